@@ -6,12 +6,12 @@
 #include "etw/etw_kernel.h"
 
 /*
- * All sessions in one call: ETW fills as many blocks as it is given and says how many there are. The
- * documentation limits a call to 64 of them, as long as that is how many sessions a machine can
- * have; Windows 10 1709+ can be set to 256. So room for 256 is asked for first, 64 where a system
- * takes the documentation at its word, and more where that was not enough.
+ * All sessions in one call: ETW fills as many blocks as it is given and says how many there are. It
+ * refuses a call with room for more sessions than the machine can have (queryalltraces). Windows 10
+ * 1709+ says how many that is, 32 to 256 (starttrace); before, it was 64. Where a system refuses what
+ * it says itself, it is asked with less room, and with more where there are more sessions than that.
  */
-enum { ROOM = 256, OLD_ROOM = 64, MAX_ROOM = 4096 };
+enum { ROOM = 64, LEAST_ROOM = 32, MAX_ROOM = 4096, MAX_TRIES = 8 };
 
 /* GlobalLoggerGuid {e8908abc-aa84-11d2-9a93-00805f85d7c6} */
 static const struct guid global_logger_guid = {{0xbc, 0x8a, 0x90, 0xe8, 0x84, 0xaa, 0xd2, 0x11,
@@ -64,30 +64,39 @@ static bool read_list(
     return true;
 }
 
+/* For how many to ask after ${capacity} were answered with ${result}; 0: there is no use. */
+static uint32_t other_room(uint32_t result, uint32_t capacity, uint32_t count)
+{
+    if (result == ETW_ERROR_MORE_DATA) {
+        uint32_t more = count > capacity ? count : capacity * 2;
+        return more <= MAX_ROOM ? more : 0;
+    }
+    if (result == ETW_ERROR_INVALID_PARAMETER) {
+        return capacity > ROOM ? ROOM : capacity > LEAST_ROOM ? LEAST_ROOM : 0;
+    }
+    return 0;
+}
+
 bool etw_control_list(struct etw_session_list *ret_list, struct error *err)
 {
     if (!etw_api_get()->QueryAllTracesW) {
         return etw_api_missing(err, "QueryAllTracesW");
     }
-    for (uint32_t capacity = ROOM;;) {
+    uint32_t result = ETW_ERROR_MORE_DATA;
+    uint32_t capacity = etw_control_max_sessions();
+    for (int tries = 0; tries < MAX_TRIES && capacity; tries++) {
         struct query query;
         uint32_t count = 0;
-        uint32_t result = query_all(&query, capacity, &count);
-        uint32_t filled = count < capacity ? count : capacity;
+        result = query_all(&query, capacity, &count);
         if (result == ETW_SUCCESS) {
-            bool ok = read_list(&query, filled, ret_list, err);
+            bool ok = read_list(&query, count < capacity ? count : capacity, ret_list, err);
             query_fini(&query);
             return ok;
         }
         query_fini(&query);
-        if (result == ETW_ERROR_MORE_DATA && capacity < MAX_ROOM) {
-            capacity *= 2;
-        } else if (result == ETW_ERROR_INVALID_PARAMETER && capacity == ROOM) {
-            capacity = OLD_ROOM;
-        } else {
-            return etw_api_fail(err, result, "the sessions of this machine cannot be listed");
-        }
+        capacity = other_room(result, capacity, count);
     }
+    return etw_api_fail(err, result, "the sessions of this machine cannot be listed");
 }
 
 void etw_control_list_fini(struct etw_session_list *list)
@@ -118,6 +127,8 @@ const struct etw_session_state *etw_control_find_logger(
     return NULL;
 }
 
+/* TraceMaxLoggersQuery is documented for EnumerateTraceGuidsEx, and is one of the classes of
+ * TraceQueryInformation (trace_query_info_class). */
 uint32_t etw_control_max_sessions(void)
 {
     const struct etw_api *api = etw_api_get();
@@ -125,5 +136,8 @@ uint32_t etw_control_max_sessions(void)
     uint32_t bytes = 0;
     bool told = api->TraceQueryInformation && api->TraceQueryInformation(0, ETW_INFO_MAX_LOGGERS,
                                                   &max, sizeof(max), &bytes) == ETW_SUCCESS;
-    return told && max ? max : 64;
+    told = told ||
+           (api->EnumerateTraceGuidsEx && api->EnumerateTraceGuidsEx(ETW_INFO_MAX_LOGGERS, NULL, 0,
+                                              &max, sizeof(max), &bytes) == ETW_SUCCESS);
+    return told && max && max <= MAX_ROOM ? max : ROOM;
 }

@@ -309,8 +309,11 @@ static uint32_t check_handles(
     struct etw_sim *sim, const uint64_t *handles, uint32_t count, struct sim_trace **ret_traces)
 {
     uint32_t live = 0;
-    if (!handles || count == 0 || count > SIM_MAX_HANDLES) {
+    if (!handles) {
         return ETW_ERROR_INVALID_PARAMETER;
+    }
+    if (count == 0 || count > SIM_MAX_HANDLES) {
+        return ETW_ERROR_BAD_LENGTH;
     }
     for (uint32_t i = 0; i < count; i++) {
         ret_traces[i] = find(sim, handles[i]);

@@ -146,11 +146,12 @@ uint32_t etw_sim_ControlTraceW(
                : code;
 }
 
-/* Only what there is room for; ERROR_MORE_DATA and the full number if that is not all. */
+/* Only what there is room for; ERROR_MORE_DATA and the full number if that is not all. Room for more
+ * sessions than there can be is refused (queryalltraces). */
 static uint32_t query_all(
     struct etw_sim *sim, struct etw_properties **list, uint32_t capacity, uint32_t *ret_count)
 {
-    if (!list || !ret_count || capacity == 0 || capacity > SIM_MAX_SESSIONS) {
+    if (!list || !ret_count || capacity == 0 || capacity > sim->options.max_sessions) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
     uint32_t count = 0;

@@ -77,6 +77,38 @@ static uint16_t flags_of(const struct event_record *r)
     }
 }
 
+/* The bytes of the record in its buffer, which EVENT_HEADER.Size is. */
+static uint16_t size_of(const struct event_record *r)
+{
+    enum { ITEM_HEADER = 8, MESSAGE_HEADER = 8 };
+    static const uint8_t headers[] = {[ETL_SYSTEM32] = ETL_SYSTEM_SIZE,
+        [ETL_SYSTEM64] = ETL_SYSTEM_SIZE,
+        [ETL_COMPACT32] = ETL_COMPACT_SIZE,
+        [ETL_COMPACT64] = ETL_COMPACT_SIZE,
+        [ETL_FULL_HEADER32] = ETL_FULL_HEADER_SIZE,
+        [ETL_INSTANCE32] = ETL_INSTANCE_SIZE,
+        [ETL_PERFINFO32] = ETL_PERFINFO_SIZE,
+        [ETL_PERFINFO64] = ETL_PERFINFO_SIZE,
+        [ETL_EVENT_HEADER32] = ETL_EVENT_HEADER_SIZE,
+        [ETL_EVENT_HEADER64] = ETL_EVENT_HEADER_SIZE,
+        [ETL_FULL_HEADER64] = ETL_FULL_HEADER_SIZE,
+        [ETL_INSTANCE64] = ETL_INSTANCE_SIZE};
+    size_t size = r->kind == RECORD_MESSAGE          ? MESSAGE_HEADER
+                  : r->header_type < sizeof(headers) ? headers[r->header_type]
+                                                     : 0;
+    if (r->kind == RECORD_MESSAGE) {
+        size += r->message_flags & ETL_WPP_SEQUENCE ? 4 : 0;
+        size += r->message_flags & ETL_WPP_COMPONENT ? 4 : r->message_flags & ETL_WPP_GUID ? 16 : 0;
+        size += r->message_flags & ETL_WPP_TIMESTAMP ? 8 : 0;
+        size += r->message_flags & ETL_WPP_SYSTEMINFO ? 8 : 0;
+    }
+    for (size_t i = 0; i < r->extended_count; i++) {
+        size += (ITEM_HEADER + r->extended[i].data.size + 7) & ~(size_t)7;
+    }
+    size += r->payload.size;
+    return size < UINT16_MAX ? (uint16_t)size : UINT16_MAX;
+}
+
 static uint16_t fill_items(const struct event_record *r, struct instance_item *instance,
     struct etw_extended_item items[RECORD_MAX_EXTENDED + 1])
 {
@@ -157,7 +189,7 @@ void sim_deliver_record(struct sim_trace *t, const struct event_record *r, uint1
     bool has_process = r->present & RECORD_HAS_PROCESS;
     bool has_thread = r->present & RECORD_HAS_THREAD;
     struct etw_event_record record = {
-        .header = {.size = 80,
+        .header = {.size = size_of(r),
             .header_type = r->header_type,
             .flags = flags_of(r),
             .event_property = r->event_property,

@@ -344,6 +344,9 @@ static uint32_t enumerate(
         }
         memcpy(&guid, in, sizeof(guid));
         break;
+    case ETW_INFO_MAX_LOGGERS:
+        etl_put_u32(out, sim->options.max_sessions);
+        return 0;
     default:
         return ETW_ERROR_INVALID_PARAMETER;
     }

@@ -49,14 +49,15 @@ uint64_t sim_session_handle(const struct sim_session *s)
 
 uint32_t sim_session_flush_ms(const struct sim_session *s)
 {
-    if (s->flush_timer) {
-        return s->mode & ETW_MODE_USE_MS_FLUSH_TIMER ? s->flush_timer : s->flush_timer * 1000;
-    }
-    return s->mode & ETW_MODE_REAL_TIME ? 1000 : 0;
+    return s->mode & ETW_MODE_USE_MS_FLUSH_TIMER ? s->flush_timer : s->flush_timer * 1000;
 }
 
+/* A real-time session that asks for no timer gets one of a second (event_trace_properties). */
 void sim_session_arm(struct sim_session *s)
 {
+    if (s->flush_timer == 0 && s->mode & ETW_MODE_REAL_TIME) {
+        s->flush_timer = s->mode & ETW_MODE_USE_MS_FLUSH_TIMER ? 1000 : 1;
+    }
     uint32_t ms = sim_session_flush_ms(s);
     s->flush_due = 0;
     if (ms && !(s->mode & ETW_MODE_BUFFERING)) {
@@ -87,11 +88,11 @@ uint64_t sim_session_pending(const struct sim_session *s, uint64_t *ret_file)
 
 /* ---- begin ------------------------------------------------------------------------------------ */
 
-static uint32_t count_sessions(const struct etw_sim *sim, bool system)
+static uint32_t count_sessions(const struct etw_sim *sim)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < SIM_MAX_SESSIONS; i++) {
-        count += sim->sessions[i] && (!system || sim->sessions[i]->system);
+        count += sim->sessions[i] != NULL;
     }
     return count;
 }
@@ -127,17 +128,37 @@ static struct sim_session **free_slot(struct etw_sim *sim)
     return NULL;
 }
 
-/* The slots of "NT Kernel Logger" and "Circular Kernel Context Logger" are kept for them. */
+static bool is_kernel_logger(const struct sim_session *s)
+{
+    return sim_text_equal(s->name16, sim_session_kernel_name);
+}
+
+/* Two of the eight system loggers are kept for "NT Kernel Logger" and "Circular Kernel Context
+ * Logger" (configuring-and-starting-a-systemtraceprovider-session). */
+static bool has_kept_slot(const struct sim_session *s)
+{
+    static const etw_char context_logger[] = {'C', 'i', 'r', 'c', 'u', 'l', 'a', 'r', ' ', 'K', 'e',
+        'r', 'n', 'e', 'l', ' ', 'C', 'o', 'n', 't', 'e', 'x', 't', ' ', 'L', 'o', 'g', 'g', 'e',
+        'r', 0};
+    return is_kernel_logger(s) || sim_text_equal(s->name16, context_logger);
+}
+
+static uint32_t count_system(const struct etw_sim *sim)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < SIM_MAX_SESSIONS; i++) {
+        const struct sim_session *s = sim->sessions[i];
+        count += s && s->system && !has_kept_slot(s);
+    }
+    return count;
+}
+
 static uint32_t check_limits(const struct etw_sim *sim, const struct sim_session *s)
 {
-    bool reserved = sim_text_equal(s->name16, sim_session_kernel_name);
-    if (!reserved && count_sessions(sim, false) >= sim->options.max_sessions) {
-        return ETW_ERROR_NO_SYSTEM_RESOURCES;
-    }
-    if (s->system && !reserved && count_sessions(sim, true) >= SIM_MAX_SYSTEM) {
-        return ETW_ERROR_NO_SYSTEM_RESOURCES;
-    }
-    return 0;
+    bool full = !is_kernel_logger(s) && count_sessions(sim) >= sim->options.max_sessions;
+    bool system_full = s->system && !has_kept_slot(s) &&
+                       count_system(sim) >= SIM_MAX_SYSTEM - SIM_KEPT_SYSTEM;
+    return full || system_full ? ETW_ERROR_NO_SYSTEM_RESOURCES : 0;
 }
 
 static void set_sizes(struct sim_session *s)

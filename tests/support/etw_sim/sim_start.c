@@ -199,11 +199,9 @@ static uint32_t start(
     if (code) {
         return code;
     }
-    if (!p->logger_name_offset) {
-        return ETW_ERROR_INVALID_PARAMETER;
-    }
-    if ((sim_text_length(name, ETW_MAX_NAME_CHARS) + 1) * 2 >
-        p->wnode.buffer_size - p->logger_name_offset) {
+    /* Offset 0 is not called invalid, and programs that leave it so have their sessions. */
+    uint32_t room = p->wnode.buffer_size - p->logger_name_offset;
+    if (p->logger_name_offset && (sim_text_length(name, ETW_MAX_NAME_CHARS) + 1) * 2 > room) {
         return ETW_ERROR_BAD_LENGTH;
     }
     bool kernel_name = sim_text_equal(name, sim_session_kernel_name);

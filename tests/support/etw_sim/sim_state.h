@@ -19,7 +19,8 @@ enum {
     SIM_MAX_CPUS = 64,
     SIM_MAX_SESSIONS = 256,
     SIM_MAX_ENABLES = 8, /* sessions per provider */
-    SIM_MAX_SYSTEM = 8,
+    SIM_MAX_SYSTEM = 8,  /* system loggers */
+    SIM_KEPT_SYSTEM = 2, /* of them, for two names */
     SIM_MAX_STACK_IDS = 256,
     SIM_MAX_PIDS = 64,
     SIM_MAX_CAPTURES = 64,
@@ -94,7 +95,7 @@ struct sim_session {
     uint32_t maximum;
     uint32_t number; /* buffers allocated */
     uint32_t max_file_size;
-    uint32_t flush_timer; /* as asked for */
+    uint32_t flush_timer; /* in force */
     int32_t age_limit;
     uint32_t enable_flags;
     uint64_t v2_options;

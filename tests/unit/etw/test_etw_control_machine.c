@@ -136,7 +136,7 @@ static void lists_hold_all_sessions_of_the_machine(void **state)
     static const struct {
         uint32_t running;
         uint32_t calls;
-    } rows[] = {{0, 1}, {1, 1}, {65, 1}, {256, 1}, {257, 2}, {1200, 4}};
+    } rows[] = {{0, 1}, {1, 1}, {64, 1}, {65, 2}, {256, 2}, {1200, 2}};
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct etw_session_list list;
@@ -159,16 +159,52 @@ static void lists_hold_all_sessions_of_the_machine(void **state)
     }
 }
 
-static void a_system_that_takes_64_at_once_is_asked_for_64(void **state)
+static uint32_t told_most; /* TraceMaxLoggersQuery's answer; 0: refused */
+
+static uint32_t tell_most(
+    uint64_t session, uint32_t info_class, void *data, uint32_t bytes, uint32_t *ret_bytes)
 {
-    struct etw_session_list list;
+    assert_int_equal(session, 0);
+    assert_int_equal(info_class, 19);
+    assert_int_equal(bytes, 4);
+    memcpy(data, &told_most, 4);
+    *ret_bytes = 4;
+    return told_most ? 0 : ETW_ERROR_NOT_SUPPORTED;
+}
+
+static uint32_t tell_most_too(uint32_t info_class, void *in, uint32_t in_bytes, void *out,
+    uint32_t out_bytes, uint32_t *ret_bytes)
+{
+    assert_null(in);
+    assert_int_equal(in_bytes, 0);
+    told_most = 100;
+    return tell_most(0, info_class, out, out_bytes, ret_bytes);
+}
+
+/* A call with room for more sessions than there can be is refused (queryalltraces). */
+static void a_machine_is_asked_for_as_many_sessions_as_it_can_have(void **state)
+{
+    static const struct {
+        uint32_t told;
+        uint32_t most;
+        uint32_t running;
+        uint32_t calls;
+    } rows[] = {{256, 256, 200, 1}, {32, 32, 32, 1}, {100, 100, 70, 1}, {0, 100, 70, 1},
+        {256, 64, 40, 2}, {256, 32, 20, 3}, {1000000, 64, 40, 1}};
     (void)state;
-    most_at_once = 64;
-    running = 40;
-    assert_true(etw_control_list(&list, NULL));
-    assert_int_equal(list.count, 40);
-    assert_int_equal(list_calls, 2);
-    etw_control_list_fini(&list);
+    fake.api.TraceQueryInformation = tell_most;
+    fake.api.EnumerateTraceGuidsEx = tell_most_too;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct etw_session_list list;
+        told_most = rows[i].told;
+        most_at_once = rows[i].most;
+        running = rows[i].running;
+        list_calls = 0;
+        assert_true(etw_control_list(&list, NULL));
+        assert_int_equal(list.count, rows[i].running);
+        assert_int_equal(list_calls, rows[i].calls);
+        etw_control_list_fini(&list);
+    }
 }
 
 static void a_list_without_end_is_refused(void **state)
@@ -284,7 +320,7 @@ int main(void)
         fake_test(an_update_of_a_kernel_session_sets_its_groups_again),
         fake_test(kernel_flags_are_for_sessions_with_kernel_events),
         list_test(lists_hold_all_sessions_of_the_machine),
-        list_test(a_system_that_takes_64_at_once_is_asked_for_64),
+        list_test(a_machine_is_asked_for_as_many_sessions_as_it_can_have),
         list_test(a_list_without_end_is_refused),
         list_test(a_machine_without_free_slots_says_who_holds_them),
         list_test(a_session_of_another_name_with_our_guid_is_named),

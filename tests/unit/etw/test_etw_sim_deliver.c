@@ -38,6 +38,7 @@ static void an_event_arrives_as_it_was_written(void **state)
     assert_true(e->header.time_stamp == (int64_t)before + 1);
     assert_int_equal(e->payload_size, 5);
     assert_memory_equal(e->payload, "hello", 5);
+    assert_int_equal(e->header.size, 80 + 5); /* of the record (EVENT_HEADER), not of the header */
     checked_counts("live");
     rig_consumer_fini(&c);
     assert_int_equal(etw_sim_open_traces(sim), 0);
@@ -229,8 +230,9 @@ static void a_call_takes_one_live_handle(void **state)
     assert_true(rig_consumer_open(&b, sim, "b", 0));
     const uint64_t both[] = {a.trace, b.trace};
     assert_int_equal(api->ProcessTrace(both, 2, NULL, NULL), ETW_ERROR_WMI_ALREADY_ENABLED);
-    assert_int_equal(api->ProcessTrace(both, 0, NULL, NULL), ETW_ERROR_INVALID_PARAMETER);
-    assert_int_equal(api->ProcessTrace(both, 65, NULL, NULL), ETW_ERROR_INVALID_PARAMETER);
+    assert_int_equal(api->ProcessTrace(both, 0, NULL, NULL), ETW_ERROR_BAD_LENGTH);
+    assert_int_equal(api->ProcessTrace(both, 65, NULL, NULL), ETW_ERROR_BAD_LENGTH);
+    assert_int_equal(api->ProcessTrace(NULL, 1, NULL, NULL), ETW_ERROR_INVALID_PARAMETER);
     const uint64_t wrong = 1;
     assert_int_equal(api->ProcessTrace(&wrong, 1, NULL, NULL), ETW_ERROR_INVALID_HANDLE);
     rig_stop(sim, "a");

@@ -147,7 +147,6 @@ static void blocks_that_are_wrong_are_refused(void **state)
         {143, ETW_WNODE_TRACED_GUID | ETW_WNODE_VERSIONED_PROPERTIES, 144, 2, ETW_ERROR_BAD_LENGTH},
         {4000, ETW_WNODE_TRACED_GUID | ETW_WNODE_VERSIONED_PROPERTIES, 144, 3,
             ETW_ERROR_INVALID_PARAMETER},
-        {4000, ETW_WNODE_TRACED_GUID, 0, 0, ETW_ERROR_INVALID_PARAMETER},
         {4000, ETW_WNODE_TRACED_GUID, 119, 0, ETW_ERROR_INVALID_PARAMETER},
         {4000, ETW_WNODE_TRACED_GUID, 4000, 0, ETW_ERROR_INVALID_PARAMETER},
         {4000, ETW_WNODE_TRACED_GUID, 3994, 0, ETW_ERROR_BAD_LENGTH},
@@ -164,13 +163,17 @@ static void blocks_that_are_wrong_are_refused(void **state)
     assert_int_equal(etw_sim_session_count(sim), 0);
 }
 
-/* golang-etw says WNODE_FLAG_ALL_DATA, goetw leaves VersionNumber 0, and both run on Windows. */
+/* golang-etw says WNODE_FLAG_ALL_DATA, goetw leaves VersionNumber 0, and both run on Windows. No
+ * document calls a LoggerNameOffset of 0 invalid (event_trace_properties, starttrace). */
 static void blocks_that_are_only_unusual_are_taken(void **state)
 {
     (void)state;
     static const struct {
         uint32_t flags, version;
-    } cases[] = {{1, 0}, {0, 0}, {ETW_WNODE_TRACED_GUID | ETW_WNODE_VERSIONED_PROPERTIES, 0}};
+        bool unnamed;
+    } cases[] = {{1, 0, false}, {0, 0, false},
+        {ETW_WNODE_TRACED_GUID | ETW_WNODE_VERSIONED_PROPERTIES, 0, false},
+        {ETW_WNODE_TRACED_GUID, 0, true}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rig_block b;
         uint64_t session = 0;
@@ -178,7 +181,9 @@ static void blocks_that_are_only_unusual_are_taken(void **state)
         b.p.log_file_mode = ETW_MODE_REAL_TIME;
         b.p.wnode.flags = cases[i].flags;
         b.p.version = cases[i].version;
+        b.p.logger_name_offset = cases[i].unnamed ? 0 : b.p.logger_name_offset;
         assert_int_equal(rig_start_block(sim, "unusual", &b, &session), 0);
+        assert_int_equal(b.name[0], cases[i].unnamed ? 0 : 'u');
         assert_int_equal(rig_stop(sim, "unusual"), 0);
     }
 }
@@ -351,19 +356,29 @@ static void all_sessions_are_listed_though_they_are_more_than_64(void **state)
     assert_int_equal(api->QueryAllTracesW(list, 80, &count), 0);
     assert_int_equal(count, 65);
     assert_int_equal(blocks[64].name[0], 's');
+    assert_int_equal(api->QueryAllTracesW(list, 0, &count), ETW_ERROR_INVALID_PARAMETER);
+    assert_int_equal(api->QueryAllTracesW(list, 101, &count), ETW_ERROR_INVALID_PARAMETER);
     free(blocks);
 }
 
-static void there_are_eight_system_loggers_and_the_reserved_one(void **state)
+static void two_of_the_eight_system_loggers_are_kept_for_names(void **state)
 {
     (void)state;
     char name[16];
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 6; i++) {
         snprintf(name, sizeof(name), "k%d", i);
         assert_true(rig_start(sim, name, 64, ETW_MODE_SYSTEM_LOGGER) != 0);
     }
-    assert_true(rig_start(sim, "k8", 64, ETW_MODE_SYSTEM_LOGGER) == 0);
+    struct rig_block b;
+    uint64_t session = 0;
+    rig_block_init(&b, NULL);
+    b.p.log_file_mode = ETW_MODE_REAL_TIME | ETW_MODE_SYSTEM_LOGGER;
+    assert_int_equal(rig_start_block(sim, "k6", &b, &session), ETW_ERROR_NO_SYSTEM_RESOURCES);
     assert_true(rig_start(sim, "NT Kernel Logger", 64, 0) != 0);
+    assert_true(rig_start(sim, "Circular Kernel Context Logger", 64, ETW_MODE_SYSTEM_LOGGER) != 0);
+    assert_int_equal(rig_start_block(sim, "k6", &b, &session), ETW_ERROR_NO_SYSTEM_RESOURCES);
+    assert_int_equal(rig_stop(sim, "k0"), 0);
+    assert_int_equal(rig_start_block(sim, "k6", &b, &session), 0);
 }
 
 static void update_changes_what_it_may(void **state)
@@ -415,7 +430,10 @@ static void flush_timers_count_seconds_or_milliseconds(void **state)
     uint64_t session = 0;
     rig_start(sim, "default", 64, 0);
     etw_sim_session_get(sim, "default", &info);
-    assert_int_equal(info.flush_timer_ms, 1000); /* real time: 0 means a second */
+    assert_int_equal(info.flush_timer_ms, 1000);
+    rig_control(
+        sim, "default", ETW_CONTROL_QUERY, &b); /* real time: 0 means a second, and says so */
+    assert_int_equal(b.p.flush_timer, 1);
     rig_block_init(&b, NULL);
     b.p.log_file_mode = ETW_MODE_REAL_TIME | ETW_MODE_USE_MS_FLUSH_TIMER;
     b.p.flush_timer = 50;
@@ -541,7 +559,7 @@ int main(void)
         TEST(the_kernel_loggers_guid_and_name_belong_together),
         TEST(the_65th_session_finds_no_slot),
         TEST(all_sessions_are_listed_though_they_are_more_than_64),
-        TEST(there_are_eight_system_loggers_and_the_reserved_one),
+        TEST(two_of_the_eight_system_loggers_are_kept_for_names),
         TEST(update_changes_what_it_may),
         TEST(update_clears_and_sets_the_kernel_loggers_flags),
         TEST(flush_timers_count_seconds_or_milliseconds),
