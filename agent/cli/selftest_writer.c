@@ -28,6 +28,7 @@ enum {
     MESSAGE_FLAGS = 0x01 | 0x02 | 0x08 | 0x20, /* sequence, GUID, time, process and thread */
     DATA_PROVIDER_METADATA = 2,
     DATA_EVENT_METADATA = 1,
+    SET_TRAITS = 2,     /* EVENT_INFO_CLASS */
     REQUEST_ENABLE = 4, /* WMIDPREQUESTCODE */
     REQUEST_DISABLE = 5,
     PAUSE_MS = 5,
@@ -365,6 +366,18 @@ static struct guid guid_of(const char *guid_text)
     return guid;
 }
 
+/*
+ * Windows takes what data descriptors hold for payload, whatever their types say, until a provider has
+ * set its traits (EVENT_INFO_CLASS). TraceLoggingProvider.h does this where the function is there, and
+ * does not look at the answer: systems that refuse it look at the types anyway.
+ */
+static void set_traits(const struct selftest_writer *w)
+{
+    if (w->api->EventSetInformation) {
+        w->api->EventSetInformation(w->tracelogging, SET_TRAITS, traits, sizeof(traits));
+    }
+}
+
 static bool register_all(struct selftest_writer *w, struct error *err)
 {
     const struct guid tracelogging = guid_of(selftest_writer_provider(0));
@@ -376,6 +389,7 @@ static bool register_all(struct selftest_writer *w, struct error *err)
     uint32_t code = w->api->EventRegister(
         &tracelogging, on_enable, &w->on_tracelogging, &w->tracelogging);
     if (!code) {
+        set_traits(w);
         code = w->api->EventRegister(&manifest, on_enable, &w->on_manifest, &w->manifest);
     }
     if (!code) {
