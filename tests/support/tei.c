@@ -16,7 +16,7 @@ enum {
     MAP_HEAD_BYTES = 16,
     MAP_ENTRY_BYTES = 8,
     TEMPLATE_EVENT_DATA = 1,
-    REST_PROPERTIES = 32,
+    REST_PROPERTIES = 192, /* of StackWalk_Event: Stack1 to Stack192 */
 };
 
 /* PROPERTY_FLAGS. */

@@ -27,8 +27,8 @@ struct tei_options {
 /*
  * Append a TRACE_EVENT_INFO. What differs from the schema, because TDH says it so: hex numbers of
  * MOF classes are plain ones with a hex out type, their fixed texts are arrays of characters, what
- * newer systems append to them is left out, an array that takes the rest of its payload is 32
- * properties `Name1` to `Name32` (StackWalk), and an array that counts itself (TraceLogging) is two,
+ * newer systems append to them is left out, an array that takes the rest of its payload is 192
+ * properties `Name1` to `Name192` (StackWalk), and an array that counts itself (TraceLogging) is two,
  * `Name.Count` and `Name`.
  */
 void tei_put_event(

@@ -3,12 +3,23 @@
 #include "support/etl_put.h"
 #include "support/etw_sim/sim_remote.h"
 
-enum { MAX_DATA = 128, DATA_EVENT_METADATA = 1, DATA_PROVIDER_METADATA = 2, WRITE_IN_PRIVATE = 2 };
+enum {
+    MAX_DATA = 128,
+    DATA_EVENT_METADATA = 1,
+    DATA_PROVIDER_METADATA = 2,
+    DATA_TIMESTAMP_OVERRIDE = 3,
+    WRITE_IN_PRIVATE = 2,
+};
 
 static _Thread_local struct guid thread_activity;
 
-static uint32_t gather(
-    struct etw_sim *sim, struct etw_sim_event *event, uint32_t count, const struct etw_data *data)
+/*
+ * The bytes of ${r}'s descriptors. What their types say counts once the provider has said so
+ * (EventSetInformation); before, everything is payload. Traits of the registration win over those of a
+ * descriptor (event_data_descriptor). Another time is not taken over.
+ */
+static uint32_t gather(struct etw_sim *sim, const struct sim_registration *r,
+    struct etw_sim_event *event, uint32_t count, const struct etw_data *data)
 {
     if (count > MAX_DATA || (count && !data)) {
         return ETW_ERROR_INVALID_PARAMETER;
@@ -16,13 +27,17 @@ static uint32_t gather(
     buf_reset(&sim->payload);
     for (uint32_t i = 0; i < count; i++) {
         struct span bytes = span_make((const void *)(uintptr_t)data[i].data, data[i].size);
-        if (data[i].type == DATA_EVENT_METADATA) {
+        uint8_t type = r->uses_types ? data[i].type : 0;
+        if (type == DATA_EVENT_METADATA) {
             event->metadata = bytes;
-        } else if (data[i].type == DATA_PROVIDER_METADATA) {
+        } else if (type == DATA_PROVIDER_METADATA) {
             event->traits = bytes;
-        } else {
+        } else if (type != DATA_TIMESTAMP_OVERRIDE) {
             buf_add_span(&sim->payload, bytes);
         }
+    }
+    if (r->traits_size) {
+        event->traits = span_make(r->traits, r->traits_size);
     }
     event->payload = buf_span(&sim->payload);
     return 0;
@@ -62,7 +77,7 @@ static uint32_t write(enum sim_call call, uint64_t handle,
         .activity = activity ? *activity : thread_activity,
         .related = related};
     event.cpu = (uint16_t)(event.thread_id / 4 % sim->options.processors);
-    code = gather(sim, &event, count, data);
+    code = gather(sim, r, &event, count, data);
     if (!code && sim->payload.failed) {
         struct sim_enable *enables[2 * SIM_MAX_ENABLES];
         size_t sessions = sim_provider_enables(r, enables);

@@ -137,13 +137,34 @@ static uint32_t set_traits(struct etw_sim *sim, struct sim_registration *r, stru
     }
     memcpy(r->traits, traits.data, traits.size);
     r->traits_size = (uint16_t)traits.size;
+    r->uses_types = true;
     return 0;
+}
+
+/* EVENT_INFO_CLASS: what is set of a registration. Where its program lies is not told to sessions. */
+static uint32_t set_information(
+    struct etw_sim *sim, struct sim_registration *r, uint32_t info_class, struct span data)
+{
+    enum { BINARY_TRACK = 0, SET_TRAITS = 2, USE_DESCRIPTOR_TYPE = 3 };
+    switch (info_class) {
+    case BINARY_TRACK:
+        return 0;
+    case SET_TRAITS:
+        return set_traits(sim, r, data);
+    case USE_DESCRIPTOR_TYPE:
+        if (data.size != 1) {
+            return ETW_ERROR_INVALID_PARAMETER;
+        }
+        r->uses_types = data.data[0] != 0;
+        return 0;
+    default:
+        return ETW_ERROR_NOT_SUPPORTED;
+    }
 }
 
 uint32_t etw_sim_EventSetInformation(
     uint64_t handle, uint32_t info_class, const void *data, uint32_t bytes)
 {
-    enum { SET_TRAITS = 2, USE_DESCRIPTOR_TYPE = 3 };
     struct etw_sim *remote = sim_remote_world();
     if (remote) {
         return sim_remote_set_provider(remote, handle, info_class, data, bytes);
@@ -154,14 +175,7 @@ uint32_t etw_sim_EventSetInformation(
         return code;
     }
     struct sim_registration *r = sim_provider_by_handle(sim, handle);
-    if (!r) {
-        code = ETW_ERROR_INVALID_HANDLE;
-    } else if (!data && bytes) {
-        code = ETW_ERROR_INVALID_PARAMETER;
-    } else if (info_class == SET_TRAITS) {
-        code = set_traits(sim, r, span_make(data, bytes));
-    } else if (info_class != USE_DESCRIPTOR_TYPE) {
-        code = ETW_ERROR_NOT_SUPPORTED;
-    }
+    code = !r || (!data && bytes) ? ETW_ERROR_INVALID_PARAMETER
+                                  : set_information(sim, r, info_class, span_make(data, bytes));
     return sim_world_leave(sim, code);
 }

@@ -196,8 +196,9 @@ struct sim_registration {
     struct guid *classes; /* classic: event classes, for instance ids */
     uint32_t class_count;
     uint32_t next_instance;
-    uint8_t traits[256];
+    uint8_t traits[256]; /* set; they come with every event */
     uint16_t traits_size;
+    bool uses_types; /* of its data descriptors */
 };
 
 struct etw_sim_provider {

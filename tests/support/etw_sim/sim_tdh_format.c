@@ -10,7 +10,7 @@
 /*
  * TdhFormatProperty (tdh.h): one value as text. What Windows says in its own language or of its own
  * machine is not known here: codes stay numbers, and the other texts are those of the agent, with
- * braces around GUIDs.
+ * braces around GUIDs and large digits in hex.
  */
 enum { ERROR_EVT_INVALID_EVENT_DATA = 15005, MAP_HEAD_BYTES = 16, MAP_ENTRY_BYTES = 8 };
 
@@ -50,7 +50,7 @@ static void add_bits(const struct schema_map *map, uint64_t value, struct buf *o
         }
     }
     if (rest && out->size) {
-        buf_printf(out, " | 0x%llx", (unsigned long long)rest);
+        buf_printf(out, " | 0x%llX", (unsigned long long)rest);
     }
 }
 
@@ -73,8 +73,31 @@ static void add_name(const void *map_info, uint64_t value, struct buf *out)
 
 /* ---- values --------------------------------------------------------------------------------------- */
 
+/* The digits of numbers and bytes in hex are large on Windows, as in what tracerpt shows. */
+static void enlarge_hex(const struct schema_field *field, uint8_t *text, size_t size)
+{
+    bool is_bytes = (field->in_type == IN_BINARY || field->in_type == IN_HEX_DUMP ||
+                        field->in_type == IN_MANIFEST_COUNTED_BINARY) &&
+                    (field->out_type == OUT_NULL || field->out_type == OUT_HEX_BINARY);
+    bool is_number = size > 2 && text[0] == '0' && text[1] == 'x';
+    if (!is_bytes && !is_number) {
+        return;
+    }
+    for (size_t i = is_number ? 2 : 0; i < size; i++) {
+        text[i] = text[i] >= 'a' && text[i] <= 'f' ? (uint8_t)(text[i] - 0x20) : text[i];
+    }
+}
+
+static bool is_text(uint16_t in_type)
+{
+    return in_type == IN_UNICODE_STRING || in_type == IN_ANSI_STRING ||
+           (in_type >= IN_MANIFEST_COUNTED_STRING && in_type <= IN_MANIFEST_COUNTED_ANSI_STRING) ||
+           (in_type >= IN_COUNTED_STRING && in_type <= IN_NON_NUL_TERMINATED_ANSI_STRING);
+}
+
 static void add_value(const struct schema_field *field, struct span bytes, struct buf *out)
 {
+    size_t start = out->size;
     struct event_value_context context;
     if (!event_value_context_init(&context, NULL, NULL)) {
         out->failed = true;
@@ -91,6 +114,9 @@ static void add_value(const struct schema_field *field, struct span bytes, struc
         buf_add(out, braces, braces[0] ? 1 : 0);
         buf_add_span(out, event_value_text(&context, &value));
         buf_add(out, braces + 1, braces[0] ? 1 : 0);
+    }
+    if (!is_text(field->in_type) && !out->failed) {
+        enlarge_hex(field, out->data + start, out->size - start);
     }
     event_value_context_fini(&context);
 }

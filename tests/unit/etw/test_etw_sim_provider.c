@@ -251,6 +251,7 @@ static void registered_providers_are_told_and_write(void **state)
     uint64_t s = rig_start(sim, "s", 64, 0);
     assert_true(rig_consumer_start(&c, sim, "s", 0));
     assert_int_equal(api->EventRegister(&guid_a, on_enable, &told, &told.handle), 0);
+    assert_int_equal(api->EventSetInformation(told.handle, 3, "\1", 1), 0);
     const struct etw_event_descriptor d = {.id = 3, .level = 4, .keyword = 1};
     assert_false(etw_sim_EventEnabled(told.handle, &d));
     assert_int_equal(api->EventWriteTransfer(told.handle, &d, NULL, NULL, 0, NULL), 0);
@@ -296,6 +297,48 @@ static void registered_providers_are_told_and_write(void **state)
     rig_consumer_fini(&c);
 }
 
+/* EVENT_DATA_DESCRIPTOR.Type is left alone until a provider says that it sets it: others leave bytes
+ * there that mean nothing (event_info_class). */
+static void types_of_descriptors_count_once_a_provider_says_so(void **state)
+{
+    (void)state;
+    struct rig_consumer c;
+    uint64_t handle = 0;
+    uint64_t s = rig_start(sim, "s", 64, 0);
+    assert_true(rig_consumer_start(&c, sim, "s", 0));
+    rig_enable(sim, s, &guid_a, 5, 0, 0);
+    assert_int_equal(api->EventRegister(&guid_a, NULL, NULL, &handle), 0);
+    const struct etw_event_descriptor d = {.id = 3, .level = 4};
+    const struct etw_data data[] = {{(uint64_t)(uintptr_t) "\x05\x00\x00"
+                                                           "e",
+                                        5, 1, 0, 0},
+        {(uint64_t)(uintptr_t) "\x04\x00n", 4, 2, 0, 0}, {(uint64_t)(uintptr_t) "pay", 3, 0, 0, 0}};
+    assert_int_equal(api->EventSetInformation(handle, 3, "\1\0", 2), ETW_ERROR_INVALID_PARAMETER);
+    assert_int_equal(api->EventWriteTransfer(handle, &d, NULL, NULL, 3, data), 0);
+    assert_int_equal(api->EventSetInformation(handle, 3, "\1", 1), 0);
+    assert_int_equal(api->EventWriteTransfer(handle, &d, NULL, NULL, 3, data), 0);
+    assert_int_equal(api->EventSetInformation(handle, 3, "\0", 1), 0);
+    assert_int_equal(api->EventWriteTransfer(handle, &d, NULL, NULL, 3, data), 0);
+    assert_int_equal(api->EventSetInformation(handle, 2, "\x05\x00Nm", 5), 0); /* traits */
+    assert_int_equal(api->EventWriteTransfer(handle, &d, NULL, NULL, 3, data), 0);
+    assert_int_equal(api->EventWriteTransfer(handle, &d, NULL, NULL, 1, &data[2]), 0);
+    rig_stop(sim, "s");
+    rig_consumer_wait(&c);
+    assert_int_equal(c.count, 5);
+    static const struct {
+        uint16_t payload, items, first;
+    } expected[] = {{12, 0, 0}, {3, 2, EXTENDED_SCHEMA_TL}, {12, 0, 0}, {3, 2, EXTENDED_SCHEMA_TL},
+        {3, 1, EXTENDED_PROV_TRAITS}};
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(c.events[i].payload_size, expected[i].payload);
+        assert_int_equal(c.events[i].item_count, expected[i].items);
+        if (expected[i].items) {
+            assert_int_equal(c.events[i].item_types[0], expected[i].first);
+        }
+    }
+    rig_consumer_fini(&c);
+}
+
 static void activity_ids_belong_to_threads(void **state)
 {
     (void)state;
@@ -332,6 +375,8 @@ static void groups_enable_their_members_but_those_disallowed(void **state)
     assert_int_equal(
         api->EventSetInformation(handle, 2, traits.data, 4), ETW_ERROR_INVALID_PARAMETER);
     buf_fini(&traits);
+    assert_int_equal(api->EventSetInformation(handle + 1, 2, NULL, 0), ETW_ERROR_INVALID_PARAMETER);
+    assert_int_equal(api->EventSetInformation(handle, 4, NULL, 0), ETW_ERROR_NOT_SUPPORTED);
     uint64_t s = rig_start(sim, "s", 64, 0);
     rig_enable_with(sim, s, &group_guid, ETW_ENABLE_PROVIDER_GROUP, NULL, 0);
     struct etw_sim_provider_state seen;
@@ -452,6 +497,7 @@ int main(void)
         TEST(enabling_before_the_provider_registers_is_kept),
         TEST(wrong_enables_are_refused),
         TEST(registered_providers_are_told_and_write),
+        TEST(types_of_descriptors_count_once_a_provider_says_so),
         TEST(activity_ids_belong_to_threads),
         TEST(groups_enable_their_members_but_those_disallowed),
         TEST(providers_can_be_enumerated_with_who_enabled_them),

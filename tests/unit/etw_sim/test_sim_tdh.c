@@ -140,6 +140,31 @@ static void a_map_is_found_by_the_name_in_the_info(void **state)
     assert_int_equal(load_le32(map + 4), 1); /* MANIFEST_VALUEMAP */
 }
 
+/* StackWalk_Event has properties Stack1 to Stack192, of which an event has as many as it is long. */
+static void a_stack_is_not_cut(void **state)
+{
+    (void)state;
+    enum { HEAD = 16, FRAMES = 150 };
+    static const struct guid stack_walk = {{0x46, 0xfe, 0xf2, 0xde, 0xd6, 0x7b, 0x80, 0x4b, 0xbd,
+        0x94, 0xf5, 0x7f, 0xe2, 0x0d, 0x0c, 0xe3}};
+    uint8_t payload[HEAD + FRAMES * 8] = {0};
+    for (size_t i = 0; i < FRAMES; i++) {
+        store_le64(payload + HEAD + i * 8, 0x7ff800000000 + i + 1);
+    }
+    struct etw_event_record record = event_of(
+        &stack_walk, 0, 2, span_make(payload, sizeof(payload)));
+    record.header.flags |= EVENT_FLAG_CLASSIC;
+    record.header.descriptor.opcode = 32;
+    uint32_t size;
+    uint8_t *info = info_of(&record, &size);
+    assert_int_equal(load_le32(info + 0x64), 3 + 192);
+    free(info);
+    uint8_t frame[8];
+    struct etw_property_path path = {.name = (uintptr_t)wide("Stack150")};
+    assert_int_equal(etw_sim_TdhGetProperty(&record, 0, NULL, 1, &path, sizeof(frame), frame), 0);
+    assert_true(load_le64(frame) == 0x7ff800000000 + FRAMES);
+}
+
 static void a_kernel_event_is_described_by_its_class(void **state)
 {
     (void)state;
@@ -335,6 +360,7 @@ int main(void)
         WITH_MANIFEST(every_offset_is_zero_or_inside),
         WITH_MANIFEST(what_nobody_knows_is_not_found),
         WITH_MANIFEST(a_map_is_found_by_the_name_in_the_info),
+        WITH_MANIFEST(a_stack_is_not_cut),
         WITH_MANIFEST(a_kernel_event_is_described_by_its_class),
         WITH_MANIFEST(the_list_of_providers_grows),
         WITH_MANIFEST(a_manifest_can_be_loaded_and_unloaded),
