@@ -161,7 +161,8 @@ enum {
     ETW_INFO_PERIODIC_CAPTURE_STATE_LIST = 16, /* struct etw_periodic_capture, then its GUIDs */
     ETW_INFO_PERIODIC_CAPTURE_STATE = 17,
     ETW_INFO_PROVIDER_BINARY_TRACKING = 18,
-    ETW_INFO_MAX_LOGGERS = 19, /* uint32_t */
+    ETW_INFO_MAX_LOGGERS = 19,      /* uint32_t */
+    ETW_INFO_MAX_PMC_COUNTERS = 22, /* uint32_t */
     ETW_INFO_STREAM_COUNT = 23,
 };
 
@@ -528,7 +529,7 @@ enum {
 
 struct etw_tdh_context { /* TDH_CONTEXT */
     uint64_t value;
-    uint32_t type; /* 1: pointer size */
+    uint32_t type; /* TDH_CONTEXT_TYPE; 3: pointer size */
     uint32_t size;
 };
 

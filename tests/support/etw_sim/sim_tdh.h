@@ -14,7 +14,7 @@
  *
  * As on Windows: sizes are asked for with a buffer that is too small, which answers 122 and says
  * how many bytes it takes; an unknown event, map or provider is 1168; the same question gets the
- * same bytes. Not there: remote providers, WPP, BinaryXML.
+ * same bytes. What is not there: README.md.
  */
 struct sim_tdh;
 

@@ -1,4 +1,5 @@
 #include "support/etw_sim/sim_tdh_internal.h"
+#include "support/etw_sim/sim_tdh_wpp.h"
 
 /* What one event looks like: TdhGetEventInformation and its kin (tdh.h). */
 
@@ -26,15 +27,15 @@ uint32_t sim_tdh_describe(
 uint32_t etw_sim_TdhGetEventInformation(struct etw_event_record *record, uint32_t context_count,
     struct etw_tdh_context *context, void *ret_info, uint32_t *info_bytes)
 {
-    (void)context_count;
-    (void)context;
     if (!record || !info_bytes) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
     struct sim_tdh_event event;
     struct buf made;
     buf_init(&made, SIM_TDH_MAX_ANSWER);
-    uint32_t code = sim_tdh_describe(record, &event, &made);
+    uint32_t code = sim_tdh_wpp_is(record)
+                        ? sim_tdh_wpp_describe(record, context_count, context, &made)
+                        : sim_tdh_describe(record, &event, &made);
     if (code == ETW_SUCCESS) {
         code = sim_tdh_give(&made, ret_info, info_bytes);
     }

@@ -280,16 +280,18 @@ uint32_t etw_sim_TdhEnumerateManifestProviderEvents(
 /* ---- not there ------------------------------------------------------------------------------------- */
 
 /* NOLINTBEGIN(readability-non-const-parameter): the types are those of Windows. */
+/* What manifests say of filters is not read: every provider is one without any. */
 uint32_t etw_sim_TdhEnumerateProviderFilters(const struct guid *provider, uint32_t context_count,
     struct etw_tdh_context *context, uint32_t *ret_count, void *ret_filters, uint32_t *bytes)
 {
-    (void)provider;
     (void)context_count;
     (void)context;
-    (void)ret_count;
     (void)ret_filters;
-    (void)bytes;
-    return ETW_ERROR_NOT_SUPPORTED;
+    if (!provider || !ret_count || !bytes) {
+        return ETW_ERROR_INVALID_PARAMETER;
+    }
+    *ret_count = 0;
+    return ETW_ERROR_NOT_FOUND;
 }
 
 uint32_t etw_sim_TdhGetAllEventsInformation(struct etw_event_record *record, void *wbem,

@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "support/etw_sim/sim_tdh_internal.h"
+#include "support/etw_sim/sim_tdh_wpp.h"
 #include "support/etw_sim/sim_value.h"
 
 /*
@@ -202,11 +203,34 @@ uint32_t etw_sim_TdhGetPropertyOffsetAndSize(struct etw_event_record *record,
     return locate(record, path_count, path, ret_offset, ret_bytes);
 }
 
+/* Of a message of WPP code: its properties are made, they do not lie in the payload. */
+static uint32_t get_of_message(const struct etw_event_record *record, uint32_t context_count,
+    const struct etw_tdh_context *context, uint32_t path_count,
+    const struct etw_property_path *path, uint32_t *bytes, uint8_t *ret_buffer)
+{
+    struct buf made;
+    if (!path || path_count != 1) {
+        return ETW_ERROR_INVALID_PARAMETER;
+    }
+    buf_init(&made, SIM_TDH_MAX_ANSWER);
+    uint32_t code = sim_tdh_wpp_property(
+        record, context_count, context, (const etw_char *)(uintptr_t)path->name, &made);
+    code = code ? code : sim_tdh_give(&made, ret_buffer, bytes);
+    buf_fini(&made);
+    return code;
+}
+
 uint32_t etw_sim_TdhGetPropertySize(struct etw_event_record *record, uint32_t context_count,
     struct etw_tdh_context *context, uint32_t path_count, struct etw_property_path *path,
     uint32_t *ret_bytes)
 {
     uint32_t offset = 0;
+    if (sim_tdh_wpp_is(record) && ret_bytes) {
+        *ret_bytes = 0;
+        uint32_t code = get_of_message(
+            record, context_count, context, path_count, path, ret_bytes, NULL);
+        return code == ETW_ERROR_INSUFFICIENT_BUFFER ? ETW_SUCCESS : code;
+    }
     return etw_sim_TdhGetPropertyOffsetAndSize(
         record, context_count, context, path_count, path, &offset, ret_bytes);
 }
@@ -216,7 +240,10 @@ uint32_t etw_sim_TdhGetProperty(struct etw_event_record *record, uint32_t contex
     uint32_t buffer_bytes, uint8_t *ret_buffer)
 {
     uint32_t offset = 0;
-    uint32_t bytes = 0;
+    uint32_t bytes = buffer_bytes;
+    if (sim_tdh_wpp_is(record)) {
+        return get_of_message(record, context_count, context, path_count, path, &bytes, ret_buffer);
+    }
     uint32_t code = etw_sim_TdhGetPropertyOffsetAndSize(
         record, context_count, context, path_count, path, &offset, &bytes);
     if (code != ETW_SUCCESS) {
