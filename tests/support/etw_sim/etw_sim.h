@@ -18,7 +18,8 @@
  *
  * The functions have no argument that says which world they belong to: there is one at a time.
  * Everything here may be called from any thread, also while sessions run, unless it says otherwise.
- * Text is UTF-8. Errors are Win32 codes, 0 is success.
+ * Text is UTF-8. Errors are Win32 codes, 0 is success. What is as on Windows and what is not there:
+ * README.md.
  *
  * Time stands still unless a test moves it (etw_sim_advance), or runs by itself (real_clock), where
  * a thread of the world runs timers, replays and the logger.

@@ -85,7 +85,42 @@ static uint32_t set_session(struct sim_session *s, uint32_t info_class, struct s
     }
 }
 
-/* The profile interval is the machine's: without a session, with a privilege. */
+/* What can be sampled: the timer, and counters of the processor. */
+static const struct {
+    uint32_t source;
+    const char *name;
+    uint32_t least;
+    uint32_t most;
+} profile_sources[SIM_PROFILE_SOURCES] = {{0, "Timer", 1221, 1000000},
+    {2, "TotalIssues", 4096, 2147483647}, {11, "CacheMisses", 4096, 2147483647},
+    {19, "TotalCycles", 4096, 2147483647}};
+
+/* SIM_PROFILE_SOURCES: there is none of this number. */
+static size_t find_source(uint32_t source)
+{
+    size_t i = 0;
+    while (i < SIM_PROFILE_SOURCES && profile_sources[i].source != source) {
+        i++;
+    }
+    return i;
+}
+
+static uint32_t set_config(struct etw_sim *sim, struct span data)
+{
+    if (data.size % 4 || data.size > sizeof(sim->profile_config)) {
+        return ETW_ERROR_BAD_LENGTH;
+    }
+    for (size_t at = 0; at < data.size; at += 4) {
+        if (find_source(load_le32(data.data + at)) == SIM_PROFILE_SOURCES) {
+            return ETW_ERROR_INVALID_PARAMETER;
+        }
+        sim->profile_config[at / 4] = load_le32(data.data + at);
+    }
+    sim->profile_config_count = (uint32_t)(data.size / 4);
+    return 0;
+}
+
+/* Intervals and sources are the machine's: without a session, with a privilege. */
 static uint32_t set_machine(struct etw_sim *sim, uint32_t info_class, struct span data)
 {
     struct etw_profile_interval interval;
@@ -93,13 +128,18 @@ static uint32_t set_machine(struct etw_sim *sim, uint32_t info_class, struct spa
         return ETW_ERROR_PRIVILEGE_NOT_HELD;
     }
     if (info_class == ETW_INFO_PROFILE_SOURCE_CONFIG) {
-        return data.size % 4 ? ETW_ERROR_BAD_LENGTH : 0;
+        return set_config(sim, data);
     }
     if (data.size != sizeof(interval)) {
         return ETW_ERROR_BAD_LENGTH;
     }
     memcpy(&interval, data.data, sizeof(interval));
-    sim->profile_interval = interval.interval_100ns < 1221 ? 1221 : interval.interval_100ns;
+    size_t i = find_source(interval.source);
+    if (i == SIM_PROFILE_SOURCES) {
+        return ETW_ERROR_INVALID_PARAMETER;
+    }
+    uint32_t least = profile_sources[i].least;
+    sim->profile_intervals[i] = interval.interval_100ns < least ? least : interval.interval_100ns;
     return 0;
 }
 
@@ -140,20 +180,16 @@ uint32_t etw_sim_TraceSetInformation(
 /* PROFILE_SOURCE_INFO: u32 NextEntryOffset, Source, MinInterval, MaxInterval, u64, description. */
 static void put_sources(struct buf *out)
 {
-    static const struct {
-        uint32_t source;
-        const char *name;
-    } sources[] = {{0, "Timer"}, {2, "TotalIssues"}, {11, "CacheMisses"}, {19, "TotalCycles"}};
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < SIM_PROFILE_SOURCES; i++) {
         size_t start = out->size;
         etl_put_u32(out, 0);
-        etl_put_u32(out, sources[i].source);
-        etl_put_u32(out, sources[i].source ? 4096 : 1221);
-        etl_put_u32(out, sources[i].source ? 2147483647 : 1000000);
+        etl_put_u32(out, profile_sources[i].source);
+        etl_put_u32(out, profile_sources[i].least);
+        etl_put_u32(out, profile_sources[i].most);
         etl_put_u64(out, 0);
-        etl_put_utf16z(out, sources[i].name);
+        etl_put_utf16z(out, profile_sources[i].name);
         etl_put_zeros(out, -(out->size - start) & 7);
-        if (i < 3 && !out->failed) {
+        if (i + 1 < SIM_PROFILE_SOURCES && !out->failed) {
             store_le32(out->data + start, (uint32_t)(out->size - start));
         }
     }
@@ -196,12 +232,32 @@ static uint32_t query_session(const struct sim_session *s, uint32_t info_class, 
     }
 }
 
-static uint32_t query(struct etw_sim *sim, uint64_t session, uint32_t info_class, struct buf *out)
+/* Of the source that the caller's block names (trace_query_info_class). */
+static uint32_t put_interval(const struct etw_sim *sim, struct span asked, struct buf *out)
+{
+    if (asked.size < sizeof(struct etw_profile_interval) || !asked.data) {
+        return ETW_ERROR_BAD_LENGTH;
+    }
+    size_t i = find_source(load_le32(asked.data));
+    if (i == SIM_PROFILE_SOURCES) {
+        return ETW_ERROR_INVALID_PARAMETER;
+    }
+    etl_put_u32(out, profile_sources[i].source);
+    etl_put_u32(out, sim->profile_intervals[i]);
+    return 0;
+}
+
+/* ${asked} is what the caller's block holds: some classes read it. */
+static uint32_t query(
+    struct etw_sim *sim, uint64_t session, uint32_t info_class, struct span asked, struct buf *out)
 {
     switch (info_class) {
     case ETW_INFO_SAMPLED_PROFILE_INTERVAL:
-        etl_put_u32(out, 0);
-        etl_put_u32(out, sim->profile_interval);
+        return put_interval(sim, asked, out);
+    case ETW_INFO_PROFILE_SOURCE_CONFIG:
+        for (uint32_t i = 0; i < sim->profile_config_count; i++) {
+            etl_put_u32(out, sim->profile_config[i]);
+        }
         return 0;
     case ETW_INFO_PROFILE_SOURCE_LIST:
         put_sources(out);
@@ -213,8 +269,12 @@ static uint32_t query(struct etw_sim *sim, uint64_t session, uint32_t info_class
     case ETW_INFO_MAX_LOGGERS:
         etl_put_u32(out, sim->options.max_sessions);
         return 0;
-    default:
-        return query_session(sim_session_by_handle(sim, session), info_class, out);
+    case ETW_INFO_MAX_PMC_COUNTERS:
+        etl_put_u32(out, SIM_PROFILE_SOURCES);
+        return 0;
+    default: /* the others are sessions' */
+        return session ? query_session(sim_session_by_handle(sim, session), info_class, out)
+                       : ETW_ERROR_INVALID_PARAMETER;
     }
 }
 
@@ -253,7 +313,7 @@ uint32_t etw_sim_TraceQueryInformation(
     }
     struct buf out;
     buf_init(&out, ANSWER_MAX);
-    code = query(sim, session, info_class, &out);
+    code = query(sim, session, info_class, span_make(data, data ? bytes : 0), &out);
     code = answer(&out, code, data, bytes, ret_bytes);
     if (code == ERROR_NOT_ENOUGH_ROOM) {
         code = ETW_ERROR_BAD_LENGTH;

@@ -192,9 +192,13 @@ static uint32_t query(struct sim_visitor *v)
     uint32_t needed = 0;
     uint64_t session = reader_u64(&v->in);
     uint32_t info_class = reader_u32(&v->in);
+    struct span asked = sim_wire_block(&v->in);
     void *out = make_room(v, &room);
     if (!out) {
         return ETW_ERROR_NOT_ENOUGH_MEMORY;
+    }
+    if (asked.size && asked.size <= room) {
+        memcpy(out, asked.data, asked.size);
     }
     uint32_t code = etw_sim_TraceQueryInformation(
         session, info_class, room ? out : NULL, room, &needed);

@@ -324,9 +324,13 @@ uint32_t sim_remote_query(struct etw_sim *sim, uint64_t session, uint32_t info_c
     uint32_t bytes, uint32_t *ret_bytes)
 {
     struct sim_remote_call call;
+    bool reads = data &&
+                 bytes >= sizeof(struct etw_profile_interval); /* some classes read the block */
     sim_remote_begin(sim, &call, SIM_WIRE_QUERY);
     etl_put_u64(&call.bytes, session);
     etl_put_u32(&call.bytes, info_class);
+    sim_wire_put_block(
+        &call.bytes, reads ? data : NULL, reads ? sizeof(struct etw_profile_interval) : 0);
     return ask_for_bytes(sim, &call, data, bytes, ret_bytes);
 }
 

@@ -56,8 +56,8 @@ uint32_t sim_start_modes(
         (mode & ETW_MODE_USE_PAGED_MEMORY && system) || p->wnode.client_context > 3) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
-    if (mode & ETW_MODE_PRIVATE_LOGGER) {
-        return ETW_ERROR_NOT_SUPPORTED;
+    if (mode & ETW_MODE_PRIVATE_LOGGER) { /* as if every process had all that it may have */
+        return ETW_ERROR_NO_SYSTEM_RESOURCES;
     }
     if (!file && !(mode & (ETW_MODE_REAL_TIME | ETW_MODE_BUFFERING))) {
         return ETW_ERROR_BAD_PATHNAME;

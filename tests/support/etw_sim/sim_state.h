@@ -21,6 +21,7 @@ enum {
     SIM_MAX_ENABLES = 8, /* sessions per provider */
     SIM_MAX_SYSTEM = 8,  /* system loggers */
     SIM_KEPT_SYSTEM = 2, /* of them, for two names */
+    SIM_PROFILE_SOURCES = 4,
     SIM_MAX_STACK_IDS = 256,
     SIM_MAX_PIDS = 64,
     SIM_MAX_CAPTURES = 64,
@@ -258,7 +259,9 @@ struct etw_sim {
     struct sim_session *ended;
     uint16_t last_id;
     uint32_t global_sequence;
-    uint32_t profile_interval;
+    uint32_t profile_intervals[SIM_PROFILE_SOURCES]; /* 100 ns; of counters: events */
+    uint32_t profile_config[SIM_PROFILE_SOURCES];    /* sources that are on */
+    uint32_t profile_config_count;
     uint64_t waited_ms; /* for processes that never answer */
     uint64_t next_start_key;
 

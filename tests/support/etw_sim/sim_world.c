@@ -103,7 +103,10 @@ struct etw_sim *etw_sim_create(const struct etw_sim_options *options, struct err
     map_init(&sim->guids, 65536);
     buf_init(&sim->record, SIM_RECORD_ROOM);
     buf_init(&sim->payload, SIM_RECORD_ROOM);
-    sim->profile_interval = 10000;
+    sim->profile_intervals[0] = 10000;
+    for (size_t i = 1; i < SIM_PROFILE_SOURCES; i++) {
+        sim->profile_intervals[i] = 65536;
+    }
     sim->next_event_key = 1;
     fill_table(sim);
     struct etw_sim *none = NULL;

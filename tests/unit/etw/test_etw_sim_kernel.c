@@ -300,6 +300,16 @@ static void the_profile_interval_is_the_machines(void **state)
         api->TraceQueryInformation(0, ETW_INFO_SAMPLED_PROFILE_INTERVAL, &now, sizeof(now), &size),
         0);
     assert_int_equal(now.interval_100ns, 5000);
+    now.source = 11; /* which one the block says */
+    assert_int_equal(
+        api->TraceQueryInformation(0, ETW_INFO_SAMPLED_PROFILE_INTERVAL, &now, sizeof(now), &size),
+        0);
+    assert_int_equal(now.source, 11);
+    assert_int_equal(now.interval_100ns, 65536);
+    now.source = 12;
+    assert_int_equal(
+        api->TraceQueryInformation(0, ETW_INFO_SAMPLED_PROFILE_INTERVAL, &now, sizeof(now), &size),
+        ETW_ERROR_INVALID_PARAMETER);
     uint8_t sources[1024];
     assert_int_equal(api->TraceQueryInformation(
                          0, ETW_INFO_PROFILE_SOURCE_LIST, sources, sizeof(sources), &size),
@@ -311,6 +321,40 @@ static void the_profile_interval_is_the_machines(void **state)
     assert_int_equal(
         api->TraceSetInformation(0, ETW_INFO_SAMPLED_PROFILE_INTERVAL, &interval, sizeof(interval)),
         ETW_ERROR_PRIVILEGE_NOT_HELD);
+}
+
+static void only_what_is_the_machines_is_told_without_a_session(void **state)
+{
+    (void)state;
+    uint32_t on[2] = {2, 19};
+    uint32_t now[4] = {0};
+    uint32_t size = 0;
+    assert_int_equal(
+        api->TraceSetInformation(0, ETW_INFO_PROFILE_SOURCE_CONFIG, on, sizeof(on)), 0);
+    assert_int_equal(
+        api->TraceQueryInformation(0, ETW_INFO_PROFILE_SOURCE_CONFIG, now, sizeof(now), &size), 0);
+    assert_int_equal(size, sizeof(on));
+    assert_memory_equal(now, on, sizeof(on));
+    on[1] = 20;
+    assert_int_equal(api->TraceSetInformation(0, ETW_INFO_PROFILE_SOURCE_CONFIG, on, sizeof(on)),
+        ETW_ERROR_INVALID_PARAMETER);
+    assert_int_equal(
+        api->TraceQueryInformation(0, ETW_INFO_MAX_PMC_COUNTERS, now, sizeof(now), &size), 0);
+    assert_int_equal(size, 4);
+    assert_int_equal(api->TraceQueryInformation(0, ETW_INFO_VERSION, now, sizeof(now), &size), 0);
+    assert_int_equal(size, 8);
+    static const uint32_t of_sessions[] = {ETW_INFO_STACK_TRACING, ETW_INFO_SYSTEM_ENABLE_FLAGS,
+        ETW_INFO_DISALLOW_LIST_QUERY, ETW_INFO_STREAM_COUNT};
+    for (size_t i = 0; i < sizeof(of_sessions) / sizeof(of_sessions[0]); i++) {
+        assert_int_equal(api->TraceQueryInformation(0, of_sessions[i], now, sizeof(now), &size),
+            ETW_ERROR_INVALID_PARAMETER);
+        assert_int_equal(api->TraceQueryInformation(777, of_sessions[i], now, sizeof(now), &size),
+            ETW_ERROR_WMI_INSTANCE_NOT_FOUND);
+    }
+    now[0] = 0;
+    assert_int_equal(
+        api->EnumerateTraceGuidsEx(ETW_INFO_MAX_LOGGERS, NULL, 0, now, sizeof(now), &size), 0);
+    assert_int_equal(now[0], 64);
 }
 
 static void streams_are_as_many_as_processors(void **state)
@@ -399,6 +443,7 @@ int main(void)
         TEST(an_update_switches_off_what_it_does_not_name),
         TEST(the_agents_update_leaves_kernel_events_on),
         TEST(the_profile_interval_is_the_machines),
+        TEST(only_what_is_the_machines_is_told_without_a_session),
         TEST(streams_are_as_many_as_processors),
         TEST(processes_that_were_there_are_told_at_start_and_end),
         TEST(a_start_time_of_now_drops_what_was_there_before),
