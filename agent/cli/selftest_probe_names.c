@@ -14,6 +14,7 @@
 
 enum { ANSWER_MS = 2000, CHANNEL_TRACELOGGING = 11, LEVEL = 4, KEYWORD = 0x2 };
 enum { PROVIDER_METADATA = 2, EVENT_METADATA = 1, WANTED_BYTES = 4, OTHER_BYTES = 8 };
+enum { SET_TRAITS = 2 }; /* EVENT_INFO_CLASS */
 
 /* TraceLoggingProvider.h: sizes, names, and a field with its type (8 and 10 are UInt32 and UInt64). */
 static const uint8_t traits[] = "\x19\0" PROVIDER_NAME;
@@ -54,6 +55,15 @@ static struct etw_data data_of(const void *bytes, size_t size, uint8_t type)
 {
     return (struct etw_data){
         .data = (uint64_t)(uintptr_t)bytes, .size = (uint32_t)size, .type = type};
+}
+
+/* Types of data descriptors count once the provider has set its traits, as in TraceLoggingProvider.h. */
+static void set_traits(uint64_t provider)
+{
+    const struct etw_api *api = etw_api_get();
+    if (api->EventSetInformation) {
+        api->EventSetInformation(provider, SET_TRAITS, traits, sizeof(traits));
+    }
 }
 
 static void write_event(uint64_t provider, const uint8_t *event, size_t event_bytes, size_t bytes)
@@ -156,6 +166,7 @@ void selftest_probe_names_run(struct selftest_answer *ret_answer)
         selftest_probes_answer(ret_answer, SELFTEST_UNKNOWN, "no provider can be registered: %s",
             etw_api_reason(code));
     } else {
+        set_traits(handle);
         ask(handle, &reader, ret_answer);
         etw_api_get()->EventUnregister(handle);
     }
