@@ -9,6 +9,10 @@
  * started it; so whoever runs one holds a named object that Windows takes back when the process
  * ends, however it ends. A session of ours that nobody holds is an orphan.
  *
+ * Every account may make an object of that name first. So only an object counts that belongs to
+ * LocalSystem, Administrators, the service etwship or the account of this process (sid_is_trusted);
+ * with anybody else's the name is squatted, and its session is run all the same.
+ *
  * Elsewhere the names are known in this process only.
  */
 #define ETW_OUR_PREFIX "etwship-"
@@ -21,15 +25,24 @@ static inline bool etw_hold_is_ours(const char *session)
     return name.size > prefix.size && span_equal_nocase(span_first(name, prefix.size), prefix);
 }
 
+/* The number of the process that runs the session, where its name says it: `etwship-watch-4711` of a
+ * command. 0: it does not. */
+uint32_t etw_hold_name_pid(const char *session);
+
 struct etw_hold;
 
 /* Hold ${session}. NULL: ERR_STOPPED if somebody does already, ERR_IO, ERR_MEMORY. */
 struct etw_hold *etw_hold_take(const char *session, struct error *err);
 
+/* NULL; or, where the name is squatted, who does it: "why. what to do". Valid until it is dropped. Another
+ * agent with this session then cannot see that it is looked after. */
+const char *etw_hold_doubt(const struct etw_hold *hold);
+
 /* Let go of it. NULL is fine. Any thread. */
 void etw_hold_drop(struct etw_hold *hold);
 
-/* Does somebody hold it? True also if that cannot be found out. */
+/* Does somebody hold it? True also if that cannot be found out. Where the name is squatted: only if the
+ * name says which process runs the session, and that one runs with the right to do so. */
 bool etw_hold_is_held(const char *session);
 
 #endif

@@ -1,20 +1,25 @@
 #include "etw/etw_hold.h"
 
-#include <stdlib.h>
 #include <windows.h>
 
+#include <sddl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/guid.h"
+#include "etw/windows/etw_hold_owner.h"
 
 /*
  * A named mutex of the whole machine, never waited for: it exists as long as somebody has it open.
  * Its name is made of the session's GUID, since it may not hold every character that a session's
- * name may. (createmutexw, openmutexw on learn.microsoft.com)
+ * name may. Everybody may read who owns it, and nothing else. (createmutexexw on learn.microsoft.com)
  */
 struct etw_hold {
-    HANDLE mutex;
+    HANDLE mutex; /* NULL: the name is squatted */
+    char doubt[512];
 };
 
-enum { NAME_CHARS = 64 };
+enum { NAME_CHARS = 64, RIGHTS_BYTES = 256 };
 
 static void mutex_name(const char *session, wchar_t *name)
 {
@@ -28,42 +33,105 @@ static void mutex_name(const char *session, wchar_t *name)
     }
 }
 
-/* The mutex and who made it: ERROR_SUCCESS we, ERROR_ALREADY_EXISTS somebody else. */
-static DWORD create(const char *session, HANDLE *ret_mutex)
+/* With the account of this process as the owner; of an administrator that is elevated, and of LocalSystem,
+ * Administrators: so does Windows, since the account alone does not prove elevation. */
+static bool write_rights(bool is_administrator, char rights[RIGHTS_BYTES])
 {
-    wchar_t name[NAME_CHARS];
-    mutex_name(session, name);
-    SetLastError(ERROR_SUCCESS);
-    *ret_mutex = CreateMutexW(NULL, FALSE, name);
-    DWORD code = GetLastError();
-    if (!*ret_mutex) {
-        /* Refused because there is one that belongs to somebody else. */
-        return code == ERROR_ACCESS_DENIED ? ERROR_ALREADY_EXISTS : code;
+    char owner[ETW_HOLD_OWNER_BYTES] = "BA";
+    if (!is_administrator && !etw_hold_owner_own(owner)) {
+        return false;
+    }
+    snprintf(rights, RIGHTS_BYTES, "O:%.180sD:P(A;;GA;;;SY)(A;;GA;;;BA)(A;;RC;;;WD)", owner);
+    return true;
+}
+
+/* The mutex, or NULL, and ERROR_SUCCESS if we have made it. */
+static DWORD create(const wchar_t *name, HANDLE *ret_mutex)
+{
+    DWORD code = ERROR_INVALID_OWNER;
+    *ret_mutex = NULL;
+    for (int is_administrator = 1; is_administrator >= 0 && code == ERROR_INVALID_OWNER;
+         is_administrator--) {
+        SECURITY_ATTRIBUTES attributes = {.nLength = sizeof(attributes)};
+        char rights[RIGHTS_BYTES];
+        if (!write_rights(is_administrator, rights)) {
+            return code;
+        }
+        if (!ConvertStringSecurityDescriptorToSecurityDescriptorA(
+                rights, SDDL_REVISION_1, &attributes.lpSecurityDescriptor, NULL)) {
+            return GetLastError();
+        }
+        SetLastError(ERROR_SUCCESS);
+        *ret_mutex = CreateMutexExW(&attributes, name, 0, READ_CONTROL);
+        code = GetLastError();
+        LocalFree(attributes.lpSecurityDescriptor);
     }
     return code;
 }
 
+/* An object of ours lets everybody read its owner, and is a mutex. */
+static bool is_somebody_elses(DWORD code)
+{
+    return code == ERROR_ACCESS_DENIED || code == ERROR_INVALID_HANDLE;
+}
+
+static void set_doubt(struct etw_hold *hold, const char *session, const char *owner)
+{
+    if (hold->mutex) {
+        CloseHandle(hold->mutex);
+        hold->mutex = NULL;
+    }
+    snprintf(hold->doubt, sizeof(hold->doubt),
+        "session %.100s: its lock was taken by %.200s, which has no right to run sessions. the "
+        "session runs all the same, but a second agent with it would not be noticed. end the "
+        "program that has the lock",
+        session, owner);
+}
+
+/* What is to become of the object that was made or found. True: it holds, with or without doubt. */
+static bool settle(
+    struct etw_hold *hold, const char *session, const wchar_t *name, DWORD code, struct error *err)
+{
+    char owner[ETW_HOLD_OWNER_BYTES] = "an account that hides itself";
+    bool is_ours = false;
+    if (hold->mutex && (code == ERROR_SUCCESS || code == ERROR_ALREADY_EXISTS)) {
+        is_ours = etw_hold_owner_is_trusted(hold->mutex, name, owner);
+        if (is_ours && code == ERROR_ALREADY_EXISTS) {
+            return error_set(err, ERR_STOPPED,
+                "session %.100s is looked after by a running agent. stop that one, or use another "
+                "name",
+                session);
+        }
+    } else if (!is_somebody_elses(code)) {
+        return error_set_os(err, code, "is another program using its names?",
+            "session %.100s cannot be claimed (error %lu)", session, code);
+    }
+    if (!is_ours) {
+        set_doubt(hold, session, owner);
+    }
+    return true;
+}
+
 struct etw_hold *etw_hold_take(const char *session, struct error *err)
 {
+    wchar_t name[NAME_CHARS];
     struct etw_hold *hold = calloc(1, sizeof(*hold));
     if (!hold) {
         error_set(err, ERR_MEMORY, "out of memory for session %.100s", session);
         return NULL;
     }
-    DWORD code = create(session, &hold->mutex);
-    if (code == ERROR_SUCCESS) {
-        return hold;
+    mutex_name(session, name);
+    DWORD code = create(name, &hold->mutex);
+    if (!settle(hold, session, name, code, err)) {
+        etw_hold_drop(hold);
+        return NULL;
     }
-    if (code == ERROR_ALREADY_EXISTS) {
-        error_set(err, ERR_STOPPED,
-            "session %.100s is looked after by a running agent. stop that one, or use another name",
-            session);
-    } else {
-        error_set_os(err, code, "is another program using its names?",
-            "session %.100s cannot be claimed (error %lu)", session, code);
-    }
-    etw_hold_drop(hold);
-    return NULL;
+    return hold;
+}
+
+const char *etw_hold_doubt(const struct etw_hold *hold)
+{
+    return hold->doubt[0] ? hold->doubt : NULL;
 }
 
 void etw_hold_drop(struct etw_hold *hold)
@@ -77,11 +145,18 @@ void etw_hold_drop(struct etw_hold *hold)
 bool etw_hold_is_held(const char *session)
 {
     wchar_t name[NAME_CHARS];
+    char owner[ETW_HOLD_OWNER_BYTES];
     mutex_name(session, name);
-    HANDLE mutex = OpenMutexW(SYNCHRONIZE, FALSE, name);
+    HANDLE mutex = OpenMutexW(READ_CONTROL, FALSE, name);
+    DWORD code = mutex ? ERROR_SUCCESS : GetLastError();
+    bool is_trusted = mutex && etw_hold_owner_is_trusted(mutex, name, owner);
     if (mutex) {
         CloseHandle(mutex);
-        return true;
     }
-    return GetLastError() != ERROR_FILE_NOT_FOUND;
+    if (is_trusted || code == ERROR_FILE_NOT_FOUND) {
+        return is_trusted;
+    }
+    uint32_t pid = etw_hold_name_pid(session);
+    bool is_known = code == ERROR_SUCCESS || is_somebody_elses(code);
+    return !is_known || (pid && etw_hold_owner_may_run(pid));
 }

@@ -7,20 +7,6 @@
 #include "etw/etw_image_flags.h"
 #include "input/windows/etw_kept.h"
 
-/* A session of one of these commands, whose name ends with the process that ran it. */
-static bool is_of_command(const char *name)
-{
-    static const char *const commands[] = {"watch-", "record-", "selftest-", "who-"};
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        size_t size = strlen(commands[i]);
-        const char *pid = name + size;
-        if (strncmp(name, commands[i], size) == 0 && *pid && pid[strspn(pid, "0123456789")] == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Has this agent left it running? A name may come from anybody, and becomes part of a path. */
 static bool is_kept(const char *data_dir, const char *name, const struct etw_session_state *session)
 {
@@ -36,7 +22,7 @@ static void look_at(
     bool kept = is_kept(settings->data_dir, name, session);
     char text[512];
     struct error err;
-    if (!kept && !is_of_command(name)) {
+    if (!kept && etw_hold_name_pid(session->name) == 0) {
         snprintf(text, sizeof(text),
             "nobody looks after the session %.200s. `etwship sessions stop --orphans` ends it",
             session->name);

@@ -88,6 +88,7 @@ struct etw_session {
     bool is_open;
     bool owned; /* ours to change and to stop */
     struct etw_hold *hold;
+    bool doubt_told; /* that its name is squatted */
     struct etw_session_state state;
     struct guid look;            /* etw_kept_look, of one that is ours and does not bear our name */
     struct etw_consume *consume; /* NULL: it writes a file alone */

@@ -4,6 +4,10 @@
 #include "platform/plat_thread.h"
 #include "support/test.h"
 
+#ifdef _WIN32
+#include "support/squatter.h"
+#endif
+
 static void our_sessions_are_known_by_their_names(void **state)
 {
     static const struct {
@@ -93,6 +97,89 @@ static void names_may_hold_what_names_of_objects_may_not(void **state)
     etw_hold_drop(hold);
 }
 
+static void names_of_commands_say_which_process_it_is(void **state)
+{
+    static const struct {
+        const char *name;
+        uint32_t pid;
+    } rows[] = {
+        {"etwship-watch-4711", 4711},
+        {"etwship-record-7", 7},
+        {"etwship-selftest-4294967295", UINT32_MAX},
+        {"etwship-who-12", 12},
+        {"etwship-selftest-4294967296", 0},
+        {"etwship-watch-", 0},
+        {"etwship-watch-12a", 0},
+        {"etwship-watch-towers", 0},
+        {"etwship-security", 0},
+        {"watch-4711", 0},
+        {"Somebodys", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(etw_hold_name_pid(rows[i].name), rows[i].pid);
+    }
+}
+
+#ifdef _WIN32
+static void a_squatter_without_rights_holds_nothing(void **state)
+{
+    (void)state;
+    for (int hides = 0; hides <= 1; hides++) {
+        struct error err = {0};
+        HANDLE squatter = squatter_take("etwship-test-hold", hides);
+        assert_non_null(squatter);
+        assert_false(etw_hold_is_held("etwship-test-hold"));
+        struct etw_hold *hold = etw_hold_take("etwship-test-hold", &err);
+        assert_non_null(hold);
+        assert_non_null(etw_hold_doubt(hold));
+        assert_non_null(
+            strstr(etw_hold_doubt(hold), hides ? "an account that hides itself" : SQUATTER_SID));
+        etw_hold_drop(hold);
+        CloseHandle(squatter);
+        hold = etw_hold_take("etwship-test-hold", &err);
+        assert_non_null(hold);
+        assert_null(etw_hold_doubt(hold));
+        assert_true(etw_hold_is_held("etwship-test-hold"));
+        etw_hold_drop(hold);
+    }
+}
+
+static void an_object_of_another_kind_holds_nothing(void **state)
+{
+    (void)state;
+    struct guid guid = guid_from_name(span_text("etwship-test-kind"));
+    char text[GUID_TEXT_SIZE] = {0};
+    char name[64];
+    struct error err;
+    guid_write(&guid, text);
+    snprintf(name, sizeof(name), "Global\\etwship-session-%.36s", text);
+    HANDLE event = CreateEventA(NULL, FALSE, FALSE, name);
+    assert_non_null(event);
+    struct etw_hold *hold = etw_hold_take("etwship-test-kind", &err);
+    assert_non_null(hold);
+    assert_non_null(etw_hold_doubt(hold));
+    assert_false(etw_hold_is_held("etwship-test-kind"));
+    etw_hold_drop(hold);
+    CloseHandle(event);
+}
+
+/* Whoever may trace holds a command's session, also if he is none of ours; the process is the proof. */
+static void a_process_with_rights_holds_its_commands_session(void **state)
+{
+    char name[64];
+    (void)state;
+    snprintf(name, sizeof(name), "etwship-watch-%lu", GetCurrentProcessId());
+    HANDLE squatter = squatter_take(name, false);
+    HANDLE other = squatter_take(
+        "etwship-watch-4294967292", false); /* no process has that number */
+    assert_true(etw_hold_is_held(name));
+    assert_false(etw_hold_is_held("etwship-watch-4294967292"));
+    CloseHandle(other);
+    CloseHandle(squatter);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +187,12 @@ int main(void)
         cmocka_unit_test(a_session_is_held_by_one_at_a_time),
         cmocka_unit_test(threads_hold_a_session_one_at_a_time),
         cmocka_unit_test(names_may_hold_what_names_of_objects_may_not),
+        cmocka_unit_test(names_of_commands_say_which_process_it_is),
+#ifdef _WIN32
+        cmocka_unit_test(a_squatter_without_rights_holds_nothing),
+        cmocka_unit_test(an_object_of_another_kind_holds_nothing),
+        cmocka_unit_test(a_process_with_rights_holds_its_commands_session),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,10 @@
 #include "support/etw_sim/sim_registry.h"
 #include "support/temp_folder.h"
 
+#ifdef _WIN32
+#include "support/squatter.h"
+#endif
+
 static char folder[TEMP_FOLDER_BYTES];
 
 static int set_up(void **state)
@@ -82,6 +86,29 @@ static void what_nobody_comes_back_for_is_stopped_and_the_rest_told_of(void **st
     etw_hold_drop(hold);
     rig_fini(&rig);
 }
+
+#ifdef _WIN32
+static void a_squatter_keeps_no_orphan_alive(void **state)
+{
+    (void)state;
+    for (int hides = 0; hides <= 1; hides++) {
+        struct rig rig;
+        struct error err;
+        rig_init(&rig, NULL);
+        add(&rig, "etwship-watch-4294967292"); /* no process has that number */
+        struct etw_kept kept = {.handle = add(&rig, "etwship-renamed")};
+        assert_true(etw_kept_save(folder, "renamed", &kept, &err));
+        HANDLE squatters[] = {squatter_take("etwship-watch-4294967292", hides),
+            squatter_take("etwship-renamed", hides)};
+        clean(&rig, folder);
+        assert_false(runs(&rig, "etwship-watch-4294967292"));
+        assert_false(runs(&rig, "etwship-renamed"));
+        CloseHandle(squatters[0]);
+        CloseHandle(squatters[1]);
+        rig_fini(&rig);
+    }
+}
+#endif
 
 static void another_session_of_the_name_is_not_the_one_that_was_kept(void **state)
 {
@@ -173,6 +200,9 @@ int main(void)
         cmocka_unit_test(names_lead_to_no_other_folder),
         cmocka_unit_test(what_cannot_be_stopped_or_listed_ends_nothing),
         cmocka_unit_test(flags_that_nobody_looks_after_are_put_back),
+#ifdef _WIN32
+        cmocka_unit_test(a_squatter_keeps_no_orphan_alive),
+#endif
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

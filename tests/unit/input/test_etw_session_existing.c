@@ -7,6 +7,10 @@
 #include "support/etw_sim/etw_sim.h"
 #include "support/temp_folder.h"
 
+#ifdef _WIN32
+#include "support/squatter.h"
+#endif
+
 /* Sessions that run already, that outlive the agent, that are the kernel's or a file's. */
 
 static char folder[TEMP_FOLDER_BYTES];
@@ -492,6 +496,29 @@ static void a_recorded_session_leaves_a_file_and_hands_events_on_if_asked(void *
     }
 }
 
+#ifdef _WIN32
+static void a_squatter_of_its_lock_stops_nothing(void **state)
+{
+    (void)state;
+    for (int hides = 0; hides <= 1; hides++) {
+        struct rig rig;
+        rig_init(&rig, NULL);
+        struct etw_sim_provider *provider = add_provider(&rig);
+        HANDLE squatter = squatter_take(NAME, hides);
+        assert_non_null(squatter);
+        start(&rig);
+        rig_await(&rig, is_enabled, NAME);
+        rig_await(&rig, rig_has_note, "! session " NAME ": its lock was taken by");
+        write_events(provider, 3);
+        rig_stop(&rig);
+        assert_int_equal(rig.events, 3);
+        assert_nothing_left(&rig);
+        CloseHandle(squatter);
+        rig_fini(&rig);
+    }
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -512,6 +539,9 @@ int main(void)
         cmocka_unit_test(what_somebody_started_in_the_place_of_ours_is_left_alone),
         cmocka_unit_test(what_another_agent_looks_after_is_left_alone_until_that_has_gone),
         cmocka_unit_test(a_recorded_session_leaves_a_file_and_hands_events_on_if_asked),
+#ifdef _WIN32
+        cmocka_unit_test(a_squatter_of_its_lock_stops_nothing),
+#endif
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

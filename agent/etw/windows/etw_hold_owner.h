@@ -1,0 +1,24 @@
+#ifndef ETWSHIP_ETW_WINDOWS_ETW_HOLD_OWNER_H
+#define ETWSHIP_ETW_WINDOWS_ETW_HOLD_OWNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <wchar.h>
+#include <windows.h>
+
+/* Who is believed to look after a session (etw_hold.h). */
+
+enum { ETW_HOLD_OWNER_BYTES = 256 };
+
+/* The account of this process, `S-1-...`. */
+bool etw_hold_owner_own(char ret_owner[ETW_HOLD_OWNER_BYTES]);
+
+/* Does ${object}, opened as ${name} ("Global\\…") with READ_CONTROL, bear that name, and belong to somebody
+ * who is believed? If not, ${ret_owner} says whose it is, if that is known. */
+bool etw_hold_owner_is_trusted(
+    HANDLE object, const wchar_t *name, char ret_owner[ETW_HOLD_OWNER_BYTES]);
+
+/* Does process ${pid} run, with the right to run sessions? True also where this process may not see that. */
+bool etw_hold_owner_may_run(uint32_t pid);
+
+#endif
