@@ -154,18 +154,20 @@ static bool has_config(const struct running *running)
     return !plat_path_find(config_path(running), &is_there, &bytes, NULL) || is_there;
 }
 
-/* Run the agent to its end; its exit code. */
-static int run_once(struct running *running, const struct agent_keeper *keeper)
+/* Run the agent to its end; its exit code. ${ret_ran}: it has started. */
+static int run_once(struct running *running, const struct agent_keeper *keeper, bool *ret_ran)
 {
     plat_mutex_lock(&running->mutex);
     running->asked_to_reload = false; /* it is read now */
     plat_mutex_unlock(&running->mutex);
+    *ret_ran = false;
     if (!has_config(running)) {
         running->end = (struct run_service_end){.idle = RUN_SERVICE_NO_CONFIG};
         return EXIT_DONE;
     }
     int exit_code = running->work->run(running->args, keeper, &running->end);
     plat_mutex_lock(&running->mutex);
+    *ret_ran = running->has_agent;
     running->has_agent = false;
     plat_mutex_unlock(&running->mutex);
     return exit_code;
@@ -201,21 +203,27 @@ static bool wait_for_work(struct running *running, struct plat_stamp read)
     return goes_on;
 }
 
-/* Whoever waits for work does not end by a configuration that is wrong, as one that runs does not. */
+/* Whoever waits for work does not end by a configuration that is wrong, as one that runs does not. Where a
+ * reload has left the agent without sessions the configuration is read once more: what was asked for while
+ * the agent ended is not lost. */
 static int run_and_wait(struct running *running, const struct agent_keeper *keeper)
 {
-    bool has_waited = false;
+    bool is_up = false;
     for (;;) {
         struct plat_stamp read = plat_path_stamp(config_path(running));
-        int exit_code = run_once(running, keeper);
-        bool is_wrong = has_waited && exit_code == EXIT_USAGE;
+        bool has_run;
+        int exit_code = run_once(running, keeper, &has_run);
+        bool is_wrong = is_up && exit_code == EXIT_USAGE;
         if (running->end.stuck || (running->end.idle == RUN_SERVICE_BUSY && !is_wrong)) {
             return exit_code;
+        }
+        is_up = true;
+        if (has_run) {
+            continue;
         }
         if (running->end.idle != RUN_SERVICE_BUSY) {
             tell_idle(running);
         }
-        has_waited = true;
         service_host_ready(running->host);
         if (!wait_for_work(running, read)) {
             return EXIT_DONE;

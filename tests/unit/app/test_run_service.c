@@ -340,6 +340,7 @@ static void one_without_sessions_waits_for_some_as_often_as_it_takes(void **stat
     assert_int_equal(fake.status.exit_code, SERVICE_OK);
     assert_int_equal(count_events(SERVICE_MESSAGE_STOPPED), 1);
     assert_int_equal(count_events(SERVICE_MESSAGE_ENDED), 0);
+    assert_int_equal(count_events(SERVICE_MESSAGE_IDLE_NO_SESSION), 3); /* each time once */
 }
 
 static void at_a_terminal_a_missing_configuration_is_an_error(void **state)
