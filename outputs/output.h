@@ -118,10 +118,13 @@ struct output_env {
      * times; the host thins repetitions. */
     void (*warn)(void *host, const char *text);
 
+    /* Tell people what is no trouble at all, but good to know (which proxy is used). The same. */
+    void (*note)(void *host, const char *text);
+
     /* Is it time to give up waiting inside send? Then send returns soon, as OUTPUT_RETRY or
      * OUTPUT_MIXED. */
     bool (*stopping)(void *host);
-    void *host; /* first argument of the three */
+    void *host; /* first argument of the four */
 };
 
 /* A checkpoint is at most this long. */

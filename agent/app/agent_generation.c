@@ -81,6 +81,12 @@ static void warn_output(void *self, const char *output, const char *what, const 
     }
 }
 
+/* Each worker of the output says the same. */
+static void note_output(void *self, const char *output, const char *text)
+{
+    log_write(((struct agent *)self)->log, LOG_LEVEL_INFO, text, "output %s: %s", output, text);
+}
+
 static bool all_ended(const struct agent *agent, size_t session)
 {
     const struct agent_plan *plan = agent->plan;
@@ -247,6 +253,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .save = agent->positions && agent->data_dir ? save : NULL,
         .ended = output_ended,
         .warn = warn_output,
+        .note = note_output,
         .self = agent};
     warn_of_memory(agent);
     agent->pipeline = pipeline_create(&settings, err);

@@ -120,12 +120,13 @@ static bool send_event(struct trial *trial, void *object, bool routed, struct er
     return good;
 }
 
-bool output_trial_run(
-    const struct app_config *config, const struct app_output *output, struct error *err)
+bool output_trial_run(const struct app_config *config, const struct app_output *output,
+    void (*note)(void *host, const char *text), struct error *err)
 {
     const struct output_ops *ops = output->ops;
     struct trial trial = {.config = config, .output = output};
-    struct output_env env = {.name = output->name, .format = app_config_format(output)};
+    struct output_env env = {
+        .name = output->name, .format = app_config_format(output), .note = note};
     const char *route = ops->route ? ops->route(output->settings) : NULL;
     buf_init(&trial.tail, MAX_BYTES);
     buf_init(&trial.event, MAX_BYTES);

@@ -13,10 +13,17 @@ static const struct cli_option options[] = {
 };
 // clang-format on
 
+static void say_note(void *host, const char *text)
+{
+    (void)host;
+    output_words_say(OUTPUT_FOUND_NOTE, text);
+}
+
+/* What is examined has said its notes by then. */
 static bool send_event(const struct app_config *config, const struct app_output *output)
 {
     struct error err;
-    if (!output_trial_run(config, output, &err)) {
+    if (!output_trial_run(config, output, output->ops->examine ? NULL : say_note, &err)) {
         output_words_say(OUTPUT_FOUND_FAULT, err.text);
         return false;
     }

@@ -52,6 +52,8 @@ struct outlet_settings {
     void (*ended)(void *self, size_t index, bool closed);
     /* What people should know; ${kind}, a word, says which warnings are about the same. Any thread. */
     void (*warn)(void *self, const char *output, const char *kind, const char *text);
+    /* What is no trouble. Any thread. May be NULL. */
+    void (*note)(void *self, const char *output, const char *text);
     void *self;
 };
 

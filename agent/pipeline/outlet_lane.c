@@ -99,6 +99,14 @@ void outlet_lane_warn(void *self, const char *text)
     settings->warn(settings->self, settings->name, "output", text);
 }
 
+static void note(void *self, const char *text)
+{
+    const struct outlet_settings *settings = &((struct outlet_lane *)self)->outlet->settings;
+    if (settings->note) {
+        settings->note(settings->self, settings->name, text);
+    }
+}
+
 static void tell(void *self, enum delivery_news news, const char *text)
 {
     struct outlet_lane *lane = self;
@@ -253,6 +261,7 @@ bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct er
                                                                           : NULL,
         .folder = settings->folder,
         .warn = outlet_lane_warn,
+        .note = note,
         .stopping = is_giving_up,
         .host = lane};
     struct delivery_host_settings host = {.ops = settings->ops,

@@ -278,6 +278,7 @@ static bool make_outlet(
         .save = s->save,
         .ended = s->ended,
         .warn = s->warn,
+        .note = s->note,
         .self = s->self};
     p->outlets[i] = outlet_create(&outlet, err);
     return p->outlets[i] != NULL;

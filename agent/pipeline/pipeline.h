@@ -131,6 +131,7 @@ struct pipeline_settings {
     void (*ended)(void *self, size_t output, bool closed);
     /* ${output} NULL: it is about the spool. */
     void (*warn)(void *self, const char *output, const char *kind, const char *text);
+    void (*note)(void *self, const char *output, const char *text);
     void *self;
 };
 

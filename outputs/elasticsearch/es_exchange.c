@@ -26,6 +26,7 @@ static const char path[] = "_bulk?filter_path=errors,items.*.status,items.*._ind
 
 struct es_exchange {
     bool (*stopping)(void *host);
+    void (*note)(void *host, const char *text);
     void *host;
     struct http_client *client;
     struct compress *compress; /* NULL: bodies go as they are */
@@ -42,8 +43,10 @@ struct es_exchange {
 static bool make(
     struct es_exchange *self, const struct es_exchange_options *options, struct error *err)
 {
-    const struct http_client_setup setup = {
-        .options = options->http, .stopping = self->stopping, .host = self->host};
+    const struct http_client_setup setup = {.options = options->http,
+        .stopping = self->stopping,
+        .note = self->note,
+        .host = self->host};
     uint64_t start = 0;
     plat_random(&start, sizeof(start), NULL);
     if (options->http->compression != HTTP_PLAIN) {
@@ -65,6 +68,7 @@ struct es_exchange *es_exchange_create(
         return NULL;
     }
     self->stopping = env->stopping;
+    self->note = env->note;
     self->host = env->host;
     buf_init(&self->packed, PACKED_MAX_BYTES);
     if (!make(self, options, err)) {

@@ -30,6 +30,11 @@ static void tell(struct run *run, enum output_finding finding, const char *forma
     run->talk->say(run->talk->host, finding, text);
 }
 
+static void note(void *run, const char *text)
+{
+    tell(run, OUTPUT_FOUND_NOTE, "%s", text);
+}
+
 /* ---- a node ----------------------------------------------------------------------------------------- */
 
 static void tell_server(struct run *run, const char *url)
@@ -214,7 +219,8 @@ bool es_try_run(const struct es_setup *setup, const struct output_talk *talk)
     const char *url = NULL;
     struct es_server server = {.known = false};
     es_setup_names(setup, &names);
-    run.client = http_client_create(&(struct http_client_setup){.options = setup->http}, &err);
+    run.client = http_client_create(
+        &(struct http_client_setup){.options = setup->http, .note = note, .host = &run}, &err);
     if (!run.client) {
         tell(&run, OUTPUT_FOUND_FAULT, "%s", err.text);
         return false;

@@ -18,6 +18,8 @@
 #include "outputs/http/http_ca.h"
 #include "outputs/http/http_curl.h"
 #include "outputs/http/http_failure.h"
+#include "outputs/http/http_proxy.h"
+#include "platform/plat_system.h"
 
 enum {
     LOOK_MS = 200, /* between two looks at `stopping` */
@@ -45,8 +47,9 @@ struct http_client {
     char *authorization; /* the whole header; NULL: none */
     struct http_secrets secrets;
     uint64_t timeout_ms;
-    bool own_proxy;
-    bool lacks_ca; /* only its fingerprint is known */
+    struct http_proxy proxy;
+    bool has_proxy; /* the request in hand goes through one that libcurl was told */
+    bool lacks_ca;  /* only its fingerprint is known */
     struct http_fingerprint ca;
     bool (*stopping)(void *host);
     void *host;
@@ -205,15 +208,16 @@ struct http_client *http_client_create(const struct http_client_setup *setup, st
         return NULL;
     }
     buf_init(&self->url, URL_MAX_BYTES);
-    const char *proxy = setup->options->proxy;
-    self->own_proxy = proxy && proxy[0];
+    bool good = http_proxy_init(&self->proxy, setup->options->proxy);
+    self->proxy.note = setup->note;
+    self->proxy.host = setup->host;
     self->stopping = setup->stopping;
     self->host = setup->host;
     self->timeout_ms = setup->options->timeout_ns / NS_PER_MS;
     const char *ca = setup->options->tls.ca;
     self->lacks_ca = ca && http_fingerprint_read(span_text(ca), &self->ca);
     self->easy = curl_easy_init();
-    if (!self->easy || !set_authorization(self, setup)) {
+    if (!good || !self->easy || !set_authorization(self, setup)) {
         error_set(err, ERR_MEMORY, "out of memory");
     } else if (set_up(self, setup->options, err)) {
         return self;
@@ -235,6 +239,7 @@ void http_client_destroy(struct http_client *client)
     }
     curl_easy_cleanup(client->easy);
     curl_multi_cleanup(client->multi);
+    http_proxy_fini(&client->proxy);
     http_secrets_fini(&client->secrets);
     buf_fini(&client->url);
     free(client->authorization);
@@ -335,6 +340,13 @@ static bool set_body(struct http_client *self)
     return good && !curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
+static bool set_proxy(struct http_client *self, const char *url)
+{
+    const char *address = http_proxy_for(&self->proxy, url, plat_monotonic_ns());
+    self->has_proxy = address && address[0];
+    return !curl_easy_setopt(self->easy, CURLOPT_PROXY, address);
+}
+
 static bool prepare(struct http_client *self, struct curl_slist **ret_headers)
 {
     const struct http_request *request = self->transfer.request;
@@ -346,6 +358,7 @@ static bool prepare(struct http_client *self, struct curl_slist **ret_headers)
         }
     }
     if (!self->multi || !write_url(self, request) || !set_body(self) ||
+        !set_proxy(self, request->url) ||
         curl_easy_setopt(self->easy, CURLOPT_URL, (const char *)self->url.data) ||
         curl_easy_setopt(self->easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms)) {
         return false;
@@ -408,7 +421,7 @@ static enum http_failure failure_of(const struct http_client *self, CURLcode cod
     /* libcurl takes a connection that is closed among the headers for their end. */
     return code == CURLE_OK && !self->transfer.has_head
                ? HTTP_GARBLED
-               : http_curl_failure(self->easy, code, self->reason, self->own_proxy);
+               : http_curl_failure(self->easy, code, self->reason, self->has_proxy);
 }
 
 /* Learn from the server what certificate the authority of tls.ca has (http_ca.h). */
@@ -421,7 +434,7 @@ static enum http_failure learn_ca(struct http_client *self, CURLcode *ret_code)
         *ret_code = perform(self, multi, asker);
         failure = self->transfer.ended_by != HTTP_REPLIED
                       ? self->transfer.ended_by
-                      : http_curl_failure(asker, *ret_code, self->reason, self->own_proxy);
+                      : http_curl_failure(asker, *ret_code, self->reason, self->has_proxy);
     }
     if (failure == HTTP_REPLIED) {
         self->lacks_ca = !http_ca_trust(self->easy, asker, &self->ca);
@@ -435,6 +448,16 @@ static enum http_failure learn_ca(struct http_client *self, CURLcode *ret_code)
 static bool is_tls(const struct http_request *request)
 {
     return strncmp(request->url, "https:", strlen("https:")) == 0;
+}
+
+/* One that refuses the request was reached; another might be less strict, which is not for us to find out. */
+static void note_proxy(struct http_client *self, CURLcode code)
+{
+    bool is_out_of_reach = code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_COULDNT_CONNECT ||
+                           code == CURLE_OPERATION_TIMEDOUT;
+    if (self->transfer.reply->failure == HTTP_NO_PROXY && self->has_proxy && is_out_of_reach) {
+        http_proxy_failed(&self->proxy, self->transfer.request->url);
+    }
 }
 
 static const char *words_of(const struct http_client *self, CURLcode code)
@@ -468,6 +491,7 @@ bool http_client_send(struct http_client *client, const struct http_request *req
     if (ret_reply->failure != HTTP_REPLIED) {
         const char *reason = words_of(client, code);
         http_failure_say(ret_reply->failure, request->url, reason, &client->secrets, err);
+        note_proxy(client, code);
     }
     curl_easy_setopt(client->easy, CURLOPT_HTTPHEADER, NULL);
     curl_slist_free_all(headers);

@@ -86,11 +86,11 @@ static bool set_tls(CURL *easy, const struct http_tls *tls)
                easy, CURLOPT_SSL_VERIFYHOST, tls->verify == HTTP_VERIFY_FULL ? 2L : 0L);
 }
 
-/* A proxy that is written down is used for every address, whatever NO_PROXY says. */
+/* A proxy that is written down is used for every address, whatever NO_PROXY says. Which one is used is told
+ * before each request (http_proxy.h). */
 static bool set_proxy(CURL *easy, const char *proxy)
 {
-    return !proxy || (!curl_easy_setopt(easy, CURLOPT_PROXY, proxy) &&
-                         !curl_easy_setopt(easy, CURLOPT_NOPROXY, ""));
+    return !proxy || strcmp(proxy, "system") == 0 || !curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
 }
 
 static bool set_protocols(CURL *easy)

@@ -151,9 +151,9 @@ void http_options_check(struct config_check *check, const struct http_options *o
                 config_text_quote(span_text(tls->pin_sha256.items[i])).text);
         }
     }
-    if (*proxy && (*proxy)[0] && !strstr(*proxy, "://")) {
-        CONFIG_FAULT(
-            check, proxy, "proxy: this is no address. write it as in http://gateway.example");
+    if (*proxy && (*proxy)[0] && strcmp(*proxy, "system") != 0 && !strstr(*proxy, "://")) {
+        CONFIG_FAULT(check, proxy,
+            "proxy: this is no address. write it as in http://gateway.example, or system");
     }
 }
 

@@ -37,7 +37,7 @@ enum http_compression { HTTP_PLAIN, HTTP_GZIP, HTTP_ZSTD };
 struct http_options {
     struct http_auth auth;
     struct http_tls tls;
-    const char *proxy; /* NULL: the environment's; "": none */
+    const char *proxy; /* NULL, "system": http_proxy.h; "": none */
     int compression;   /* enum http_compression */
     uint64_t connect_timeout_ns;
     uint64_t timeout_ns;
@@ -53,7 +53,8 @@ extern const char *const http_compression_names[];
     {CONFIG_STRUCT_ROW("auth", s, http.auth, http_auth_fields), .help = "who we are"},            \
         {CONFIG_STRUCT_ROW("tls", s, http.tls, http_tls_fields), .help = "how https is checked"}, \
         {CONFIG_ROW("proxy", SECRET, s, http.proxy), .may_be_empty = true,                        \
-            .help = "address of a proxy; empty: none; default: the environment's"},               \
+            .help = "address of a proxy; empty: none; system, the default: what the environment " \
+                    "says, and if it says nothing, Windows"},                                     \
         {CONFIG_ROW("connect_timeout", DURATION, s, http.connect_timeout_ns),                     \
             .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),                 \
             .help = "longest wait for a connection, TLS and all"},                                \

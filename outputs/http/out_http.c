@@ -66,6 +66,7 @@ struct out_http {
     size_t excerpt_size;
     bool page; /* the reply is HTML */
     bool (*stopping)(void *host);
+    void (*note)(void *host, const char *text);
     void *host;
 };
 
@@ -151,6 +152,7 @@ static bool set_up(struct out_http *self, const struct http_settings *s, struct 
     self->client = http_client_create(&(struct http_client_setup){.options = &s->http,
                                           .scheme = hec ? "Splunk" : NULL,
                                           .stopping = self->stopping,
+                                          .note = self->note,
                                           .host = self->host},
         err);
     if (!self->client) {
@@ -201,6 +203,7 @@ static void *http_create(const void *settings, const struct output_env *env, str
     buf_init(&self->packed, BODY_MAX_BYTES);
     rejections_init(&self->notes);
     self->stopping = env->stopping;
+    self->note = env->note;
     self->host = env->host;
     if (!set_up(self, settings, err)) {
         http_destroy(self);

@@ -12,6 +12,7 @@ import base64
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tty
@@ -35,7 +36,7 @@ HERE = Path(__file__).resolve().parent
 # What libcurl and Schannel load, at the first call at the latest. Not crypt32: Wine's own schannel.dll
 # looks for it everywhere. That etwship.exe is not linked with it, program.py shows.
 PLANTED_DLLS = ["bcrypt", "cryptbase", "dnsapi", "iphlpapi", "msasn1", "mswsock", "ncrypt",
-                "schannel", "secur32", "sspicli"]
+                "schannel", "secur32", "sspicli", "winhttp"]
 
 
 @unittest.skipUnless(wine.WINE, "no Wine (packaging/deps.sh windows)")
@@ -131,6 +132,50 @@ class Ship(unittest.TestCase):
         found = [json.loads(document)["etw"]["sequence"] for document in store.documents()]
         self.assertEqual(sorted([*found, removed]), list(range(1, EVENTS + 1)))
 
+    # ---- proxies ------------------------------------------------------------------------------
+
+    # Flags of the settings of an account, as WinINet keeps them in the registry.
+    DIRECT, NAMED, SCRIPT = 1, 2, 4
+
+    def set_proxy(self, flags, proxy="", bypass="", script=""):
+        value = struct.pack("<III", 0x46, 0, flags) + b"".join(
+            struct.pack("<I", len(text)) + text.encode() for text in (proxy, bypass, script))
+        key = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Internet Settings\Connections"
+        done = self.prefix.run("reg", "add", key, "/f", "/v", "DefaultConnectionSettings", "/t",
+                               "REG_BINARY", "/d", value.hex())
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_the_proxy_of_the_account_or_its_script_is_used_unless_another_is_named(self):
+        store = "http://store.example:9200"
+        bulk = Bulk()
+        self.addCleanup(self.set_proxy, self.DIRECT)
+        with Server(lambda request: Reply(200, script, {
+                "Content-Type": "application/x-ns-proxy-autoconfig"})
+                    if request.path == "/proxy.pac" else bulk(request)) as server:
+            proxy = f"127.0.0.1:{server.port}"
+            script = ("function FindProxyForURL(url, host) { return host == 'store.example' ? "
+                      f"'PROXY {proxy}' : 'DIRECT'; }}")
+            for what, settings, source in [
+                    ("a name", (self.NAMED, f"http={proxy};https=127.0.0.1:1", "*.other"),
+                     "the proxy settings of the account"),
+                    ("a script", (self.SCRIPT, "", "", f"{server.url}/proxy.pac"),
+                     "WPAD or a script (PAC)")]:
+                self.set_proxy(*settings)
+                with self.subTest(what):
+                    said = self.examine_at(store)
+                    self.assertIn(f"proxy http://{proxy} for {store}, by {source}", said)
+                    self.assertIn(f"{store}: connected", said)
+            self.assertIn("/proxy.pac", {request.path for request in server.seen})
+            self.assertNotIn("connected", self.examine_at(store, proxy=""))
+            self.assertIn(f"no proxy for http://none.other, by {source}",
+                          self.examine_at("http://none.other"))
+
+    def examine_at(self, url, **more):
+        """What `test-output` says of a server there; proxies of the environment would come first."""
+        command = self.configure({"type": "elasticsearch", "hosts": [url], **more})[1:]
+        return self.prefix.run(wine.EXE, "test-output", "o", *command,
+                               cwd=self.folder).stdout.decode()
+
     # ---- secrets ------------------------------------------------------------------------------
 
     SECRET = "s\u00e9cret:0123456789"
@@ -223,12 +268,6 @@ class Ship(unittest.TestCase):
         authority = self.authority()
         self.assert_ships(authority.server(*authority.issue("server")), {"ca": str(authority.ca)})
 
-    def examine(self, server, tls):
-        """What `test-output` says of the server."""
-        command = self.configure(self.elasticsearch(server, tls=tls))[1:]
-        return self.prefix.run(wine.EXE, "test-output", "o", *command,
-                               cwd=self.folder).stdout.decode()
-
     def test_revocation_is_looked_up_and_only_strict_wants_to_know_for_sure(self):
         trusted, unknown = "certificate is trusted", "cannot find out whether the server's certificate"
         revoked = "certificate was revoked by its authority"
@@ -250,7 +289,7 @@ class Ship(unittest.TestCase):
                         ("revoked", pair, withdrawn)]:
                     with self.subTest(f"{what}, {setting}"), \
                             Server(Bulk(), tls=authority.server(*pair)) as server:
-                        self.assertIn(words, self.examine(server, tls))
+                        self.assertIn(words, self.examine_at(server.url, tls=tls))
             self.assertEqual({request.path for request in publisher.seen},
                              {"/strict.crl", "/best_effort.crl"})
 

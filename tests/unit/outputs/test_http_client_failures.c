@@ -1,5 +1,8 @@
 #include "unit/outputs/http_client_rig.h"
 
+#include "outputs/http/http_proxy.h"
+#include "support/winhttp_fake.h"
+
 /* What goes wrong, and what is said of it: never a secret. */
 
 /* ---- failures ------------------------------------------------------------------------------------ */
@@ -266,6 +269,33 @@ static void no_secret_is_in_what_is_said(void **state)
     }
 }
 
+/* Of the system's proxies the first cannot be reached: the second passes the next request on. */
+static void proxies_of_the_system_are_tried_one_after_the_other(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char proxies[128];
+    struct http_fake *proxy = http_fake_start();
+    struct http_options options = usual();
+    snprintf(proxies, sizeof(proxies), "127.0.0.1:1;%s", http_fake_url(proxy) + 7);
+    winhttp = (struct winhttp_fake){.machine = proxies};
+    http_proxy_use(&winhttp_fake_api, winhttp_fake_env);
+    options.proxy = "system";
+    make(&f, &options, NULL);
+    http_fake_script(proxy, &(struct http_fake_reply){.status = 202}, 1);
+    const struct http_request request = {.method = "GET", .url = "http://es1.example:9200/x"};
+    assert_false(http_client_send(f.client, &request, &f.reply, &f.err));
+    assert_int_equal(f.reply.failure, HTTP_NO_PROXY);
+    assert_true(http_client_send(f.client, &request, &f.reply, &f.err));
+    assert_int_equal(f.reply.status, 202);
+    const struct http_fake_request *seen = http_fake_request(proxy, 0);
+    assert_true(http_fake_has(seen, "Host", "es1.example:9200"));
+    teardown(&f);
+    http_fake_stop(proxy);
+    http_proxy_use(NULL, NULL);
+    winhttp_fake_check();
+}
+
 static void a_proxy_that_cannot_be_understood_is_not_shown(void **state)
 {
     (void)state;
@@ -308,6 +338,7 @@ int main(void)
         cmocka_unit_test(a_refusal_that_comes_early_is_a_reply),
         cmocka_unit_test(a_proxy_gets_the_whole_address_and_its_own_password),
         cmocka_unit_test(no_secret_is_in_what_is_said),
+        cmocka_unit_test(proxies_of_the_system_are_tried_one_after_the_other),
         cmocka_unit_test(a_proxy_that_cannot_be_understood_is_not_shown),
         cmocka_unit_test(of_an_address_only_the_host_is_shown),
     };

@@ -1,0 +1,207 @@
+#include "outputs/http/http_proxy.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+/* WinHTTP's own threads look for scripts again, and answer from what they know; so it costs little to ask.
+ * Where no script can be had, asking may take half a minute. */
+enum { KEPT_S = 300, KEPT_FAILED_S = 600 };
+
+static _Atomic(const struct plat_winhttp *) used_winhttp;
+static _Atomic(http_proxy_env_fn *) used_env;
+
+void http_proxy_use(const struct plat_winhttp *winhttp, http_proxy_env_fn *env)
+{
+    atomic_store(&used_winhttp, winhttp);
+    atomic_store(&used_env, env);
+}
+
+bool http_proxy_init(struct http_proxy *proxy, const char *fixed)
+{
+    http_proxy_env_fn *env = atomic_load(&used_env);
+    *proxy = (struct http_proxy){.env = env ? env : getenv};
+    if (!fixed || strcmp(fixed, "system") == 0) {
+        return true;
+    }
+    size_t size = strlen(fixed) + 1;
+    proxy->fixed = malloc(size);
+    if (proxy->fixed) {
+        memcpy(proxy->fixed, fixed, size);
+    }
+    return proxy->fixed != NULL;
+}
+
+void http_proxy_fini(struct http_proxy *proxy)
+{
+    if (proxy->session) {
+        proxy->winhttp.close(proxy->session);
+    }
+    free(proxy->entries);
+    free(proxy->fixed);
+    *proxy = (struct http_proxy){.fixed = NULL};
+}
+
+/* ---- the environment ---------------------------------------------------------------------------------- */
+
+/* As libcurl looks ("Environment variables"): http_proxy in small letters alone. */
+static bool is_in_environment(const struct http_proxy *proxy, const struct http_origin *origin)
+{
+    static const char *const names[] = {
+        "http_proxy", "all_proxy", "ALL_PROXY", "https_proxy", "HTTPS_PROXY"};
+    enum { FOR_HTTP = 1, FOR_ALL = 2 };
+    bool is_tls = span_equal_nocase(origin->scheme, span_text("https"));
+    size_t first = is_tls ? FOR_HTTP : 0;
+    size_t end = is_tls ? sizeof(names) / sizeof(names[0]) : FOR_HTTP + FOR_ALL;
+    while (first < end && !proxy->env(names[first])) {
+        first++;
+    }
+    return first < end;
+}
+
+/* ---- Windows --------------------------------------------------------------------------------------------- */
+
+static bool load(struct http_proxy *proxy)
+{
+    enum { NAME_MS = 5000, CONNECT_MS = 5000, SEND_MS = 5000, RECEIVE_MS = 10000 };
+    static const uint16_t agent[] = {'e', 't', 'w', 's', 'h', 'i', 'p', 0};
+    if (proxy->is_loaded) {
+        return proxy->winhttp.open != NULL;
+    }
+    proxy->is_loaded = true;
+    const struct plat_winhttp *used = atomic_load(&used_winhttp);
+    if (used) {
+        proxy->winhttp = *used;
+    } else if (!plat_winhttp_load(&proxy->winhttp)) {
+        return false;
+    }
+    proxy->session = proxy->winhttp.open(agent, PLAT_WINHTTP_NO_PROXY, NULL, NULL, 0);
+    if (proxy->session) {
+        proxy->winhttp.set_timeouts(proxy->session, NAME_MS, CONNECT_MS, SEND_MS, RECEIVE_MS);
+    }
+    return true;
+}
+
+/* Also the scheme and host of a proxy alone: there is no password in what Windows names. */
+static void note(const struct http_proxy *proxy, const struct http_proxy_entry *entry)
+{
+    char text[2 * HTTP_PROXY_ADDRESS_BYTES + 256];
+    const char *source = http_system_proxy_source(entry->found.source);
+    bool goes_without = entry->next == entry->found.count;
+    if (!proxy->note) {
+        return;
+    }
+    if (goes_without && entry->next) {
+        snprintf(text, sizeof(text),
+            "no proxy for %s, as none of those that %s names can be connected to", entry->origin,
+            source);
+    } else if (!goes_without) {
+        snprintf(text, sizeof(text), "proxy %s for %s, by %s", entry->found.addresses[entry->next],
+            entry->origin, source);
+    } else if (source) {
+        snprintf(text, sizeof(text), "no proxy for %s, by %s", entry->origin, source);
+    } else if (entry->found.script_error) {
+        snprintf(text, sizeof(text),
+            "no proxy for %s: Windows is set to look for one by WPAD or a script (PAC), which gave "
+            "no answer (WinHTTP error %u)",
+            entry->origin, (unsigned)entry->found.script_error);
+    } else {
+        snprintf(
+            text, sizeof(text), "no proxy for %s: Windows has no setting for one", entry->origin);
+    }
+    proxy->note(proxy->host, text);
+}
+
+static struct http_proxy_entry *find_entry(
+    const struct http_proxy *proxy, const struct http_origin *origin)
+{
+    for (size_t i = 0; i < proxy->count; i++) {
+        if (span_equal_nocase(span_text(proxy->entries[i].origin), origin->whole)) {
+            return &proxy->entries[i];
+        }
+    }
+    return NULL;
+}
+
+/* A place for ${origin} at the front; the oldest goes for it. NULL: out of memory, or too
+ * long. */
+static struct http_proxy_entry *add_entry(
+    struct http_proxy *proxy, const struct http_origin *origin)
+{
+    if (!proxy->entries) {
+        proxy->entries = calloc(HTTP_PROXY_KEPT, sizeof(*proxy->entries));
+    }
+    if (!proxy->entries || origin->whole.size >= sizeof(proxy->entries[0].origin)) {
+        return NULL;
+    }
+    proxy->count += proxy->count < HTTP_PROXY_KEPT;
+    memmove(proxy->entries + 1, proxy->entries, (proxy->count - 1) * sizeof(*proxy->entries));
+    struct http_proxy_entry *entry = &proxy->entries[0];
+    *entry = (struct http_proxy_entry){.until_ns = 0};
+    memcpy(entry->origin, origin->whole.data, origin->whole.size);
+    return entry;
+}
+
+static bool is_same(const struct http_system_proxy *a, const struct http_system_proxy *b)
+{
+    bool same = a->source == b->source && a->count == b->count &&
+                a->script_error == b->script_error;
+    for (size_t i = 0; i < a->count && same; i++) {
+        same = strcmp(a->addresses[i], b->addresses[i]) == 0;
+    }
+    return same;
+}
+
+static void ask(struct http_proxy *proxy, const struct http_origin *origin,
+    struct http_proxy_entry *entry, uint64_t now_ns)
+{
+    struct http_system_proxy found;
+    http_system_proxy_find(&proxy->winhttp, proxy->session, origin, &found);
+    bool is_new = entry->until_ns == 0 || entry->next || !is_same(&found, &entry->found);
+    entry->found = found;
+    entry->next = 0;
+    entry->until_ns = now_ns + SECOND_NS * (found.script_error ? KEPT_FAILED_S : KEPT_S);
+    if (is_new) {
+        note(proxy, entry);
+    }
+}
+
+const char *http_proxy_for(struct http_proxy *proxy, const char *url, uint64_t now_ns)
+{
+    struct http_origin origin;
+    if (proxy->fixed) {
+        return proxy->fixed;
+    }
+    if (!http_origin_read(span_text(url), &origin) || is_in_environment(proxy, &origin)) {
+        return NULL;
+    }
+    if (http_origin_is_local(&origin)) {
+        return "";
+    }
+    if (!load(proxy)) {
+        return NULL;
+    }
+    struct http_proxy_entry *entry = find_entry(proxy, &origin);
+    entry = entry ? entry : add_entry(proxy, &origin);
+    if (!entry) {
+        return NULL;
+    }
+    if (now_ns >= entry->until_ns) {
+        ask(proxy, &origin, entry, now_ns);
+    }
+    return entry->next < entry->found.count ? entry->found.addresses[entry->next] : "";
+}
+
+void http_proxy_failed(struct http_proxy *proxy, const char *url)
+{
+    struct http_origin origin;
+    struct http_proxy_entry *entry = !proxy->fixed && http_origin_read(span_text(url), &origin)
+                                         ? find_entry(proxy, &origin)
+                                         : NULL;
+    if (entry && entry->next < entry->found.count) {
+        entry->next++;
+        note(proxy, entry);
+    }
+}

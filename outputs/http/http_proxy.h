@@ -1,0 +1,55 @@
+#ifndef ETWSHIP_OUTPUTS_HTTP_PROXY_H
+#define ETWSHIP_OUTPUTS_HTTP_PROXY_H
+
+#include "outputs/http/http_system_proxy.h"
+
+/*
+ * Which proxy a request goes through, for http_client.c alone. What the configuration writes down holds for
+ * every address. Else (`proxy: system`, the default) the environment decides, as libcurl reads it
+ * (http_proxy, HTTPS_PROXY, ALL_PROXY, NO_PROXY); where it names none for the scheme, Windows' own settings do
+ * (http_system_proxy.h), but for this machine itself, which is never asked for through a proxy.
+ *
+ * Answers of Windows are kept for a while, of a bounded number of addresses. Where one names several proxies,
+ * and one cannot be connected to, the next request takes the next, and behind the last goes without.
+ * One thread at a time.
+ */
+enum { HTTP_PROXY_KEPT = 16 };
+
+/* Value of an environment variable; NULL: it is not set. */
+typedef char *http_proxy_env_fn(const char *name);
+
+struct http_proxy_entry {
+    char origin[HTTP_PROXY_ADDRESS_BYTES];
+    uint64_t until_ns;
+    size_t next; /* which of the addresses; their count: without */
+    struct http_system_proxy found;
+};
+
+struct http_proxy {
+    char *fixed; /* as configured; "": none; NULL: system */
+    struct plat_winhttp winhttp;
+    bool is_loaded;
+    void *session;
+    http_proxy_env_fn *env;
+    struct http_proxy_entry *entries; /* the newest first */
+    size_t count;
+    void (*note)(void *host, const char *text); /* NULL: nobody listens */
+    void *host;
+};
+
+/* ${fixed}: as configured, copied; NULL and "system": see above. False: out of memory. */
+bool http_proxy_init(struct http_proxy *proxy, const char *fixed);
+void http_proxy_fini(struct http_proxy *proxy);
+
+/* The proxy for ${url}: an address; "": none; NULL: what libcurl finds by itself. Valid until the next
+ * call. ${now_ns}: plat_monotonic_ns. */
+const char *http_proxy_for(struct http_proxy *proxy, const char *url, uint64_t now_ns);
+
+/* The proxy for ${url} could not be connected to. */
+void http_proxy_failed(struct http_proxy *proxy, const char *url);
+
+/* For tests: use these functions and this environment in all that is made from now on; NULL: the
+ * system's. */
+void http_proxy_use(const struct plat_winhttp *winhttp, http_proxy_env_fn *env);
+
+#endif

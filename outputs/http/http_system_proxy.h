@@ -1,0 +1,40 @@
+#ifndef ETWSHIP_OUTPUTS_HTTP_SYSTEM_PROXY_H
+#define ETWSHIP_OUTPUTS_HTTP_SYSTEM_PROXY_H
+
+#include "outputs/http/http_proxy_list.h"
+#include "platform/plat_winhttp.h"
+
+/*
+ * What Windows says of the way to an address, by WinHTTP. Asked in this order, the first that names a proxy
+ * decides:
+ *
+ *   1. the settings of the machine (`netsh winhttp set proxy`), which are made for services;
+ *   2. the settings of the account that the agent runs as, which Group Policy may make the same for all: WPAD
+ *      and a script (PAC) if they ask for it, whose answer counts also if it is "none";
+ *   3. the proxy that these settings name.
+ */
+enum http_proxy_source {
+    HTTP_PROXY_OF_NOBODY, /* no settings: there is no proxy */
+    HTTP_PROXY_OF_MACHINE,
+    HTTP_PROXY_OF_SCRIPT,
+    HTTP_PROXY_OF_ACCOUNT,
+};
+
+enum { HTTP_SYSTEM_PROXY_MAX = 8 };
+
+struct http_system_proxy {
+    enum http_proxy_source source;
+    char addresses[HTTP_SYSTEM_PROXY_MAX]
+                  [HTTP_PROXY_ADDRESS_BYTES]; /* in order; none: go without */
+    size_t count;
+    uint32_t script_error; /* why WPAD or the script gave no answer; 0: it was not asked, or did */
+};
+
+/* Waits for name servers and the server of the script, up to half a minute. ${session}: of winhttp->open. */
+void http_system_proxy_find(const struct plat_winhttp *winhttp, void *session,
+    const struct http_origin *origin, struct http_system_proxy *ret_found);
+
+/* For people: "the settings of the machine", …; NULL: there are none. */
+const char *http_system_proxy_source(enum http_proxy_source source);
+
+#endif

@@ -1,0 +1,235 @@
+#include "support/winhttp_fake.h"
+
+#include <stdio.h>
+
+#include "outputs/http/http_proxy.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+
+static char notes[8][1024];
+static size_t note_count;
+
+static void take_note(void *host, const char *text)
+{
+    (void)host;
+    assert_true(note_count < 8);
+    snprintf(notes[note_count++], sizeof(notes[0]), "%s", text);
+}
+
+static void make(struct http_proxy *proxy, const struct winhttp_fake *says)
+{
+    winhttp = *says;
+    note_count = 0;
+    http_proxy_use(&winhttp_fake_api, winhttp_fake_env);
+    assert_true(http_proxy_init(proxy, "system"));
+    proxy->note = take_note;
+}
+
+static void end(struct http_proxy *proxy)
+{
+    http_proxy_fini(proxy);
+    http_proxy_use(NULL, winhttp_fake_env);
+    winhttp_fake_check();
+}
+
+static void settings_are_asked_in_their_order(void **state)
+{
+    (void)state;
+    static const struct {
+        struct winhttp_fake says;
+        const char *proxy, *note;
+        int asked;
+    } cases[] = {
+        {{.machine = "m:1", .detects = true, .answer = "s:2", .user = "u:3"}, "http://m:1",
+            "proxy http://m:1 for https://es1.example:9200, by WinHTTP's settings of the machine",
+            0},
+        {{.machine = "m:1", .machine_bypass = "*.example", .user = "u:3"}, "",
+            "no proxy for https://es1.example:9200, by WinHTTP's settings of the machine", 0},
+        {{.detects = true, .answer = "s:2", .user = "u:3"}, "http://s:2",
+            "proxy http://s:2 for https://es1.example:9200, by WPAD or a script (PAC)", 1},
+        {{.script = "http://pac/x", .user = "u:3"}, "",
+            "no proxy for https://es1.example:9200, by WPAD or a script (PAC)", 1},
+        {{.script = "http://pac/x", .answer = "s:2", .wants_login = true}, "http://s:2",
+            "proxy http://s:2 for https://es1.example:9200, by WPAD or a script (PAC)", 2},
+        {{.detects = true, .error = 12180, .user = "http=a:1;https=u:3"}, "http://u:3",
+            "proxy http://u:3 for https://es1.example:9200, by the proxy settings of the account",
+            1},
+        {{.detects = true, .error = 12180}, "",
+            "no proxy for https://es1.example:9200: Windows is set to look for one by WPAD or a "
+            "script (PAC), which gave no answer (WinHTTP error 12180)",
+            1},
+        {{.user = "u:3", .user_bypass = "es1.example"}, "",
+            "no proxy for https://es1.example:9200, by the proxy settings of the account", 0},
+        {{.no_user = true}, "",
+            "no proxy for https://es1.example:9200: Windows has no setting for one", 0},
+        {{.machine = ""}, "",
+            "no proxy for https://es1.example:9200: Windows has no setting for one", 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct http_proxy proxy;
+        make(&proxy, &cases[i].says);
+        assert_string_equal(
+            http_proxy_for(&proxy, "https://es1.example:9200/_bulk?x", 0), cases[i].proxy);
+        assert_int_equal(note_count, 1);
+        assert_string_equal(notes[0], cases[i].note);
+        assert_int_equal(winhttp.asked, cases[i].asked);
+        end(&proxy);
+    }
+}
+
+/* The script hears of the host alone: paths and queries may hold keys. */
+static void a_script_is_asked_as_it_is_set_up(void **state)
+{
+    (void)state;
+    struct http_proxy proxy;
+    make(&proxy, &(struct winhttp_fake){.script = "http://pac/x", .answer = "s:2"});
+    http_proxy_for(&proxy, "https://es1:9200/path?key", 0);
+    assert_string_equal(winhttp.url, "https://es1:9200/");
+    assert_int_equal(winhttp.how.flags, 2);
+    assert_int_equal(winhttp.how.logs_in, 0);
+    winhttp.detects = true;
+    http_proxy_for(&proxy, "https://es2:9200", 0);
+    assert_int_equal(winhttp.how.flags, 3);
+    assert_int_equal(winhttp.how.detect_flags, 3);
+    end(&proxy);
+}
+
+static void answers_are_kept_for_a_while(void **state)
+{
+    (void)state;
+    struct http_proxy proxy;
+    make(&proxy, &(struct winhttp_fake){.script = "http://pac/x", .answer = "s:2"});
+    assert_string_equal(http_proxy_for(&proxy, "https://es1/", 1), "http://s:2");
+    winhttp.answer = "t:3";
+    assert_string_equal(http_proxy_for(&proxy, "https://es1/y", 299 * SECOND_NS), "http://s:2");
+    assert_int_equal(winhttp.asked, 1);
+    assert_string_equal(http_proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://t:3");
+    assert_string_equal(http_proxy_for(&proxy, "https://es1", 700 * SECOND_NS), "http://t:3");
+    assert_int_equal(winhttp.asked, 3);
+    assert_int_equal(note_count, 2); /* of a change alone */
+
+    /* Of a bounded number: the first is asked for again. */
+    for (unsigned i = 0; i < HTTP_PROXY_KEPT; i++) {
+        char url[64];
+        snprintf(url, sizeof(url), "https://other%u", i);
+        note_count = 0;
+        http_proxy_for(&proxy, url, 701 * SECOND_NS);
+    }
+    assert_int_equal(winhttp.asked, 3 + HTTP_PROXY_KEPT);
+    http_proxy_for(&proxy, "https://es1", 702 * SECOND_NS);
+    assert_int_equal(winhttp.asked, 4 + HTTP_PROXY_KEPT);
+    http_proxy_for(&proxy, "https://other15", 702 * SECOND_NS);
+    assert_int_equal(winhttp.asked, 4 + HTTP_PROXY_KEPT);
+    end(&proxy);
+}
+
+static void the_next_one_is_taken_and_at_last_none(void **state)
+{
+    (void)state;
+    struct http_proxy proxy;
+    make(&proxy, &(struct winhttp_fake){.machine = "a:1;b:2"});
+    assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://a:1");
+    http_proxy_failed(&proxy, "https://es1/x");
+    assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://b:2");
+    http_proxy_failed(&proxy, "https://es1");
+    assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "");
+    http_proxy_failed(&proxy, "https://es1"); /* not of a proxy any more */
+    http_proxy_failed(&proxy, "https://unknown");
+    assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "");
+    assert_int_equal(note_count, 3);
+    assert_string_equal(
+        notes[1], "proxy http://b:2 for https://es1, by WinHTTP's settings of the machine");
+    assert_string_equal(notes[2],
+        "no proxy for https://es1, as none of those that WinHTTP's settings of the machine names "
+        "can be connected to");
+    assert_string_equal(http_proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://a:1");
+    assert_int_equal(note_count, 4);
+    end(&proxy);
+}
+
+static void what_is_configured_or_of_this_machine_is_not_asked_for(void **state)
+{
+    (void)state;
+    struct http_proxy proxy;
+    make(&proxy, &(struct winhttp_fake){.machine = "m:1"});
+    assert_string_equal(http_proxy_for(&proxy, "http://127.0.0.1:9200", 0), "");
+    assert_null(http_proxy_for(&proxy, "ftp://x", 0));
+    http_proxy_fini(&proxy);
+    assert_true(http_proxy_init(&proxy, ""));
+    assert_string_equal(http_proxy_for(&proxy, "http://es1", 0), "");
+    http_proxy_fini(&proxy);
+    assert_true(http_proxy_init(&proxy, "http://u:p@gateway:1"));
+    assert_string_equal(http_proxy_for(&proxy, "http://es1", 0), "http://u:p@gateway:1");
+    http_proxy_failed(&proxy, "http://es1");
+    assert_string_equal(http_proxy_for(&proxy, "http://es1", 0), "http://u:p@gateway:1");
+    assert_int_equal(note_count, 0);
+    end(&proxy);
+}
+
+/* What libcurl reads, by its manual (CURLOPT_PROXY). */
+static void the_environment_comes_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool http, https; /* it decides for these */
+    } cases[] = {{"http_proxy", true, false}, {"https_proxy", false, true},
+        {"HTTPS_PROXY", false, true}, {"all_proxy", true, true}, {"ALL_PROXY", true, true},
+        {"HTTP_PROXY", false, false}, {"NO_PROXY", false, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct http_proxy proxy;
+        make(&proxy, &(struct winhttp_fake){.machine = "m:1"});
+        winhttp_fake_variable = cases[i].name;
+        const char *of_http = http_proxy_for(&proxy, "http://es1", 0);
+        assert_true(cases[i].http ? !of_http : of_http && strcmp(of_http, "http://m:1") == 0);
+        const char *of_https = http_proxy_for(&proxy, "https://es1", 0);
+        assert_true(cases[i].https ? !of_https : of_https && strcmp(of_https, "http://m:1") == 0);
+        end(&proxy);
+    }
+    winhttp_fake_variable = NULL;
+}
+
+static void without_winhttp_libcurl_decides(void **state)
+{
+    (void)state;
+    struct plat_winhttp own;
+    struct http_proxy proxy;
+    if (plat_winhttp_load(&own)) {
+        skip();
+    }
+    http_proxy_use(NULL, winhttp_fake_env);
+    assert_true(http_proxy_init(&proxy, NULL));
+    assert_null(http_proxy_for(&proxy, "http://es1", 0));
+    http_proxy_fini(&proxy);
+}
+
+/* Windows' own functions, or Wine's, answer something. */
+static void windows_answers(void **state)
+{
+    (void)state;
+    struct plat_winhttp own;
+    struct http_proxy proxy;
+    if (!plat_winhttp_load(&own)) {
+        skip();
+    }
+    http_proxy_use(NULL, winhttp_fake_env);
+    assert_true(http_proxy_init(&proxy, NULL));
+    assert_non_null(http_proxy_for(&proxy, "http://es1.example", 0));
+    assert_non_null(proxy.session);
+    http_proxy_fini(&proxy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_are_asked_in_their_order),
+        cmocka_unit_test(a_script_is_asked_as_it_is_set_up),
+        cmocka_unit_test(answers_are_kept_for_a_while),
+        cmocka_unit_test(the_next_one_is_taken_and_at_last_none),
+        cmocka_unit_test(what_is_configured_or_of_this_machine_is_not_asked_for),
+        cmocka_unit_test(the_environment_comes_first),
+        cmocka_unit_test(without_winhttp_libcurl_decides),
+        cmocka_unit_test(windows_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
