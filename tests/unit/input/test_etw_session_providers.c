@@ -237,7 +237,7 @@ static struct guid one_of_many(int i)
 static void add_silent_providers(struct rig *rig, struct provider_spec specs[MANY], bool capture)
 {
     for (int i = 0; i < MANY; i++) {
-        char text[GUID_TEXT_SIZE];
+        char text[GUID_TEXT_SIZE + 1] = "";
         struct guid guid = one_of_many(i);
         guid_write(&guid, text);
         specs[i] = rig_spec(text);
