@@ -279,8 +279,10 @@ const struct cli_command cmd_selftest = {
         "comes out at the end: values, texts, order, losses by stage, and how long events are on "
         "their way. Then it asks Windows what documents leave open and etwship relies on: which "
         "keywords providers are told, whether sessions start with lists of processes and of kernel "
-        "events, what UPDATE does to these, and whether filters by event names act. Exits with 0 "
-        "only if all is right, with 3 if events were lost but counted.\n"
+        "events, what UPDATE does to these, whether filters by event names act, whether a provider "
+        "that does not answer holds up who enables it, and whether a TraceLogging provider is "
+        "known "
+        "by its GUID. Exits with 0 only if all is right, with 3 if events were lost but counted.\n"
         "Needs Windows, and the right to trace: administrator, or Performance Log Users.",
     .options = options,
     .examples = "       etwship selftest\n"

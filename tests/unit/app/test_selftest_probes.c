@@ -4,6 +4,7 @@
 #include "etw/etw_control.h"
 #include "etw/etw_kernel.h"
 #include "platform/plat_system.h"
+#include "platform/plat_thread.h"
 #include "support/etw_sim/etw_sim.h"
 #include "support/test.h"
 
@@ -47,11 +48,117 @@ static void assert_outcome(int probe, enum selftest_outcome outcome, const char 
     }
 }
 
+/* Windows tells providers on a thread of its own: without a timeout nobody waits for that. */
+struct call {
+    uint64_t session;
+    struct guid provider;
+    uint8_t level;
+    uint64_t any;
+    uint64_t all;
+    uint32_t result;
+};
+
+static struct call call;
+static struct plat_thread *caller;
+
+static void run_call(void *self)
+{
+    struct call *c = self;
+    struct etw_enable_parameters parameters = {.version = 2};
+    c->result = etw_sim_api(sim)->EnableTraceEx2(
+        c->session, &c->provider, ETW_PROVIDER_ENABLE, c->level, c->any, c->all, 0, &parameters);
+}
+
+static bool is_waiting(const struct guid *provider)
+{
+    struct guid waiting = guid_from_name(span_text("Etwship.Selftest.Waiting"));
+    return guid_equal(provider, &waiting);
+}
+
+/* The first call returns at once, the second one when its time is over. */
+static uint32_t enable_apart(uint64_t session, const struct guid *provider, uint32_t code,
+    uint8_t level, uint64_t any, uint64_t all, uint32_t timeout_ms,
+    struct etw_enable_parameters *parameters)
+{
+    (void)code;
+    (void)parameters;
+    if (!is_waiting(provider) || timeout_ms) {
+        return ETW_ERROR_TIMEOUT;
+    }
+    call = (struct call){session, *provider, level, any, all, 0};
+    caller = plat_thread_start("windows", run_call, &call, NULL);
+    assert_non_null(caller);
+    return 0;
+}
+
+static void join_caller(void)
+{
+    plat_thread_join(caller);
+    caller = NULL;
+}
+
+/* It waits though it was not told to. */
+static uint32_t enable_and_wait(uint64_t session, const struct guid *provider, uint32_t code,
+    uint8_t level, uint64_t any, uint64_t all, uint32_t timeout_ms,
+    struct etw_enable_parameters *parameters)
+{
+    uint32_t result = enable_apart(
+        session, provider, code, level, any, all, timeout_ms, parameters);
+    if (!timeout_ms) {
+        join_caller();
+    }
+    return result;
+}
+
+static void a_windows_that_waits_for_nobody_is_told_so(void **state)
+{
+    (void)state;
+    make((struct etw_sim_options){.os_build = 22621});
+    api.EnableTraceEx2 = enable_apart;
+    selftest_probe_waiting_run(&answers[SELFTEST_PROBE_waiting]);
+    join_caller();
+    assert_outcome(SELFTEST_PROBE_waiting, SELFTEST_AS_EXPECTED, "said that it timed out");
+}
+
+static void a_windows_that_always_waits_is_found(void **state)
+{
+    (void)state;
+    make((struct etw_sim_options){.os_build = 22621});
+    api.EnableTraceEx2 = enable_and_wait;
+    selftest_probe_waiting_run(&answers[SELFTEST_PROBE_waiting]);
+    join_caller();
+    assert_outcome(SELFTEST_PROBE_waiting, SELFTEST_OTHERWISE, "was switched on in ");
+}
+
+static uint32_t enumerate_nobody(uint32_t info_class, void *in, uint32_t in_bytes, void *out,
+    uint32_t out_bytes, uint32_t *ret_bytes)
+{
+    (void)info_class;
+    (void)in;
+    (void)in_bytes;
+    (void)out;
+    (void)out_bytes;
+    (void)ret_bytes;
+    return ETW_ERROR_WMI_GUID_NOT_FOUND;
+}
+
+static void a_windows_that_knows_no_registrations_is_found(void **state)
+{
+    (void)state;
+    make((struct etw_sim_options){.os_build = 22621});
+    api.EnumerateTraceGuidsEx = enumerate_nobody;
+    selftest_probe_known_run(&answers[SELFTEST_PROBE_known]);
+    assert_outcome(SELFTEST_PROBE_known, SELFTEST_OTHERWISE, "is not known by its GUID");
+}
+
 static void a_windows_as_expected_is_told_so(void **state)
 {
     (void)state;
     make((struct etw_sim_options){.os_build = 22621});
     ask();
+    assert_outcome(SELFTEST_PROBE_known, SELFTEST_AS_EXPECTED,
+        "that is registered is known by its GUID, one that is only enabled is not known");
+    assert_outcome(SELFTEST_PROBE_waiting, SELFTEST_UNKNOWN, "told within the call");
     assert_outcome(
         SELFTEST_PROBE_keywords, SELFTEST_AS_EXPECTED, "is told 0xfffffffffd5fffbf, none with");
     assert_outcome(SELFTEST_PROBE_block, SELFTEST_AS_EXPECTED, "");
@@ -146,6 +253,9 @@ int main(void)
 #define T(function) cmocka_unit_test_setup_teardown(function, NULL, destroy)
     const struct CMUnitTest tests[] = {
         T(a_windows_as_expected_is_told_so),
+        T(a_windows_that_waits_for_nobody_is_told_so),
+        T(a_windows_that_always_waits_is_found),
+        T(a_windows_that_knows_no_registrations_is_found),
         T(an_older_windows_has_no_system_providers),
         T(who_is_no_administrator_cannot_tell),
         T(a_windows_that_does_otherwise_is_found),
