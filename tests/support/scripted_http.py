@@ -352,12 +352,15 @@ class Bulk:
 
 
 class Authority:
-    """Certificates in `folder`: ca.pem, and what issue() makes. Skip tests where openssl() is None."""
+    """Certificates in `folder`: ca.pem, and what issue() makes. Skip tests where openssl() is None. `key`: how
+    it signs, in the words of openssl's -newkey."""
 
-    def __init__(self, folder, name="ca"):
+    EC = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
+
+    def __init__(self, folder, name="ca", key=EC):
         self.folder, self.name = Path(folder), name
         self.ca = self.folder / f"{name}.pem"
-        self.run("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+        self.run("req", "-x509", "-newkey", *key, "-nodes",
                  "-keyout", f"{name}.key", "-out", f"{name}.pem", "-days", "30",
                  "-subj", f"/CN=Tests {name}")
         (self.folder / f"{name}.txt").touch()
@@ -376,7 +379,7 @@ class Authority:
     def issue(self, name, names="IP:127.0.0.1,DNS:localhost", start=None, end=None, crl=None):
         """NAME.pem and NAME.key. `start`, `end`: YYYYMMDDHHMMSSZ. `crl`: where the list of revoked
         certificates is said to lie."""
-        self.run("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+        self.run("req", "-new", "-newkey", *self.EC, "-nodes",
                  "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
         (self.folder / f"{name}.ext").write_text(
             (f"subjectAltName={names}\n" if names else "") +
