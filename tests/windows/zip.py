@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 import unittest
 import zipfile
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 import wine
 
 SOURCES = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCES / "tests"))
+from support import powershell  # noqa: E402
+
 BINARY = os.environ["ETWSHIP_BIN"]
 
 
@@ -35,6 +39,15 @@ class Archive(unittest.TestCase):
             "etwship.spdx.json", "etwship.yaml", "install.ps1", "policy/etwship.admx",
             "policy/en-US/etwship.adml"]})
         self.assertTrue(self.files[f"{self.name}/etwship.exe"] == wine.EXE.read_bytes())
+
+    @unittest.skipUnless(powershell.can_read(), "no tree-sitter-powershell (tests/install.sh)")
+    def test_scripts_are_written_in_powershell(self):
+        chocolatey = SOURCES / "packaging/windows/chocolatey/tools/chocolateyinstall.ps1.in"
+        completion = subprocess.run([BINARY, "completion", "powershell"], check=True, stdout=subprocess.PIPE)
+        for script in [self.text("install.ps1"), chocolatey.read_text(), completion.stdout.decode()]:
+            self.assertEqual(powershell.mistakes(script), [])
+            # Half of one is none: what reads them would tell.
+            self.assertTrue(powershell.mistakes(script + "\nif ($true) {"))
 
     def test_its_script_goes_back_step_by_step(self):
         """Read, and not run: there is no PowerShell here."""
