@@ -304,11 +304,6 @@ static void format_text(char *text, const char *format, va_list args)
     }
 }
 
-static bool takes(const struct log *log, enum log_level level)
-{
-    return log && level <= log->settings.level;
-}
-
 static void add(
     struct log *log, enum log_level level, enum log_cause cause, const char *kind, const char *text)
 {
@@ -323,27 +318,29 @@ static void add(
 
 void log_write(struct log *log, enum log_level level, const char *kind, const char *format, ...)
 {
-    if (takes(log, level)) {
-        char text[LOG_MAX_TEXT_BYTES];
-        va_list args;
-        va_start(args, format);
-        format_text(text, format, args);
-        va_end(args);
-        add(log, level, LOG_CAUSE_OTHER, kind, text);
+    char text[LOG_MAX_TEXT_BYTES];
+    va_list args;
+    if (!log || level > log->settings.level) {
+        return;
     }
+    va_start(args, format);
+    format_text(text, format, args);
+    va_end(args);
+    add(log, level, LOG_CAUSE_OTHER, kind, text);
 }
 
 void log_write_as(struct log *log, enum log_cause cause, enum log_level level, const char *kind,
     const char *format, ...)
 {
-    if (takes(log, level)) {
-        char text[LOG_MAX_TEXT_BYTES];
-        va_list args;
-        va_start(args, format);
-        format_text(text, format, args);
-        va_end(args);
-        add(log, level, cause, kind, text);
+    char text[LOG_MAX_TEXT_BYTES];
+    va_list args;
+    if (!log || level > log->settings.level) {
+        return;
     }
+    va_start(args, format);
+    format_text(text, format, args);
+    va_end(args);
+    add(log, level, cause, kind, text);
 }
 
 void log_tick(struct log *log)

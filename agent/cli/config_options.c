@@ -39,8 +39,10 @@ const char *config_options_path(const struct cli_args *args, char path[CONFIG_OP
 
 /* Read ${path} again, with what ${policy} makes of ${config}, if that is anything. */
 static bool apply(const struct app_policy *policy, const char *path,
-    struct app_config_options *options, struct app_config *config, struct config_report *report)
+    const struct app_config_options *options, struct app_config *config,
+    struct config_report *report)
 {
+    struct app_config_options whole = *options;
     struct app_policy_settings settings;
     struct error err;
     if (!app_policy_settings_init(&settings, policy, config, &err)) {
@@ -51,9 +53,9 @@ static bool apply(const struct app_policy *policy, const char *path,
     bool good = true;
     if (settings.count) {
         app_config_fini(config);
-        options->policies = settings.texts;
-        options->policy_count = settings.count;
-        good = app_config_load(path, app_modules(), options, config, report);
+        whole.policies = settings.texts;
+        whole.policy_count = settings.count;
+        good = app_config_load(path, app_modules(), &whole, config, report);
     }
     app_policy_settings_fini(&settings);
     return good;
@@ -63,7 +65,7 @@ static bool load(
     const struct cli_args *args, struct app_config *ret_config, struct config_report *report)
 {
     const char *settings[CONFIG_MAX_OVERRIDES];
-    struct app_config_options options = {.settings = settings,
+    const struct app_config_options options = {.settings = settings,
         .setting_count = cli_values(args, "set", settings, CONFIG_MAX_OVERRIDES)};
     struct app_policy policy;
     struct error err;
