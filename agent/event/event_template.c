@@ -311,13 +311,13 @@ void event_template_shape(const struct event_template *template, struct buf *out
 /* ---- values -------------------------------------------------------------------------------------- */
 
 /* Fit for a name on every system that files may travel to: MS-FSCC 2.1.5 (what Windows forbids),
- * and what is no visible character: controls, marks of direction, what is not UTF-8. */
+ * what utf_is_unseen says, what else of U+2060 to U+206F is not shown (DerivedCoreProperties.txt of Unicode,
+ * Default_Ignorable_Code_Point), and what is not UTF-8. */
 static bool is_fit_for_path(uint32_t c)
 {
-    bool marks = (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-                 (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
-    return c >= 0x20 && !(c >= 0x7f && c <= 0x9f) && !marks && c != 0xfffd &&
-           !(c < 0x80 && strchr("<>:\"/\\|?*", (int)c));
+    bool is_ignored = c >= 0x2065 && c <= 0x206f;
+    bool is_forbidden = c < 0x80 && strchr("<>:\"/\\|?*", (int)c);
+    return !utf_is_unseen(c) && !is_ignored && !is_forbidden && c != 0xfffd;
 }
 
 static void add_path_value(struct buf *out, struct span value, size_t max)

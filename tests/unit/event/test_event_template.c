@@ -87,6 +87,14 @@ static void data_never_leads_out_of_its_component(void **state)
             "b",
             "", "a____b"},
         {"{provider.name}", "a\xff\xc0\xaf", "", "a___"},
+        /* U+200B to U+200F, with the neighbours that are seen. */
+        {"{provider.name}",
+            "\xe2\x80\x8a\xe2\x80\x8b\xe2\x80\x8c\xe2\x80\x8d\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\x90",
+            "", "\xe2\x80\x8a_____\xe2\x80\x90"},
+        /* U+061C, U+2065, U+2066, U+2069, U+206A, U+206F, U+2070. */
+        {"{provider.name}",
+            "\xd8\x9c\xe2\x81\xa5\xe2\x81\xa6\xe2\x81\xa9\xe2\x81\xaa\xe2\x81\xaf\xe2\x81\xb0", "",
+            "______\xe2\x81\xb0"},
         {"{provider.name}", "a.", "", "a_"},
         {"{provider.name}", "a ", "", "a_"},
         {"{provider.name}/{event.name}", "NUL", "con.txt", "_NUL/_con.txt"},
