@@ -9,17 +9,23 @@
 
 enum { MAX_PATH_BYTES = 4096 };
 
-/* Cut ${path} before its last separator; "" or a root stays. False: there is none left to cut. */
+static bool is_separator(char c)
+{
+    return c == '/' || c == '\\';
+}
+
+/* Cut ${path} to the folder that it lies in. False: it is a root, or names no folder, and stays. */
 static bool cut(char *path)
 {
     size_t size = strlen(path);
-    while (size && path[size - 1] != '/' && path[size - 1] != '\\') {
+    bool is_root = size == 1 && is_separator(path[0]);
+    while (size && !is_separator(path[size - 1])) {
         size--;
     }
-    if (size <= 1) {
+    if (size == 0 || is_root) {
         return false;
     }
-    path[size - 1] = '\0';
+    path[size > 1 ? size - 1 : 1] = '\0'; /* what lies in the root has its separator alone */
     return true;
 }
 
@@ -55,15 +61,14 @@ bool file_try(const char *path, const struct output_talk *talk)
     struct error err;
     /* Fields and dates begin what differs between events. */
     snprintf(folder, sizeof(folder), "%.*s", (int)strcspn(path, "{%"), path);
-    bool found = cut(folder);
-    if (!found && folder[0] != '/') {
+    if (!cut(folder) && !is_separator(folder[0])) {
         snprintf(folder, sizeof(folder), ".");
     }
     bool missing = false;
     while (plat_path_kind(folder) == PLAT_PATH_NONE) {
         missing = true;
         if (!cut(folder)) {
-            snprintf(folder, sizeof(folder), folder[0] == '/' ? "/" : ".");
+            snprintf(folder, sizeof(folder), ".");
             break;
         }
     }
