@@ -75,6 +75,11 @@ static void warn(const struct file_rotator *rotator, const struct error *err)
 
 /* ---- rotation ------------------------------------------------------------------------------------ */
 
+static uint64_t left(uint64_t now, uint64_t end)
+{
+    return now < end ? end - now : 0;
+}
+
 bool file_rotator_is_due(
     const struct file_rotator *rotator, const struct file_entry *entry, uint64_t more)
 {
@@ -83,16 +88,10 @@ bool file_rotator_is_due(
         return false;
     }
     uint64_t now = plat_now_filetime();
-    bool is_full = rules->size_bytes && more &&
-                   (entry->bytes >= rules->size_bytes || more > rules->size_bytes - entry->bytes);
+    bool is_full = rules->size_bytes && more > left(entry->bytes, rules->size_bytes);
     bool is_old = rules->age_ns && now > entry->started_at &&
                   now - entry->started_at >= rules->age_ns / 100;
     return (is_full || is_old) && plat_monotonic_ns() >= entry->rotate_not_before;
-}
-
-static uint64_t left_ns(uint64_t now, uint64_t end)
-{
-    return now < end ? end - now : 0;
 }
 
 uint64_t file_rotator_age_left_ns(
@@ -103,10 +102,10 @@ uint64_t file_rotator_age_left_ns(
     if (age_ns == 0 || !entry->ordinary || entry->bytes == 0 || entry->state == FILE_FRESH) {
         return UINT64_MAX;
     }
-    uint64_t left = left_ns(plat_now_filetime(), entry->started_at + age_ns / 100);
-    left = left < most_ns / 100 ? left * 100 : most_ns;
-    uint64_t pause = left_ns(plat_monotonic_ns(), entry->rotate_not_before);
-    return left > pause ? left : pause;
+    uint64_t young = left(plat_now_filetime(), entry->started_at + age_ns / 100);
+    uint64_t young_ns = young < most_ns / 100 ? young * 100 : most_ns;
+    uint64_t pause_ns = left(plat_monotonic_ns(), entry->rotate_not_before);
+    return young_ns > pause_ns ? young_ns : pause_ns;
 }
 
 uint64_t file_rotator_room(const struct file_rotator *rotator, const struct file_entry *entry)
@@ -115,7 +114,7 @@ uint64_t file_rotator_room(const struct file_rotator *rotator, const struct file
     if (max == 0 || !entry->ordinary || plat_monotonic_ns() < entry->rotate_not_before) {
         return UINT64_MAX;
     }
-    return entry->bytes < max ? max - entry->bytes : 0;
+    return left(entry->bytes, max);
 }
 
 /* The rotated files of one path: the highest number, and which are left to be compressed. */

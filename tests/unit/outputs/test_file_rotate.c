@@ -197,6 +197,58 @@ static void numbers_go_on_behind_those_that_are_there(void **state)
     fini(&f);
 }
 
+/* Somebody else has the highest number that there is: then it is the one behind ours. */
+static void the_highest_number_is_used_and_none_beyond_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *theirs;
+        const char *ours;
+    } cases[] = {{"e.999999999998", "e.999999999999"}, {"e.999999999999", "e.1"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f;
+        char path[256];
+        open_output(&f, "{path: '%s/e', rotate: {size: 2}}");
+        snprintf(path, sizeof(path), "%s/%s", folder, cases[i].theirs);
+        assert_true(plat_file_replace(path, span_text("theirs"), NULL));
+        assert_int_equal(send_lines(&f, "1\n2\n", NULL), OUTPUT_DELIVERED);
+        assert_content(cases[i].ours, "1\n");
+        assert_content(cases[i].theirs, "theirs");
+        fini(&f);
+    }
+}
+
+/* A checkpoint has room for so many bytes: 2 for the length of a path, the path, 8 for its number, and 2
+ * for the end. */
+static void chores_are_stored_as_long_as_there_is_room(void **state)
+{
+    (void)state;
+    static const struct file_rotation rules = {.keep = 1};
+    static const char *const paths[] = {"a", "bb"};
+    static const struct {
+        size_t max_bytes;
+        size_t size;
+    } cases[] = {{12, 2}, {13, 13}, {24, 13}, {25, 25}, {100, 25}};
+    struct event_template *template = event_template_create(
+        span_text("{provider.name}"), EVENT_TEMPLATE_PATH, NULL);
+    struct file_rotator rotator;
+    file_rotator_init(&rotator, &rules, NULL, template);
+    for (size_t i = 0; i < 2; i++) {
+        char path[4];
+        snprintf(path, sizeof(path), "%s", paths[i]);
+        file_rotator_began(&rotator, &(struct file_entry){.path = path});
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct buf out;
+        buf_init(&out, 1000);
+        file_rotator_save(&rotator, cases[i].max_bytes, &out);
+        assert_int_equal(out.size, cases[i].size);
+        buf_fini(&out);
+    }
+    file_rotator_fini(&rotator);
+    event_template_destroy(template);
+}
+
 static void rotated_files_are_compressed_in_the_end(void **state)
 {
     (void)state;
@@ -367,6 +419,27 @@ static void an_old_file_is_set_aside_without_an_event(void **state)
     fini(&f);
 }
 
+/* Between two runs somebody has put another file into the place of ours. */
+static void an_old_file_that_is_not_known_is_left_alone(void **state)
+{
+    (void)state;
+    struct fixture f;
+    static const char *const routes[] = {"a.e", "b.e"};
+    open_output(&f, "{path: '%s/{provider.name}.e', rotate: {age: 1h}}");
+    assert_int_equal(send_lines(&f, "1\n2\n", routes), OUTPUT_DELIVERED);
+    assert_true(store(&f, NULL));
+    close_output(&f);
+    char path[256];
+    snprintf(path, sizeof(path), "%s/a.e", folder);
+    assert_true(plat_file_replace(path, span_text("theirs"), NULL));
+    open_again(&f, "{path: '%s/{provider.name}.e', rotate: {age: 1ms}}", buf_span(&f.stored));
+    while (!is_there("b.e.1")) {
+        output_file.idle(f.self); /* until it is a millisecond old */
+    }
+    assert_content("a.e", "theirs");
+    fini(&f);
+}
+
 static void more_files_than_may_be_open_are_written_to(void **state)
 {
     (void)state;
@@ -512,6 +585,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_file_grows_beyond_its_size_even_within_a_batch),
         cmocka_unit_test(numbers_go_on_behind_those_that_are_there),
+        cmocka_unit_test(the_highest_number_is_used_and_none_beyond_it),
+        cmocka_unit_test(chores_are_stored_as_long_as_there_is_room),
         cmocka_unit_test(rotated_files_are_compressed_in_the_end),
         cmocka_unit_test(it_says_when_there_is_more_to_do),
         cmocka_unit_test(nothing_is_made_for_good_before_the_checkpoint_is_stored),
@@ -520,6 +595,7 @@ int main(void)
         cmocka_unit_test(only_the_newest_are_kept),
         cmocka_unit_test(each_family_keeps_its_own_over_all_times),
         cmocka_unit_test(an_old_file_is_set_aside_without_an_event),
+        cmocka_unit_test(an_old_file_that_is_not_known_is_left_alone),
         cmocka_unit_test(more_files_than_may_be_open_are_written_to),
         cmocka_unit_test(two_paths_to_one_file_are_one_file),
         cmocka_unit_test(of_very_many_files_the_last_used_are_remembered),
