@@ -14,7 +14,6 @@
 enum {
     MAX_BYTES = 64 * 1024 * 1024,
     MAX_FILE_BYTES = 16 * 1024 * 1024,
-    MAX_FILES = 4096,
     MAX_NAME_BYTES = 1024,
     MAX_PATH_BYTES = 4096,
 };
@@ -25,7 +24,7 @@ static const char *const tmf_endings[] = {".tmf", NULL};
 
 void wpp_controls_init(struct wpp_controls *controls)
 {
-    *controls = (struct wpp_controls){0};
+    *controls = (struct wpp_controls){.max_files = WPP_MAX_CONTROL_FILES};
     arena_init(&controls->arena, MAX_BYTES);
     map_init(&controls->guids, WPP_MAX_CONTROLS);
 }
@@ -190,7 +189,7 @@ static bool read_found(void *self, const char *path)
     if (!read) {
         return true;
     }
-    if (walk->files++ == MAX_FILES) {
+    if (walk->files++ == walk->controls->max_files) {
         warn(
             walk->controls, path, "this file and those behind it are not read: there are too many");
         return false;

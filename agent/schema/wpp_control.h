@@ -12,7 +12,7 @@
  * Files say it in three forms: MOF text as tracepdb writes it today (mof_control.h), trace message
  * control files as it wrote them before (tmc.h), and the annotations of a PDB, which both come from.
  */
-enum { WPP_MAX_CONTROLS = 4096, WPP_MAX_FLAGS = 64 };
+enum { WPP_MAX_CONTROLS = 4096, WPP_MAX_FLAGS = 64, WPP_MAX_CONTROL_FILES = 4096 };
 
 struct wpp_flag {
     struct span name;
@@ -33,6 +33,7 @@ struct wpp_controls {
     struct wpp_control *first;
     struct wpp_control *last;
     size_t count;
+    size_t max_files; /* of a folder that are read; WPP_MAX_CONTROL_FILES at first */
     void (*warn)(void *self, const char *text); /* may be NULL */
     void *warn_self;
 };

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "schema/event_info.h"
 #include "schema/schema_source.h"
 #include "support/tei.h"
@@ -322,6 +323,20 @@ static void an_info_that_is_cut_is_refused_or_read_as_far_as_it_goes(void **stat
     buf_fini(&out);
 }
 
+static void an_event_has_at_most_so_many_properties(void **state)
+{
+    (void)state;
+    enum { PROPERTY_COUNT = 0x64, BYTES = 0x70 + 24 * (SCHEMA_MAX_FIELDS + 1) };
+    uint8_t *info = calloc(1, BYTES);
+    struct event_info_key key;
+    assert_non_null(info);
+    store_le32(info + PROPERTY_COUNT, SCHEMA_MAX_FIELDS);
+    assert_true(event_info_read_key(span_make(info, BYTES), &key));
+    store_le32(info + PROPERTY_COUNT, SCHEMA_MAX_FIELDS + 1);
+    assert_false(event_info_read_key(span_make(info, BYTES), &key));
+    free(info);
+}
+
 static int make_arena(void **state)
 {
     (void)state;
@@ -345,6 +360,7 @@ int main(void)
         cmocka_unit_test(every_kernel_event_survives_the_way_through_tdh),
         cmocka_unit_test(the_same_schema_gives_the_same_bytes),
         cmocka_unit_test(an_info_that_is_cut_is_refused_or_read_as_far_as_it_goes),
+        cmocka_unit_test(an_event_has_at_most_so_many_properties),
     };
     return cmocka_run_group_tests(tests, make_arena, drop_arena);
 }

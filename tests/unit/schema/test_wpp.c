@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "event/wpp_format.h"
 #include "platform/plat_file.h"
 #include "platform/plat_thread.h"
@@ -117,6 +118,60 @@ static void a_folder_is_searched_and_the_first_file_counts(void **state)
         " is not what test_wpp_files/a/1.tmf:2 says: the latter counts, as it came first\n"
         "test_wpp_files/a/sub/3.tmf:6: a message without a format in quotes: skipped\n");
     ops->destroy(source);
+}
+
+/* A source of messages that are built in, as ${text} describes them. */
+static void *create_of(const char *text, size_t max_bytes)
+{
+    const struct schema_source_settings settings = {
+        .tmf = span_text(text), .max_tmf_bytes = max_bytes, .warn = on_warning};
+    struct error err = {0};
+    warnings[0] = 0;
+    void *source = ops->create(&settings, &err);
+    assert_non_null(source);
+    return source;
+}
+
+/* Each case is what a second description of the same message says. */
+static void whatever_two_descriptions_differ_in_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *place;
+        const char *format;
+        const char *comment;
+        const char *second; /* argument */
+        bool differs;
+    } cases[] = {
+        {"a_c1", "%10!d! %11!d!", "FUNC=f", "y, ItemLong -- 11\n", false},
+        /* Code that two programs are built with. */
+        {"b_c9", "%10!d! %11!d!", "FUNC=g", "y, ItemLong -- 11\n", false},
+        {"a_c1", "%10!d! %11!x!", "FUNC=f", "y, ItemLong -- 11\n", true},
+        {"a_c1", "%10!d! %11!d!", "LEVEL=L FUNC=f", "y, ItemLong -- 11\n", true},
+        {"a_c1", "%10!d! %11!d!", "FLAGS=F FUNC=f", "y, ItemLong -- 11\n", true},
+        {"a_c1", "%10!d! %11!d!", "FUNC=f", "y, ItemULong -- 11\n", true},
+        {"a_c1", "%10!d! %11!d!", "FUNC=f", "z, ItemLong -- 11\n", true},
+        {"a_c1", "%10!d! %11!d!", "FUNC=f", "y, ItemLong -- 12\n", true},
+        {"a_c1", "%10!d! %11!d!", "FUNC=f", "", true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct buf text;
+        buf_init(&text, 4096);
+        buf_add_text(&text, GUID_A " one // SRC=a.c\n");
+        for (size_t k = 0; k <= 1; k++) {
+            size_t at = k * i;
+            buf_printf(&text, "#typev %s 10 \"%s\" // %s\n{\nx, ItemLong -- 10\n%s}\n",
+                cases[at].place, cases[at].format, cases[at].comment, cases[at].second);
+        }
+        buf_add_byte(&text, 0);
+        ops->destroy(create_of((const char *)text.data, 0));
+        bool told = strstr(warnings,
+                        "built in:7: message 10 of " GUID_A " is not what built in:2 says") != NULL;
+        if (told != cases[i].differs) {
+            fail_msg("case %zu: %s", i, warnings);
+        }
+        buf_fini(&text);
+    }
 }
 
 static void of_other_messages_nothing_is_known(void **state)
@@ -378,6 +433,28 @@ static void that_no_memory_is_left_is_told_once(void **state)
     }
 }
 
+/* Wherever it is inside a message that memory ends: that message is not known at all. */
+static void a_message_that_memory_does_not_reach_for_is_left_out(void **state)
+{
+    (void)state;
+    static const char text[] = GUID_A " one // SRC=a.c\n" MESSAGE("10", "first") MESSAGE("11", "x");
+    bool seen[3] = {false};
+    for (size_t bytes = 16; bytes <= 1024; bytes += 16) {
+        void *source = create_of(text, bytes);
+        const struct event_schema *first = find(source, RECORD_MESSAGE, GUID_A, 10);
+        const struct event_schema *second = find(source, RECORD_MESSAGE, GUID_A, 11);
+        assert_int_equal(
+            !second, strstr(warnings, "no memory left for trace message formats") != NULL);
+        assert_true(first || !second);
+        if (first) {
+            assert_span(first->wpp->pieces[0].text, "first");
+        }
+        seen[(first != NULL) + (second != NULL)] = true;
+        ops->destroy(source);
+    }
+    assert_true(seen[0] && seen[1] && seen[2]);
+}
+
 /* ---- caches on several threads ------------------------------------------------------------------- */
 
 enum { THREADS = 4, ROUNDS = 500 };
@@ -513,6 +590,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_is_searched_and_the_first_file_counts),
+        cmocka_unit_test(whatever_two_descriptions_differ_in_is_told),
         cmocka_unit_test(of_other_messages_nothing_is_known),
         cmocka_unit_test(pdb_files_are_read_like_formats),
         cmocka_unit_test(what_pdb_files_lack_is_told_of_a_few),
@@ -521,6 +599,7 @@ int main(void)
         cmocka_unit_test(what_is_known_takes_no_memory_again),
         cmocka_unit_test(messages_of_a_long_pdb_file_are_kept),
         cmocka_unit_test(that_no_memory_is_left_is_told_once),
+        cmocka_unit_test(a_message_that_memory_does_not_reach_for_is_left_out),
         cmocka_unit_test(threads_share_it),
         cmocka_unit_test(the_shared_formats_are_all_read),
     };

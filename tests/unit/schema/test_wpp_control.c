@@ -275,19 +275,23 @@ static void files_folders_and_neighbours_are_read(void **state)
     assert_int_equal(read_path("/none.tmf", false), 0);
 }
 
-/* More than are ever read, none of which says anything of control GUIDs. */
-static void other_files_do_not_count(void **state)
+/* Three files of the folder may say something: a.tmc, bad.pdb and sub/b.mof. driver.tmf does not count. */
+static void files_beyond_the_limit_are_told_and_not_read(void **state)
 {
     (void)state;
-    enum { OTHERS = 4100 };
+    static const char told[] =
+        "b.mof: this file and those behind it are not read: there are too many";
     char path[256];
-    for (int i = 0; i < OTHERS; i++) {
-        snprintf(path, sizeof(path), "%s/0%d.txt", folder, i);
-        FILE *file = fopen(path, "wb");
-        assert_non_null(file);
-        assert_int_equal(fclose(file), 0);
+    struct error err = {0};
+    snprintf(path, sizeof(path), "%s", folder);
+    for (size_t max = 2; max <= 3; max++) {
+        stop(NULL);
+        start(NULL);
+        controls.max_files = max;
+        assert_true(wpp_controls_read(&controls, path, &err));
+        assert_int_equal(controls.count, max - 1);
+        assert_int_equal(strstr(warnings, told) != NULL, max == 2);
     }
-    assert_int_equal(read_path("", true), 2);
 }
 
 int main(void)
@@ -303,7 +307,8 @@ int main(void)
             more_controls_than_there_is_room_for_are_told, write_files, remove_files),
         cmocka_unit_test_setup_teardown(
             files_folders_and_neighbours_are_read, write_files, remove_files),
-        cmocka_unit_test_setup_teardown(other_files_do_not_count, write_files, remove_files),
+        cmocka_unit_test_setup_teardown(
+            files_beyond_the_limit_are_told_and_not_read, write_files, remove_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
