@@ -320,6 +320,33 @@ static void test_sources_that_lie_are_refused(void **state)
     }
 }
 
+/* All else of the frame is good: its sizes, and both checksums. */
+static void test_a_source_without_a_name_or_with_one_too_long_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t size;
+        bool good;
+    } rows[] = {
+        {0, false}, {1, true}, {FRAME_MAX_NAME_BYTES, true}, {FRAME_MAX_NAME_BYTES + 1, false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint8_t bytes[FRAME_HEAD_BYTES + 4 + 2 + FRAME_MAX_NAME_BYTES + 1 + 8] = {0};
+        uint8_t *sources = bytes + FRAME_HEAD_BYTES;
+        struct error err = {.code = ERR_NONE};
+        size_t size = 4 + 2 + rows[i].size + 8;
+        store_le32(sources, 1);
+        store_le16(sources + 4, (uint16_t)rows[i].size);
+        memset(sources + 6, 'n', rows[i].size);
+        struct frame frame = batch_frame(span_make(sources, size));
+        frame.body = span_make(NULL, 0);
+        frame.raw_bytes = 0;
+        assert_true(frame_put_head(&frame, bytes, &err));
+        assert_int_equal(
+            frame_read(span_make(bytes, FRAME_HEAD_BYTES + size), &frame, &err), rows[i].good);
+        assert_int_equal(err.code, rows[i].good ? ERR_NONE : ERR_FORMAT);
+    }
+}
+
 static void test_a_description_that_lies_is_refused(void **state)
 {
     (void)state;
@@ -477,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_every_flipped_bit_is_noticed),
         cmocka_unit_test(test_a_head_that_lies_is_refused),
         cmocka_unit_test(test_sources_that_lie_are_refused),
+        cmocka_unit_test(test_a_source_without_a_name_or_with_one_too_long_is_refused),
         cmocka_unit_test(test_a_description_that_lies_is_refused),
         cmocka_unit_test(test_names_and_numbers_of_sources_have_limits),
         cmocka_unit_test(test_nothing_is_written_that_would_not_be_read),

@@ -431,6 +431,13 @@ static void a_segment_that_is_missing_costs_its_batches_only(void **state)
     rig_fini(&rig);
 }
 
+static bool count_name(void *self, const char *name)
+{
+    (void)name;
+    ++*(size_t *)self;
+    return true;
+}
+
 static void a_rebuild_leaves_out_what_is_damaged(void **state)
 {
     (void)state;
@@ -458,6 +465,14 @@ static void a_rebuild_leaves_out_what_is_damaged(void **state)
     assert_int_equal(disk_model_content(rig.model, kept).size, fourth.disk_bytes);
     snprintf(kept, sizeof(kept), "%s/damaged/%016x.seg-unreadable", rig.path, 77u);
     assert_span(disk_model_content(rig.model, kept), "no segment");
+    snprintf(kept, sizeof(kept), "%s/damaged/%016x-0-unreadable", rig.path, 77u);
+    assert_span(disk_model_content(rig.model, kept), "no segment");
+    /* Nothing else is copied: no good frame, and none twice. */
+    size_t files = 0;
+    snprintf(kept, sizeof(kept), "%s/damaged", rig.path);
+    struct disk *disk = disk_model_disk(rig.model);
+    assert_ok(disk->ops->list(disk, kept, count_name, &files, &rig.err), &rig);
+    assert_int_equal(files, 4);
     rig_fini(&rig);
 }
 
