@@ -433,8 +433,11 @@ static void test_payloads(void **state)
         {"keep data.Ansi == 'a'c", ""},
         {"keep data.Name == 'a,b'c", ""},
         {"keep data.Size == 1.5", ""},
+        /* The largest number that a field can hold, and one more. */
+        {"keep data.Size == 4294967295", "Size == 4294967295"},
         {"keep data.Size == 4294967296", ""},
-        {"keep data.Off == 40000", ""},
+        {"keep data.Off <= 32767", "Off <= 32767"},
+        {"keep data.Off == 32768", ""},
         /* A field may be missing: then these are true. */
         {"keep not data.Size == 1", ""},
         {"keep data.Size != 1", ""},

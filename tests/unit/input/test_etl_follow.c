@@ -1,5 +1,6 @@
 #include "input/etl_follow.h"
 
+#include "base/bytes.h"
 #include "input/etl_merge.h"
 #include "support/follow_rig.h"
 
@@ -243,6 +244,37 @@ static void metadata_is_taught_as_far_as_the_file_has_come(void **state)
     etl_follow_destroy(follow);
 }
 
+/* The rest of the buffer cannot be read. */
+static void a_damaged_record_is_told(void **state)
+{
+    (void)state;
+    static const struct etl_options ring = {
+        .buffer_size = 1024, .processors = 1, .circular_buffers = 4};
+    const struct etl_options *const options[] = {&one, &ring};
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        begin(NULL);
+        make_trace(options[i], 27, 0);
+        const struct growing_write *second = &g.writes[2];
+        const size_t head_bytes = 0x48;
+        const size_t record_bytes = 0x60; /* aligned to 8 */
+        store_le16(g.bytes.data + second->at + head_bytes + 4 * record_bytes, 0xffff);
+        struct etl_follow *follow = NULL;
+        for (size_t k = 0; k < g.write_count; k++) {
+            growing_write(&g, k, path);
+            follow = open_when_ready(follow);
+            if (follow) {
+                read_on(follow);
+            }
+        }
+        flush(follow);
+        etl_follow_destroy(follow);
+        assert_int_equal(damage, 1);
+        assert_int_equal(seen.count, 1 + 9 + 4 + 9);
+        end(NULL);
+    }
+    growing_init(&g, &one);
+}
+
 static void another_file_or_other_bytes_are_noticed(void **state)
 {
     (void)state;
@@ -293,6 +325,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             what_the_header_buffer_gains_at_the_end_is_read, begin, end),
         cmocka_unit_test_setup_teardown(metadata_is_taught_as_far_as_the_file_has_come, begin, end),
+        cmocka_unit_test_setup_teardown(a_damaged_record_is_told, begin, end),
         cmocka_unit_test_setup_teardown(another_file_or_other_bytes_are_noticed, begin, end),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -119,6 +119,17 @@ static void an_output_is_degraded_as_long_as_part_of_a_batch_is(void **state)
     finish(&script, host);
 }
 
+static void an_output_that_is_degraded_a_second_time_is_told_a_second_time(void **state)
+{
+    (void)state;
+    struct script script = {.at = ""};
+    struct delivery_host *host = start(&script, "gMdrrMdrgRD", &full_ops, false);
+    assert_true(deliver(host, "a b c"));
+    assert_span(buf_span(&script.warnings),
+        "degraded: some failed;mended;some failed;degraded: said no;mended;");
+    finish(&script, host);
+}
+
 static void refused_records_are_kept_with_what_is_said_of_them(void **state)
 {
     (void)state;
@@ -237,6 +248,7 @@ int main(void)
         cmocka_unit_test(nothing_is_sent_until_the_destination_may_be_asked),
         cmocka_unit_test(a_wrong_set_up_is_tried_slowly_and_told_at_its_begin_and_end),
         cmocka_unit_test(an_output_is_degraded_as_long_as_part_of_a_batch_is),
+        cmocka_unit_test(an_output_that_is_degraded_a_second_time_is_told_a_second_time),
         cmocka_unit_test(refused_records_are_kept_with_what_is_said_of_them),
         cmocka_unit_test(a_batch_refused_as_a_whole_is_kept_record_by_record),
         cmocka_unit_test(a_record_that_is_not_refused_after_all_is_not_kept),

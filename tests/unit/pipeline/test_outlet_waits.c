@@ -124,6 +124,36 @@ static void a_stop_brings_one_more_try_at_once(void **state)
     teardown(&rig);
 }
 
+static void on_leave(struct spool *spool, size_t cursor)
+{
+    (void)spool;
+    (void)cursor;
+}
+
+/* With a spool that keeps: another agent, or the next run, goes on where this one stops. */
+static void an_outlet_that_leaves_tries_nothing_again(void **state)
+{
+    (void)state;
+    static const struct fake_step steps[] = {{.verdict = OUTPUT_RETRY}};
+    struct error err = {0};
+    struct rig rig;
+    setup_paced(&rig, (const uint64_t[]){0, 0}, false, 1, true, LONG_MS);
+    rig.warns = true;
+    struct spool_ops ops = *rig.spool->ops;
+    ops.leave = on_leave;
+    rig.spool->ops = &ops;
+    rig.spool->keeps = true;
+    fake_output_script(rig.fake, steps, 1);
+    add_batch(&rig, 0, 1, 1);
+    assert_true(outlet_start(rig.outlet, &err));
+    AWAIT(counts_of(&rig).retries > 0);
+    outlet_leave(rig.outlet);
+    assert_true(outlet_join(rig.outlet));
+    assert_int_equal(fake_output_counts(rig.fake).sends, 1);
+    assert_int_equal(counts_of(&rig).acked, 0);
+    teardown(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +162,7 @@ int main(void)
         cmocka_unit_test(a_destination_that_asks_for_it_is_left_alone_by_all_workers),
         cmocka_unit_test(a_stop_ends_a_long_wait_that_was_asked_for),
         cmocka_unit_test(a_stop_brings_one_more_try_at_once),
+        cmocka_unit_test(an_outlet_that_leaves_tries_nothing_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,6 +121,27 @@ static void a_lesson_stands_before_what_came_behind_it_for_every_worker(void **s
     slab_queue_destroy(queue);
 }
 
+static void a_destroyed_queue_frees_the_lessons_that_a_worker_has_yet_to_learn(void **state)
+{
+    (void)state;
+    for (size_t ahead = 0; ahead < 2; ahead++) {
+        struct slab_queue *queue = make_queue(10, 2);
+        atomic_size_t lessons = 3;
+        for (int i = 0; i < 3; i++) {
+            struct slab *lesson = slab_create(SLAB_LESSONS, 0, SLAB, NULL);
+            assert_non_null(lesson);
+            lesson->in_flight = &lessons;
+            assert_int_equal(slab_queue_push(queue, lesson, UINT64_MAX), SLAB_PUSHED);
+        }
+        slab_queue_learned(queue, slab_queue_pop(queue, ahead));
+        slab_queue_learned(queue, slab_queue_pop(queue, ahead));
+        slab_queue_learned(queue, slab_queue_pop(queue, 1 - ahead));
+        assert_int_equal(lessons, 2);
+        slab_queue_destroy(queue);
+        assert_int_equal(lessons, 0);
+    }
+}
+
 /* ---- under load ------------------------------------------------------------------------------- */
 
 struct shared {
@@ -187,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_closed_queue_gives_what_it_has_and_takes_nothing),
         cmocka_unit_test(a_cancelled_queue_takes_what_is_reserved_and_nothing_else),
         cmocka_unit_test(a_lesson_stands_before_what_came_behind_it_for_every_worker),
+        cmocka_unit_test(a_destroyed_queue_frees_the_lessons_that_a_worker_has_yet_to_learn),
         cmocka_unit_test(workers_share_slabs_and_all_learn_all_lessons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

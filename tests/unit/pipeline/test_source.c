@@ -69,6 +69,30 @@ static void metadata_is_learned_before_what_follows(void **state)
     rig_fini(&rig);
 }
 
+/* A recorded trace is searched for it ahead. */
+static void metadata_among_the_events_of_a_live_session_is_learned(void **state)
+{
+    (void)state;
+    static const struct {
+        bool replayable;
+        const char *log;
+    } cases[] = {{false, "1-2 learn(1) 3-3 "}, {true, "1-3 "}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rig rig;
+        rig_init(&rig, cases[i].replayable);
+        rig_start(&rig);
+        const struct event_record metadata = {
+            .kind = RECORD_CLASSIC, .provider = record_metadata_class, .trace = &rig.trace};
+        push_many(&rig, 2);
+        assert_true(rig.sink.record(rig.sink.self, &metadata));
+        push_many(&rig, 1);
+        rig_finish(&rig, false);
+        assert_log(&rig, cases[i].log);
+        assert_int_equal(rig.counts.metadata, 1);
+        rig_fini(&rig);
+    }
+}
+
 /* ---- files ------------------------------------------------------------------------------------ */
 
 static uint64_t ended_at;
@@ -178,6 +202,7 @@ int main(void)
         cmocka_unit_test(what_was_delivered_before_keeps_its_number_and_is_left_out),
         cmocka_unit_test(a_gap_takes_its_number_in_every_run),
         cmocka_unit_test(metadata_is_learned_before_what_follows),
+        cmocka_unit_test(metadata_among_the_events_of_a_live_session_is_learned),
         cmocka_unit_test(numbers_go_on_behind_files_that_are_done),
         cmocka_unit_test(a_queue_that_takes_nothing_more_ends_the_source),
         cmocka_unit_test(a_gap_behind_what_was_abandoned_has_no_number),
