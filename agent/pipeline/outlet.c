@@ -15,16 +15,13 @@
  */
 enum { NS_PER_MS = 1000 * 1000 };
 
-/* Of a spool in memory what is held keeps its room: half of that at most. */
+/* What is held keeps its room in the spool: half of that at most. */
 static void init_parking(struct outlet *outlet)
 {
     struct spool *spool = outlet->settings.spool;
-    uint64_t max_bytes = UINT64_MAX;
-    if (!spool->ops->put_down) {
-        struct spool_usage usage;
-        spool->ops->usage(spool, &usage);
-        max_bytes = usage.max_bytes / 2 + 1;
-    }
+    struct spool_usage usage;
+    spool->ops->usage(spool, &usage);
+    uint64_t max_bytes = usage.max_bytes ? usage.max_bytes / 2 + 1 : UINT64_MAX;
     size_t workers = outlet->settings.workers; /* of several one is left to what is not parked */
     parking_init(
         &outlet->parking, &outlet->settings.retry, max_bytes, workers > 1 ? workers - 1 : 1);

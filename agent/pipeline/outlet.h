@@ -39,8 +39,9 @@ struct outlet_settings {
 
     struct spool *spool; /* borrowed */
     size_t cursor;
-    struct books *books;               /* borrowed */
-    struct losses *losses;             /* borrowed; NULL: nobody ships them */
+    struct books *books;   /* borrowed */
+    struct losses *losses; /* borrowed; NULL: nobody ships them */
+    bool drops_held; /* where as much is held as may be, the oldest live events of that make room */
     struct dead_letters *dead_letters; /* borrowed; NULL: what is refused is lost */
 
     /*

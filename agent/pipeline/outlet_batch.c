@@ -49,6 +49,11 @@ static void lose(struct outlet_lane *lane, size_t first, size_t count, enum outp
     }
 }
 
+void outlet_batch_lose_held(struct outlet_lane *lane, size_t record)
+{
+    lose(lane, record, 1, OUTPUT_DROP_SPOOL_FULL);
+}
+
 void outlet_batch_lose_undelivered(struct outlet_lane *lane, size_t first, size_t count)
 {
     struct outlet *outlet = lane->outlet;

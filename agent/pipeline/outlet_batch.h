@@ -31,6 +31,9 @@ void outlet_batch_deliver_list(struct outlet_lane *lane, const uint32_t *records
 /* Records of the batch will not be delivered in this run. */
 void outlet_batch_lose_undelivered(struct outlet_lane *lane, size_t first, size_t count);
 
+/* A record of it makes room in the spool. */
+void outlet_batch_lose_held(struct outlet_lane *lane, size_t record);
+
 void outlet_batch_tell_books(struct outlet_lane *lane);
 
 /* The spool and the mark hear what became of the batch, which nobody holds any more. Not ${settled}: some of

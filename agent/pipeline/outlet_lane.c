@@ -194,6 +194,10 @@ static enum spool_next take_next(
         ship_losses(outlet);
         return SPOOL_NOTHING;
     } else if (is_full(outlet)) {
+        if (outlet_parked_make_room(lane)) {
+            ship_losses(outlet);
+            return SPOOL_NOTHING;
+        }
         tell_full(lane, true);
         wait_for_parked(lane);
         return SPOOL_NOTHING;

@@ -93,6 +93,17 @@ void outlet_news_parked(
     plat_mutex_unlock(&news->mutex);
 }
 
+void outlet_news_gave_way(struct outlet_news *news, size_t count)
+{
+    char line[MAX_LINE_BYTES];
+    snprintf(line, sizeof(line),
+        "it holds as much as it may for what takes no events: the oldest %zu events of that are "
+        "lost, "
+        "as spool.on_full says",
+        count);
+    news->warn(news->self, news->output, "held", line);
+}
+
 void outlet_news_full(struct outlet_news *news, bool full)
 {
     plat_mutex_lock(&news->mutex);

@@ -41,6 +41,9 @@ void outlet_news_tell(
 void outlet_news_parked(
     struct outlet_news *news, enum parking_news what, const char *route, const char *text);
 
+/* So much is held that the oldest ${count} events of that were given up. Any lane. */
+void outlet_news_gave_way(struct outlet_news *news, size_t count);
+
 /* So much is held that the output takes no more, or it goes on. Any lane. */
 void outlet_news_full(struct outlet_news *news, bool full);
 

@@ -54,6 +54,19 @@ static void lose_marked(struct outlet_lane *lane)
     memset(lane->marks, 0, lane->marks_count);
 }
 
+/* Are there events in the batch that nobody can read again? The agent's own do not count. */
+static bool is_live(const struct outlet_lane *lane)
+{
+    const struct losses *losses = lane->outlet->settings.losses;
+    const struct batch *batch = lane->batch;
+    for (size_t i = 0; i < batch->segment_count && !batch->own; i++) {
+        if (!losses || !losses_comes_again(losses, batch->segments[i].session)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool outlet_parked_hold(struct outlet_lane *lane)
 {
     struct outlet *outlet = lane->outlet;
@@ -67,6 +80,7 @@ bool outlet_parked_hold(struct outlet_lane *lane)
         lose_marked(lane);
         return false;
     }
+    parked->live = is_live(lane);
     outlet_batch_on_left(lane, NULL, 0);
     outlet_batch_tell_books(lane);
     put_down(lane, lane->parked);
@@ -137,12 +151,74 @@ static void try_claimed(struct outlet_lane *lane, struct parked_batch *parked)
     }
 }
 
+/* What the spool gave up is not held any more. */
+static void end_gone(struct outlet_lane *lane)
+{
+    struct outlet *outlet = lane->outlet;
+    struct spool *spool = outlet->settings.spool;
+    uint64_t number;
+    while (
+        spool->ops->next_gone && (number = spool->ops->next_gone(spool, outlet->settings.cursor))) {
+        struct parked_batch *parked = parking_drop_number(&outlet->parking, number);
+        if (parked) { /* else who has claimed it comes upon that */
+            parking_end(&outlet->parking, parked);
+            outlet_batch_settle(lane, &parked->item, true);
+            parked_batch_free(parked);
+            note_change(outlet);
+        }
+    }
+}
+
+static void lose_parked(struct outlet_lane *lane, struct parked_batch *parked)
+{
+    size_t count = 0;
+    outlet_batch_begin(lane, &parked->item, true, parked->since_ns);
+    for (const struct parked_group *g = parked->groups; g; g = g->sibling) {
+        for (size_t i = 0; i < g->count; i++) {
+            outlet_batch_lose_held(lane, g->records[i]);
+        }
+        count += g->count;
+    }
+    outlet_batch_tell_books(lane);
+    outlet_batch_end(lane);
+    outlet_news_gave_way(&lane->outlet->news, count);
+}
+
+bool outlet_parked_make_room(struct outlet_lane *lane)
+{
+    struct outlet *outlet = lane->outlet;
+    struct parking *parking = &outlet->parking;
+    if (!outlet->settings.drops_held || !parking_is_full(parking)) {
+        return false;
+    }
+    struct parked_batch *parked = parking_drop_oldest(parking);
+    if (!parked) {
+        return false;
+    }
+    enum spool_pick pick = pick_up(outlet, &parked->item);
+    if (pick == SPOOL_PICK_LATER) {
+        parking_return(parking, parked, NULL, false);
+        return false;
+    }
+    if (pick == SPOOL_PICKED) {
+        lose_parked(lane, parked);
+    }
+    parking_end(parking, parked);
+    if (pick == SPOOL_PICKED) {
+        outlet_batch_settle(lane, &parked->item, !parked->undelivered);
+    }
+    parked_batch_free(parked);
+    note_change(outlet);
+    return true;
+}
+
 bool outlet_parked_try(struct outlet_lane *lane)
 {
     struct outlet *outlet = lane->outlet;
     if (!parking_any(&outlet->parking)) {
         return false;
     }
+    end_gone(lane);
     plat_mutex_lock(&outlet->mutex);
     bool hurries = outlet->hurries;
     plat_mutex_unlock(&outlet->mutex);

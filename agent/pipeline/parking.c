@@ -171,7 +171,6 @@ struct parked_batch *parking_make(
     batch->item = *item;
     batch->number = from->number;
     batch->since_ns = since_ns;
-    batch->memory = parking->max_bytes == UINT64_MAX ? 0 : from->memory;
     batch->own = from->own && !item->earlier;
     if (!make_groups(parking, batch, &from->piece.routes[item->route], marks)) {
         discard(parking, batch);
@@ -189,7 +188,7 @@ void parking_put(struct parking *parking, struct parked_batch *batch)
     }
     parking->batches = batch;
     parking->batch_count++;
-    parking->bytes += batch->memory;
+    parking->bytes += batch->item.bytes;
     for (struct parked_group *g = batch->groups; g; g = g->sibling) {
         struct parked_route *route = g->route;
         bool fresh = !route->head && !route->busy;
@@ -358,7 +357,7 @@ static void remove_batch(struct parking *parking, struct parked_batch *batch)
         batch->next->previous = batch->previous;
     }
     parking->batch_count--;
-    parking->bytes -= batch->memory;
+    parking->bytes -= batch->item.bytes;
 }
 
 /* Holds the mutex. */
@@ -407,6 +406,16 @@ void parking_end(struct parking *parking, struct parked_batch *batch)
     plat_mutex_unlock(&parking->mutex);
 }
 
+/* Holds the mutex, and lets go of it. */
+static struct parked_batch *claim_to_end(struct parking *parking, struct parked_batch *batch)
+{
+    if (batch) {
+        batch->busy = true;
+    }
+    plat_mutex_unlock(&parking->mutex);
+    return batch;
+}
+
 struct parked_batch *parking_drop(struct parking *parking)
 {
     plat_mutex_lock(&parking->mutex);
@@ -414,11 +423,28 @@ struct parked_batch *parking_drop(struct parking *parking)
     while (batch && batch->busy) {
         batch = batch->next;
     }
-    if (batch) {
-        batch->busy = true;
+    return claim_to_end(parking, batch);
+}
+
+struct parked_batch *parking_drop_oldest(struct parking *parking)
+{
+    struct parked_batch *oldest = NULL;
+    plat_mutex_lock(&parking->mutex);
+    for (struct parked_batch *batch = parking->batches; batch; batch = batch->next) {
+        bool may = batch->live && !batch->busy;
+        oldest = may && (!oldest || batch->number < oldest->number) ? batch : oldest;
     }
-    plat_mutex_unlock(&parking->mutex);
-    return batch;
+    return claim_to_end(parking, oldest);
+}
+
+struct parked_batch *parking_drop_number(struct parking *parking, uint64_t number)
+{
+    plat_mutex_lock(&parking->mutex);
+    struct parked_batch *batch = parking->batches;
+    while (batch && (batch->busy || batch->number != number)) {
+        batch = batch->next;
+    }
+    return claim_to_end(parking, batch);
 }
 
 void parking_look_at(struct parking *parking, struct parking_facts *ret_facts)

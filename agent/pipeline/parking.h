@@ -54,8 +54,8 @@ struct parked_batch {
     struct spool_item item;
     uint64_t number;
     uint64_t since_ns; /* when it was tried first; plat_monotonic_ns */
-    size_t memory;     /* that it keeps; 0: none */
     bool own;          /* events of the agent itself */
+    bool live;         /* there are events in it that nobody can read again */
     bool busy;         /* claimed … */
     bool probes;       /* … of a route that has not been opened; … */
     bool suspect; /* … and that refuses every event for itself: then it is claimed alone; … */
@@ -84,15 +84,15 @@ struct parking {
     size_t batch_count;
     uint64_t record_count;
     uint64_t event_count; /* of the records: not the agent's own */
-    uint64_t bytes;
-    atomic_bool any; /* is a route parked? */
+    uint64_t bytes;       /* of the spool */
+    atomic_bool any;      /* is a route parked? */
 
     /* What became of a route, by the name of its destination as people know it. With the mutex held. May be NULL. */
     void (*tell)(void *self, enum parking_news news, const char *route, const char *text);
     void *self;
 };
 
-/* ${max_bytes}: of memory that batches may keep. ${max_probes}: so many tries at a time may be of what was not
+/* ${max_bytes}: of the spool that batches may keep. ${max_probes}: so many tries at a time may be of what was not
  * opened yet, as a destination may take its time to say no. */
 void parking_init(struct parking *parking, const struct delivery_retry *retry, uint64_t max_bytes,
     size_t max_probes);
@@ -145,8 +145,12 @@ bool parking_return(
 /* All of a claimed batch is over, whatever is left of it; it is the caller's to free. */
 void parking_end(struct parking *parking, struct parked_batch *batch);
 
-/* A batch that is not claimed: it is claimed by this, to be ended. NULL: there is none. */
+/* These three: a batch that is not claimed; it is claimed by this, to be ended. NULL: there is none. Any … */
 struct parked_batch *parking_drop(struct parking *parking);
+/* … the oldest of the live ones … */
+struct parked_batch *parking_drop_oldest(struct parking *parking);
+/* … the one of this number. */
+struct parked_batch *parking_drop_number(struct parking *parking, uint64_t number);
 
 /* Forget routes that were blamed, and for which nothing was put. */
 void parking_tidy(struct parking *parking);

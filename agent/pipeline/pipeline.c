@@ -274,6 +274,7 @@ static bool make_outlet(
         .cursor = cursor,
         .books = p->books,
         .losses = p->losses,
+        .drops_held = s->store.store && s->store.on_full == SPOOL_FULL_DROP_OLDEST,
         .dead_letters = s->dead_letters,
         .save = s->save,
         .ended = s->ended,

@@ -39,7 +39,8 @@ enum spool_room {
 enum spool_pick {
     SPOOL_PICKED,
     SPOOL_PICK_LATER, /* it cannot be read now */
-    SPOOL_PICK_GONE, /* it cannot be read any more: the spool counts what was left of it, and acks it */
+    SPOOL_PICK_GONE, /* it made room, or cannot be read any more: the spool counts what was left of it, and
+                        acks it */
 };
 
 /* A restless cursor waits no longer than that for a batch. */
@@ -87,7 +88,8 @@ struct spool_item {
     bool earlier;         /* an earlier run may have delivered some of it */
     const uint32_t *left; /* the records that are to be delivered, ascending; NULL: all of them */
     size_t left_count;
-    void *place; /* of the spool */
+    uint64_t bytes; /* that it takes of the spool's room */
+    void *place;    /* of the spool */
 };
 
 struct spool_ops {
@@ -129,6 +131,11 @@ struct spool_ops {
     void (*put_down)(
         struct spool *spool, size_t cursor, const struct spool_item *item, size_t count);
     enum spool_pick (*pick_up)(struct spool *spool, size_t cursor, struct spool_item *item);
+
+    /* The number of a batch that was put down and is lost, as it made room or was too old: the spool has counted
+     * what was left of it, and the cursor is to ack it. Told once; who picks it up hears it as well. 0: there is
+     * none. NULL as above. */
+    uint64_t (*next_gone)(struct spool *spool, size_t cursor);
 
     /* While it is ${restless}, `next` says SPOOL_NOTHING after SPOOL_RESTLESS_MS, whatever the deadline:
      * its output holds batches for later, and must not miss when that is. */

@@ -139,12 +139,41 @@ bool spool_cursor_refill(struct spool_durable *spool, size_t index)
     return ok;
 }
 
-bool spool_cursor_lose(struct spool_durable *spool, size_t index, uint64_t id)
+/* The flight of batch ${id}; NULL: there is none, or it is settled. */
+static struct spool_flight *flight_of(const struct spool_cursor *cursor, uint64_t id)
+{
+    struct spool_flight *flight = cursor->flights;
+    while (flight && flight->entry.row.id < id) {
+        flight = flight->next;
+    }
+    return flight && flight->entry.row.id == id && !flight->settled ? flight : NULL;
+}
+
+static bool is_down(const struct spool_flight *flight)
+{
+    return flight->put_down && !flight->batch && !flight->in_reading && !flight->damaged &&
+           !flight->gone;
+}
+
+static bool lose_flight(struct spool_cursor *cursor, struct store_row *row)
+{
+    struct spool_flight *flight = flight_of(cursor, row->id);
+    if (!flight || !is_down(flight)) {
+        return false;
+    }
+    flight->gone = true;
+    cursor->gone_count++;
+    row->records = (uint32_t)flight->held;
+    return true;
+}
+
+bool spool_cursor_lose(struct spool_durable *spool, size_t index, struct store_row *row)
 {
     struct spool_cursor *cursor = &spool->cursors[index];
+    uint64_t id = row->id;
     size_t at = 0;
     if (id <= cursor->taken) {
-        return false;
+        return lose_flight(cursor, row);
     }
     while (at < cursor->window_count && window_at(cursor, at)->row.id < id) {
         at++;
@@ -162,11 +191,8 @@ bool spool_cursor_lose(struct spool_durable *spool, size_t index, uint64_t id)
 
 bool spool_cursor_has(const struct spool_cursor *cursor, uint64_t id)
 {
-    const struct spool_flight *flight = cursor->flights;
-    while (flight && flight->entry.row.id < id) {
-        flight = flight->next;
-    }
-    return flight && flight->entry.row.id == id && !flight->settled;
+    const struct spool_flight *flight = flight_of(cursor, id);
+    return flight && !is_down(flight);
 }
 
 /* ---- flights ------------------------------------------------------------------------------------- */
@@ -187,8 +213,7 @@ static void free_flight(struct spool_flight *flight)
     free(flight);
 }
 
-/* Forget the flights that everything before is settled, too. */
-static void land(struct spool_cursor *cursor)
+void spool_cursor_land(struct spool_cursor *cursor)
 {
     while (cursor->flights && cursor->flights->settled) {
         struct spool_flight *flight = cursor->flights;
@@ -212,16 +237,13 @@ static void land(struct spool_cursor *cursor)
 bool spool_cursor_give_up(struct spool_durable *spool, size_t index, struct store_row *row)
 {
     struct spool_cursor *cursor = &spool->cursors[index];
-    struct spool_flight *flight = cursor->flights;
-    while (flight && flight->entry.row.id < row->id) {
-        flight = flight->next;
-    }
-    if (!flight || flight->entry.row.id != row->id || !flight->damaged || flight->settled) {
+    struct spool_flight *flight = flight_of(cursor, row->id);
+    if (!flight || !flight->damaged) {
         return false;
     }
     row->records = flight->put_down ? (uint32_t)flight->held : row->records;
     flight->settled = true;
-    land(cursor);
+    spool_cursor_land(cursor);
     plat_cond_broadcast(&cursor->ready);
     return true;
 }
@@ -417,6 +439,7 @@ static struct spool_item item_of(const struct spool_flight *flight)
         .earlier = entry->earlier,
         .left = entry->left,
         .left_count = entry->left_count,
+        .bytes = entry->row.disk_bytes,
         .place = (void *)(uintptr_t)flight};
 }
 
@@ -474,8 +497,10 @@ void spool_cursor_ack(struct spool *base, size_t index, const struct spool_item 
         spool_cache_release(spool, flight->batch);
     }
     flight->batch = NULL;
-    flight->settled = settled;
-    land(cursor);
+    flight->settled = settled || flight->gone;
+    cursor->gone_count -= flight->gone && !flight->told;
+    flight->told = true;
+    spool_cursor_land(cursor);
     if (was_full) {
         plat_cond_broadcast(&cursor->ready);
     }

@@ -190,6 +190,7 @@ static const struct spool_ops durable_ops = {
     .ack = spool_cursor_ack,
     .put_down = spool_later_put_down,
     .pick_up = spool_later_pick_up,
+    .next_gone = spool_later_next_gone,
     .set_restless = spool_later_set_restless,
     .note_left = spool_position_note_left,
     .checkpoint = spool_position_checkpoint,

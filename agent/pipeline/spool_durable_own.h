@@ -50,6 +50,9 @@ struct spool_flight {
     bool damaged;    /* the writer was told, and settles it when it has counted that */
     bool put_down;   /* for later, … */
     size_t held;     /* … and so many of its records are not settled */
+    bool in_reading; /* as it is picked up */
+    bool gone;       /* while it was put down it was given up; the output settles it … */
+    bool told;       /* … and has heard of it */
     bool waits;      /* it could not be read, and is tried again … */
     uint64_t due_ns; /* … then */
     unsigned tries;
@@ -74,6 +77,7 @@ struct spool_cursor {
     struct spool_flight *last_flight;
     size_t flight_count;
     size_t waiting_count; /* of them */
+    size_t gone_count;    /* of them: the output has not heard of these yet */
     uint64_t position;    /* everything up to this id is settled */
     uint64_t *before;     /* ids beyond it that earlier runs have settled, ascending */
     size_t before_count;
@@ -243,6 +247,8 @@ enum store_read spool_cursor_load(struct spool_durable *spool, const struct spoo
     struct batch **ret_batch, struct error *err);
 /* The writer is to set it aside. False: there is no memory to tell. Holds the mutex. */
 bool spool_cursor_report_damage(struct spool_durable *spool, const struct store_row *row);
+/* Forget the flights that everything before is settled, too. Holds the mutex. */
+void spool_cursor_land(struct spool_cursor *cursor);
 void spool_cursor_fini(struct spool_cursor *cursor);
 
 /* ---- spool_later.c ------------------------------------------------------------------------------- */
@@ -250,6 +256,7 @@ void spool_cursor_fini(struct spool_cursor *cursor);
 void spool_later_put_down(
     struct spool *base, size_t index, const struct spool_item *item, size_t count);
 enum spool_pick spool_later_pick_up(struct spool *base, size_t index, struct spool_item *item);
+uint64_t spool_later_next_gone(struct spool *base, size_t index);
 void spool_later_set_restless(struct spool *base, size_t index, bool restless);
 
 /* The writer's: know more rows, where few are left. False: the catalogue does not give them. Without
@@ -257,12 +264,13 @@ void spool_later_set_restless(struct spool *base, size_t index, bool restless);
 bool spool_cursor_refill(struct spool_durable *spool, size_t index);
 
 /* The writer's, with the mutex held. */
-/* A row is lost: is it to the output? Not what it has in hand, or has acked since the last commit. */
-bool spool_cursor_lose(struct spool_durable *spool, size_t index, uint64_t id);
+/* A row is lost: is it to the output? Not what it has in hand, or has acked since the last commit. Of what it has
+ * put down the row's records become those that it had not settled. */
+bool spool_cursor_lose(struct spool_durable *spool, size_t index, struct store_row *row);
 /* The batch of ${row} could not be read, and was set aside. True if that is the output's loss: then the row's
  * records become what it had not settled of them. */
 bool spool_cursor_give_up(struct spool_durable *spool, size_t index, struct store_row *row);
-/* Is the batch in the output's hands? */
+/* Is the batch in the output's hands, and not put down? */
 bool spool_cursor_has(const struct spool_cursor *cursor, uint64_t id);
 
 /* ---- spool_position.c ---------------------------------------------------------------------------- */

@@ -148,7 +148,8 @@ static enum spool_next next(
         *ret_item = (struct spool_item){.batch = cursor->next,
             .epoch = cursor->next->epoch,
             .stream_hash = cursor->reader.stream_hash,
-            .route = cursor->reader.route};
+            .route = cursor->reader.route,
+            .bytes = cursor->next->memory};
         cursor->next = cursor->next->next;
         result = SPOOL_BATCH;
     } else if (spool->closed) {

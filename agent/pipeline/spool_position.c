@@ -151,7 +151,7 @@ bool spool_position_stage(struct spool_durable *spool, size_t index, struct erro
     struct spool_cursor *cursor = &spool->cursors[index];
     bool ok = true;
     for (struct spool_flight *f = cursor->flights; ok && f; f = f->next) {
-        ok = !f->noted || f->settled || stage_left(spool, index, f, err);
+        ok = !f->noted || f->settled || f->gone || stage_left(spool, index, f, err);
     }
     if (ok && cursor->changed) {
         struct span checkpoint = buf_span(&cursor->stored_checkpoint);

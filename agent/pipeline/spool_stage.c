@@ -189,6 +189,7 @@ static void on_lost(void *self, size_t output, struct span name, const struct st
 {
     struct losing *losing = self;
     struct spool_durable *spool = losing->spool;
+    struct store_row mine = *row;
     if (output == SIZE_MAX && row->last_time) { /* what the agent said of itself is no loss */
         tell_lost(spool, SIZE_MAX, name, losing->reason, row);
     }
@@ -196,10 +197,10 @@ static void on_lost(void *self, size_t output, struct span name, const struct st
         return;
     }
     plat_mutex_lock(&spool->mutex);
-    bool lost = spool_cursor_lose(spool, output, row->id);
+    bool lost = spool_cursor_lose(spool, output, &mine);
     plat_mutex_unlock(&spool->mutex);
     if (lost) {
-        tell_lost(spool, output, span_make(NULL, 0), losing->reason, row);
+        tell_lost(spool, output, span_make(NULL, 0), losing->reason, &mine);
     }
 }
 

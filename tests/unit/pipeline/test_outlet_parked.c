@@ -11,6 +11,7 @@ struct parked_rig {
     struct output_ops ops;
     uint64_t next; /* number of a record */
     struct spool *spool;
+    bool drops_held;
 };
 
 static void setup_parked(
@@ -19,7 +20,7 @@ static void setup_parked(
     struct error err = {0};
     size_t cursor = 0;
     struct spool_backlog backlog;
-    *rig = (struct parked_rig){.ops = fake_output_ops};
+    *rig = (struct parked_rig){.ops = fake_output_ops, .drops_held = rig->drops_held};
     struct rig *base = &rig->base;
     rig->ops.checkpoint = NULL;
     buf_init(&base->warnings, 10000);
@@ -44,6 +45,7 @@ static void setup_parked(
             .spool = base->spool,
             .cursor = cursor,
             .books = base->books,
+            .drops_held = rig->drops_held,
             .dead_letters = keeps ? &base->letters : NULL,
             .warn = on_warn,
             .self = base},
@@ -107,7 +109,7 @@ static uint64_t mark_of(const struct parked_rig *rig)
 static void others_go_on_and_the_route_keeps_its_order(void **state)
 {
     (void)state;
-    struct parked_rig rig;
+    struct parked_rig rig = {.drops_held = false};
     setup_parked(&rig, 1, 1 << 20, 0, true);
     fake_output_shut(rig.base.fake, "s");
     add_routed(&rig, "asbs");
@@ -163,7 +165,7 @@ static enum output_verdict send_sick(
 static void what_is_held_and_then_fails_holds_nothing_else_up(void **state)
 {
     (void)state;
-    struct parked_rig rig;
+    struct parked_rig rig = {.drops_held = false};
     setup_parked(&rig, 1, 1 << 20, 0, true);
     rig.ops.send = send_sick;
     fake_output_shut(rig.base.fake, "s");
@@ -197,7 +199,7 @@ static void several_workers_deliver_each_record_once(void **state)
 {
     (void)state;
     enum { BATCHES = 300 };
-    struct parked_rig rig;
+    struct parked_rig rig = {.drops_held = false};
     setup_parked(&rig, 4, 1 << 28, 0, true);
     fake_output_shut(rig.base.fake, "s");
     for (size_t i = 0; i < BATCHES; i++) {
@@ -223,7 +225,7 @@ static void several_workers_deliver_each_record_once(void **state)
 static void so_much_is_held_and_no_more(void **state)
 {
     (void)state;
-    struct parked_rig rig;
+    struct parked_rig rig = {.drops_held = false};
     setup_parked(&rig, 1, 4000, 0, true); /* some batches of one record: half of it is for them */
     fake_output_shut(rig.base.fake, "s");
     for (size_t i = 0; i < 40; i++) {
@@ -243,10 +245,44 @@ static void so_much_is_held_and_no_more(void **state)
     teardown(&rig.base);
 }
 
+static void the_oldest_that_is_held_makes_room_if_the_user_wants_that(void **state)
+{
+    (void)state;
+    struct parked_rig rig = {.drops_held = true};
+    setup_parked(&rig, 1, 200 * 1000, 0, true); /* half of it, some ten batches */
+    fake_output_shut(rig.base.fake, "s");
+    for (size_t i = 0; i < 40; i++) {
+        add_routed(&rig, "s");
+    }
+    add_routed(&rig, "a");
+    start_parked(&rig);
+    fake_output_wait_records(rig.base.fake, 1);
+    assert_arrived(&rig, 'a', "41 ");
+    struct output_counts counts = counts_of(&rig.base);
+    uint64_t lost = counts.dropped[OUTPUT_DROP_SPOOL_FULL];
+    assert_true(lost > 0 && lost < 40);
+    fake_output_shut(rig.base.fake, NULL);
+    end_parked(&rig);
+    counts = counts_of(&rig.base);
+    lost = counts.dropped[OUTPUT_DROP_SPOOL_FULL];
+    assert_int_equal(counts.acked + lost, 41);
+    struct buf rest; /* the newest, in order */
+    buf_init(&rest, 1000);
+    for (uint64_t i = lost + 1; i <= 40; i++) {
+        buf_printf(&rest, "%llu ", (unsigned long long)i);
+    }
+    buf_add_byte(&rest, 0);
+    assert_arrived(&rig, 's', (const char *)rest.data);
+    assert_int_equal(counts.offered,
+        counts.filtered + counts.acked + counts.dead_lettered + lost + counts.pending);
+    buf_fini(&rest);
+    teardown(&rig.base);
+}
+
 static void a_stop_counts_what_is_held_as_dropped(void **state)
 {
     (void)state;
-    struct parked_rig rig;
+    struct parked_rig rig = {.drops_held = false};
     setup_parked(&rig, 2, 1 << 20, 0, true);
     fake_output_shut(rig.base.fake, "s");
     add_routed(&rig, "asss");
@@ -269,7 +305,7 @@ static void a_stop_counts_what_is_held_as_dropped(void **state)
 static void what_is_held_for_too_long_is_kept_as_a_dead_letter(void **state)
 {
     (void)state;
-    struct parked_rig rig;
+    struct parked_rig rig = {.drops_held = false};
     setup_parked(&rig, 1, 1 << 20, 1, true); /* ns: at once */
     fake_output_shut(rig.base.fake, "s");
     add_routed(&rig, "asb");
@@ -295,7 +331,7 @@ static void what_is_held_for_too_long_is_kept_as_a_dead_letter(void **state)
 static void without_a_route_or_with_a_checkpoint_nothing_is_held(void **state)
 {
     (void)state;
-    struct parked_rig rig;
+    struct parked_rig rig = {.drops_held = false};
     setup_parked(&rig, 1, 1 << 20, 0, true);
     outlet_destroy(rig.base.outlet);
     struct error err = {0};
@@ -331,6 +367,7 @@ int main(void)
         cmocka_unit_test(what_is_held_and_then_fails_holds_nothing_else_up),
         cmocka_unit_test(several_workers_deliver_each_record_once),
         cmocka_unit_test(so_much_is_held_and_no_more),
+        cmocka_unit_test(the_oldest_that_is_held_makes_room_if_the_user_wants_that),
         cmocka_unit_test(a_stop_counts_what_is_held_as_dropped),
         cmocka_unit_test(what_is_held_for_too_long_is_kept_as_a_dead_letter),
         cmocka_unit_test(without_a_route_or_with_a_checkpoint_nothing_is_held),

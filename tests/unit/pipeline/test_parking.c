@@ -14,6 +14,7 @@ struct fixture {
     struct parking parking;
     struct batch *batches[8];
     struct buf told;
+    bool live; /* is what is parked from now on? */
 };
 
 static void on_tell(void *self, enum parking_news news, const char *route, const char *text)
@@ -52,15 +53,15 @@ static struct parked_batch *park(struct fixture *f, size_t number, const char *r
     assert_non_null(batch);
     f->batches[number] = batch;
     batch->number = number;
-    batch->memory = 100;
     for (; *routes; routes++) {
         assert_true(routes_add(&batch->piece.routes[0], span_make(routes, 1)));
         buf_add_text(&batch->piece.bytes, "x");
         assert_true(piece_end_record(&batch->piece, 0));
     }
-    const struct spool_item item = {.batch = batch};
+    const struct spool_item item = {.batch = batch, .bytes = 100};
     struct parked_batch *parked = parking_make(&f->parking, &item, marks, plat_monotonic_ns());
     assert_non_null(parked);
+    parked->live = f->live;
     parking_put(&f->parking, parked);
     return parked;
 }
@@ -280,6 +281,33 @@ static void what_refuses_everything_is_claimed_alone_and_is_suspect(void **state
     teardown(&f);
 }
 
+static void the_oldest_live_batch_makes_room(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, LONG_MS, 0);
+    struct parked_batch *recorded = park(&f, 1, "a");
+    f.live = true;
+    struct parked_batch *third = park(&f, 3, "a");
+    struct parked_batch *second = park(&f, 2, "ab");
+    assert_ptr_equal(parking_drop_oldest(&f.parking), second);
+    assert_ptr_equal(parking_drop_oldest(&f.parking), third); /* the other one is claimed */
+    assert_null(parking_drop_oldest(&f.parking));
+    assert_null(parking_drop_number(&f.parking, 3));
+    parking_end(&f.parking, second);
+    parked_batch_free(second);
+    parking_end(&f.parking, third);
+    parked_batch_free(third);
+    assert_int_equal(facts_of(&f).events, 1);
+    assert_int_equal(f.parking.bytes, 100);
+    assert_ptr_equal(parking_drop_number(&f.parking, 1), recorded);
+    parking_end(&f.parking, recorded);
+    parked_batch_free(recorded);
+    assert_false(parking_any(&f.parking));
+    assert_int_equal(f.parking.bytes, 0);
+    teardown(&f);
+}
+
 static void it_is_full_at_its_bounds(void **state)
 {
     (void)state;
@@ -315,6 +343,7 @@ int main(void)
         cmocka_unit_test(what_is_too_old_and_stays_waits_like_any_other),
         cmocka_unit_test(what_was_said_is_told_with_the_index),
         cmocka_unit_test(what_refuses_everything_is_claimed_alone_and_is_suspect),
+        cmocka_unit_test(the_oldest_live_batch_makes_room),
         cmocka_unit_test(it_is_full_at_its_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,6 +125,87 @@ static void of_what_cannot_be_read_again_only_what_was_left_is_lost(void **state
     rig_fini(&rig);
 }
 
+/* Live batches of ${WIDE} bytes a record into a small spool, until the first is given up. */
+static void of_what_makes_room_only_what_was_left_is_lost(void **state)
+{
+    (void)state;
+    enum { WIDE = 1000, RECORDS = 8 };
+    struct spool_rig rig;
+    struct error err;
+    rig_init(&rig);
+    rig.store_settings.max_bytes = 512 * 1024;
+    rig.settings.on_full = SPOOL_FULL_DROP_OLDEST;
+    rig_open(&rig);
+    rig.spool->ops->append(rig.spool, 0, rig_batch(RIG_LIVE, 1, RECORDS, WIDE));
+    struct spool_item held = rig_expect(&rig, 0, 1, RECORDS);
+    struct spool_item in_hand;
+    uint64_t number = held.batch->number;
+    assert_true(held.bytes > RECORDS * WIDE);
+    rig.spool->ops->note_left(rig.spool, 0, &held, (const uint32_t[]){1, 3}, 2);
+    put_down(&rig, &held, 2);
+    rig.spool->ops->append(rig.spool, 0, rig_batch(RIG_LIVE, RECORDS + 1, 2 * RECORDS, WIDE));
+    in_hand = rig_expect(&rig, 0, RECORDS + 1, 2 * RECORDS);
+    assert_int_equal(rig.spool->ops->next_gone(rig.spool, 0), 0);
+    uint64_t lost = 0;
+    for (uint64_t i = 2; i < 200 && !lost; i++) {
+        rig.spool->ops->append(
+            rig.spool, 0, rig_batch(RIG_LIVE, i * RECORDS + 1, (i + 1) * RECORDS, WIDE));
+        rig.spool->ops->flush(rig.spool, &err);
+        lost = atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_FULL]);
+    }
+    assert_int_equal(
+        lost % RECORDS, 2); /* and what else stood in the oldest segment, but what is in hand */
+    assert_int_equal(rig.spool->ops->next_gone(rig.spool, 0), number);
+    assert_int_equal(rig.spool->ops->next_gone(rig.spool, 0), 0); /* once */
+    assert_int_equal(rig_record(&in_hand, 0), RECORDS + 1);
+    assert_int_equal(pick_up(&rig, &held), SPOOL_PICK_GONE);
+    rig_ack(&rig, 0, &in_hand);
+    rig_checkpoint(&rig, 0, "", true);
+    rig_reopen(&rig);
+    assert_int_equal(rig.backlogs[0].records % RECORDS, 0);
+    rig_fini(&rig);
+}
+
+static void an_output_acks_what_made_room(void **state)
+{
+    (void)state;
+    enum { WIDE = 1000, RECORDS = 8 };
+    struct spool_rig rig;
+    struct error err;
+    rig_init(&rig);
+    rig.store_settings.max_bytes = 512 * 1024;
+    rig.settings.on_full = SPOOL_FULL_DROP_OLDEST;
+    rig_open(&rig);
+    struct spool_item held[200];
+    size_t count = 0;
+    uint64_t gone = 0;
+    for (uint64_t i = 0; i < 200; i++) { /* all that comes is held */
+        rig.spool->ops->append(
+            rig.spool, 0, rig_batch(RIG_LIVE, i * RECORDS + 1, (i + 1) * RECORDS, WIDE));
+        rig.spool->ops->flush(rig.spool, &err);
+        held[count] = rig_expect(&rig, 0, i * RECORDS + 1, (i + 1) * RECORDS);
+        put_down(&rig, &held[count++], RECORDS);
+        while (rig.spool->ops->next_gone(rig.spool, 0)) {
+            rig_ack(&rig, 0, &held[gone++]); /* the oldest, in order */
+        }
+    }
+    assert_true(gone > 100 && gone < 200);
+    rig_flush(&rig);
+    while (rig.spool->ops->next_gone(rig.spool, 0)) {
+        rig_ack(&rig, 0, &held[gone++]);
+    }
+    assert_int_equal(atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_FULL]), gone * RECORDS);
+    for (size_t i = gone; i < count; i++) {
+        assert_int_equal(pick_up(&rig, &held[i]), SPOOL_PICKED);
+        assert_int_equal(rig_record(&held[i], 0), i * RECORDS + 1);
+        rig_ack(&rig, 0, &held[i]);
+    }
+    rig_checkpoint(&rig, 0, "", true);
+    rig_reopen(&rig);
+    assert_int_equal(rig.backlogs[0].batches, 0);
+    rig_fini(&rig);
+}
+
 static void a_restless_cursor_does_not_wait_for_long(void **state)
 {
     (void)state;
@@ -184,6 +265,8 @@ int main(void)
         cmocka_unit_test(another_output_still_gets_what_one_has_put_down),
         cmocka_unit_test(what_is_left_of_it_comes_after_a_crash),
         cmocka_unit_test(of_what_cannot_be_read_again_only_what_was_left_is_lost),
+        cmocka_unit_test(of_what_makes_room_only_what_was_left_is_lost),
+        cmocka_unit_test(an_output_acks_what_made_room),
         cmocka_unit_test(a_restless_cursor_does_not_wait_for_long),
         cmocka_unit_test(what_is_settled_early_is_bounded_over_runs),
     };
