@@ -120,7 +120,8 @@ static bool read_buffer(
            !problem;
 }
 
-/* Hash the first record of the buffer behind the header buffer, if there is one. */
+/* Hash the records of the buffer behind the header buffer, if there is one: of damaged ones those before the
+ * damage. */
 static bool hash_first_data(struct etl_file *file, struct etl_stream *stream, uint64_t offset,
     XXH3_state_t *hash, struct error *err)
 {
@@ -134,11 +135,12 @@ static bool hash_first_data(struct etl_file *file, struct etl_stream *stream, ui
     }
     struct etl_scope scope = etl_file_scope(file, &buffer, 0);
     etl_stream_open(stream, &file->bytes, &buffer, file->epochs[0]->format, &scope);
-    enum etl_step step = etl_stream_next(stream);
-    if (step == ETL_STEP_RECORD) {
+    enum etl_step step;
+    while ((step = etl_stream_next(stream)) == ETL_STEP_RECORD) {
         struct span record = etl_stream_record_bytes(stream);
         XXH3_128bits_update(hash, record.data, record.size);
-    } else if (step == ETL_STEP_FAILED) {
+    }
+    if (step == ETL_STEP_FAILED) {
         *err = *etl_stream_error(stream);
         return false;
     }

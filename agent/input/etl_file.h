@@ -41,8 +41,9 @@ struct etl_file {
  * destroyed: some 1 KB per session.
  *
  * Identity: XXH3-128 (canonical byte order) of the header record with EndTime, BuffersWritten,
- * EventsLost and BuffersLost zeroed, followed, unless the file is circular, by the first record of
- * the first buffer behind the header buffer, if there is one.
+ * EventsLost and BuffersLost zeroed, followed, unless the file is circular, by the records of the first
+ * buffer behind the header buffer, if there is one: a record alone may be the same in traces that differ, as
+ * where a program writes the same events time and again.
  */
 struct etl_file *etl_file_open(const char *path, struct span host, struct etl_handles *handles,
     struct arena *arena, struct error *err);

@@ -373,8 +373,8 @@ static enum packed_step pass_begin(void *self, struct span name)
 
 /* ---- identities -------------------------------------------------------------------------------------- */
 
-/* An identity is made of the first buffer and of the first record of the second one (etl_file.h): so many bytes
- * hold both, as far as ${prefix} tells. */
+/* An identity is made of the first two buffers (etl_file.h): so many bytes hold both, as far as ${prefix}
+ * tells. */
 static size_t prefix_wanted(struct span prefix)
 {
     struct etl_buffer buffer;

@@ -410,14 +410,15 @@ static void identity_outlives_growth_and_close(void **state)
     assert_memory_equal(a, b, 16);
 }
 
-static void identity_is_that_of_header_and_first_record(void **state)
+static void identity_is_that_of_header_and_first_data_buffer(void **state)
 {
     (void)state;
     uint8_t a[16];
     uint8_t b[16];
-    static const size_t matters[] = {
-        0x48 + 0x10, TRACE_BUFFER_BYTES + 0x48 + 0x28, TRACE_BUFFER_BYTES + 0x48 + 0x54};
-    for (size_t i = 0; i < 3; i++) {
+    static const size_t matters[] = {0x48 + 0x10, TRACE_BUFFER_BYTES + 0x48 + 0x28,
+        TRACE_BUFFER_BYTES + 0x48 + 0x54,
+        TRACE_BUFFER_BYTES + 0x48 + 0x58 + 0x28}; /* the last one is in the second record */
+    for (size_t i = 0; i < 4; i++) {
         make((struct trace_options){0});
         identify(a);
         t.bytes[matters[i]] ^= 1;
@@ -425,7 +426,7 @@ static void identity_is_that_of_header_and_first_record(void **state)
         assert_memory_not_equal(a, b, 16);
     }
     make((struct trace_options){0});
-    t.bytes[TRACE_BUFFER_BYTES + 0x48 + 0x58 + 0x28] ^= 1; /* the second record does not */
+    t.bytes[2 * TRACE_BUFFER_BYTES + 0x48 + 0x28] ^= 1; /* the second buffer does not */
     identify(b);
     make((struct trace_options){0});
     identify(a);
@@ -460,7 +461,7 @@ int main(void)
         cmocka_unit_test(a_later_header_buffer_without_header_is_damage),
         cmocka_unit_test(processor_numbers_have_eight_or_eleven_bits),
         cmocka_unit_test(identity_outlives_growth_and_close),
-        cmocka_unit_test(identity_is_that_of_header_and_first_record),
+        cmocka_unit_test(identity_is_that_of_header_and_first_data_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
