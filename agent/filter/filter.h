@@ -133,10 +133,11 @@ struct filter_scratch {
     struct span unsure;       /* name of a rule that kept an event, or did something to it, though
                                    nobody knows whether its expression is true; for the caller to
                                    empty. Valid as long as the filter */
-    bool asks_again;          /* set by the caller: what is asked was asked of the event before, so
+    bool was_unsure; /* was there doubt at all, whatever came of it? For the caller to empty */
+    bool asks_again; /* set by the caller: what is asked was asked of the event before, so
                                    that doubt is counted already */
-    uint64_t key;             /* of the bucket, where a LIMIT or ROLLUP decided to KEEP */
-    bool placed;              /* the last verdict depends on EVENT_PATH_OF_PLACE */
+    uint64_t key;    /* of the bucket, where a LIMIT or ROLLUP decided to KEEP */
+    bool placed;     /* the last verdict depends on EVENT_PATH_OF_PLACE */
     struct filter_plans *plans; /* what is left to ask by type of event; NULL: none yet */
 };
 

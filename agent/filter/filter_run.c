@@ -27,6 +27,7 @@ void filter_note_unsure(
         atomic_fetch_add_explicit(code->unsure, 1, memory_order_relaxed);
     }
     scratch->unsure = marks ? code->name : scratch->unsure;
+    scratch->was_unsure = true;
 }
 
 /* An event without the values that it would be chosen by is chosen for itself. */

@@ -205,6 +205,21 @@ static bool roll_up(struct decode_worker *worker, const struct item *item, size_
 
 /* ---- events ----------------------------------------------------------------------------------- */
 
+/* The event as one stream gets it: with what that stream's rules do to it, and what they are in doubt of.
+ * ${unsure}: doubt of rules that edit it for all. */
+static void make_own(struct decode_worker *worker, struct context *context, struct gate_view *view,
+    const struct event *event, const struct event *edited, struct span unsure,
+    struct event *ret_own)
+{
+    struct filter_scratch *scratch = &context->scratch;
+    scratch->unsure = unsure;
+    *ret_own = context->is_edited ? *edit_stage_stream(&worker->edits, view, scratch, event, edited)
+                                  : *event;
+    event_mark_unsure(&worker->edit_mark, scratch, ret_own);
+    scratch->unsure = view->unsure;
+    event_mark_unsure(&worker->stream_mark, scratch, ret_own);
+}
+
 /* ${wanted}: by some stream; its own gate has the verdict for each. */
 static bool write_event(
     struct decode_worker *worker, struct slab *slab, const struct event *event, bool wanted)
@@ -213,12 +228,11 @@ static bool write_event(
     struct context *context = &worker->contexts[slab->session];
     uint64_t sequence = event->record->sequence;
     struct item item = {.event = event, .slab = slab};
-    struct event noted;
+    struct event own;
     const struct event *edited = event;
     if (wanted && context->is_edited) {
         edited = edit_stage_begin(
             &worker->edits, session, context->gates, &context->scratch, event);
-        item.event = edited;
     }
     const struct span unsure = context->scratch.unsure;
     for (size_t i = 0; i < slab->piece_count; i++) {
@@ -231,11 +245,10 @@ static bool write_event(
             slab->pieces[i].seen++;
             continue;
         }
-        if (context->is_edited) {
-            context->scratch.unsure = unsure;
-            noted = *edit_stage_stream(&worker->edits, view, &context->scratch, event, edited);
-            event_mark_unsure(&worker->edit_mark, &context->scratch, &noted);
-            item.event = &noted;
+        item.event = edited;
+        if (context->is_edited || view->unsure.size) {
+            make_own(worker, context, view, event, edited, unsure, &own);
+            item.event = &own;
         }
         if (!(context->rolls_up && roll_up(worker, &item, i)) &&
             !write_record(worker, &item, i, sequence)) {

@@ -53,6 +53,20 @@ struct stage {
     bool is_partial; /* decoded as far as gates look, which `selects` may not be content with */
 };
 
+/* Ask the gate of one stream. What its rules are in doubt of is a matter of that stream alone. */
+static enum filter_verdict ask_stream(
+    struct context *context, struct gate_view *view, const struct stage *stage)
+{
+    struct filter_scratch *scratch = &context->scratch;
+    const struct span before = scratch->unsure;
+    scratch->unsure = span_make(NULL, 0);
+    enum filter_verdict verdict = gate_ask(
+        view, scratch, stage->event, stage->choice, stage->decoded);
+    view->unsure = scratch->unsure.size ? scratch->unsure : view->unsure;
+    scratch->unsure = before;
+    return verdict;
+}
+
 /* Ask all gates that are still open. DROP: the session does not want the event, or no stream does
  * (*ret_accepted); UNDECIDED: more must be known. */
 static enum filter_verdict ask_gates(struct decode_worker *worker, const struct slab *slab,
@@ -85,7 +99,7 @@ static enum filter_verdict ask_gates(struct decode_worker *worker, const struct 
         struct gate_view *view = &context->stream_gates[i];
         enum filter_verdict one = FILTER_KEEP;
         if (view->gate) {
-            one = gate_ask(view, &context->scratch, stage->event, stage->choice, stage->decoded);
+            one = ask_stream(context, view, stage);
             if (!gate_charge(view, slab->session, stage->event->record)) {
                 one = FILTER_DROP;
             }

@@ -30,10 +30,11 @@ struct decode_worker {
     struct edit_stage edits;
     struct context *contexts; /* by session */
     struct buf route;
-    struct event_mark mark;      /* of the event at hand, by rules that decide … */
-    struct event_mark edit_mark; /* … and by rules that edit */
-    bool is_cut;                 /* the text that was written last */
-    uint64_t cut;                /* such texts of the event at hand */
+    struct event_mark mark;        /* of the event at hand, by rules that decide … */
+    struct event_mark edit_mark;   /* … by rules that edit … */
+    struct event_mark stream_mark; /* … and by those of one stream that decide */
+    bool is_cut;                   /* the text that was written last */
+    uint64_t cut;                  /* such texts of the event at hand */
     struct plat_thread *thread;
 };
 

@@ -150,6 +150,8 @@ static enum filter_verdict early(
         return FILTER_UNDECIDED;
     }
     f->scratch->unsure = span_make(NULL, 0);
+    f->scratch->was_unsure = false;
+    f->scratch->asks_again = true; /* in doubt it is asked again in its turn: that counts */
     struct event_record completed;
     if (flow->reader && filter_asks_process(f->filter)) {
         record = process_reader_complete(flow->reader, record, &completed);
@@ -164,7 +166,8 @@ static enum filter_verdict early(
         verdict = judge(flow, &event, &rule, &decoded);
         verdict = flow->may_know_more ? FILTER_UNDECIDED : verdict;
     }
-    if (verdict == FILTER_UNDECIDED || f->scratch->placed || f->scratch->unsure.size) {
+    f->scratch->asks_again = false;
+    if (verdict == FILTER_UNDECIDED || f->scratch->placed || f->scratch->was_unsure) {
         return FILTER_UNDECIDED;
     }
     *ret_tag = rule + 1;

@@ -30,6 +30,7 @@ struct gate_view {
     bool limited;                /* it is to KEEP, if gate_charge finds a token … */
     bool rolled;                 /* it is to be counted with others … */
     uint64_t key;                /* … in this bucket of the rule, or of these values */
+    struct span unsure; /* name of its rule that nobody could judge, for the caller to set */
 };
 
 bool gate_view_init(struct gate_view *view, const struct gate *gate, struct error *err);
@@ -42,6 +43,7 @@ static inline void gate_begin(struct gate_view *views, size_t count)
         views[i].verdict = FILTER_UNDECIDED;
         views[i].limited = false;
         views[i].rolled = false;
+        views[i].unsure = span_make(NULL, 0);
     }
 }
 

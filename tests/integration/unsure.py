@@ -115,6 +115,21 @@ class Unsure(unittest.TestCase):
         self.assertEqual(events, self.kept)
         self.assertIn(f"{NOTE} for 2 events", log)
 
+    def test_doubt_of_one_output_is_not_told_to_another(self):
+        others = {"others.ndjson": [], "edited.ndjson": [{"tag": {"where": "true", "tags": ["all"]}}]}
+        path = self.configure(output={"filters": [{"keep": SLOW}, {"drop": "true"}]})
+        config = json.loads(path.read_text())
+        for name, rules in others.items():
+            config["outputs"].append({"name": name, "type": "file", "path": str(self.folder / name),
+                                      "filters": rules})
+        path.write_text(json.dumps(config))
+        done = self.etwship("run", "-c", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        notes = {name: [NOTE in line for line in (self.folder / name).read_text().splitlines()]
+                 for name in ("out.ndjson", *others)}
+        self.assertEqual(notes, {"out.ndjson": [False, True, True], "others.ndjson": [False] * 4,
+                                 "edited.ndjson": [False] * 4})
+
     def test_dump_keeps_them_and_says_so(self):
         done = self.etwship("dump", "--schema", self.folder, "--where", SLOW, self.trace)
         events = [json.loads(line) for line in done.stdout.splitlines()]

@@ -566,6 +566,35 @@ static void what_the_header_drops_takes_its_stack_along(void **state)
     filter_destroy(filter);
 }
 
+/* Rules are asked early, before an event is held for its stack, and those in doubt again in its turn. */
+static void doubt_is_counted_once(void **state)
+{
+    (void)state;
+    static const char slow[] = "provider.name matches '^(\\w+\\w*\\w*\\w*\\w*\\w*\\w*\\w*)+[!-]$'";
+    for (int drops = 0; drops < 2; drops++) {
+        const struct filter_rule rule = {
+            .action = FILTER_ACTION_DROP, .text = span_text(slow), .drops_unsure = drops};
+        uint64_t hits[2] = {0};
+        struct filter_scratch scratch;
+        struct filter_place place;
+        struct filter *filter = filter_create(&rule, 1, &place, NULL);
+        assert_non_null(filter);
+        assert_true(filter_scratch_init(&scratch, NULL, NULL));
+        struct flow_filter by = {.filter = filter, .scratch = &scratch, .hits = hits};
+        struct fixture f;
+        fixture_init_filtered(&f, (struct input_decoding){.stack_walk = STACK_WALK_JOIN}, 0, &by);
+        assert_true(push(&f, manifest_event(3), ""));
+        assert_true(push(&f, manifest_event(3), ""));
+        assert_true(flow_finish(f.flow));
+        assert_int_equal(filter_rule_unsure(filter, 0), 2);
+        assert_int_equal(hits[0], drops ? 2 : 0);
+        assert_int_equal(flow_counts(f.flow).unsure, drops ? 0 : 2);
+        fixture_fini(&f);
+        filter_scratch_fini(&scratch);
+        filter_destroy(filter);
+    }
+}
+
 static void too_many_consumers_are_refused(void **state)
 {
     (void)state;
@@ -596,6 +625,7 @@ int main(void)
         cmocka_unit_test(a_consumer_can_have_enough_at_a_gap),
         cmocka_unit_test(a_filter_drops_and_counts_events_by_rule),
         cmocka_unit_test(what_the_header_drops_takes_its_stack_along),
+        cmocka_unit_test(doubt_is_counted_once),
         cmocka_unit_test(too_many_consumers_are_refused),
     };
     return cmocka_run_group_tests(tests, make_pack, remove_pack);
