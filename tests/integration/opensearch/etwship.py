@@ -64,7 +64,7 @@ class Agent:
     """A run that is watched while it goes on."""
 
     def __init__(self, case, config):
-        self.case = case
+        self.case, self.config = case, config
         self.log = case.folder / "run.log"
         self.file = self.log.open("wb")
         self.process = subprocess.Popen(

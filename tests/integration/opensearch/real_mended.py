@@ -114,6 +114,24 @@ class Mended(etwship.ServerCase):
                   lambda: self.etwship("setup", "siem", "-c", config))
         self.assert_every_event_once(FEW)
 
+    def test_one_index_with_a_wrong_mapping_beside_others(self):
+        """Each of its events is refused with a 400 of its own. Two deliveries may be bad events."""
+        batch = 100
+        wrong = f"{self.dataset}-etwship_sample_dns"
+        self.server.ask("PUT", f"/{wrong}", {"mappings": {"properties": {"data": {"type": "integer"}}}})
+        agent = etwship.Agent(self, self.config(
+            self.trace(FEW), data_stream=None, index=self.dataset + "-{provider.name}", retry=SOON,
+            workers=1, batch={"events": batch}))
+        agent.wait_for_text(f"degraded: {wrong} takes no events: status 400 ")
+        # A quarter of the events goes there.
+        agent.wait_until(lambda: self.server.count(f"{self.dataset}-*") >= FEW * 7 // 10)
+        letters = len(self.dead_letters(agent.config).splitlines())
+        self.assertLess(letters, 2 * batch)
+        self.server.ask("DELETE", f"/{wrong}")
+        self.assertIn(f"{wrong} takes events again", agent.end(etwship.LOSSES))
+        self.assertEqual(len(self.dead_letters(agent.config).splitlines()), letters)
+        self.assertEqual(self.server.count(f"{self.dataset}-*"), FEW - letters)
+
     def test_a_setting_that_the_server_does_not_know(self):
         """A single event does not show that it refuses all of them."""
         if self.dialect != "opensearch":
