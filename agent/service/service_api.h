@@ -111,7 +111,8 @@ struct service_entry {
 struct service_api {
     /* Handles of the SCM, of services and of processes. */
     uint32_t (*connect)(bool creates, void **ret_manager);
-    uint32_t (*create)(void *manager, const struct service_plan *plan, void **ret_service);
+    uint32_t (*create)(void *manager, const struct service_plan *plan,
+        const struct service_logon *logon, void **ret_service);
     uint32_t (*open)(void *manager, const char *name, uint32_t access, void **ret_service);
     uint32_t (*configure)(
         void *service, enum service_setting setting, const struct service_plan *plan);

@@ -132,7 +132,8 @@ bool service_control_install(
     if (!connect_manager(true, &opened, err)) {
         return false;
     }
-    uint32_t code = service_api_get()->create(opened.manager, plan, &opened.service);
+    struct service_logon logon = service_plan_logon(plan);
+    uint32_t code = service_api_get()->create(opened.manager, plan, &logon, &opened.service);
     bool ok = code == SERVICE_OK;
     if (!ok) {
         service_api_fail(err, code, "service %s: install", plan->name);

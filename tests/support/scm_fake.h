@@ -59,15 +59,6 @@ static uint32_t scm_connect(bool creates, void **ret_manager)
     return scm_open("connect", creates ? "creates" : "", ret_manager);
 }
 
-static uint32_t scm_create(void *manager, const struct service_plan *plan, void **ret_service)
-{
-    (void)manager;
-    char what[512];
-    snprintf(what, sizeof(what), "%s %s %s", plan->name,
-        plan->account ? plan->account : "LocalSystem", (const char *)plan->command.data);
-    return scm_open("create", what, ret_service);
-}
-
 /* Does ${account} have its password from Windows? Virtual and managed accounts; those of machines end
  * like managed ones. */
 static bool scm_looks_after_password(const char *account)
@@ -78,8 +69,23 @@ static bool scm_looks_after_password(const char *account)
            (text.size && text.data[text.size - 1] == '$');
 }
 
-/* With a password for an account that takes none, and without one for an account that takes an empty
- * one, Windows refuses (changeserviceconfigw on learn.microsoft.com). */
+/* Windows refuses a password for an account that takes none, and none for one that takes an empty one
+ * (createservicew and changeserviceconfigw on learn.microsoft.com). */
+static bool scm_takes(const struct service_logon *logon)
+{
+    return !logon->password == scm_looks_after_password(logon->account);
+}
+
+static uint32_t scm_create(void *manager, const struct service_plan *plan,
+    const struct service_logon *logon, void **ret_service)
+{
+    (void)manager;
+    char what[512];
+    snprintf(what, sizeof(what), "%s %s %s", plan->name, logon->account,
+        (const char *)plan->command.data);
+    return scm_takes(logon) ? scm_open("create", what, ret_service) : SERVICE_E_INVALID_ACCOUNT;
+}
+
 static uint32_t scm_change(
     void *service, const struct service_plan *plan, const struct service_logon *logon)
 {
@@ -88,8 +94,7 @@ static uint32_t scm_change(
     snprintf(what, sizeof(what), "%s %d %s", logon ? logon->account : "same", plan->start,
         (const char *)plan->command.data);
     uint32_t code = scm_call("change", what);
-    if (code == SERVICE_OK && logon &&
-        !logon->password != scm_looks_after_password(logon->account)) {
+    if (code == SERVICE_OK && logon && !scm_takes(logon)) {
         code = SERVICE_E_INVALID_ACCOUNT;
     }
     return code;

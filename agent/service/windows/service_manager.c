@@ -63,19 +63,22 @@ static DWORD start_type(const struct service_plan *plan)
     return types[plan->start];
 }
 
-static uint32_t create(void *manager, const struct service_plan *plan, void **ret_service)
+static uint32_t create(void *manager, const struct service_plan *plan,
+    const struct service_logon *logon, void **ret_service)
 {
     wchar_t *name = plat_wide_text(plan->name, NULL);
     wchar_t *title = plat_wide_text(plan->title, NULL);
     wchar_t *command = plat_wide_text((const char *)plan->command.data, NULL);
-    wchar_t *account = plan->account ? plat_wide_text(plan->account, NULL) : NULL;
+    wchar_t *account = plat_wide_text(logon->account, NULL);
+    wchar_t *password = logon->password ? plat_wide_text(logon->password, NULL) : NULL;
     uint32_t code = ERROR_NOT_ENOUGH_MEMORY;
-    if (name && title && command && (account || !plan->account)) {
+    if (name && title && command && account && (password || !logon->password)) {
         code = wrap(CreateServiceW(sc_of(manager), name, title, SERVICE_ALL_ACCESS,
                         SERVICE_WIN32_OWN_PROCESS, start_type(plan), SERVICE_ERROR_NORMAL, command,
-                        NULL, NULL, NULL, account, NULL),
+                        NULL, NULL, NULL, account, password),
             ret_service);
     }
+    free(password);
     free(account);
     free(command);
     free(title);

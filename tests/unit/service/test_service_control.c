@@ -369,6 +369,7 @@ static void an_account_is_given_back_without_a_password_that_it_does_not_take(vo
         assert_true(service_plan_init_as(
             &plan, "C:\\e.exe", "\"C:\\e.exe\" run", accounts[i], SERVICE_START_AUTO, &err));
         assert_true(service_control_change(&plan, &left_out, &err));
+        assert_true(service_control_install(&plan, &left_out, &err));
         service_plan_fini(&plan);
     }
 }
