@@ -376,10 +376,10 @@ class Authority:
         return subprocess.run([self.openssl(), *args], cwd=self.folder, input=data, check=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
 
-    def issue(self, name, names="IP:127.0.0.1,DNS:localhost", start=None, end=None, crl=None):
+    def issue(self, name, names="IP:127.0.0.1,DNS:localhost", start=None, end=None, crl=None, key=EC):
         """NAME.pem and NAME.key. `start`, `end`: YYYYMMDDHHMMSSZ. `crl`: where the list of revoked
         certificates is said to lie."""
-        self.run("req", "-new", "-newkey", *self.EC, "-nodes",
+        self.run("req", "-new", "-newkey", *key, "-nodes",
                  "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
         (self.folder / f"{name}.ext").write_text(
             (f"subjectAltName={names}\n" if names else "") +
