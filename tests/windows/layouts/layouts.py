@@ -30,7 +30,7 @@ use windows_sys::core::GUID;
 use windows_sys::Wdk::Storage::FileSystem::*;
 use windows_sys::Wdk::System::{SystemInformation::*, Threading::*};
 use windows_sys::Win32::Foundation::*;
-use windows_sys::Win32::Networking::{WinInet::*, WinSock::*};
+use windows_sys::Win32::Networking::{WinHttp::*, WinInet::*, WinSock::*};
 use windows_sys::Win32::Security::{Credentials::*, *};
 use windows_sys::Win32::Storage::FileSystem::*;
 use windows_sys::Win32::System::{
