@@ -224,6 +224,12 @@ class Guard(Shared):
 
     quick = ", guard: {interval: 100ms}"
 
+    def read_by(self, agent, provider=NAME):
+        """And until the agent knows what its provider is enabled with: what somebody undoes before, it takes
+        for how Windows lists the provider."""
+        super().read_by(agent, provider)
+        wait_until(lambda: "handed over after" in agent.said(), agent.said)
+
     def told(self, *reports, out="out.ndjson"):
         wait_until(lambda: self.guarded(out)[-len(reports):] == list(reports),
                    lambda: str(self.guarded(out)))

@@ -121,6 +121,7 @@ static bool read_it(struct etw_session *s, struct error *err)
 /* Switch on what it is for. Processes that were launched for it run from here on. */
 static bool begin(struct etw_session *s, struct error *err)
 {
+    etw_session_guard_prepare(s);
     if (s->owned) {
         etw_providers_begin(s->providers, s->state.handle, s->taken_over != 0, plat_monotonic_ns());
     }

@@ -458,13 +458,19 @@ static bool look_at_clock(struct etw_session *s)
 
 /* ---- the session's way ----------------------------------------------------------------------------- */
 
+void etw_session_guard_prepare(struct etw_session *s)
+{
+    if (is_on(s)) {
+        ask_who(s);
+    }
+}
+
 void etw_session_guard_entered(struct etw_session *s)
 {
     struct etw_session_guard *g = &s->guard;
     if (!is_on(s)) {
         return;
     }
-    ask_who(s);
     g->was = s->state;
     g->pace = (struct etw_guard_pace){.known = false};
     g->look_at_ns = plat_monotonic_ns() + s->plan->guard.interval_ns;
