@@ -204,7 +204,8 @@ static uint32_t enable_trace(enum sim_call call, uint64_t session, const struct 
 {
     struct etw_sim *remote = sim_remote_world();
     if (remote) {
-        return sim_remote_enable(remote, session, provider, control, level, any, all, parameters);
+        return sim_remote_enable(
+            remote, session, provider, control, level, any, all, timeout_ms, parameters);
     }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(call, &code);

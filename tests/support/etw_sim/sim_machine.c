@@ -130,6 +130,7 @@ static uint32_t enable(struct sim_visitor *v)
     uint8_t level = reader_u8(&v->in);
     uint64_t any = reader_u64(&v->in);
     uint64_t all = reader_u64(&v->in);
+    uint32_t timeout_ms = reader_u32(&v->in);
     bool has_parameters = reader_u8(&v->in) != 0;
     if (has_parameters) {
         p.version = reader_u32(&v->in);
@@ -150,8 +151,10 @@ static uint32_t enable(struct sim_visitor *v)
     if (p.version == 1 && p.filter_count == 0) {
         p.filters = 0;
     }
-    return etw_sim_EnableTraceEx2(
-        session, &provider, what, level, any, all, 0, has_parameters ? &p : NULL);
+    sim_machine_wait_begin(timeout_ms);
+    uint32_t code = etw_sim_EnableTraceEx2(
+        session, &provider, what, level, any, all, timeout_ms, has_parameters ? &p : NULL);
+    return sim_machine_wait_end() && timeout_ms && !code ? ETW_ERROR_TIMEOUT : code;
 }
 
 /* Put what a call has made of ${bytes} of ${out} behind what it needs. Takes ${out}. */

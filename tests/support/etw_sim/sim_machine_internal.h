@@ -33,6 +33,12 @@ uint32_t sim_machine_set_provider(struct sim_visitor *v);
 uint32_t sim_machine_trace_event(struct sim_visitor *v);
 uint32_t sim_machine_trace_message(struct sim_visitor *v);
 
+/* From here on this thread waits ${timeout_ms} for each provider that is told of something; 0: a moment, since
+ * Windows tells them at once, though it waits for no answer. Until the end, which says whether one did not
+ * answer. Otherwise it waits for ever. */
+void sim_machine_wait_begin(uint32_t timeout_ms);
+bool sim_machine_wait_end(void);
+
 /* Send ${code} and what is in v->answer behind it. */
 bool sim_machine_answer(struct sim_visitor *v, uint32_t code);
 

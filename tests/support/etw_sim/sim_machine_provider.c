@@ -1,10 +1,11 @@
 /*
  * Providers in other programs. A registration lasts as long as its connection; a callback is a message
- * that is waited for, so that EnableTraceEx2 returns when providers know, wherever they are. What is
- * told while the registration is being made is not waited for: the program hears it before the answer.
+ * that is waited for, so that EnableTraceEx2 returns when providers know, wherever they are; but not
+ * longer than it was told to wait. What is told while the registration is being made is not waited for: the program hears it before the answer.
  */
 #include <stdlib.h>
 
+#include "platform/plat_system.h"
 #include "support/etw_sim/sim_machine_internal.h"
 
 struct provider {
@@ -32,14 +33,34 @@ static void begin(struct provider *p, struct buf *message, uint64_t *ret_number)
     etl_put_u64(message, *ret_number);
 }
 
+/* What this thread waits for, as long as it enables something. */
+static _Thread_local uint64_t wait_ms; /* 0: for ever */
+static _Thread_local bool has_waited_in_vain;
+
+void sim_machine_wait_begin(uint32_t timeout_ms)
+{
+    enum { MOMENT_MS = 500 };
+    wait_ms = timeout_ms ? timeout_ms : MOMENT_MS;
+    has_waited_in_vain = false;
+}
+
+bool sim_machine_wait_end(void)
+{
+    wait_ms = 0;
+    return has_waited_in_vain;
+}
+
 /* Send it, and wait until it was heard. */
 static void tell(struct provider *p, struct buf *message, uint64_t number)
 {
+    uint64_t deadline_ns = wait_ms ? plat_monotonic_ns() + wait_ms * 1000000 : UINT64_MAX;
+    bool in_time = true;
     bool sent = !message->failed && sim_link_send(p->v->link, buf_span(message));
     plat_mutex_lock(&p->lock);
-    while (sent && p->listening && !p->gone && p->told < number) {
-        plat_cond_wait(&p->changed, &p->lock);
+    while (sent && p->listening && !p->gone && p->told < number && in_time) {
+        in_time = plat_cond_wait_until(&p->changed, &p->lock, deadline_ns);
     }
+    has_waited_in_vain = has_waited_in_vain || !in_time;
     plat_mutex_unlock(&p->lock);
     buf_fini(message);
 }

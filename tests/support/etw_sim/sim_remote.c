@@ -268,7 +268,7 @@ static uint32_t put_parameters(struct buf *out, const struct etw_enable_paramete
 }
 
 uint32_t sim_remote_enable(struct etw_sim *sim, uint64_t session, const struct guid *provider,
-    uint32_t control, uint8_t level, uint64_t any, uint64_t all,
+    uint32_t control, uint8_t level, uint64_t any, uint64_t all, uint32_t timeout_ms,
     const struct etw_enable_parameters *parameters)
 {
     struct sim_remote_call call;
@@ -282,6 +282,7 @@ uint32_t sim_remote_enable(struct etw_sim *sim, uint64_t session, const struct g
     etl_put_u8(&call.bytes, level);
     etl_put_u64(&call.bytes, any);
     etl_put_u64(&call.bytes, all);
+    etl_put_u32(&call.bytes, timeout_ms);
     uint32_t code = put_parameters(&call.bytes, parameters);
     code = code ? code : sim_remote_ask(sim, &call);
     sim_remote_end(&call);

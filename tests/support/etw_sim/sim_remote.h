@@ -31,7 +31,7 @@ uint32_t sim_remote_control(struct etw_sim *sim, uint64_t session, const etw_cha
 uint32_t sim_remote_query_all(
     struct etw_sim *sim, struct etw_properties **list, uint32_t capacity, uint32_t *ret_count);
 uint32_t sim_remote_enable(struct etw_sim *sim, uint64_t session, const struct guid *provider,
-    uint32_t control, uint8_t level, uint64_t any, uint64_t all,
+    uint32_t control, uint8_t level, uint64_t any, uint64_t all, uint32_t timeout_ms,
     const struct etw_enable_parameters *parameters);
 uint32_t sim_remote_enumerate(struct etw_sim *sim, uint32_t info_class, const void *in,
     uint32_t in_bytes, void *out, uint32_t out_bytes, uint32_t *ret_bytes);

@@ -18,7 +18,7 @@ enum sim_wire {
     SIM_WIRE_START,     /* name, properties -> u64 session, properties */
     SIM_WIRE_CONTROL,   /* u64 session, name, u32 control, properties -> properties */
     SIM_WIRE_QUERY_ALL, /* u32 capacity, so many properties -> u32 count, properties */
-    SIM_WIRE_ENABLE, /* u64 session, provider, u32 control, u8 level, u64 any, u64 all, then u8: are
+    SIM_WIRE_ENABLE, /* u64 session, provider, u32 control, u8 level, u64 any, u64 all, u32 timeout, then u8: are
                            there parameters? u32 version, property, flags, guid, u32 count, and for
                            each filter u32 type, data */
     SIM_WIRE_ENUMERATE, /* u32 class, in, u32 out bytes -> u32 needed, out */
