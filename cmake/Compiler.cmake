@@ -7,6 +7,11 @@ if(MSVC)
 else()
     add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes
         -Wmissing-prototypes -Wvla -Werror)
+    # Tables of digits need no NUL behind them. Newer compilers ask; older ones do not know the question.
+    if((CMAKE_C_COMPILER_ID STREQUAL GNU AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 15) OR
+        (CMAKE_C_COMPILER_ID STREQUAL Clang AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 20))
+        add_compile_options(-Wno-unterminated-string-initialization)
+    endif()
 endif()
 
 if(ETWSHIP_SANITIZE)
@@ -31,8 +36,13 @@ if(ETWSHIP_LTO AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT ETWSHIP_SANITIZE)
 endif()
 
 if(WIN32)
-    # Windows 10 1607 and Server 2016 are the oldest that it runs on.
-    add_compile_definitions(_WIN32_WINNT=0x0A00 WINVER=0x0A00 NTDDI_VERSION=0x0A000002 UNICODE
+    # Windows 10 1607 and Server 2016 are the oldest that it runs on. Zig defines the first of these itself, in
+    # other letters.
+    set(winnt 0x0A00)
+    if(ETWSHIP_WINDOWS_ARCH STREQUAL arm64)
+        set(winnt 0x0a00)
+    endif()
+    add_compile_definitions(_WIN32_WINNT=${winnt} WINVER=0x0A00 NTDDI_VERSION=0x0A000002 UNICODE
         WIN32_LEAN_AND_MEAN)
     if(MSVC)
         add_compile_options(/guard:cf)

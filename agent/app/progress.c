@@ -29,7 +29,7 @@ void progress_update(struct progress *progress, uint64_t done_bytes, uint64_t to
     progress->shown = true;
     double share = (double)done_bytes / (double)total_bytes;
     share = share > 1 ? 1 : share;
-    int filled = (int)(share * BAR_WIDTH);
+    int filled = (int)(share * (int)BAR_WIDTH);
     char bar[BAR_WIDTH + 1];
     for (int i = 0; i < BAR_WIDTH; i++) {
         bar[i] = i < filled ? '#' : '.';

@@ -189,8 +189,8 @@ static uint8_t *put_decimal(uint8_t *p, double value)
     if (!(size >= 1e-4 && size < 1e9)) {
         return NULL;
     }
-    uint64_t millionths = (uint64_t)(size * MILLION + 0.5);
-    double back = (double)millionths / MILLION;
+    uint64_t millionths = (uint64_t)(size * (int)MILLION + 0.5);
+    double back = (double)millionths / (int)MILLION;
     if (memcmp(&back, &size, sizeof(size)) != 0) {
         return NULL;
     }

@@ -174,7 +174,7 @@ static bool would_do(const struct provider_ladder *ladder, unsigned step, uint64
         events += share ? (double)ladder->window[i].events / (double)share : 0;
         bytes += share ? (double)ladder->window[i].bytes / (double)share : 0;
     }
-    double seconds = (double)window_ns / (double)second_ns * WELL_WITHIN_PERCENT / 100;
+    double seconds = (double)window_ns / (double)second_ns * (int)WELL_WITHIN_PERCENT / 100;
     const struct provider_limit *limit = &ladder->limit;
     return (limit->events == 0 || events <= (double)limit->events * seconds) &&
            (limit->bytes == 0 || bytes <= (double)limit->bytes * seconds);

@@ -1,6 +1,6 @@
 """Print the bill of materials of etwship.exe: SPDX 2.3, as JSON, the same for the same program.
 
-    sbom.py --program FILE --version VERSION --libraries FILE --time SECONDS
+    sbom.py --program FILE --version VERSION --arch x64|arm64 --libraries FILE --time SECONDS
 
 --libraries: what packaging/windows/cross/prefix.sh keeps beside the libraries, with tabs between: name, version,
 archive with the source, its SHA-256, package URL (purl). Both in the middle are empty where the distribution
@@ -27,6 +27,7 @@ LICENSES = {
     "pcre2": "BSD-3-Clause",
     "sqlite3": "blessing",
     "xxhash": "BSD-2-Clause",
+    "ziglang": "MIT AND ZPL-2.1 AND Apache-2.0 WITH LLVM-exception",
     "zlib": "Zlib",
 }
 
@@ -77,7 +78,7 @@ def document(arguments):
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
-        "name": f"etwship-{arguments.version}-windows-x64",
+        "name": f"etwship-{arguments.version}-windows-{arguments.arch}",
         "documentNamespace": f"https://spdx.org/spdxdocs/etwship-{arguments.version}-{digest}",
         "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"),
                          "creators": ["Tool: etwship packaging/windows/sbom.py"]},
@@ -94,6 +95,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", type=Path, required=True)
     parser.add_argument("--version", required=True)
+    parser.add_argument("--arch", required=True)
     parser.add_argument("--libraries", type=Path, required=True)
     parser.add_argument("--time", type=int, required=True)
     print(json.dumps(document(parser.parse_args()), indent=2))

@@ -20,7 +20,8 @@ for file in "$program" "$messages"; do
         exit 1
     fi
 done
-prefix=$("$here/cross/prefix.sh")
+arch=$("$here/arch.sh" "$program")
+prefix=$("$here/cross/prefix.sh" "$arch")
 when=${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct 2>/dev/null || echo 1577836800)}
 
 # Editors of older Windows know only their own line ends.
@@ -43,7 +44,7 @@ to_crlf <"$here/etwship.yaml" >"$folder/etwship.yaml"
         cat "$file"
     done
 } | to_crlf >"$folder/NOTICES.txt"
-python3 -B "$here/sbom.py" --program "$folder/etwship.exe" --version "$version" \
+python3 -B "$here/sbom.py" --program "$folder/etwship.exe" --version "$version" --arch "$arch" \
     --libraries "$prefix/share/sources.tsv" --time "$when" >"$folder/etwship.spdx.json"
 chmod 755 "$folder" "$folder/etwship.exe" "$folder/etwship-messages.dll"
 find "$folder" -type f ! -name '*.exe' ! -name '*.dll' -exec chmod 644 {} +

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes build/etwship-VERSION-windows-x64.zip: the program of build/mingw, which
+# Makes build/etwship-VERSION-windows-x64.zip (or -arm64, by the program): the program of build/mingw, which
 # packaging/windows/cross/build.sh makes, with an example, a page to begin with, a script that installs
 # it, templates for Group Policy, its bill of materials, and the licenses of all that is in it. The same program makes the same
 # archive, to the byte (stage.sh).
@@ -14,7 +14,7 @@ cd "$here/../.."
 program=${1:-build/mingw/agent/etwship.exe}
 out=${2:-build}
 version=$(sed -n 's/^project(etwship VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-name=etwship-$version-windows-x64
+name=etwship-$version-windows-$(packaging/windows/arch.sh "$program")
 
 mkdir -p "$out"
 out=$(cd "$out" && pwd)

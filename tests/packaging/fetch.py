@@ -19,6 +19,7 @@ import tarfile
 import tempfile
 import threading
 import unittest
+import zipfile
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
@@ -56,6 +57,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         self.send_response(200)
         self.send_header("Content-Length", str(len(data)))
+        if self.path.endswith("/"):
+            self.send_header("Content-Type", "text/html")
         self.end_headers()
         # What is cut short ends with the connection.
         self.wfile.write(data[:len(data) // 2] if self.path in self.server.cut else data)
@@ -307,6 +310,45 @@ class Fetches(unittest.TestCase):
                 self.assertRegex(done.stderr, r"\ANo libraries for Windows: no \S+ "
                                               r"\(packaging/deps\.sh windows\)\n\Z")
                 shutil.rmtree(path)
+
+
+class Zig(unittest.TestCase):
+    """What brings the compiler for ARM64: pip, from an index of packages on loopback."""
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="etwship-fetch-")))
+        self.server = self.enterContext(serving(Registries()))
+        self.version = re.search(r"^ziglang==(\S+)", (CROSS / "zig.txt").read_text(), re.M)[1]
+        if not shutil.which("x86_64-w64-mingw32-windres"):
+            self.skipTest("no mingw-w64 (packaging/deps.sh windows)")
+
+    def fetch(self):
+        environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache"), "PIP_CONFIG_FILE": os.devnull,
+                       "PIP_INDEX_URL": self.server.url + "/simple", "PIP_RETRIES": "0", "NO_PROXY": "127.0.0.1",
+                       "no_proxy": "127.0.0.1", "PIP_NO_CACHE_DIR": "1"}
+        done = subprocess.run([CROSS / "zig.sh"], env=environment, text=True, check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=TIMEOUT_S)
+        self.assertEqual(done.stdout, "")
+        # Nothing of it is kept, and it is tried again.
+        self.assertEqual(list((self.folder / "cache/etwship").iterdir()), [])
+        return done
+
+    def test_where_pip_has_no_such_package_it_says_so(self):
+        done = self.fetch()
+        self.assertEqual(done.returncode, CANNOT)
+        self.assertRegex(done.stderr, r"\ANothing builds for ARM64: pip cannot fetch Zig \(.+\)\n\Z")
+
+    def test_a_forged_compiler_is_refused(self):
+        name = f"ziglang-{self.version}-py3-none-any.whl"
+        wheel = io.BytesIO()
+        with zipfile.ZipFile(wheel, "w") as archive:
+            archive.writestr("ziglang/zig", "forged")
+        self.server.files["/simple/ziglang/"] = f'<a href="/{name}">{name}</a>'.encode()
+        self.server.files["/" + name] = wheel.getvalue()
+        done = self.fetch()
+        self.assertEqual(done.returncode, FORGED, done.stderr)
+        self.assertIn("DO NOT MATCH", done.stderr)
 
 
 class Table(unittest.TestCase):

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds for Windows (x86-64) with mingw-w64: build/mingw/agent/etwship.exe, one file, which needs no
-# DLL but Windows' own. The libraries come from prefix.sh, which keeps them outside the clone.
+# Builds for Windows with mingw-w64: build/mingw/agent/etwship.exe, one file, which needs no DLL but
+# Windows' own; build/mingw-arm64/agent/etwship.exe for ARM64. The libraries come from prefix.sh, which keeps them outside the clone.
 #
 #   packaging/windows/cross/build.sh [PRESET [CMAKE-OPTION ...]]
 #
-# PRESET is one of CMakePresets.json: mingw, mingw-tests or mingw-clang.
+# PRESET is one of CMakePresets.json: mingw, mingw-tests, mingw-clang or mingw-arm64.
 #
 # Needs the packages of `packaging/deps.sh windows`; exit code 77 without them, or without a
 # network when the libraries must be made.
@@ -14,7 +14,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../../.."
 preset=${1:-mingw}
 [ $# = 0 ] || shift
-prefix=$("$here/prefix.sh")
+arch=x64
+[ "$preset" != mingw-arm64 ] || arch=arm64
+prefix=$("$here/prefix.sh" $arch)
 
 mkdir -p build
 log=build/$preset.log

@@ -1,10 +1,22 @@
-# Builds for Windows (x86-64) with mingw-w64, and with the libraries of prefix.sh.
+# Builds for Windows with mingw-w64, and with the libraries of prefix.sh: for x86-64, or for ARM64
+# (ETWSHIP_WINDOWS_ARCH) with the tools of zig.sh.
 set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 
 set(target x86_64-w64-mingw32)
 set(CMAKE_RC_COMPILER ${target}-windres)
-if(ETWSHIP_MINGW_CLANG)
+if(ETWSHIP_WINDOWS_ARCH STREQUAL arm64)
+    set(CMAKE_SYSTEM_PROCESSOR aarch64)
+    execute_process(COMMAND ${CMAKE_CURRENT_LIST_DIR}/zig.sh OUTPUT_VARIABLE zig
+        OUTPUT_STRIP_TRAILING_WHITESPACE)
+    set(CMAKE_C_COMPILER ${zig}/bin/cc)
+    set(CMAKE_AR ${zig}/bin/ar CACHE FILEPATH "")
+    set(CMAKE_RANLIB ${zig}/bin/ranlib CACHE FILEPATH "")
+    set(CMAKE_RC_COMPILER ${zig}/bin/windres)
+    list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ETWSHIP_WINDOWS_ARCH)
+    # It would need the load configuration, of which load_config.c makes another use.
+    set(ETWSHIP_GUARD_CF OFF CACHE INTERNAL "")
+elseif(ETWSHIP_MINGW_CLANG)
     # clang 14 does not find the folder of GCC's library by itself: it takes "12-win32" for no version.
     execute_process(COMMAND ${target}-gcc -print-libgcc-file-name OUTPUT_VARIABLE libgcc)
     get_filename_component(libgcc ${libgcc} DIRECTORY)
@@ -30,7 +42,10 @@ set(ETWSHIP_MINGW_PREFIX ${ETWSHIP_MINGW_PREFIX} CACHE PATH "Libraries for Windo
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ETWSHIP_MINGW_PREFIX)
 set(ENV{ETWSHIP_MINGW_PREFIX} ${ETWSHIP_MINGW_PREFIX})
 
-set(CMAKE_FIND_ROOT_PATH ${ETWSHIP_MINGW_PREFIX} /usr/${target})
+set(CMAKE_FIND_ROOT_PATH ${ETWSHIP_MINGW_PREFIX})
+if(NOT ETWSHIP_WINDOWS_ARCH STREQUAL arm64)
+    list(APPEND CMAKE_FIND_ROOT_PATH /usr/${target})
+endif()
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the static libraries that etwship.exe is linked with, and prints the folder they lie in.
 #
-#   packaging/windows/cross/prefix.sh
+#   packaging/windows/cross/prefix.sh [x64|arm64]
 #
 # fetch.sh brings the sources, of the versions in sources.tsv. What is made is kept under
 # ${XDG_CACHE_HOME:-~/.cache}/etwship, by a hash of all that decides about it: this recipe, the table of
@@ -11,13 +11,28 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 toolchain=$here/mingw.cmake
-target=x86_64-w64-mingw32
+arch=${1:-x64}
 
 say() {
     echo "$*" >&2
 }
 
-for tool in $target-gcc cmake make nasm ninja xz; do
+case $arch in
+x64)
+    target=x86_64-w64-mingw32
+    cc=$target-gcc ar=$target-ar tools="$cc make nasm"
+    ;;
+arm64)
+    zig=$("$here/zig.sh")
+    cc=$zig/bin/cc ar=$zig/bin/ar tools=
+    ;;
+*)
+    say "usage: $0 [x64|arm64]"
+    exit 2
+    ;;
+esac
+
+for tool in $tools cmake ninja xz; do
     if ! command -v "$tool" >/dev/null 2>&1; then
         say "No libraries for Windows: no $tool (packaging/deps.sh windows)"
         exit 77
@@ -25,7 +40,7 @@ for tool in $target-gcc cmake make nasm ninja xz; do
 done
 
 key=$( (cat "$here/prefix.sh" "$here/fetch.sh" "${ETWSHIP_SOURCES:-$here/sources.tsv}" \
-    "$here/crates/Cargo.lock" "$toolchain"; $target-gcc --version) | sha256sum | cut -c1-16)
+    "$here/crates/Cargo.lock" "$toolchain"; echo "$cc"; $cc --version) | sha256sum | cut -c1-16)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/etwship
 prefix=$cache/mingw-$key
 if [ -d "$prefix" ]; then
@@ -66,7 +81,7 @@ with_cmake() {
     folder=$sources/$1
     shift
     cmake -S "$folder" -B "$folder/build-mingw" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$toolchain" \
-        -DETWSHIP_MINGW_PREFIX="$made" -DCMAKE_BUILD_TYPE=Release \
+        -DETWSHIP_WINDOWS_ARCH="$arch" -DETWSHIP_MINGW_PREFIX="$made" -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_C_FLAGS_RELEASE="-O3 -DNDEBUG -ffile-prefix-map=$work=." \
         -DCMAKE_INSTALL_PREFIX="$made" -DBUILD_SHARED_LIBS=OFF "$@" >>"$work/log" 2>&1
     cmake --build "$folder/build-mingw" -j "$jobs" --target install \
@@ -84,8 +99,8 @@ with_cc() {
     # shellcheck disable=SC2016
     printf '%s\n' "$@" | xargs -P "$jobs" -n 1 sh -c '
         exec $0 -c "$1" -o "build-mingw/$(basename "$1" .c).o"' \
-        "$target-gcc -O3 -D__USE_MINGW_ANSI_STDIO=1 $flags" >>"$work/log" 2>&1
-    $target-ar crs "$made/lib/lib$library.a" build-mingw/*.o
+        "$cc -O3 -D__USE_MINGW_ANSI_STDIO=1 $flags" >>"$work/log" 2>&1
+    $ar crs "$made/lib/lib$library.a" build-mingw/*.o
 }
 
 # DLL, libraries that call it: an import library through which the DLL is loaded at the first call into it.
@@ -109,6 +124,12 @@ load_late() {
         >>"$work/log" 2>&1
 }
 
+# The name of a DLL, to be linked with. For ARM64 there is no tool that makes such import libraries:
+# load_config.c of this folder has Windows look for all DLLs in the system's folder alone.
+linked() {
+    if [ "$arch" = x64 ]; then echo "-l$1_late"; else echo "-l$1"; fi
+}
+
 # What must be said of each library where the program is given away. cmocka is in no program but tests.
 keep_licenses() {
     while IFS="$(printf '\t')" read -r library _ _ _ _ files; do
@@ -121,13 +142,24 @@ keep_licenses() {
             esac
         done >"$made/share/licenses/$library.txt"
     done <"$sources/fetched.tsv"
-    cp /usr/share/doc/mingw-w64-x86-64-dev/copyright "$made/share/licenses/mingw-w64.txt"
+    if [ "$arch" = x64 ]; then
+        cp /usr/share/doc/mingw-w64-x86-64-dev/copyright "$made/share/licenses/mingw-w64.txt"
+    else
+        cp "$zig/ziglang/lib/libc/mingw/COPYING" "$made/share/licenses/mingw-w64.txt"
+        cp "$zig/ziglang/LICENSE" "$made/share/licenses/ziglang.txt"
+    fi
 }
 
 # What a bill of materials says of each (packaging/windows/sbom.py): name, version, archive with its
 # source, SHA-256 of that, package URL.
 keep_sources() {
     grep -v '^cmocka' "$sources/fetched.tsv" | cut -f 1-5
+    if [ "$arch" = arm64 ]; then
+        # The wheel depends on the machine that builds; what comes out does not.
+        version=$(sed -n 's/^ziglang==\([0-9.]*\).*/\1/p' "$here/zig.txt")
+        printf 'ziglang\t%s\t\t\tpkg:pypi/ziglang@%s\n' "$version" "$version"
+        return
+    fi
     for package in mingw-w64-x86-64-dev gcc-mingw-w64-x86-64-win32; do
         version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null || echo unknown)
         printf '%s\t%s\t\t\tpkg:deb/debian/%s@%s\n' "$package" "$version" "$package" \
@@ -190,10 +222,15 @@ build_xxhash() {
     describe libxxhash xxhash '' -lxxhash
 }
 
+# Its assembly for ARM is for ELF alone; without the library, zlib does its work.
 build_libisal() {
+    if [ "$arch" = arm64 ]; then
+        sed -i '/^libisal\t/d' "$sources/fetched.tsv"
+        return
+    fi
     cd "$sources/libisal"
     make -f Makefile.unx -j "$jobs" units=igzip arch=mingw host_cpu=x86_64 \
-        CC=$target-gcc AR=$target-ar AS=nasm DEBUG= DEBUG_nasm= lib >>"$work/log" 2>&1
+        CC=$cc AR=$ar AS=nasm DEBUG= DEBUG_nasm= lib >>"$work/log" 2>&1
     cp bin/isa-l.a "$made/lib/libisal.a"
     mkdir "$made/include/isa-l"
     cp include/*.h "$made/include/isa-l"
@@ -232,7 +269,7 @@ build_curl() {
     # A list of words.
     # shellcheck disable=SC2086
     describe libcurl curl -DCURL_STATICLIB \
-        "-lcurl -lnghttp2 -lz$(printf -- ' -l%s_late' $late) -lws2_32 -ladvapi32"
+        "-lcurl -lnghttp2 -lz $(for dll in $late; do linked "$dll"; done | tr '\n' ' ')-lws2_32 -ladvapi32"
 }
 
 # To read archives and what compresses them, as far as zlib, zstd and its own decoders go: no passwords. The
@@ -258,7 +295,7 @@ build_libarchive() {
     with_cc archive libarchive/libarchive "-O2 -I. -I$made/include -DHAVE_CONFIG_H -DLIBARCHIVE_STATIC
         -D__MINGW_USE_VC2005_COMPAT" *.c
     cp archive.h archive_entry.h "$made/include"
-    describe libarchive libarchive -DLIBARCHIVE_STATIC '-larchive -lz -lzstd -lbcrypt_late'
+    describe libarchive libarchive -DLIBARCHIVE_STATIC "-larchive -lz -lzstd $(linked bcrypt)"
 }
 
 # For the tests alone. Its CMake always makes a DLL.
@@ -278,7 +315,7 @@ for library in zlib libzstd nghttp2 cmocka curl expat libarchive libisal libyaml
     "build_$library"
 done
 for dll in $late; do
-    load_late "$dll" curl archive
+    [ "$arch" = arm64 ] || load_late "$dll" curl archive
 done
 keep_licenses
 keep_sources >"$made/share/sources.tsv"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the package for Windows Installer: build/etwship-VERSION-windows-x64.msi.
+# Makes the package for Windows Installer: build/etwship-VERSION-windows-x64.msi, or -arm64 by the program.
 #
 #   packaging/windows/msi/build.sh [-p PROGRAM] [-v VERSION] [-o FILE]
 #
@@ -23,7 +23,8 @@ while getopts p:v:o: option; do
     *) exit 2 ;;
     esac
 done
-out=${out:-build/etwship-$version-windows-x64.msi}
+arch=$(packaging/windows/arch.sh "$program")
+out=${out:-build/etwship-$version-windows-$arch.msi}
 for tool in wixl msibuild msiinfo python3; do
     if ! command -v "$tool" >/dev/null 2>&1; then
         echo "No package for Windows Installer: no $tool (packaging/deps.sh windows)" >&2
@@ -52,6 +53,9 @@ guid_of() {
 package=$work/etwship.msi
 product=$(guid_of product)
 cp "$here/etwship.wxs" "$work"
+# wixl knows no ARM64. Its tables are those of any 64-bit system; the summary says which (learn.microsoft.com,
+# "Template Summary Property").
+if [ "$arch" = arm64 ]; then platform=Arm64; else platform=$arch; fi
 # It finds files beside the source alone.
 (cd "$work" && wixl -a x64 -D Version="$version" -D ProductCode="$product" -o "$package" etwship.wxs) \
     >"$work/log" 2>&1 || {
@@ -75,7 +79,7 @@ msiinfo export "$package" Upgrade |
 for table in "$work/Upgrade.idt" "$here"/*.idt; do
     msibuild "$package" -i "$table"
 done
-msibuild "$package" -s "etwship $version" etwship 'x64;1033' "$(guid_of package)"
+msibuild "$package" -s "etwship $version" etwship "$platform;1033" "$(guid_of package)"
 python3 -B "$here/set_times.py" "$package" "$when"
 
 mkdir -p "$(dirname "$out")"
