@@ -43,8 +43,9 @@ use windows_sys::Win32::System::{
 
 
 def code_of(path):
-    """A file of ours without its comments."""
-    return re.sub(r"/\*.*?\*/", " ", (TOP / path).read_text(), flags=re.S)
+    """A file of ours without its comments, and of what begins with # constants alone."""
+    text = re.sub(r"/\*.*?\*/", " ", (TOP / path).read_text(), flags=re.S)
+    return re.sub(r"^#(?!define \w+ )(?:.*\\\n)*.*", "", text, flags=re.M)
 
 
 def members(body):
