@@ -69,8 +69,7 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
 {
     static const char *const texts[] = {
         "hunter2\npassword=hunter2 hunter2hunter2 {\"token\":\"hunt\xe2\x80\xa6",
-        "id:secret-half\nhttps://u:secret-half@h/p?secret-half Authorization: ApiKey "
-        "aWQ6c2VjcmV0\n",
+        "id:secret-half\nhttps://u:secret-half@h/p?secret-half ApiKey aWQ6c2VjcmV0\n",
         "aaaa\naaaaaaa a\\\"aaaa\\\" Bearer aaaa.bbbb.cccc\r\n",
         "x: y://z@w\nauth: {api_key: 'a b', password: c#d} # token: e\n",
     };
