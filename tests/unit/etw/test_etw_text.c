@@ -10,6 +10,7 @@ static void utf8_becomes_utf16_with_a_nul(void **state)
     } rows[] = {
         {"", {0}, 0}, {"etw", {'e', 't', 'w', 0}, 3},
         {"\xc3\xa9\xe2\x82\xac", {0xe9, 0x20ac, 0}, 2},
+        {"\xf0\x90\x80\x80", {0xd800, 0xdc00, 0}, 2}, /* U+10000 */
         {"\xf0\x9f\x98\x80x", {0xd83d, 0xde00, 'x', 0}, 3}, {"a\xff", {'a', 0xfffd, 0}, 2},
         {"\xed\xa0\x80", {0xfffd, 0xfffd, 0xfffd, 0}, 3}, /* a surrogate is no character */
     };
