@@ -12,7 +12,11 @@
 /*
  * A named mutex of the whole machine, never waited for: it exists as long as somebody has it open.
  * Its name is made of the session's GUID, since it may not hold every character that a session's
- * name may. Everybody may read who owns it, and nothing else. (createmutexexw on learn.microsoft.com)
+ * name may. (createmutexexw on learn.microsoft.com)
+ *
+ * Accounts that may control sessions may read its owner, and nothing else: LocalSystem, administrators
+ * and members of Performance Log Users (S-1-5-32-559). Nobody else may open it, since any open handle
+ * keeps the mutex, with its owner, alive after the agent has ended.
  */
 struct etw_hold {
     HANDLE mutex; /* NULL: the name is squatted */
@@ -41,7 +45,8 @@ static bool write_rights(bool is_administrator, char rights[RIGHTS_BYTES])
     if (!is_administrator && !etw_hold_owner_own(owner)) {
         return false;
     }
-    snprintf(rights, RIGHTS_BYTES, "O:%.180sD:P(A;;GA;;;SY)(A;;GA;;;BA)(A;;RC;;;WD)", owner);
+    snprintf(
+        rights, RIGHTS_BYTES, "O:%.180sD:P(A;;GA;;;SY)(A;;GA;;;BA)(A;;RC;;;S-1-5-32-559)", owner);
     return true;
 }
 
@@ -69,7 +74,7 @@ static DWORD create(const wchar_t *name, HANDLE *ret_mutex)
     return code;
 }
 
-/* An object of ours lets everybody read its owner, and is a mutex. */
+/* An object of ours lets every account that may control sessions read its owner, and is a mutex. */
 static bool is_somebody_elses(DWORD code)
 {
     return code == ERROR_ACCESS_DENIED || code == ERROR_INVALID_HANDLE;

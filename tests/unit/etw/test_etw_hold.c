@@ -5,6 +5,9 @@
 #include "support/test.h"
 
 #ifdef _WIN32
+#include <aclapi.h>
+#include <sddl.h>
+
 #include "support/squatter.h"
 #endif
 
@@ -164,6 +167,42 @@ static void an_object_of_another_kind_holds_nothing(void **state)
     CloseHandle(event);
 }
 
+/* An open handle keeps a mutex and its owner: an account that may not trace must not get one. */
+static void only_accounts_that_may_trace_can_open_a_lock(void **state)
+{
+    (void)state;
+    struct guid guid = guid_from_name(span_text("etwship-test-open"));
+    char text[GUID_TEXT_SIZE] = {0};
+    char name[64];
+    struct error err;
+    guid_write(&guid, text);
+    snprintf(name, sizeof(name), "Global\\etwship-session-%.36s", text);
+    struct etw_hold *hold = etw_hold_take("etwship-test-open", &err);
+    assert_non_null(hold);
+
+    HANDLE mutex = OpenMutexA(READ_CONTROL, FALSE, name);
+    assert_non_null(mutex);
+    PSECURITY_DESCRIPTOR descriptor = NULL;
+    PACL list = NULL;
+    assert_int_equal(GetSecurityInfo(mutex, SE_KERNEL_OBJECT, DACL_SECURITY_INFORMATION, NULL, NULL,
+                         &list, NULL, &descriptor),
+        ERROR_SUCCESS);
+    assert_non_null(list);
+    assert_int_equal(list->AceCount, 3);
+    for (WORD i = 0; i < list->AceCount; i++) {
+        void *ace = NULL;
+        char *sid = NULL;
+        assert_true(GetAce(list, i, &ace));
+        assert_true(ConvertSidToStringSidA(&((ACCESS_ALLOWED_ACE *)ace)->SidStart, &sid));
+        assert_true(!strcmp(sid, "S-1-5-18") || !strcmp(sid, "S-1-5-32-544") ||
+                    !strcmp(sid, "S-1-5-32-559"));
+        LocalFree(sid);
+    }
+    LocalFree(descriptor);
+    CloseHandle(mutex);
+    etw_hold_drop(hold);
+}
+
 /* Whoever may trace holds a command's session, also if he is none of ours; the process is the proof. */
 static void a_process_with_rights_holds_its_commands_session(void **state)
 {
@@ -191,6 +230,7 @@ int main(void)
 #ifdef _WIN32
         cmocka_unit_test(a_squatter_without_rights_holds_nothing),
         cmocka_unit_test(an_object_of_another_kind_holds_nothing),
+        cmocka_unit_test(only_accounts_that_may_trace_can_open_a_lock),
         cmocka_unit_test(a_process_with_rights_holds_its_commands_session),
 #endif
     };
