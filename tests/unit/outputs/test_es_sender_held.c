@@ -131,7 +131,7 @@ static const char *const halves[] = {"{\"items\":[{\"create\":{\"status\":201}}"
 
 static void refuse_b(struct fixture *f, struct buf *reply)
 {
-    buf_init(reply, 1 << 16);
+    buf_reset(reply);
     for (size_t i = 0; i < f->delivery.record_count; i++) {
         buf_add_text(reply, i ? "," : "");
         buf_add_text(reply, i % 2 ? halves[1] : i ? halves[0] + strlen("{\"items\":[") : halves[0]);
@@ -157,6 +157,7 @@ static void an_index_that_refuses_everything_is_held_beside_a_healthy_one(void *
     uint32_t routes[MAX_RECORDS];
     setup(&f, 20);
     route(&f, routes, 2);
+    buf_init(&reply, 1 << 16);
     refuse_b(&f, &reply);
     assert_halves(&f, RECORD_REJECTED);
     assert_halves(&f, RECORD_REJECTED); /* so many are given up: it may be the events */
