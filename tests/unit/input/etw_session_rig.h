@@ -27,6 +27,20 @@ static inline bool is_enabled(struct rig *rig, const void *name)
     return etw_sim_enabled(rig->sim, name, &provider_guid, &enablement) && rig_reads(rig, name);
 }
 
+/* How often NAME's session has enabled a provider or a group of them. Its consumer reads before that. */
+struct enabling {
+    struct guid guid;
+    uint32_t times;
+};
+
+static inline bool has_enabled(struct rig *rig, const void *enabling)
+{
+    const struct enabling *wanted = enabling;
+    struct etw_sim_enablement enablement;
+    return etw_sim_enabled(rig->sim, NAME, &wanted->guid, &enablement) &&
+           enablement.enables >= wanted->times && rig_reads(rig, NAME);
+}
+
 static inline void start(struct rig *rig)
 {
     struct provider_spec spec = rig_spec(provider_text);

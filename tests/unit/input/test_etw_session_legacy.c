@@ -106,7 +106,8 @@ static void what_was_left_out_of_a_group_comes_when_it_is_not_any_more(void **st
     spec.disallow.count = 0;
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
     rig_await(&rig, rig_has_note, "goes on with " NAME);
-    rig_await(&rig, rig_reads, NAME);
+    const struct enabling wanted = {group, 2};
+    rig_await(&rig, has_enabled, &wanted);
     assert_int_equal(etw_sim_burst(member, &event, 0, 2, 0), 2);
     rig_stop(&rig);
     assert_int_equal(rig.events, 2);

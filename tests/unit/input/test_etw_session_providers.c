@@ -18,7 +18,7 @@ static void a_provider_that_comes_later_is_read(void **state)
     struct etw_sim_provider *provider = etw_sim_provider_add(
         rig.sim, &(struct etw_sim_provider_options){.guid = provider_guid, .unregistered = true});
     start(&rig);
-    rig_await(&rig, rig_reads, NAME);
+    rig_await(&rig, is_enabled, NAME);
     etw_sim_provider_register(provider);
     write_events(provider, 3);
     rig_stop(&rig);
@@ -190,7 +190,8 @@ static void a_group_brings_its_members_but_those_left_out(void **state)
     spec.group = true;
     spec.disallow = (struct config_strings){left_out, 1};
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
-    rig_await(&rig, rig_reads, NAME);
+    const struct enabling wanted = {group, 1};
+    rig_await(&rig, has_enabled, &wanted);
     assert_int_equal(etw_sim_burst(member, &event, 0, 3, 0), 3);
     assert_int_equal(etw_sim_burst(other, &event, 0, 3, 0), 3);
     rig_stop(&rig);
