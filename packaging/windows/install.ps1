@@ -113,6 +113,12 @@ if ($InstallDir.TrimEnd('\') -eq $PSScriptRoot.TrimEnd('\')) {
     throw "unpack the archive somewhere else than in $InstallDir"
 }
 $isUpgrade = Test-Path -LiteralPath $program
+foreach ($file in $files) {
+    # Files of the same names that another program put there would be moved away and lost.
+    if (-not $isUpgrade -and (Test-Path -LiteralPath (Join-Path $InstallDir $file))) {
+        throw "$InstallDir has a file $file, but no etwship.exe. remove the file, or choose another folder"
+    }
+}
 $upgrade = if ($isUpgrade) { 'script' } else { '' }
 New-Item -ItemType Directory -Force -Path $InstallDir | Out-Null
 Remove-Aside

@@ -87,9 +87,9 @@ static void set_doubt(struct etw_hold *hold, const char *session, const char *ow
         hold->mutex = NULL;
     }
     snprintf(hold->doubt, sizeof(hold->doubt),
-        "session %.100s: its lock was taken by %.200s, which has no right to run sessions. the "
-        "session runs all the same, but a second agent with it would not be noticed. end the "
-        "program that has the lock",
+        "session %.100s: its lock belongs to %.200s, which is not trusted to hold it. the session "
+        "runs all the same, but a second agent with it would not be noticed. end the program that "
+        "has the lock",
         session, owner);
 }
 

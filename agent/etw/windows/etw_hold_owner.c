@@ -145,12 +145,11 @@ static bool has_rights(HANDLE token)
     struct sid user_sid;
     void *groups = malloc(MAX_TOKEN_BYTES);
     void *user = malloc(MAX_TOKEN_BYTES);
-    bool has = groups && user &&
-               ((GetTokenInformation(token, TokenGroups, groups, MAX_TOKEN_BYTES, &bytes) &&
-                    may_trace(groups)) ||
-                   (GetTokenInformation(token, TokenUser, user, MAX_TOKEN_BYTES, &bytes) &&
-                       read_sid(((TOKEN_USER *)user)->User.Sid, &user_sid) &&
-                       is_trusted(&user_sid)));
+    bool sees = groups && user &&
+                GetTokenInformation(token, TokenGroups, groups, MAX_TOKEN_BYTES, &bytes) &&
+                GetTokenInformation(token, TokenUser, user, MAX_TOKEN_BYTES, &bytes) &&
+                read_sid(((TOKEN_USER *)user)->User.Sid, &user_sid);
+    bool has = !sees || may_trace(groups) || is_trusted(&user_sid);
     free(groups);
     free(user);
     return has;

@@ -62,6 +62,9 @@ enum { LINE_UNITS = 4096, UTF8_PER_UNIT = 3 };
 static bool add_line(const wchar_t *line, DWORD units, struct buf *out, struct error *err)
 {
     char text[LINE_UNITS * UTF8_PER_UNIT];
+    if (units == LINE_UNITS && line[units - 1] != L'\n' && line[units - 1] != L'\r') {
+        return error_set(err, ERR_LIMIT, "the secret is longer than a console line. pipe it in");
+    }
     while (units && (line[units - 1] == L'\n' || line[units - 1] == L'\r')) {
         units--;
     }
@@ -87,8 +90,10 @@ bool plat_secret_ask(const char *prompt, struct buf *out, struct error *err)
     if (!GetConsoleMode(console, &mode)) {
         return plat_wide_error(err, GetLastError(), "standard input", "is no console");
     }
+    if (!SetConsoleMode(console, (mode & ~(DWORD)ENABLE_ECHO_INPUT) | ENABLE_LINE_INPUT)) {
+        return plat_wide_error(err, GetLastError(), "the console", "cannot hide what is typed");
+    }
     WriteFile(screen, prompt, (DWORD)strlen(prompt), &written, NULL);
-    SetConsoleMode(console, (mode & ~(DWORD)ENABLE_ECHO_INPUT) | ENABLE_LINE_INPUT);
     BOOL read = ReadConsoleW(console, line, LINE_UNITS, &units, NULL);
     DWORD code = GetLastError();
     SetConsoleMode(console, mode);
