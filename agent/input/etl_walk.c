@@ -223,18 +223,23 @@ static void visit_records(struct etl_walk *w, const struct etl_buffer *buffer)
     }
 }
 
-/* A header buffer further on: another session was appended. */
+/* A header buffer further on: another session was appended. An earlier walk has entered those that have a
+ * trace header, in their order. */
 static void enter_epoch(struct etl_walk *w, const struct etl_buffer *buffer)
 {
+    static const char no_header[] = "a header buffer without trace header";
     struct etl_file *file = w->file;
-    if (w->epoch + 1 < file->epoch_count) { /* known from an earlier walk */
-        w->epoch += file->epochs[w->epoch + 1]->offset == buffer->offset;
+    bool is_known = w->epoch + 1 < file->epoch_count;
+    if (is_known && file->epochs[w->epoch + 1]->offset == buffer->offset) {
+        w->epoch++;
+    } else if (is_known) {
+        report(w, buffer->offset, no_header);
     } else if (file->epoch_count == ETL_INDEX_MAX_EPOCHS) {
         report(w, buffer->offset, "too many appended sessions: times may be wrong from here on");
     } else if (etl_file_add_epoch(file, w->stream, buffer, w->err)) {
         w->epoch++;
     } else if (w->err->code == ERR_FORMAT || w->err->code == ERR_UNSUPPORTED) {
-        report(w, buffer->offset, "a header buffer without trace header");
+        report(w, buffer->offset, no_header);
     } else {
         w->failed = true;
     }

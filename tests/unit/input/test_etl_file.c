@@ -207,6 +207,20 @@ static void a_bad_record_at_the_end_of_its_buffer_is_told_once(void **state)
     assert_int_equal(seen.damage_at[0], last);
 }
 
+/* Before a session that was appended, and so is known to the second walk. */
+static void a_header_buffer_without_trace_header_is_told_by_every_walk(void **state)
+{
+    (void)state;
+    make((struct trace_options){0});
+    store_le16(t.bytes + 2 * TRACE_BUFFER_BYTES + 0x36, 4); /* BufferType HEADER */
+    trace_header(&t, (struct trace_options){0});
+    trace_buffer(&t, 0, 1, 2000, 10, 13, 4);
+    assert_true(walk(t.bytes, t.size, &seen, &err));
+    assert_int_equal(seen.records, 1 + 12 + 1 + 4);
+    assert_int_equal(seen.damage, 1);
+    assert_int_equal(seen.damage_at[0], 2 * TRACE_BUFFER_BYTES);
+}
+
 static void a_buffer_with_a_broken_header_is_skipped(void **state)
 {
     (void)state;
@@ -449,6 +463,7 @@ int main(void)
         cmocka_unit_test(header_buffers_may_have_only_the_saved_offset),
         cmocka_unit_test(a_bad_record_costs_the_rest_of_its_buffer),
         cmocka_unit_test(a_bad_record_at_the_end_of_its_buffer_is_told_once),
+        cmocka_unit_test(a_header_buffer_without_trace_header_is_told_by_every_walk),
         cmocka_unit_test(a_buffer_with_a_broken_header_is_skipped),
         cmocka_unit_test(garbage_between_buffers_is_skipped),
         cmocka_unit_test(garbage_behind_the_last_buffer_is_damage),
