@@ -92,8 +92,9 @@ static bool write_url(const struct http_origin *origin, uint16_t url[URL_MAX_UNI
     return true;
 }
 
-/* "WinHttpGetProxyForUrl": without logging in first, which answers from a cache; and with it where the
- * server of the script asks for that. */
+/* "WinHttpGetProxyForUrl": without logging in first, which answers from a cache. The account logs in only
+ * to the server of a script that the settings name: any host of the network can answer a search (WPAD), and
+ * could pass on what it is told. */
 static bool ask_script(const struct plat_winhttp *winhttp, void *session,
     const struct plat_winhttp_user *user, const struct http_origin *origin,
     struct http_system_proxy *found)
@@ -110,7 +111,9 @@ static bool ask_script(const struct plat_winhttp *winhttp, void *session,
         return false;
     }
     int32_t good = winhttp->get_for_url(session, url, &how, &named);
-    if (!good && winhttp->last_error() == PLAT_WINHTTP_LOGIN_FAILURE) {
+    if (!good && user->script && winhttp->last_error() == PLAT_WINHTTP_LOGIN_FAILURE) {
+        how.flags = PLAT_WINHTTP_SCRIPT;
+        how.detect_flags = 0;
         how.logs_in = 1;
         good = winhttp->get_for_url(session, url, &how, &named);
     }

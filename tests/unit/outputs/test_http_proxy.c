@@ -94,6 +94,24 @@ static void a_script_is_asked_as_it_is_set_up(void **state)
     end(&proxy);
 }
 
+/* Whoever answers a search for a script must not hear who we are. */
+static void the_account_logs_in_for_a_named_script_alone(void **state)
+{
+    (void)state;
+    struct http_proxy proxy;
+    make(&proxy, &(struct winhttp_fake){.detects = true, .answer = "s:2", .wants_login = true});
+    http_proxy_for(&proxy, "https://es1:9200/", 0);
+    assert_int_equal(winhttp.asked, 1);
+    assert_int_equal(winhttp.how.logs_in, 0);
+    winhttp.script = "http://pac/x";
+    http_proxy_for(&proxy, "https://es2:9200/", 0);
+    assert_int_equal(winhttp.asked, 3);
+    assert_int_equal(winhttp.how.logs_in, 1);
+    assert_int_equal(winhttp.how.flags, PLAT_WINHTTP_SCRIPT);
+    assert_int_equal(winhttp.how.detect_flags, 0);
+    end(&proxy);
+}
+
 static void answers_are_kept_for_a_while(void **state)
 {
     (void)state;
@@ -224,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_are_asked_in_their_order),
         cmocka_unit_test(a_script_is_asked_as_it_is_set_up),
+        cmocka_unit_test(the_account_logs_in_for_a_named_script_alone),
         cmocka_unit_test(answers_are_kept_for_a_while),
         cmocka_unit_test(the_next_one_is_taken_and_at_last_none),
         cmocka_unit_test(what_is_configured_or_of_this_machine_is_not_asked_for),
