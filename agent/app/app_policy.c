@@ -116,7 +116,14 @@ static const char *address_key(const struct app_output *output)
     return NULL;
 }
 
-/* The output that ${policy} is about; NULL: none has an address. */
+/* Can a policy with ${name} as OutputName, or "", be about ${output}? A disabled output has to be named. */
+static bool may_mean(const char *name, const struct app_output *output)
+{
+    bool is_meant = *name ? strcmp(name, output->name) == 0 : output->enabled;
+    return is_meant && address_key(output);
+}
+
+/* The output that ${policy} is about; NULL: no enabled output has an address. */
 static bool find_output(const struct app_policy *policy, const struct app_config *config,
     const struct app_output **ret_output, struct error *err)
 {
@@ -124,7 +131,7 @@ static bool find_output(const struct app_policy *policy, const struct app_config
     *ret_output = NULL;
     for (size_t i = 0; i < config->output_count; i++) {
         const struct app_output *output = &config->outputs[i];
-        if (!address_key(output) || (*name && strcmp(name, output->name) != 0)) {
+        if (!may_mean(name, output)) {
             continue;
         }
         if (*ret_output) {

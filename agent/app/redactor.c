@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "app/redactor_marks.h"
+#include "base/visible.h"
 
 /*
  * All that is to be hidden is marked first, byte by byte, so that secrets may overlap, hold one another, and
@@ -78,6 +79,21 @@ static void put_json(struct span text, struct buf *out)
     }
 }
 
+/* As people read it (visible.h), by itself and within JSON. */
+static void add_visible_forms(struct redactor *r, struct span text, struct buf *form)
+{
+    visible_add(form, text);
+    add_buf(r, form);
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] == '"' || text.data[i] == '\\') {
+            buf_add_byte(form, '\\');
+        }
+        buf_add_byte(form, text.data[i]);
+    }
+    visible_make_line(form, 0);
+    add_buf(r, form);
+}
+
 /* RFC 3986, 2.3: all but the unreserved characters. */
 static void put_percent(struct span text, const char *format, struct buf *out)
 {
@@ -122,6 +138,7 @@ static void add_forms(struct redactor *r, struct span text, const char *user)
     add_form(r, text);
     put_json(text, &form);
     add_buf(r, &form);
+    add_visible_forms(r, text, &form);
     put_percent(text, "%%%02X", &form);
     add_buf(r, &form);
     put_percent(text, "%%%02x", &form);

@@ -23,7 +23,8 @@ static const struct cli_option options[] = {
 };
 // clang-format on
 
-enum { MAX_README_BYTES = 64 * 1024 };
+/* A byte that is not seen is spelt \uXXXX. */
+enum { MAX_README_BYTES = 64 * 1024, MOST_GROWTH = 6 };
 
 struct call {
     struct support support;
@@ -93,11 +94,14 @@ static bool learn_secrets(struct call *call)
 
 /* ---- members ----------------------------------------------------------------------------------------- */
 
+/* Secrets are searched in ${text} as it is: people see some characters of it spelt otherwise. */
 static bool add_member(struct call *call, const char *name, struct span text, struct error *err)
 {
     struct buf shown;
     buf_init(&shown, 2 * SUPPORT_PART_MAX_BYTES);
     redactor_write(&call->redactor, text, &shown);
+    buf_set_max(&shown, MOST_GROWTH * shown.size);
+    visible_make(&shown, 0);
     bool good = !call->redactor.failed && !shown.failed;
     good = good ? zip_file_add(&call->zip, name, buf_span(&shown), err)
                 : error_set(err, ERR_MEMORY, "out of memory for %s", name);
@@ -115,7 +119,6 @@ static bool add_part(struct call *call, const struct support_part *part, struct 
     if (is_there && text.failed) {
         is_there = error_set(&why, ERR_LIMIT, "cut after %zu bytes", text.size);
     }
-    visible_make(&text, 0);
     bool good = !text.size || add_member(call, part->name, buf_span(&text), err);
     if (text.size || !is_there) {
         buf_printf(&call->readme, "%-15s%s\n", part->name, part->holds);

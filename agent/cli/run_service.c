@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/app_policy.h"
 #include "cli/config_options.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
@@ -146,11 +147,16 @@ static void on_started(void *self)
     }
 }
 
-/* Is there a file? One of which that cannot be told is opened, and the failure is told. */
+/* Is there a file? If that cannot be told, the agent opens it and tells the failure. A policy that cannot be
+ * read counts as a file: the agent fails with it and tells why. */
 static bool has_config(const struct running *running)
 {
+    struct app_policy policy;
     bool is_there;
     uint64_t bytes;
+    if (!app_policy_read(&policy, NULL)) {
+        return true;
+    }
     return !plat_path_find(config_path(running), &is_there, &bytes, NULL) || is_there;
 }
 

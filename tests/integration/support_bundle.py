@@ -21,7 +21,8 @@ ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 TIMEOUT_S = 120
 DONE, FAILED, USAGE, LOSSES = 0, 1, 2, 3
 
-# By what it is planted as: secrets with letters that JSON and addresses spell otherwise among them.
+# By what it is planted as: secrets with letters that JSON and addresses spell otherwise among
+# them, and one with a character that is not seen.
 SECRETS = {
     "api_key": "kid-4711:Zk9-api-key-value",
     "password": 'pa"ss\\w/rd+9',
@@ -30,7 +31,7 @@ SECRETS = {
     "header": "Splunk 5f2c-HEC-1b9e",
     "header_of_a_variable": "X9-header-variable",
     "query": "sig=A1b2C3d4E5f6&se=2027",
-    "hash_key": "hash-key-0123456789abcdef",
+    "hash_key": "hash-key-\u202e0123456789abcdef",
     "of_a_file": "token-in-a-file-77aa88bb",
     "variable": "shared-by-variable-31337",
 }

@@ -188,6 +188,24 @@ static void it_must_be_clear_which_output_is_meant(void **state)
     app_config_fini(&config);
 }
 
+static void an_output_that_is_disabled_is_meant_only_by_its_name(void **state)
+{
+    (void)state;
+    static const char text[] = SESSION
+        "outputs: [" SIEM ", {name: web, type: http, url: 'http://file/', enabled: false}]\n";
+    struct app_config config;
+    demand("OutputUrl", "https://policy/");
+    assert_true(load(text, &config));
+    assert_shows(&config, "\"hosts\":[\"https://policy/\"]");
+    assert_shows(&config, "\"url\":\"http://file/\"");
+    app_config_fini(&config);
+    demand("OutputName", "web");
+    assert_true(load(text, &config));
+    assert_shows(&config, "\"hosts\":[\"http://file:9200\"]");
+    assert_shows(&config, "\"url\":\"https://policy/\"");
+    app_config_fini(&config);
+}
+
 static void a_policy_that_makes_no_sense_is_no_configuration(void **state)
 {
     (void)state;
@@ -235,6 +253,7 @@ int main(void)
         policy_test(address_and_authorities_go_before_the_file),
         policy_test(an_output_with_one_address_gets_it_too),
         policy_test(it_must_be_clear_which_output_is_meant),
+        policy_test(an_output_that_is_disabled_is_meant_only_by_its_name),
         policy_test(a_policy_that_makes_no_sense_is_no_configuration),
         policy_test(the_service_reads_the_file_of_the_policy_whatever_its_command_says),
     };

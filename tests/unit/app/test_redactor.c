@@ -56,6 +56,18 @@ static void a_secret_goes_in_base64_and_with_its_user(void **state)
     expect("<YW5uOmNvcnJlY3QtaG9yc2U=>", "<***=>");
 }
 
+/* As visible.h spells it: U+202E, which turns the text around, and a line break. */
+static void a_secret_goes_with_its_unseen_characters_spelt(void **state)
+{
+    (void)state;
+    redactor_add(&redactor, "open\xe2\x80\xaesesame", NULL);
+    redactor_add(&redactor, "one\n\"two", NULL);
+    expect("<open\xe2\x80\xaesesame>", "<***>");
+    expect("<open\\u202esesame>", "<***>");
+    expect("<one\\n\"two>", "<***>");
+    expect("{\"x\":\"one\\n\\\"two\"}", "{\"x\":\"***\"}");
+}
+
 static void the_second_half_of_a_key_and_of_credentials_goes_alone(void **state)
 {
     (void)state;
@@ -142,6 +154,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_secret_goes_as_json_and_as_part_of_an_address, begin, end),
         cmocka_unit_test_setup_teardown(a_secret_goes_in_base64_and_with_its_user, begin, end),
+        cmocka_unit_test_setup_teardown(a_secret_goes_with_its_unseen_characters_spelt, begin, end),
         cmocka_unit_test_setup_teardown(
             the_second_half_of_a_key_and_of_credentials_goes_alone, begin, end),
         cmocka_unit_test_setup_teardown(

@@ -3,10 +3,12 @@
 
 #include <stdio.h>
 
+#include "etw/etw_registry.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 #include "platform/plat_thread.h"
 #include "service/service_api.h"
+#include "support/etw_sim/sim_registry.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 
@@ -280,6 +282,45 @@ static void who_waits_does_not_end_by_a_wrong_configuration(void **state)
     assert_int_equal(count_events(SERVICE_MESSAGE_FAILED), 0);
 }
 
+/* ---- with a policy that cannot be read -------------------------------------------------------------- */
+
+static void stop_if_it_waits(void)
+{
+    plat_mutex_lock(&fake.mutex);
+    while (fake.status.state != SERVICE_STATE_STOPPED &&
+           count_events(SERVICE_MESSAGE_IDLE_NO_CONFIG) == 0) {
+        plat_cond_wait(&fake.changed, &fake.mutex);
+    }
+    bool waits = fake.status.state != SERVICE_STATE_STOPPED;
+    plat_mutex_unlock(&fake.mutex);
+    if (waits) {
+        ask(SERVICE_ASKS_STOP);
+    }
+}
+
+static void a_wrong_policy_is_told_where_there_is_no_configuration(void **state)
+{
+    (void)state;
+    char *argv[] = {(char[]){"run"}, (char[]){"--service"}, (char[]){"-c"}, config};
+    struct sim_registry *registry = sim_registry_create(NULL);
+    assert_non_null(registry);
+    const struct etw_registry_api *api = sim_registry_api(registry);
+    assert_int_equal(api->make(api->self, "SOFTWARE\\Policies\\etwship"), 0);
+    assert_int_equal(api->set(api->self, "SOFTWARE\\Policies\\etwship", "ServiceAccount",
+                         ETW_REGISTRY_DWORD, span_make("\1\0\0\0", 4)),
+        0);
+    etw_registry_use(api);
+    fake.script = stop_if_it_waits;
+    int exit_code = cli_run(&cmd_run, 4, argv);
+    etw_registry_use(NULL);
+    sim_registry_destroy(registry);
+    assert_int_equal(exit_code, EXIT_USAGE);
+    assert_int_equal(count_events(SERVICE_MESSAGE_IDLE_NO_CONFIG), 0);
+    assert_int_equal(count_events(SERVICE_MESSAGE_CONFIG), 1);
+    assert_int_equal(fake.events[0].message, SERVICE_MESSAGE_CONFIG);
+    assert_non_null(strstr(fake.events[0].text, "policy ServiceAccount: it is no text"));
+}
+
 /* ---- with one -------------------------------------------------------------------------------------- */
 
 static void look_on(void)
@@ -357,6 +398,7 @@ int main(void)
         service_test(a_configuration_that_is_written_is_used),
         service_test(a_reload_has_it_looked_for_at_once),
         service_test(who_waits_does_not_end_by_a_wrong_configuration),
+        service_test(a_wrong_policy_is_told_where_there_is_no_configuration),
         service_test(a_wrong_one_at_the_start_ends_it_with_its_exit_code),
         service_test(what_fails_after_it_has_waited_ends_it),
         service_test(one_without_sessions_waits_for_some_as_often_as_it_takes),
