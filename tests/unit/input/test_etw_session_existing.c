@@ -508,7 +508,7 @@ static void a_squatter_of_its_lock_stops_nothing(void **state)
         assert_non_null(squatter);
         start(&rig);
         rig_await(&rig, is_enabled, NAME);
-        rig_await(&rig, rig_has_note, "! session " NAME ": its lock was taken by");
+        rig_await(&rig, rig_has_note, "! session " NAME ": its lock belongs to");
         write_events(provider, 3);
         rig_stop(&rig);
         assert_int_equal(rig.events, 3);
