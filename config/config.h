@@ -187,7 +187,7 @@ struct config_sources {
     const char *const *overrides;
     size_t override_count;
 
-    /* The same, applied last: what the policy of the machine demands. */
+    /* Overrides that are applied last: what the policy of the machine demands. */
     const char *const *policies;
     size_t policy_count;
 };

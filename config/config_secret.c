@@ -31,7 +31,7 @@ static bool unprotect(struct span text, struct buf *out, struct error *err)
     bool good = base64_read(span_from(text, sizeof(dpapi_prefix) - 1), &bytes);
     if (!good || bytes.size == 0) {
         error_set(err, ERR_CONFIG,
-            "behind dpapi: stands no base64. write there all that etwship secret protect prints");
+            "what follows dpapi: is no base64. write there all that etwship secret protect prints");
         good = false;
     } else if (!plat_secret_unprotect(buf_span(&bytes), out, &why)) {
         error_set(err, why.code == ERR_UNSUPPORTED ? ERR_CONFIG : why.code, "%s%s", why.text,

@@ -3,15 +3,15 @@
 
 #include "config/config.h"
 
-/* One text that a configuration holds and that nobody may see. */
+/* One text of a configuration that must not be shown. */
 struct config_secret {
     const char *text;
-    const char *user; /* who it goes along with; NULL: nobody */
+    const char *user; /* the user that it is a password of, or NULL */
 };
 
 /*
  * Call ${each} with every secret that the keys of ${fields} have in ${settings}: secrets, the values of maps
- * that are not shown, and what stands behind the ? of an address. ${settings} may be incomplete, of a
+ * that are not shown, and the queries of addresses. ${settings} may be incomplete, of a
  * configuration with errors.
  */
 void config_secrets_each(const struct config_field *fields, const void *settings,

@@ -118,7 +118,7 @@ struct output_env {
      * times; the host thins repetitions. */
     void (*warn)(void *host, const char *text);
 
-    /* Tell people what is no trouble at all, but good to know (which proxy is used). The same. */
+    /* Tell people what is good to know and no trouble, such as which proxy is used. Threads as for warn. */
     void (*note)(void *host, const char *text);
 
     /* Is it time to give up waiting inside send? Then send returns soon, as OUTPUT_RETRY or
@@ -198,8 +198,8 @@ struct output_ops {
     /* The same of what is valid, but hardly meant, of settings without mistakes. May be NULL. */
     void (*doubt)(const void *settings, struct config_check *check);
 
-    /* The same of what this system or build cannot do, though another can: `run` refuses it, `check` lists
-     * it. May be NULL. */
+    /* Report settings that this system or build cannot obey, though another can: `run` refuses them, `check`
+     * lists them. May be NULL. */
     void (*can_run)(const void *settings, struct config_check *check);
 
     /* Make the destination ready for events, once and for all; doing it again changes nothing. Waits

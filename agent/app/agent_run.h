@@ -7,8 +7,9 @@
 
 /*
  * `etwship run`: every enabled session of a configuration at the same time, each to its outputs,
- * until all finite sources are delivered or somebody asks for an end. The configuration may be reloaded
- * meanwhile. Again only once it has returned, without being stuck, and nobody has asked for a stop.
+ * until all finite sources are delivered or a stop is asked for. The configuration may be reloaded
+ * meanwhile. A process may call it a second time after it has returned, unless it was stuck or a stop was
+ * asked for.
  */
 
 /* Who looks after the agent where nobody sits in front of it, and it has no terminal: a service

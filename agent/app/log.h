@@ -78,7 +78,7 @@ void log_destroy(struct log *log);
 void log_write(struct log *log, enum log_level level, const char *kind, const char *format, ...)
     ETWSHIP_PRINTF(4, 5);
 
-/* The same, with what it comes from. */
+/* Write a line that has a cause: the Event Log gives each cause an id of its own. */
 void log_write_as(struct log *log, enum log_cause cause, enum log_level level, const char *kind,
     const char *format, ...) ETWSHIP_PRINTF(5, 6);
 

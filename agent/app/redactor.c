@@ -157,7 +157,7 @@ static void add_forms(struct redactor *r, struct span text, const char *user)
     buf_fini(&form);
 }
 
-/* What stands behind the first ${separator}, if that could be a secret by itself. */
+/* Add what follows the first ${separator}, if that could be a secret by itself. */
 static void add_half(struct redactor *r, struct span text, char separator)
 {
     const uint8_t *at = memchr(text.data, separator, text.size);

@@ -80,7 +80,7 @@ static size_t skip_spaces(struct span text, size_t at)
     return at;
 }
 
-/* A quote, behind a backslash too where JSON holds JSON. 0: there is none. */
+/* A quote; JSON within JSON has a backslash before it. 0: there is none. */
 static size_t quote_size(struct span text, size_t at)
 {
     size_t slash = at < text.size && text.data[at] == '\\';
@@ -122,7 +122,7 @@ static bool ends_quote(struct span text, size_t at, size_t quote, uint8_t closin
                      : text.data[at] == closing;
 }
 
-/* The value behind a name that ends at ${at}: `name: value`, `"name":"value"`, `name=value`. */
+/* The value after a name that ends at ${at}: `name: value`, `"name":"value"`, `name=value`. */
 static bool find_value(struct span text, size_t at, enum value_end end, struct value *ret_value)
 {
     at = skip_spaces(text, at + quote_size(text, at));
@@ -229,7 +229,7 @@ static size_t guess_address(struct span text, size_t at, uint8_t *marks)
     return end;
 }
 
-/* ${name} ends at ${at}: what is behind it goes if it is called a secret. */
+/* ${name} ends at ${at}: hide what follows if the name is that of a secret. */
 static void guess_value(struct span text, const char *name, size_t at, uint8_t *marks)
 {
     struct value value;

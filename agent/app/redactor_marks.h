@@ -5,9 +5,8 @@
 
 /* What looks like a secret, by what stands around it: for redactor.c. Pure. */
 
-/* Set the bytes of ${marks} that belong to the users and passwords of addresses and what stands behind their
- * ?, to what is behind names such as password and Authorization, and to the credentials behind Bearer and its
- * like. */
+/* Set the bytes of ${marks} that belong to users, passwords and queries of addresses, to values of names such
+ * as password and Authorization, and to credentials that follow Bearer and other schemes. */
 void redactor_marks_guess(struct span text, uint8_t *marks);
 
 /* The next value in ${text}, YAML, right or wrong, whose key says that it is a secret. ${*at} is how far the

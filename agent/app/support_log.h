@@ -4,7 +4,7 @@
 #include "app/app_config.h"
 #include "base/buf.h"
 
-/* The end of the agent's log, for whoever helps. */
+/* The last part of the agent's log, for the support bundle. */
 
 enum { SUPPORT_LOG_MAX_BYTES = 1024 * 1024, SUPPORT_LOG_PATH_BYTES = 4096 };
 

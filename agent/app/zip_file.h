@@ -4,7 +4,7 @@
 #include "base/buf.h"
 
 /*
- * A .zip file that is made in one go: members are whole in memory and are written compressed, one behind the
+ * A .zip file that is made in one go: each member is whole in memory and is written compressed, one after the
  * other. The file must not be there yet, and only its owner may read it. (APPNOTE.TXT of PKWARE, 4.3; no
  * ZIP64: members and file stay below 4 GB.)
  */

@@ -12,7 +12,7 @@
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
-/* `etwship support`: what whoever helps asks for first, in one file, without secrets. */
+/* `etwship support`: the facts that a request for help needs, in one file, without secrets. */
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -210,7 +210,7 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_support = {
     .name = "support",
     .synopsis = "-o FILE.zip [-c FILE] [--set KEY=VALUE]...",
-    .summary = "gather what whoever helps asks for, without secrets",
+    .summary = "write the facts for a request for help to one file, without secrets",
     .description =
         "Writes one .zip file with version, system, configuration, what `check` says of it, "
         "limits, "

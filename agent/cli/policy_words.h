@@ -6,7 +6,7 @@
 /* Append what ${policy} demands, for people; nothing if that is nothing. */
 void policy_words_write(const struct app_policy *policy, struct buf *out);
 
-/* The same as a member of a JSON object, behind another one. */
+/* Append what ${policy} demands as a member of a JSON object that already has a member. */
 void policy_words_write_json(const struct app_policy *policy, struct buf *out);
 
 #endif

@@ -209,9 +209,9 @@ static bool wait_for_work(struct running *running, struct plat_stamp read)
     return goes_on;
 }
 
-/* Whoever waits for work does not end by a configuration that is wrong, as one that runs does not. Where a
- * reload has left the agent without sessions the configuration is read once more: what was asked for while
- * the agent ended is not lost. */
+/* A wrong configuration does not end a service that waits for work, as it does not end one that runs. After a
+ * reload has left the agent without sessions the service reads the configuration once more, so that a change
+ * during the agent's end is not lost. */
 static int run_and_wait(struct running *running, const struct agent_keeper *keeper)
 {
     bool is_up = false;

@@ -37,7 +37,7 @@ static void on_enable(const struct guid *source_id, uint32_t is_enabled, uint8_t
     }
 }
 
-/* Does a session of somebody else want them? Then every session's wishes are told as one. */
+/* Does a session of another program want them? Then every session's wishes are told as one. */
 static bool others_want(const struct guid *provider, uint16_t logger_id, uint64_t effects)
 {
     struct etw_who who;

@@ -13,7 +13,7 @@
  * registered by this process. Another one is only enabled, which is no registration.
  */
 #define REGISTERED_NAME "Etwship.Selftest.Known"
-#define ENABLED_NAME "Etwship.Selftest.Nobody"
+#define ENABLED_NAME "Etwship.Selftest.Unregistered"
 
 struct seen {
     bool is_told; /* Windows says who has registered a provider */

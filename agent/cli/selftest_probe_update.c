@@ -3,7 +3,7 @@
 #include "etw/etw_kernel.h"
 
 /*
- * What does UPDATE do to the kernel events of a session, and are they on behind the agent's own? The
+ * What does UPDATE do to the kernel events of a session, and are they on after the agent's own UPDATE? The
  * groups are those of registry hives and, by the system provider, of registry notifications: there are
  * few such events.
  */
@@ -16,7 +16,7 @@ struct seen {
     bool has_provider; /* its group is told after it was enabled: Windows 11 */
     bool clears_groups;
     bool clears_provider;
-    bool has_groups; /* behind the agent's UPDATE */
+    bool has_groups; /* after the agent's UPDATE */
     bool has_provider_again;
 };
 
@@ -70,7 +70,7 @@ static void judge(const struct seen *seen, struct selftest_answer *answer)
 {
     bool good = seen->has_groups && (!seen->has_provider || seen->has_provider_again);
     selftest_probes_answer(answer, good ? SELFTEST_AS_EXPECTED : SELFTEST_OTHERWISE,
-        "UPDATE %s groups of kernel events%s; behind the agent's own they are %s",
+        "UPDATE %s groups of kernel events%s; after the agent's own they are %s",
         seen->clears_groups ? "switches off" : "leaves",
         !seen->has_provider     ? ", and system providers are not told among them"
         : seen->clears_provider ? " and system providers"

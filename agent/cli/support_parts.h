@@ -25,7 +25,7 @@ struct support_part {
 
 enum { SUPPORT_PART_MAX_BYTES = 8 * 1024 * 1024 };
 
-/* In the order of the bundle. NULL behind the last. */
+/* In the order of the bundle. NULL after the last. */
 const struct support_part *support_part_at(size_t index);
 
 #endif

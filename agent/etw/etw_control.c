@@ -248,10 +248,10 @@ bool etw_control_start(
 static const uint32_t extension_flag = UINT32_C(0x80000000);
 
 /*
- * Which groups of kernel events are on behind the UPDATE. What it is not told again is off: "set
+ * Which groups of kernel events are on after the UPDATE. What it is not told again is off: "set
  * EnableFlags to 0 to disable all kernel providers" (controltracew). False: none that are known.
  */
-static bool groups_behind(const struct etw_session_state *state,
+static bool groups_after(const struct etw_session_state *state,
     const struct etw_session_change *change, struct etw_groups *ret_groups)
 {
     bool known = etw_control_is_system(state);
@@ -314,7 +314,7 @@ bool etw_control_update(const char *name, const struct etw_session_change *chang
         return error_set(err, ERR_CONFIG,
             "session %.100s has no kernel events, so it has no kernel flags. leave them out", name);
     }
-    bool has_groups = groups_behind(&state, change, &groups);
+    bool has_groups = groups_after(&state, change, &groups);
     uint32_t flags = has_groups                 ? groups.words[0]
                      : change->set_enable_flags ? change->enable_flags
                                                 : state.enable_flags;

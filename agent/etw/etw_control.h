@@ -93,14 +93,13 @@ struct etw_session_change {
     bool set_real_time;
     bool real_time;
     const char *file; /* NULL: the file stays */
-    /* Kernel events that are on behind it (etw_kernel.h); NULL: those that Windows says are on. */
+    /* Kernel events that are on after it (etw_kernel.h); NULL: those that Windows says are on. */
     const struct etw_groups *groups;
 };
 
 /*
- * Change the session. UPDATE switches kernel events off; so their groups are set again behind it.
- * System providers (etw_kernel.h) are not among ${change}'s groups: whoever has enabled them enables
- * them again.
+ * Change the session. UPDATE switches kernel events off; so their groups are set again after it.
+ * System providers (etw_kernel.h) are not among ${change}'s groups: the caller enables its own again.
  */
 bool etw_control_update(const char *name, const struct etw_session_change *change,
     struct etw_session_state *ret_state, struct error *err);

@@ -41,7 +41,7 @@ const char *etw_hold_doubt(const struct etw_hold *hold);
 /* Let go of it. NULL is fine. Any thread. */
 void etw_hold_drop(struct etw_hold *hold);
 
-/* Does somebody hold it? True also if that cannot be found out. Where the name is squatted: only if the
+/* Does an agent hold it? True also if that cannot be found out. Where the name is squatted: only if the
  * name says which process runs the session, and that one runs with the right to do so. */
 bool etw_hold_is_held(const char *session);
 

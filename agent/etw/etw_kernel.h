@@ -52,7 +52,7 @@ bool etw_kernel_start_extended(const struct etw_session_spec *spec, const struct
 bool etw_kernel_set_groups(
     uint64_t session, const char *name, const struct etw_groups *groups, struct error *err);
 
-/* The same behind an UPDATE of the session, which has set word 0. A Windows that cannot set groups is
+/* Set the groups after an UPDATE of the session, which has set word 0. A Windows that cannot set groups is
  * no error where there is nothing in the other words. */
 bool etw_kernel_bring_back(
     uint64_t session, const char *name, const struct etw_groups *groups, struct error *err);

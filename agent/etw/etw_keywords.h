@@ -5,19 +5,19 @@
 
 /*
  * Keywords with side effects: a provider that is enabled with one of them does something, or goes on in
- * another way, besides writing events. Since that happens at each call of EnableTraceEx2, with starts,
- * reloads and repairs, whoever asks for all keywords does not get these. They are asked for only where
- * somebody names them. The table is etw_keywords.tsv.
+ * another way, besides writing events. That happens at each call of EnableTraceEx2: at starts,
+ * reloads and repairs. So "all keywords" leaves them out, and a configuration that wants one names it.
+ * The table is etw_keywords.tsv.
  */
 struct etw_keyword {
     const char *provider; /* its name */
     uint64_t mask;        /* one bit */
     const char *name;
-    const char *effect; /* "each process does this": who, and what */
+    const char *effect; /* "each process does this" */
     struct guid guid;   /* of the provider */
 };
 
-/* By its position; NULL behind the last. */
+/* By its position; NULL after the last. */
 const struct etw_keyword *etw_keywords_get(size_t index);
 
 /* Is it one of that provider? Its GUID may also be what follows from its name (guid_from_name). */

@@ -11,7 +11,7 @@
  * it while some program has registered it. Any thread.
  */
 
-/* Between these two calls somebody may ask; the last one that closes frees the list. */
+/* Callers ask between these two calls. The last close frees the list. */
 void etw_known_open(void);
 void etw_known_close(void);
 

@@ -154,7 +154,7 @@ void etw_names_each(const struct etw_names *names,
 
 /* ---- keywords and events ---------------------------------------------------------------------------- */
 
-/* The same without the space that the message compiler leaves behind what a manifest shows. */
+/* The text at ${offset}, without the space that the message compiler appends to it. */
 static void message_at(const uint8_t *data, size_t size, uint32_t offset, char ret_text[NAME_BYTES])
 {
     size_t length = text_at(data, size, offset, ret_text);

@@ -120,8 +120,8 @@ static bool read_buffer(
            !problem;
 }
 
-/* Hash the records of the buffer behind the header buffer, if there is one: of damaged ones those before the
- * damage. */
+/* Hash the records of the buffer that follows the header buffer, if there is one. Of a damaged buffer only the
+ * records before the damage count. */
 static bool hash_first_data(struct etl_file *file, struct etl_stream *stream, uint64_t offset,
     XXH3_state_t *hash, struct error *err)
 {

@@ -41,9 +41,9 @@ struct etl_file {
  * destroyed: some 1 KB per session.
  *
  * Identity: XXH3-128 (canonical byte order) of the header record with EndTime, BuffersWritten,
- * EventsLost and BuffersLost zeroed, followed, unless the file is circular, by the records of the first
- * buffer behind the header buffer, if there is one: a record alone may be the same in traces that differ, as
- * where a program writes the same events time and again.
+ * EventsLost and BuffersLost zeroed, followed, unless the file is circular, by the records of the
+ * buffer that follows the header buffer, if there is one. The first record alone may be equal in different
+ * traces, since programs write equal events again and again.
  */
 struct etl_file *etl_file_open(const char *path, struct span host, struct etl_handles *handles,
     struct arena *arena, struct error *err);

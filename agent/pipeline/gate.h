@@ -30,7 +30,7 @@ struct gate_view {
     bool limited;                /* it is to KEEP, if gate_charge finds a token … */
     bool rolled;                 /* it is to be counted with others … */
     uint64_t key;                /* … in this bucket of the rule, or of these values */
-    struct span unsure; /* name of its rule that nobody could judge, for the caller to set */
+    struct span unsure; /* name of its rule that could not be judged, for the caller to set */
 };
 
 bool gate_view_init(struct gate_view *view, const struct gate *gate, struct error *err);

@@ -29,7 +29,7 @@ struct parked_route {
 /* NULL: out of memory. */
 struct parked_route *parking_route_get(struct parking *parking, struct span name);
 
-/* Behind a try that took ${spent_ns}. */
+/* Set when to try again, after a try that took ${spent_ns}. */
 void parking_route_wait(struct parked_route *route, uint64_t spent_ns);
 
 /* What people hear of a route that has not been told. */

@@ -12,7 +12,7 @@ enum plat_file_mode {
     PLAT_FILE_APPEND,     /* made if missing; writes go to the end */
     PLAT_FILE_CREATE,     /* made or emptied */
     PLAT_FILE_CREATE_NEW, /* made; ERR_BUSY if anything has that name, a link to nothing included */
-    PLAT_FILE_CREATE_PRIVATE, /* the same, and nobody but its owner (and administrators) may read it */
+    PLAT_FILE_CREATE_PRIVATE, /* as CREATE_NEW; only its owner and administrators may read it */
     PLAT_FILE_READ_ITSELF,    /* must exist, and be the file itself, as for writing: see below */
 };
 

@@ -272,8 +272,8 @@ static void set_event_name(struct maker *m, struct event_schema *schema)
     }
 }
 
-/* A message of a manifest, or a name that may be one: the message compiler leaves a space behind each,
- * and Windows leaves it there. What other sources say is taken as it is. */
+/* A message of a manifest, or a name that may be one: the message compiler appends a space to each,
+ * and Windows keeps it. Texts of other sources are taken as they are. */
 static struct span message_at(struct maker *m, const struct head *head, uint32_t offset)
 {
     struct span text = text_at(m, offset);

@@ -92,8 +92,8 @@ static bool add_rights(const struct service_plan *plan, struct error *err)
                err, code, "%s cannot become a member of Performance Log Users", plan->account);
 }
 
-/* The file with the texts of events: the DLL beside the program, as whoever shows events keeps it open,
- * and an upgrade replaces the program. A program that was copied without it has the texts as well. */
+/* The file with the texts of events: the DLL beside the program. Programs that show events keep that file
+ * open, and an upgrade must replace the program. A program that was copied without the DLL has the texts too. */
 static const char *find_messages(const char *program, char *path, size_t size)
 {
     const char *name = program;

@@ -40,7 +40,7 @@ struct es_hold {
  * be given up, as the set-up is suspected. */
 bool es_hold_judge(struct es_hold *hold, size_t taken, size_t refused, size_t all);
 
-/* The same for those of its records that go to ${route}. */
+/* Judge those of its records that go to ${route}, as es_hold_judge judges a delivery. */
 bool es_hold_judge_route(
     struct es_hold *hold, struct span route, size_t taken, size_t refused, size_t all);
 

@@ -2,7 +2,7 @@
  * Requests of a delivery. The loop in es_request_send moves over the records from front to end: each request
  * takes a stretch, and what its answer means decides where the next one begins and how far it goes:
  *
- *   answered           each record by its item; on behind the stretch. Where events go to several
+ *   answered           each record by its item; then the next stretch. Where events go to several
  *                      indices, one that takes nothing now blocks its own events alone
  *   413                the stretch is too large: half of it, down to one record, which is refused.
  *                      What was taken and what was not gives a size that is kept (es_limit.h)

@@ -33,7 +33,7 @@ struct http_proxy {
     http_proxy_env_fn *env;
     struct http_proxy_entry *entries; /* the newest first */
     size_t count;
-    void (*note)(void *host, const char *text); /* NULL: nobody listens */
+    void (*note)(void *host, const char *text); /* NULL: is not told */
     void *host;
 };
 

@@ -8,7 +8,7 @@ if [ ! -f "$1" ]; then
     echo "$0: no $1: packaging/windows/cross/build.sh makes it" >&2
     exit 1
 fi
-# PE format: at 60 where the header is, behind its four letters the machine.
+# PE format: the offset of the header stands at 60; four letters, then the machine.
 at=$(od -An -tu4 -j60 -N4 "$1" | tr -d ' ')
 case $(od -An -tx2 -j"$((at + 4))" -N2 "$1" | tr -d ' ') in
 8664) echo x64 ;;

@@ -77,8 +77,8 @@ static bool is_trusted(const struct sid *sid)
 
 typedef NTSTATUS WINAPI query_fn(HANDLE, OBJECT_INFORMATION_CLASS, PVOID, ULONG, PULONG);
 
-/* Names of objects may be links, which anybody may make, to an object of somebody else's. The object says
- * its own: of ${name}, "Global\..." is short for "\BaseNamedObjects\...", which a container has further up. */
+/* The name of an object may be a link that another account made to a different object. So the object is
+ * asked for its own name: of ${name}, "Global\..." is short for "\BaseNamedObjects\...", which a container has further up. */
 static bool has_name(HANDLE object, const wchar_t *name)
 {
     static const wchar_t folder[] = L"\\BaseNamedObjects";

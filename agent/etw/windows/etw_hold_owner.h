@@ -6,15 +6,15 @@
 #include <wchar.h>
 #include <windows.h>
 
-/* Who is believed to look after a session (etw_hold.h). */
+/* Which accounts are trusted to hold the lock of a session (etw_hold.h). */
 
 enum { ETW_HOLD_OWNER_BYTES = 256 };
 
 /* The account of this process, `S-1-...`. */
 bool etw_hold_owner_own(char ret_owner[ETW_HOLD_OWNER_BYTES]);
 
-/* Does ${object}, opened as ${name} ("Global\\…") with READ_CONTROL, bear that name, and belong to somebody
- * who is believed? If not, ${ret_owner} says whose it is, if that is known. */
+/* Does ${object}, opened as ${name} ("Global\\…") with READ_CONTROL, have that name, and an owner that
+ * is trusted? If not, ${ret_owner} is the owner, if that is known. */
 bool etw_hold_owner_is_trusted(
     HANDLE object, const wchar_t *name, char ret_owner[ETW_HOLD_OWNER_BYTES]);
 

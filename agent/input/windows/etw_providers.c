@@ -35,7 +35,7 @@ struct target {
     bool optional;
     bool take_over;
     bool enabled;
-    bool inherited;  /* enabled by the one before us */
+    bool inherited;  /* enabled by the previous owner of the session */
     uint64_t serial; /* of the enabling */
     bool capture_at_start;
     bool told_state;           /* it was asked for its state at the start */
@@ -261,9 +261,9 @@ static void tell_outcome(
 
 /*
  * Windows enables a provider at once; what may take time is that every process which has registered it is
- * told. Processes that are suspended never answer. So nobody waits for that, but where a state is to be
- * asked for: a provider that does not know yet that it is on has nothing to tell. All of them together
- * are waited for as long as one may take, and for a tenth of the time at most.
+ * told. Processes that are suspended never answer. So the agent waits only for providers that it will ask
+ * for their state: a provider that does not know yet that it is on has nothing to tell. All waits
+ * together last as long as one may take, and a tenth of the time at most.
  */
 static uint32_t wait_ms(struct etw_providers *p, const struct target *target)
 {

@@ -264,8 +264,8 @@ static void learn_groups(struct etw_session *s)
     }
 }
 
-/* Whoever has changed the session by UPDATE has switched its kernel events off, and so does our own
- * UPDATE: groups are set again, and system providers enabled again. */
+/* UPDATE, by another program or by us, switches the session's kernel events off: set its groups again, and
+ * enable its system providers again. */
 static bool repair_settings(struct etw_session *s, const struct etw_session_state *state,
     struct etw_guard_settings *found, struct error *err)
 {

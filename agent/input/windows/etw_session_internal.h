@@ -154,9 +154,9 @@ void etw_session_tell_losses(struct etw_session *session, const struct etw_sessi
 void etw_session_guard_init(struct etw_session *session);
 void etw_session_guard_fini(struct etw_session *session);
 
-/* The session is there, its providers come next: whoever changes one from then on is to be known. What
- * they are enabled with is learned right behind that, and nothing in between may take long: a change
- * that comes first is taken for how Windows lists them. */
+/* The session exists, and its providers are enabled next. From now on the guard records which process changes
+ * one. It reads right after that how they are enabled; nothing in between may take long, since a change
+ * before that first look is taken for how Windows lists them. */
 void etw_session_guard_prepare(struct etw_session *session);
 
 /* The session is there, with its providers. What is to be told waits for the next turn. */

@@ -163,7 +163,7 @@ static void a_windows_as_expected_is_told_so(void **state)
         SELFTEST_PROBE_keywords, SELFTEST_AS_EXPECTED, "is told 0xfffffffffd5fffbf, none with");
     assert_outcome(SELFTEST_PROBE_block, SELFTEST_AS_EXPECTED, "");
     assert_outcome(SELFTEST_PROBE_update, SELFTEST_AS_EXPECTED,
-        "UPDATE switches off groups of kernel events and system providers; behind the agent's own "
+        "UPDATE switches off groups of kernel events and system providers; after the agent's own "
         "they are on");
     assert_outcome(SELFTEST_PROBE_names, SELFTEST_AS_EXPECTED, "1 came, and 0 of the other");
     assert_false(selftest_probes_have_failed(answers));

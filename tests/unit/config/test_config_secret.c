@@ -56,11 +56,11 @@ static void what_is_no_base64_is_refused(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[64];
         snprintf(text, sizeof(text), "key: '%s'", cases[i]);
-        assert_fails(text,
-            "1:6: error: key: behind dpapi: stands no base64. write there all that etwship secret "
-            "protect prints");
+        assert_fails(text, "1:6: error: key: what follows dpapi: is no base64. write there all "
+                           "that etwship secret "
+                           "protect prints");
         write_private(cases[i]);
-        assert_fails("key: file:test_config.dpapi", "behind dpapi: stands no base64");
+        assert_fails("key: file:test_config.dpapi", "what follows dpapi: is no base64");
     }
     remove(path);
 }
