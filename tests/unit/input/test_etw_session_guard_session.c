@@ -1,0 +1,293 @@
+#define _GNU_SOURCE
+
+#include "etw_guard_rig.h"
+#include "support/await.h"
+#include "support/etw_sim/etw_sim.h"
+
+/* What others do to a session, its reader and the clock, and what becomes of it. */
+
+/* ---- the session ----------------------------------------------------------------------------------- */
+
+static void a_session_that_is_stopped_comes_back_and_is_told(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    stop_session_of(NAME);
+    await_report(&rig, "session_stopped", GUARD_REPAIRED, 1);
+    rig_await(&rig, is_enabled, NAME);
+    assert_true(rig_has_note(&rig, "was stopped by somebody else. it is as before again"));
+    write_events(provider, 10);
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 10);
+    assert_reports(&rig, 1);
+    size_t gaps;
+    assert_int_equal(rig_lost(&rig, "session_stopped", &gaps), 0); /* nobody knows how many */
+    assert_int_equal(gaps, 1);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static bool is_stopped_again(struct rig *rig, const void *times)
+{
+    size_t repaired = count_reports(rig, "session_stopped", GUARD_REPAIRED);
+    if (is_enabled(rig, NAME) && repaired == rig->stop_after) {
+        rig->stop_after++; /* of how many stops the reports have come */
+        stop_session_of(NAME);
+    }
+    return count_reports(rig, "session_stopped", GUARD_GAVE_UP) == *(const size_t *)times;
+}
+
+static void who_stops_it_again_and_again_has_it_so(void **state)
+{
+    (void)state;
+    static const size_t once = 1;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_stopped_again, &once);
+    assert_int_equal(count_reports(&rig, "session_stopped", GUARD_REPAIRED), 2);
+    uint32_t started = etw_sim_calls(rig.sim, "StartTraceW");
+    /* A few of its pauses, in which it asks for nothing: were it to start again, it would be here. */
+    plat_sleep_ms(20);
+    assert_int_equal(etw_sim_calls(rig.sim, "StartTraceW"), started);
+    rig_stop(&rig);
+    assert_int_equal(rig.end, INPUT_STOPPED);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static bool is_free(struct rig *rig, const void *name)
+{
+    return !etw_sim_session_runs(rig->sim, name);
+}
+
+static void a_session_of_its_name_that_others_start_is_left_alone(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    /* Nobody else can start one meanwhile, however quick. */
+    enum { NO_CALL = 1000000000 };
+    struct etw_sim_session_options options = {.name = NAME, .mode = ETW_MODE_REAL_TIME};
+    assert_true(etw_sim_fail(rig.sim, "StartTraceW", 1, 0, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    stop_session_of(NAME);
+    uint64_t theirs = etw_sim_session_add(rig.sim, &options, NULL);
+    assert_true(etw_sim_fail(rig.sim, "StartTraceW", NO_CALL, 1, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    assert_true(theirs != 0);
+    await_report(&rig, "session_stopped", GUARD_GAVE_UP, 1);
+    assert_non_null(strstr(last_report(&rig).detail, "who has started one of that name"));
+    assert_int_equal(handle_of(&rig), theirs);
+    stop_session_of(NAME); /* he has enough of it */
+    rig_await(&rig, is_enabled, NAME);
+    await_report(&rig, "session_stopped", GUARD_REPAIRED, 1);
+    write_events(provider, 10);
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 10);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void somebody_elses_session_that_ends_is_told(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    assert_true(etw_sim_session_add(rig.sim,
+                    &(struct etw_sim_session_options){.name = "Theirs", .mode = ETW_MODE_REAL_TIME},
+                    NULL) != 0);
+    struct live_attach settings = {.session = "Theirs", .guard = rig.settings.session.guard};
+    rig_start_as(&rig, ETW_PLAN_ATTACH, &settings, NULL, 0);
+    rig_await(&rig, rig_reads, "Theirs");
+    stop_session_of("Theirs");
+    await_report(&rig, "session_stopped", GUARD_NONE, 1);
+    rig_await(&rig, is_free, "Theirs");
+    rig_stop(&rig);
+    assert_reports(&rig, 1);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+/* ---- a reader that fails --------------------------------------------------------------------------- */
+
+static const char reader_note[] = "reading " NAME " has ended";
+
+static void a_reader_that_fails_is_nobodys_stop(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    /* More often than a session that somebody stops is brought back. */
+    assert_true(etw_sim_fail(rig.sim, "ProcessTrace", 1, 6, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    assert_int_equal(etw_sim_calls(rig.sim, "ProcessTrace"), 7);
+    await_look(&rig);
+    write_events(provider, 10);
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 10);
+    assert_reports(&rig, 0);
+    assert_true(rig_has_note(&rig, reader_note));
+    assert_false(rig_has_note(&rig, "somebody else"));
+    size_t gaps;
+    assert_int_equal(rig_lost(&rig, "reader_failed", &gaps), 0); /* nobody knows how many */
+    assert_int_equal(gaps, 6);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void a_stop_while_no_reader_can_be_had_ends_the_session(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    rig.timing.retry_ms = rig.timing.retry_max_ms = RIG_WAIT_MS;
+    add_provider(&rig);
+    assert_true(etw_sim_fail(rig.sim, "ProcessTrace", 1, 0, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    start(&rig);
+    rig_await(&rig, rig_has_note, reader_note);
+    assert_true(etw_sim_session_runs(rig.sim, NAME));
+    rig_stop(&rig);
+    assert_reports(&rig, 0);
+    assert_int_equal(etw_sim_calls(rig.sim, "ProcessTrace"), 1);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void somebody_elses_session_runs_on_without_a_reader(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    assert_true(etw_sim_session_add(rig.sim,
+                    &(struct etw_sim_session_options){.name = "Theirs", .mode = ETW_MODE_REAL_TIME},
+                    NULL) != 0);
+    assert_true(etw_sim_fail(rig.sim, "ProcessTrace", 1, 6, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    struct live_attach settings = {.session = "Theirs", .guard = rig.settings.session.guard};
+    rig_start_as(&rig, ETW_PLAN_ATTACH, &settings, NULL, 0);
+    rig_await(&rig, rig_reads, "Theirs");
+    rig_stop(&rig);
+    assert_reports(&rig, 0);
+    assert_true(etw_sim_session_runs(rig.sim, "Theirs"));
+    rig_fini(&rig);
+}
+
+/* ---- consumer and clock ---------------------------------------------------------------------------- */
+
+static void buffers_that_are_not_read_in_time_are_told(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &(struct etw_sim_options){.processors = 1});
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    await_look(&rig);
+    etw_sim_lose_buffers(rig.sim, NAME, 2, false);
+    write_events(provider, 5000);
+    await_report(&rig, "consumer_behind", GUARD_NONE, 1);
+    assert_non_null(strstr(last_report(&rig).detail, "because they were not read in time"));
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
+static bool is_read(struct rig *rig, const void *count)
+{
+    etw_sim_advance(rig->sim, 2); /* what was written is flushed by the world's time */
+    return rig_events(rig) == *(const uint64_t *)count;
+}
+
+static void only_how_late_events_are_read_counts(void **state)
+{
+    (void)state;
+    static const uint64_t first = 10;
+    struct rig rig;
+    rig_init(&rig, &(struct etw_sim_options){.processors = 1});
+    guard(&rig, 5, 600000);
+    rig.settings.session.guard.interval_ns = 100 * ms;
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    await_look(&rig);
+    write_events(provider, first);
+    rig_await(&rig, is_read, &first);
+    etw_sim_advance(rig.sim, 30000); /* until the next look */
+    await_look(&rig);
+    assert_int_equal(count_reports(&rig, "consumer_behind", GUARD_NONE), 0);
+    write_events(provider, 10);
+    etw_sim_advance(rig.sim, 30000);
+    await_report(&rig, "consumer_behind", GUARD_NONE, 1);
+    assert_non_null(
+        strstr(last_report(&rig).detail, "events are read 30 s after they were written"));
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
+static _Atomic int64_t set_by; /* the system's time, in units of FILETIME */
+static const struct etw_api *simulated;
+
+static void shifted_now(int64_t *ret_counter, uint64_t *ret_filetime)
+{
+    simulated->now(ret_counter, ret_filetime);
+    *ret_filetime += (uint64_t)set_by;
+}
+
+static void a_clock_that_is_set_is_told_in_both_directions(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    simulated = etw_sim_api(rig.sim);
+    struct etw_api table = *simulated;
+    table.now = shifted_now;
+    set_by = 0;
+    etw_api_use(&table);
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    await_look(&rig);
+    write_events(provider, 10);
+    set_by = 5 * INT64_C(10000000);
+    await_report(&rig, "clock_jumped", GUARD_NONE, 1);
+    assert_int_equal(last_report(&rig).shift_ms, 5000);
+    set_by = -3600 * INT64_C(10000000);
+    await_report(&rig, "clock_jumped", GUARD_NONE, 2);
+    assert_int_equal(last_report(&rig).shift_ms, -3605000);
+    assert_string_equal(last_report(&rig).detail, "the system's time was set back by 3605.000 s");
+    rig_stop(&rig);
+    assert_reports(&rig, 2);
+    rig_fini(&rig);
+}
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_session_that_is_stopped_comes_back_and_is_told),
+        cmocka_unit_test(who_stops_it_again_and_again_has_it_so),
+        cmocka_unit_test(a_session_of_its_name_that_others_start_is_left_alone),
+        cmocka_unit_test(somebody_elses_session_that_ends_is_told),
+        cmocka_unit_test(a_reader_that_fails_is_nobodys_stop),
+        cmocka_unit_test(a_stop_while_no_reader_can_be_had_ends_the_session),
+        cmocka_unit_test(somebody_elses_session_runs_on_without_a_reader),
+        cmocka_unit_test(buffers_that_are_not_read_in_time_are_told),
+        cmocka_unit_test(only_how_late_events_are_read_counts),
+        cmocka_unit_test(a_clock_that_is_set_is_told_in_both_directions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
