@@ -1,5 +1,7 @@
 #include "cli/selftest_probes.h"
 
+#include <stdlib.h>
+
 #include "etw/etw_api.h"
 #include "etw/etw_control.h"
 #include "etw/etw_kernel.h"
@@ -130,6 +132,23 @@ static void a_windows_that_always_waits_is_found(void **state)
     assert_outcome(SELFTEST_PROBE_waiting, SELFTEST_OTHERWISE, "was switched on in ");
 }
 
+/* Wine notes an unknown revocation for the whole chain alone. CERT_TRUST_REVOCATION_STATUS_UNKNOWN is 0x40. */
+static void an_unknown_revocation_is_found_where_there_are_chains(void **state)
+{
+    (void)state;
+    make((struct etw_sim_options){.os_build = 22621});
+    selftest_probe_revocation_run(&answers[SELFTEST_PROBE_revocation]);
+#ifdef _WIN32
+    const char *text = answers[SELFTEST_PROBE_revocation].text;
+    assert_int_not_equal(answers[SELFTEST_PROBE_revocation].outcome, SELFTEST_OTHERWISE);
+    const char *status = strstr(text, "(status 0x");
+    assert_non_null(status);
+    assert_true(strtoul(status + strlen("(status "), NULL, 16) & 0x40);
+#else
+    assert_outcome(SELFTEST_PROBE_revocation, SELFTEST_UNKNOWN, "only Windows checks");
+#endif
+}
+
 static uint32_t enumerate_nobody(uint32_t info_class, void *in, uint32_t in_bytes, void *out,
     uint32_t out_bytes, uint32_t *ret_bytes)
 {
@@ -256,6 +275,7 @@ int main(void)
         T(a_windows_that_waits_for_nobody_is_told_so),
         T(a_windows_that_always_waits_is_found),
         T(a_windows_that_knows_no_registrations_is_found),
+        T(an_unknown_revocation_is_found_where_there_are_chains),
         T(an_older_windows_has_no_system_providers),
         T(who_is_no_administrator_cannot_tell),
         T(a_windows_that_does_otherwise_is_found),
