@@ -1,7 +1,8 @@
 /*
- * The only user of libcurl, with http_curl.c (output_libraries.c asks for its version). A client is one easy handle, set up once with what does not change, and
- * one multi handle, which keeps the connections and lets us look at `stopping` several times a second
- * (curl_easy_perform would do so once a second, and not at all inside a name server's answer).
+ * The only user of libcurl, with http_curl.c (output_libraries.c asks for its version). A client is one easy
+ * handle, set up once with what does not change, and one multi handle, which keeps the connections and lets us
+ * look at `stopping` several times a second (curl_easy_perform would do so once a second, and not at all inside
+ * a name server's answer).
  *
  * libcurl sends a request a second time by itself when a kept connection turns out to be dead. It may
  * have been obeyed by then, and whoever asked would never know that it was sent twice. So a body that
@@ -38,6 +39,7 @@ struct transfer {
     uint64_t body_bytes;
     uint64_t reply_bytes;
     bool has_head;              /* all headers of the reply were there */
+    bool asked_for_tunnel;      /* the proxy was reached, and told where to */
     enum http_failure ended_by; /* by a callback of ours; HTTP_REPLIED: by none */
 };
 
@@ -151,6 +153,18 @@ static size_t on_body(char *data, size_t one, size_t size, void *client_)
     return size;
 }
 
+/* libcurl's times and addresses of a connection say nothing of a proxy before its tunnel stands. */
+static int on_trace(CURL *easy, curl_infotype type, char *data, size_t size, void *client)
+{
+    static const char connect[] = "CONNECT ";
+    (void)easy;
+    struct span start = span_first(span_make(data, size), sizeof(connect) - 1);
+    if (type == CURLINFO_HEADER_OUT && span_is(start, connect)) {
+        ((struct http_client *)client)->transfer.asked_for_tunnel = true;
+    }
+    return 0;
+}
+
 /* ---- making -------------------------------------------------------------------------------------- */
 
 static bool set_callbacks(struct http_client *self)
@@ -164,6 +178,8 @@ static bool set_callbacks(struct http_client *self)
            !curl_easy_setopt(easy, CURLOPT_HEADERDATA, self) &&
            !curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) &&
            !curl_easy_setopt(easy, CURLOPT_WRITEDATA, self) &&
+           !curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, on_trace) &&
+           !curl_easy_setopt(easy, CURLOPT_DEBUGDATA, self) &&
            !curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, self->reason);
 }
 
@@ -344,7 +360,9 @@ static bool set_proxy(struct http_client *self, const char *url)
 {
     const char *address = http_proxy_for(&self->proxy, url, plat_monotonic_ns());
     self->has_proxy = address && address[0];
-    return !curl_easy_setopt(self->easy, CURLOPT_PROXY, address);
+    return !curl_easy_setopt(
+               self->easy, CURLOPT_VERBOSE, self->has_proxy ? 1L : 0L) && /* on_trace */
+           !curl_easy_setopt(self->easy, CURLOPT_PROXY, address);
 }
 
 static bool prepare(struct http_client *self, struct curl_slist **ret_headers)
@@ -405,12 +423,20 @@ static void look_back(struct http_client *self, struct http_reply *reply)
     curl_easy_getinfo(self->easy, CURLINFO_REQUEST_SIZE, &head);
     curl_easy_getinfo(self->easy, CURLINFO_RETRY_AFTER, &wait_s);
     note_status(self);
-    reply->sent = head > 0 && self->transfer.part == self->transfer.request->part_count;
+    /* The head counts the wish for a tunnel, too. */
+    reply->sent = head > 0 && http_curl_was_connected(self->easy) &&
+                  self->transfer.part == self->transfer.request->part_count;
     if (wait_s > 0) {
         /* As much as libcurl from 8.12 on says at most: every version gives the same. */
         reply->retry_after_ms = wait_s < HTTP_RETRY_AFTER_MAX_S ? (uint64_t)wait_s * 1000
                                                                 : HTTP_RETRY_AFTER_MAX_S * 1000;
     }
+}
+
+/* Is a connection that is missing the one to the proxy, not one through it? */
+static bool is_before_proxy(const struct http_client *self)
+{
+    return self->has_proxy && !self->transfer.asked_for_tunnel;
 }
 
 static enum http_failure failure_of(const struct http_client *self, CURLcode code)
@@ -421,7 +447,7 @@ static enum http_failure failure_of(const struct http_client *self, CURLcode cod
     /* libcurl takes a connection that is closed among the headers for their end. */
     return code == CURLE_OK && !self->transfer.has_head
                ? HTTP_GARBLED
-               : http_curl_failure(self->easy, code, self->reason, self->has_proxy);
+               : http_curl_failure(self->easy, code, self->reason, is_before_proxy(self));
 }
 
 /* Learn from the server what certificate the authority of tls.ca has (http_ca.h). */
@@ -434,7 +460,7 @@ static enum http_failure learn_ca(struct http_client *self, CURLcode *ret_code)
         *ret_code = perform(self, multi, asker);
         failure = self->transfer.ended_by != HTTP_REPLIED
                       ? self->transfer.ended_by
-                      : http_curl_failure(asker, *ret_code, self->reason, self->has_proxy);
+                      : http_curl_failure(asker, *ret_code, self->reason, is_before_proxy(self));
     }
     if (failure == HTTP_REPLIED) {
         self->lacks_ca = !http_ca_trust(self->easy, asker, &self->ca);
@@ -450,12 +476,14 @@ static bool is_tls(const struct http_request *request)
     return strncmp(request->url, "https:", strlen("https:")) == 0;
 }
 
-/* One that refuses the request was reached; another might be less strict, which is not for us to find out. */
+/* One that refuses the request was reached; another might be less strict, which is not for us to find
+ * out. */
 static void note_proxy(struct http_client *self, CURLcode code)
 {
     bool is_out_of_reach = code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_COULDNT_CONNECT ||
                            code == CURLE_OPERATION_TIMEDOUT;
-    if (self->transfer.reply->failure == HTTP_NO_PROXY && self->has_proxy && is_out_of_reach) {
+    if (self->transfer.reply->failure == HTTP_NO_PROXY && is_before_proxy(self) &&
+        is_out_of_reach) {
         http_proxy_failed(&self->proxy, self->transfer.request->url);
     }
 }

@@ -143,12 +143,12 @@ bool http_curl_set_up(CURL *easy, const struct http_options *options, struct err
     return false;
 }
 
-static enum http_failure failure_of_connection(bool own_proxy)
+static enum http_failure failure_of_connection(bool before_proxy)
 {
-    return own_proxy ? HTTP_NO_PROXY : HTTP_NO_ROUTE;
+    return before_proxy ? HTTP_NO_PROXY : HTTP_NO_ROUTE;
 }
 
-static bool was_connected(CURL *easy)
+bool http_curl_was_connected(CURL *easy)
 {
     curl_off_t time = 0;
     curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &time);
@@ -199,7 +199,8 @@ static enum http_failure failure_of_certificate(
                                            : otherwise;
 }
 
-enum http_failure http_curl_failure(CURL *easy, CURLcode code, const char *reason, bool own_proxy)
+enum http_failure http_curl_failure(
+    CURL *easy, CURLcode code, const char *reason, bool before_proxy)
 {
     enum http_failure refused;
     if (code != CURLE_OK && was_refused_by_proxy(easy, &refused)) {
@@ -214,9 +215,9 @@ enum http_failure http_curl_failure(CURL *easy, CURLcode code, const char *reaso
     case CURLE_PROXY:
         return HTTP_NO_PROXY;
     case CURLE_COULDNT_CONNECT:
-        return failure_of_connection(own_proxy);
+        return failure_of_connection(before_proxy);
     case CURLE_OPERATION_TIMEDOUT:
-        return was_connected(easy) ? HTTP_TIMED_OUT : failure_of_connection(own_proxy);
+        return http_curl_was_connected(easy) ? HTTP_TIMED_OUT : failure_of_connection(before_proxy);
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_CIPHER:
     case CURLE_USE_SSL_FAILED:

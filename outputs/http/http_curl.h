@@ -10,7 +10,12 @@
 /* Tell ${easy} what holds for every request. False with ${err} set: this libcurl cannot do it. */
 bool http_curl_set_up(CURL *easy, const struct http_options *options, struct error *err);
 
-/* What ${code} says of the request that ${easy} has just ended; ${reason}: its CURLOPT_ERRORBUFFER. */
-enum http_failure http_curl_failure(CURL *easy, CURLcode code, const char *reason, bool own_proxy);
+/* Has the request that ${easy} has just ended had a connection to its server, through a tunnel if need be? */
+bool http_curl_was_connected(CURL *easy);
+
+/* What ${code} says of the request that ${easy} has just ended; ${reason}: its CURLOPT_ERRORBUFFER;
+ * ${before_proxy}: it goes through a proxy, and did not come so far. */
+enum http_failure http_curl_failure(
+    CURL *easy, CURLcode code, const char *reason, bool before_proxy);
 
 #endif

@@ -296,6 +296,51 @@ static void proxies_of_the_system_are_tried_one_after_the_other(void **state)
     winhttp_fake_check();
 }
 
+/* A tunnel that comes to nothing is the fault of the server behind it, or of the way there: the proxy that was
+ * asked for it stays the one that is used. ${ca}: the client asks the server for its certificate first. */
+static void fail_in_a_tunnel(const struct http_fake_reply *reply, const char *ca)
+{
+    struct fixture f;
+    char proxies[160];
+    struct http_fake *proxy = http_fake_start();
+    struct http_options options = usual();
+    snprintf(proxies, sizeof(proxies), "%s;127.0.0.1:1", http_fake_url(proxy) + 7);
+    winhttp = (struct winhttp_fake){.machine = proxies};
+    http_proxy_use(&winhttp_fake_api, winhttp_fake_env);
+    options.proxy = "system";
+    options.tls.ca = ca;
+    make(&f, &options, NULL);
+    http_fake_script(proxy, (const struct http_fake_reply[]){*reply, *reply}, 2);
+    for (size_t i = 1; i <= 2; i++) {
+        assert_false(http_client_send(f.client,
+            &(struct http_request){
+                .method = "POST", .url = "https://es1.example:9200", .timeout_ms = 300},
+            &f.reply, &f.err));
+        assert_int_equal(f.reply.failure, HTTP_NO_ROUTE);
+        assert_false(f.reply.sent);
+        assert_int_equal(http_fake_count(proxy), i);
+        assert_memory_equal(
+            http_fake_request(proxy, i - 1)->head, "CONNECT es1.example:9200 HTTP/1.1\r\n", 35);
+    }
+    teardown(&f);
+    http_fake_stop(proxy);
+    http_proxy_use(NULL, NULL);
+    winhttp_fake_check();
+}
+
+static void a_server_that_hangs_behind_a_proxy_is_not_the_fault_of_the_proxy(void **state)
+{
+    (void)state;
+    static const struct http_fake_reply no_answer = {.hang = true};
+    static const struct http_fake_reply no_handshake = {.status = 200};
+    static const char fingerprint[] =
+        "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+    fail_in_a_tunnel(&no_answer, NULL);
+    fail_in_a_tunnel(&no_answer, fingerprint);
+    fail_in_a_tunnel(&no_handshake, NULL);
+    fail_in_a_tunnel(&no_handshake, fingerprint);
+}
+
 static void a_proxy_that_cannot_be_understood_is_not_shown(void **state)
 {
     (void)state;
@@ -339,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_proxy_gets_the_whole_address_and_its_own_password),
         cmocka_unit_test(no_secret_is_in_what_is_said),
         cmocka_unit_test(proxies_of_the_system_are_tried_one_after_the_other),
+        cmocka_unit_test(a_server_that_hangs_behind_a_proxy_is_not_the_fault_of_the_proxy),
         cmocka_unit_test(a_proxy_that_cannot_be_understood_is_not_shown),
         cmocka_unit_test(of_an_address_only_the_host_is_shown),
     };
