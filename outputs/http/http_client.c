@@ -482,9 +482,12 @@ static void note_proxy(struct http_client *self, CURLcode code)
 {
     bool is_out_of_reach = code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_COULDNT_CONNECT ||
                            code == CURLE_OPERATION_TIMEDOUT;
-    if (self->transfer.reply->failure == HTTP_NO_PROXY && is_before_proxy(self) &&
-        is_out_of_reach) {
-        http_proxy_failed(&self->proxy, self->transfer.request->url);
+    const char *url = self->transfer.request->url;
+    enum http_failure failure = self->transfer.reply->failure;
+    if (self->has_proxy && (failure == HTTP_REPLIED || self->transfer.asked_for_tunnel)) {
+        http_proxy_reached(&self->proxy, url);
+    } else if (self->has_proxy && failure == HTTP_NO_PROXY && is_out_of_reach) {
+        http_proxy_failed(&self->proxy, url);
     }
 }
 
@@ -511,6 +514,7 @@ bool http_client_send(struct http_client *client, const struct http_request *req
         ret_reply->failure = client->lacks_ca && is_tls(request) ? learn_ca(client, &code)
                                                                  : HTTP_REPLIED;
         if (ret_reply->failure == HTTP_REPLIED) {
+            client->transfer.asked_for_tunnel = false;
             code = perform(client, client->multi, client->easy);
             look_back(client, ret_reply);
             ret_reply->failure = failure_of(client, code);
@@ -519,8 +523,8 @@ bool http_client_send(struct http_client *client, const struct http_request *req
     if (ret_reply->failure != HTTP_REPLIED) {
         const char *reason = words_of(client, code);
         http_failure_say(ret_reply->failure, request->url, reason, &client->secrets, err);
-        note_proxy(client, code);
     }
+    note_proxy(client, code);
     curl_easy_setopt(client->easy, CURLOPT_HTTPHEADER, NULL);
     curl_slist_free_all(headers);
     client->transfer.request = NULL;

@@ -84,20 +84,29 @@ static bool load(struct http_proxy *proxy)
     return true;
 }
 
+static bool is_without(const struct http_proxy_entry *entry)
+{
+    return !entry->found.count || !entry->found.addresses[entry->next][0];
+}
+
 /* Also the scheme and host of a proxy alone: there is no password in what Windows names. */
 static void note(const struct http_proxy *proxy, const struct http_proxy_entry *entry)
 {
     char text[2 * HTTP_PROXY_ADDRESS_BYTES + 256];
     const char *source = http_system_proxy_source(entry->found.source);
-    bool goes_without = entry->next == entry->found.count;
     if (!proxy->note) {
         return;
     }
-    if (goes_without && entry->next) {
+    if (entry->all_failed) {
         snprintf(text, sizeof(text),
-            "no proxy for %s, as none of those that %s names can be connected to", entry->origin,
-            source);
-    } else if (!goes_without) {
+            "none of the proxies that %s names for %s can be connected to. the agent tries them "
+            "again from the first on, and does not go without one",
+            source, entry->origin);
+    } else if (is_without(entry) && entry->next) {
+        snprintf(text, sizeof(text),
+            "no proxy for %s, as none of those that %s names before DIRECT can be connected to",
+            entry->origin, source);
+    } else if (!is_without(entry)) {
         snprintf(text, sizeof(text), "proxy %s for %s, by %s", entry->found.addresses[entry->next],
             entry->origin, source);
     } else if (source) {
@@ -159,9 +168,11 @@ static void ask(struct http_proxy *proxy, const struct http_origin *origin,
 {
     struct http_system_proxy found;
     http_system_proxy_find(&proxy->winhttp, proxy->session, origin, &found);
-    bool is_new = entry->until_ns == 0 || entry->next || !is_same(&found, &entry->found);
+    bool is_other = entry->until_ns == 0 || !is_same(&found, &entry->found);
+    bool is_new = is_other || (entry->next && !entry->all_failed);
     entry->found = found;
     entry->next = 0;
+    entry->all_failed = entry->all_failed && !is_other;
     entry->until_ns = now_ns + SECOND_NS * (found.script_error ? KEPT_FAILED_S : KEPT_S);
     if (is_new) {
         note(proxy, entry);
@@ -191,17 +202,38 @@ const char *http_proxy_for(struct http_proxy *proxy, const char *url, uint64_t n
     if (now_ns >= entry->until_ns) {
         ask(proxy, &origin, entry, now_ns);
     }
-    return entry->next < entry->found.count ? entry->found.addresses[entry->next] : "";
+    return is_without(entry) ? "" : entry->found.addresses[entry->next];
 }
 
-void http_proxy_failed(struct http_proxy *proxy, const char *url)
+/* Of the proxy that is in use for ${url}; NULL: there is none of the system's. */
+static struct http_proxy_entry *entry_in_use(const struct http_proxy *proxy, const char *url)
 {
     struct http_origin origin;
     struct http_proxy_entry *entry = !proxy->fixed && http_origin_read(span_text(url), &origin)
                                          ? find_entry(proxy, &origin)
                                          : NULL;
-    if (entry && entry->next < entry->found.count) {
-        entry->next++;
+    return entry && !is_without(entry) ? entry : NULL;
+}
+
+void http_proxy_failed(struct http_proxy *proxy, const char *url)
+{
+    struct http_proxy_entry *entry = entry_in_use(proxy, url);
+    if (!entry) {
+        return;
+    }
+    bool was_known = entry->all_failed;
+    entry->next = (entry->next + 1) % entry->found.count;
+    entry->all_failed = was_known || entry->next == 0;
+    if (!was_known) {
+        note(proxy, entry);
+    }
+}
+
+void http_proxy_reached(struct http_proxy *proxy, const char *url)
+{
+    struct http_proxy_entry *entry = entry_in_use(proxy, url);
+    if (entry && entry->all_failed) {
+        entry->all_failed = false;
         note(proxy, entry);
     }
 }

@@ -10,7 +10,9 @@
  * (http_system_proxy.h), but for this machine itself, which is never asked for through a proxy.
  *
  * Answers of Windows are kept for a while, of a bounded number of addresses. Where one names several proxies,
- * and one cannot be connected to, the next request takes the next, and behind the last goes without.
+ * and one cannot be connected to, the next request takes the next, and behind the last the first again. A
+ * request goes without a proxy only where the answer says so: a network that has proxies may want to see all
+ * that leaves it. Whoever sends pauses between attempts.
  * One thread at a time.
  */
 enum { HTTP_PROXY_KEPT = 16 };
@@ -21,7 +23,8 @@ typedef char *http_proxy_env_fn(const char *name);
 struct http_proxy_entry {
     char origin[HTTP_PROXY_ADDRESS_BYTES];
     uint64_t until_ns;
-    size_t next; /* which of the addresses; their count: without */
+    size_t next;     /* which of the addresses */
+    bool all_failed; /* one after the other, and none was reached since */
     struct http_system_proxy found;
 };
 
@@ -47,6 +50,9 @@ const char *http_proxy_for(struct http_proxy *proxy, const char *url, uint64_t n
 
 /* The proxy for ${url} could not be connected to. */
 void http_proxy_failed(struct http_proxy *proxy, const char *url);
+
+/* It was. */
+void http_proxy_reached(struct http_proxy *proxy, const char *url);
 
 /* For tests: use these functions and this environment in all that is made from now on; NULL: the
  * system's. */

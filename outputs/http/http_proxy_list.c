@@ -155,6 +155,11 @@ bool http_proxy_list_next(
     struct span *list, const struct http_origin *origin, char ret_address[HTTP_PROXY_ADDRESS_BYTES])
 {
     for (struct span entry = next_entry(list); entry.size; entry = next_entry(list)) {
+        if (is_nocase(entry, "DIRECT")) {
+            *list = span_make(NULL, 0);
+            ret_address[0] = '\0';
+            return true;
+        }
         if (read_entry(entry, origin, ret_address)) {
             return true;
         }

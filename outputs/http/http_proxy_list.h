@@ -26,8 +26,9 @@ bool http_origin_is_local(const struct http_origin *origin);
 enum { HTTP_PROXY_ADDRESS_BYTES = 288 };
 
 /*
- * Take the next proxy that is meant for ${origin} off ${list} and write its address, `http://proxy:8080`.
- * False: there is none left. Proxies of SOCKS are left out, as WinHTTP does.
+ * Take the next proxy that is meant for ${origin} off ${list} and write its address, `http://proxy:8080`; ""
+ * for the word DIRECT of a script, behind which nothing counts. False: there is none left. Proxies of SOCKS are
+ * left out, as WinHTTP does.
  */
 bool http_proxy_list_next(struct span *list, const struct http_origin *origin,
     char ret_address[HTTP_PROXY_ADDRESS_BYTES]);

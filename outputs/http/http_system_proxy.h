@@ -25,7 +25,7 @@ enum { HTTP_SYSTEM_PROXY_MAX = 8 };
 struct http_system_proxy {
     enum http_proxy_source source;
     char addresses[HTTP_SYSTEM_PROXY_MAX]
-                  [HTTP_PROXY_ADDRESS_BYTES]; /* in order; none: go without */
+                  [HTTP_PROXY_ADDRESS_BYTES]; /* in order; none, or "" as the last: go without */
     size_t count;
     uint32_t script_error; /* why WPAD or the script gave no answer; 0: it was not asked, or did */
 };

@@ -23,8 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     http_origin_is_local(&origin);
     for (size_t left = list.size; http_proxy_list_next(&list, &origin, address); left = list.size) {
-        if (list.size >= left || !http_origin_read(span_text(address), &proxy) ||
-            proxy.whole.size != strlen(address) || strpbrk(address, "@?#;= \"")) {
+        bool is_direct = !address[0];
+        if (list.size >= left ||
+            (is_direct ? list.size != 0
+                       : !http_origin_read(span_text(address), &proxy) ||
+                             proxy.whole.size != strlen(address) || strpbrk(address, "@?#;= \""))) {
             abort();
         }
     }
@@ -35,6 +38,7 @@ static const char *const seeds[] = {
     "https://es1.example:9200/x\nhttp=a:80;https=b:3128;socks=c:1080",
     "http://es1\n<local>;*.example.com;10.*;http://h:80",
     "https://[fe80::1]:9200\n[fe80::2]:3128 https://proxy.example/ p",
+    "https://e\np:1; DIRECT; q:2",
     "https://e\ne*e*e*e*e*;*:443",
 };
 

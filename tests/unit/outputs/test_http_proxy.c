@@ -141,27 +141,78 @@ static void answers_are_kept_for_a_while(void **state)
     end(&proxy);
 }
 
-static void the_next_one_is_taken_and_at_last_none(void **state)
+/* A network that has proxies may want to see all that leaves it. */
+static void the_next_one_is_taken_and_behind_the_last_the_first_again(void **state)
 {
     (void)state;
+    static const char lost[] =
+        "none of the proxies that WinHTTP's settings of the machine names for https://es1 can be "
+        "connected to. the agent tries them again from the first on, and does not go without one";
     struct http_proxy proxy;
     make(&proxy, &(struct winhttp_fake){.machine = "a:1;b:2"});
     assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://a:1");
     http_proxy_failed(&proxy, "https://es1/x");
     assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://b:2");
+    assert_string_equal(
+        notes[1], "proxy http://b:2 for https://es1, by WinHTTP's settings of the machine");
+    for (int round = 0; round < 3; round++) { /* said once, however long it lasts */
+        http_proxy_failed(&proxy, "https://es1");
+        assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://a:1");
+        http_proxy_failed(&proxy, "https://es1");
+        assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://b:2");
+    }
+    http_proxy_failed(&proxy, "https://unknown");
+    assert_string_equal(http_proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://a:1");
+    assert_int_equal(note_count, 3);
+    assert_string_equal(notes[2], lost);
+    http_proxy_failed(&proxy, "https://es1");
+    http_proxy_reached(&proxy, "https://es1/y");
+    http_proxy_reached(&proxy, "https://es1/y");
+    assert_int_equal(note_count, 4);
+    assert_string_equal(notes[3], notes[1]);
+    assert_string_equal(http_proxy_for(&proxy, "https://es1", 302 * SECOND_NS), "http://b:2");
+    http_proxy_failed(&proxy, "https://es1");
+    assert_int_equal(note_count, 5);
+    assert_string_equal(notes[4], lost);
+    end(&proxy);
+}
+
+static void a_single_proxy_stays_the_only_way(void **state)
+{
+    (void)state;
+    struct http_proxy proxy;
+    make(&proxy, &(struct winhttp_fake){.script = "http://pac/x", .answer = "s:2"});
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://s:2");
+        http_proxy_failed(&proxy, "https://es1");
+    }
+    assert_int_equal(note_count, 2);
+    winhttp.answer = "t:3";
+    assert_string_equal(http_proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://t:3");
+    assert_int_equal(note_count, 3);
+    end(&proxy);
+}
+
+static void without_a_proxy_it_goes_only_where_the_answer_says_so(void **state)
+{
+    (void)state;
+    struct http_proxy proxy;
+    make(
+        &proxy, &(struct winhttp_fake){.script = "http://pac/x", .answer = "s:2; DIRECT; never:3"});
+    assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://s:2");
     http_proxy_failed(&proxy, "https://es1");
     assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "");
     http_proxy_failed(&proxy, "https://es1"); /* not of a proxy any more */
-    http_proxy_failed(&proxy, "https://unknown");
     assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "");
+    assert_int_equal(note_count, 2);
+    assert_string_equal(notes[1],
+        "no proxy for https://es1, as none of those that WPAD or a script (PAC) names before "
+        "DIRECT can be connected to");
+    assert_string_equal(http_proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://s:2");
     assert_int_equal(note_count, 3);
-    assert_string_equal(
-        notes[1], "proxy http://b:2 for https://es1, by WinHTTP's settings of the machine");
-    assert_string_equal(notes[2],
-        "no proxy for https://es1, as none of those that WinHTTP's settings of the machine names "
-        "can be connected to");
-    assert_string_equal(http_proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://a:1");
-    assert_int_equal(note_count, 4);
+    winhttp.answer = "direct";
+    assert_string_equal(http_proxy_for(&proxy, "https://es2", 0), "");
+    assert_string_equal(notes[3], "no proxy for https://es2, by WPAD or a script (PAC)");
     end(&proxy);
 }
 
@@ -244,7 +295,9 @@ int main(void)
         cmocka_unit_test(a_script_is_asked_as_it_is_set_up),
         cmocka_unit_test(the_account_logs_in_for_a_named_script_alone),
         cmocka_unit_test(answers_are_kept_for_a_while),
-        cmocka_unit_test(the_next_one_is_taken_and_at_last_none),
+        cmocka_unit_test(the_next_one_is_taken_and_behind_the_last_the_first_again),
+        cmocka_unit_test(a_single_proxy_stays_the_only_way),
+        cmocka_unit_test(without_a_proxy_it_goes_only_where_the_answer_says_so),
         cmocka_unit_test(what_is_configured_or_of_this_machine_is_not_asked_for),
         cmocka_unit_test(the_environment_comes_first),
         cmocka_unit_test(without_winhttp_libcurl_decides),

@@ -78,6 +78,7 @@ static void proxies_for_a_scheme_come_in_their_order(void **state)
         {"http=http://a:1/;https=https://b", "https://h", "https://b:443"},
         {"[fe80::1]:3128", "https://h", "http://[fe80::1]:3128"},
         {"", "https://h", ""},
+        {"DIRECTOR:1", "https://h", "http://DIRECTOR:1"},
         {"u:p@evil:1;a b/../c;p:0;p:70000;[;];=;a=;=b;\"x\";p:1?;ok:2", "https://h",
             "http://a:80 http://ok:2"},
     };
