@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/app_fields.h"
 #include "app/app_modules.h"
@@ -29,7 +30,7 @@ enum { MAX_README_BYTES = 64 * 1024, MOST_GROWTH = 6 };
 struct call {
     struct support support;
     struct app_config config;
-    struct app_config_options config_options;
+    struct config_options_sources sources;
     struct config_report *errors;
     struct redactor redactor;
     struct zip_file zip;
@@ -67,6 +68,16 @@ static void add_source(struct call *call, const char *path)
     }
 }
 
+/* A policy may hold a key in the query of an address, and no output to which it applies. */
+static void add_policy(struct call *call)
+{
+    const char *url = call->sources.policy.texts[APP_POLICY_OUTPUT_URL];
+    const char *query = strpbrk(url, "?#");
+    if (query) {
+        redactor_add(&call->redactor, query + 1, NULL);
+    }
+}
+
 /* Read the configuration as far as that goes: its secrets count even if it cannot be used. */
 static bool learn_secrets(struct call *call)
 {
@@ -79,12 +90,13 @@ static bool learn_secrets(struct call *call)
     }
     config_report_init(&report);
     support->root = app_config_bind(
-        support->memory, support->config_path, support->fields, &call->config_options, &report);
+        support->memory, support->config_path, support->fields, &call->sources.options, &report);
     bool has_errors = !config_report_ok(&report);
     config_report_fini(&report);
     if (support->root) {
         config_secrets_each(support->fields, support->root, add_secret, call);
     }
+    add_policy(call);
     const char *path = config_file_name(support->memory, 0);
     for (size_t i = 0; has_errors && path; path = config_file_name(support->memory, ++i)) {
         add_source(call, path);
@@ -155,18 +167,19 @@ static bool write_bundle(struct call *call, const char *path, struct error *err)
 
 /* ---- the command -------------------------------------------------------------------------------------- */
 
-static int support(struct call *call, const char *path)
+static int support(const struct cli_args *args, struct call *call, const char *path)
 {
     struct error err;
     struct support *support = &call->support;
+    bool is_good = config_options_read(args, &call->sources, &call->config, call->errors);
+    support->config = is_good ? &call->config : NULL;
+    support->errors = call->errors;
+    support->config_path = call->sources.path;
+    support->policy = &call->sources.policy;
     if (!learn_secrets(call)) {
         cli_error("out of memory");
         return EXIT_FAILED;
     }
-    bool is_good = app_config_load(
-        support->config_path, app_modules(), &call->config_options, &call->config, call->errors);
-    support->config = is_good ? &call->config : NULL;
-    support->errors = call->errors;
     const char *given = support->root ? support->root->agent.data_dir : NULL;
     support->data_dir = is_good ? app_config_data_dir(&call->config) : given;
     support->data_dir = support->data_dir ? support->data_dir : plat_default_data_folder();
@@ -183,24 +196,20 @@ static int run(const struct cli_args *args)
 {
     static struct call call;
     static struct config_report errors;
-    const char *settings[CONFIG_MAX_OVERRIDES];
     const char *path = cli_value(args, "output");
-    static char config_path[CONFIG_OPTIONS_PATH_BYTES];
     if (!path) {
         cli_error("say where it goes: -o FILE.zip");
         return EXIT_USAGE;
     }
-    call = (struct call){.support.config_path = config_options_path(args, config_path),
-        .config_options.settings = settings,
-        .config_options.setting_count = cli_values(args, "set", settings, CONFIG_MAX_OVERRIDES),
-        .errors = &errors};
+    call = (struct call){.errors = &errors};
     config_report_init(&errors);
     buf_init(&call.readme, MAX_README_BYTES);
-    int exit_code = support(&call, path);
+    int exit_code = support(args, &call, path);
     buf_fini(&call.readme);
     if (call.support.config) {
         app_config_fini(&call.config);
     }
+    config_options_forget(&call.sources);
     config_destroy(call.support.memory);
     config_report_fini(&errors);
     redactor_fini(&call.redactor);

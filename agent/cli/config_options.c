@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "app/app_modules.h"
-#include "app/app_policy.h"
 #include "platform/plat_system.h"
 
 /* Print ${report}, if there is something in it, and be done with it. */
@@ -37,46 +36,58 @@ const char *config_options_path(const struct cli_args *args, char path[CONFIG_OP
     return path;
 }
 
-/* Read ${path} again, with what ${policy} makes of ${config}, if that is anything. */
-static bool apply(const struct app_policy *policy, const char *path,
-    const struct app_config_options *options, struct app_config *config,
-    struct config_report *report)
+/* Read it again, with what the policy makes of ${config}, if that is anything. */
+static bool apply(
+    struct config_options_sources *sources, struct app_config *config, struct config_report *report)
 {
-    struct app_config_options whole = *options;
-    struct app_policy_settings settings;
     struct error err;
-    if (!app_policy_settings_init(&settings, policy, config, &err)) {
-        config_report_add(report, path, 0, 0, "%s", err.text);
+    if (!app_policy_settings_init(&sources->demanded, &sources->policy, config, &err)) {
+        config_report_add(report, sources->path, 0, 0, "%s", err.text);
         app_config_fini(config);
         return false;
     }
-    bool good = true;
-    if (settings.count) {
-        app_config_fini(config);
-        whole.policies = settings.texts;
-        whole.policy_count = settings.count;
-        good = app_config_load(path, app_modules(), &whole, config, report);
+    if (!sources->demanded.count) {
+        return true;
     }
-    app_policy_settings_fini(&settings);
-    return good;
+    app_config_fini(config);
+    sources->options.policies = sources->demanded.texts;
+    sources->options.policy_count = sources->demanded.count;
+    return app_config_load(sources->path, app_modules(), &sources->options, config, report);
+}
+
+bool config_options_read(const struct cli_args *args, struct config_options_sources *ret_sources,
+    struct app_config *ret_config, struct config_report *report)
+{
+    struct config_options_sources *sources = ret_sources;
+    struct error err;
+    *sources = (struct config_options_sources){.options.settings = sources->settings};
+    sources->options.setting_count = cli_values(
+        args, "set", sources->settings, CONFIG_MAX_OVERRIDES);
+    bool is_known = app_policy_read(&sources->policy, &err);
+    if (!is_known) {
+        sources->policy = (struct app_policy){.texts = {""}};
+    }
+    sources->path = find_path(args, &sources->policy);
+    if (!is_known) {
+        config_report_add(report, sources->path, 0, 0, "%s", err.text);
+        return false;
+    }
+    return app_config_load(sources->path, app_modules(), &sources->options, ret_config, report) &&
+           apply(sources, ret_config, report);
+}
+
+void config_options_forget(struct config_options_sources *sources)
+{
+    app_policy_settings_fini(&sources->demanded);
 }
 
 static bool load(
     const struct cli_args *args, struct app_config *ret_config, struct config_report *report)
 {
-    const char *settings[CONFIG_MAX_OVERRIDES];
-    const struct app_config_options options = {.settings = settings,
-        .setting_count = cli_values(args, "set", settings, CONFIG_MAX_OVERRIDES)};
-    struct app_policy policy;
-    struct error err;
-    bool is_known = app_policy_read(&policy, &err);
-    const char *path = find_path(args, &policy);
-    if (!is_known) {
-        config_report_add(report, path, 0, 0, "%s", err.text);
-        return false;
-    }
-    return app_config_load(path, app_modules(), &options, ret_config, report) &&
-           apply(&policy, path, &options, ret_config, report);
+    struct config_options_sources sources;
+    bool good = config_options_read(args, &sources, ret_config, report);
+    config_options_forget(&sources);
+    return good;
 }
 
 bool config_options_load(const struct cli_args *args, struct app_config *ret_config)

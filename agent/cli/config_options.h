@@ -2,6 +2,7 @@
 #define ETWSHIP_CLI_CONFIG_OPTIONS_H
 
 #include "app/app_config.h"
+#include "app/app_policy.h"
 #include "cli/cli.h"
 
 /* What commands that take a configuration have in common. */
@@ -25,7 +26,25 @@ enum { CONFIG_OPTIONS_PATH_BYTES = 32768 };
  * system's. For a service what the policy demands comes first. Returns ${path}. */
 const char *config_options_path(const struct cli_args *args, char path[CONFIG_OPTIONS_PATH_BYTES]);
 
-/* Load what --config and --set name, with what the policy of the machine demands on top (app_policy.h). False: everything wrong is said on stderr. */
+/* What a configuration is made of. */
+struct config_options_sources {
+    struct app_policy policy; /* of the machine; empty where it makes no sense */
+    const char *path;
+    struct app_config_options options; /* what the policy demands among them, once that is known */
+    const char *settings[CONFIG_MAX_OVERRIDES];
+    struct app_policy_settings demanded;
+};
+
+/*
+ * Load what --config and --set name, with what the policy of the machine demands on top (app_policy.h). False:
+ * everything wrong is in ${report}. ${ret_sources} is filled either way, stays where it is, and is freed with
+ * config_options_forget.
+ */
+bool config_options_read(const struct cli_args *args, struct config_options_sources *ret_sources,
+    struct app_config *ret_config, struct config_report *report);
+void config_options_forget(struct config_options_sources *sources);
+
+/* The same; everything wrong is said on stderr. */
 bool config_options_load(const struct cli_args *args, struct app_config *ret_config);
 
 /* The same, and ${work} on it; the exit code. */

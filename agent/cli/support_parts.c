@@ -69,7 +69,8 @@ static void add_warning(void *self, const char *text)
 static void write_words(const struct support *support, struct buf *out)
 {
     static struct check check;
-    check = (struct check){.config = support->config, .path = support->config_path};
+    check = (struct check){
+        .config = support->config, .path = support->config_path, .policy = *support->policy};
     config_report_init(&check.warnings);
     config_report_init(&check.refusals);
     check.warnings.kind = "warning";

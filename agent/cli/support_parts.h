@@ -2,12 +2,14 @@
 #define ETWSHIP_CLI_SUPPORT_PARTS_H
 
 #include "app/app_config.h"
+#include "app/app_policy.h"
 #include "base/buf.h"
 
 /* What `etwship support` puts together: one text for each question that is asked first. */
 
 struct support {
     const char *config_path;
+    const struct app_policy *policy;    /* of the machine, which is part of the configuration */
     const struct app_config *config;    /* NULL: there is none, or it has errors */
     const struct config_report *errors; /* of the configuration */
     struct config *memory;              /* of root */

@@ -17,6 +17,7 @@ import zipfile
 from pathlib import Path
 
 BINARY = os.environ["ETWSHIP_BIN"]
+SIM = os.environ["ETWSHIP_SIM"]  # the same with a registry
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 TIMEOUT_S = 120
 DONE, FAILED, USAGE, LOSSES = 0, 1, 2, 3
@@ -90,13 +91,13 @@ class Support(unittest.TestCase):
         (self.folder / "token.txt").write_text(SECRETS["of_a_file"] + "\n")
         (self.folder / "token.txt").chmod(0o600)
 
-    def etwship(self, code, *arguments, unset=()):
-        environment = {**os.environ, "HOME": str(self.folder),
+    def etwship(self, code, *arguments, unset=(), binary=BINARY):
+        environment = {**os.environ, "HOME": str(self.folder), "ETWSIM_REGISTRY": str(self.folder / "registry"),
                        "ETWSHIP_TEST_SITE": SECRETS["variable"],
                        "ETWSHIP_TEST_HEADER": SECRETS["header_of_a_variable"]}
         for name in unset:
             del environment[name]
-        done = subprocess.run([BINARY, *map(str, arguments)], env=environment, cwd=self.folder, text=True,
+        done = subprocess.run([binary, *map(str, arguments)], env=environment, cwd=self.folder, text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
@@ -170,6 +171,42 @@ class Support(unittest.TestCase):
         self.assertNotIn("log.txt", members)
         self.assertNotIn("config.yaml", members)
         self.search(members)
+
+    def demand(self, **values):
+        """By Group Policy."""
+        key = "SOFTWARE\\Policies\\etwship"
+        lines = ["SOFTWARE", "SOFTWARE\\Policies", key]
+        lines += [f"{key}\t{name}\t1\t{text.encode().hex()}" for name, text in values.items()]
+        (self.folder / "registry").write_text("\n".join(lines) + "\n")
+
+    def test_it_shows_what_the_policy_of_the_machine_makes_of_the_configuration(self):
+        url = f"https://policy.example/in?{SECRETS['query']}-of-the-policy"
+        self.demand(OutputName="hook", OutputUrl=url, OutputCa="/policy.pem")
+        self.support(binary=SIM)
+        members = self.members()
+        self.search(members)
+        self.assertIn("OutputUrl       https://policy.example/in?***\n", members["check.txt"])
+        self.assertIn("https://policy.example/in", members["config.yaml"])
+        self.assertIn("/policy.pem", members["config.yaml"])
+        self.assertNotIn("http://127.0.0.1:9/in", members["config.yaml"])
+
+    def test_a_policy_that_applies_to_no_output_gives_no_key_away(self):
+        self.demand(OutputUrl="https://policy.example/in?key-of-the-policy")
+        self.support(binary=SIM)
+        self.assertIn("https://policy.example/in?***\n", self.members()["check.txt"])
+
+    def test_a_policy_that_makes_no_sense_is_said(self):
+        for value, text in [({"OutputName": "nosuch", "OutputUrl": "https://policy.example/"},
+                             "policy OutputName: no output with an address is called 'nosuch'"),
+                            ({"ServiceAccount": "root"}, "policy ServiceAccount: ")]:
+            with self.subTest(text):
+                self.bundle.unlink(missing_ok=True)
+                self.demand(**value)
+                self.support(LOSSES, binary=SIM)
+                members = self.members()
+                self.search(members)
+                self.assertIn(text, members["check.txt"])
+                self.assertIn("name: hook", members["config.yaml"])
 
     def test_a_real_run_is_in_it(self):
         subprocess.run([ETLGEN, "--mix", "realistic", "--events", "300", "-o", str(self.folder / "one.etl")],
