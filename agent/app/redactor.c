@@ -192,6 +192,21 @@ void redactor_add(struct redactor *redactor, const char *text, const char *user)
     }
 }
 
+/* What a quoted value of YAML means, as far as quotes and backslashes go: \" \\ ''. Has it changed? */
+static bool unescape(char *text)
+{
+    size_t size = 0;
+    const char *from = text;
+    while (*from) {
+        bool is_pair = (from[0] == '\\' && (from[1] == '"' || from[1] == '\\')) ||
+                       (from[0] == '\'' && from[1] == '\'');
+        from += is_pair;
+        text[size++] = *from++;
+    }
+    text[size] = '\0';
+    return from != text + size;
+}
+
 void redactor_add_source(struct redactor *redactor, struct span text)
 {
     struct span value;
@@ -204,6 +219,9 @@ void redactor_add_source(struct redactor *redactor, struct span text)
         memcpy(copy, value.data, value.size);
         copy[value.size] = '\0';
         redactor_add(redactor, copy, NULL);
+        if (unescape(copy)) {
+            redactor_add(redactor, copy, NULL);
+        }
         free(copy);
     }
 }

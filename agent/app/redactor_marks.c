@@ -122,6 +122,14 @@ static bool ends_quote(struct span text, size_t at, size_t quote, uint8_t closin
                      : text.data[at] == closing;
 }
 
+/* Two bytes stand for a quote within quotes: \" in JSON and in YAML's double quotes, '' in its single ones. */
+static bool is_escaped(struct span text, size_t at, size_t quote, uint8_t closing)
+{
+    bool begins = closing == '"' ? text.data[at] == '\\' : text.data[at] == '\'';
+    return quote == 1 && begins && at + 1 < text.size &&
+           (closing == '"' ? !is_line_end(text.data[at + 1]) : text.data[at + 1] == closing);
+}
+
 /* The value after a name that ends at ${at}: `name: value`, `"name":"value"`, `name=value`. */
 static bool find_value(struct span text, size_t at, enum value_end end, struct value *ret_value)
 {
@@ -137,8 +145,9 @@ static bool find_value(struct span text, size_t at, enum value_end end, struct v
     value.start = at;
     value.quoted = quote != 0;
     while (at < text.size && at - value.start < MAX_VALUE_BYTES && !is_line_end(text.data[at]) &&
-           !(quote ? ends_quote(text, at, quote, closing) : ends_value(text, at, end))) {
-        at++;
+           (is_escaped(text, at, quote, closing) ||
+               !(quote ? ends_quote(text, at, quote, closing) : ends_value(text, at, end)))) {
+        at += is_escaped(text, at, quote, closing) ? 2 : 1;
     }
     while (at > value.start && is_space(text.data[at - 1])) {
         at--;
@@ -148,10 +157,14 @@ static bool find_value(struct span text, size_t at, enum value_end end, struct v
     return value.end > value.start;
 }
 
-/* Does what begins here only say where the secret is, or that there is one? */
+/* Does what begins here only say where the secret is, or that there is one? A map or a list is none. */
 static bool says_nothing(struct span text, size_t at)
 {
-    static const char *const starts[] = {"(set)", "***", "${", "file:", "dpapi:", "{", "["};
+    static const char *const starts[] = {"(set)", "***", "${", "file:", "dpapi:"};
+    bool is_quoted = at && (text.data[at - 1] == '"' || text.data[at - 1] == '\'');
+    if (at < text.size && !is_quoted && (text.data[at] == '{' || text.data[at] == '[')) {
+        return true;
+    }
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         if (span_is(span_first(span_from(text, at), strlen(starts[i])), starts[i])) {
             return true;

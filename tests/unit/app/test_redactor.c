@@ -120,6 +120,10 @@ static void what_is_called_a_secret_goes_unknown(void **state)
     expect("< set-cookie: sid=1; x=2", "< set-cookie: ***");
     expect("Bearer ey12.ab-cd", "Bearer ***");
     expect("token: 'abc'", "token: '***'");
+    expect("\"password\":\"ab\\\"cdefgh\",\"n\":1", "\"password\":\"***\",\"n\":1");
+    expect("password: 'ab''cdefgh' x", "password: '***' x");
+    expect("\"password\":\"{abc\"", "\"password\":\"***\"");
+    expect("\"password\":{\"a\":1}", "\"password\":{\"a\":1}");
 }
 
 static void words_about_secrets_stay(void **state)
@@ -140,11 +144,14 @@ static void values_of_a_broken_configuration_are_known(void **state)
                                  "  - {auth: {api_keyy: 'one one', password: two2two2}, bad]\n"
                                  "    bearer: three three  # why\n"
                                  "    key: \"four4four\"\n"
+                                 "    secret: \"five\\\"five\"\n"
+                                 "    passwd: 'six''six'\n"
                                  "    token: ${NAME}\n"
                                  "    proxy: file:/etc/proxy\n";
     redactor_add_source(&redactor, span_text(source));
     expect("one one two2two2 three three four4four # why ${NAME} file:/etc/proxy",
         "*** *** *** *** # why ${NAME} file:/etc/proxy");
+    expect("five\"five six'six five\\\"five", "*** *** ***");
 }
 
 int main(void)
