@@ -1,5 +1,7 @@
 #include "app/agent_internal.h"
+#include "app/agent_metrics.h"
 #include "platform/plat_system.h"
+#include "status/metric_json.h"
 
 /*
  * What is due: counters at intervals, positions a moment after they move, the end of the patience with
@@ -22,6 +24,22 @@ void agent_control_save(struct agent *agent)
     }
 }
 
+/* The counters as JSON, for `etwship/status`. */
+static void write_counters(
+    const struct agent *agent, const struct agent_loads *loads, struct buf *out)
+{
+    struct metric_set set;
+    struct agent_metrics_source source = {.status = &agent->status,
+        .plan = agent->plan,
+        .pipeline = agent->pipeline,
+        .loads = loads,
+        .uptime_ns = plat_monotonic_ns() - agent->process->started_ns};
+    metric_set_init(&set);
+    agent_metrics_collect(&source, &set);
+    metric_json_write(&set, out);
+    metric_set_fini(&set);
+}
+
 static void report(struct agent *agent)
 {
     struct agent_process *process = agent->process;
@@ -36,8 +54,7 @@ static void report(struct agent *agent)
     agent_unsure_warn(agent);
     agent_status_look(&agent->status, agent->pipeline);
     agent_status_line(&agent->status, agent->plan, &line);
-    agent_status_json(&agent->status, agent->plan, agent->pipeline, &loads,
-        plat_monotonic_ns() - process->started_ns, &json);
+    write_counters(agent, &loads, &json);
     log_write(agent->log, LOG_LEVEL_INFO, NULL, "%.*s", SPAN_ARG(buf_span(&line)));
     agent_notify_status(&process->notify, buf_span(&line));
     log_tick(agent->log);

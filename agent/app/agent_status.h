@@ -23,13 +23,7 @@ struct agent_loads {
 /* Take a new look. */
 void agent_status_look(struct agent_status *status, struct pipeline *pipeline);
 
-/* The counters as a JSON object, for `etwship/status`: sessions, outputs, filters, memory,
- * dead letters, and the configuration. ${uptime_ns}: since the process has started. */
-void agent_status_json(const struct agent_status *status, const struct agent_plan *plan,
-    struct pipeline *pipeline, const struct agent_loads *loads, uint64_t uptime_ns,
-    struct buf *out);
-
-/* The same in a line for people. */
+/* In a line for people; agent_metrics.h has all of it. */
 void agent_status_line(
     const struct agent_status *status, const struct agent_plan *plan, struct buf *out);
 

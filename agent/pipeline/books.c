@@ -129,6 +129,8 @@ void books_add_session(struct books *books, size_t session, const struct session
     to->definitions_conflicts += counts->definitions_conflicts;
     to->unmatched += counts->unmatched;
     to->gaps += counts->gaps;
+    to->etw_events_lost += counts->etw_events_lost;
+    to->etw_buffers_lost += counts->etw_buffers_lost;
     for (size_t i = 0; i < GUARD_ACTIONS; i++) {
         to->guard[i] += counts->guard[i];
     }
@@ -177,6 +179,9 @@ void books_settle(
     to->batches++;
     to->bytes += settlement->bytes;
     to->unexpected_duplicates += settlement->unexpected_duplicates;
+    if (settlement->acked) {
+        to->trouble[0] = '\0';
+    }
     if (own) {
         to->own_acked += settlement->acked;
         to->own_dropped += dropped + settlement->dead_lettered;
@@ -218,6 +223,21 @@ void books_set_degraded(struct books *books, size_t output, bool degraded)
 {
     plat_mutex_lock(&books->mutex);
     books->outputs[output].degraded = degraded;
+    plat_mutex_unlock(&books->mutex);
+}
+
+void books_set_trouble(struct books *books, size_t output, const char *why)
+{
+    plat_mutex_lock(&books->mutex);
+    struct output_counts *to = &books->outputs[output];
+    snprintf(to->trouble, sizeof(to->trouble), "%s", why);
+    plat_mutex_unlock(&books->mutex);
+}
+
+void books_add_latency(struct books *books, size_t output, uint64_t ms, uint64_t events)
+{
+    plat_mutex_lock(&books->mutex);
+    histogram_add(&books->outputs[output].latency, ms, events);
     plat_mutex_unlock(&books->mutex);
 }
 
@@ -274,22 +294,38 @@ void books_look(
     plat_mutex_unlock(&books->mutex);
 }
 
-bool books_session_balances(const struct session_counts *counts)
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+uint64_t books_session_error(const struct session_counts *counts)
 {
     uint64_t sum = counts->metadata + counts->joined + counts->filtered + counts->accepted;
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
         sum += counts->dropped[i];
     }
-    return counts->received == sum;
+    return distance(counts->received, sum);
 }
 
-bool books_output_balances(const struct output_counts *counts)
+uint64_t books_output_error(const struct output_counts *counts)
 {
     uint64_t sum = counts->filtered + counts->rolled_up + counts->acked + counts->dead_lettered +
                    counts->pending;
     for (size_t i = 0; i < OUTPUT_DROP_COUNT; i++) {
         sum += counts->dropped[i];
     }
-    return counts->offered == sum &&
-           counts->own_offered == counts->own_acked + counts->own_dropped + counts->own_pending;
+    return distance(counts->offered, sum) +
+           distance(
+               counts->own_offered, counts->own_acked + counts->own_dropped + counts->own_pending);
+}
+
+bool books_session_balances(const struct session_counts *counts)
+{
+    return books_session_error(counts) == 0;
+}
+
+bool books_output_balances(const struct output_counts *counts)
+{
+    return books_output_error(counts) == 0;
 }

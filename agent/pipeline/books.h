@@ -2,6 +2,7 @@
 #define ETWSHIP_PIPELINE_BOOKS_H
 
 #include "base/error.h"
+#include "base/histogram.h"
 #include "base/span.h"
 #include "pipeline/event_decode.h"
 
@@ -43,6 +44,8 @@ struct session_counts {
     uint64_t definitions_conflicts;
     uint64_t unmatched; /* of the events: StackWalk records for want of a partner */
     uint64_t gaps;
+    uint64_t etw_events_lost;      /* by ETW, as gaps of stage "etw" tell: events, … */
+    uint64_t etw_buffers_lost;     /* … and buffers with an unknown number of them */
     uint64_t guard[GUARD_ACTIONS]; /* reports of its guard */
     struct decode_counts decode;   /* of the accepted events */
 };
@@ -62,7 +65,7 @@ enum output_drop {
     OUTPUT_LETTER_EVICTED = OUTPUT_DROP_COUNT,
 };
 
-enum { BOOKS_PARKED_MAX_BYTES = 800 };
+enum { BOOKS_PARKED_MAX_BYTES = 800, BOOKS_TROUBLE_MAX_BYTES = 500 };
 
 struct output_counts {
     uint64_t offered;  /* accepted events of its sessions */
@@ -82,6 +85,8 @@ struct output_counts {
     uint64_t retries;
     uint64_t unexpected_duplicates; /* of the acked: the destination had them already, unsent */
     bool degraded;                  /* somebody has to mend its set-up; it tries again slowly */
+    char trouble[BOOKS_TROUBLE_MAX_BYTES]; /* why it does not deliver now; "": it does */
+    struct histogram latency; /* of acked live events: from their time stamp to the ack */
     /* Events of the agent itself. */
     uint64_t own_offered;
     uint64_t own_acked;
@@ -130,6 +135,12 @@ void books_set_parked(
 
 void books_set_degraded(struct books *books, size_t output, bool degraded);
 
+/* Why the output does not deliver; "": it does again, as it also does with the next ack. */
+void books_set_trouble(struct books *books, size_t output, const char *why);
+
+/* ${events} of live sessions were acked ${ms} after the time that they carry. */
+void books_add_latency(struct books *books, size_t output, uint64_t ms, uint64_t events);
+
 /* Wait until no output has an event pending (those of the agent itself apart). Nobody waits here for
  * longer than until plat_monotonic_ns() is what books_hurry has said. */
 void books_wait_settled(struct books *books);
@@ -145,5 +156,9 @@ void books_look(
 /* Do the equations above hold? For tests, and for the agent's own watch over itself. */
 bool books_session_balances(const struct session_counts *counts);
 bool books_output_balances(const struct output_counts *counts);
+
+/* By how many events they do not: 0. */
+uint64_t books_session_error(const struct session_counts *counts);
+uint64_t books_output_error(const struct output_counts *counts);
 
 #endif

@@ -15,7 +15,7 @@
 /* A checkpoint may cost the output an fsync. */
 static const uint64_t checkpoint_every_ns = UINT64_C(100000000);
 
-enum { NO_MEMORY_WAIT_MS = 50, NS_PER_MS = 1000 * 1000 };
+enum { NO_MEMORY_WAIT_MS = 50, NS_PER_MS = 1000 * 1000, FILETIME_PER_MS = 10 * 1000 };
 
 /* ---- positions -------------------------------------------------------------------------------- */
 
@@ -351,6 +351,27 @@ static void deliver(struct outlet_lane *lane)
     deliver_range(lane, first, end - first);
 }
 
+/* How long ${acked} events of the batch took, to the books: from the oldest of those that are live. */
+static void tell_latency(const struct outlet_lane *lane, uint64_t acked)
+{
+    const struct outlet_settings *settings = &lane->outlet->settings;
+    const struct batch *batch = lane->batch;
+    uint64_t oldest = 0;
+    for (size_t i = 0; i < batch->segment_count && settings->losses; i++) {
+        const struct batch_segment *segment = &batch->segments[i];
+        uint64_t from = segment->times.from;
+        if (from && (!oldest || from < oldest) &&
+            !losses_comes_again(settings->losses, segment->session)) {
+            oldest = from;
+        }
+    }
+    uint64_t now = plat_now_filetime();
+    if (acked && oldest) {
+        uint64_t ms = now > oldest ? (now - oldest) / FILETIME_PER_MS : 0;
+        books_add_latency(settings->books, settings->index, ms, acked);
+    }
+}
+
 /* What became of the batch, to the books. What an earlier run has left was offered as events, all of
  * it; of other batches only what the output had not had. Both are told with the first try. */
 void outlet_batch_tell_books(struct outlet_lane *lane)
@@ -376,6 +397,9 @@ void outlet_batch_tell_books(struct outlet_lane *lane)
     }
     lane->told = now;
     books_settle(outlet->settings.books, outlet->settings.index, &settlement, own);
+    if (!own) {
+        tell_latency(lane, settlement.acked);
+    }
 }
 
 static void note_end(struct outlet_lane *lane)

@@ -63,6 +63,9 @@ void outlet_news_tell(
 {
     bool of_state = what == DELIVERY_DEGRADED || what == DELIVERY_MENDED;
     plat_mutex_lock(&news->mutex);
+    if (what == DELIVERY_FAILS || of_state) {
+        books_set_trouble(news->books, news->index, what == DELIVERY_MENDED ? "" : text);
+    }
     if (!of_state || count_degraded(news, what == DELIVERY_DEGRADED)) {
         warn(news, what, text, ended);
     }

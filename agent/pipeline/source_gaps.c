@@ -11,6 +11,11 @@ static void close_gap(struct source *source, size_t index, bool force)
     slab->now = slab->gap.to ? slab->gap.to : source->newest;
     slab->last_sequence = ++source->counts.sequence;
     source->tally.gaps++;
+    if (strcmp(slab->gap.stage, "etw") == 0) {
+        bool are_events = strcmp(slab->gap.unit, "events") == 0;
+        source->tally.etw_events_lost += are_events ? slab->gap.count : 0;
+        source->tally.etw_buffers_lost += are_events ? 0 : slab->gap.count;
+    }
     source_complete(source, slab);
     bool comes_again = !source->counts.complete && source->settings.is_done;
     if (!source->counts.complete) {

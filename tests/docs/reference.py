@@ -53,7 +53,33 @@ def event_fields():
     return page + "".join(f"| `{field}` | {kind} | {mapping} | {value} |\n" for field, kind, mapping, value in rows[1:])
 
 
-PAGES = {"configuration.md": configuration, "command-line.md": command_line, "event-fields.md": event_fields}
+METRIC = re.compile(r'METRIC\((\w+), (\w+), "([^"]*)", "([^"]*)", (\d+), "([^"]*)", "([^"]*)", "([^"]*)"\)')
+
+
+def metrics():
+    table = (TOP / "agent" / "status" / "metrics.def").read_text(encoding="utf-8")
+    rows = METRIC.findall(table)
+    assert len(rows) == table.count("\nMETRIC("), "a row of metrics.def is not as the others"
+    page = ("# Metrics\n\nMade from [metrics.def](../../agent/status/metrics.def) by `tests/docs/reference.py --write`; "
+            "do not edit.\n\n*In JSON* is the place in the event `etwship/status`, which comes every `log.stats`. "
+            "A name in brackets is an\nelement of a list. Times are milliseconds in JSON and seconds in Prometheus.\n\n"
+            "Two equations hold in every reading:\n\n"
+            "- per session `received = metadata + joined + filtered + accepted + dropped`\n"
+            "- per output `offered = filtered + rolled_up + acked + dead_lettered + dropped + pending`\n\n"
+            "`etwship_conservation_error` is what they are wrong by. Alert on it if it is not 0.\n\n"
+            "| Metric | Type | Labels | In JSON | Meaning |\n|---|---|---|---|---|\n")
+    for _, kind, name, _, _, labels, path, text in rows:
+        if kind == "LIST":
+            continue
+        shown = f"`etwship_{name}{'_total' if kind == 'COUNTER' else ''}`" if name else ""
+        kind = {"FLAG": "gauge, 0 or 1", "TEXT": "text"}.get(kind, kind.lower())
+        names = ", ".join(f"`{label}`" for label in labels.split(",")) if labels and name else ""
+        page += f"| {shown} | {kind} | {names} | {f'`{path}`' if path else ''} | {text} |\n"
+    return page
+
+
+PAGES = {"configuration.md": configuration, "command-line.md": command_line, "event-fields.md": event_fields,
+         "metrics.md": metrics}
 
 # Where the code names reasons of gaps, and kinds of guard reports.
 REASONS = [r'\.reason = "(\w+)"', r'missing_why = "(\w+)"', r'_DROP_\w+\] = "(\w+)"', r'_EVICTED\] = "(\w+)"',

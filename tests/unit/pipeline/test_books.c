@@ -75,6 +75,47 @@ static void a_retry_counts_before_its_batch_is_settled(void **state)
     books_destroy(books);
 }
 
+static void trouble_lasts_until_the_next_ack(void **state)
+{
+    (void)state;
+    struct books *books = make_books();
+    struct output_counts seen[2];
+    books_offer(books, 0, 2, 0, false);
+    books_set_trouble(books, 0, "connection refused");
+    books_settle(books, 0, &(struct books_settlement){.dead_lettered = 1}, false);
+    books_look(books, NULL, seen);
+    assert_string_equal(seen[0].trouble, "connection refused");
+    assert_string_equal(seen[1].trouble, "");
+    books_settle(books, 0, &(struct books_settlement){.acked = 1}, false);
+    books_look(books, NULL, seen);
+    assert_string_equal(seen[0].trouble, "");
+    books_destroy(books);
+}
+
+static void latencies_are_kept_by_output(void **state)
+{
+    (void)state;
+    struct books *books = make_books();
+    struct output_counts seen[2];
+    books_add_latency(books, 1, 5, 3);
+    books_add_latency(books, 1, 40, 2);
+    books_look(books, NULL, seen);
+    assert_int_equal(seen[1].latency.counts[0], 3);
+    assert_int_equal(seen[1].latency.counts[3], 2);
+    assert_int_equal(seen[1].latency.sum_ms, 95);
+    assert_int_equal(seen[0].latency.sum_ms, 0);
+    books_destroy(books);
+}
+
+static void an_error_says_how_many_events_are_missing(void **state)
+{
+    (void)state;
+    struct session_counts session = {.received = 10, .accepted = 7};
+    struct output_counts output = {.offered = 5, .acked = 9, .own_offered = 2};
+    assert_int_equal(books_session_error(&session), 3);
+    assert_int_equal(books_output_error(&output), 4 + 2);
+}
+
 static void events_of_the_agent_itself_are_counted_apart(void **state)
 {
     (void)state;
@@ -123,6 +164,9 @@ int main(void)
         cmocka_unit_test(counts_of_a_session_add_up),
         cmocka_unit_test(what_is_offered_is_pending_until_it_is_settled),
         cmocka_unit_test(a_retry_counts_before_its_batch_is_settled),
+        cmocka_unit_test(trouble_lasts_until_the_next_ack),
+        cmocka_unit_test(latencies_are_kept_by_output),
+        cmocka_unit_test(an_error_says_how_many_events_are_missing),
         cmocka_unit_test(events_of_the_agent_itself_are_counted_apart),
         cmocka_unit_test(waiting_ends_when_nothing_is_pending_or_in_a_hurry),
         cmocka_unit_test(every_reason_has_a_name),
