@@ -46,7 +46,7 @@ static void a_gap_takes_its_number_in_every_run(void **state)
         push_many(&rig, 2);
         rig_finish(&rig, false);
         assert_log(&rig, cases[i].log);
-        assert_int_equal(rig.counts.etw_events_lost, 9);
+        assert_int_equal(rig.counts.etw_events_lost, cases[i].resume < 3 ? 9 : 0);
         assert_int_equal(rig.counts.etw_buffers_lost, 0);
         rig_fini(&rig);
     }
