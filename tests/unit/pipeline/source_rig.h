@@ -83,6 +83,8 @@ static inline void add_counts(struct rig *rig, const struct session_counts *more
     rig->counts.received += more->received;
     rig->counts.metadata += more->metadata;
     rig->counts.gaps += more->gaps;
+    rig->counts.etw_events_lost += more->etw_events_lost;
+    rig->counts.etw_buffers_lost += more->etw_buffers_lost;
     rig->counts.unlearned += more->unlearned;
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
         rig->counts.dropped[i] += more->dropped[i];
