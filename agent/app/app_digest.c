@@ -60,6 +60,31 @@ bool app_digest_take(
     return ok;
 }
 
+/* Without a table of keys the files themselves are all that is read: no file with a secret, and of the
+ * variables only those in the names of files. */
+void app_digest_sources(const char *path, struct app_digest *ret_digest)
+{
+    static const struct config_field no_keys[] = {{.key = NULL}};
+    static const struct config_sources sources = {.include_key = "include"};
+    static struct config_report report;
+    struct files files = {.count = 0};
+    struct config *memory = config_create(NULL, NULL);
+    const char *included = NULL;
+    add_file(&files, path);
+    if (memory) {
+        config_report_init(&report);
+        config_use(memory, &sources);
+        config_load(memory, path, no_keys, 1, &report);
+        for (size_t i = 1; (included = config_file_name(memory, i)); i++) {
+            add_file(&files, included);
+        }
+        config_report_fini(&report);
+        config_destroy(memory);
+    }
+    XXH128_hash_t hash = XXH3_128bits(&files, sizeof(files));
+    *ret_digest = (struct app_digest){.high = hash.high64, .low = hash.low64};
+}
+
 bool app_digest_equal(const struct app_digest *a, const struct app_digest *b)
 {
     return a->high == b->high && a->low == b->low;

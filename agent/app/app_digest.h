@@ -16,6 +16,13 @@ struct app_digest {
 
 bool app_digest_take(
     const struct app_config *config, struct app_digest *ret_digest, struct error *err);
+
+/*
+ * The same of the file ${path} and of the files that it includes, whether they are valid or not: by their names
+ * and by when each was last changed. A file that appears or goes changes it, too. One thread at a time.
+ */
+void app_digest_sources(const char *path, struct app_digest *ret_digest);
+
 bool app_digest_equal(const struct app_digest *a, const struct app_digest *b);
 
 /* Call ${each} with each file, or folder, that ${output} reads. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/app_digest.h"
 #include "app/app_policy.h"
 #include "cli/config_options.h"
 #include "platform/plat_path.h"
@@ -181,25 +182,21 @@ static int run_once(struct running *running, const struct agent_keeper *keeper, 
 
 /* ---- without work --------------------------------------------------------------------------------- */
 
-static bool is_same(struct plat_stamp a, struct plat_stamp b)
-{
-    return a.id == b.id && a.size == b.size && a.modified == b.modified;
-}
-
 /* Until a reload is asked for, or the configuration is another one than ${read} and has come to rest: two
  * looks find the same. False: to stop. */
-static bool wait_for_work(struct running *running, struct plat_stamp read)
+static bool wait_for_work(struct running *running, const struct app_digest *read)
 {
     uint32_t look_ms = running->work->look_ms ? running->work->look_ms : LOOK_MS;
-    struct plat_stamp seen = read;
+    struct app_digest seen = *read;
     bool is_new = false;
     plat_mutex_lock(&running->mutex);
     while (!running->asked_to_stop && !running->asked_to_reload && !is_new) {
         uint64_t until_ns = plat_monotonic_ns() + look_ms * UINT64_C(1000000);
         if (!plat_cond_wait_until(&running->changed, &running->mutex, until_ns)) {
             plat_mutex_unlock(&running->mutex);
-            struct plat_stamp now = plat_path_stamp(config_path(running));
-            is_new = is_same(now, seen) && !is_same(now, read);
+            struct app_digest now;
+            app_digest_sources(config_path(running), &now);
+            is_new = app_digest_equal(&now, &seen) && !app_digest_equal(&now, read);
             seen = now;
             plat_mutex_lock(&running->mutex);
         }
@@ -216,7 +213,8 @@ static int run_and_wait(struct running *running, const struct agent_keeper *keep
 {
     bool is_up = false;
     for (;;) {
-        struct plat_stamp read = plat_path_stamp(config_path(running));
+        struct app_digest read;
+        app_digest_sources(config_path(running), &read);
         bool has_run;
         int exit_code = run_once(running, keeper, &has_run);
         bool is_wrong = is_up && exit_code == EXIT_USAGE;
@@ -231,7 +229,7 @@ static int run_and_wait(struct running *running, const struct agent_keeper *keep
             tell_idle(running);
         }
         service_host_ready(running->host);
-        if (!wait_for_work(running, read)) {
+        if (!wait_for_work(running, &read)) {
             return EXIT_DONE;
         }
     }

@@ -31,7 +31,8 @@ static struct {
     const struct service_entry *entry;
     void (*script)(void); /* on the thread of the dispatcher */
     unsigned runs;
-    int exit_codes[4]; /* of the work, run by run */
+    unsigned idle_runs; /* the first ones find no session */
+    int exit_codes[4];  /* of the work, run by run */
 } fake;
 
 /* ---- the service manager -------------------------------------------------------------------------- */
@@ -138,10 +139,15 @@ static void ask(uint32_t code)
     fake.entry->control(fake.entry->self, code);
 }
 
-static void put_config(const char *text)
+static void put_file(const char *path, const char *text)
 {
     struct error err;
-    assert_true(plat_file_replace(config, span_text(text), &err));
+    assert_true(plat_file_replace(path, span_text(text), &err));
+}
+
+static void put_config(const char *text)
+{
+    put_file(config, text);
 }
 
 /* ---- the service ----------------------------------------------------------------------------------- */
@@ -153,9 +159,12 @@ static int work(
     (void)args;
     plat_mutex_lock(&fake.mutex);
     int exit_code = fake.exit_codes[fake.runs < 3 ? fake.runs : 3];
+    bool is_idle = fake.runs < fake.idle_runs;
     plat_mutex_unlock(&fake.mutex);
     *ret_end = (struct run_service_end){.stuck = false};
-    if (exit_code == EXIT_DONE) {
+    if (is_idle) {
+        ret_end->idle = RUN_SERVICE_NO_SESSION;
+    } else if (exit_code == EXIT_DONE) {
         keeper->started(keeper->self);
     }
     plat_mutex_lock(&fake.mutex);
@@ -243,6 +252,29 @@ static void a_configuration_that_is_written_is_used(void **state)
     assert_int_equal(count_events(SERVICE_MESSAGE_IDLE_NO_CONFIG), 1);
     assert_int_equal(count_events(SERVICE_MESSAGE_STARTED), 1);
     assert_int_equal(count_events(SERVICE_MESSAGE_ENDED), 1);
+}
+
+static void change_what_it_includes(void)
+{
+    char included[sizeof(folder) + 16];
+    snprintf(included, sizeof(included), "%s/part-1.yaml", folder);
+    wait_for_runs(1);
+    put_file(included, "sessions: []\n");
+    wait_for_runs(2);
+    put_file(included, "sessions: [{name: t, type: file, paths: [none.etl]}]\n");
+    wait_for_runs(3);
+    assert_true(plat_path_remove(included, NULL));
+    wait_for_runs(4);
+}
+
+static void a_file_that_the_configuration_includes_counts_as_much(void **state)
+{
+    (void)state;
+    fake.idle_runs = 3;
+    put_config("include: [part-*.yaml]\noutputs: [{type: stdout}]\n");
+    assert_int_equal(serve_with(1, change_what_it_includes), EXIT_DONE);
+    assert_int_equal(fake.runs, 4);
+    assert_int_equal(count_events(SERVICE_MESSAGE_IDLE_NO_SESSION), 3);
 }
 
 static void write_one_and_say_so(void)
@@ -396,6 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         service_test(without_a_configuration_it_runs_and_says_that_it_waits),
         service_test(a_configuration_that_is_written_is_used),
+        service_test(a_file_that_the_configuration_includes_counts_as_much),
         service_test(a_reload_has_it_looked_for_at_once),
         service_test(who_waits_does_not_end_by_a_wrong_configuration),
         service_test(a_wrong_policy_is_told_where_there_is_no_configuration),
