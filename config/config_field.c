@@ -231,6 +231,16 @@ bool config_field_set(struct config *config, const struct config_field *field, s
     return error_set(err, ERR_UNSUPPORTED, "'%s' is not one value. set it in the file", field->key);
 }
 
+struct config_field_element config_field_element_at(
+    const struct config_variants *variants, const struct config_list *list, size_t index)
+{
+    const uint8_t *start = (const uint8_t *)list->items + index * variants->size;
+    struct config_field_element element = {.common = start};
+    memcpy(&element.variant, start + variants->variant_offset, sizeof(element.variant));
+    memcpy(&element.settings, start + variants->settings_offset, sizeof(element.settings));
+    return element;
+}
+
 bool config_field_set_defaults(
     struct config *config, const struct config_field *fields, void *settings, struct error *err)
 {

@@ -70,6 +70,15 @@ struct config_value_text config_field_write_number(const struct config_field *fi
 /* Is ${count} a number of items the row allows? */
 bool config_field_check_count(const struct config_field *field, size_t count, struct error *err);
 
+/* Element ${index} of a list of variants. */
+struct config_field_element {
+    const uint8_t *common;                /* members of the common table */
+    const struct config_variant *variant; /* NULL: its type is unknown, which was reported */
+    const uint8_t *settings;              /* members of the variant's table; NULL: there are none */
+};
+struct config_field_element config_field_element_at(
+    const struct config_variants *variants, const struct config_list *list, size_t index);
+
 /* Store the defaults of all rows of a zeroed struct, and of the structs inside it. */
 bool config_field_set_defaults(
     struct config *config, const struct config_field *fields, void *settings, struct error *err);

@@ -1,5 +1,7 @@
 #include "config/config_image.h"
 
+#include "config/config_field.h"
+
 /* Every value says its size, and every list its count, so no two bindings run into the same bytes. */
 struct image {
     struct buf *out;
@@ -75,15 +77,11 @@ static void put_variants(const struct image *image, const struct config_variants
 {
     put_size(image, list->count);
     for (size_t i = 0; i < list->count; i++) {
-        const uint8_t *element = (const uint8_t *)list->items + i * variants->size;
-        const struct config_variant *variant;
-        const uint8_t *settings;
-        memcpy(&variant, element + variants->variant_offset, sizeof(variant));
-        memcpy(&settings, element + variants->settings_offset, sizeof(settings));
-        put_fields(image, variants->common, element);
-        put_text(image, variant ? variant->type : NULL);
-        if (variant) {
-            put_fields(image, variant->fields, settings);
+        struct config_field_element element = config_field_element_at(variants, list, i);
+        put_fields(image, variants->common, element.common);
+        put_text(image, element.variant ? element.variant->type : NULL);
+        if (element.variant) {
+            put_fields(image, element.variant->fields, element.settings);
         }
     }
 }

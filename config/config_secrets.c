@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "config/config_field.h"
+
 struct walk {
     void (*each)(void *self, const struct config_secret *secret);
     void *self;
@@ -63,14 +65,10 @@ static void walk_variants(
     const struct walk *walk, const struct config_variants *variants, const struct config_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        const uint8_t *element = (const uint8_t *)list->items + i * variants->size;
-        const struct config_variant *variant;
-        const uint8_t *settings;
-        memcpy(&variant, element + variants->variant_offset, sizeof(variant));
-        memcpy(&settings, element + variants->settings_offset, sizeof(settings));
-        walk_fields(walk, variants->common, element);
-        if (variant && settings) {
-            walk_fields(walk, variant->fields, settings);
+        struct config_field_element element = config_field_element_at(variants, list, i);
+        walk_fields(walk, variants->common, element.common);
+        if (element.variant && element.settings) {
+            walk_fields(walk, element.variant->fields, element.settings);
         }
     }
 }

@@ -275,15 +275,11 @@ static void show_variants(
     const struct config_variants *variants = field->variants;
     open(s, '[');
     for (size_t i = 0; i < list->count; i++) {
-        const uint8_t *element = (const uint8_t *)list->items + i * variants->size;
-        const struct config_variant *variant;
-        const uint8_t *settings;
-        memcpy(&variant, element + variants->variant_offset, sizeof(variant));
-        memcpy(&settings, element + variants->settings_offset, sizeof(settings));
+        struct config_field_element element = config_field_element_at(variants, list, i);
         open_element(s);
-        show_fields(s, variants->common, element);
-        if (variant) {
-            show_fields(s, variant->fields, settings);
+        show_fields(s, variants->common, element.common);
+        if (element.variant) {
+            show_fields(s, element.variant->fields, element.settings);
         }
         close_element(s);
     }
