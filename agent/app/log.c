@@ -290,23 +290,27 @@ static bool is_thinned(struct log *log, enum log_level level, enum log_cause cau
     return known;
 }
 
-static void format_text(char *text, const char *format, va_list args)
+/* Where a character was cut the sign of it stands over its rest. */
+static void mark_cut(char text[LOG_MAX_TEXT_BYTES])
 {
     static const char cut[] = "…";
-    int length = vsnprintf(text, LOG_MAX_TEXT_BYTES, format, args);
-    if (length >= LOG_MAX_TEXT_BYTES) {
-        /* Where a character was cut the sign of it stands over its rest. */
-        size_t at = LOG_MAX_TEXT_BYTES - sizeof(cut);
-        while (at > 0 && ((uint8_t)text[at] & 0xc0) == 0x80) {
-            at--;
-        }
-        memcpy(text + at, cut, sizeof(cut));
+    size_t at = LOG_MAX_TEXT_BYTES - sizeof(cut);
+    while (at > 0 && ((uint8_t)text[at] & 0xc0) == 0x80) {
+        at--;
     }
+    memcpy(text + at, cut, sizeof(cut));
 }
 
-static void add(
-    struct log *log, enum log_level level, enum log_cause cause, const char *kind, const char *text)
+static void add(struct log *log, enum log_level level, enum log_cause cause, const char *kind,
+    const char *format, va_list args)
 {
+    char text[LOG_MAX_TEXT_BYTES];
+    if (!log || level > log->settings.level) {
+        return;
+    }
+    if (vsnprintf(text, sizeof(text), format, args) >= LOG_MAX_TEXT_BYTES) {
+        mark_cut(text);
+    }
     plat_mutex_lock(&log->mutex);
     uint64_t now_ns = now(log);
     tell_due(log, now_ns);
@@ -318,29 +322,19 @@ static void add(
 
 void log_write(struct log *log, enum log_level level, const char *kind, const char *format, ...)
 {
-    char text[LOG_MAX_TEXT_BYTES];
     va_list args;
-    if (!log || level > log->settings.level) {
-        return;
-    }
     va_start(args, format);
-    format_text(text, format, args);
+    add(log, level, LOG_CAUSE_OTHER, kind, format, args);
     va_end(args);
-    add(log, level, LOG_CAUSE_OTHER, kind, text);
 }
 
 void log_write_as(struct log *log, enum log_cause cause, enum log_level level, const char *kind,
     const char *format, ...)
 {
-    char text[LOG_MAX_TEXT_BYTES];
     va_list args;
-    if (!log || level > log->settings.level) {
-        return;
-    }
     va_start(args, format);
-    format_text(text, format, args);
+    add(log, level, cause, kind, format, args);
     va_end(args);
-    add(log, level, cause, kind, text);
 }
 
 void log_tick(struct log *log)
