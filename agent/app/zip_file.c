@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "base/bytes.h"
 #include "base/calendar.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
@@ -26,16 +25,12 @@ enum {
 
 static void put16(struct buf *out, unsigned value)
 {
-    uint8_t bytes[2];
-    store_le16(bytes, (uint16_t)value);
-    buf_add(out, bytes, sizeof(bytes));
+    buf_add_le16(out, (uint16_t)value);
 }
 
 static void put32(struct buf *out, uint64_t value)
 {
-    uint8_t bytes[4];
-    store_le32(bytes, (uint32_t)value);
-    buf_add(out, bytes, sizeof(bytes));
+    buf_add_le32(out, (uint32_t)value);
 }
 
 bool zip_file_create(struct zip_file *zip, const char *path, uint64_t time, struct error *err)

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_BASE_BUF_H
 #define ETWSHIP_BASE_BUF_H
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/span.h"
 
@@ -63,6 +64,28 @@ static inline void buf_add_byte(struct buf *buf, uint8_t byte)
     if (buf_reserve(buf, 1)) {
         buf->data[buf->size++] = byte;
     }
+}
+
+/* Little-endian. */
+static inline void buf_add_le16(struct buf *buf, uint16_t value)
+{
+    uint8_t bytes[sizeof(value)];
+    store_le16(bytes, value);
+    buf_add(buf, bytes, sizeof(bytes));
+}
+
+static inline void buf_add_le32(struct buf *buf, uint32_t value)
+{
+    uint8_t bytes[sizeof(value)];
+    store_le32(bytes, value);
+    buf_add(buf, bytes, sizeof(bytes));
+}
+
+static inline void buf_add_le64(struct buf *buf, uint64_t value)
+{
+    uint8_t bytes[sizeof(value)];
+    store_le64(bytes, value);
+    buf_add(buf, bytes, sizeof(bytes));
 }
 
 void buf_printf(struct buf *buf, const char *format, ...) ETWSHIP_PRINTF(2, 3);

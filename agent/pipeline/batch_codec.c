@@ -31,25 +31,9 @@ static bool no_memory(struct error *err)
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
-static void add_u16(struct buf *out, uint16_t value)
-{
-    uint8_t bytes[sizeof(value)];
-    store_le16(bytes, value);
-    buf_add(out, bytes, sizeof(bytes));
-}
-
 static void add_u32(struct buf *out, size_t value)
 {
-    uint8_t bytes[sizeof(uint32_t)];
-    store_le32(bytes, (uint32_t)value);
-    buf_add(out, bytes, sizeof(bytes));
-}
-
-static void add_u64(struct buf *out, uint64_t value)
-{
-    uint8_t bytes[sizeof(value)];
-    store_le64(bytes, value);
-    buf_add(out, bytes, sizeof(bytes));
+    buf_add_le32(out, (uint32_t)value);
 }
 
 static void add_list(struct buf *out, const uint32_t *values, size_t count)
@@ -84,7 +68,7 @@ static void add_sessions(
         if (!*place) {
             struct span name = span_first(name_of(codec, session), UINT16_MAX);
             *place = ++count;
-            add_u16(out, (uint16_t)name.size);
+            buf_add_le16(out, (uint16_t)name.size);
             buf_add_span(out, name);
         }
     }
@@ -107,10 +91,10 @@ static bool add_segments(
         uint32_t session = segment->session;
         add_u32(out, places[session < codec->session_count ? session : codec->session_count] - 1);
         buf_add_byte(out, segment->cut);
-        add_u64(out, segment->last_sequence);
+        buf_add_le64(out, segment->last_sequence);
         add_u32(out, segment->record_end);
-        add_u64(out, segment->times.from);
-        add_u64(out, segment->times.to);
+        buf_add_le64(out, segment->times.from);
+        buf_add_le64(out, segment->times.to);
     }
     free(places);
     return true;
@@ -156,7 +140,7 @@ static bool add_positions(const struct piece *piece, struct buf *out)
             file = ++count;
         }
         add_u32(&places, file);
-        add_u64(&places, position->buffer_offset);
+        buf_add_le64(&places, position->buffer_offset);
         add_u32(&places, position->record_offset);
     }
     bool ok = !files.failed && !places.failed;

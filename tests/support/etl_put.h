@@ -17,23 +17,17 @@ static inline void etl_put_u8(struct buf *out, uint8_t v)
 
 static inline void etl_put_u16(struct buf *out, uint16_t v)
 {
-    uint8_t bytes[2];
-    store_le16(bytes, v);
-    buf_add(out, bytes, sizeof(bytes));
+    buf_add_le16(out, v);
 }
 
 static inline void etl_put_u32(struct buf *out, uint32_t v)
 {
-    uint8_t bytes[4];
-    store_le32(bytes, v);
-    buf_add(out, bytes, sizeof(bytes));
+    buf_add_le32(out, v);
 }
 
 static inline void etl_put_u64(struct buf *out, uint64_t v)
 {
-    uint8_t bytes[8];
-    store_le64(bytes, v);
-    buf_add(out, bytes, sizeof(bytes));
+    buf_add_le64(out, v);
 }
 
 static inline void etl_put_double(struct buf *out, double v)

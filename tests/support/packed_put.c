@@ -4,16 +4,12 @@
 
 static void put16(struct buf *out, size_t value)
 {
-    uint8_t bytes[2];
-    store_le16(bytes, (uint16_t)value);
-    buf_add(out, bytes, sizeof(bytes));
+    buf_add_le16(out, (uint16_t)value);
 }
 
 static void put32(struct buf *out, size_t value)
 {
-    uint8_t bytes[4];
-    store_le32(bytes, (uint32_t)value);
-    buf_add(out, bytes, sizeof(bytes));
+    buf_add_le32(out, (uint32_t)value);
 }
 
 /* ISO 3309, bit by bit. */
