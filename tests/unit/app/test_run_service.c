@@ -9,6 +9,7 @@
 #include "platform/plat_thread.h"
 #include "service/service_api.h"
 #include "support/etw_sim/sim_registry.h"
+#include "support/service_thread.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 
@@ -37,21 +38,10 @@ static struct {
 
 /* ---- the service manager -------------------------------------------------------------------------- */
 
-static void serve(void *self)
-{
-    const struct service_entry *entry = self;
-    entry->run(entry->self);
-}
-
 static uint32_t dispatch(const struct service_entry *entry)
 {
-    struct error err;
     fake.entry = entry;
-    struct plat_thread *thread = plat_thread_start(
-        "service", serve, (void *)(uintptr_t)entry, &err);
-    assert_non_null(thread);
-    fake.script();
-    plat_thread_join(thread);
+    service_thread_run(entry, fake.script);
     return SERVICE_OK;
 }
 

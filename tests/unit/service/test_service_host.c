@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "platform/plat_thread.h"
+#include "support/service_thread.h"
 #include "support/test.h"
 
 /*
@@ -54,24 +55,11 @@ static uint32_t report(const struct service_status *status)
     return SERVICE_OK;
 }
 
-static void serve(void *self)
-{
-    const struct service_entry *entry = self;
-    entry->run(entry->self);
-}
-
 static uint32_t dispatch(const struct service_entry *entry)
 {
-    struct error err;
     fake.entry = entry;
     assert_string_equal(entry->name, "etwship");
-    struct plat_thread *thread = plat_thread_start(
-        "service", serve, (void *)(uintptr_t)entry, &err);
-    assert_non_null(thread);
-    if (fake.script) {
-        fake.script();
-    }
-    plat_thread_join(thread);
+    service_thread_run(entry, fake.script);
     return SERVICE_OK;
 }
 
