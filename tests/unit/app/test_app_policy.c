@@ -151,28 +151,32 @@ static void assert_shows(const struct app_config *config, const char *wanted)
     buf_fini(&text);
 }
 
+/* ${text} is good, and with the policy on top it shows ${one} and ${other}. */
+static void assert_makes(const char *text, const char *one, const char *other)
+{
+    struct app_config config;
+    assert_true(load(text, &config));
+    assert_shows(&config, one);
+    assert_shows(&config, other);
+    app_config_fini(&config);
+}
+
 static void address_and_authorities_go_before_the_file(void **state)
 {
     (void)state;
-    struct app_config config;
     demand("OutputUrl", "https://policy:9200/it's${HOME}");
     demand("OutputCa", "/policy.pem");
-    assert_true(load(SESSION "outputs: [" COPY ", " SIEM "]\n", &config));
-    assert_shows(&config, "\"hosts\":[\"https://policy:9200/it's$${HOME}\"]");
-    assert_shows(&config, "/policy.pem");
-    app_config_fini(&config);
+    assert_makes(SESSION "outputs: [" COPY ", " SIEM "]\n",
+        "\"hosts\":[\"https://policy:9200/it's$${HOME}\"]", "/policy.pem");
 }
 
 static void an_output_with_one_address_gets_it_too(void **state)
 {
     (void)state;
-    struct app_config config;
     demand("OutputUrl", "https://policy/push");
     demand("OutputName", "web");
-    assert_true(load(SESSION "outputs: [" SIEM ", " WEB "]\n", &config));
-    assert_shows(&config, "\"url\":\"https://policy/push\"");
-    assert_shows(&config, "http://file:9200"); /* the other one keeps its own */
-    app_config_fini(&config);
+    assert_makes(SESSION "outputs: [" SIEM ", " WEB "]\n", "\"url\":\"https://policy/push\"",
+        "http://file:9200"); /* the other one keeps its own */
 }
 
 static void it_must_be_clear_which_output_is_meant(void **state)
@@ -193,17 +197,10 @@ static void an_output_that_is_disabled_is_meant_only_by_its_name(void **state)
     (void)state;
     static const char text[] = SESSION
         "outputs: [" SIEM ", {name: web, type: http, url: 'http://file/', enabled: false}]\n";
-    struct app_config config;
     demand("OutputUrl", "https://policy/");
-    assert_true(load(text, &config));
-    assert_shows(&config, "\"hosts\":[\"https://policy/\"]");
-    assert_shows(&config, "\"url\":\"http://file/\"");
-    app_config_fini(&config);
+    assert_makes(text, "\"hosts\":[\"https://policy/\"]", "\"url\":\"http://file/\"");
     demand("OutputName", "web");
-    assert_true(load(text, &config));
-    assert_shows(&config, "\"hosts\":[\"http://file:9200\"]");
-    assert_shows(&config, "\"url\":\"https://policy/\"");
-    app_config_fini(&config);
+    assert_makes(text, "\"hosts\":[\"http://file:9200\"]", "\"url\":\"https://policy/\"");
 }
 
 static void a_policy_that_makes_no_sense_is_no_configuration(void **state)
