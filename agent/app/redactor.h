@@ -22,9 +22,9 @@ enum { REDACTOR_SHORTEST_BYTES = 4, REDACTOR_MAX_ITEMS = 20000 };
 void redactor_fini(struct redactor *redactor);
 
 /*
- * Hide ${text} from now on, and what it is as JSON, for people (visible.h), in an address, and in base64;
- * with a ${user} (or NULL) as Basic has it, too. Of `scheme credentials` and `id:key` the second half alone as well. What is shorter than
- * REDACTOR_SHORTEST_BYTES would be found everywhere, and stays.
+ * Hide ${text} from now on, and what it is as JSON, for people (visible.h), in an address, and in base64; with
+ * a ${user} (or NULL) as Basic has it, too. Of `scheme credentials` and `id:key` the second half alone as well.
+ * What is shorter than REDACTOR_SHORTEST_BYTES would be found everywhere, and stays.
  */
 void redactor_add(struct redactor *redactor, const char *text, const char *user);
 
