@@ -4,9 +4,10 @@
 #include "base/span.h"
 
 /*
- * Lists of proxies as Windows keeps them (WINHTTP_PROXY_INFO, INTERNET_PROXY_INFO): `proxy:8080`,
- * `http=a:80;https=b:80`, and hosts that are reached without one: `<local>;*.example.com;10.*`. Entries are
- * parted by semicolons or white space. What cannot be understood is left out.
+ * Lists of proxies as Windows keeps them (WINHTTP_PROXY_INFO, INTERNET_PROXY_INFO):
+ * `gateway.example:8080`, `http=a:80;https=b:80`, and hosts that are reached without one:
+ * `<local>;*.example.com;10.*`. Entries are parted by semicolons or white space. What cannot be understood is
+ * left out.
  */
 
 /* Where a request goes to. */
@@ -26,9 +27,9 @@ bool http_origin_is_local(const struct http_origin *origin);
 enum { HTTP_PROXY_ADDRESS_BYTES = 288 };
 
 /*
- * Take the next proxy that is meant for ${origin} off ${list} and write its address, `http://proxy:8080`; ""
- * for the word DIRECT of a script, behind which nothing counts. False: there is none left. Proxies of SOCKS are
- * left out, as WinHTTP does.
+ * Take the next proxy that is meant for ${origin} off ${list} and write its address,
+ * `http://gateway.example:8080`; "" for the word DIRECT of a script, behind which nothing counts. False: there
+ * is none left. Proxies of SOCKS are left out, as WinHTTP does.
  */
 bool http_proxy_list_next(struct span *list, const struct http_origin *origin,
     char ret_address[HTTP_PROXY_ADDRESS_BYTES]);

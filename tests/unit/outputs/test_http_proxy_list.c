@@ -67,8 +67,8 @@ static void proxies_for_a_scheme_come_in_their_order(void **state)
     static const struct {
         const char *list, *url, *found;
     } cases[] = {
-        {"proxy:8080", "https://h", "http://proxy:8080"},
-        {"proxy", "http://h", "http://proxy:80"},
+        {"gateway.example:8080", "https://h", "http://gateway.example:8080"},
+        {"gateway.example", "http://h", "http://gateway.example:80"},
         {"http=a:1;https=b:2", "https://h", "http://b:2"},
         {"http=a:1;https=b:2", "http://h", "http://a:1"},
         {"HTTPS=b:2", "https://h", "http://b:2"},
