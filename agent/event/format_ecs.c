@@ -124,6 +124,14 @@ static uint8_t *put_ids(uint8_t *p, const struct event_record *record)
     return p;
 }
 
+/* Windows makes a flag of the type of header that a record has in a file. So do we where we read the file. */
+static uint16_t flags_of(const struct event_record *record)
+{
+    enum { WIDTHS = EVENT_FLAG_32_BIT | EVENT_FLAG_64_BIT };
+    uint16_t width = record->pointer_size == 4 ? EVENT_FLAG_32_BIT : EVENT_FLAG_64_BIT;
+    return record->flags & WIDTHS ? record->flags : record->flags | width;
+}
+
 #define WINLOG_KEY ",\"winlog\":"
 
 static void add_winlog(struct event_writer *writer, const struct event *event, struct span head,
@@ -138,7 +146,7 @@ static void add_winlog(struct event_writer *writer, const struct event *event, s
     p = put_span(p, session);
     p = put_ids(p, record);
     if (record->kind == RECORD_EVENT) {
-        p = put_span(p, ecs_head_flags(writer, record->flags));
+        p = put_span(p, ecs_head_flags(writer, flags_of(record)));
     }
     out->size = (size_t)(p - out->data);
     ecs_data_add(&writer->values, event, out);

@@ -302,6 +302,13 @@ class Ecs(unittest.TestCase):
                 before = seen.setdefault((path, owner), shape(value))
                 self.assertEqual(before, shape(value), f"{path} changes its type")
 
+    def check_width(self, event):
+        """Files have it in the type of the header, which Windows makes a flag of."""
+        if get(event, "winlog.flags_raw"):
+            widths = {"32_BIT_HEADER": 0x20, "64_BIT_HEADER": 0x40}
+            found = [widths[name] for name in get(event, "winlog.flags") if name in widths]
+            self.assertEqual(found, [int(get(event, "winlog.flags_raw"), 16) & 0x60])
+
     def check_agreement(self, native, ecs):
         for row in self.rows:
             if row.source == "-" or "*" in row.field or (
@@ -353,6 +360,7 @@ class Ecs(unittest.TestCase):
                     with self.subTest(trace=trace.name, event=number):
                         self.assertTrue(native and ecs, "the shapes differ in length")
                         self.check_types(ecs, seen)
+                        self.check_width(ecs)
                         self.check_agreement(native, ecs)
                         kinds[native["provider"]["kind"]] += 1
         self.assertTrue({"manifest", "tracelogging", "mof"} <= set(kinds), kinds)

@@ -17,13 +17,14 @@ static const struct piece one_number[] = {{"A", IN_UINT32, 0, "2a000000", NULL}}
 #define END HOST STREAM "}"
 
 /* An EVENT_HEADER event of the fixture: all numbers zero. */
-#define EVENT_ZERO                                                                    \
-    FIXTURE_STAMP                                                                     \
-    "\"event\":{\"code\":\"0\",\"kind\":\"event\",\"severity\":0,"                    \
-    "\"dataset\":\"etw.events\",\"sequence\":7},"                                     \
-    "\"log\":{\"level\":\"information\"},\"winlog\":{\"provider_guid\":\"" UPPER_GUID \
-    "\",\"keywords_raw\":\"0x0\",\"level_raw\":0,\"opcode\":\"Info\","                \
-    "\"opcode_raw\":0,\"task_raw\":0,\"version\":0,\"flags_raw\":\"0x0\""
+#define EVENT_ZERO                                                                               \
+    FIXTURE_STAMP                                                                                \
+    "\"event\":{\"code\":\"0\",\"kind\":\"event\",\"severity\":0,"                               \
+    "\"dataset\":\"etw.events\",\"sequence\":7},"                                                \
+    "\"log\":{\"level\":\"information\"},\"winlog\":{\"provider_guid\":\"" UPPER_GUID            \
+    "\",\"keywords_raw\":\"0x0\",\"level_raw\":0,\"opcode\":\"Info\","                           \
+    "\"opcode_raw\":0,\"task_raw\":0,\"version\":0,\"flags\":[\"64_BIT_HEADER\"],\"flags_raw\":" \
+    "\"0x40\""
 #define WITH_DATA(members) EVENT_ZERO ",\"event_data\":{" members "}}" END
 
 static void assert_ecs_at(struct writer_fixture *f, const char *text, const char *file, int line)
@@ -144,7 +145,7 @@ static void an_eventsource_event_has_its_name_as_action(void **state)
         "\"log\":{\"level\":\"verbose\"},\"winlog\":{\"provider_guid\":\"" UPPER_GUID "\","
         "\"keywords_raw\":\"0x0\",\"level\":\"Verbose\",\"level_raw\":5,\"opcode\":\"Start\","
         "\"opcode_raw\":1,\"task\":\"Started\",\"task_raw\":0,\"version\":0,"
-        "\"flags_raw\":\"0x0\",\"event_data\":{\"A\":\"42\"}}" END);
+        "\"flags\":[\"64_BIT_HEADER\"],\"flags_raw\":\"0x40\",\"event_data\":{\"A\":\"42\"}}" END);
     fixture_fini(&f);
 }
 
@@ -167,7 +168,7 @@ static void a_tracelogging_event_has_its_name_as_task(void **state)
         "\"log\":{\"level\":\"critical\"},\"winlog\":{\"provider_guid\":\"" UPPER_GUID "\","
         "\"keywords_raw\":\"0x0\",\"level\":\"Critical\",\"level_raw\":1,\"opcode\":\"Info\","
         "\"opcode_raw\":0,\"task\":\"WinMain\",\"task_raw\":0,\"version\":0,"
-        "\"flags_raw\":\"0x0\","
+        "\"flags\":[\"64_BIT_HEADER\"],\"flags_raw\":\"0x40\","
         "\"event_data\":{\"extended_data\":{\"EVENT_SCHEMA_TL\":\"0x0B00FF\"}}}" END);
     payload_free(schema);
     fixture_fini(&f);
@@ -447,19 +448,47 @@ static void flags_have_sorted_names_and_unknown_ones_a_number(void **state)
         uint16_t flags;
         const char *json;
     } cases[] = {
-        {0, ",\"flags_raw\":\"0x0\"}"},
-        {0x1e, ",\"flags\":[\"NO_CPUTIME\",\"PRIVATE_SESSION\",\"STRING_ONLY\","
-               "\"TRACE_MESSAGE\"],\"flags_raw\":\"0x1E\"}"},
+        {0x5e, ",\"flags\":[\"64_BIT_HEADER\",\"NO_CPUTIME\",\"PRIVATE_SESSION\","
+               "\"STRING_ONLY\",\"TRACE_MESSAGE\"],\"flags_raw\":\"0x5E\"}"},
         {0x240, ",\"flags\":[\"64_BIT_HEADER\",\"PROCESSOR_INDEX\"],\"flags_raw\":\"0x240\"}"},
         {0x1a1, ",\"flags\":[\"32_BIT_HEADER\",\"CLASSIC_HEADER\",\"DECODE_GUID\","
                 "\"EXTENDED_INFO\"],\"flags_raw\":\"0x1A1\"}"},
         {0x8440, ",\"flags\":[\"64_BIT_HEADER\",\"UNKNOWN(0x8400)\"],\"flags_raw\":\"0x8440\"}"},
-        {0x1e, ",\"flags\":[\"NO_CPUTIME\","},
+        {0x5e, ",\"flags\":[\"64_BIT_HEADER\",\"NO_CPUTIME\","},
         {0xffff, "\"TRACE_MESSAGE\",\"UNKNOWN(0xFC00)\"],\"flags_raw\":\"0xFFFF\"}"},
     };
     struct writer_fixture f;
     fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        f.record.flags = cases[i].flags;
+        buf_reset(&f.out);
+        event_format_ecs.event(f.writer, &f.event, &f.out);
+        buf_add_byte(&f.out, 0);
+        assert_non_null(strstr((const char *)f.out.data, cases[i].json));
+    }
+    fixture_fini(&f);
+}
+
+/* In a file the type of a record's header says it, 18 or 19 (EVENT_HEADER32, EVENT_HEADER64); of a live record
+ * Windows has made a flag of it. */
+static void the_width_of_a_header_is_a_flag_wherever_it_comes_from(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t pointer_size;
+        uint16_t flags;
+        const char *json;
+    } cases[] = {
+        {8, 0, ",\"flags\":[\"64_BIT_HEADER\"],\"flags_raw\":\"0x40\"}"},
+        {4, 0, ",\"flags\":[\"32_BIT_HEADER\"],\"flags_raw\":\"0x20\"}"},
+        {4, 1, ",\"flags\":[\"32_BIT_HEADER\",\"EXTENDED_INFO\"],\"flags_raw\":\"0x21\"}"},
+        {8, 0x20, ",\"flags\":[\"32_BIT_HEADER\"],\"flags_raw\":\"0x20\"}"},
+        {4, 0x40, ",\"flags\":[\"64_BIT_HEADER\"],\"flags_raw\":\"0x40\"}"},
+    };
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        f.record.pointer_size = cases[i].pointer_size;
         f.record.flags = cases[i].flags;
         buf_reset(&f.out);
         event_format_ecs.event(f.writer, &f.event, &f.out);
@@ -567,6 +596,7 @@ int main(void)
         cmocka_unit_test(what_a_guard_noticed_is_an_event_of_the_agent),
         cmocka_unit_test(every_level_has_its_log_level),
         cmocka_unit_test(flags_have_sorted_names_and_unknown_ones_a_number),
+        cmocka_unit_test(the_width_of_a_header_is_a_flag_wherever_it_comes_from),
         cmocka_unit_test(two_traces_in_turns_keep_their_session_and_file),
         cmocka_unit_test(a_full_buffer_fails_at_any_length),
         cmocka_unit_test(the_judge_knows_json),
