@@ -42,6 +42,8 @@ enum {
     PLAT_WINHTTP_SCRIPT = 2, /* flags: the script that is named */
     PLAT_WINHTTP_DHCP = 1,   /* detect_flags */
     PLAT_WINHTTP_DNS = 2,
+    PLAT_WINHTTP_NO_MEMORY = 8,         /* ERROR_NOT_ENOUGH_MEMORY */
+    PLAT_WINHTTP_TIMEOUT = 12002,       /* ERROR_WINHTTP_TIMEOUT */
     PLAT_WINHTTP_LOGIN_FAILURE = 12015, /* ERROR_WINHTTP_LOGIN_FAILURE */
 };
 

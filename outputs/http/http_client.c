@@ -226,6 +226,7 @@ struct http_client *http_client_create(const struct http_client_setup *setup, st
     buf_init(&self->url, URL_MAX_BYTES);
     bool good = http_proxy_init(&self->proxy, setup->options->proxy);
     self->proxy.note = setup->note;
+    self->proxy.stopping = setup->stopping;
     self->proxy.host = setup->host;
     self->stopping = setup->stopping;
     self->host = setup->host;
@@ -358,7 +359,12 @@ static bool set_body(struct http_client *self)
 
 static bool set_proxy(struct http_client *self, const char *url)
 {
-    const char *address = http_proxy_for(&self->proxy, url, plat_monotonic_ns());
+    const char *address;
+    self->has_proxy = false;
+    if (!http_proxy_for(&self->proxy, url, plat_monotonic_ns(), &address)) {
+        self->transfer.ended_by = HTTP_STOPPED;
+        return false;
+    }
     self->has_proxy = address && address[0];
     return !curl_easy_setopt(
                self->easy, CURLOPT_VERBOSE, self->has_proxy ? 1L : 0L) && /* on_trace */
@@ -519,6 +525,8 @@ bool http_client_send(struct http_client *client, const struct http_request *req
             look_back(client, ret_reply);
             ret_reply->failure = failure_of(client, code);
         }
+    } else if (client->transfer.ended_by != HTTP_REPLIED) {
+        ret_reply->failure = client->transfer.ended_by;
     }
     if (ret_reply->failure != HTTP_REPLIED) {
         const char *reason = words_of(client, code);

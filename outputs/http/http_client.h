@@ -23,8 +23,7 @@ struct http_client_setup {
                            NULL: Bearer, ApiKey */
 
     /* Is it time to give up waiting? Asked several times a second while a request is under way,
-     * which then ends as HTTP_STOPPED. NULL: never. As in struct output_env. Windows' search for a
-     * proxy, before the first request to a host, is not ended so. */
+     * which then ends as HTTP_STOPPED. NULL: never. As in struct output_env. */
     bool (*stopping)(void *host);
 
     /* Which proxy of the system's is used, when that is known and when it changes. NULL: nobody listens. */

@@ -7,7 +7,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 
 /* WinHTTP's own threads look for scripts again, and answer from what they know; so it costs little to ask.
- * Where no script can be had, asking may take half a minute. */
+ * Where no script can be had, asking may take a minute. */
 enum { KEPT_S = 300, KEPT_FAILED_S = 600 };
 
 static _Atomic(const struct plat_winhttp *) used_winhttp;
@@ -36,9 +36,6 @@ bool http_proxy_init(struct http_proxy *proxy, const char *fixed)
 
 void http_proxy_fini(struct http_proxy *proxy)
 {
-    if (proxy->session) {
-        proxy->winhttp.close(proxy->session);
-    }
     free(proxy->entries);
     free(proxy->fixed);
     *proxy = (struct http_proxy){.fixed = NULL};
@@ -65,23 +62,14 @@ static bool is_in_environment(const struct http_proxy *proxy, const struct http_
 
 static bool load(struct http_proxy *proxy)
 {
-    enum { NAME_MS = 5000, CONNECT_MS = 5000, SEND_MS = 5000, RECEIVE_MS = 10000 };
-    static const uint16_t agent[] = {'e', 't', 'w', 's', 'h', 'i', 'p', 0};
-    if (proxy->is_loaded) {
-        return proxy->winhttp.open != NULL;
+    const struct plat_winhttp *used = atomic_load(&used_winhttp);
+    if (!proxy->is_loaded && used) {
+        proxy->winhttp = *used;
+    } else if (!proxy->is_loaded) {
+        plat_winhttp_load(&proxy->winhttp);
     }
     proxy->is_loaded = true;
-    const struct plat_winhttp *used = atomic_load(&used_winhttp);
-    if (used) {
-        proxy->winhttp = *used;
-    } else if (!plat_winhttp_load(&proxy->winhttp)) {
-        return false;
-    }
-    proxy->session = proxy->winhttp.open(agent, PLAT_WINHTTP_NO_PROXY, NULL, NULL, 0);
-    if (proxy->session) {
-        proxy->winhttp.set_timeouts(proxy->session, NAME_MS, CONNECT_MS, SEND_MS, RECEIVE_MS);
-    }
-    return true;
+    return proxy->winhttp.open != NULL;
 }
 
 static bool is_without(const struct http_proxy_entry *entry)
@@ -163,11 +151,16 @@ static bool is_same(const struct http_system_proxy *a, const struct http_system_
     return same;
 }
 
-static void ask(struct http_proxy *proxy, const struct http_origin *origin,
+/* False: it is time to stop. */
+static bool ask(struct http_proxy *proxy, const struct http_origin *origin,
     struct http_proxy_entry *entry, uint64_t now_ns)
 {
+    const struct http_system_proxy_asker asker = {
+        .winhttp = &proxy->winhttp, .stopping = proxy->stopping, .host = proxy->host};
     struct http_system_proxy found;
-    http_system_proxy_find(&proxy->winhttp, proxy->session, origin, &found);
+    if (!http_system_proxy_find(&asker, origin, &found)) {
+        return false;
+    }
     bool is_other = entry->until_ns == 0 || !is_same(&found, &entry->found);
     bool is_new = is_other || (entry->next && !entry->all_failed);
     entry->found = found;
@@ -177,32 +170,42 @@ static void ask(struct http_proxy *proxy, const struct http_origin *origin,
     if (is_new) {
         note(proxy, entry);
     }
+    return true;
 }
 
-const char *http_proxy_for(struct http_proxy *proxy, const char *url, uint64_t now_ns)
+/* NULL: Windows is not to be asked, and ${*ret_address} says all there is to say. */
+static struct http_proxy_entry *entry_for(struct http_proxy *proxy, const char *url,
+    struct http_origin *ret_origin, const char **ret_address)
 {
-    struct http_origin origin;
-    if (proxy->fixed) {
-        return proxy->fixed;
-    }
-    if (!http_origin_read(span_text(url), &origin) || is_in_environment(proxy, &origin)) {
+    *ret_address = proxy->fixed;
+    if (proxy->fixed || !http_origin_read(span_text(url), ret_origin) ||
+        is_in_environment(proxy, ret_origin)) {
         return NULL;
     }
-    if (http_origin_is_local(&origin)) {
-        return "";
+    if (http_origin_is_local(ret_origin)) {
+        *ret_address = "";
+        return NULL;
     }
     if (!load(proxy)) {
         return NULL;
     }
-    struct http_proxy_entry *entry = find_entry(proxy, &origin);
-    entry = entry ? entry : add_entry(proxy, &origin);
+    struct http_proxy_entry *entry = find_entry(proxy, ret_origin);
+    return entry ? entry : add_entry(proxy, ret_origin);
+}
+
+bool http_proxy_for(
+    struct http_proxy *proxy, const char *url, uint64_t now_ns, const char **ret_address)
+{
+    struct http_origin origin;
+    struct http_proxy_entry *entry = entry_for(proxy, url, &origin, ret_address);
     if (!entry) {
-        return NULL;
+        return true;
     }
-    if (now_ns >= entry->until_ns) {
-        ask(proxy, &origin, entry, now_ns);
+    if (now_ns >= entry->until_ns && !ask(proxy, &origin, entry, now_ns)) {
+        return false;
     }
-    return is_without(entry) ? "" : entry->found.addresses[entry->next];
+    *ret_address = is_without(entry) ? "" : entry->found.addresses[entry->next];
+    return true;
 }
 
 /* Of the proxy that is in use for ${url}; NULL: there is none of the system's. */

@@ -32,11 +32,11 @@ struct http_proxy {
     char *fixed; /* as configured; "": none; NULL: system */
     struct plat_winhttp winhttp;
     bool is_loaded;
-    void *session;
     http_proxy_env_fn *env;
     struct http_proxy_entry *entries; /* the newest first */
     size_t count;
     void (*note)(void *host, const char *text); /* NULL: is not told */
+    bool (*stopping)(void *host);               /* as in struct http_client_setup */
     void *host;
 };
 
@@ -45,8 +45,9 @@ bool http_proxy_init(struct http_proxy *proxy, const char *fixed);
 void http_proxy_fini(struct http_proxy *proxy);
 
 /* The proxy for ${url}: an address; "": none; NULL: what libcurl finds by itself. Valid until the next
- * call. ${now_ns}: plat_monotonic_ns. */
-const char *http_proxy_for(struct http_proxy *proxy, const char *url, uint64_t now_ns);
+ * call. ${now_ns}: plat_monotonic_ns. False: `stopping` said so while Windows looked for it. */
+bool http_proxy_for(
+    struct http_proxy *proxy, const char *url, uint64_t now_ns, const char **ret_address);
 
 /* The proxy for ${url} could not be connected to. */
 void http_proxy_failed(struct http_proxy *proxy, const char *url);

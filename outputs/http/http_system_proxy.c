@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/utf.h"
+#include "outputs/http/http_pac.h"
 
 /* In units. A list that is longer is not read at all; a URL is scheme, host and port. */
 enum { TEXT_MAX_UNITS = 16 * 1024, URL_MAX_UNITS = 512 };
@@ -92,56 +93,58 @@ static bool write_url(const struct http_origin *origin, uint16_t url[URL_MAX_UNI
     return true;
 }
 
-/* "WinHttpGetProxyForUrl": without logging in first, which answers from a cache. The account logs in only
- * to the server of a script that the settings name: any host of the network can answer a search (WPAD), and
- * could pass on what it is told. */
-static bool ask_script(const struct plat_winhttp *winhttp, void *session,
+/* True: the script says something, if only that there is no proxy. */
+static bool take_script(const struct plat_winhttp *winhttp, const struct http_pac_answer *answer,
+    const struct http_origin *origin, struct http_system_proxy *found)
+{
+    const struct plat_winhttp_named *named = &answer->named;
+    found->script_error = answer->error;
+    if (answer->error) {
+        return false;
+    }
+    if (named->access != PLAT_WINHTTP_NAMED_PROXY ||
+        !take(named->proxy, named->bypass, origin, HTTP_PROXY_OF_SCRIPT, found)) {
+        found->source = HTTP_PROXY_OF_SCRIPT; /* it says: none */
+    }
+    free_text(winhttp, named->proxy);
+    free_text(winhttp, named->bypass);
+    return true;
+}
+
+static bool ask_account(const struct http_system_proxy_asker *asker,
     const struct plat_winhttp_user *user, const struct http_origin *origin,
     struct http_system_proxy *found)
 {
     uint16_t url[URL_MAX_UNITS];
-    struct plat_winhttp_auto how = {.script = user->script};
-    struct plat_winhttp_named named = {.proxy = NULL};
-    if (user->detects) {
-        how.flags |= PLAT_WINHTTP_DETECT;
-        how.detect_flags = PLAT_WINHTTP_DHCP | PLAT_WINHTTP_DNS;
-    }
-    how.flags |= user->script ? PLAT_WINHTTP_SCRIPT : 0;
-    if (!how.flags || !session || !write_url(origin, url)) {
+    const struct http_pac_question question = {.winhttp = asker->winhttp,
+        .url = url,
+        .detects = user->detects != 0,
+        .script = user->script,
+        .stopping = asker->stopping,
+        .host = asker->host};
+    struct http_pac_answer answer;
+    bool asks = (user->detects || user->script) && write_url(origin, url);
+    if (asks && !http_pac_ask(&question, &answer)) {
         return false;
     }
-    int32_t good = winhttp->get_for_url(session, url, &how, &named);
-    if (!good && user->script && winhttp->last_error() == PLAT_WINHTTP_LOGIN_FAILURE) {
-        how.flags = PLAT_WINHTTP_SCRIPT;
-        how.detect_flags = 0;
-        how.logs_in = 1;
-        good = winhttp->get_for_url(session, url, &how, &named);
+    if (!asks || !take_script(asker->winhttp, &answer, origin, found)) {
+        take(user->proxy, user->bypass, origin, HTTP_PROXY_OF_ACCOUNT, found);
     }
-    if (!good) {
-        found->script_error = winhttp->last_error();
-        return false;
-    }
-    if (named.access != PLAT_WINHTTP_NAMED_PROXY ||
-        !take(named.proxy, named.bypass, origin, HTTP_PROXY_OF_SCRIPT, found)) {
-        found->source = HTTP_PROXY_OF_SCRIPT; /* it says: none */
-    }
-    free_text(winhttp, named.proxy);
-    free_text(winhttp, named.bypass);
     return true;
 }
 
-void http_system_proxy_find(const struct plat_winhttp *winhttp, void *session,
+bool http_system_proxy_find(const struct http_system_proxy_asker *asker,
     const struct http_origin *origin, struct http_system_proxy *ret_found)
 {
+    const struct plat_winhttp *winhttp = asker->winhttp;
     struct plat_winhttp_user user = {.script = NULL};
     *ret_found = (struct http_system_proxy){.source = HTTP_PROXY_OF_NOBODY};
     if (ask_machine(winhttp, origin, ret_found) || !winhttp->get_user(&user)) {
-        return;
+        return true;
     }
-    if (!ask_script(winhttp, session, &user, origin, ret_found)) {
-        take(user.proxy, user.bypass, origin, HTTP_PROXY_OF_ACCOUNT, ret_found);
-    }
+    bool found = ask_account(asker, &user, origin, ret_found);
     free_text(winhttp, user.script);
     free_text(winhttp, user.proxy);
     free_text(winhttp, user.bypass);
+    return found;
 }

@@ -30,8 +30,14 @@ struct http_system_proxy {
     uint32_t script_error; /* why WPAD or the script gave no answer; 0: it was not asked, or did */
 };
 
-/* Waits for name servers and the server of the script, up to half a minute. ${session}: of winhttp->open. */
-void http_system_proxy_find(const struct plat_winhttp *winhttp, void *session,
+struct http_system_proxy_asker {
+    const struct plat_winhttp *winhttp;
+    bool (*stopping)(void *host); /* as in struct http_client_setup */
+    void *host;
+};
+
+/* Waits for WPAD or a script, where the settings ask for one (http_pac.h). False: `stopping` said so. */
+bool http_system_proxy_find(const struct http_system_proxy_asker *asker,
     const struct http_origin *origin, struct http_system_proxy *ret_found);
 
 /* For people: "the settings of the machine", …; NULL: there are none. */

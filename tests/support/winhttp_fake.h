@@ -5,11 +5,12 @@
 
 #include <stdlib.h>
 
+#include "platform/plat_thread.h"
 #include "platform/plat_winhttp.h"
 
 /*
  * A WinHTTP that says what a test wants. Texts are ASCII here; what is handed out is on the heap, and
- * winhttp_fake_check sees that all of it was freed.
+ * winhttp_fake_check sees that all of it was freed. It can hang in the search for a script, until it is released.
  */
 struct winhttp_fake {
     const char *machine, *machine_bypass; /* NULL: `no proxy` */
@@ -25,9 +26,62 @@ struct winhttp_fake {
     struct plat_winhttp_auto how;
     int texts; /* handed out and not freed */
     uint32_t last_error;
+    bool hangs; /* a search does not end before winhttp_fake_release */
+    int hung;   /* how many do not */
 };
 
 static struct winhttp_fake winhttp;
+
+/* Of all that is above while a thread may search. */
+static struct {
+    bool is_made;
+    struct plat_mutex mutex;
+    struct plat_cond changed;
+} winhttp_fake_gate;
+
+/* In place of the last one, which no thread uses any more. */
+static inline void winhttp_fake_set(const struct winhttp_fake *says)
+{
+    if (!winhttp_fake_gate.is_made) {
+        plat_mutex_init(&winhttp_fake_gate.mutex);
+        plat_cond_init(&winhttp_fake_gate.changed);
+        winhttp_fake_gate.is_made = true;
+    }
+    winhttp = *says;
+}
+
+static inline void winhttp_fake_lock(void)
+{
+    plat_mutex_lock(&winhttp_fake_gate.mutex);
+}
+
+static inline void winhttp_fake_unlock(void)
+{
+    plat_cond_broadcast(&winhttp_fake_gate.changed);
+    plat_mutex_unlock(&winhttp_fake_gate.mutex);
+}
+
+/* Wait until ${count} hang. */
+static inline void winhttp_fake_wait(int count)
+{
+    winhttp_fake_lock();
+    while (winhttp.hung < count) {
+        plat_cond_wait(&winhttp_fake_gate.changed, &winhttp_fake_gate.mutex);
+    }
+    winhttp_fake_unlock();
+}
+
+/* Let all that hang go on, and wait until they have given back what they had. */
+static inline void winhttp_fake_release(void)
+{
+    winhttp_fake_lock();
+    winhttp.hangs = false;
+    plat_cond_broadcast(&winhttp_fake_gate.changed);
+    while (winhttp.sessions || winhttp.texts) {
+        plat_cond_wait(&winhttp_fake_gate.changed, &winhttp_fake_gate.mutex);
+    }
+    winhttp_fake_unlock();
+}
 
 static inline uint16_t *winhttp_fake_text(const char *text)
 {
@@ -50,14 +104,18 @@ static inline void *winhttp_fake_open(const uint16_t *agent, uint32_t access, co
     (void)agent;
     assert_int_equal(access, PLAT_WINHTTP_NO_PROXY);
     assert_true(!proxy && !bypass && !flags);
+    winhttp_fake_lock();
     winhttp.sessions++;
+    winhttp_fake_unlock();
     return &winhttp;
 }
 
 static inline int32_t winhttp_fake_close(void *session)
 {
     assert_ptr_equal(session, &winhttp);
+    winhttp_fake_lock();
     winhttp.sessions--;
+    winhttp_fake_unlock();
     return 1;
 }
 
@@ -93,35 +151,49 @@ static inline int32_t winhttp_fake_for_url(void *session, const uint16_t *url,
     struct plat_winhttp_auto *how, struct plat_winhttp_named *ret)
 {
     assert_ptr_equal(session, &winhttp);
+    winhttp_fake_lock();
     winhttp.asked++;
     winhttp.how = *how;
+    winhttp.how.script = NULL; /* it is the caller's */
     size_t i = 0;
     for (; url[i]; i++) {
         assert_true(i + 1 < sizeof(winhttp.url));
         winhttp.url[i] = (char)url[i];
     }
     winhttp.url[i] = 0;
+    winhttp.hung++;
+    while (winhttp.hangs) {
+        plat_cond_broadcast(&winhttp_fake_gate.changed);
+        plat_cond_wait(&winhttp_fake_gate.changed, &winhttp_fake_gate.mutex);
+    }
+    winhttp.hung--;
     winhttp.last_error = winhttp.wants_login && !how->logs_in ? PLAT_WINHTTP_LOGIN_FAILURE
                                                               : winhttp.error;
-    if (winhttp.last_error) {
-        return 0;
+    bool good = winhttp.last_error == 0;
+    if (good) {
+        *ret = (struct plat_winhttp_named){
+            .access = winhttp.answer ? PLAT_WINHTTP_NAMED_PROXY : PLAT_WINHTTP_NO_PROXY,
+            .proxy = winhttp_fake_text(winhttp.answer)};
     }
-    *ret = (struct plat_winhttp_named){
-        .access = winhttp.answer ? PLAT_WINHTTP_NAMED_PROXY : PLAT_WINHTTP_NO_PROXY,
-        .proxy = winhttp_fake_text(winhttp.answer)};
-    return 1;
+    winhttp_fake_unlock();
+    return good;
 }
 
 static inline void *winhttp_fake_free(void *text)
 {
+    winhttp_fake_lock();
     winhttp.texts--;
+    winhttp_fake_unlock();
     free(text);
     return NULL;
 }
 
 static inline uint32_t winhttp_fake_last_error(void)
 {
-    return winhttp.last_error;
+    winhttp_fake_lock();
+    uint32_t error = winhttp.last_error;
+    winhttp_fake_unlock();
+    return error;
 }
 
 static const struct plat_winhttp winhttp_fake_api = {.open = winhttp_fake_open,

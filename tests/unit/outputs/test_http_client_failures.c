@@ -278,7 +278,7 @@ static void proxies_of_the_system_are_tried_one_after_the_other(void **state)
     struct http_fake *proxy = http_fake_start();
     struct http_options options = usual();
     snprintf(proxies, sizeof(proxies), "127.0.0.1:1;%s", http_fake_url(proxy) + 7);
-    winhttp = (struct winhttp_fake){.machine = proxies};
+    winhttp_fake_set(&(struct winhttp_fake){.machine = proxies});
     http_proxy_use(&winhttp_fake_api, winhttp_fake_env);
     options.proxy = "system";
     make(&f, &options, NULL);
@@ -296,6 +296,36 @@ static void proxies_of_the_system_are_tried_one_after_the_other(void **state)
     winhttp_fake_check();
 }
 
+static bool stop_when_it_hangs(void *host)
+{
+    (void)host;
+    winhttp_fake_wait(1);
+    return true;
+}
+
+static void a_search_for_a_proxy_ends_with_a_stop(void **state)
+{
+    (void)state;
+    struct http_reply reply;
+    struct error err;
+    struct http_options options = usual();
+    options.proxy = "system";
+    winhttp_fake_set(&(struct winhttp_fake){.script = "http://pac/x", .hangs = true});
+    http_proxy_use(&winhttp_fake_api, winhttp_fake_env);
+    struct http_client *client = http_client_create(
+        &(struct http_client_setup){.options = &options, .stopping = stop_when_it_hangs}, &err);
+    assert_non_null(client);
+    const struct http_request request = {.method = "GET", .url = "http://es1.example:9200/x"};
+    assert_false(http_client_send(client, &request, &reply, &err));
+    assert_int_equal(reply.failure, HTTP_STOPPED);
+    assert_false(reply.sent);
+    assert_string_equal(err.text, "http://es1.example:9200: ended, since it was time to stop");
+    http_client_destroy(client);
+    http_proxy_use(NULL, NULL);
+    winhttp_fake_release();
+    winhttp_fake_check();
+}
+
 /* A tunnel that comes to nothing is the fault of the server behind it, or of the way there: the proxy that was
  * asked for it stays the one that is used. ${ca}: the client asks the server for its certificate first. */
 static void fail_in_a_tunnel(const struct http_fake_reply *reply, const char *ca)
@@ -305,7 +335,7 @@ static void fail_in_a_tunnel(const struct http_fake_reply *reply, const char *ca
     struct http_fake *proxy = http_fake_start();
     struct http_options options = usual();
     snprintf(proxies, sizeof(proxies), "%s;127.0.0.1:1", http_fake_url(proxy) + 7);
-    winhttp = (struct winhttp_fake){.machine = proxies};
+    winhttp_fake_set(&(struct winhttp_fake){.machine = proxies});
     http_proxy_use(&winhttp_fake_api, winhttp_fake_env);
     options.proxy = "system";
     options.tls.ca = ca;
@@ -384,6 +414,7 @@ int main(void)
         cmocka_unit_test(a_proxy_gets_the_whole_address_and_its_own_password),
         cmocka_unit_test(no_secret_is_in_what_is_said),
         cmocka_unit_test(proxies_of_the_system_are_tried_one_after_the_other),
+        cmocka_unit_test(a_search_for_a_proxy_ends_with_a_stop),
         cmocka_unit_test(a_server_that_hangs_behind_a_proxy_is_not_the_fault_of_the_proxy),
         cmocka_unit_test(a_proxy_that_cannot_be_understood_is_not_shown),
         cmocka_unit_test(of_an_address_only_the_host_is_shown),

@@ -18,11 +18,18 @@ static void take_note(void *host, const char *text)
 
 static void make(struct http_proxy *proxy, const struct winhttp_fake *says)
 {
-    winhttp = *says;
+    winhttp_fake_set(says);
     note_count = 0;
     http_proxy_use(&winhttp_fake_api, winhttp_fake_env);
     assert_true(http_proxy_init(proxy, "system"));
     proxy->note = take_note;
+}
+
+static const char *proxy_for(struct http_proxy *proxy, const char *url, uint64_t now_ns)
+{
+    const char *address = "not set";
+    assert_true(http_proxy_for(proxy, url, now_ns, &address));
+    return address;
 }
 
 static void end(struct http_proxy *proxy)
@@ -69,7 +76,7 @@ static void settings_are_asked_in_their_order(void **state)
         struct http_proxy proxy;
         make(&proxy, &cases[i].says);
         assert_string_equal(
-            http_proxy_for(&proxy, "https://es1.example:9200/_bulk?x", 0), cases[i].proxy);
+            proxy_for(&proxy, "https://es1.example:9200/_bulk?x", 0), cases[i].proxy);
         assert_int_equal(note_count, 1);
         assert_string_equal(notes[0], cases[i].note);
         assert_int_equal(winhttp.asked, cases[i].asked);
@@ -83,12 +90,12 @@ static void a_script_is_asked_as_it_is_set_up(void **state)
     (void)state;
     struct http_proxy proxy;
     make(&proxy, &(struct winhttp_fake){.script = "http://pac/x", .answer = "s:2"});
-    http_proxy_for(&proxy, "https://es1:9200/path?key", 0);
+    proxy_for(&proxy, "https://es1:9200/path?key", 0);
     assert_string_equal(winhttp.url, "https://es1:9200/");
     assert_int_equal(winhttp.how.flags, 2);
     assert_int_equal(winhttp.how.logs_in, 0);
     winhttp.detects = true;
-    http_proxy_for(&proxy, "https://es2:9200", 0);
+    proxy_for(&proxy, "https://es2:9200", 0);
     assert_int_equal(winhttp.how.flags, 3);
     assert_int_equal(winhttp.how.detect_flags, 3);
     end(&proxy);
@@ -100,11 +107,11 @@ static void the_account_logs_in_for_a_named_script_alone(void **state)
     (void)state;
     struct http_proxy proxy;
     make(&proxy, &(struct winhttp_fake){.detects = true, .answer = "s:2", .wants_login = true});
-    http_proxy_for(&proxy, "https://es1:9200/", 0);
+    proxy_for(&proxy, "https://es1:9200/", 0);
     assert_int_equal(winhttp.asked, 1);
     assert_int_equal(winhttp.how.logs_in, 0);
     winhttp.script = "http://pac/x";
-    http_proxy_for(&proxy, "https://es2:9200/", 0);
+    proxy_for(&proxy, "https://es2:9200/", 0);
     assert_int_equal(winhttp.asked, 3);
     assert_int_equal(winhttp.how.logs_in, 1);
     assert_int_equal(winhttp.how.flags, PLAT_WINHTTP_SCRIPT);
@@ -117,12 +124,12 @@ static void answers_are_kept_for_a_while(void **state)
     (void)state;
     struct http_proxy proxy;
     make(&proxy, &(struct winhttp_fake){.script = "http://pac/x", .answer = "s:2"});
-    assert_string_equal(http_proxy_for(&proxy, "https://es1/", 1), "http://s:2");
+    assert_string_equal(proxy_for(&proxy, "https://es1/", 1), "http://s:2");
     winhttp.answer = "t:3";
-    assert_string_equal(http_proxy_for(&proxy, "https://es1/y", 299 * SECOND_NS), "http://s:2");
+    assert_string_equal(proxy_for(&proxy, "https://es1/y", 299 * SECOND_NS), "http://s:2");
     assert_int_equal(winhttp.asked, 1);
-    assert_string_equal(http_proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://t:3");
-    assert_string_equal(http_proxy_for(&proxy, "https://es1", 700 * SECOND_NS), "http://t:3");
+    assert_string_equal(proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://t:3");
+    assert_string_equal(proxy_for(&proxy, "https://es1", 700 * SECOND_NS), "http://t:3");
     assert_int_equal(winhttp.asked, 3);
     assert_int_equal(note_count, 2); /* of a change alone */
 
@@ -131,12 +138,12 @@ static void answers_are_kept_for_a_while(void **state)
         char url[64];
         snprintf(url, sizeof(url), "https://other%u", i);
         note_count = 0;
-        http_proxy_for(&proxy, url, 701 * SECOND_NS);
+        proxy_for(&proxy, url, 701 * SECOND_NS);
     }
     assert_int_equal(winhttp.asked, 3 + HTTP_PROXY_KEPT);
-    http_proxy_for(&proxy, "https://es1", 702 * SECOND_NS);
+    proxy_for(&proxy, "https://es1", 702 * SECOND_NS);
     assert_int_equal(winhttp.asked, 4 + HTTP_PROXY_KEPT);
-    http_proxy_for(&proxy, "https://other15", 702 * SECOND_NS);
+    proxy_for(&proxy, "https://other15", 702 * SECOND_NS);
     assert_int_equal(winhttp.asked, 4 + HTTP_PROXY_KEPT);
     end(&proxy);
 }
@@ -150,19 +157,19 @@ static void the_next_one_is_taken_and_behind_the_last_the_first_again(void **sta
         "connected to. the agent tries them again from the first on, and does not go without one";
     struct http_proxy proxy;
     make(&proxy, &(struct winhttp_fake){.machine = "a:1;b:2"});
-    assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://a:1");
+    assert_string_equal(proxy_for(&proxy, "https://es1", 0), "http://a:1");
     http_proxy_failed(&proxy, "https://es1/x");
-    assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://b:2");
+    assert_string_equal(proxy_for(&proxy, "https://es1", 0), "http://b:2");
     assert_string_equal(
         notes[1], "proxy http://b:2 for https://es1, by WinHTTP's settings of the machine");
     for (int round = 0; round < 3; round++) { /* said once, however long it lasts */
         http_proxy_failed(&proxy, "https://es1");
-        assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://a:1");
+        assert_string_equal(proxy_for(&proxy, "https://es1", 0), "http://a:1");
         http_proxy_failed(&proxy, "https://es1");
-        assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://b:2");
+        assert_string_equal(proxy_for(&proxy, "https://es1", 0), "http://b:2");
     }
     http_proxy_failed(&proxy, "https://unknown");
-    assert_string_equal(http_proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://a:1");
+    assert_string_equal(proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://a:1");
     assert_int_equal(note_count, 3);
     assert_string_equal(notes[2], lost);
     http_proxy_failed(&proxy, "https://es1");
@@ -170,7 +177,7 @@ static void the_next_one_is_taken_and_behind_the_last_the_first_again(void **sta
     http_proxy_reached(&proxy, "https://es1/y");
     assert_int_equal(note_count, 4);
     assert_string_equal(notes[3], notes[1]);
-    assert_string_equal(http_proxy_for(&proxy, "https://es1", 302 * SECOND_NS), "http://b:2");
+    assert_string_equal(proxy_for(&proxy, "https://es1", 302 * SECOND_NS), "http://b:2");
     http_proxy_failed(&proxy, "https://es1");
     assert_int_equal(note_count, 5);
     assert_string_equal(notes[4], lost);
@@ -183,12 +190,12 @@ static void a_single_proxy_stays_the_only_way(void **state)
     struct http_proxy proxy;
     make(&proxy, &(struct winhttp_fake){.script = "http://pac/x", .answer = "s:2"});
     for (int i = 0; i < 3; i++) {
-        assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://s:2");
+        assert_string_equal(proxy_for(&proxy, "https://es1", 0), "http://s:2");
         http_proxy_failed(&proxy, "https://es1");
     }
     assert_int_equal(note_count, 2);
     winhttp.answer = "t:3";
-    assert_string_equal(http_proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://t:3");
+    assert_string_equal(proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://t:3");
     assert_int_equal(note_count, 3);
     end(&proxy);
 }
@@ -199,19 +206,19 @@ static void without_a_proxy_it_goes_only_where_the_answer_says_so(void **state)
     struct http_proxy proxy;
     make(
         &proxy, &(struct winhttp_fake){.script = "http://pac/x", .answer = "s:2; DIRECT; never:3"});
-    assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "http://s:2");
+    assert_string_equal(proxy_for(&proxy, "https://es1", 0), "http://s:2");
     http_proxy_failed(&proxy, "https://es1");
-    assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "");
+    assert_string_equal(proxy_for(&proxy, "https://es1", 0), "");
     http_proxy_failed(&proxy, "https://es1"); /* not of a proxy any more */
-    assert_string_equal(http_proxy_for(&proxy, "https://es1", 0), "");
+    assert_string_equal(proxy_for(&proxy, "https://es1", 0), "");
     assert_int_equal(note_count, 2);
     assert_string_equal(notes[1],
         "no proxy for https://es1, as none of those that WPAD or a script (PAC) names before "
         "DIRECT can be connected to");
-    assert_string_equal(http_proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://s:2");
+    assert_string_equal(proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://s:2");
     assert_int_equal(note_count, 3);
     winhttp.answer = "direct";
-    assert_string_equal(http_proxy_for(&proxy, "https://es2", 0), "");
+    assert_string_equal(proxy_for(&proxy, "https://es2", 0), "");
     assert_string_equal(notes[3], "no proxy for https://es2, by WPAD or a script (PAC)");
     end(&proxy);
 }
@@ -221,17 +228,40 @@ static void what_is_configured_or_of_this_machine_is_not_asked_for(void **state)
     (void)state;
     struct http_proxy proxy;
     make(&proxy, &(struct winhttp_fake){.machine = "m:1"});
-    assert_string_equal(http_proxy_for(&proxy, "http://127.0.0.1:9200", 0), "");
-    assert_null(http_proxy_for(&proxy, "ftp://x", 0));
+    assert_string_equal(proxy_for(&proxy, "http://127.0.0.1:9200", 0), "");
+    assert_null(proxy_for(&proxy, "ftp://x", 0));
     http_proxy_fini(&proxy);
     assert_true(http_proxy_init(&proxy, ""));
-    assert_string_equal(http_proxy_for(&proxy, "http://es1", 0), "");
+    assert_string_equal(proxy_for(&proxy, "http://es1", 0), "");
     http_proxy_fini(&proxy);
     assert_true(http_proxy_init(&proxy, "http://u:p@gateway:1"));
-    assert_string_equal(http_proxy_for(&proxy, "http://es1", 0), "http://u:p@gateway:1");
+    assert_string_equal(proxy_for(&proxy, "http://es1", 0), "http://u:p@gateway:1");
     http_proxy_failed(&proxy, "http://es1");
-    assert_string_equal(http_proxy_for(&proxy, "http://es1", 0), "http://u:p@gateway:1");
+    assert_string_equal(proxy_for(&proxy, "http://es1", 0), "http://u:p@gateway:1");
     assert_int_equal(note_count, 0);
+    end(&proxy);
+}
+
+static bool stop_when_it_hangs(void *host)
+{
+    (void)host;
+    winhttp_fake_wait(1);
+    return true;
+}
+
+/* Nothing is known of the address then: it is asked for again. */
+static void a_stop_does_not_wait_for_windows(void **state)
+{
+    (void)state;
+    struct http_proxy proxy;
+    const char *address;
+    make(&proxy, &(struct winhttp_fake){.detects = true, .answer = "s:2", .hangs = true});
+    proxy.stopping = stop_when_it_hangs;
+    assert_false(http_proxy_for(&proxy, "https://es1", 0, &address));
+    assert_int_equal(note_count, 0);
+    winhttp_fake_release();
+    assert_string_equal(proxy_for(&proxy, "https://es1", 0), "http://s:2");
+    assert_int_equal(winhttp.asked, 2);
     end(&proxy);
 }
 
@@ -249,9 +279,9 @@ static void the_environment_comes_first(void **state)
         struct http_proxy proxy;
         make(&proxy, &(struct winhttp_fake){.machine = "m:1"});
         winhttp_fake_variable = cases[i].name;
-        const char *of_http = http_proxy_for(&proxy, "http://es1", 0);
+        const char *of_http = proxy_for(&proxy, "http://es1", 0);
         assert_true(cases[i].http ? !of_http : of_http && strcmp(of_http, "http://m:1") == 0);
-        const char *of_https = http_proxy_for(&proxy, "https://es1", 0);
+        const char *of_https = proxy_for(&proxy, "https://es1", 0);
         assert_true(cases[i].https ? !of_https : of_https && strcmp(of_https, "http://m:1") == 0);
         end(&proxy);
     }
@@ -268,7 +298,7 @@ static void without_winhttp_libcurl_decides(void **state)
     }
     http_proxy_use(NULL, winhttp_fake_env);
     assert_true(http_proxy_init(&proxy, NULL));
-    assert_null(http_proxy_for(&proxy, "http://es1", 0));
+    assert_null(proxy_for(&proxy, "http://es1", 0));
     http_proxy_fini(&proxy);
 }
 
@@ -283,8 +313,7 @@ static void windows_answers(void **state)
     }
     http_proxy_use(NULL, winhttp_fake_env);
     assert_true(http_proxy_init(&proxy, NULL));
-    assert_non_null(http_proxy_for(&proxy, "http://es1.example", 0));
-    assert_non_null(proxy.session);
+    assert_non_null(proxy_for(&proxy, "http://es1.example", 0));
     http_proxy_fini(&proxy);
 }
 
@@ -299,6 +328,7 @@ int main(void)
         cmocka_unit_test(a_single_proxy_stays_the_only_way),
         cmocka_unit_test(without_a_proxy_it_goes_only_where_the_answer_says_so),
         cmocka_unit_test(what_is_configured_or_of_this_machine_is_not_asked_for),
+        cmocka_unit_test(a_stop_does_not_wait_for_windows),
         cmocka_unit_test(the_environment_comes_first),
         cmocka_unit_test(without_winhttp_libcurl_decides),
         cmocka_unit_test(windows_answers),
