@@ -83,6 +83,9 @@ struct output_report {
     /* Records that the destination had already although they were not sent before. */
     uint64_t unexpected_duplicates;
 
+    /* Records that may have arrived without anybody's knowing, and come again: sent, and not answered for. */
+    uint64_t maybe_duplicates;
+
     /* Say why record ${record} of the delivery is rejected or blocked: before OUTPUT_REJECTED for all
      * or any, and for each that is rejected, blocked or held. May be NULL; what is not said is rejected without
      * a reason. */

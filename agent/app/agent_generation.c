@@ -388,6 +388,8 @@ static void count_outputs(struct agent *agent, struct agent_run_result *result)
             counts->bytes, counts->dead_lettered);
         summary_add_too_old(result->summary, agent->plan->output_configs[i]->name,
             counts->kept_too_old, counts->dropped[OUTPUT_DROP_TOO_OLD]);
+        summary_add_maybe_duplicates(
+            result->summary, agent->plan->output_configs[i]->name, counts->maybe_duplicates);
         result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
                             counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
         bool closed = outlet_closed(pipeline_outlet(agent->pipeline, i));

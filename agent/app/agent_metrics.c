@@ -112,6 +112,7 @@ static void add_output(struct metric_set *set, const char *name, const struct ou
     metric_set_number(set, METRIC_OUTPUT_BYTES, counts->bytes);
     metric_set_number(set, METRIC_OUTPUT_RETRIES, counts->retries);
     metric_set_number(set, METRIC_OUTPUT_DUPLICATES, counts->unexpected_duplicates);
+    metric_set_number(set, METRIC_OUTPUT_MAYBE_DUPLICATES, counts->maybe_duplicates);
     metric_set_number(set, METRIC_OUTPUT_DEGRADED, counts->degraded);
     add_parked(set, counts);
     add_backlog(set, spool, index);

@@ -87,6 +87,7 @@ void agent_status_line(
         add_if_any(out, counts->kept_too_old, "of them too old");
         add_if_any(out, counts->parked, "held");
         add_if_any(out, counts->unexpected_duplicates, "unexpected duplicates");
+        add_if_any(out, counts->maybe_duplicates, "maybe duplicates");
         buf_add_text(out, counts->degraded ? ", degraded" : "");
     }
     for (size_t i = 0; i < plan->filter_count; i++) {

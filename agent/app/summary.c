@@ -23,6 +23,7 @@ struct output_row {
     uint64_t dead_letters;
     uint64_t kept_too_old; /* of these */
     uint64_t lost_too_old;
+    uint64_t maybe_duplicates;
 };
 
 struct summary {
@@ -179,6 +180,14 @@ void summary_add_too_old(struct summary *summary, const char *name, uint64_t kep
     }
 }
 
+void summary_add_maybe_duplicates(struct summary *summary, const char *name, uint64_t records)
+{
+    struct output_row *row = output_row(summary, name);
+    if (row) {
+        row->maybe_duplicates += records;
+    }
+}
+
 void summary_add_evicted(struct summary *summary, uint64_t letters)
 {
     summary->letters_evicted += letters;
@@ -248,6 +257,9 @@ void summary_write(const struct summary *summary, struct buf *out)
         }
         if (row->lost_too_old) {
             buf_printf(out, ", %llu lost as too old", (unsigned long long)row->lost_too_old);
+        }
+        if (row->maybe_duplicates) {
+            buf_printf(out, ", %llu maybe duplicates", (unsigned long long)row->maybe_duplicates);
         }
         buf_add_byte(out, '\n');
     }

@@ -23,6 +23,9 @@ void summary_add_output(struct summary *summary, const char *name, uint64_t even
 /* Add what an output gave up after retry.max_age: ${kept} of its dead letters, and what was ${lost}. */
 void summary_add_too_old(struct summary *summary, const char *name, uint64_t kept, uint64_t lost);
 
+/* Add records that an output sent again although they may have arrived. */
+void summary_add_maybe_duplicates(struct summary *summary, const char *name, uint64_t records);
+
 /* Add dead letters that were removed as there was no room for all. */
 void summary_add_evicted(struct summary *summary, uint64_t letters);
 

@@ -179,6 +179,7 @@ void books_settle(
     to->batches++;
     to->bytes += settlement->bytes;
     to->unexpected_duplicates += settlement->unexpected_duplicates;
+    to->maybe_duplicates += settlement->maybe_duplicates;
     if (settlement->acked) {
         to->trouble[0] = '\0';
     }

@@ -84,6 +84,7 @@ struct output_counts {
     uint64_t batches;
     uint64_t retries;
     uint64_t unexpected_duplicates; /* of the acked: the destination had them already, unsent */
+    uint64_t maybe_duplicates;      /* sent again, and may have arrived before */
     bool degraded;                  /* somebody has to mend its set-up; it tries again slowly */
     char trouble[BOOKS_TROUBLE_MAX_BYTES]; /* why it does not deliver now; "": it does */
     struct histogram latency; /* of acked live events: from their time stamp to the ack */
@@ -122,6 +123,7 @@ struct books_settlement {
     uint64_t kept_too_old; /* of these */
     uint64_t dropped[OUTPUT_DROP_COUNT];
     uint64_t unexpected_duplicates;
+    uint64_t maybe_duplicates;
 };
 void books_settle(
     struct books *books, size_t output, const struct books_settlement *settlement, bool own);

@@ -402,6 +402,7 @@ static void take_note(struct delivery_host *host, enum output_verdict verdict,
     if (refused && host->settings.keep) {
         keep_refused(host, left, report);
     }
+    host->counts.maybe_duplicates += report->maybe_duplicates;
     if (report->unexpected_duplicates) {
         host->counts.unexpected_duplicates += report->unexpected_duplicates;
         tell(host, DELIVERY_DUPLICATES, "");

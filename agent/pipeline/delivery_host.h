@@ -101,6 +101,7 @@ struct delivery_counts {
     uint64_t bytes; /* delivered */
     uint64_t retries;
     uint64_t unexpected_duplicates; /* of the delivered ones */
+    uint64_t maybe_duplicates;      /* sent again, and may have arrived before */
 };
 
 /* NULL with ${err} set if the output cannot be made. */

@@ -385,7 +385,8 @@ void outlet_batch_tell_books(struct outlet_lane *lane)
         .bytes = now.bytes - before->bytes,
         .dead_lettered = now.dead_lettered - before->dead_lettered,
         .kept_too_old = now.kept_too_old - before->kept_too_old,
-        .unexpected_duplicates = now.unexpected_duplicates - before->unexpected_duplicates};
+        .unexpected_duplicates = now.unexpected_duplicates - before->unexpected_duplicates,
+        .maybe_duplicates = now.maybe_duplicates - before->maybe_duplicates};
     for (size_t i = 0; i < OUTPUT_DROP_COUNT; i++) {
         settlement.dropped[i] = lane->lost[i];
     }

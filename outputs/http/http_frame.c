@@ -15,15 +15,15 @@
 
 enum { CONSTANTS_MAX_BYTES = 64 * 1024, TICKS = 10000000 };
 
-static void add_member(struct buf *out, const char *name, const char *value)
+void http_frame_add_member(struct buf *out, const char *name, struct span value)
 {
-    size_t size = value ? strlen(value) : 0;
+    size_t size = value.size;
     if (!size || !buf_reserve(out, utf8_json_bound(size) + 64)) {
         return;
     }
     buf_printf(out, "\"%s\":\"", name);
     if (buf_reserve(out, utf8_json_bound(size))) {
-        out->size += utf8_to_json(span_text(value), out->data + out->size);
+        out->size += utf8_to_json(value, out->data + out->size);
     }
     buf_add_text(out, "\",");
 }
@@ -33,9 +33,9 @@ bool http_frame_init(
 {
     frame->framing = framing;
     buf_init(&frame->constants, CONSTANTS_MAX_BYTES);
-    add_member(&frame->constants, "source", hec->source);
-    add_member(&frame->constants, "sourcetype", hec->sourcetype);
-    add_member(&frame->constants, "index", hec->index);
+    http_frame_add_member(&frame->constants, "source", span_text(hec->source));
+    http_frame_add_member(&frame->constants, "sourcetype", span_text(hec->sourcetype));
+    http_frame_add_member(&frame->constants, "index", span_text(hec->index));
     return !frame->constants.failed;
 }
 
@@ -56,7 +56,7 @@ const char *http_frame_content_type(enum http_framing framing)
     }
 }
 
-static struct span record_of(const struct delivery *delivery, size_t index)
+struct span http_frame_record(const struct delivery *delivery, size_t index)
 {
     uint32_t start = index ? delivery->record_ends[index - 1] : 0;
     struct span record = span_make(
@@ -67,7 +67,7 @@ static struct span record_of(const struct delivery *delivery, size_t index)
     return record;
 }
 
-static void add_hec(const struct http_frame *frame, struct span record, struct buf *out)
+void http_frame_add_hec(struct span record, struct span members, bool with_host, struct buf *out)
 {
     struct span text;
     uint64_t time;
@@ -83,13 +83,14 @@ static void add_hec(const struct http_frame *frame, struct span record, struct b
         buf_add(out, digits, (size_t)(end - digits) - 1); /* no `Z` */
         buf_add_byte(out, ',');
     }
-    struct span host = json_member_find(json_member_find(record, "host"), "name");
+    struct span host = with_host ? json_member_find(json_member_find(record, "host"), "name")
+                                 : span_make(NULL, 0);
     if (json_member_inner(host, &text) && text.size) {
         buf_add_text(out, "\"host\":");
         buf_add_span(out, host);
         buf_add_byte(out, ',');
     }
-    buf_add_span(out, buf_span(&frame->constants));
+    buf_add_span(out, members);
     buf_add_text(out, "\"event\":");
     buf_add_span(out, record);
     buf_add_text(out, "}\n");
@@ -128,7 +129,7 @@ static void add_array(const struct delivery *delivery, size_t first, size_t coun
 {
     for (size_t i = 0; i < count; i++) {
         buf_add_byte(out, i ? ',' : '[');
-        buf_add_span(out, record_of(delivery, first + i));
+        buf_add_span(out, http_frame_record(delivery, first + i));
     }
     buf_add_text(out, count ? "]\n" : "[]\n");
 }
@@ -150,9 +151,10 @@ bool http_frame_body(const struct http_frame *frame, const struct delivery *deli
     } else {
         for (size_t i = first; i < first + count; i++) {
             if (frame->framing == HTTP_FRAMING_SPLUNK_HEC) {
-                add_hec(frame, record_of(delivery, i), room);
+                http_frame_add_hec(
+                    http_frame_record(delivery, i), buf_span(&frame->constants), true, room);
             } else {
-                add_message(record_of(delivery, i), room);
+                add_message(http_frame_record(delivery, i), room);
             }
         }
     }

@@ -41,4 +41,14 @@ const char *http_frame_content_type(enum http_framing framing);
 bool http_frame_body(const struct http_frame *frame, const struct delivery *delivery, size_t first,
     size_t count, struct buf *room, struct span *ret_body);
 
+/* Record ${index} of ${delivery}, without the line break at its end. */
+struct span http_frame_record(const struct delivery *delivery, size_t index);
+
+/* Append `"${name}":"${value}",`; nothing of an empty value. */
+void http_frame_add_member(struct buf *out, const char *name, struct span value);
+
+/* Append the HEC object of ${record}, with ${members} in front of its event: members of JSON, each with its
+ * comma. ${with_host}: `host` is host.name of the event. */
+void http_frame_add_hec(struct span record, struct span members, bool with_host, struct buf *out);
+
 #endif

@@ -49,9 +49,13 @@ extern const char *const http_compression_names[];
 
 /* Rows of a settings struct that has a `struct http_options http`. ${compressions}: the first ones of
  * http_compression_names, as many as its servers take. */
-#define HTTP_ROWS(s, compressions, default_compression)                                           \
-    {CONFIG_STRUCT_ROW("auth", s, http.auth, http_auth_fields), .help = "who we are"},            \
-        {CONFIG_STRUCT_ROW("tls", s, http.tls, http_tls_fields), .help = "how https is checked"}, \
+#define HTTP_ROWS(s, compressions, default_compression)                                \
+    {CONFIG_STRUCT_ROW("auth", s, http.auth, http_auth_fields), .help = "who we are"}, \
+        HTTP_ROWS_WITHOUT_AUTH(s, compressions, default_compression)
+
+/* The same of an output that logs in by keys of its own. */
+#define HTTP_ROWS_WITHOUT_AUTH(s, compressions, default_compression)                              \
+    {CONFIG_STRUCT_ROW("tls", s, http.tls, http_tls_fields), .help = "how https is checked"},     \
         {CONFIG_ROW("proxy", SECRET, s, http.proxy), .may_be_empty = true,                        \
             .help = "address of a proxy; empty: none; system, the default: what the environment " \
                     "says, and if it says nothing, Windows"},                                     \

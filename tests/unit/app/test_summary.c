@@ -68,11 +68,13 @@ static void what_was_given_up_as_too_old_is_said(void **state)
     summary_add_too_old(summary, "siem", 1, 2); /* of another agent, after a reload */
     summary_add_output(summary, "old", 0, 0, 4);
     summary_add_too_old(summary, "old", 4, 0);
+    summary_add_maybe_duplicates(summary, "old", 12);
     assert_span(page_of(summary, &out, "0 events in "),
         "output siem: 7 events, 99 bytes, 1 refused (etwship deadletter list), 4 given up as too "
         "old "
         "(etwship deadletter list), 2 lost as too old\n"
-        "output old: 0 events, 0 bytes, 4 given up as too old (etwship deadletter list)\n");
+        "output old: 0 events, 0 bytes, 4 given up as too old (etwship deadletter list), "
+        "12 maybe duplicates\n");
     buf_fini(&out);
     summary_destroy(summary);
 }

@@ -160,6 +160,50 @@ static inline char *http_collect(size_t *ret_size)
     return data;
 }
 
+/* The same of Splunk's collector: its words around each line. */
+static char hec_settings[160] = "{urls: ['http://127.0.0.1:1'], token: t, proxy: ''}";
+
+static inline void hec_answer(
+    void *self, const struct http_fake_request *request, struct http_fake_reply *ret_reply)
+{
+    const char *second = strstr((const char *)request->body.data, "}\n{");
+    (void)self;
+    ret_reply->body = "{\"text\":\"Success\",\"code\":0}";
+    if (http.fails) {
+        ret_reply->status = second ? 413 : http.taken++ ? 503 : 200;
+    }
+    assert_true(http.count < sizeof(http.obeyed));
+    http.obeyed[http.count++] = ret_reply->status == 200;
+}
+
+static inline void hec_prepare(void)
+{
+    http_prepare();
+    http_fake_handle(server, hec_answer, NULL);
+    snprintf(hec_settings, sizeof(hec_settings),
+        "{urls: ['%s'], token: t, proxy: '', compression: none}", http_fake_url(server));
+}
+
+/* Without what stands in front of each event, and the brace behind it. */
+static inline char *hec_collect(size_t *ret_size)
+{
+    static const char front[] = "{\"event\":";
+    size_t size;
+    char *data = http_collect(&size);
+    char *to = data;
+    for (const char *line = data; line < data + size;) {
+        const char *end = strchr(line, '\n');
+        assert_memory_equal(line, front, sizeof(front) - 1);
+        size_t length = (size_t)(end - line) - sizeof(front);
+        memmove(to, line + sizeof(front) - 1, length);
+        to[length] = '\n';
+        to += length + 1;
+        line = end + 1;
+    }
+    *ret_size = (size_t)(to - data);
+    return data;
+}
+
 static struct fake_output *fake;
 
 static inline void fake_make(const struct fake_step *steps, size_t count)
@@ -231,6 +275,7 @@ static const struct subject subjects[] = {
         NULL, file_fail_soon, file_collect},
     {"stdout", "{}", NULL, stdout_prepare, NULL, stdout_fail_soon, stdout_collect},
     {"http", http_settings, NULL, http_prepare, NULL, http_fail_soon, http_collect},
+    {"splunk_hec", hec_settings, NULL, hec_prepare, NULL, http_fail_soon, hec_collect},
     {"fake", "{}", NULL, fake_prepare, fake_adjust, fake_fail_soon, fake_collect},
 };
 

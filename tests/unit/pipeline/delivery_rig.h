@@ -137,6 +137,7 @@ static inline void take_hints(
             break;
         case 'u':
             report->unexpected_duplicates = 2;
+            report->maybe_duplicates = 3;
             break;
         default:
             for (size_t i = 0; i < delivery->record_count; i += 2) {

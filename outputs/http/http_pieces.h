@@ -1,0 +1,78 @@
+#ifndef ETWSHIP_OUTPUTS_HTTP_PIECES_H
+#define ETWSHIP_OUTPUTS_HTTP_PIECES_H
+
+#include "outputs/http/http_window.h"
+#include "outputs/rejections.h"
+
+/*
+ * A delivery in as many requests as its server wants: all of it, until the server finds it too big or refuses
+ * something in it; then less at a time, down to the record that is refused. Who sends says what became of each
+ * request; what follows for the records is decided here.
+ *
+ * A server that refuses one record after the other is set up in a wrong way more likely than that all of them
+ * are bad. After HTTP_PIECES_BAD_IN_A_ROW records, with none taken between, nothing is rejected any more: one
+ * record is asked alone per try, another one each time, until one is taken.
+ */
+enum { HTTP_PIECES_BAD_IN_A_ROW = 16, HTTP_PIECES_MAX_REQUESTS = 1000 };
+
+#define HTTP_PIECES_UNKNOWN SIZE_MAX
+
+enum http_piece_verdict {
+    HTTP_PIECE_LATER,   /* the same again; zero is the safe answer. The error is set */
+    HTTP_PIECE_MEND,    /* the same, for a fault of the set-up */
+    HTTP_PIECE_TAKEN,   /* arrived */
+    HTTP_PIECE_TOO_BIG, /* less at a time; a single record that is too big is rejected */
+    HTTP_PIECE_REFUSED, /* a record of it will never be taken */
+    HTTP_PIECE_BLOCKED, /* one of its routes takes nothing now; without routes: HTTP_PIECE_MEND */
+};
+
+/* Records of ${delivery} from ${first} on, ${count} of them; but only those with RECORD_RETRY in ${statuses} are
+ * to be sent. */
+struct http_piece {
+    const struct delivery *delivery;
+    const enum record_status *statuses; /* of the delivery */
+    size_t first;
+    size_t count;
+};
+
+struct http_piece_answer {
+    enum http_piece_verdict verdict;
+    size_t culprit; /* the record that the server blames, as an index of the delivery, or
+                       HTTP_PIECES_UNKNOWN. What it says of others is not believed */
+    struct output_rejection
+        why; /* of what is refused, too big or blocked; views until the next call */
+};
+
+/* Send ${piece}. Sets ${report}'s error, wait_ms and degraded where it is not taken. */
+typedef struct http_piece_answer http_pieces_post_fn(
+    void *self, const struct http_piece *piece, struct output_report *report);
+
+struct http_pieces {
+    struct http_window window;
+    enum record_status *statuses; /* of the delivery in hand */
+    size_t capacity;
+    struct rejections notes;
+    unsigned bad_in_a_row;
+    unsigned blamed;   /* how often the set-up was blamed since something was taken */
+    bool one_route;    /* set by the owner: all records of a request have the same route */
+    size_t most_bytes; /* set by the owner: of the records of one request; 0: no limit */
+};
+
+/* Zeroed memory but for what the owner sets. */
+void http_pieces_init(struct http_pieces *pieces);
+void http_pieces_fini(struct http_pieces *pieces);
+
+/* Send all of ${delivery} by ${post}, until something has to wait or ${stopping} says so (NULL: never). False:
+ * out of memory. */
+bool http_pieces_send(struct http_pieces *pieces, const struct delivery *delivery,
+    struct output_report *report, http_pieces_post_fn *post, void *self,
+    bool (*stopping)(void *host), void *host);
+
+/* What was taken of these records did not arrive after all. */
+void http_pieces_take_back(struct http_pieces *pieces, size_t first, size_t count);
+
+/* What became of ${delivery} in all. */
+enum output_verdict http_pieces_verdict(const struct http_pieces *pieces,
+    const struct delivery *delivery, struct output_report *report);
+
+#endif

@@ -1,0 +1,131 @@
+#include "outputs/splunk_hec/hec_acks.h"
+
+#include <stdlib.h>
+
+#include "outputs/splunk_hec/hec_reply.h"
+#include "platform/plat_system.h"
+
+enum { QUESTION_MAX_BYTES = 64 * 1024 };
+
+static const char ack_path[] = "/services/collector/ack";
+
+bool hec_acks_new_channel(struct hec_acks *acks, struct error *err)
+{
+    struct guid guid;
+    if (!plat_random(guid.bytes, sizeof(guid.bytes), err)) {
+        return false;
+    }
+    guid_write(&guid, acks->channel);
+    acks->channel[GUID_TEXT_SIZE] = '\0';
+    return true;
+}
+
+bool hec_acks_add(struct hec_acks *acks, const struct hec_pending *pending)
+{
+    if (acks->count == acks->capacity) {
+        size_t capacity = acks->capacity ? acks->capacity * 2 : 16;
+        struct hec_pending *items = realloc(acks->items, capacity * sizeof(*items));
+        if (!items) {
+            return false;
+        }
+        acks->items = items;
+        acks->capacity = capacity;
+    }
+    acks->items[acks->count++] = *pending;
+    return true;
+}
+
+void hec_acks_fini(struct hec_acks *acks)
+{
+    free(acks->items);
+    *acks = (struct hec_acks){.items = NULL};
+}
+
+size_t hec_acks_left(const struct hec_acks *acks, size_t host)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < acks->count; i++) {
+        const struct hec_pending *item = &acks->items[i];
+        left += !item->acked && (host == SIZE_MAX || item->host == host);
+    }
+    return left;
+}
+
+static bool write_question(const struct hec_acks *acks, size_t host, struct buf *out)
+{
+    const char *comma = "";
+    buf_add_text(out, "{\"acks\":[");
+    for (size_t i = 0; i < acks->count; i++) {
+        const struct hec_pending *item = &acks->items[i];
+        if (!item->acked && item->host == host) {
+            buf_printf(out, "%s%llu", comma, (unsigned long long)item->ack_id);
+            comma = ",";
+        }
+    }
+    buf_add_text(out, comma[0] ? "]}" : "0]}");
+    return !out->failed;
+}
+
+static void note(struct hec_acks *acks, size_t host, const struct http_said *said)
+{
+    for (size_t i = 0; i < acks->count; i++) {
+        struct hec_pending *item = &acks->items[i];
+        if (item->host == host && !item->acked) {
+            item->acked = hec_reply_is_acked(said, item->ack_id);
+        }
+    }
+}
+
+/* Does the body hold the list of acknowledgements? */
+static bool is_list(const struct http_said *said)
+{
+    static const char key[] = "\"acks\"";
+    for (size_t i = 0; i + sizeof(key) - 1 <= said->body.size; i++) {
+        if (memcmp(said->body.data + i, key, sizeof(key) - 1) == 0) {
+            return !said->page;
+        }
+    }
+    return false;
+}
+
+enum hec_ask_result hec_acks_ask(struct hec_acks *acks, struct http_client *client, size_t host,
+    const char *url, struct http_said *said, struct error *err)
+{
+    struct buf question;
+    struct hec_reply reply;
+    buf_init(&question, QUESTION_MAX_BYTES);
+    if (!write_question(acks, host, &question)) {
+        buf_fini(&question);
+        error_set(err, ERR_MEMORY, "out of memory");
+        return HEC_NOT_ASKED;
+    }
+    const struct http_header headers[] = {
+        {"Content-Type", "application/json"}, {"X-Splunk-Request-Channel", acks->channel}};
+    struct span body = buf_span(&question);
+    const struct http_request request = {.method = "POST",
+        .url = url,
+        .path = ack_path,
+        .headers = headers,
+        .header_count = sizeof(headers) / sizeof(headers[0]),
+        .parts = &body,
+        .part_count = 1};
+    bool replied = http_said_ask(said, client, &request, err);
+    buf_fini(&question);
+    if (!replied) {
+        return HEC_NOT_ASKED;
+    }
+    int status = said->reply.status;
+    if (status == 200 && is_list(said)) {
+        note(acks, host, said);
+        return HEC_ASKED;
+    }
+    hec_reply_read(said, &reply);
+    http_said_tell(said, url, hec_reply_words(&reply, status), err);
+    if (reply.code == HEC_ACK_DISABLED) {
+        return HEC_ASK_OFF;
+    }
+    if (reply.code == HEC_NO_CHANNEL || reply.code == HEC_BAD_CHANNEL) {
+        return HEC_ASK_GONE;
+    }
+    return hec_reply_verdict(&reply, status) == HTTP_PIECE_MEND ? HEC_ASK_REFUSED : HEC_NOT_ASKED;
+}

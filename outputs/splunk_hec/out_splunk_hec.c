@@ -1,0 +1,469 @@
+/*
+ * Splunk's HTTP Event Collector. A delivery goes in pieces (http_pieces.h) to one of several collectors. Its
+ * reply of success says only that the events look valid. With `ack` they count as delivered when Splunk has
+ * said of each request that it is indexed (hec_acks.h): `send` waits for that, so as many batches are on their
+ * way as there are workers.
+ *
+ * What may arrive twice is counted: a request that got lost with its reply, and one that is not acknowledged in
+ * time, which is then sent again on a new channel.
+ */
+#include <stdlib.h>
+
+#include "outputs/compress.h"
+#include "outputs/elasticsearch/es_hosts.h"
+#include "outputs/splunk_hec/hec_acks.h"
+#include "outputs/splunk_hec/hec_frame.h"
+#include "outputs/splunk_hec/hec_reply.h"
+#include "outputs/splunk_hec/hec_try.h"
+#include "platform/plat_system.h"
+
+enum {
+    SLICE_MS = 50, /* between two looks at `stopping` */
+    BACK_OFF_TIMES = 10,
+    PACKED_MAX_BYTES = 512 * 1024 * 1024,
+    MAX_HEADERS = 3,
+    NS_PER_MS = 1000000,
+};
+
+static const char health_path[] = "/services/collector/health";
+
+/* ---- making -------------------------------------------------------------------------------------- */
+
+struct out_hec {
+    struct http_client *client;
+    struct es_hosts hosts;
+    bool *asked;               /* by host: it acknowledges, as it said; or nobody asks it to */
+    struct compress *compress; /* NULL: none */
+    struct buf packed;
+    struct hec_frame frame;
+    struct http_pieces pieces;
+    struct http_said said;
+    struct hec_ack ack;
+    struct hec_acks acks;
+    uint64_t unsure; /* records of the delivery in hand that may have arrived, unknown to us */
+    bool (*stopping)(void *host);
+    void *host;
+};
+
+static uint64_t now_ms(void)
+{
+    return plat_monotonic_ns() / NS_PER_MS;
+}
+
+static bool set_up(struct out_hec *self, const struct hec_settings *s, const struct output_env *env,
+    struct error *err)
+{
+    struct http_options options = s->http;
+    options.auth = (struct http_auth){.bearer = s->token};
+    self->client = http_client_create(&(struct http_client_setup){.options = &options,
+                                          .scheme = "Splunk",
+                                          .stopping = env->stopping,
+                                          .note = env->note,
+                                          .host = env->host},
+        err);
+    if (!self->client) {
+        return false;
+    }
+    if (s->http.compression != HTTP_PLAIN) {
+        self->compress = compress_create((enum http_compression)s->http.compression, err);
+        if (!self->compress) {
+            return false;
+        }
+    }
+    uint64_t start = 0;
+    self->ack = s->ack;
+    self->pieces.one_route = s->endpoint == HEC_RAW;
+    self->asked = calloc(s->urls.count + 1, sizeof(*self->asked));
+    if (!self->asked || !hec_frame_init(&self->frame, s)) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    return plat_random(&start, sizeof(start), err) && hec_acks_new_channel(&self->acks, err) &&
+           es_hosts_init(&self->hosts, &s->urls, start, err);
+}
+
+static void hec_destroy(void *self_)
+{
+    struct out_hec *self = self_;
+    if (self) {
+        http_client_destroy(self->client);
+        es_hosts_fini(&self->hosts);
+        compress_destroy(self->compress);
+        hec_frame_fini(&self->frame);
+        hec_acks_fini(&self->acks);
+        http_pieces_fini(&self->pieces);
+        http_said_fini(&self->said);
+        buf_fini(&self->packed);
+        free(self->asked);
+        free(self);
+    }
+}
+
+static void *hec_create(const void *settings, const struct output_env *env, struct error *err)
+{
+    struct out_hec *self = calloc(1, sizeof(*self));
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    buf_init(&self->packed, PACKED_MAX_BYTES);
+    http_said_init(&self->said);
+    http_pieces_init(&self->pieces);
+    self->stopping = env->stopping;
+    self->host = env->host;
+    if (!set_up(self, settings, env, err)) {
+        hec_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+/* ---- which collector ----------------------------------------------------------------------------- */
+
+static void fail_host(struct out_hec *self, size_t index, bool lasts, const struct error *err)
+{
+    const struct es_host_failure failure = {
+        .retry_after_ms = self->said.reply.retry_after_ms, .lasts = lasts, .reason = err->text};
+    es_hosts_failed(&self->hosts, index, now_ms(), &failure);
+}
+
+/* One of several that failed before is asked how it is before it gets events again. */
+static bool is_healthy(struct out_hec *self, size_t index, struct error *err)
+{
+    const char *url = self->hosts.items[index].url;
+    const struct http_request request = {.method = "GET", .url = url, .path = health_path};
+    if (self->hosts.count == 1 || self->hosts.items[index].failures == 0) {
+        return true;
+    }
+    if (!http_said_ask(&self->said, self->client, &request, err)) {
+        fail_host(self, index, http_failure_lasts(self->said.reply.failure), err);
+        return false;
+    }
+    /* Only what says that it is not well is believed: not every collector knows the question. */
+    if (self->said.reply.status < 500) {
+        return true;
+    }
+    struct hec_reply reply;
+    hec_reply_read(&self->said, &reply);
+    http_said_tell(&self->said, url, hec_reply_words(&reply, self->said.reply.status), err);
+    fail_host(self, index, false, err);
+    return false;
+}
+
+/* Does it acknowledge? Events that it takes without would come again and again. */
+static bool acknowledges(
+    struct out_hec *self, size_t index, struct output_report *report, bool *ret_lasts)
+{
+    *ret_lasts = false;
+    if (!self->ack.enabled || self->asked[index]) {
+        return true;
+    }
+    struct hec_acks none = {.count = 0};
+    memcpy(none.channel, self->acks.channel, sizeof(none.channel));
+    switch (hec_acks_ask(
+        &none, self->client, index, self->hosts.items[index].url, &self->said, &report->error)) {
+    case HEC_ASKED:
+    case HEC_ASK_GONE: /* a channel begins with its first events */
+        self->asked[index] = true;
+        report->error = (struct error){0};
+        return true;
+    case HEC_ASK_OFF:
+    case HEC_ASK_REFUSED:
+        *ret_lasts = true;
+        break;
+    case HEC_NOT_ASKED:
+        *ret_lasts = http_failure_lasts(self->said.reply.failure);
+        break;
+    }
+    fail_host(self, index, *ret_lasts, &report->error);
+    return false;
+}
+
+/* ---- one request --------------------------------------------------------------------------------- */
+
+static bool post_body(struct out_hec *self, size_t index, struct span body, struct error *err)
+{
+    struct http_header headers[MAX_HEADERS] = {
+        {"Content-Type", self->frame.raw ? "text/plain; charset=utf-8" : "application/json"}};
+    size_t count = 1;
+    if (self->ack.enabled || self->frame.raw) {
+        headers[count++] = (struct http_header){"X-Splunk-Request-Channel", self->acks.channel};
+    }
+    if (self->compress) {
+        headers[count++] = (struct http_header){"Content-Encoding", "gzip"};
+    }
+    const struct http_request request = {.method = "POST",
+        .url = self->hosts.items[index].url,
+        .path = (const char *)self->frame.path.data,
+        .headers = headers,
+        .header_count = count,
+        .parts = &body,
+        .part_count = 1};
+    return http_said_ask(&self->said, self->client, &request, err);
+}
+
+/* Which record of ${piece} is event ${number} of its request? */
+static size_t culprit_of(const struct http_piece *piece, uint64_t number)
+{
+    for (size_t i = piece->first; i < piece->first + piece->count; i++) {
+        if (piece->statuses[i] == RECORD_RETRY && number-- == 0) {
+            return i;
+        }
+    }
+    return HTTP_PIECES_UNKNOWN;
+}
+
+/* May events of this request have arrived, although nobody said so? */
+static bool is_unsure(const struct http_said *said, const struct hec_reply *reply)
+{
+    bool lost = said->reply.failure != HTTP_REPLIED;
+    return said->reply.sent && (lost || (said->reply.status >= 500 &&
+                                            (reply->code == HEC_NO_CODE || reply->code == 8)));
+}
+
+static struct http_piece_answer take(struct out_hec *self, size_t index,
+    const struct http_piece *piece, const struct hec_reply *reply, struct output_report *report)
+{
+    struct http_piece_answer answer = {.verdict = HTTP_PIECE_TAKEN, .culprit = HTTP_PIECES_UNKNOWN};
+    const struct hec_pending pending = {
+        .first = piece->first, .count = piece->count, .host = index, .ack_id = reply->ack_id};
+    if (!self->ack.enabled) {
+        return answer;
+    }
+    if (!reply->has_ack_id) {
+        http_said_tell(&self->said, self->hosts.items[index].url,
+            "the reply has no ackId, so this token does not acknowledge. enable indexer "
+            "acknowledgement for it in Splunk, or write ack: {enabled: false}",
+            &report->error);
+        self->asked[index] = false;
+        answer.verdict = HTTP_PIECE_MEND;
+    } else if (!hec_acks_add(&self->acks, &pending)) {
+        error_set(&report->error, ERR_MEMORY, "out of memory");
+        answer.verdict = HTTP_PIECE_LATER;
+    }
+    self->unsure += answer.verdict == HTTP_PIECE_TAKEN ? 0 : piece->count;
+    return answer;
+}
+
+/* What ${index} made of the body. */
+static struct http_piece_answer try_host(struct out_hec *self, size_t index, struct span body,
+    const struct http_piece *piece, struct output_report *report)
+{
+    struct hec_reply reply = {.code = HEC_NO_CODE};
+    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
+    if (!post_body(self, index, body, &report->error)) {
+        bool lasts = http_failure_lasts(self->said.reply.failure);
+        self->unsure += is_unsure(&self->said, &reply) ? piece->count : 0;
+        answer.verdict = lasts ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
+        return answer;
+    }
+    int status = self->said.reply.status;
+    hec_reply_read(&self->said, &reply);
+    answer.verdict = hec_reply_verdict(&reply, status);
+    if (answer.verdict == HTTP_PIECE_TAKEN && self->said.reply.sent) {
+        return take(self, index, piece, &reply, report);
+    }
+    if (answer.verdict == HTTP_PIECE_TAKEN) {
+        answer.verdict = HTTP_PIECE_LATER; /* an answer to half a request */
+    }
+    const char *words = hec_reply_words(&reply, status);
+    http_said_tell(&self->said, self->hosts.items[index].url, words, &report->error);
+    self->unsure += is_unsure(&self->said, &reply) ? piece->count : 0;
+    if (reply.code == HEC_BAD_CHANNEL && !hec_acks_left(&self->acks, SIZE_MAX)) {
+        hec_acks_new_channel(&self->acks, NULL);
+    }
+    if (reply.has_culprit) {
+        answer.culprit = culprit_of(piece, reply.culprit);
+    }
+    answer.why = (struct output_rejection){.status = status,
+        .type = span_text("splunk_hec"),
+        .reason = span_text(self->said.shown[0] ? self->said.shown : words)};
+    return answer;
+}
+
+/* All of them have failed: what they said is in ${report}. */
+static struct http_piece_answer all_failed(const struct out_hec *self, struct output_report *report)
+{
+    bool all_last = true;
+    for (size_t i = 0; i < self->hosts.count; i++) {
+        all_last = all_last && self->hosts.items[i].failures && self->hosts.items[i].lasts;
+    }
+    uint64_t asked_ms = es_hosts_asked_ms(&self->hosts, now_ms());
+    report->wait_ms = asked_ms < UINT32_MAX ? (uint32_t)asked_ms : UINT32_MAX;
+    es_hosts_say(&self->hosts, &report->error);
+    return (struct http_piece_answer){
+        .verdict = all_last ? HTTP_PIECE_MEND : HTTP_PIECE_LATER, .culprit = HTTP_PIECES_UNKNOWN};
+}
+
+static struct http_piece_answer hec_post(
+    void *self_, const struct http_piece *piece, struct output_report *report)
+{
+    struct out_hec *self = self_;
+    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
+    if (!hec_frame_write(&self->frame, piece)) {
+        error_set(
+            &report->error, ERR_MEMORY, "out of memory for a request of %zu events", piece->count);
+        answer.verdict = piece->count > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
+        return answer;
+    }
+    struct span body = buf_span(&self->frame.body);
+    if (self->compress) {
+        if (!compress_whole(self->compress, body, &self->packed, &report->error)) {
+            return answer;
+        }
+        body = buf_span(&self->packed);
+    }
+    for (size_t i = 0; i < self->hosts.count; i++) {
+        bool lasts;
+        size_t index = i ? es_hosts_pick(&self->hosts, now_ms())
+                         : es_hosts_pick_any(&self->hosts, now_ms());
+        if (index == ES_HOSTS_NONE || (i && self->stopping && self->stopping(self->host))) {
+            break;
+        }
+        if (!is_healthy(self, index, &report->error) ||
+            !acknowledges(self, index, report, &lasts)) {
+            continue;
+        }
+        answer = try_host(self, index, body, piece, report);
+        if (answer.verdict != HTTP_PIECE_LATER && answer.verdict != HTTP_PIECE_MEND) {
+            es_hosts_good(&self->hosts, index);
+            return answer;
+        }
+        fail_host(self, index, answer.verdict == HTTP_PIECE_MEND, &report->error);
+    }
+    return all_failed(self, report);
+}
+
+/* ---- waiting for acknowledgements ------------------------------------------------------------------ */
+
+/* False: it is time to stop. */
+static bool sleep_until(const struct out_hec *self, uint64_t until_ms)
+{
+    for (;;) {
+        uint64_t now = now_ms();
+        if (self->stopping && self->stopping(self->host)) {
+            return false;
+        }
+        if (now >= until_ms) {
+            return true;
+        }
+        uint64_t left = until_ms - now;
+        plat_sleep_ms(left < SLICE_MS ? (unsigned)left : SLICE_MS);
+    }
+}
+
+/* Ask each collector that has something pending. False: asking again is of no use. */
+static bool ask_all(struct out_hec *self, struct output_report *report)
+{
+    for (size_t i = 0; i < self->hosts.count; i++) {
+        if (!hec_acks_left(&self->acks, i)) {
+            continue;
+        }
+        const char *url = self->hosts.items[i].url;
+        switch (hec_acks_ask(&self->acks, self->client, i, url, &self->said, &report->error)) {
+        case HEC_ASK_OFF:
+            self->asked[i] = false;
+            report->degraded = true;
+            return false;
+        case HEC_ASK_GONE:
+            return false;
+        default:
+            break; /* whatever else is wrong may be over the next time */
+        }
+    }
+    return true;
+}
+
+static void await_acks(struct out_hec *self, struct output_report *report)
+{
+    uint64_t interval_ms = self->ack.interval_ns / NS_PER_MS;
+    uint64_t wait_ms = interval_ms;
+    uint64_t end_ms = now_ms() + self->ack.timeout_ns / NS_PER_MS;
+    bool useful = true;
+    while (useful && hec_acks_left(&self->acks, SIZE_MAX)) {
+        uint64_t now = now_ms();
+        size_t before = hec_acks_left(&self->acks, SIZE_MAX);
+        if (now >= end_ms) {
+            struct error said = report->error;
+            error_set(&report->error, ERR_IO,
+                "Splunk did not acknowledge in time (ack.timeout), so the events are sent again on "
+                "a "
+                "new channel%s%.250s",
+                said.code ? ": " : "", said.code ? said.text : "");
+            break;
+        }
+        if (!sleep_until(self, now + wait_ms < end_ms ? now + wait_ms : end_ms)) {
+            error_set(&report->error, ERR_STOPPED,
+                "stopped before Splunk acknowledged: the events are sent again");
+            return; /* the run that sends them does not know of the channel */
+        }
+        report->error = (struct error){0};
+        useful = ask_all(self, report);
+        bool moved = hec_acks_left(&self->acks, SIZE_MAX) < before;
+        wait_ms = moved
+                      ? interval_ms
+                      : (wait_ms * 2 < interval_ms * BACK_OFF_TIMES ? wait_ms * 2
+                                                                    : interval_ms * BACK_OFF_TIMES);
+    }
+    if (hec_acks_left(&self->acks, SIZE_MAX)) {
+        hec_acks_new_channel(&self->acks, NULL);
+    }
+}
+
+/* What is not acknowledged did not arrive, as far as anybody knows. */
+static void settle_acks(struct out_hec *self)
+{
+    for (size_t i = 0; i < self->acks.count; i++) {
+        const struct hec_pending *item = &self->acks.items[i];
+        if (!item->acked) {
+            http_pieces_take_back(&self->pieces, item->first, item->count);
+            self->unsure += item->count;
+        }
+    }
+    self->acks.count = 0;
+}
+
+static enum output_verdict hec_send(
+    void *self_, const struct delivery *delivery, struct output_report *report)
+{
+    struct out_hec *self = self_;
+    self->unsure = 0;
+    if (!http_pieces_send(
+            &self->pieces, delivery, report, hec_post, self, self->stopping, self->host)) {
+        return OUTPUT_RETRY;
+    }
+    if (self->acks.count) {
+        struct error told = report->error;
+        bool degraded = report->degraded;
+        await_acks(self, report);
+        settle_acks(self);
+        report->degraded = report->degraded || degraded;
+        if (!report->error.code) {
+            report->error = told;
+        }
+    }
+    report->maybe_duplicates = self->unsure;
+    return http_pieces_verdict(&self->pieces, delivery, report);
+}
+
+static bool wants_ids(const void *settings)
+{
+    const struct hec_settings *s = settings;
+    return s->ids && s->endpoint == HEC_EVENT;
+}
+
+const struct output_ops output_splunk_hec = {
+    .name = "splunk_hec",
+    .fields = hec_settings_fields,
+    .settings_size = sizeof(struct hec_settings),
+    .workers = 4,
+    .check = hec_settings_check,
+    .can_run = hec_settings_can_run,
+    .route = hec_settings_route,
+    .route_safety = EVENT_TEMPLATE_PATH,
+    .ids = wants_ids,
+    .reference = hec_reply_write_reference,
+    .examine = hec_try_run,
+    .create = hec_create,
+    .send = hec_send,
+    .destroy = hec_destroy,
+};

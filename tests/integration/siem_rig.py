@@ -1,0 +1,99 @@
+"""An agent that ships a trace to a server of the tests, and is killed on the way. For splunk_hec.py, syslog.py,
+relp.py and azure_logs.py: each brings its server."""
+
+import collections
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+BINARY = os.environ["ETWSHIP_BIN"]
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+FULL = "--full" in sys.argv[1:]
+# A net under a program that does not end, no measure.
+TIMEOUT_S = 300
+DONE = 0
+
+
+def environment():
+    """Ours, but without proxies."""
+    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+
+
+class Agent(unittest.TestCase):
+    EVENTS = 3000
+    KILLS = 50 if FULL else 3
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shared_folder = tempfile.TemporaryDirectory()
+        cls.trace = Path(cls.shared_folder.name) / "t.etl"
+        subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(cls.EVENTS), "-o", cls.trace],
+                       check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.shared_folder.cleanup()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, output, durable=False, **agent):
+        config = {"agent": agent | ({"data_dir": str(self.folder / "data")} if durable else {}),
+                  "spool": {"min_free_disk": "1MB"} | ({} if durable else {"mode": "memory"}),
+                  "sessions": [{"name": "s", "type": "file", "paths": [str(self.trace)]}],
+                  "outputs": [{"name": "siem", "retry": {"min": "10ms", "max": "50ms"}} | output]}
+        self.config = self.folder / "etwship.yaml"
+        self.config.write_text(json.dumps(config))
+
+    def start(self):
+        agent = subprocess.Popen([BINARY, "run", "-c", self.config], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, text=True, env=environment())
+        self.addCleanup(agent.stderr.close)
+        self.addCleanup(agent.wait, TIMEOUT_S)
+        self.addCleanup(agent.kill)
+        return agent
+
+    def run_to_the_end(self, code=DONE):
+        agent = self.start()
+        said = agent.stderr.read()
+        self.assertEqual(agent.wait(TIMEOUT_S), code, said)
+        return said
+
+    def kill_on_the_way(self, wait_for_more, at_each_kill=lambda number: None):
+        """Kill the agent KILLS times, each time after wait_for_more() has seen it deliver; then let it end.
+        Returns what the last one said."""
+        chance = random.Random(5)
+        for number in range(self.KILLS):
+            agent = self.start()
+            wait_for_more(agent, chance.randrange(1, 4))
+            agent.kill()
+            agent.wait(TIMEOUT_S)
+            at_each_kill(number)
+        return self.run_to_the_end()
+
+    @staticmethod
+    def count(said, words):
+        """A number of the summary: `12 maybe duplicates`."""
+        found = re.search(rf"(\d+) {words}", said)
+        return int(found[1]) if found else 0
+
+    def sequences(self, events):
+        """How often each event of the trace is there; events of the agent left out."""
+        return collections.Counter(event["etw"]["sequence"] for event in events
+                                   if event["provider"].get("name") != "etwship")
+
+    def assert_all_there(self, found):
+        self.assertEqual(set(found), set(range(1, self.EVENTS + 1)))
+
+
+def main():
+    sys.argv = [argument for argument in sys.argv if argument != "--full"]
+    unittest.main()

@@ -1,0 +1,525 @@
+#include "unit/outputs/output_rig.h"
+
+#include "support/http_fake.h"
+
+/* A collector that does what it is told. */
+
+enum { STORE_BYTES = 16384, MAX_ACKS = 64 };
+
+static struct {
+    struct http_fake *fake;
+    struct output_rig rig;
+    struct http_fake_reply answer; /* to events; status 0 and no body: as Splunk answers */
+    bool acks;                     /* give an ackId */
+    const char *ack_body;          /* instead of the acknowledgements; NULL: none */
+    int ack_status;                /* of that */
+    bool never;                    /* nothing is ever indexed */
+    const char *bad;               /* refuse what holds it, naming it; NULL: nothing */
+    int bad_code;
+    bool unnamed; /* without its number */
+    unsigned next_ack;
+    unsigned asked; /* for acknowledgements of events */
+    unsigned posts;
+    char stored[STORE_BYTES];
+    char channels[MAX_ACKS][40]; /* of each post */
+    char body[STORE_BYTES];      /* of the reply */
+} s;
+
+static void copy_channel(const struct http_fake_request *request, char *to)
+{
+    static const char name[] = "X-Splunk-Request-Channel: ";
+    const char *at = strstr(request->head, name);
+    snprintf(to, 40, "%.36s", at ? at + sizeof(name) - 1 : "");
+}
+
+/* Every number of the question is indexed. */
+static void answer_acks(const struct http_fake_request *request, struct http_fake_reply *reply)
+{
+    if (s.ack_body) {
+        reply->status = s.ack_status;
+        reply->body = s.ack_body;
+        return;
+    }
+    size_t at = (size_t)snprintf(s.body, sizeof(s.body), "{\"acks\":{");
+    const char *c = strchr((const char *)request->body.data, '[');
+    const char *comma = "";
+    s.asked++;
+    while (c && *c && *c != ']') {
+        char *end;
+        long id = strtol(c + 1, &end, 10);
+        at += (size_t)snprintf(s.body + at, sizeof(s.body) - at, "%s\"%ld\":%s", comma, id,
+            s.never || id == 0 ? "false" : "true");
+        comma = ",";
+        c = end;
+    }
+    snprintf(s.body + at, sizeof(s.body) - at, "}}");
+    reply->body = s.body;
+}
+
+static bool refuses(const char *body, struct http_fake_reply *reply)
+{
+    const char *at = s.bad ? strstr(body, s.bad) : NULL;
+    unsigned number = 0;
+    for (const char *c = body; at && c < at; c++) {
+        number += *c == '\n';
+    }
+    if (at) {
+        char named[64] = "";
+        snprintf(named, sizeof(named), ",\"invalid-event-number\":%u", number);
+        snprintf(s.body, sizeof(s.body), "{\"text\":\"No\",\"code\":%d%s}", s.bad_code,
+            s.unnamed ? "" : named);
+        reply->status = 400;
+        reply->body = s.body;
+    }
+    return at != NULL;
+}
+
+static void serve(
+    void *self, const struct http_fake_request *request, struct http_fake_reply *reply)
+{
+    (void)self;
+    if (strncmp(request->head, "POST /services/collector/ack ", 29) == 0) {
+        answer_acks(request, reply);
+        return;
+    }
+    if (strncmp(request->head, "GET ", 4) == 0) {
+        reply->body = "{\"text\":\"HEC is healthy\",\"code\":17}";
+        return;
+    }
+    copy_channel(request, s.channels[s.posts++ % MAX_ACKS]);
+    if (s.answer.status) {
+        *reply = s.answer;
+        return;
+    }
+    if (refuses((const char *)request->body.data, reply)) {
+        return;
+    }
+    strncat(s.stored, (const char *)request->body.data, sizeof(s.stored) - strlen(s.stored) - 1);
+    snprintf(s.body, sizeof(s.body),
+        s.acks ? "{\"text\":\"Success\",\"code\":0,\"ackId\":%u}"
+               : "{\"text\":\"Success\",\"code\":0}",
+        ++s.next_ack);
+    reply->body = s.body;
+}
+
+static const char *yaml(const char *more)
+{
+    static char text[1024];
+    snprintf(text, sizeof(text), "{urls: ['%s'], token: 1234-5678, proxy: '', compression: none%s}",
+        http_fake_url(s.fake), more);
+    return text;
+}
+
+static void begin(const char *more)
+{
+    memset(&s, 0, sizeof(s));
+    s.fake = http_fake_start();
+    http_fake_handle(s.fake, serve, NULL);
+    rig_setup(&s.rig, &output_splunk_hec, yaml(more));
+}
+
+static void end(void)
+{
+    rig_teardown(&s.rig);
+    http_fake_stop(s.fake);
+}
+
+static const char with_acks[] = ", ack: {enabled: true, interval: 1ms, timeout: 40ms}";
+/* For what is to be acknowledged: a net, no measure. */
+static const char with_long_acks[] = ", ack: {enabled: true, interval: 1ms, timeout: 60s}";
+
+/* ---- requests ------------------------------------------------------------------------------------ */
+
+static void an_event_says_what_splunk_is_told_and_keeps_every_digit_of_its_time(void **state)
+{
+    (void)state;
+    static const char line[] =
+        "{\"@timestamp\":\"2026-11-21T09:30:00.1234567Z\",\"host\":{\"name\":\"pc\"}}\n";
+    const struct delivery_ids ids = {.epoch = 0xabc, .first_number = 7};
+    begin(", index: main, sourcetype: 'etw:json', source: 'a\"b'");
+    assert_int_equal(rig_send_routed(&s.rig, line, NULL, NULL, 0, &ids), OUTPUT_DELIVERED);
+    const struct http_fake_request *request = http_fake_request(s.fake, 0);
+    assert_memory_equal(request->head, "POST /services/collector/event HTTP/1.1\r\n", 41);
+    assert_true(http_fake_has(request, "Authorization", "Splunk 1234-5678"));
+    assert_false(http_fake_has(request, "X-Splunk-Request-Channel", NULL));
+    assert_string_equal(s.stored,
+        "{\"time\":1795253400.1234567,\"host\":\"pc\",\"index\":\"main\",\"sourcetype\":\"etw:"
+        "json\","
+        "\"source\":\"a\\\"b\",\"fields\":{\"etwship_id\":\"0000000000000abc0000000000000007\"},"
+        "\"event\":{\"@timestamp\":\"2026-11-21T09:30:00.1234567Z\",\"host\":{\"name\":\"pc\"}}}"
+        "\n");
+    end();
+}
+
+static void raw_events_are_lines_and_their_places_stand_in_the_address(void **state)
+{
+    (void)state;
+    begin(", endpoint: raw, index: main, source: 'a b&c'");
+    assert_int_equal(rig_send(&s.rig, "{\"a\":1}\n{}\n"), OUTPUT_DELIVERED);
+    const char *head = http_fake_request(s.fake, 0)->head;
+    static const char line[] =
+        "POST /services/collector/raw?index=main&source=a%20b%26c HTTP/1.1\r\n";
+    assert_memory_equal(head, line, sizeof(line) - 1);
+    assert_true(http_fake_has(http_fake_request(s.fake, 0), "X-Splunk-Request-Channel", NULL));
+    assert_string_equal(s.stored, "{\"a\":1}\n{}\n");
+    end();
+}
+
+static void places_come_from_templates_and_data_cannot_leave_them(void **state)
+{
+    (void)state;
+    static const uint32_t routes[] = {0, 1, 0};
+    const struct span names[] = {
+        span_text("etw-DNS Client|/etw|/|/pc1"), span_text("etw-x|/etw|/|/pc2")};
+    begin(", index: 'etw-{provider.name}', sourcetype: etw, host: '{host.name}'");
+    assert_int_equal(
+        rig_send_routed(&s.rig, "1\n2\n3\n", routes, names, 2, NULL), OUTPUT_DELIVERED);
+    assert_string_equal(s.stored,
+        "{\"index\":\"etw-dns_client\",\"sourcetype\":\"etw\",\"host\":\"pc1\",\"event\":1}\n"
+        "{\"index\":\"etw-x\",\"sourcetype\":\"etw\",\"host\":\"pc2\",\"event\":2}\n"
+        "{\"index\":\"etw-dns_client\",\"sourcetype\":\"etw\",\"host\":\"pc1\",\"event\":3}\n");
+    end();
+    begin(", endpoint: raw, index: 'etw-{provider.name}'");
+    assert_int_equal(
+        rig_send_routed(&s.rig, "1\n2\n3\n", routes, names, 2, NULL), OUTPUT_DELIVERED);
+    assert_int_equal(s.posts, 3); /* one index per request */
+    end();
+}
+
+static void the_route_is_one_template_of_all_places(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct config *first = config_create(NULL, NULL);
+    struct config *second = config_create(NULL, NULL);
+    static const char varies[] =
+        "{urls: ['http://a'], token: x, index: 'etw-{provider.name}', host: h}";
+    static const char constant[] = "{urls: ['http://a'], token: x, index: etw, host: h}";
+    const char *route = output_splunk_hec.route(
+        rig_settings(first, &output_splunk_hec, varies, &err));
+    assert_string_equal(route, "etw-{provider.name}|/|/|/h");
+    struct event_template *template = event_template_create(
+        span_text(route), output_splunk_hec.route_safety, &err);
+    assert_non_null(template);
+    event_template_destroy(template);
+    assert_null(output_splunk_hec.route(rig_settings(second, &output_splunk_hec, constant, &err)));
+    config_destroy(first);
+    config_destroy(second);
+}
+
+static void settings_that_cannot_be_meant_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys, *words;
+    } cases[] = {
+        {"index: '{provider.name}'", "index: it must begin with"},
+        {"index: 'Etw'", "index: it must begin with"},
+        {"index: 'etw{provider.name}X'", "index: 'X' cannot stand in it"},
+        {"index: 'a|b'", "index: '|' cannot stand in it"},
+        {"sourcetype: '{provider.name}'", "sourcetype: it must begin with text of its own"},
+        {"source: '{provider.nope}'", "source: "},
+        {"source: ''", "source: it has 1 to"},
+        {"ack: {interval: 2s, timeout: 1s}", "ack: timeout is shorter than interval"},
+        {"token: 'a b'", "token: it holds a space"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[256];
+        bool token = strncmp(cases[i].keys, "token", 5) == 0;
+        snprintf(text, sizeof(text), "{urls: ['http://a'], %s%s}", token ? "" : "token: x, ",
+            cases[i].keys);
+        rig_assert_fault(&output_splunk_hec, text, cases[i].words);
+    }
+    rig_assert_fault(&output_splunk_hec, "{urls: ['http://a/?token=x'], token: x}", "has no query");
+}
+
+/* ---- replies ------------------------------------------------------------------------------------- */
+
+static void every_code_has_its_verdict(void **state)
+{
+    (void)state;
+    enum { LATER, SLOW, REJECTED, DELIVERED };
+    static const struct {
+        int status, code, outcome;
+    } cases[] = {{200, 0, DELIVERED}, {403, 1, SLOW}, {401, 2, SLOW}, {401, 3, SLOW},
+        {403, 4, SLOW}, {400, 5, REJECTED}, {400, 6, REJECTED}, {400, 7, SLOW}, {500, 8, LATER},
+        {503, 9, LATER}, {400, 10, SLOW}, {400, 11, LATER}, {400, 12, REJECTED},
+        {400, 13, REJECTED}, {400, 14, SLOW}, {400, 15, REJECTED}, {400, 16, SLOW},
+        {503, 18, LATER}, {503, 19, LATER}, {503, 20, LATER}, {400, 21, SLOW}, {400, 22, SLOW},
+        {503, 23, LATER},
+        /* What does not belong together, and what is no collector. */
+        {200, 9, SLOW}, {200, 17, SLOW}, {503, 0, LATER}, {401, 0, SLOW}, {429, 99, LATER},
+        {200, -1, SLOW}, {204, -1, SLOW}, {404, -1, SLOW}, {502, -1, LATER}, {413, -1, REJECTED},
+        {301, -1, SLOW}, {400, -1, REJECTED}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char body[64] = "<p>hello</p>";
+        begin("");
+        if (cases[i].code >= 0) {
+            snprintf(body, sizeof(body), "{\"text\":\"x\",\"code\":%d}", cases[i].code);
+        }
+        s.answer = (struct http_fake_reply){.status = cases[i].status, .body = body};
+        enum output_verdict verdict = rig_send(&s.rig, "1\n");
+        int outcome = verdict == OUTPUT_DELIVERED  ? DELIVERED
+                      : verdict == OUTPUT_REJECTED ? REJECTED
+                      : s.rig.report.degraded      ? SLOW
+                                                   : LATER;
+        if (outcome != cases[i].outcome || (outcome < REJECTED && verdict != OUTPUT_RETRY)) {
+            fail_msg("status %d code %d: %d", cases[i].status, cases[i].code, outcome);
+        }
+        end();
+    }
+}
+
+static void the_event_that_splunk_names_is_rejected_alone(void **state)
+{
+    (void)state;
+    for (int unnamed = 0; unnamed < 2; unnamed++) {
+        begin("");
+        s.bad = "\"event\":3}";
+        s.bad_code = 6;
+        s.unnamed = unnamed;
+        assert_int_equal(rig_send(&s.rig, "1\n2\n3\n4\n5\n6\n7\n"), OUTPUT_MIXED);
+        assert_int_equal(s.rig.rejected_count, 1);
+        assert_int_equal(s.rig.rejected[0].record, 2);
+        assert_int_equal(s.rig.rejected[0].status, 400);
+        assert_non_null(strstr(s.rig.rejected[0].reason, "\"code\":6"));
+        for (size_t i = 0; i < 7; i++) {
+            assert_int_equal(s.rig.records[i], i == 2 ? RECORD_REJECTED : RECORD_DELIVERED);
+        }
+        assert_string_equal(s.stored, "{\"event\":1}\n{\"event\":2}\n{\"event\":4}\n{\"event\":5}\n"
+                                      "{\"event\":6}\n{\"event\":7}\n");
+        assert_true(unnamed || s.posts == 4);
+        end();
+    }
+}
+
+static void an_index_that_is_missing_holds_its_own_events_alone(void **state)
+{
+    (void)state;
+    static const uint32_t routes[] = {0, 1, 0, 1};
+    const struct span names[] = {span_text("good|/|/|/"), span_text("gone|/|/|/")};
+    for (int unnamed = 0; unnamed < 2; unnamed++) {
+        begin(", index: 'i{provider.name}'");
+        s.bad = "\"gone\"";
+        s.bad_code = 7;
+        s.unnamed = unnamed;
+        assert_int_equal(
+            rig_send_routed(&s.rig, "1\n2\n3\n4\n", routes, names, 2, NULL), OUTPUT_MIXED);
+        assert_int_equal(s.rig.records[0], RECORD_DELIVERED);
+        assert_int_equal(s.rig.records[1], RECORD_BLOCKED);
+        assert_int_equal(s.rig.records[2], RECORD_DELIVERED);
+        assert_int_equal(s.rig.records[3], RECORD_BLOCKED);
+        assert_string_equal(
+            s.stored, "{\"index\":\"good\",\"event\":1}\n{\"index\":\"good\",\"event\":3}\n");
+        end();
+    }
+}
+
+static void a_server_that_refuses_everything_costs_no_event(void **state)
+{
+    (void)state;
+    char lines[512] = "";
+    begin("");
+    s.bad = "event";
+    s.bad_code = 6;
+    for (int i = 0; i < 40; i++) {
+        strcat(lines, "1\n");
+    }
+    for (int tries = 0; tries < 3; tries++) {
+        assert_int_equal(rig_send(&s.rig, lines), OUTPUT_RETRY);
+        assert_true(s.rig.report.degraded);
+        assert_int_equal(s.rig.rejected_count, 0);
+    }
+    s.bad = NULL;
+    assert_int_equal(rig_send(&s.rig, lines), OUTPUT_DELIVERED);
+    end();
+}
+
+/* ---- acknowledgement ----------------------------------------------------------------------------- */
+
+static void with_ack_an_event_is_delivered_when_it_is_indexed(void **state)
+{
+    (void)state;
+    begin(with_long_acks);
+    s.acks = true;
+    assert_int_equal(rig_send(&s.rig, "1\n2\n"), OUTPUT_DELIVERED);
+    assert_int_equal(s.asked, 2); /* does it acknowledge; is it indexed */
+    assert_int_equal(strlen(s.channels[0]), 36);
+    assert_int_equal(rig_send(&s.rig, "3\n"), OUTPUT_DELIVERED);
+    assert_int_equal(s.asked, 3);
+    assert_string_equal(s.channels[0], s.channels[1]);
+    assert_int_equal(s.rig.report.maybe_duplicates, 0);
+    end();
+}
+
+static void what_is_never_acknowledged_comes_again_on_a_new_channel(void **state)
+{
+    (void)state;
+    begin(with_acks);
+    s.acks = true;
+    s.never = true;
+    assert_int_equal(rig_send(&s.rig, "1\n2\n"), OUTPUT_RETRY);
+    assert_int_equal(s.rig.report.maybe_duplicates, 2);
+    assert_false(s.rig.report.degraded);
+    assert_non_null(strstr(s.rig.report.error.text, "did not acknowledge in time"));
+    assert_true(s.asked >= 2);
+    s.never = false;
+    assert_int_equal(rig_send(&s.rig, "1\n2\n"), OUTPUT_DELIVERED);
+    assert_string_not_equal(s.channels[0], s.channels[1]);
+    end();
+}
+
+static void no_failure_of_the_ack_api_counts_as_an_acknowledgement(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *body;
+    } cases[] = {{400, ""}, {404, "{\"text\":\"x\",\"code\":404}"}, {500, ""},
+        {503, "{\"code\":19}"}, {401, "{\"code\":3}"}, {200, ""}, {200, "<html>"},
+        {200, "{\"acks\":{\"9\":true}}"}, {200, "{\"acks\":{\"1\":\"yes\"}}"}, {204, ""}, {302, ""},
+        {400, "{\"text\":\"Invalid data channel\",\"code\":11}"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        begin(with_acks);
+        s.acks = true;
+        assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_DELIVERED);
+        s.next_ack = 0;
+        s.ack_status = cases[i].status;
+        s.ack_body = cases[i].body;
+        if (rig_send(&s.rig, "1\n2\n3\n") != OUTPUT_RETRY || s.rig.report.maybe_duplicates != 3) {
+            fail_msg("status %d %s", cases[i].status, cases[i].body);
+        }
+        end();
+    }
+}
+
+static void a_token_that_does_not_acknowledge_gets_no_event_and_is_told_of(void **state)
+{
+    (void)state;
+    begin(with_long_acks);
+    s.ack_status = 400;
+    s.ack_body = "{\"text\":\"ACK is disabled\",\"code\":14}";
+    for (int tries = 0; tries < 3; tries++) {
+        assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_RETRY);
+        assert_true(s.rig.report.degraded);
+        assert_non_null(strstr(s.rig.report.error.text, "the token does not acknowledge"));
+    }
+    assert_int_equal(s.posts, 0);
+    s.ack_body = NULL;
+    s.acks = true;
+    assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_DELIVERED);
+    end();
+}
+
+static void a_reply_without_ack_id_is_no_delivery(void **state)
+{
+    (void)state;
+    begin(with_long_acks);
+    assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_RETRY);
+    assert_true(s.rig.report.degraded);
+    assert_int_equal(s.rig.report.maybe_duplicates, 1);
+    assert_non_null(strstr(s.rig.report.error.text, "has no ackId"));
+    end();
+}
+
+static bool stops_after_a_post(void)
+{
+    return s.posts > 0;
+}
+
+static void a_stop_ends_the_wait_and_calls_nothing_delivered(void **state)
+{
+    (void)state;
+    begin(", ack: {enabled: true, interval: 10m, timeout: 1h}");
+    s.acks = true;
+    s.rig.stops = stops_after_a_post;
+    assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_RETRY);
+    end();
+}
+
+/* ---- several collectors --------------------------------------------------------------------------- */
+
+static void a_collector_that_fails_is_left_alone_for_another(void **state)
+{
+    (void)state;
+    char text[256];
+    begin("");
+    rig_teardown(&s.rig);
+    snprintf(text, sizeof(text), "{urls: ['http://127.0.0.1:1', '%s'], token: x, proxy: ''}",
+        http_fake_url(s.fake));
+    rig_setup(&s.rig, &output_splunk_hec, text);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_DELIVERED);
+    }
+    s.answer = (struct http_fake_reply){.status = 503, .body = "{\"code\":9}"};
+    assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_RETRY);
+    assert_false(s.rig.report.degraded);
+    assert_non_null(strstr(s.rig.report.error.text, "Splunk is busy"));
+    assert_non_null(strstr(s.rig.report.error.text, "127.0.0.1:1"));
+    end();
+}
+
+static void a_reply_that_gets_lost_is_counted_as_a_possible_duplicate(void **state)
+{
+    (void)state;
+    static const struct http_fake_reply lost[] = {{.status = 0}, {.status = 500}};
+    for (size_t i = 0; i < 2; i++) {
+        begin("");
+        http_fake_handle(s.fake, NULL, NULL);
+        http_fake_script(s.fake, &lost[i], 1);
+        assert_int_equal(rig_send(&s.rig, "1\n2\n"), OUTPUT_RETRY);
+        assert_int_equal(s.rig.report.maybe_duplicates, 2);
+        end();
+    }
+}
+
+/* ---- test-output --------------------------------------------------------------------------------- */
+
+static void an_examination_names_what_is_wrong(void **state)
+{
+    (void)state;
+    begin(with_acks);
+    s.answer = (struct http_fake_reply){.status = 400, .body = "{\"text\":\"No data\",\"code\":5}"};
+    struct output_rig rig;
+    assert_true(rig_examine(&rig, &output_splunk_hec, yaml(with_acks)));
+    assert_non_null(strstr(rig.said, "good: "));
+    assert_non_null(strstr(rig.said, "the token acknowledges"));
+    s.ack_status = 400;
+    s.ack_body = "{\"code\":14}";
+    assert_false(rig_examine(&rig, &output_splunk_hec, yaml(with_acks)));
+    assert_non_null(strstr(rig.said, "fault: acknowledgement: "));
+    s.answer = (struct http_fake_reply){
+        .status = 403, .body = "{\"text\":\"Invalid token 1234-5678\",\"code\":4}"};
+    assert_false(rig_examine(&rig, &output_splunk_hec, yaml("")));
+    assert_non_null(strstr(rig.said, "does not know this token. check token"));
+    assert_null(strstr(rig.said, "1234-5678"));
+    assert_false(rig_examine(
+        &rig, &output_splunk_hec, "{urls: ['http://127.0.0.1:1'], token: x, proxy: ''}"));
+    assert_non_null(strstr(rig.said, "fault: connection (TCP): "));
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_event_says_what_splunk_is_told_and_keeps_every_digit_of_its_time),
+        cmocka_unit_test(raw_events_are_lines_and_their_places_stand_in_the_address),
+        cmocka_unit_test(places_come_from_templates_and_data_cannot_leave_them),
+        cmocka_unit_test(the_route_is_one_template_of_all_places),
+        cmocka_unit_test(settings_that_cannot_be_meant_are_refused),
+        cmocka_unit_test(every_code_has_its_verdict),
+        cmocka_unit_test(the_event_that_splunk_names_is_rejected_alone),
+        cmocka_unit_test(an_index_that_is_missing_holds_its_own_events_alone),
+        cmocka_unit_test(a_server_that_refuses_everything_costs_no_event),
+        cmocka_unit_test(with_ack_an_event_is_delivered_when_it_is_indexed),
+        cmocka_unit_test(what_is_never_acknowledged_comes_again_on_a_new_channel),
+        cmocka_unit_test(no_failure_of_the_ack_api_counts_as_an_acknowledgement),
+        cmocka_unit_test(a_token_that_does_not_acknowledge_gets_no_event_and_is_told_of),
+        cmocka_unit_test(a_reply_without_ack_id_is_no_delivery),
+        cmocka_unit_test(a_stop_ends_the_wait_and_calls_nothing_delivered),
+        cmocka_unit_test(a_collector_that_fails_is_left_alone_for_another),
+        cmocka_unit_test(a_reply_that_gets_lost_is_counted_as_a_possible_duplicate),
+        cmocka_unit_test(an_examination_names_what_is_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
