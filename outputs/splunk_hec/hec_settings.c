@@ -178,10 +178,15 @@ void hec_settings_can_run(const void *settings, struct config_check *check)
 
 /* ---- routes -------------------------------------------------------------------------------------- */
 
+static bool is_separator(const uint8_t *at)
+{
+    return memcmp(at, separator, sizeof(separator) - 1) == 0;
+}
+
 static struct span next_place(struct span *rest)
 {
     for (size_t i = 0; i + 1 < rest->size; i++) {
-        if (rest->data[i] == separator[0] && rest->data[i + 1] == separator[1]) {
+        if (is_separator(rest->data + i)) {
             struct span place = span_first(*rest, i);
             *rest = span_from(*rest, i + 2);
             return place;
@@ -197,7 +202,7 @@ bool hec_settings_split(struct span rendered, struct span ret_places[HEC_PLACE_C
 {
     int places = 1;
     for (size_t i = 0; i + 1 < rendered.size; i++) {
-        places += rendered.data[i] == separator[0] && rendered.data[i + 1] == separator[1];
+        places += is_separator(rendered.data + i);
     }
     for (int i = 0; i < HEC_PLACE_COUNT; i++) {
         ret_places[i] = next_place(&rendered);
