@@ -1,5 +1,8 @@
 #include "outputs/elasticsearch/es_hold.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static bool judge(struct es_hold_count *count, size_t taken, size_t refused, size_t all)
 {
     if (taken) {
@@ -19,24 +22,25 @@ static bool judge(struct es_hold_count *count, size_t taken, size_t refused, siz
 
 /* ---- routes ---------------------------------------------------------------------------------------- */
 
-/* FNV-1a. */
-static uint64_t hash_of(struct span name)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < name.size; i++) {
-        hash = (hash ^ name.data[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
-
-static struct es_hold_count *find(struct es_hold *hold, uint64_t route)
+static struct es_hold_count *find(struct es_hold *hold, struct span name)
 {
     for (size_t i = 0; i < hold->route_count; i++) {
-        if (hold->routes[i].route == route) {
-            return &hold->routes[i];
+        struct es_hold_count *count = &hold->routes[i];
+        if (span_equal(span_make(count->name, count->name_size), name)) {
+            return count;
         }
     }
     return NULL;
+}
+
+/* Something was taken: it counts no more. */
+static void forget(struct es_hold *hold, struct span name)
+{
+    struct es_hold_count *count = find(hold, name);
+    if (count) {
+        free(count->name);
+        *count = hold->routes[--hold->route_count];
+    }
 }
 
 /* Room for one more: behind the others, or in place of the one that was asked for longest ago. */
@@ -49,18 +53,33 @@ static struct es_hold_count *make_room(struct es_hold *hold)
     for (size_t i = 1; i < hold->route_count; i++) {
         oldest = hold->routes[i].used < oldest->used ? &hold->routes[i] : oldest;
     }
+    free(oldest->name);
     return oldest;
 }
 
+/* NULL: out of memory. */
+static struct es_hold_count *add(struct es_hold *hold, struct span name)
+{
+    uint8_t *copy = malloc(name.size + 1);
+    if (!copy) {
+        return NULL;
+    }
+    if (name.size) {
+        memcpy(copy, name.data, name.size);
+    }
+    struct es_hold_count *count = make_room(hold);
+    *count = (struct es_hold_count){.name = copy, .name_size = name.size};
+    return count;
+}
+
+/* NULL: out of memory. */
 static struct es_hold_count *find_or_add(struct es_hold *hold, struct span name)
 {
-    uint64_t route = hash_of(name);
-    struct es_hold_count *count = find(hold, route);
-    if (!count) {
-        count = make_room(hold);
-        *count = (struct es_hold_count){.route = route};
+    struct es_hold_count *count = find(hold, name);
+    count = count ? count : add(hold, name);
+    if (count) {
+        count->used = ++hold->clock;
     }
-    count->used = ++hold->clock;
     return count;
 }
 
@@ -75,17 +94,25 @@ bool es_hold_judge_route(
     struct es_hold *hold, struct span route, size_t taken, size_t refused, size_t all)
 {
     if (taken) {
-        struct es_hold_count *count = find(hold, hash_of(route));
-        if (count) {
-            *count = hold->routes[--hold->route_count];
-        }
+        forget(hold, route);
+    }
+    if (taken || !refused) {
         return false;
     }
-    return refused && judge(find_or_add(hold, route), taken, refused, all);
+    struct es_hold_count *count = find_or_add(hold, route);
+    return count && judge(count, taken, refused, all);
 }
 
 size_t es_hold_probe(struct es_hold *hold, const struct span *route, size_t count)
 {
     struct es_hold_count *of = route ? find_or_add(hold, *route) : &hold->whole;
-    return of->probes++ % count;
+    return of ? of->probes++ % count : 0;
+}
+
+void es_hold_fini(struct es_hold *hold)
+{
+    for (size_t i = 0; i < hold->route_count; i++) {
+        free(hold->routes[i].name);
+    }
+    hold->route_count = 0;
 }

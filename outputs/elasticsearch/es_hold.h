@@ -10,7 +10,8 @@
  * deliveries are held: one event is asked for at a time, another one each time, until one is taken.
  *
  * This is counted for the output as a whole and, where events go to several indices, for each index that
- * has refused something, so that a healthy index beside it changes nothing. One thread.
+ * has refused something, so that a healthy index beside it changes nothing. Indices are compared
+ * by name, not by hash: events make the names, and an attacker can find two names of one hash. One thread.
  */
 enum {
     ES_HOLD_DELIVERIES = 3, /* in a row: the third is held */
@@ -21,7 +22,8 @@ enum {
 };
 
 struct es_hold_count {
-    uint64_t route;      /* hash of its name */
+    uint8_t *name; /* of the route */
+    size_t name_size;
     uint64_t used;       /* es_hold.clock */
     unsigned deliveries; /* refused whole, since something was taken */
     size_t records;      /* … and how many records they had */
@@ -46,5 +48,8 @@ bool es_hold_judge_route(
 
 /* Which of ${count} records to ask for alone; ${route}: where they go, NULL: all go to one place. */
 size_t es_hold_probe(struct es_hold *hold, const struct span *route, size_t count);
+
+/* Zeroed is empty. */
+void es_hold_fini(struct es_hold *hold);
 
 #endif

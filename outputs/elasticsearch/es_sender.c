@@ -67,6 +67,7 @@ void es_sender_destroy(struct es_sender *sender)
         rejections_fini(&sender->notes);
         arena_fini(&sender->texts);
         es_unindexed_fini(&sender->unindexed);
+        es_hold_fini(&sender->hold);
         free(sender->statuses);
         free(sender->verdicts);
         free(sender->routes);
