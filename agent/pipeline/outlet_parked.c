@@ -54,17 +54,16 @@ static void lose_marked(struct outlet_lane *lane)
     memset(lane->marks, 0, lane->marks_count);
 }
 
-/* Are there events in the batch that nobody can read again? The agent's own do not count. */
+/* May the batch be dropped to make room? Not if an event of it can be read again, nor the agent's own. */
 static bool is_live(const struct outlet_lane *lane)
 {
     const struct losses *losses = lane->outlet->settings.losses;
     const struct batch *batch = lane->batch;
-    for (size_t i = 0; i < batch->segment_count && !batch->own; i++) {
-        if (!losses || !losses_comes_again(losses, batch->segments[i].session)) {
-            return true;
-        }
+    bool live = batch->segment_count > 0 && !batch->own;
+    for (size_t i = 0; i < batch->segment_count && live; i++) {
+        live = !losses || !losses_comes_again(losses, batch->segments[i].session);
     }
-    return false;
+    return live;
 }
 
 bool outlet_parked_hold(struct outlet_lane *lane)

@@ -55,7 +55,7 @@ struct parked_batch {
     uint64_t number;
     uint64_t since_ns; /* when it was tried first; plat_monotonic_ns */
     bool own;          /* events of the agent itself */
-    bool live;         /* there are events in it that nobody can read again */
+    bool live;         /* its events cannot be read again, not one of them */
     bool busy;         /* claimed … */
     bool probes;       /* … of a route that has not been opened; … */
     bool suspect; /* … and that refuses every event for itself: then it is claimed alone; … */

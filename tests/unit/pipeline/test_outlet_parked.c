@@ -12,6 +12,7 @@ struct parked_rig {
     uint64_t next; /* number of a record */
     struct spool *spool;
     bool drops_held;
+    bool second_recorded; /* can the second session be read again? */
 };
 
 static void setup_parked(
@@ -20,7 +21,9 @@ static void setup_parked(
     struct error err = {0};
     size_t cursor = 0;
     struct spool_backlog backlog;
-    *rig = (struct parked_rig){.ops = fake_output_ops, .drops_held = rig->drops_held};
+    *rig = (struct parked_rig){.ops = fake_output_ops,
+        .drops_held = rig->drops_held,
+        .second_recorded = rig->second_recorded};
     struct rig *base = &rig->base;
     rig->ops.checkpoint = NULL;
     buf_init(&base->warnings, 10000);
@@ -33,6 +36,16 @@ static void setup_parked(
     base->spool = spool_memory_create(1, spool_bytes, &err);
     base->books = books_create(SESSIONS, 1, &err);
     assert_true(base->spool && base->books);
+    base->queue = slab_queue_create(1, 1, &err);
+    assert_non_null(base->queue);
+    base->losses = losses_create(
+        &(struct losses_settings){.session_count = SESSIONS,
+            .comes_again = (const bool[SESSIONS]){false, rig->second_recorded},
+            .outputs = (const char *const[]){"fake"},
+            .output_count = 1,
+            .queue = base->queue},
+        &err);
+    assert_non_null(base->losses);
     const struct spool_reader reader = {.name = "fake", .route = 0};
     assert_true(base->spool->ops->add_cursor(base->spool, &reader, &cursor, &backlog, &err));
     base->outlet = outlet_create(
@@ -46,6 +59,7 @@ static void setup_parked(
             .cursor = cursor,
             .books = base->books,
             .drops_held = rig->drops_held,
+            .losses = rig->second_recorded ? base->losses : NULL,
             .dead_letters = keeps ? &base->letters : NULL,
             .warn = on_warn,
             .self = base},
@@ -65,6 +79,22 @@ static void add_routed(struct parked_rig *rig, const char *routes)
         assert_true(piece_end_record(&batch->piece, 0));
     }
     assert_true(batch_mark(batch, &(struct batch_segment){.last_sequence = rig->next}));
+    rig->base.spool->ops->append(rig->base.spool, 0, batch);
+}
+
+/* The same of two records, the second one of the second session. */
+static void add_of_both(struct parked_rig *rig, const char *routes)
+{
+    struct batch *batch = batch_create(1, NULL, 0);
+    assert_non_null(batch);
+    books_offer(rig->base.books, 0, 2, 0, false);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(routes_add(&batch->piece.routes[0], span_make(routes + i, 1)));
+        buf_printf(&batch->piece.bytes, "%llu\n", (unsigned long long)++rig->next);
+        assert_true(piece_end_record(&batch->piece, 0));
+        assert_true(batch_mark(
+            batch, &(struct batch_segment){.session = i, .cut = true, .last_sequence = rig->next}));
+    }
     rig->base.spool->ops->append(rig->base.spool, 0, batch);
 }
 
@@ -279,6 +309,26 @@ static void the_oldest_that_is_held_makes_room_if_the_user_wants_that(void **sta
     teardown(&rig.base);
 }
 
+static void what_can_be_read_again_makes_no_room(void **state)
+{
+    (void)state;
+    struct parked_rig rig = {.drops_held = true, .second_recorded = true};
+    setup_parked(&rig, 1, 4000, 0, true);
+    fake_output_shut(rig.base.fake, "s");
+    for (size_t i = 0; i < 20; i++) {
+        add_of_both(&rig, "ss");
+    }
+    start_parked(&rig);
+    fake_output_wait_sends(rig.base.fake, 20);
+    fake_output_shut(rig.base.fake, NULL);
+    end_parked(&rig);
+    struct output_counts counts = counts_of(&rig.base);
+    assert_int_equal(counts.dropped[OUTPUT_DROP_SPOOL_FULL], 0);
+    assert_int_equal(counts.acked, 40);
+    assert_span(buf_span(&rig.base.warnings), "parked;full;unparked;");
+    teardown(&rig.base);
+}
+
 static void a_stop_counts_what_is_held_as_dropped(void **state)
 {
     (void)state;
@@ -368,6 +418,7 @@ int main(void)
         cmocka_unit_test(several_workers_deliver_each_record_once),
         cmocka_unit_test(so_much_is_held_and_no_more),
         cmocka_unit_test(the_oldest_that_is_held_makes_room_if_the_user_wants_that),
+        cmocka_unit_test(what_can_be_read_again_makes_no_room),
         cmocka_unit_test(a_stop_counts_what_is_held_as_dropped),
         cmocka_unit_test(what_is_held_for_too_long_is_kept_as_a_dead_letter),
         cmocka_unit_test(without_a_route_or_with_a_checkpoint_nothing_is_held),
