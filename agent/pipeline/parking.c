@@ -76,15 +76,29 @@ static void count_records(struct parking *parking, const struct parked_batch *ba
 
 /* ---- parking ------------------------------------------------------------------------------------- */
 
+struct load {
+    size_t batches;
+    size_t routes;
+    uint64_t records;
+    uint64_t bytes;
+};
+
+/* Would it be full without ${load}? Holds the mutex. */
+static bool is_full_without(const struct parking *parking, const struct load *load)
+{
+    return parking->batch_count - load->batches >= PARKING_MAX_BATCHES ||
+           parking->record_count - load->records >= PARKING_MAX_RECORDS ||
+           parking->route_count - load->routes >= PARKING_MAX_ROUTES ||
+           parking->bytes - load->bytes >= parking->max_bytes;
+}
+
 bool parking_is_full(struct parking *parking)
 {
     if (!parking_any(parking)) {
         return false;
     }
     plat_mutex_lock(&parking->mutex);
-    bool full = parking->batch_count >= PARKING_MAX_BATCHES ||
-                parking->record_count >= PARKING_MAX_RECORDS ||
-                parking->route_count >= PARKING_MAX_ROUTES || parking->bytes >= parking->max_bytes;
+    bool full = is_full_without(parking, &(struct load){.batches = 0});
     plat_mutex_unlock(&parking->mutex);
     return full;
 }
@@ -426,13 +440,48 @@ struct parked_batch *parking_drop(struct parking *parking)
     return claim_to_end(parking, batch);
 }
 
+static bool may_drop(const struct parked_batch *batch)
+{
+    return batch->live && !batch->busy;
+}
+
+/* Routes that would end if all that may be dropped were dropped. Holds the mutex. */
+static size_t count_ending(const struct parking *parking)
+{
+    size_t count = 0;
+    for (const struct parked_route *route = parking->routes; route; route = route->next) {
+        const struct parked_group *group = route->head;
+        while (group && may_drop(group->batch)) {
+            group = group->next;
+        }
+        count += route->head && !group && !route->busy && !route->pins;
+    }
+    return count;
+}
+
+/* Would it be full still if all that may be dropped were dropped? Holds the mutex. */
+static bool stays_full(const struct parking *parking)
+{
+    bool many_routes = parking->route_count >= PARKING_MAX_ROUTES;
+    struct load load = {.routes = many_routes ? count_ending(parking) : 0};
+    for (const struct parked_batch *b = parking->batches; b; b = b->next) {
+        if (may_drop(b)) {
+            load.batches++;
+            load.records += parking_count(b);
+            load.bytes += b->item.bytes;
+        }
+    }
+    return is_full_without(parking, &load);
+}
+
 struct parked_batch *parking_drop_oldest(struct parking *parking)
 {
     struct parked_batch *oldest = NULL;
     plat_mutex_lock(&parking->mutex);
-    for (struct parked_batch *batch = parking->batches; batch; batch = batch->next) {
-        bool may = batch->live && !batch->busy;
-        oldest = may && (!oldest || batch->number < oldest->number) ? batch : oldest;
+    bool helps = !stays_full(parking);
+    for (struct parked_batch *batch = parking->batches; batch && helps; batch = batch->next) {
+        bool older = !oldest || batch->number < oldest->number;
+        oldest = may_drop(batch) && older ? batch : oldest;
     }
     return claim_to_end(parking, oldest);
 }

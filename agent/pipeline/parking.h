@@ -147,7 +147,7 @@ void parking_end(struct parking *parking, struct parked_batch *batch);
 
 /* These three: a batch that is not claimed; it is claimed by this, to be ended. NULL: there is none. Any … */
 struct parked_batch *parking_drop(struct parking *parking);
-/* … the oldest of the live ones … */
+/* … the oldest of the live ones, if there is room when all of these are dropped … */
 struct parked_batch *parking_drop_oldest(struct parking *parking);
 /* … the one of this number. */
 struct parked_batch *parking_drop_number(struct parking *parking, uint64_t number);

@@ -207,7 +207,7 @@ void es_verdict_write_reference(struct buf *out)
         "holds some of 4,096 of them, half of the spool, two million events, or those of 1,024 "
         "indices; with `spool.on_full: drop_oldest` the oldest live events that are held are "
         "dropped "
-        "then, counted and told in a gap, and it goes on.\n"
+        "then, if that makes room, counted and told in a gap, and it goes on.\n"
         "\nThe answer to a request as such. No reply, or one that is cut off, cannot be "
         "read or answers for another number of events: sent again. Where there are several hosts, "
         "what is sent again goes to the next one at once, and the host is left alone for 1 s, then "

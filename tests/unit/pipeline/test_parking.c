@@ -281,6 +281,43 @@ static void what_refuses_everything_is_claimed_alone_and_is_suspect(void **state
     teardown(&f);
 }
 
+static void what_would_not_make_room_is_not_dropped(void **state)
+{
+    (void)state;
+    char name[16];
+    struct fixture f;
+    setup(&f, LONG_MS, 0);
+    f.parking.max_bytes = 250;
+    struct parked_batch *recorded[3];
+    for (size_t i = 0; i < 3; i++) {
+        recorded[i] = park(&f, i + 1, "a");
+    }
+    f.live = true;
+    struct parked_batch *live = park(&f, 4, "b");
+    assert_null(parking_drop_oldest(&f.parking)); /* 300 bytes are of what can be read again */
+    assert_ptr_equal(parking_drop_number(&f.parking, 1), recorded[0]);
+    parking_end(&f.parking, recorded[0]);
+    parked_batch_free(recorded[0]);
+    assert_true(parking_is_full(&f.parking));
+    /* As many routes as there may be: route b ends with its batch, unless other events go there. */
+    for (size_t i = 0; i < PARKING_MAX_ROUTES - 2; i++) {
+        snprintf(name, sizeof(name), "r%zu", i);
+        parking_blame(&f.parking, span_text(name), &(struct output_rejection){.status = 403});
+    }
+    f.live = false;
+    f.parking.max_bytes = 350;
+    struct parked_batch *other = park(&f, 5, "b");
+    assert_null(parking_drop_oldest(&f.parking));
+    assert_ptr_equal(parking_drop_number(&f.parking, 5), other);
+    parking_end(&f.parking, other);
+    parked_batch_free(other);
+    assert_ptr_equal(parking_drop_oldest(&f.parking), live);
+    parking_end(&f.parking, live);
+    parked_batch_free(live);
+    assert_false(parking_is_full(&f.parking));
+    teardown(&f);
+}
+
 static void the_oldest_live_batch_makes_room(void **state)
 {
     (void)state;
@@ -343,6 +380,7 @@ int main(void)
         cmocka_unit_test(what_is_too_old_and_stays_waits_like_any_other),
         cmocka_unit_test(what_was_said_is_told_with_the_index),
         cmocka_unit_test(what_refuses_everything_is_claimed_alone_and_is_suspect),
+        cmocka_unit_test(what_would_not_make_room_is_not_dropped),
         cmocka_unit_test(the_oldest_live_batch_makes_room),
         cmocka_unit_test(it_is_full_at_its_bounds),
     };
