@@ -52,6 +52,11 @@ struct delivery {
 
     /* Was it held as RECORD_HELD, and nothing taken since that goes where it goes? All of it goes there. */
     bool suspect;
+    size_t probe; /* if it is: which record to ask for first, modulo record_count */
+
+    /* Was it held so, and has some worker delivered a record for its route since? Then what this output object
+     * knows of refusals there is out of date. */
+    bool cleared;
 
     /* What names each record for ever (delivery_id.h); NULL: the output does not want
      * it, or these have none (dead letters of an output that did not want it then). Record i

@@ -362,6 +362,7 @@ static enum output_verdict try_once(
     }
     enum output_verdict verdict = ops->send(host->output, left, report);
     left->repeated = true;
+    left->cleared = false;
     if (verdict == OUTPUT_REJECTED) {
         for (size_t i = 0; i < left->record_count; i++) {
             host->statuses[i] = RECORD_REJECTED;

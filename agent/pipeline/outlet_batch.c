@@ -215,6 +215,8 @@ static void hand_over(struct outlet_lane *lane, struct delivery delivery)
     delivery.ids = lane->outlet->settings.ids ? &ids : NULL;
     delivery.repeated = lane->tried || may_be_repeated(lane);
     delivery.suspect = lane->suspect;
+    delivery.probe = lane->probe;
+    delivery.cleared = lane->cleared;
     delivery_host_deliver_since(lane->host, &delivery, lane->since_ns, lane->tried);
 }
 
@@ -493,6 +495,8 @@ void outlet_batch_begin(
     lane->batch = item->batch;
     lane->tried = tried;
     lane->suspect = false;
+    lane->probe = 0;
+    lane->cleared = false;
     lane->since_ns = since_ns;
     lane->records = NULL;
     lane->first = 0;

@@ -38,7 +38,9 @@ struct outlet_lane {
     uint32_t *list;          /* for them */
     size_t list_capacity;
     bool tried;        /* it was in hand before, and parked since … */
-    bool suspect;      /* … as all that goes there is refused */
+    bool suspect;      /* … as all that goes there is refused: … */
+    size_t probe;      /* … this one is asked for first; … */
+    bool cleared;      /* … or all was refused, until one was taken */
     uint64_t since_ns; /* it is tried since then */
     bool over;         /* there is no memory for it, and the outlet gives up */
     uint8_t *marks;    /* by record: 1: it is parked */

@@ -107,6 +107,16 @@ static size_t list_marked(struct outlet_lane *lane)
     return count;
 }
 
+/* Of the ${count} records that are listed only ${tried} is tried. Returns how many others stay held. */
+static size_t hold_others(struct outlet_lane *lane, size_t count, size_t tried)
+{
+    for (size_t i = 0; i < count; i++) {
+        lane->marks[lane->list[i]] = i != tried;
+    }
+    lane->list[0] = lane->list[tried];
+    return count - 1;
+}
+
 /* Records that the destination has taken, or will never take. */
 static uint64_t answers_of(const struct outlet_lane *lane)
 {
@@ -121,6 +131,8 @@ static void try_claimed(struct outlet_lane *lane, struct parked_batch *parked)
     outlet_batch_begin(lane, &parked->item, true, parked->since_ns);
     lane->undelivered = parked->undelivered;
     lane->suspect = parked->suspect;
+    lane->probe = parked->probe;
+    lane->cleared = parked->cleared;
     if (lane->over) { /* without memory there are no marks, and no try */
         put_down(lane, parking_count(parked));
         outlet_batch_end(lane);
@@ -131,6 +143,10 @@ static void try_claimed(struct outlet_lane *lane, struct parked_batch *parked)
     size_t count = list_marked(lane);
     memset(lane->marks, 0, lane->marks_count);
     size_t others = parking_mark(parked, false, lane->marks, 1);
+    if (parked->later && count > 1) {
+        others += hold_others(lane, count, parked->probe % count);
+        count = 1;
+    }
     uint64_t answers = answers_of(lane);
     outlet_batch_deliver_list(lane, lane->list, count);
     parked->undelivered = parked->undelivered || lane->undelivered;

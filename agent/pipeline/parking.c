@@ -59,6 +59,7 @@ static void link_group(struct parked_group *group)
     group->next = behind;
     *(before ? &before->next : &route->head) = group;
     *(behind ? &behind->previous : &route->tail) = group;
+    route->group_count++;
 }
 
 static void unlink_group(struct parked_group *group)
@@ -66,6 +67,7 @@ static void unlink_group(struct parked_group *group)
     struct parked_route *route = group->route;
     *(group->previous ? &group->previous->next : &route->head) = group->next;
     *(group->next ? &group->next->previous : &route->tail) = group->previous;
+    route->group_count--;
 }
 
 static void count_records(struct parking *parking, const struct parked_batch *batch, int64_t change)
@@ -122,6 +124,8 @@ static struct parked_group *make_group(
         return NULL;
     }
     group->batch = batch;
+    /* Not the first event of each batch, as that may be bad in all of them. */
+    group->probe = (size_t)batch->number;
     group->sibling = batch->groups;
     batch->groups = group;
     return group;
@@ -219,6 +223,13 @@ void parking_put(struct parking *parking, struct parked_batch *batch)
 
 /* ---- claims -------------------------------------------------------------------------------------- */
 
+/* When the oldest group of the route is too old; UINT64_MAX: never. Holds the mutex. */
+static uint64_t old_at(const struct parking *parking, const struct parked_route *route)
+{
+    uint64_t max_age = parking->retry.max_age_ns;
+    return max_age ? route->head->batch->since_ns + max_age + 1 : UINT64_MAX;
+}
+
 /* When the oldest group of the route may be tried; UINT64_MAX: not now. What gets too old is tried a last
  * time then; if that changes nothing (dead letters are full, a disk does not give it), it waits like any
  * other. Holds the mutex. */
@@ -230,11 +241,10 @@ static uint64_t due_of(const struct parking *parking, const struct parked_route 
     if (hurry && !route->hurried) {
         return 0;
     }
-    uint64_t max_age = parking->retry.max_age_ns;
     if (!route->open && parking->probe_count >= parking->max_probes) {
         return UINT64_MAX;
     }
-    uint64_t old = max_age ? route->head->batch->since_ns + max_age + 1 : UINT64_MAX;
+    uint64_t old = old_at(parking, route);
     return old < route->due_ns && old > route->kept_ns ? old : route->due_ns;
 }
 
@@ -263,6 +273,65 @@ uint64_t parking_due(struct parking *parking)
     return due;
 }
 
+/* A route refuses every event for itself: which group that came later is asked for an event? Every other time it is
+ * the newest, as the set-up may just have been corrected; the turns in between go back from there, group by group.
+ * NULL: it is the turn of the oldest group. Holds the mutex. */
+static struct parked_group *later_group(
+    const struct parking *parking, struct parked_route *route, uint64_t now)
+{
+    size_t turn = route->turns++;
+    if (turn % 2 == 0 || route->group_count < 2 || old_at(parking, route) <= now) {
+        return NULL;
+    }
+    size_t later = turn / 2;
+    size_t back = later % 2 ? (later / 2 + 1) % (route->group_count - 1) : 0;
+    struct parked_group *group = route->tail;
+    for (; back > 0; back--) {
+        group = group->previous;
+    }
+    while (group->batch->busy) {
+        group = group->previous; /* the oldest is not busy */
+    }
+    return group == route->head ? NULL : group;
+}
+
+/* Holds the mutex. */
+static void claim_group(struct parked_group *group, bool hurry)
+{
+    struct parked_route *route = group->route;
+    group->claimed = true;
+    route->busy = true;
+    route->open = false;
+    route->hurried = route->hurried || hurry;
+    unlink_group(group);
+}
+
+/* ${route} is due: claim a batch of it. Holds the mutex. */
+static struct parked_batch *claim(
+    struct parking *parking, struct parked_route *route, bool hurry, uint64_t now)
+{
+    struct parked_group *later = route->refuses && !hurry ? later_group(parking, route, now) : NULL;
+    struct parked_group *group = later ? later : route->head;
+    struct parked_batch *batch = group->batch;
+    batch->claimed_ns = now;
+    batch->probes = !route->open;
+    batch->suspect = route->refuses;
+    batch->later = later != NULL;
+    batch->probe = group->probe;
+    batch->cleared = route->cleared;
+    group->probe += batch->suspect;
+    for (struct parked_group *g = batch->groups; g; g = g->sibling) {
+        bool alone = batch->suspect || batch->cleared || g->route->refuses || g->route->cleared;
+        bool fits = !alone && g->route->head == g && due_of(parking, g->route, hurry) <= now;
+        if (g == group || fits) {
+            claim_group(g, hurry);
+        }
+    }
+    batch->busy = true;
+    parking->probe_count += batch->probes;
+    return batch;
+}
+
 struct parked_batch *parking_claim(struct parking *parking, bool hurry)
 {
     if (!parking_any(parking)) {
@@ -274,26 +343,7 @@ struct parked_batch *parking_claim(struct parking *parking, bool hurry)
     plat_mutex_lock(&parking->mutex);
     struct parked_route *first = first_due(parking, hurry, &due);
     if (first && due <= now) {
-        batch = first->head->batch;
-        batch->claimed_ns = now;
-        batch->probes = !first->open;
-        batch->suspect = first->refuses;
-        for (struct parked_group *g = batch->groups; g; g = g->sibling) {
-            bool fits = batch->suspect ? g->route == first : !g->route->refuses;
-            if (fits && g->route->head == g && due_of(parking, g->route, hurry) <= now) {
-                g->claimed = true;
-            }
-        }
-        batch->busy = true;
-        parking->probe_count += batch->probes;
-    }
-    for (struct parked_group *g = batch ? batch->groups : NULL; g; g = g->sibling) {
-        if (g->claimed) {
-            g->route->busy = true;
-            g->route->open = false;
-            g->route->hurried = g->route->hurried || hurry;
-            unlink_group(g);
-        }
+        batch = claim(parking, first, hurry, now);
     }
     plat_mutex_unlock(&parking->mutex);
     return batch;
@@ -339,20 +389,25 @@ static bool take_back(
     struct parking *parking, struct parked_group *group, const uint8_t *marks, bool answered)
 {
     struct parked_route *route = group->route;
+    const struct parked_batch *batch = group->batch;
     size_t gone = keep_marked(group, marks);
-    count_records(parking, group->batch, -(int64_t)gone);
+    count_records(parking, batch, -(int64_t)gone);
     group->claimed = false;
     route->busy = false;
-    route->kept_ns = group->count ? plat_monotonic_ns() : 0;
-    if (gone && answered) {
+    if (!batch->later) {
+        route->kept_ns = group->count ? plat_monotonic_ns() : 0;
+    }
+    bool took = gone && answered;
+    route->cleared = took ? route->refuses : batch->cleared && !route->refuses;
+    if (took) {
         back_off_reset(&route->back_off);
         route->refuses = false;
     }
-    if (group->count || !answered) {
-        parking_route_wait(route, plat_monotonic_ns() - group->batch->claimed_ns);
-    } else {
-        route->open = true; /* on with the next batch */
+    if (batch->later ? took : answered && !group->count) {
+        route->open = true; /* on with the oldest that is left */
         route->due_ns = 0;
+    } else {
+        parking_route_wait(route, plat_monotonic_ns() - batch->claimed_ns);
     }
     if (group->count) {
         link_group(group);

@@ -14,7 +14,9 @@
  * nothing overtakes. The batches stay in the spool, not acked. A claim hands out the oldest batch of a route
  * that is due for a try, with its records for that route and for others that are due and oldest in it; what
  * the destination takes opens the route bit by bit. A route that refuses every event for itself (RECORD_HELD)
- * is claimed alone, as one event of it is asked for first.
+ * is claimed alone, as one event of it is asked for first. Every other claim of such a route is of an event that
+ * came later, and of that event alone, as the oldest events may be bad themselves. If it is taken, the destination
+ * works: the oldest events are tried next, in their order.
  *
  * Any thread, but what is said of a claimed batch: that is its claimer's alone. Bounded by parking_is_full,
  * which whoever takes batches asks before. Embedded.
@@ -44,6 +46,7 @@ struct parked_group {
     struct parked_route *route;
     struct parked_batch *batch;
     bool claimed; /* not among those of the route */
+    size_t probe; /* if the route refuses: which record to ask for next, modulo their number */
     size_t count;
     uint32_t records[]; /* of the batch, ascending */
 };
@@ -58,7 +61,10 @@ struct parked_batch {
     bool live;         /* its events cannot be read again, not one of them */
     bool busy;         /* claimed … */
     bool probes;       /* … of a route that has not been opened; … */
-    bool suspect; /* … and that refuses every event for itself: then it is claimed alone; … */
+    bool suspect; /* … and that refuses every event for itself: then it is claimed alone, … */
+    bool later;   /* … before older batches of the route, for one record alone, … */
+    size_t probe; /* … of those claimed this one is asked for first, modulo their number; … */
+    bool cleared; /* … or of a route that refused, and has taken an event since; … */
     uint64_t claimed_ns; /* … since then */
     bool undelivered;    /* of the claimer: some of it is to be delivered by the next run */
     struct parked_group *groups;

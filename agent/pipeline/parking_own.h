@@ -11,6 +11,7 @@ struct parked_route {
     uint64_t hash;
     struct parked_group *head;
     struct parked_group *tail;
+    size_t group_count; /* between the two */
     struct back_off back_off;
     uint64_t due_ns;
     uint64_t kept_ns; /* what was claimed last came back then, and is not settled; 0: it is */
@@ -20,6 +21,8 @@ struct parked_route {
     bool hurried;     /* it had its last try before the agent stops */
     bool told;
     bool refuses; /* every event for itself, until it takes one */
+    size_t turns; /* claims of it while it refuses */
+    bool cleared; /* it refused, and has taken one: the next claim says so */
     char text[PARKING_TEXT_MAX_BYTES];
     char shown[PARKING_NAME_MAX_BYTES]; /* its destination, as people know it */
     size_t name_size;

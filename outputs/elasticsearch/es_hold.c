@@ -103,10 +103,15 @@ bool es_hold_judge_route(
     return count && judge(count, taken, refused, all);
 }
 
-size_t es_hold_probe(struct es_hold *hold, const struct span *route, size_t count)
+size_t es_hold_probe(struct es_hold *hold, size_t count)
 {
-    struct es_hold_count *of = route ? find_or_add(hold, *route) : &hold->whole;
-    return of ? of->probes++ % count : 0;
+    return hold->whole.probes++ % count;
+}
+
+void es_hold_clear_route(struct es_hold *hold, struct span route)
+{
+    judge(&hold->whole, 1, 0, 1);
+    forget(hold, route);
 }
 
 void es_hold_fini(struct es_hold *hold)

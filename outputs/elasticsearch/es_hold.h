@@ -27,7 +27,7 @@ struct es_hold_count {
     uint64_t used;       /* es_hold.clock */
     unsigned deliveries; /* refused whole, since something was taken */
     size_t records;      /* … and how many records they had */
-    size_t probes;       /* events that were asked for alone */
+    size_t probes;       /* events that were asked for alone; of the whole */
     bool holds;
 };
 
@@ -46,8 +46,11 @@ bool es_hold_judge(struct es_hold *hold, size_t taken, size_t refused, size_t al
 bool es_hold_judge_route(
     struct es_hold *hold, struct span route, size_t taken, size_t refused, size_t all);
 
-/* Which of ${count} records to ask for alone; ${route}: where they go, NULL: all go to one place. */
-size_t es_hold_probe(struct es_hold *hold, const struct span *route, size_t count);
+/* Which of ${count} records to ask for alone, where all go to one place. */
+size_t es_hold_probe(struct es_hold *hold, size_t count);
+
+/* Another worker has seen that ${route} takes events: what was counted here is over. */
+void es_hold_clear_route(struct es_hold *hold, struct span route);
 
 /* Zeroed is empty. */
 void es_hold_fini(struct es_hold *hold);

@@ -206,6 +206,7 @@ enum output_verdict es_sender_send(
         return OUTPUT_RETRY;
     }
     begin(sender, delivery);
+    es_suspect_begin(sender);
     if (!es_bulk_build(&sender->bulk, &sender->options, sender->format, delivery, &report->error)) {
         report->degraded = report->error.code == ERR_CONFIG;
         return OUTPUT_RETRY;

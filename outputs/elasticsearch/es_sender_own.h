@@ -81,6 +81,9 @@ struct error *es_request_trouble(struct es_sender *self, size_t count, enum es_v
 
 /* ---- es_suspect.c ---------------------------------------------------------------------------------- */
 
+/* A delivery is about to be sent. */
+void es_suspect_begin(struct es_sender *self);
+
 /* Is the delivery to be asked for by one event first? */
 bool es_suspect_is(const struct es_sender *self);
 

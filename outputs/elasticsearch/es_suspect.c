@@ -3,7 +3,8 @@
  * like that is held (es_hold.h), and nothing of it is given up. Where all events go to one place, it counts as
  * a fault of set-up: the host tries it again, and each try asks for one event alone until one is taken.
  * Where they go to several, the records of each place that refuses are RECORD_HELD, others go on; the host
- * brings them again one place at a time, as a suspect delivery, of which one event is asked for first.
+ * brings them again one place at a time, as a suspect delivery, of which one event is asked for first. By
+ * turns that is one of the oldest events and one that came later.
  */
 #include <string.h>
 
@@ -16,6 +17,14 @@ static const char whole_words[] =
 static const char route_words[] =
     "every event for it is refused. correct the mapping, the index template or the ingest pipeline";
 
+void es_suspect_begin(struct es_sender *self)
+{
+    const struct delivery *delivery = self->delivery;
+    if (delivery->cleared && delivery->routes) {
+        es_hold_clear_route(&self->hold, delivery->route_names[delivery->routes[0]]);
+    }
+}
+
 bool es_suspect_is(const struct es_sender *self)
 {
     return self->delivery->routes ? self->delivery->suspect : self->hold.whole.holds;
@@ -24,9 +33,8 @@ bool es_suspect_is(const struct es_sender *self)
 bool es_suspect_probe(struct es_sender *self, size_t *ret_place)
 {
     const struct delivery *delivery = self->delivery;
-    const struct span *route = delivery->routes ? &delivery->route_names[delivery->routes[0]]
-                                                : NULL;
-    *ret_place = es_hold_probe(&self->hold, route, delivery->record_count);
+    size_t all = delivery->record_count;
+    *ret_place = delivery->routes ? delivery->probe % all : es_hold_probe(&self->hold, all);
     return es_request_probe(self, *ret_place);
 }
 

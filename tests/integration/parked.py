@@ -301,6 +301,52 @@ class Parked(unittest.TestCase):
                     self.assertEqual(kept, sorted(kept))
                 self.assertEqual(app.twice, 0)
 
+    def choosy(self):
+        """The events that come first for SHUT are bad themselves: nobody can mend that. Returns their numbers."""
+        bad = set(sorted(self.all[SHUT])[:self.shut_events * 2 // 3])
+        app = Bulk(lambda _, index, name, document: MAPPING if sequence_of(document) in bad else None)
+        return app, bad
+
+    def assert_divided(self, app, bad, config):
+        letters = [letter["document"]["etw"]["sequence"] for letter in self.dead_letters(config)]
+        arrived = [sequence for found in self.sequences(app).values() for sequence in found]
+        self.assertEqual(set(letters), bad)
+        self.assertEqual(sorted(arrived), sorted(set(range(1, EVENTS + 1)) - bad))
+        return letters
+
+    def test_bad_events_that_come_first_do_not_hold_up_good_ones(self):
+        for mode, workers in (("durable", 1), ("durable", 4), ("memory", 1), ("memory", 4)):
+            with self.subTest(mode, workers=workers):
+                app, bad = self.choosy()
+                server = self.serve(app)
+                config = self.config(self.folder, server.url, mode, {
+                    "data_dir": str(self.folder / f"{mode} {workers}")}, workers=workers)
+                told = self.end(self.start(config), LOSSES)
+                self.assertEqual(len(self.assert_divided(app, bad, config)), len(bad))
+                self.assertEqual(app.twice, 0)
+                self.assertIn("every event for it is refused", told)
+                self.assertIn(f"{SHUT} takes events again", told)
+                # Those that were asked for go ahead, one at a time.
+                arrived = self.sequences(app)[SHUT]
+                ahead = sum(1 for a, b in zip(arrived, arrived[1:]) if a > b)
+                self.assertLess(ahead, len(arrived) // 4 if workers == 1 else len(arrived))
+
+    def test_kills_while_good_events_wait_behind_bad_ones(self):
+        for mode in ("durable", "memory"):
+            with self.subTest(mode):
+                app, bad = self.choosy()
+                server = self.serve(app)
+                config = self.config(self.folder, server.url, mode, {
+                    "data_dir": str(self.folder / mode)}, workers=1)
+                for arrived in (1, 3):
+                    agent = self.start(config)
+                    server.wait_for(lambda: len(self.sequences(app).get(SHUT, [])) >= arrived, TIMEOUT_S)
+                    agent.kill()
+                    agent.wait()
+                self.assertIn(self.start(config).wait(TIMEOUT_S), (DONE, LOSSES))
+                self.assert_divided(app, bad, config)
+                self.assertNotIn("duplicate", self.told())
+
     def test_every_worker_hears_of_a_wrong_mapping(self):
         shut = sorted(self.all, key=lambda index: len(self.all[index]))[-2:]
         events = sum(len(self.all[index]) for index in shut)

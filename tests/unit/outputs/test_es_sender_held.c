@@ -188,7 +188,8 @@ static void what_was_held_is_asked_for_by_one_event(void **state)
     route(&f, routes, 1);
     f.delivery.suspect = true; /* another worker may have found that out */
     bulk_fake_always(f.fake, &refuse_all);
-    for (int i = 0; i < 20; i++) {
+    for (size_t i = 0; i < 20; i++) {
+        f.delivery.probe = i + 40;
         assert_int_equal(send_all(&f), OUTPUT_MIXED);
         assert_records(&f, 0, 20, RECORD_HELD);
         assert_int_equal(last_documents(&f), 1);
@@ -204,6 +205,27 @@ static void what_was_held_is_asked_for_by_one_event(void **state)
     bulk_fake_always(f.fake, NULL);
     assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
     assert_int_equal(documents_of(bulk_fake_request(f.fake, before)), 1);
+    teardown(&f);
+}
+
+/* What this worker knows of refusals may be out of date. */
+static void what_was_taken_elsewhere_clears_an_index(void **state)
+{
+    (void)state;
+    struct fixture f;
+    uint32_t routes[MAX_RECORDS];
+    setup(&f, 20);
+    route(&f, routes, 1);
+    refuse_two(&f);
+    assert_int_equal(send_all(&f), OUTPUT_MIXED);
+    assert_records(&f, 0, 20, RECORD_HELD);
+    f.delivery.cleared = true;
+    assert_int_equal(send_all(&f), OUTPUT_REJECTED);
+    assert_int_equal(last_documents(&f), 20);
+    f.delivery.cleared = false;
+    assert_int_equal(send_all(&f), OUTPUT_REJECTED);
+    assert_int_equal(send_all(&f), OUTPUT_MIXED);
+    assert_records(&f, 0, 20, RECORD_HELD);
     teardown(&f);
 }
 
@@ -355,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_probe_that_is_blocked_blocks_all_that_go_there),
         cmocka_unit_test(an_index_that_refuses_everything_is_held_beside_a_healthy_one),
         cmocka_unit_test(what_was_held_is_asked_for_by_one_event),
+        cmocka_unit_test(what_was_taken_elsewhere_clears_an_index),
         cmocka_unit_test(when_all_indices_refuse_each_is_held),
         cmocka_unit_test(a_bad_event_of_a_quiet_index_is_refused_alone),
         cmocka_unit_test(a_few_bad_events_in_small_deliveries_are_refused_alone),

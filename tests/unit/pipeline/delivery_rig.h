@@ -165,6 +165,7 @@ static inline enum output_verdict fake_send(
         buf_add_span(&script->log, record_of(delivery, i));
     }
     buf_add_text(&script->log, delivery->repeated ? ")*" : ")");
+    buf_add_text(&script->log, delivery->cleared ? "!" : "");
     error_set(&report->error, ERR_IO, "said no");
     take_hints(script, delivery, report);
     char verdict = *script->at ? *script->at++ : 'D';

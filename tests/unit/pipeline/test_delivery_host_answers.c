@@ -36,6 +36,19 @@ static void a_batch_that_an_earlier_run_may_have_sent_is_repeated_from_the_first
     finish(&script, host);
 }
 
+static void that_a_route_was_cleared_is_told_once(void **state)
+{
+    (void)state;
+    struct script script = {.connects_that_fail = 1};
+    struct delivery_host *host = start(&script, "RRD", &full_ops, false);
+    static const uint32_t ends[] = {1};
+    struct delivery delivery = {
+        .bytes = span_text("a"), .record_ends = ends, .record_count = 1, .cleared = true};
+    assert_true(delivery_host_deliver(host, &delivery));
+    assert_span(buf_span(&script.log), "<<(a)!(a)*(a)*");
+    finish(&script, host);
+}
+
 static void waits_grow_over_batches_until_something_arrives(void **state)
 {
     (void)state;
@@ -244,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_sent_before_is_called_repeated),
         cmocka_unit_test(a_batch_that_an_earlier_run_may_have_sent_is_repeated_from_the_first_try),
+        cmocka_unit_test(that_a_route_was_cleared_is_told_once),
         cmocka_unit_test(waits_grow_over_batches_until_something_arrives),
         cmocka_unit_test(a_destination_is_left_alone_for_as_long_as_it_asks),
         cmocka_unit_test(nothing_is_sent_until_the_destination_may_be_asked),

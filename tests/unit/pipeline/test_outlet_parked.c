@@ -329,6 +329,117 @@ static void what_can_be_read_again_makes_no_room(void **state)
     teardown(&rig.base);
 }
 
+/* Route s takes nothing until it is open. Then it refuses the records up to this one, each for itself. */
+enum { LAST_BAD = 10 };
+static atomic_bool s_is_open;
+static unsigned asked; /* by digit: which record of a suspect delivery of several */
+
+static bool is_for_s(const struct delivery *delivery, size_t i)
+{
+    return span_is(delivery->route_names[delivery->routes[i]], "s");
+}
+
+static bool is_refused(const struct delivery *delivery, size_t i)
+{
+    uint32_t start = i ? delivery->record_ends[i - 1] : 0;
+    uint64_t number = strtoull((const char *)delivery->bytes.data + start, NULL, 10);
+    return is_for_s(delivery, i) && number <= LAST_BAD;
+}
+
+static void send_one(void *self, const struct delivery *delivery, size_t i)
+{
+    uint32_t start = i ? delivery->record_ends[i - 1] : 0;
+    uint32_t size = delivery->record_ends[i] - start;
+    struct output_report report = {.records = NULL};
+    struct delivery one = *delivery;
+    one.bytes = span_make(delivery->bytes.data + start, size);
+    one.record_ends = &size;
+    one.record_count = 1;
+    one.routes = &delivery->routes[i];
+    assert_int_equal(fake_output_ops.send(self, &one, &report), OUTPUT_DELIVERED);
+}
+
+static enum output_verdict send_while_shut(
+    void *self, const struct delivery *delivery, struct output_report *report)
+{
+    for (size_t i = 0; i < delivery->record_count; i++) {
+        report->records[i] = is_for_s(delivery, i) ? RECORD_BLOCKED : RECORD_DELIVERED;
+        if (is_for_s(delivery, i)) {
+            report->reject(report->host, i, &(struct output_rejection){.status = 403});
+        } else {
+            send_one(self, delivery, i);
+        }
+    }
+    error_set(&report->error, ERR_IO, "shut");
+    return OUTPUT_MIXED;
+}
+
+/* Holds what is refused as a whole, as a destination does that takes it for a fault of its set-up. */
+static enum output_verdict send_choosy(
+    void *self, const struct delivery *delivery, struct output_report *report)
+{
+    if (!atomic_load(&s_is_open)) {
+        return send_while_shut(self, delivery, report);
+    }
+    size_t count = delivery->record_count;
+    size_t probe = delivery->suspect ? delivery->probe % count : count;
+    bool shut = probe < count && is_refused(delivery, probe);
+    bool any = false;
+    if (delivery->suspect && count > 1) {
+        asked = asked * 10 + (unsigned)probe;
+    }
+    for (size_t i = 0; i < count && !shut; i++) {
+        any = any || !is_refused(delivery, i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool refused = shut || is_refused(delivery, i);
+        bool held = refused && !any && !delivery->cleared;
+        report->records[i] = held ? RECORD_HELD : refused ? RECORD_REJECTED : RECORD_DELIVERED;
+        if (refused) {
+            report->reject(report->host, i, &(struct output_rejection){.status = 400});
+        } else {
+            send_one(self, delivery, i);
+        }
+    }
+    report->set_up = "mend it";
+    error_set(&report->error, ERR_IO, "refused");
+    return any && count == 1 ? OUTPUT_DELIVERED : OUTPUT_MIXED;
+}
+
+static void events_that_are_bad_first_do_not_hold_up_good_ones(void **state)
+{
+    (void)state;
+    struct parked_rig rig = {.drops_held = false};
+    setup_parked(&rig, 1, 1 << 20, 0, true);
+    rig.ops.send = send_choosy;
+    atomic_store(&s_is_open, false);
+    asked = 0;
+    add_routed(&rig, "ss");
+    add_routed(&rig, "ssss");
+    add_routed(&rig, "ss");
+    add_routed(&rig, "ss");
+    add_routed(&rig, "sas");
+    add_routed(&rig, "sss");
+    add_routed(&rig, "ss");
+    add_routed(&rig, "a");
+    start_parked(&rig);
+    fake_output_wait_records(rig.base.fake, 2); /* by now all others are held */
+    atomic_store(&s_is_open, true);
+    fake_output_wait_records(rig.base.fake, 9);
+    end_parked(&rig);
+    assert_arrived(&rig, 'a', "12 19 ");
+    assert_int_equal(asked, 1210); /* of the first four batches, by their numbers */
+    /* Each of the first ones that were asked for goes ahead, alone; the others keep their order. */
+    assert_arrived(&rig, 's', "18 14 17 16 11 13 15 ");
+    struct output_counts counts = counts_of(&rig.base);
+    assert_int_equal(counts.acked, 9);
+    assert_int_equal(counts.dead_lettered, LAST_BAD);
+    assert_int_equal(counts.parked, 0);
+    assert_int_equal(counts.pending, 0);
+    assert_int_equal(mark_of(&rig), 19);
+    teardown(&rig.base);
+}
+
 static void a_stop_counts_what_is_held_as_dropped(void **state)
 {
     (void)state;
@@ -419,6 +530,7 @@ int main(void)
         cmocka_unit_test(so_much_is_held_and_no_more),
         cmocka_unit_test(the_oldest_that_is_held_makes_room_if_the_user_wants_that),
         cmocka_unit_test(what_can_be_read_again_makes_no_room),
+        cmocka_unit_test(events_that_are_bad_first_do_not_hold_up_good_ones),
         cmocka_unit_test(a_stop_counts_what_is_held_as_dropped),
         cmocka_unit_test(what_is_held_for_too_long_is_kept_as_a_dead_letter),
         cmocka_unit_test(without_a_route_or_with_a_checkpoint_nothing_is_held),

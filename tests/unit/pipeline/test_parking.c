@@ -281,6 +281,112 @@ static void what_refuses_everything_is_claimed_alone_and_is_suspect(void **state
     teardown(&f);
 }
 
+static const struct output_rejection refuses = {
+    .status = 400, .type = {(const uint8_t *)"bad", 3}, .set_up = "mend it"};
+
+static struct parked_batch *claim(struct fixture *f)
+{
+    struct parked_batch *claimed;
+    while (!(claimed = parking_claim(&f->parking, false))) {}
+    return claimed;
+}
+
+/* Claim ${count} times, and nothing is taken. ${expected}: BATCH.EVENT of each claim. */
+static void assert_probes(struct fixture *f, size_t count, const char *expected)
+{
+    struct buf found;
+    buf_init(&found, 10000);
+    for (size_t i = 0; i < count; i++) {
+        struct parked_batch *claimed = claim(f);
+        assert_true(claimed->suspect);
+        assert_false(claimed->cleared);
+        buf_printf(&found, "%d.%d%s ", (int)claimed->number, (int)claimed->probe,
+            claimed->later ? " later" : "");
+        assert_false(parking_return(&f->parking, claimed, NULL, false));
+    }
+    assert_span(buf_span(&found), expected);
+    buf_fini(&found);
+}
+
+static void what_came_later_is_asked_for_in_turn(void **state)
+{
+    (void)state;
+    static const uint8_t none[16] = {0};
+    static const uint8_t second[16] = {0, 1};
+    struct fixture f;
+    setup(&f, 1, 0);
+    struct parked_batch *batches[4];
+    for (size_t i = 0; i < 4; i++) {
+        batches[i] = park(&f, i + 1, "aa");
+    }
+    parking_blame(&f.parking, span_text("a"), &refuses);
+    assert_probes(&f, 8, "1.1 4.4 later 1.2 3.3 later 1.3 4.5 later 1.4 2.2 later ");
+    assert_probes(&f, 4, "1.5 4.6 later 1.6 4.7 later ");
+    /* One of those is taken, the other one of its batch stays behind the batches before it. */
+    assert_probes(&f, 1, "1.7 ");
+    struct parked_batch *claimed = claim(&f);
+    assert_ptr_equal(claimed, batches[3]);
+    assert_int_equal(claimed->probe, 8); /* of two: the first */
+    assert_false(parking_return(&f.parking, claimed, second, true));
+    assert_int_equal(facts_of(&f).events, 7);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(parking_due(&f.parking), 0);
+        expect_claim(&f, batches[i], i < 3 ? "0 1 " : "1 ", false);
+        assert_false(batches[i]->suspect);
+        assert_false(batches[i]->later);
+        assert_int_equal(batches[i]->cleared, i == 0); /* who claims it may not know */
+        assert_true(parking_return(&f.parking, batches[i], none, true));
+        parked_batch_free(batches[i]);
+    }
+    assert_false(parking_any(&f.parking));
+    teardown(&f);
+}
+
+static void what_is_too_old_or_has_its_last_try_is_the_oldest(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, 1, 1); /* ns: all is too old */
+    park(&f, 1, "a");
+    park(&f, 2, "a");
+    parking_blame(&f.parking, span_text("a"), &refuses);
+    assert_probes(&f, 4, "1.1 1.2 1.3 1.4 ");
+    teardown(&f);
+    setup(&f, 1, 0);
+    struct parked_batch *first = park(&f, 1, "a");
+    park(&f, 2, "a");
+    parking_blame(&f.parking, span_text("a"), &refuses);
+    assert_probes(&f, 1, "1.1 ");
+    expect_claim(&f, first, "0 ", true);
+    assert_false(first->later);
+    assert_false(parking_return(&f.parking, first, NULL, false));
+    assert_probes(&f, 2, "2.2 later 1.3 ");
+    teardown(&f);
+}
+
+static void a_later_batch_that_is_claimed_is_passed_by(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, 1, 0);
+    park(&f, 1, "a");
+    park(&f, 2, "a");
+    struct parked_batch *third = park(&f, 3, "ab");
+    parking_blame(&f.parking, span_text("a"), &refuses);
+    struct parked_batch *claimed;
+    while ((claimed = claim(&f))->suspect) {
+        assert_false(parking_return(&f.parking, claimed, NULL, false));
+    }
+    assert_ptr_equal(claimed, third);
+    for (size_t i = 0; i < 6; i++) {
+        claimed = claim(&f);
+        assert_int_equal(claimed->number, claimed->later ? 2 : 1);
+        assert_false(parking_return(&f.parking, claimed, NULL, false));
+    }
+    assert_false(parking_return(&f.parking, third, NULL, false));
+    teardown(&f);
+}
+
 static void what_would_not_make_room_is_not_dropped(void **state)
 {
     (void)state;
@@ -380,6 +486,9 @@ int main(void)
         cmocka_unit_test(what_is_too_old_and_stays_waits_like_any_other),
         cmocka_unit_test(what_was_said_is_told_with_the_index),
         cmocka_unit_test(what_refuses_everything_is_claimed_alone_and_is_suspect),
+        cmocka_unit_test(what_came_later_is_asked_for_in_turn),
+        cmocka_unit_test(what_is_too_old_or_has_its_last_try_is_the_oldest),
+        cmocka_unit_test(a_later_batch_that_is_claimed_is_passed_by),
         cmocka_unit_test(what_would_not_make_room_is_not_dropped),
         cmocka_unit_test(the_oldest_live_batch_makes_room),
         cmocka_unit_test(it_is_full_at_its_bounds),
