@@ -8,11 +8,10 @@
 #include "etw/etw_who.h"
 #include "platform/plat_system.h"
 
-/* `busy` is held by whoever asks, mostly for microseconds: the others would have to make the same list. */
+/* `busy` is held by the thread that asks, mostly for microseconds: the others would have to make the same list. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 static size_t users;
-static struct etw_names *names; /* NULL: none, or Windows refused it at `made_ns` */
-static bool is_made;
+static struct etw_names *names; /* as Windows gave it at `made_ns`; NULL: none yet */
 static uint64_t made_ns;
 
 static void enter(void)
@@ -31,7 +30,6 @@ static void forget(void)
 {
     etw_names_destroy(names);
     names = NULL;
-    is_made = false;
 }
 
 void etw_known_open(void)
@@ -60,19 +58,32 @@ static bool is_registered(const struct guid *guid)
     return is_registered;
 }
 
-bool etw_known_find(struct span name, uint64_t now_ns, uint64_t max_age_ns, struct guid *ret_guid)
+/* With `busy` held. */
+static bool have_names(uint64_t now_ns, uint64_t max_age_ns, struct error *err)
 {
-    if (!etw_api_get()->TdhEnumerateProviders) {
-        return true;
-    }
-    enter();
-    if (!is_made || now_ns - made_ns > max_age_ns) {
+    if (!names || now_ns - made_ns > max_age_ns) {
         forget();
-        names = etw_names_create(NULL);
-        is_made = true;
+        names = etw_names_create(err);
         made_ns = now_ns;
     }
-    bool is_known = !names || etw_names_find(names, name, ret_guid);
+    return names != NULL;
+}
+
+enum etw_known_answer etw_known_find(
+    struct span name, uint64_t now_ns, uint64_t max_age_ns, struct guid *guid, struct error *err)
+{
+    if (!etw_api_get()->TdhEnumerateProviders) {
+        return ETW_KNOWN_NO_LIST;
+    }
+    enter();
+    bool has_names = have_names(now_ns, max_age_ns, err);
+    bool is_listed = has_names && etw_names_find(names, name, guid);
     leave();
-    return is_known || is_registered(ret_guid);
+    if (!has_names) {
+        return ETW_KNOWN_FAILED;
+    }
+    if (is_listed) {
+        return ETW_KNOWN_LISTED;
+    }
+    return is_registered(guid) ? ETW_KNOWN_REGISTERED : ETW_KNOWN_NOWHERE;
 }

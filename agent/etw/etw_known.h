@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_ETW_ETW_KNOWN_H
 #define ETWSHIP_ETW_ETW_KNOWN_H
 
+#include "base/error.h"
 #include "base/span.h"
 #include "etw/etw_types.h"
 
@@ -15,11 +16,20 @@
 void etw_known_open(void);
 void etw_known_close(void);
 
+enum etw_known_answer {
+    ETW_KNOWN_LISTED,     /* the list has it, with the GUID that was returned */
+    ETW_KNOWN_REGISTERED, /* the list has no such name, but a program has registered the GUID */
+    ETW_KNOWN_NOWHERE,    /* neither */
+    ETW_KNOWN_NO_LIST,    /* this system has no list to tell by */
+    ETW_KNOWN_FAILED,     /* Windows did not give its list this time, so nothing is known */
+};
+
 /*
- * Does this machine know a provider ${name}? ${ret_guid} holds the GUID that follows from the name, and is
- * changed where the list has another one. True also where the system has no list to tell by. ${now_ns} is
- * plat_monotonic_ns(); a list that is older than ${max_age_ns} is made anew.
+ * Does this machine know a provider ${name}? ${guid} is the GUID to assume for it, and becomes that of the list
+ * if the list has the name (ETW_KNOWN_LISTED). ${now_ns} is plat_monotonic_ns(); a list that is older than
+ * ${max_age_ns} is made anew. ETW_KNOWN_FAILED sets ${err}, and the next call asks Windows again.
  */
-bool etw_known_find(struct span name, uint64_t now_ns, uint64_t max_age_ns, struct guid *ret_guid);
+enum etw_known_answer etw_known_find(
+    struct span name, uint64_t now_ns, uint64_t max_age_ns, struct guid *guid, struct error *err);
 
 #endif

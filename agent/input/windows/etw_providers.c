@@ -9,7 +9,7 @@
 #include "etw/etw_api.h"
 #include "etw/etw_known.h"
 #include "etw/etw_who.h"
-#include "input/windows/etw_provider_payload.h"
+#include "input/windows/etw_provider_names.h"
 #include "platform/plat_system.h"
 
 /* The list of this machine's providers may be as old as that part of the pause between two looks: sessions
@@ -18,16 +18,9 @@ enum { LOOKS_SHARED = 6 };
 
 /*
  * An entry is a wish of the configuration; a target is one provider in ETW, with the wishes of all
- * entries that mean it in one request. Which entries those are changes only when a name that nobody
- * knew is found: then the targets are made anew, and what is enabled already is told again.
+ * entries that mean it in one request. Which entries those are changes only when a name leads to another
+ * GUID: then the targets are made anew, and what is enabled already is told again.
  */
-struct entry {
-    const struct etw_plan_entry *plan;
-    struct guid guid;
-    bool unknown; /* this machine knows no provider of its name */
-    struct etw_provider_payload payload;
-};
-
 struct target {
     struct guid guid;
     const char *label;
@@ -48,8 +41,7 @@ struct target {
 
 struct etw_providers {
     struct etw_providers_settings settings;
-    struct entry *entries;
-    size_t entry_count;
+    struct etw_provider_names names;
     struct target *targets;
     size_t target_count;
     uint64_t look_at_ns;
@@ -57,7 +49,7 @@ struct etw_providers {
     uint64_t wait_until_ns; /* how long providers' answers may be waited for now */
     uint64_t wait_again_ns; /* from when on they may again */
     uint64_t serial;        /* enablings so far */
-    struct guid *inherited; /* enabled by the one before us, until we have begun */
+    struct guid *inherited; /* enabled by the previous owner, until etw_providers_begin */
     size_t inherited_count;
 };
 
@@ -105,7 +97,7 @@ static uint64_t longer_pause(uint64_t pause_ns, uint64_t max_ns)
     return pause_ns * 2 < max_ns ? pause_ns * 2 : max_ns;
 }
 
-static void add_entry(struct etw_providers *p, struct entry *entry)
+static void add_entry(struct etw_providers *p, struct etw_provider_entry *entry)
 {
     const struct provider_spec *spec = entry->plan->spec;
     struct etw_request request = entry->plan->request;
@@ -138,9 +130,10 @@ static bool make_targets(struct etw_providers *p, struct target *old, size_t old
 {
     bool changed = false;
     p->target_count = 0;
-    for (size_t i = 0; i < p->entry_count; i++) {
-        if (!guid_is_zero(&p->entries[i].guid) && !p->entries[i].plan->nothing) {
-            add_entry(p, &p->entries[i]);
+    for (size_t i = 0; i < p->names.count; i++) {
+        struct etw_provider_entry *entry = &p->names.entries[i];
+        if (!guid_is_zero(&entry->guid) && !entry->plan->nothing) {
+            add_entry(p, entry);
         }
     }
     for (size_t i = 0; i < p->target_count; i++) {
@@ -155,63 +148,6 @@ static bool make_targets(struct etw_providers *p, struct target *old, size_t old
         }
     }
     return changed;
-}
-
-struct asker {
-    const struct etw_providers *providers;
-    const char *label;
-};
-
-static void tell_unknown_event(void *self, const char *event_id)
-{
-    const struct asker *asker = self;
-    note(asker->providers, INPUT_NOTE_WARNING,
-        "provider %s: no manifest of this machine says what event %s holds, so all of them come",
-        asker->label, event_id);
-}
-
-/* Where an entry's name leads now; true if that is news. */
-static bool look_up(struct etw_providers *p, struct entry *entry, uint64_t now_ns)
-{
-    if (guid_is_zero(&entry->plan->request.provider)) {
-        if (!entry->unknown) {
-            note(p, INPUT_NOTE_WARNING,
-                "WPP messages are switched on by the control GUID of their provider. add name: "
-                "GUID "
-                "to the entry with wpp");
-        }
-        entry->unknown = true;
-        return false;
-    }
-    struct guid guid = entry->plan->request.provider;
-    bool found = !entry->plan->named || etw_known_find(span_text(entry->plan->label), now_ns,
-                                            p->look_pause_ns / LOOKS_SHARED, &guid);
-    bool news = !guid_equal(&guid, &entry->guid);
-    if (!found && !entry->unknown) {
-        note(p, INPUT_NOTE_INFO,
-            "provider %s: no program has registered it now, nor is it installed. it is switched on "
-            "all the same, as a TraceLogging provider of that name, and looked for again",
-            entry->plan->label);
-    } else if (found && entry->unknown) {
-        note(p, INPUT_NOTE_INFO, "provider %s is there now", entry->plan->label);
-    }
-    entry->unknown = !found;
-    entry->guid = guid;
-    if (news) {
-        struct asker asker = {.providers = p, .label = entry->plan->label};
-        etw_provider_payload_make(
-            &entry->payload, entry->plan->spec, &guid, tell_unknown_event, &asker);
-    }
-    return news;
-}
-
-static bool look_all_up(struct etw_providers *p, uint64_t now_ns)
-{
-    bool news = false;
-    for (size_t i = 0; i < p->entry_count; i++) {
-        news = look_up(p, &p->entries[i], now_ns) || news;
-    }
-    return news;
 }
 
 /* ---- enabling ------------------------------------------------------------------------------------------------ */
@@ -331,14 +267,14 @@ static void enable_all(struct etw_providers *p, uint64_t session, uint64_t now_n
     }
 }
 
-/* ${was_running}: maybe with a list of somebody before us, which ends though ours is empty. */
+/* ${was_running}: maybe with a list of its previous owner, which ends though ours is empty. */
 static void disallow(struct etw_providers *p, uint64_t session, bool was_running)
 {
     static const size_t most = ETW_MAX_DISALLOWED;
     struct guid guids[ETW_MAX_DISALLOWED];
     size_t count = 0;
-    for (size_t i = 0; i < p->entry_count; i++) {
-        const struct config_strings *list = &p->entries[i].plan->spec->disallow;
+    for (size_t i = 0; i < p->names.count; i++) {
+        const struct config_strings *list = &p->names.entries[i].plan->spec->disallow;
         for (size_t k = 0; k < list->count && count < most; k++) {
             count += guid_parse(span_text(list->items[k]), &guids[count]);
         }
@@ -363,7 +299,7 @@ bool etw_providers_inherit(
     return true;
 }
 
-/* What the one before us has enabled: off with what is not wanted any more, and what is has told its state. */
+/* Of what the previous owner has enabled, switch off what is not wanted any more. The rest has told its state. */
 static void settle_inheritance(struct etw_providers *p, uint64_t session)
 {
     for (size_t i = 0; i < p->inherited_count; i++) {
@@ -380,11 +316,11 @@ static void settle_inheritance(struct etw_providers *p, uint64_t session)
 
 static void tell_unwanted(const struct etw_providers *p)
 {
-    for (size_t i = 0; i < p->entry_count; i++) {
-        if (p->entries[i].plan->nothing) {
+    for (size_t i = 0; i < p->names.count; i++) {
+        if (p->names.entries[i].plan->nothing) {
             note(p, INPUT_NOTE_INFO,
                 "provider %s is not switched on: no rule keeps any of its events",
-                p->entries[i].plan->label);
+                p->names.entries[i].plan->label);
         }
     }
 }
@@ -393,7 +329,7 @@ void etw_providers_begin(
     struct etw_providers *p, uint64_t session, bool was_running, uint64_t now_ns)
 {
     p->look_pause_ns = p->settings.look_ns;
-    look_all_up(p, now_ns);
+    etw_provider_names_look(&p->names, now_ns, p->look_pause_ns / LOOKS_SHARED);
     make_targets(p, NULL, 0);
     tell_unwanted(p);
     p->look_at_ns = now_ns + p->look_pause_ns;
@@ -457,13 +393,10 @@ void etw_providers_capture(struct etw_providers *p, uint64_t session)
     capture(p, session, 0, is_at_start);
 }
 
-/* Names that nobody knew: look again, and make the targets anew if one is found. */
+/* Look up names that Windows did not know, or did not answer for. */
 static void look_again(struct etw_providers *p, uint64_t session, uint64_t now_ns)
 {
-    bool wanted = false;
-    for (size_t i = 0; i < p->entry_count; i++) {
-        wanted = wanted || p->entries[i].unknown;
-    }
+    bool wanted = etw_provider_names_are_missing(&p->names);
     p->look_pause_ns = longer_pause(p->look_pause_ns, p->settings.look_max_ns);
     p->look_at_ns = now_ns + p->look_pause_ns;
     struct target *old = wanted ? malloc((p->target_count + 1) * sizeof(*old)) : NULL;
@@ -472,7 +405,13 @@ static void look_again(struct etw_providers *p, uint64_t session, uint64_t now_n
     }
     size_t count = p->target_count;
     memcpy(old, p->targets, count * sizeof(*old));
-    if (look_all_up(p, now_ns) && make_targets(p, old, count)) {
+    const struct etw_provider_names_news news = etw_provider_names_look(
+        &p->names, now_ns, p->look_pause_ns / LOOKS_SHARED);
+    if (news.soon) {
+        p->look_pause_ns = p->settings.look_ns;
+        p->look_at_ns = now_ns + p->look_pause_ns;
+    }
+    if (news.changed && make_targets(p, old, count)) {
         for (size_t i = 0; i < count; i++) {
             if (old[i].enabled && !find_target(p->targets, p->target_count, &old[i].guid)) {
                 etw_enable_stop(session, old[i].label, &old[i].guid, NULL);
@@ -552,30 +491,22 @@ struct etw_providers *etw_providers_create(
     if (p) {
         etw_known_open();
         p->settings = *settings;
-        p->entries = calloc(count + 1, sizeof(*p->entries));
         p->targets = calloc(count + 1, sizeof(*p->targets));
     }
-    if (!p || !p->entries || !p->targets) {
+    if (!p || !p->targets ||
+        !etw_provider_names_init(&p->names, settings->plan, settings->note, settings->self)) {
         etw_providers_destroy(p);
         error_set(err, ERR_MEMORY, "out of memory for providers");
         return NULL;
     }
-    for (size_t i = 0; i < count; i++) {
-        p->entries[i].plan = &settings->plan->entries[i];
-        etw_provider_payload_init(&p->entries[i].payload);
-    }
-    p->entry_count = count;
     return p;
 }
 
 void etw_providers_destroy(struct etw_providers *p)
 {
     if (p) {
-        for (size_t i = 0; i < p->entry_count; i++) {
-            etw_provider_payload_fini(&p->entries[i].payload);
-        }
+        etw_provider_names_fini(&p->names);
         free(p->inherited);
-        free(p->entries);
         free(p->targets);
         free(p);
         etw_known_close();

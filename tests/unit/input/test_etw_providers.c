@@ -146,62 +146,209 @@ static void a_tracelogging_provider_may_come_later(void **state)
     rig_fini(&rig);
 }
 
-/* ---- how often Windows is asked for its list ------------------------------------------------------- */
+/* ---- looks at the list, by a clock of the test's own -------------------------------------------------- */
 
+static const uint64_t second_ns = 1000000000;
 static unsigned lists_made;
+static uint32_t list_code; /* what Windows answers in place of its list; 0: it gives it */
 
 static uint32_t count_lists(struct etw_provider_list *list, uint32_t *bytes)
 {
     lists_made += list == NULL; /* the first call of each time asks for the size */
-    return etw_sim_TdhEnumerateProviders(list, bytes);
+    return list_code ? list_code : etw_sim_TdhEnumerateProviders(list, bytes);
 }
 
 enum { SESSIONS = 3, HOUR_S = 3600 };
 
+/* Sessions' providers without the sessions around them. */
+struct looks {
+    struct rig rig;
+    struct etw_api api;
+    struct sim_tdh *tdh;
+    struct provider_spec specs[2];
+    struct etw_plan *plan;
+    struct etw_providers_settings settings;
+    struct etw_providers *providers[SESSIONS];
+    uint64_t session;
+};
+
+static void looks_init(struct looks *looks, const char *first, const char *second)
+{
+    struct rig *rig = &looks->rig;
+    struct error err;
+    memset(looks, 0, sizeof(*looks));
+    rig_init(rig, NULL);
+    looks->tdh = install();
+    looks->api = *etw_sim_api(rig->sim);
+    looks->api.TdhEnumerateProviders = count_lists;
+    etw_api_use(&looks->api);
+    lists_made = 0;
+    list_code = 0;
+    looks->specs[0] = rig_spec(first);
+    looks->specs[1] = rig_spec(second);
+    const struct input_env env = {.name = "test",
+        .providers = looks->specs,
+        .provider_count = 2,
+        .note = rig_note,
+        .self = rig};
+    looks->plan = etw_plan_create(ETW_PLAN_REALTIME, &rig->settings, &env, &err);
+    assert_non_null(looks->plan);
+    looks->settings = (struct etw_providers_settings){.plan = looks->plan,
+        .note = rig_note,
+        .self = rig,
+        .look_ns = etw_session_timing.look_ms * second_ns / 1000,
+        .look_max_ns = etw_session_timing.look_max_ms * second_ns / 1000};
+    for (int i = 0; i < SESSIONS; i++) {
+        looks->providers[i] = etw_providers_create(&looks->settings, &err);
+        assert_non_null(looks->providers[i]);
+    }
+    looks->session = etw_sim_session_add(rig->sim,
+        &(struct etw_sim_session_options){.name = NAME, .mode = ETW_MODE_REAL_TIME}, NULL);
+}
+
+static void looks_fini(struct looks *looks)
+{
+    for (int i = 0; i < SESSIONS; i++) {
+        etw_providers_destroy(looks->providers[i]);
+    }
+    etw_plan_destroy(looks->plan);
+    sim_tdh_destroy(looks->tdh);
+    rig_fini(&looks->rig);
+}
+
+static void begin(struct looks *looks, int index, uint64_t now_s)
+{
+    etw_providers_begin(looks->providers[index], looks->session, false, now_s * second_ns);
+}
+
+static void tick(struct looks *looks, int index, uint64_t now_s)
+{
+    etw_providers_tick(looks->providers[index], looks->session, now_s * second_ns);
+}
+
+static bool is_on(struct looks *looks, const struct guid *guid)
+{
+    struct etw_sim_enablement enablement;
+    return etw_sim_enabled(looks->rig.sim, NAME, guid, &enablement);
+}
+
+static bool is_on_by_name(struct looks *looks, const char *name)
+{
+    struct guid derived = guid_from_name(span_text(name));
+    return is_on(looks, &derived);
+}
+
+static size_t count_notes(struct rig *rig, const char *what)
+{
+    size_t count = 0;
+    buf_add_byte(&rig->notes, 0);
+    const char *at = (const char *)rig->notes.data;
+    while ((at = strstr(at, what)) != NULL) {
+        count++;
+        at++;
+    }
+    rig->notes.size--;
+    return count;
+}
+
 static void sessions_share_lists_and_ask_for_them_less_and_less(void **state)
 {
     (void)state;
-    const uint64_t second_ns = 1000000000;
-    struct etw_providers *providers[SESSIONS];
-    struct error err;
-    struct rig rig;
-    rig_init(&rig, NULL);
-    struct sim_tdh *tdh = install();
-    struct etw_api counting = *etw_sim_api(rig.sim);
-    counting.TdhEnumerateProviders = count_lists;
-    etw_api_use(&counting);
-    lists_made = 0;
-    struct provider_spec specs[] = {rig_spec("Nobody-1"), rig_spec("Nobody-2")};
-    const struct input_env env = {
-        .name = "test", .providers = specs, .provider_count = 2, .note = rig_note, .self = &rig};
-    struct etw_plan *plan = etw_plan_create(ETW_PLAN_REALTIME, &rig.settings, &env, &err);
-    assert_non_null(plan);
-    const struct etw_providers_settings settings = {.plan = plan,
-        .note = rig_note,
-        .self = &rig,
-        .look_ns = etw_session_timing.look_ms * second_ns / 1000,
-        .look_max_ns = etw_session_timing.look_max_ms * second_ns / 1000};
-    uint64_t session = etw_sim_session_add(
-        rig.sim, &(struct etw_sim_session_options){.name = NAME, .mode = ETW_MODE_REAL_TIME}, NULL);
+    struct looks looks;
+    looks_init(&looks, "Nobody-1", "Nobody-2");
     for (int i = 0; i < SESSIONS; i++) { /* one second after another */
-        providers[i] = etw_providers_create(&settings, &err);
-        assert_non_null(providers[i]);
-        etw_providers_begin(providers[i], session, false, (uint64_t)i * second_ns);
+        begin(&looks, i, (uint64_t)i);
     }
     assert_int_equal(lists_made, 1);
     for (uint64_t now = SESSIONS; now <= HOUR_S; now++) {
         for (int i = 0; i < SESSIONS; i++) {
-            etw_providers_tick(providers[i], session, now * second_ns);
+            tick(&looks, i, now);
         }
     }
     /* After 30 s, then 1, 2, 4, 8, 15, 15 minutes. */
     assert_int_equal(lists_made, 1 + 7);
-    for (int i = 0; i < SESSIONS; i++) {
-        etw_providers_destroy(providers[i]);
-    }
-    etw_plan_destroy(plan);
-    sim_tdh_destroy(tdh);
-    rig_fini(&rig);
+    looks_fini(&looks);
+}
+
+static void a_list_that_cannot_be_had_is_told_once_and_asked_for_again_soon(void **state)
+{
+    (void)state;
+    static const char failure[] = "! the providers of this machine: ";
+    struct looks looks;
+    looks_init(&looks, "Made-Up", "Of-A-Program");
+    list_code = ETW_ERROR_NOT_ENOUGH_MEMORY;
+    begin(&looks, 0, 0);
+    assert_int_equal(lists_made, 1);                    /* and not once for every name */
+    assert_true(is_on_by_name(&looks, "Of-A-Program")); /* it may be a TraceLogging one */
+    assert_int_equal(count_notes(&looks.rig, failure), 1);
+    tick(&looks, 0, 29);
+    assert_int_equal(lists_made, 1);
+    tick(&looks, 0, 30);
+    tick(&looks, 0, 60);
+    assert_int_equal(lists_made, 3);
+    assert_int_equal(count_notes(&looks.rig, failure), 1);
+    list_code = 0;
+    tick(&looks, 0, 90);
+    assert_true(is_on(&looks, &made_up));
+    assert_false(is_on_by_name(&looks, "Made-Up"));
+    assert_true(is_on_by_name(&looks, "Of-A-Program"));
+    looks_fini(&looks);
+}
+
+static void a_list_that_cannot_be_had_once_is_no_answer_for_the_next_session(void **state)
+{
+    (void)state;
+    struct looks looks;
+    looks_init(&looks, "Made-Up", "Of-A-Program");
+    list_code = ETW_ERROR_NOT_ENOUGH_MEMORY;
+    begin(&looks, 0, 0);
+    list_code = 0;
+    begin(&looks, 1, 0);
+    assert_true(is_on(&looks, &made_up));
+    looks_fini(&looks);
+}
+
+static void what_was_found_stays_on_while_the_list_cannot_be_had(void **state)
+{
+    (void)state;
+    struct looks looks;
+    looks_init(&looks, "Made-Up", "Nobody-1");
+    begin(&looks, 0, 0);
+    assert_true(is_on(&looks, &made_up));
+    list_code = ETW_ERROR_NOT_ENOUGH_MEMORY;
+    tick(&looks, 0, 30);
+    assert_int_equal(lists_made, 2);
+    assert_true(is_on(&looks, &made_up));
+    assert_false(is_on_by_name(&looks, "Made-Up"));
+    assert_false(rig_has_note(&looks.rig, "Nobody-1 is there now"));
+    list_code = 0;
+    assert_true(sim_tdh_add_provider(looks.tdh, &late, span_text("Nobody-1")));
+    tick(&looks, 0, 60);
+    assert_true(is_on(&looks, &late));
+    assert_true(is_on(&looks, &made_up));
+    looks_fini(&looks);
+}
+
+/* As for the moment of an update: wevtutil um, wevtutil im. */
+static void a_provider_that_is_uninstalled_for_a_while_stays_on(void **state)
+{
+    (void)state;
+    struct looks looks;
+    looks_init(&looks, "Made-Up", "Nobody-1");
+    begin(&looks, 0, 0);
+    tick(&looks, 0, 30); /* the next look is due in a minute */
+    sim_tdh_use(NULL);
+    tick(&looks, 0, 90);
+    assert_int_equal(lists_made, 3);
+    assert_true(is_on(&looks, &made_up));
+    assert_false(is_on_by_name(&looks, "Made-Up"));
+    assert_true(rig_has_note(&looks.rig, "- provider Made-Up is not installed any more"));
+    sim_tdh_use(looks.tdh);
+    tick(&looks, 0, 120); /* not after two minutes */
+    assert_int_equal(lists_made, 4);
+    assert_true(rig_has_note(&looks.rig, "- provider Made-Up is there now"));
+    assert_true(is_on(&looks, &made_up));
+    looks_fini(&looks);
 }
 
 static const struct etw_filter *payload_filter(struct rig *rig, struct etw_sim_enablement *got)
@@ -260,6 +407,10 @@ int main(void)
         cmocka_unit_test(a_tracelogging_provider_is_known_by_its_guid),
         cmocka_unit_test(a_tracelogging_provider_may_come_later),
         cmocka_unit_test(sessions_share_lists_and_ask_for_them_less_and_less),
+        cmocka_unit_test(a_list_that_cannot_be_had_is_told_once_and_asked_for_again_soon),
+        cmocka_unit_test(a_list_that_cannot_be_had_once_is_no_answer_for_the_next_session),
+        cmocka_unit_test(what_was_found_stays_on_while_the_list_cannot_be_had),
+        cmocka_unit_test(a_provider_that_is_uninstalled_for_a_while_stays_on),
         cmocka_unit_test(conditions_on_fields_are_for_etw),
         cmocka_unit_test(wpp_needs_its_control_guid),
     };

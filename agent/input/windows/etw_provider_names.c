@@ -1,0 +1,198 @@
+#include "input/windows/etw_provider_names.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "etw/etw_known.h"
+
+static void note(const struct etw_provider_names *names, enum input_note level, const char *format,
+    ...) ETWSHIP_PRINTF(3, 4);
+
+static void note(
+    const struct etw_provider_names *names, enum input_note level, const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (names->note) {
+        names->note(names->self, level, text);
+    }
+}
+
+bool etw_provider_names_init(struct etw_provider_names *names, const struct etw_plan *plan,
+    void (*tell)(void *self, enum input_note level, const char *text), void *self)
+{
+    names->note = tell;
+    names->self = self;
+    names->entries = calloc(plan->entry_count + 1, sizeof(*names->entries));
+    if (!names->entries) {
+        return false;
+    }
+    for (size_t i = 0; i < plan->entry_count; i++) {
+        names->entries[i].plan = &plan->entries[i];
+        etw_provider_payload_init(&names->entries[i].payload);
+    }
+    names->count = plan->entry_count;
+    return true;
+}
+
+void etw_provider_names_fini(struct etw_provider_names *names)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        etw_provider_payload_fini(&names->entries[i].payload);
+    }
+    free(names->entries);
+    names->entries = NULL;
+    names->count = 0;
+}
+
+bool etw_provider_names_are_missing(const struct etw_provider_names *names)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        if (!names->entries[i].is_settled || names->entries[i].is_unknown) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- one name ---------------------------------------------------------------------------------------- */
+
+struct asker {
+    const struct etw_provider_names *names;
+    const char *label;
+};
+
+static void tell_unknown_event(void *self, const char *event_id)
+{
+    const struct asker *asker = self;
+    note(asker->names, INPUT_NOTE_WARNING,
+        "provider %s: no manifest of this machine says what event %s holds, so all of them come",
+        asker->label, event_id);
+}
+
+static void make_payload(struct etw_provider_names *names, struct etw_provider_entry *entry)
+{
+    struct asker asker = {.names = names, .label = entry->plan->label};
+    etw_provider_payload_make(
+        &entry->payload, entry->plan->spec, &entry->guid, tell_unknown_event, &asker);
+}
+
+/* Without a GUID there is nothing to ask Windows for. */
+static void settle_without_guid(struct etw_provider_names *names, struct etw_provider_entry *entry)
+{
+    if (!entry->is_settled) {
+        note(names, INPUT_NOTE_WARNING,
+            "WPP messages are switched on by the control GUID of their provider. add name: GUID "
+            "to the entry with wpp");
+    }
+    entry->is_settled = true;
+}
+
+static void tell_found(
+    const struct etw_provider_names *names, const struct etw_provider_entry *entry, bool is_unknown)
+{
+    if (entry->is_unknown && !is_unknown) {
+        note(names, INPUT_NOTE_INFO, "provider %s is there now", entry->plan->label);
+    } else if (is_unknown && !entry->is_unknown && entry->is_listed) {
+        note(names, INPUT_NOTE_INFO,
+            "provider %s is not installed any more, and no program has registered it. it stays "
+            "switched on, and is looked for again",
+            entry->plan->label);
+    } else if (is_unknown && !entry->is_unknown) {
+        note(names, INPUT_NOTE_INFO,
+            "provider %s: no program has registered it now, nor is it installed. it is switched on "
+            "all the same, as a TraceLogging provider of that name, and looked for again",
+            entry->plan->label);
+    }
+}
+
+/* Windows has answered. */
+static void settle(struct etw_provider_names *names, struct etw_provider_entry *entry,
+    const struct guid *guid, enum etw_known_answer answer, struct etw_provider_names_news *news)
+{
+    bool is_unknown = answer == ETW_KNOWN_NOWHERE;
+    tell_found(names, entry, is_unknown);
+    news->soon = news->soon || (is_unknown && entry->is_listed && !entry->is_unknown);
+    bool changed = !entry->is_settled || !guid_equal(guid, &entry->guid);
+    entry->guid = *guid;
+    entry->is_settled = true;
+    entry->is_listed = entry->is_listed || answer == ETW_KNOWN_LISTED;
+    entry->is_unknown = is_unknown;
+    if (changed) {
+        make_payload(names, entry);
+        news->changed = true;
+    }
+}
+
+/* Windows has not answered: a name that was found stays found. One that never was may be that of a TraceLogging
+ * provider, which loses no events meanwhile. */
+static void leave(struct etw_provider_entry *entry, struct etw_provider_names_news *news)
+{
+    if (guid_is_zero(&entry->guid)) {
+        entry->guid = entry->plan->request.provider;
+        news->changed = true;
+    }
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------- */
+
+static void tell_failure(struct etw_provider_names *names, const struct error *err)
+{
+    if (!names->failure_told) {
+        note(names, INPUT_NOTE_WARNING,
+            "%s. so providers that were not found before are switched on as TraceLogging "
+            "providers. trying again",
+            err->text);
+    }
+    names->failure_told = true;
+}
+
+/* ${failed}: Windows has not given its list in this look. A call that fails may be slow, so it is not repeated for
+ * every name. */
+static enum etw_known_answer ask(struct etw_provider_names *names,
+    const struct etw_provider_entry *entry, uint64_t now_ns, uint64_t max_age_ns, struct guid *guid,
+    bool *failed)
+{
+    struct error err = {0};
+    if (!entry->plan->named) {
+        return ETW_KNOWN_NO_LIST;
+    }
+    if (*failed) {
+        return ETW_KNOWN_FAILED;
+    }
+    enum etw_known_answer answer = etw_known_find(
+        span_text(entry->plan->label), now_ns, max_age_ns, guid, &err);
+    if (answer == ETW_KNOWN_FAILED) {
+        tell_failure(names, &err);
+        *failed = true;
+    }
+    return answer;
+}
+
+struct etw_provider_names_news etw_provider_names_look(
+    struct etw_provider_names *names, uint64_t now_ns, uint64_t max_age_ns)
+{
+    struct etw_provider_names_news news = {.changed = false};
+    bool failed = false;
+    for (size_t i = 0; i < names->count; i++) {
+        struct etw_provider_entry *entry = &names->entries[i];
+        struct guid guid = entry->is_listed ? entry->guid : entry->plan->request.provider;
+        if (guid_is_zero(&guid)) {
+            settle_without_guid(names, entry);
+            continue;
+        }
+        enum etw_known_answer answer = ask(names, entry, now_ns, max_age_ns, &guid, &failed);
+        if (answer == ETW_KNOWN_FAILED) {
+            leave(entry, &news);
+        } else {
+            settle(names, entry, &guid, answer, &news);
+        }
+    }
+    names->failure_told = failed;
+    news.soon = news.soon || failed;
+    return news;
+}
