@@ -58,10 +58,16 @@ static bool is_registered(const struct guid *guid)
     return is_registered;
 }
 
+/* A session may have read the clock before the other session that made the list. */
+static bool is_too_old(uint64_t now_ns, uint64_t max_age_ns)
+{
+    return now_ns > made_ns && now_ns - made_ns > max_age_ns;
+}
+
 /* With `busy` held. */
 static bool have_names(uint64_t now_ns, uint64_t max_age_ns, struct error *err)
 {
-    if (!names || now_ns - made_ns > max_age_ns) {
+    if (!names || is_too_old(now_ns, max_age_ns)) {
         forget();
         names = etw_names_create(err);
         made_ns = now_ns;

@@ -270,6 +270,18 @@ static void sessions_share_lists_and_ask_for_them_less_and_less(void **state)
     looks_fini(&looks);
 }
 
+/* It has read the clock first, and asks second. */
+static void a_session_with_an_older_clock_shares_the_list(void **state)
+{
+    (void)state;
+    struct looks looks;
+    looks_init(&looks, "Nobody-1", "Nobody-2");
+    begin(&looks, 0, 2);
+    begin(&looks, 1, 1);
+    assert_int_equal(lists_made, 1);
+    looks_fini(&looks);
+}
+
 static void a_list_that_cannot_be_had_is_told_once_and_asked_for_again_soon(void **state)
 {
     (void)state;
@@ -407,6 +419,7 @@ int main(void)
         cmocka_unit_test(a_tracelogging_provider_is_known_by_its_guid),
         cmocka_unit_test(a_tracelogging_provider_may_come_later),
         cmocka_unit_test(sessions_share_lists_and_ask_for_them_less_and_less),
+        cmocka_unit_test(a_session_with_an_older_clock_shares_the_list),
         cmocka_unit_test(a_list_that_cannot_be_had_is_told_once_and_asked_for_again_soon),
         cmocka_unit_test(a_list_that_cannot_be_had_once_is_no_answer_for_the_next_session),
         cmocka_unit_test(what_was_found_stays_on_while_the_list_cannot_be_had),
