@@ -28,6 +28,7 @@ struct target {
     bool optional;
     bool take_over;
     bool enabled;
+    bool again;      /* it was enabled with an earlier request, so it has to be enabled again */
     bool inherited;  /* enabled by the previous owner of the session */
     uint64_t serial; /* of the enabling */
     bool capture_at_start;
@@ -44,6 +45,7 @@ struct etw_providers {
     struct etw_provider_names names;
     struct target *targets;
     size_t target_count;
+    struct target *spare; /* as large: for making them anew */
     uint64_t look_at_ns;
     uint64_t look_pause_ns;
     uint64_t wait_until_ns; /* how long providers' answers may be waited for now */
@@ -125,10 +127,23 @@ static void add_entry(struct etw_providers *p, struct etw_provider_entry *entry)
         .pause_ns = p->settings.retry_ns};
 }
 
-/* Make the targets anew; true if there are other ones than before. What was enabled stays known. */
-static bool make_targets(struct etw_providers *p, struct target *old, size_t old_count)
+/* What is enabled stays known as such, and is enabled again, as its request may be another one. */
+static void keep_state(struct target *target, const struct target *was)
 {
-    bool changed = false;
+    target->enabled = was->enabled;
+    target->again = was->enabled;
+    target->inherited = was->inherited;
+    target->serial = was->serial;
+    target->told_state = was->told_state;
+    target->capture_at_ns = was->capture_at_ns;
+    target->retry_at_ns = was->retry_at_ns;
+    target->pause_ns = was->pause_ns;
+    target->code = was->code;
+}
+
+/* Make the targets anew. ${old}: the previous ones, none at the start. */
+static void make_targets(struct etw_providers *p, struct target *old, size_t old_count)
+{
     p->target_count = 0;
     for (size_t i = 0; i < p->names.count; i++) {
         struct etw_provider_entry *entry = &p->names.entries[i];
@@ -138,16 +153,10 @@ static bool make_targets(struct etw_providers *p, struct target *old, size_t old
     }
     for (size_t i = 0; i < p->target_count; i++) {
         const struct target *was = find_target(old, old_count, &p->targets[i].guid);
-        changed = changed || !was;
         if (was) {
-            p->targets[i].told_state = was->told_state;
-            p->targets[i].capture_at_ns = was->capture_at_ns;
-            p->targets[i].retry_at_ns = was->retry_at_ns;
-            p->targets[i].pause_ns = was->pause_ns;
-            p->targets[i].code = was->code;
+            keep_state(&p->targets[i], was);
         }
     }
-    return changed;
 }
 
 /* ---- enabling ------------------------------------------------------------------------------------------------ */
@@ -224,13 +233,14 @@ static bool try_enable(
         !etw_enable_provider(session, target->label, &target->request, &outcome, err)) {
         return false;
     }
-    if (!target->enabled) {
+    if (!target->enabled || target->again) {
         tell_outcome(p, target, &outcome);
     }
     if (outcome.timed_out) {
         p->wait_until_ns = 0; /* that was all of it */
     }
     target->enabled = true;
+    target->again = false;
     target->serial = ++p->serial;
     return true;
 }
@@ -338,10 +348,17 @@ void etw_providers_begin(
     enable_all(p, session, now_ns);
 }
 
+/* Enabled in ETW, by this agent or by the previous owner of the session. */
+static bool is_on(const struct target *target)
+{
+    return target->enabled || target->inherited;
+}
+
 void etw_providers_list(const struct etw_providers *p, struct buf *out)
 {
+    buf_add(out, p->inherited, p->inherited_count * sizeof(*p->inherited));
     for (size_t i = 0; i < p->target_count; i++) {
-        if (p->targets[i].enabled || p->targets[i].inherited) {
+        if (is_on(&p->targets[i])) {
             buf_add(out, &p->targets[i].guid, sizeof(p->targets[i].guid));
         }
     }
@@ -393,33 +410,38 @@ void etw_providers_capture(struct etw_providers *p, uint64_t session)
     capture(p, session, 0, is_at_start);
 }
 
+/* A name means another provider. Switch off what no entry wants any more first, since a stop interrupts the
+ * rest. */
+static void make_targets_anew(struct etw_providers *p, uint64_t session, uint64_t now_ns)
+{
+    struct target *old = p->targets;
+    const size_t count = p->target_count;
+    p->targets = p->spare;
+    p->spare = old;
+    make_targets(p, old, count);
+    for (size_t i = 0; i < count; i++) {
+        if (is_on(&old[i]) && !find_target(p->targets, p->target_count, &old[i].guid)) {
+            etw_enable_stop(session, old[i].label, &old[i].guid, NULL);
+        }
+    }
+    enable_all(p, session, now_ns);
+}
+
 /* Look up names that Windows did not know, or did not answer for. */
 static void look_again(struct etw_providers *p, uint64_t session, uint64_t now_ns)
 {
-    bool wanted = etw_provider_names_are_missing(&p->names);
     p->look_pause_ns = longer_pause(p->look_pause_ns, p->settings.look_max_ns);
-    p->look_at_ns = now_ns + p->look_pause_ns;
-    struct target *old = wanted ? malloc((p->target_count + 1) * sizeof(*old)) : NULL;
-    if (!old) {
-        return;
-    }
-    size_t count = p->target_count;
-    memcpy(old, p->targets, count * sizeof(*old));
-    const struct etw_provider_names_news news = etw_provider_names_look(
-        &p->names, now_ns, p->look_pause_ns / LOOKS_SHARED);
-    if (news.soon) {
-        p->look_pause_ns = p->settings.look_ns;
-        p->look_at_ns = now_ns + p->look_pause_ns;
-    }
-    if (news.changed && make_targets(p, old, count)) {
-        for (size_t i = 0; i < count; i++) {
-            if (old[i].enabled && !find_target(p->targets, p->target_count, &old[i].guid)) {
-                etw_enable_stop(session, old[i].label, &old[i].guid, NULL);
-            }
+    if (etw_provider_names_are_missing(&p->names)) {
+        const struct etw_provider_names_news news = etw_provider_names_look(
+            &p->names, now_ns, p->look_pause_ns / LOOKS_SHARED);
+        if (news.soon) {
+            p->look_pause_ns = p->settings.look_ns;
         }
-        enable_all(p, session, now_ns);
+        if (news.changed) {
+            make_targets_anew(p, session, now_ns);
+        }
     }
-    free(old);
+    p->look_at_ns = now_ns + p->look_pause_ns;
 }
 
 void etw_providers_tick(struct etw_providers *p, uint64_t session, uint64_t now_ns)
@@ -429,7 +451,7 @@ void etw_providers_tick(struct etw_providers *p, uint64_t session, uint64_t now_
     }
     for (size_t i = 0; i < p->target_count && !is_stopping(p); i++) {
         struct target *target = &p->targets[i];
-        if (!target->enabled && now_ns >= target->retry_at_ns) {
+        if ((!target->enabled || target->again) && now_ns >= target->retry_at_ns) {
             enable_one(p, target, session, now_ns);
         }
     }
@@ -438,12 +460,18 @@ void etw_providers_tick(struct etw_providers *p, uint64_t session, uint64_t now_
 
 void etw_providers_end(struct etw_providers *p, uint64_t session)
 {
+    for (size_t i = 0; i < p->inherited_count; i++) { /* not begun yet */
+        etw_enable_stop(session, "of before", &p->inherited[i], NULL);
+    }
+    p->inherited_count = 0;
     for (size_t i = 0; i < p->target_count; i++) {
-        if (p->targets[i].enabled) {
-            etw_enable_stop(session, p->targets[i].label, &p->targets[i].guid, NULL);
+        struct target *target = &p->targets[i];
+        if (is_on(target)) {
+            etw_enable_stop(session, target->label, &target->guid, NULL);
         }
-        p->targets[i].enabled = false;
-        p->targets[i].inherited = false;
+        target->enabled = false;
+        target->again = false;
+        target->inherited = false;
     }
 }
 
@@ -461,7 +489,7 @@ void etw_providers_view(
     *ret_view = (struct etw_provider_view){.guid = target->guid,
         .label = target->label,
         .request = &target->request,
-        .enabled = target->enabled,
+        .enabled = target->enabled && !target->again,
         .serial = target->serial};
 }
 
@@ -492,8 +520,9 @@ struct etw_providers *etw_providers_create(
         etw_known_open();
         p->settings = *settings;
         p->targets = calloc(count + 1, sizeof(*p->targets));
+        p->spare = calloc(count + 1, sizeof(*p->spare));
     }
-    if (!p || !p->targets ||
+    if (!p || !p->targets || !p->spare ||
         !etw_provider_names_init(&p->names, settings->plan, settings->note, settings->self)) {
         etw_providers_destroy(p);
         error_set(err, ERR_MEMORY, "out of memory for providers");
@@ -508,6 +537,7 @@ void etw_providers_destroy(struct etw_providers *p)
         etw_provider_names_fini(&p->names);
         free(p->inherited);
         free(p->targets);
+        free(p->spare);
         free(p);
         etw_known_close();
     }

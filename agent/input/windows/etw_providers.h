@@ -33,12 +33,12 @@ void etw_providers_destroy(struct etw_providers *providers); /* NULL is fine */
 void etw_providers_begin(
     struct etw_providers *providers, uint64_t session, bool was_running, uint64_t now_ns);
 
-/* Before etw_providers_begin: these are enabled in the session already, by the one before us. Those that are
+/* Before etw_providers_begin: the previous owner of the session has enabled these in it. Those that are
  * no longer wanted are switched off then, and the others not asked for their state at the start. */
 bool etw_providers_inherit(
     struct etw_providers *providers, const struct guid *guids, size_t count, struct error *err);
 
-/* Append the GUIDs of all that are enabled now. */
+/* Append the GUIDs of all that are enabled now, also by the previous owner of the session. */
 void etw_providers_list(const struct etw_providers *providers, struct buf *out);
 
 /* Ask those that shall tell their state at the start. */
@@ -47,7 +47,7 @@ void etw_providers_capture(struct etw_providers *providers, uint64_t session);
 /* What is due: enable again what was refused, look unknown names up, ask for states. */
 void etw_providers_tick(struct etw_providers *providers, uint64_t session, uint64_t now_ns);
 
-/* Switch all of them off. */
+/* Switch all of them off, also what the previous owner of the session had enabled. */
 void etw_providers_end(struct etw_providers *providers, uint64_t session);
 
 /* What is asked of ETW for one provider. Borrowed until the next call that is not one of these. */
@@ -55,7 +55,7 @@ struct etw_provider_view {
     struct guid guid;
     const char *label;
     const struct etw_request *request;
-    bool enabled;
+    bool enabled;    /* with this request, unless another program has changed it since */
     uint64_t serial; /* another one each time that it is enabled */
 };
 

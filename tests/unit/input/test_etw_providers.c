@@ -151,11 +151,18 @@ static void a_tracelogging_provider_may_come_later(void **state)
 static const uint64_t second_ns = 1000000000;
 static unsigned lists_made;
 static uint32_t list_code; /* what Windows answers in place of its list; 0: it gives it */
+static bool stop_asked;
 
 static uint32_t count_lists(struct etw_provider_list *list, uint32_t *bytes)
 {
     lists_made += list == NULL; /* the first call of each time asks for the size */
     return list_code ? list_code : etw_sim_TdhEnumerateProviders(list, bytes);
+}
+
+static bool is_stop_asked(void *self)
+{
+    (void)self;
+    return stop_asked;
 }
 
 enum { SESSIONS = 3, HOUR_S = 3600 };
@@ -184,6 +191,7 @@ static void looks_init(struct looks *looks, const char *first, const char *secon
     etw_api_use(&looks->api);
     lists_made = 0;
     list_code = 0;
+    stop_asked = false;
     looks->specs[0] = rig_spec(first);
     looks->specs[1] = rig_spec(second);
     const struct input_env env = {.name = "test",
@@ -195,6 +203,7 @@ static void looks_init(struct looks *looks, const char *first, const char *secon
     assert_non_null(looks->plan);
     looks->settings = (struct etw_providers_settings){.plan = looks->plan,
         .note = rig_note,
+        .stops = is_stop_asked,
         .self = rig,
         .look_ns = etw_session_timing.look_ms * second_ns / 1000,
         .look_max_ns = etw_session_timing.look_max_ms * second_ns / 1000};
@@ -249,6 +258,19 @@ static size_t count_notes(struct rig *rig, const char *what)
     }
     rig->notes.size--;
     return count;
+}
+
+static bool lists(struct looks *looks, int index, const struct guid *guid)
+{
+    struct buf guids;
+    bool has = false;
+    buf_init(&guids, 1024);
+    etw_providers_list(looks->providers[index], &guids);
+    for (size_t at = 0; at + sizeof(*guid) <= guids.size; at += sizeof(*guid)) {
+        has = has || memcmp(guids.data + at, guid, sizeof(*guid)) == 0;
+    }
+    buf_fini(&guids);
+    return has;
 }
 
 static void sessions_share_lists_and_ask_for_them_less_and_less(void **state)
@@ -363,6 +385,101 @@ static void a_provider_that_is_uninstalled_for_a_while_stays_on(void **state)
     looks_fini(&looks);
 }
 
+/* Two entries mean one provider, which only a look at the list shows. */
+static void a_name_that_leads_to_a_provider_that_is_on_changes_what_is_asked_of_it(void **state)
+{
+    (void)state;
+    struct etw_sim_enablement got;
+    struct looks looks;
+    looks_init(&looks, "0f0e0d0c-0b0a-0908-0706-050403020100:2", "Made-Up:4");
+    const struct etw_sim_provider_options options = {.guid = made_up, .pid = 900};
+    assert_non_null(etw_sim_provider_add(looks.rig.sim, &options));
+    list_code = ETW_ERROR_NOT_ENOUGH_MEMORY;
+    begin(&looks, 0, 0);
+    assert_true(etw_sim_enabled(looks.rig.sim, NAME, &made_up, &got));
+    assert_int_equal(got.level, 2);
+    list_code = 0;
+    tick(&looks, 0, 30);
+    assert_true(etw_sim_enabled(looks.rig.sim, NAME, &made_up, &got));
+    assert_int_equal(got.level, 4);
+    assert_false(is_on_by_name(&looks, "Made-Up"));
+    looks_fini(&looks);
+}
+
+static void a_stop_amid_a_look_forgets_nothing_that_is_on(void **state)
+{
+    (void)state;
+    struct etw_provider_view view;
+    struct looks looks;
+    looks_init(&looks, "Made-Up", "Late-Provider");
+    begin(&looks, 0, 0);
+    etw_providers_view(looks.providers[0], 0, &view);
+    const uint64_t serial = view.serial;
+    assert_true(view.enabled && serial != 0);
+    assert_true(sim_tdh_add_provider(looks.tdh, &late, span_text("Late-Provider")));
+    stop_asked = true;
+    tick(&looks, 0, 30);
+    assert_false(is_on(&looks, &late));
+    assert_true(is_on(&looks, &made_up));
+    assert_true(lists(&looks, 0, &made_up));
+    etw_providers_view(looks.providers[0], 0, &view);
+    assert_true(guid_equal(&view.guid, &made_up));
+    assert_int_equal(view.serial, serial);
+    etw_providers_end(looks.providers[0], looks.session);
+    assert_false(is_on(&looks, &made_up));
+    assert_false(lists(&looks, 0, &made_up));
+    looks_fini(&looks);
+}
+
+/* With the request that it is to have now. */
+static void what_was_on_before_a_look_is_enabled_again_after_it(void **state)
+{
+    (void)state;
+    struct etw_sim_enablement got;
+    struct looks looks;
+    looks_init(&looks, "Made-Up", "Late-Provider");
+    begin(&looks, 0, 0);
+    assert_true(sim_tdh_add_provider(looks.tdh, &late, span_text("Late-Provider")));
+    stop_asked = true;
+    tick(&looks, 0, 30);
+    stop_asked = false;
+    tick(&looks, 0, 31);
+    assert_true(is_on(&looks, &late));
+    assert_true(etw_sim_enabled(looks.rig.sim, NAME, &made_up, &got));
+    assert_int_equal(got.enables, 2);
+    tick(&looks, 0, 32); /* and that is all */
+    assert_true(etw_sim_enabled(looks.rig.sim, NAME, &made_up, &got));
+    assert_int_equal(got.enables, 2);
+    looks_fini(&looks);
+}
+
+/* The session may outlive us. */
+static void what_was_inherited_goes_off_at_the_end_whenever_that_comes(void **state)
+{
+    enum { BEFORE_THE_BEGIN, BEFORE_IT_IS_ENABLED, AFTER_A_LOOK, MOMENTS };
+    (void)state;
+    for (int moment = 0; moment < MOMENTS; moment++) {
+        struct looks looks;
+        looks_init(&looks, "Made-Up", "Late-Provider");
+        begin(&looks, 0, 0);
+        assert_true(is_on(&looks, &made_up));
+        assert_true(etw_providers_inherit(looks.providers[1], &made_up, 1, NULL));
+        stop_asked = true;
+        if (moment >= BEFORE_IT_IS_ENABLED) {
+            begin(&looks, 1, 0);
+        }
+        if (moment >= AFTER_A_LOOK) {
+            assert_true(sim_tdh_add_provider(looks.tdh, &late, span_text("Late-Provider")));
+            tick(&looks, 1, 30);
+        }
+        assert_true(lists(&looks, 1, &made_up));
+        etw_providers_end(looks.providers[1], looks.session);
+        assert_false(is_on(&looks, &made_up));
+        assert_false(lists(&looks, 1, &made_up));
+        looks_fini(&looks);
+    }
+}
+
 static const struct etw_filter *payload_filter(struct rig *rig, struct etw_sim_enablement *got)
 {
     assert_true(etw_sim_enabled(rig->sim, NAME, &made_up, got));
@@ -424,6 +541,10 @@ int main(void)
         cmocka_unit_test(a_list_that_cannot_be_had_once_is_no_answer_for_the_next_session),
         cmocka_unit_test(what_was_found_stays_on_while_the_list_cannot_be_had),
         cmocka_unit_test(a_provider_that_is_uninstalled_for_a_while_stays_on),
+        cmocka_unit_test(a_name_that_leads_to_a_provider_that_is_on_changes_what_is_asked_of_it),
+        cmocka_unit_test(a_stop_amid_a_look_forgets_nothing_that_is_on),
+        cmocka_unit_test(what_was_on_before_a_look_is_enabled_again_after_it),
+        cmocka_unit_test(what_was_inherited_goes_off_at_the_end_whenever_that_comes),
         cmocka_unit_test(conditions_on_fields_are_for_etw),
         cmocka_unit_test(wpp_needs_its_control_guid),
     };
