@@ -261,10 +261,29 @@ static bool groups_after(const struct etw_session_state *state,
         known = etw_kernel_get_groups(state->handle, state->name, ret_groups, NULL);
     }
     if (known) {
-        ret_groups->words[0] = change->set_enable_flags ? change->enable_flags
-                                                        : ret_groups->words[0] & ~extension_flag;
+        if (change->set_enable_flags) {
+            ret_groups->words[0] = change->enable_flags;
+        }
+        ret_groups->words[0] &= ~extension_flag;
     }
     return known;
+}
+
+/* The flags of an UPDATE where the groups are not known. False: the session has kernel events that are in no
+ * flags, so the UPDATE would switch off more than could be brought back. */
+static bool flags_after(const struct etw_session_state *state,
+    const struct etw_session_change *change, uint32_t *ret_flags, struct error *err)
+{
+    uint32_t flags = change->set_enable_flags ? change->enable_flags : state->enable_flags;
+    bool is_extended = !change->set_enable_flags && (flags & extension_flag);
+    if (is_extended && etw_control_is_system(state)) {
+        return error_set(err, ERR_UNSUPPORTED,
+            "session %.100s cannot be changed: this Windows does not say which kernel events it "
+            "has. stop it and start it with other settings",
+            state->name);
+    }
+    *ret_flags = is_extended ? 0 : flags & ~extension_flag;
+    return true;
 }
 
 /* What UPDATE lets be changed is filled with what is, and then changed: zero may be taken as a value.
@@ -314,10 +333,13 @@ bool etw_control_update(const char *name, const struct etw_session_change *chang
         return error_set(err, ERR_CONFIG,
             "session %.100s has no kernel events, so it has no kernel flags. leave them out", name);
     }
+    uint32_t flags = 0;
     bool has_groups = groups_after(&state, change, &groups);
-    uint32_t flags = has_groups                 ? groups.words[0]
-                     : change->set_enable_flags ? change->enable_flags
-                                                : state.enable_flags;
+    if (has_groups) {
+        flags = groups.words[0];
+    } else if (!flags_after(&state, change, &flags, err)) {
+        return false;
+    }
     uint32_t result = ETW_ERROR_INVALID_PARAMETER;
     for (int version = 2; version > 0 && may_be_too_new(result); version--) {
         if (!fill_update(&block, version, &state, change, flags, err)) {

@@ -81,6 +81,64 @@ static void an_update_of_a_kernel_session_sets_its_groups_again(void **state)
     assert_u32(set->block, 4, 0x40);
 }
 
+static bool groups_are_told;
+
+/* A session that was started with an extension block. */
+static uint32_t tell_extension(const struct fake_call *call, void *block)
+{
+    if (call->function == FAKE_QUERY) {
+        return groups_are_told ? 0 : ETW_ERROR_NOT_SUPPORTED;
+    }
+    if (call->function == FAKE_CONTROL) {
+        tell(call, block);
+        store_le32((uint8_t *)block + 72, 0x80ff1080); /* TRACE_ENABLE_FLAG_EXTENSION */
+        if (strcmp(call->name, "etwship-a") != 0) {
+            store_le32((uint8_t *)block + 64, 0x02000000);
+        }
+    }
+    return 0;
+}
+
+static void an_update_never_names_an_extension(void **state)
+{
+    struct etw_session_change change = {.set_flush = true, .flush_ms = 1000};
+    struct etw_session_state s;
+    struct error err;
+    (void)state;
+    fake.answer = tell_extension;
+    groups_are_told = false;
+    assert_false(etw_control_update("NT Kernel Logger", &change, &s, &err));
+    assert_int_equal(err.code, ERR_UNSUPPORTED);
+    for (size_t i = 0; i < fake.count; i++) { /* its flags would be lost */
+        assert_false(fake.calls[i].function == FAKE_CONTROL && fake.calls[i].code == 2);
+    }
+
+    fake.count = 0;
+    change.set_enable_flags = true;
+    change.enable_flags = 0x80000003;
+    assert_true(etw_control_update("NT Kernel Logger", &change, &s, &err));
+    assert_int_equal(fake.calls[2].code, 2);
+    assert_u32(fake.calls[2].block, 72, 0x3);
+
+    fake.count = 0;
+    change.set_enable_flags = false;
+    assert_true(etw_control_update("etwship-a", &change, &s, &err)); /* it has no kernel events */
+    assert_int_equal(fake.calls[1].code, 2);
+    assert_u32(fake.calls[1].block, 72, 0);
+
+    const struct etw_groups groups = {.words = {0x80000003, 0x40}};
+    groups_are_told = true;
+    fake.count = 0;
+    change.groups = &groups;
+    assert_true(etw_control_update("NT Kernel Logger", &change, &s, &err));
+    assert_u32(fake.calls[1].block, 72, 0x3);
+
+    fake.count = 0;
+    change.set_enable_flags = true;
+    assert_true(etw_control_update("NT Kernel Logger", &change, &s, &err));
+    assert_u32(fake.calls[1].block, 72, 0x3);
+}
+
 static void kernel_flags_are_for_sessions_with_kernel_events(void **state)
 {
     struct etw_session_change change = {.set_enable_flags = true, .enable_flags = 1};
@@ -318,6 +376,7 @@ int main(void)
         fake_test(an_update_keeps_what_it_does_not_change),
         fake_test(an_update_changes_timer_mode_flags_and_file),
         fake_test(an_update_of_a_kernel_session_sets_its_groups_again),
+        fake_test(an_update_never_names_an_extension),
         fake_test(kernel_flags_are_for_sessions_with_kernel_events),
         list_test(lists_hold_all_sessions_of_the_machine),
         list_test(a_machine_is_asked_for_as_many_sessions_as_it_can_have),
