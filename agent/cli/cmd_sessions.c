@@ -17,8 +17,9 @@ static const struct cli_option options[] = {
     {.name = "json", .help = "JSON lines: an object per session."},
     {.name = "orphans",
         .help = "stop: all sessions of etwship (etwship-...) that no running etwship looks after. "
-                "One that an agent keeps over its restart is such a session while it is away. What killed "
-                "agents have left of a session of heaps in the registry is put back, too."},
+                "One that an agent keeps over its restart is such a session while it is away. A session that "
+                "list shows as doubtful is left alone. What killed agents have left of a session of heaps in "
+                "the registry is put back, too."},
     {.name = "max-buffers", .argument = "N",
         .help = "update: the most buffers that the session may have."},
     {.name = "flush-timer", .argument = "DURATION",
@@ -121,7 +122,24 @@ static bool stop_one(struct call *call, const char *name)
 static bool is_abandoned(void *self, const char *session)
 {
     (void)self;
-    return !etw_hold_is_held(session);
+    return etw_hold_look(session, NULL) == ETW_HOLD_FREE;
+}
+
+static bool is_orphan(const char *session)
+{
+    char owner[ETW_HOLD_OWNER_BYTES];
+    if (!etw_hold_is_ours(session)) {
+        return false;
+    }
+    enum etw_hold_state state = etw_hold_look(session, owner);
+    if (state == ETW_HOLD_DOUBTFUL) {
+        cli_warning(
+            "session %.200s is left alone: its lock belongs to %.200s, and Windows does not say "
+            "whether that account may run sessions. if no program of that account runs it, stop it "
+            "by its name",
+            session, owner);
+    }
+    return state == ETW_HOLD_FREE;
 }
 
 static void add_flags(void *self, const char *image, const struct error *err)
@@ -144,7 +162,7 @@ static bool stop_orphans(struct call *call)
         return fail(&err);
     }
     for (size_t i = 0; i < sessions.count; i++) {
-        if (session_text_owner(&sessions.items[i]) != SESSION_OWNER_NOBODY) {
+        if (!is_orphan(sessions.items[i].name)) {
             continue;
         }
         struct etw_session_state last;
@@ -376,8 +394,9 @@ const struct cli_command cmd_sessions = {
         "With --json every session is an object with name, guid, logger_id, mode and mode_name, "
         "clock (qpc, system, cpu), buffer_kb, min_buffers, max_buffers, flush_ms, buffers, "
         "free_buffers, buffers_written, events_lost, log_buffers_lost, real_time_buffers_lost; "
-        "where it applies file, max_file_bytes, kernel_flags, owner (etwship) and orphan, and "
-        "stopped after stop.",
+        "where it applies file, max_file_bytes, kernel_flags, owner (etwship) and orphan, doubtful "
+        "(Windows does not say whether the owner of its lock may run sessions), and stopped after "
+        "stop.",
     .options = options,
     .examples = "       etwship sessions list\n"
                 "       etwship sessions update etwship-security --max-buffers 256\n"

@@ -16,7 +16,15 @@ enum session_owner session_text_owner(const struct etw_session_state *session)
     if (!etw_hold_is_ours(session->name)) {
         return SESSION_OWNER_UNKNOWN;
     }
-    return etw_hold_is_held(session->name) ? SESSION_OWNER_AGENT : SESSION_OWNER_NOBODY;
+    switch (etw_hold_look(session->name, NULL)) {
+    case ETW_HOLD_FREE:
+        return SESSION_OWNER_NOBODY;
+    case ETW_HOLD_DOUBTFUL:
+        return SESSION_OWNER_DOUBTFUL;
+    case ETW_HOLD_HELD:
+        break;
+    }
+    return SESSION_OWNER_AGENT;
 }
 
 static const char *owner_text(const struct etw_session_state *session)
@@ -26,6 +34,8 @@ static const char *owner_text(const struct etw_session_state *session)
         return "etwship";
     case SESSION_OWNER_NOBODY:
         return "etwship, orphan";
+    case SESSION_OWNER_DOUBTFUL:
+        return "etwship, doubtful";
     case SESSION_OWNER_UNKNOWN:
         break;
     }
@@ -279,6 +289,9 @@ void session_text_json(const struct etw_session_state *session, bool stopped, st
     if (owner != SESSION_OWNER_UNKNOWN) {
         buf_printf(out, ",\"owner\":\"etwship\",\"orphan\":%s",
             owner == SESSION_OWNER_NOBODY ? "true" : "false");
+    }
+    if (owner == SESSION_OWNER_DOUBTFUL) {
+        buf_add_text(out, ",\"doubtful\":true");
     }
     if (stopped) {
         buf_add_text(out, ",\"stopped\":true");

@@ -11,6 +11,7 @@ enum session_owner {
     SESSION_OWNER_UNKNOWN, /* not ours */
     SESSION_OWNER_AGENT,   /* ours, and a process of ours runs it */
     SESSION_OWNER_NOBODY,  /* ours, but left behind */
+    SESSION_OWNER_DOUBTFUL, /* ours, but Windows does not say whether the owner of its lock may run it */
 };
 
 enum session_owner session_text_owner(const struct etw_session_state *session);

@@ -9,9 +9,10 @@
  * started it; so whoever runs one holds a named object that Windows takes back when the process
  * ends, however it ends. A session of ours that nobody holds is an orphan.
  *
- * Every account may make an object of that name first. So only an object counts that belongs to
- * LocalSystem, Administrators, the service etwship or the account of this process (sid_is_trusted);
- * with anybody else's the name is squatted, and its session is run all the same.
+ * Every account may make an object of that name first. So the object counts only if its owner is LocalSystem,
+ * Administrators, the service etwship, the account of this process (sid_is_trusted), or a member of a group that
+ * may control sessions: Administrators or Performance Log Users. An object of any other owner squats the name,
+ * and the session is run all the same.
  *
  * Elsewhere the names are known in this process only.
  */
@@ -41,8 +42,26 @@ const char *etw_hold_doubt(const struct etw_hold *hold);
 /* Let go of it. NULL is fine. Any thread. */
 void etw_hold_drop(struct etw_hold *hold);
 
-/* Does an agent hold it? True also if that cannot be found out. Where the name is squatted: only if the
- * name says which process runs the session, and that one runs with the right to do so. */
-bool etw_hold_is_held(const char *session);
+enum etw_hold_state {
+    ETW_HOLD_FREE, /* no agent looks after the session, though its name may be squatted */
+    ETW_HOLD_HELD, /* an agent does. Also if Windows does not let this process find out */
+    ETW_HOLD_DOUBTFUL, /* the name is taken, and Windows does not say whether its owner may run sessions */
+};
+
+enum { ETW_HOLD_OWNER_BYTES = 256 };
+
+/*
+ * Does an agent hold ${session}? ${ret_owner} (may be NULL) is the owner of the object if that is doubtful, else
+ * empty. If the owner is not trusted and the session's name says which process runs it, that process decides: the
+ * session is held if it runs with the right to control sessions.
+ */
+enum etw_hold_state etw_hold_look(const char *session, char ret_owner[ETW_HOLD_OWNER_BYTES]);
+
+/* Is it held without doubt? For an automatic clean-up, which an account without rights must not be able to
+ * prevent. */
+static inline bool etw_hold_is_held(const char *session)
+{
+    return etw_hold_look(session, NULL) == ETW_HOLD_HELD;
+}
 
 #endif

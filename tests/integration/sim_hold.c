@@ -49,9 +49,12 @@ void etw_hold_drop(struct etw_hold *hold)
     }
 }
 
-bool etw_hold_is_held(const char *session)
+enum etw_hold_state etw_hold_look(const char *session, char ret_owner[ETW_HOLD_OWNER_BYTES])
 {
     struct etw_sim *sim = sim_remote_world();
     struct guid id = guid_from_name(span_text(session));
-    return sim && sim_remote_is_held(sim, &id);
+    if (ret_owner) {
+        ret_owner[0] = 0;
+    }
+    return sim && sim_remote_is_held(sim, &id) ? ETW_HOLD_HELD : ETW_HOLD_FREE;
 }

@@ -71,11 +71,14 @@ void etw_hold_drop(struct etw_hold *hold)
     free(hold);
 }
 
-bool etw_hold_is_held(const char *session)
+enum etw_hold_state etw_hold_look(const char *session, char ret_owner[ETW_HOLD_OWNER_BYTES])
 {
     struct guid id = guid_from_name(span_text(session));
+    if (ret_owner) {
+        ret_owner[0] = 0;
+    }
     pthread_mutex_lock(&lock);
     bool is_held = is_listed(&id);
     pthread_mutex_unlock(&lock);
-    return is_held;
+    return is_held ? ETW_HOLD_HELD : ETW_HOLD_FREE;
 }

@@ -93,11 +93,14 @@ static void set_doubt(struct etw_hold *hold, const char *session, const char *ow
         session, owner);
 }
 
+static const char hidden_account[] = "an account that hides itself";
+
 /* What is to become of the object that was made or found. True: it holds, with or without doubt. */
 static bool settle(
     struct etw_hold *hold, const char *session, const wchar_t *name, DWORD code, struct error *err)
 {
-    char owner[ETW_HOLD_OWNER_BYTES] = "an account that hides itself";
+    char owner[ETW_HOLD_OWNER_BYTES];
+    snprintf(owner, sizeof(owner), "%s", hidden_account);
     bool is_ours = false;
     if (hold->mutex && (code == ERROR_SUCCESS || code == ERROR_ALREADY_EXISTS)) {
         is_ours = etw_hold_owner_is_trusted(hold->mutex, name, owner);
@@ -147,21 +150,39 @@ void etw_hold_drop(struct etw_hold *hold)
     free(hold);
 }
 
-bool etw_hold_is_held(const char *session)
+/* What an object under the name means if its owner is not trusted. ${mutex} is NULL if it cannot be opened. */
+static enum etw_hold_state look_at_untrusted(
+    const char *session, const wchar_t *name, HANDLE mutex, DWORD code)
+{
+    uint32_t pid = etw_hold_name_pid(session);
+    if (pid) {
+        return etw_hold_owner_may_run(pid) ? ETW_HOLD_HELD : ETW_HOLD_FREE;
+    }
+    if (mutex) {
+        return etw_hold_owner_judge(mutex, name);
+    }
+    return code == ERROR_ACCESS_DENIED ? ETW_HOLD_DOUBTFUL : ETW_HOLD_FREE; /* else no mutex */
+}
+
+enum etw_hold_state etw_hold_look(const char *session, char ret_owner[ETW_HOLD_OWNER_BYTES])
 {
     wchar_t name[NAME_CHARS];
     char owner[ETW_HOLD_OWNER_BYTES];
+    snprintf(owner, sizeof(owner), "%s", hidden_account);
     mutex_name(session, name);
     HANDLE mutex = OpenMutexW(READ_CONTROL, FALSE, name);
     DWORD code = mutex ? ERROR_SUCCESS : GetLastError();
-    bool is_trusted = mutex && etw_hold_owner_is_trusted(mutex, name, owner);
+    enum etw_hold_state state = ETW_HOLD_HELD;
+    if (code == ERROR_FILE_NOT_FOUND) {
+        state = ETW_HOLD_FREE;
+    } else if (mutex ? !etw_hold_owner_is_trusted(mutex, name, owner) : is_somebody_elses(code)) {
+        state = look_at_untrusted(session, name, mutex, code);
+    }
     if (mutex) {
         CloseHandle(mutex);
     }
-    if (is_trusted || code == ERROR_FILE_NOT_FOUND) {
-        return is_trusted;
+    if (ret_owner) {
+        snprintf(ret_owner, ETW_HOLD_OWNER_BYTES, "%s", state == ETW_HOLD_DOUBTFUL ? owner : "");
     }
-    uint32_t pid = etw_hold_name_pid(session);
-    bool is_known = code == ERROR_SUCCESS || is_somebody_elses(code);
-    return !is_known || (pid && etw_hold_owner_may_run(pid));
+    return state;
 }

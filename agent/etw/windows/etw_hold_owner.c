@@ -6,6 +6,7 @@
 #include <winternl.h>
 
 #include "base/buf.h"
+#include "etw/windows/etw_hold_groups.h"
 #include "platform/plat_rights.h"
 #include "trust/sid.h"
 
@@ -124,20 +125,21 @@ bool etw_hold_owner_is_trusted(
     return is_trusted(&owner);
 }
 
-/* ---- processes ------------------------------------------------------------------------------------- */
-
-/* Performance Log Users and Administrators (starttracew on learn.microsoft.com). */
-static bool may_trace(const TOKEN_GROUPS *groups)
+enum etw_hold_state etw_hold_owner_judge(HANDLE object, const wchar_t *name)
 {
-    bool may = false;
-    for (DWORD i = 0; i < groups->GroupCount; i++) {
-        const SID_AND_ATTRIBUTES *group = &groups->Groups[i];
-        may = may || ((group->Attributes & SE_GROUP_ENABLED) &&
-                         (IsWellKnownSid(group->Sid, WinBuiltinAdministratorsSid) ||
-                             IsWellKnownSid(group->Sid, WinBuiltinPerfLoggingUsersSid)));
+    struct sid owner;
+    char text[ETW_HOLD_OWNER_BYTES];
+    if (!has_name(object, name)) {
+        return ETW_HOLD_FREE;
     }
-    return may;
+    if (!read_owner(object, &owner)) {
+        return ETW_HOLD_DOUBTFUL;
+    }
+    write_sid(&owner, sid_write_plain, text);
+    return etw_hold_groups_ask(text);
 }
+
+/* ---- processes ------------------------------------------------------------------------------------- */
 
 static bool has_rights(HANDLE token)
 {
@@ -149,7 +151,8 @@ static bool has_rights(HANDLE token)
                 GetTokenInformation(token, TokenGroups, groups, MAX_TOKEN_BYTES, &bytes) &&
                 GetTokenInformation(token, TokenUser, user, MAX_TOKEN_BYTES, &bytes) &&
                 read_sid(((TOKEN_USER *)user)->User.Sid, &user_sid);
-    bool has = !sees || may_trace(groups) || is_trusted(&user_sid);
+    bool has = !sees || etw_hold_groups_may_trace(groups, SE_GROUP_ENABLED) ||
+               is_trusted(&user_sid);
     free(groups);
     free(user);
     return has;

@@ -15,6 +15,30 @@ static bool is_kept(const char *data_dir, const char *name, const struct etw_ses
            kept.handle == session->handle;
 }
 
+/* The session may be another agent's, so a person has to decide whether it ends. */
+static void tell_left(const struct etw_orphans_settings *settings, const char *session)
+{
+    char owner[ETW_HOLD_OWNER_BYTES];
+    char text[700];
+    if (!settings->data_dir) {
+        return;
+    }
+    if (etw_hold_look(session, owner) == ETW_HOLD_DOUBTFUL) {
+        snprintf(text, sizeof(text),
+            "session %.200s may be left behind: its lock belongs to %.200s, and Windows does not "
+            "say "
+            "whether that account may run sessions. if no program of that account runs it, "
+            "`etwship "
+            "sessions stop` with its name ends it",
+            session, owner);
+    } else {
+        snprintf(text, sizeof(text),
+            "nobody looks after the session %.200s. `etwship sessions stop --orphans` ends it",
+            session);
+    }
+    settings->note(settings->self, INPUT_NOTE_WARNING, text);
+}
+
 static void look_at(
     const struct etw_orphans_settings *settings, const struct etw_session_state *session)
 {
@@ -23,12 +47,7 @@ static void look_at(
     char text[512];
     struct error err;
     if (!kept && etw_hold_name_pid(session->name) == 0) {
-        snprintf(text, sizeof(text),
-            "nobody looks after the session %.200s. `etwship sessions stop --orphans` ends it",
-            session->name);
-        if (settings->data_dir) {
-            settings->note(settings->self, INPUT_NOTE_WARNING, text);
-        }
+        tell_left(settings, session->name);
         return;
     }
     if (etw_control_stop(session->name, NULL, &err)) {

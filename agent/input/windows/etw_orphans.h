@@ -7,7 +7,7 @@
  * Sessions of ours that nobody looks after, and that this configuration does not know any more: each
  * takes one of the machine's few places, and goes on collecting. Stopped is what surely nobody will
  * come back for: what a command left that was killed (NAME-PID), and what this agent kept when it
- * was set up in another way. The rest, which may be another agent's, is only told of. What such sessions
+ * was set up in another way; also if the owner of the lock is doubtful (etw/etw_hold.h). The rest, which may be another agent's, is only told of. What such sessions
  * have left in the registry (etw/etw_image_flags.h) is put back, whoever's they were.
  */
 struct etw_orphans_settings {

@@ -8,6 +8,10 @@
 #include "support/etw_sim/etw_sim.h"
 #include "support/test.h"
 
+#ifdef _WIN32
+#include "support/squatter.h"
+#endif
+
 static struct etw_sim *sim;
 
 static int set_up(void **state)
@@ -74,6 +78,25 @@ static void orphans_are_ours_and_nobodys(void **state)
     assert_int_equal(etw_sim_session_count(sim), 2);
     assert_int_equal(run("stop", "--orphans"), EXIT_DONE);
 }
+
+#ifdef _WIN32
+static void a_session_that_somebody_may_look_after_is_not_ended_as_an_orphan(void **state)
+{
+    (void)state;
+    for (int hides = 0; hides <= 1; hides++) {
+        add("etwship-left", ETW_MODE_REAL_TIME);
+        add("etwship-squatted", ETW_MODE_REAL_TIME);
+        HANDLE squatter = squatter_take("etwship-squatted", hides);
+        assert_non_null(squatter);
+        assert_int_equal(run("stop", "--orphans"), EXIT_DONE);
+        assert_false(etw_sim_session_runs(sim, "etwship-left"));
+        assert_true(etw_sim_session_runs(sim, "etwship-squatted"));
+        CloseHandle(squatter);
+        assert_int_equal(run("stop", "--orphans"), EXIT_DONE);
+        assert_false(etw_sim_session_runs(sim, "etwship-squatted"));
+    }
+}
+#endif
 
 static void an_orphan_that_cannot_be_stopped_does_not_keep_the_others(void **state)
 {
@@ -187,6 +210,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         command_test(orphans_are_ours_and_nobodys),
+#ifdef _WIN32
+        command_test(a_session_that_somebody_may_look_after_is_not_ended_as_an_orphan),
+#endif
         command_test(an_orphan_that_cannot_be_stopped_does_not_keep_the_others),
         command_test(an_orphan_that_ends_by_itself_meanwhile_is_no_failure),
         command_test(one_session_is_asked_changed_flushed_and_stopped),

@@ -3,6 +3,10 @@
 #include "support/json_check.h"
 #include "support/test.h"
 
+#ifdef _WIN32
+#include "support/squatter.h"
+#endif
+
 static struct etw_session_state sessions[3];
 static struct buf out;
 
@@ -149,6 +153,25 @@ static void only_sessions_of_ours_that_nobody_holds_are_orphans(void **state)
     assert_int_equal(session_text_owner(&sessions[1]), SESSION_OWNER_NOBODY);
 }
 
+#ifdef _WIN32
+static void a_session_that_somebody_may_look_after_is_doubtful(void **state)
+{
+    (void)state;
+    HANDLE squatter = squatter_take("etwship-text-a", false);
+    assert_non_null(squatter);
+    assert_int_equal(session_text_owner(&sessions[1]), SESSION_OWNER_DOUBTFUL);
+    session_text_json(&sessions[1], false, &out);
+    buf_add_byte(&out, 0);
+    assert_non_null(strstr(
+        (const char *)out.data, "\"owner\":\"etwship\",\"orphan\":false,\"doubtful\":true,"));
+    buf_reset(&out);
+    session_text_details(&sessions[1], &out);
+    buf_add_byte(&out, 0);
+    assert_non_null(strstr((const char *)out.data, "\nOwner                etwship, doubtful\n"));
+    CloseHandle(squatter);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +181,9 @@ int main(void)
         text_test(the_end_of_a_session_is_a_line),
         text_test(json_is_an_object_on_a_line),
         text_test(only_sessions_of_ours_that_nobody_holds_are_orphans),
+#ifdef _WIN32
+        text_test(a_session_that_somebody_may_look_after_is_doubtful),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

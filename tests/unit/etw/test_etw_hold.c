@@ -8,6 +8,7 @@
 #include <aclapi.h>
 #include <sddl.h>
 
+#include "etw/windows/etw_hold_groups.h"
 #include "support/squatter.h"
 #endif
 
@@ -35,9 +36,12 @@ static void a_session_is_held_by_one_at_a_time(void **state)
 {
     struct error err;
     (void)state;
-    assert_false(etw_hold_is_held("etwship-test-hold"));
+    char owner[ETW_HOLD_OWNER_BYTES] = "somebody";
+    assert_int_equal(etw_hold_look("etwship-test-hold", owner), ETW_HOLD_FREE);
+    assert_string_equal(owner, "");
     struct etw_hold *hold = etw_hold_take("etwship-test-hold", &err);
     assert_non_null(hold);
+    assert_int_equal(etw_hold_look("etwship-test-hold", owner), ETW_HOLD_HELD);
     assert_true(etw_hold_is_held("etwship-test-hold"));
     assert_true(etw_hold_is_held("ETWSHIP-Test-Hold")); /* names have no case */
     assert_false(etw_hold_is_held("etwship-test-hold2"));
@@ -133,6 +137,10 @@ static void a_squatter_without_rights_holds_nothing(void **state)
         HANDLE squatter = squatter_take("etwship-test-hold", hides);
         assert_non_null(squatter);
         assert_false(etw_hold_is_held("etwship-test-hold"));
+        /* There is no such account on this machine, so Windows cannot say what it may do. */
+        char owner[ETW_HOLD_OWNER_BYTES];
+        assert_int_equal(etw_hold_look("etwship-test-hold", owner), ETW_HOLD_DOUBTFUL);
+        assert_string_equal(owner, hides ? "an account that hides itself" : SQUATTER_SID);
         struct etw_hold *hold = etw_hold_take("etwship-test-hold", &err);
         assert_non_null(hold);
         assert_non_null(etw_hold_doubt(hold));
@@ -146,6 +154,104 @@ static void a_squatter_without_rights_holds_nothing(void **state)
         assert_true(etw_hold_is_held("etwship-test-hold"));
         etw_hold_drop(hold);
     }
+}
+
+/* ---- an authz.dll that knows the account of the squatter ---------------------------------------------- */
+
+static const char
+    *group; /* that it is a member of, beside Authenticated Users; NULL: Windows does not say */
+static DWORD group_attributes;
+static int handles_open;
+
+static BOOL WINAPI create_manager(DWORD flags, void *check, void *compute, void *free_groups,
+    const wchar_t *name, AUTHZ_RESOURCE_MANAGER_HANDLE *ret_manager)
+{
+    (void)flags, (void)check, (void)compute, (void)free_groups, (void)name;
+    *ret_manager = (AUTHZ_RESOURCE_MANAGER_HANDLE)&handles_open;
+    handles_open++;
+    return TRUE;
+}
+
+static BOOL WINAPI look_up(DWORD flags, PSID account, AUTHZ_RESOURCE_MANAGER_HANDLE manager,
+    LARGE_INTEGER *expires, LUID identifier, void *arguments,
+    AUTHZ_CLIENT_CONTEXT_HANDLE *ret_context)
+{
+    (void)flags, (void)manager, (void)expires, (void)identifier, (void)arguments;
+    char *text = NULL;
+    assert_true(ConvertSidToStringSidA(account, &text));
+    assert_string_equal(text, SQUATTER_SID);
+    LocalFree(text);
+    if (!group) {
+        SetLastError(ERROR_NO_SUCH_DOMAIN);
+        return FALSE;
+    }
+    *ret_context = (AUTHZ_CLIENT_CONTEXT_HANDLE)&handles_open;
+    handles_open++;
+    return TRUE;
+}
+
+static BOOL WINAPI get_groups(
+    AUTHZ_CLIENT_CONTEXT_HANDLE context, int what, DWORD bytes, DWORD *ret_bytes, void *ret_groups)
+{
+    static SID users = {
+        SID_REVISION, 1, {SECURITY_NT_AUTHORITY}, {SECURITY_AUTHENTICATED_USER_RID}};
+    static PSID sid;
+    const SID_AND_ATTRIBUTES common = {.Sid = &users, .Attributes = SE_GROUP_ENABLED};
+    TOKEN_GROUPS *groups = ret_groups;
+    (void)context;
+    LocalFree(sid);
+    assert_true(ConvertStringSidToSidA(group, &sid));
+    assert_int_equal(what, AuthzContextInfoGroupsSids);
+    *ret_bytes = sizeof(*groups) + sizeof(groups->Groups[0]);
+    assert_true(*ret_bytes <= bytes);
+    groups->GroupCount = 2;
+    groups->Groups[0] = common;
+    groups->Groups[1] = (SID_AND_ATTRIBUTES){.Sid = sid, .Attributes = group_attributes};
+    return TRUE;
+}
+
+static BOOL WINAPI free_context(AUTHZ_CLIENT_CONTEXT_HANDLE context)
+{
+    (void)context;
+    handles_open--;
+    return TRUE;
+}
+
+static BOOL WINAPI free_manager(AUTHZ_RESOURCE_MANAGER_HANDLE manager)
+{
+    (void)manager;
+    handles_open--;
+    return TRUE;
+}
+
+static void an_account_that_may_trace_holds_its_session(void **state)
+{
+    static const struct etw_hold_authz authz = {
+        create_manager, look_up, get_groups, free_context, free_manager};
+    static const struct {
+        const char *group;
+        DWORD attributes;
+        enum etw_hold_state held;
+    } rows[] = {
+        {"S-1-5-32-559", SE_GROUP_ENABLED, ETW_HOLD_HELD},           /* Performance Log Users */
+        {"S-1-5-32-544", SE_GROUP_ENABLED, ETW_HOLD_HELD},           /* Administrators */
+        {"S-1-5-32-544", SE_GROUP_USE_FOR_DENY_ONLY, ETW_HOLD_HELD}, /* not elevated */
+        {"S-1-5-32-558", SE_GROUP_ENABLED, ETW_HOLD_FREE},           /* Performance Monitor Users */
+        {"S-1-5-21-1-2-3-559", SE_GROUP_ENABLED, ETW_HOLD_FREE},     /* one of a domain */
+        {NULL, 0, ETW_HOLD_DOUBTFUL},
+    };
+    (void)state;
+    etw_hold_groups_use(&authz);
+    HANDLE lock = squatter_take("etwship-test-member", false);
+    assert_non_null(lock);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        group = rows[i].group;
+        group_attributes = rows[i].attributes;
+        assert_int_equal(etw_hold_look("etwship-test-member", NULL), rows[i].held);
+        assert_int_equal(handles_open, 0);
+    }
+    CloseHandle(lock);
+    etw_hold_groups_use(NULL);
 }
 
 static void an_object_of_another_kind_holds_nothing(void **state)
@@ -162,7 +268,7 @@ static void an_object_of_another_kind_holds_nothing(void **state)
     struct etw_hold *hold = etw_hold_take("etwship-test-kind", &err);
     assert_non_null(hold);
     assert_non_null(etw_hold_doubt(hold));
-    assert_false(etw_hold_is_held("etwship-test-kind"));
+    assert_int_equal(etw_hold_look("etwship-test-kind", NULL), ETW_HOLD_FREE);
     etw_hold_drop(hold);
     CloseHandle(event);
 }
@@ -212,8 +318,8 @@ static void a_process_with_rights_holds_its_commands_session(void **state)
     HANDLE squatter = squatter_take(name, false);
     HANDLE other = squatter_take(
         "etwship-watch-4294967292", false); /* no process has that number */
-    assert_true(etw_hold_is_held(name));
-    assert_false(etw_hold_is_held("etwship-watch-4294967292"));
+    assert_int_equal(etw_hold_look(name, NULL), ETW_HOLD_HELD);
+    assert_int_equal(etw_hold_look("etwship-watch-4294967292", NULL), ETW_HOLD_FREE);
     CloseHandle(other);
     CloseHandle(squatter);
 }
@@ -229,6 +335,7 @@ int main(void)
         cmocka_unit_test(names_of_commands_say_which_process_it_is),
 #ifdef _WIN32
         cmocka_unit_test(a_squatter_without_rights_holds_nothing),
+        cmocka_unit_test(an_account_that_may_trace_holds_its_session),
         cmocka_unit_test(an_object_of_another_kind_holds_nothing),
         cmocka_unit_test(only_accounts_that_may_trace_can_open_a_lock),
         cmocka_unit_test(a_process_with_rights_holds_its_commands_session),

@@ -98,13 +98,19 @@ static void a_squatter_keeps_no_orphan_alive(void **state)
         add(&rig, "etwship-watch-4294967292"); /* no process has that number */
         struct etw_kept kept = {.handle = add(&rig, "etwship-renamed")};
         assert_true(etw_kept_save(folder, "renamed", &kept, &err));
+        add(&rig, "etwship-other");
         HANDLE squatters[] = {squatter_take("etwship-watch-4294967292", hides),
-            squatter_take("etwship-renamed", hides)};
+            squatter_take("etwship-renamed", hides), squatter_take("etwship-other", hides)};
         clean(&rig, folder);
         assert_false(runs(&rig, "etwship-watch-4294967292"));
         assert_false(runs(&rig, "etwship-renamed"));
-        CloseHandle(squatters[0]);
-        CloseHandle(squatters[1]);
+        assert_true(runs(&rig, "etwship-other"));
+        assert_true(rig_has_note(&rig, "! session etwship-other may be left behind: its lock"));
+        assert_true(
+            rig_has_note(&rig, hides ? "belongs to an account that hides itself" : SQUATTER_SID));
+        for (size_t i = 0; i < sizeof(squatters) / sizeof(squatters[0]); i++) {
+            CloseHandle(squatters[i]);
+        }
         rig_fini(&rig);
     }
 }
