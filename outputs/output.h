@@ -173,6 +173,9 @@ struct output_ops {
     /* It shows events to whoever looks on now: nothing is kept for later unless somebody asks. */
     bool shows;
 
+    /* The formats that `format` may name, with spaces between; NULL: any. */
+    const char *formats;
+
     /* Name of the event format whose bytes this output wants, NULL: the `format` setting. */
     const char *(*format)(const void *settings);
 

@@ -120,6 +120,30 @@ static void check_sessions(const struct checker *checker, const struct app_root 
     }
 }
 
+/* Is ${word} one of ${words}, which have spaces between? */
+static bool is_word(const char *words, const char *word)
+{
+    size_t size = strlen(word);
+    while (*words) {
+        size_t length = strcspn(words, " ");
+        if (length == size && memcmp(words, word, size) == 0) {
+            return true;
+        }
+        words += length + (words[length] != '\0');
+    }
+    return false;
+}
+
+static void check_format(const struct checker *checker, const struct app_output *output)
+{
+    const char *formats = output->ops->formats;
+    if (formats && !is_word(formats, app_config_format(output))) {
+        config_error_at(checker->memory, &output->format, sizeof(output->format), checker->report,
+            "format: type %s does not take '%s'. write one of: %s", output->ops->name,
+            app_config_format(output), formats);
+    }
+}
+
 static void check_output(const struct checker *checker, struct app_output *output)
 {
     const struct output_ops *ops = output->variant ? output->variant->module : NULL;
@@ -127,6 +151,7 @@ static void check_output(const struct checker *checker, struct app_output *outpu
     output->ops = ops;
     if (ops) {
         config_check_report(checker->memory, ops->check, output->settings, checker->report);
+        check_format(checker, output);
     }
     if (retry->min_ns > retry->max_ns &&
         !config_is_flawed_at(checker->memory, retry, sizeof(*retry))) {
@@ -419,7 +444,8 @@ const char *app_config_data_dir(const struct app_config *config)
 
 const char *app_config_format(const struct app_output *output)
 {
-    static const char *const names[] = {[APP_FORMAT_NATIVE] = "native", [APP_FORMAT_ECS] = "ecs"};
+    static const char *const names[] = {
+        [APP_FORMAT_NATIVE] = "native", [APP_FORMAT_ECS] = "ecs", [APP_FORMAT_OTEL] = "otel"};
     const char *own = output->ops->format ? output->ops->format(output->settings) : NULL;
     return own ? own : names[output->format];
 }

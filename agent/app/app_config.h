@@ -227,7 +227,7 @@ struct app_session {
     const struct config_variant *variant;
 };
 
-enum app_format { APP_FORMAT_NATIVE, APP_FORMAT_ECS };
+enum app_format { APP_FORMAT_NATIVE, APP_FORMAT_ECS, APP_FORMAT_OTEL };
 enum app_uint64 { APP_UINT64_DEFAULT, APP_UINT64_NUMBER, APP_UINT64_STRING };
 
 /* A batch is sealed when it reaches one of these. */

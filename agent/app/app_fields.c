@@ -374,7 +374,7 @@ static const struct config_field session_fields[] = {
     {.key = NULL},
 };
 
-static const char *const format_names[] = {"native", "ecs", NULL};
+static const char *const format_names[] = {"native", "ecs", "otel", NULL};
 static const char *const uint64_names[] = {"default", "number", "string", NULL};
 
 static const struct config_field batch_fields[] = {

@@ -39,17 +39,21 @@ static bool write_event(struct trial *trial, struct error *err)
     if (!format) {
         return error_set(err, ERR_UNSUPPORTED, "its format is not in this build");
     }
-    if (!agent_identity_tail_full(NULL, &agent->labels, &agent->tags, &trial->tail, err)) {
-        return false;
+    struct agent_identity identity;
+    struct event_writer *writer = NULL;
+    if (agent_identity_init(&identity, NULL, &agent->labels, &agent->tags, err)) {
+        event_tail_render(&identity.agent, &trial->tail);
+        const struct event_writer_settings settings = {
+            .tail = buf_span(&trial->tail), .agent = &identity.agent};
+        writer = event_writer_create(&settings, err);
     }
-    struct event_writer_settings settings = {.tail = buf_span(&trial->tail)};
-    struct event_writer *writer = event_writer_create(&settings, err);
-    if (!writer) {
-        return false;
+    if (writer) {
+        format->status(writer, &status, plat_now_filetime(), 0, &trial->event);
+        event_writer_destroy(writer);
     }
-    format->status(writer, &status, plat_now_filetime(), 0, &trial->event);
-    event_writer_destroy(writer);
-    return !trial->event.failed || error_set(err, ERR_LIMIT, "the event is too long");
+    agent_identity_fini(&identity);
+    bool failed = trial->event.failed || trial->tail.failed;
+    return writer && (!failed || error_set(err, ERR_LIMIT, "the event is too long"));
 }
 
 static bool render_route(struct trial *trial, const char *text, struct error *err)

@@ -27,9 +27,10 @@ static const char *utc_offset_name(size_t index)
 
 // clang-format off
 static const struct cli_option options[] = {
-    {.name = "format", .letter = 'f', .argument = "native|ecs",
-        .help = "Shape of the events: native (the default), or ecs, the fields of the Elastic "
-                "Common Schema as Filebeat's etw input writes them."},
+    {.name = "format", .letter = 'f', .argument = "native|ecs|otel",
+        .help = "Shape of the events: native (the default), ecs, the fields of the Elastic "
+                "Common Schema as Filebeat's etw input writes them, or otel, log records of "
+                "OpenTelemetry in OTLP/JSON."},
     {.name = "provider", .letter = 'p', .argument = "PROVIDER", .repeated = true,
         .help = "Only events of this provider: (Name|GUID)[:Level[:EventIDs[:AnyKeywords"
                 "[:AllKeywords]]]]. Ids may be ranges and are joined by , or + (1+5-9)."},
@@ -212,6 +213,12 @@ static bool take_fields(const struct cli_args *args, struct dump *dump, int *ret
     const char *list = cli_value(args, "fields");
     bool lists_all = cli_value(args, "pretty") && plain_format(args) != &event_format_native;
     struct error err;
+    if ((list || lists_all) && plain_format(args) == &event_format_otel) {
+        cli_error("--format: otel has lists of attributes, of which %s shows none. leave one out",
+            list ? "--fields" : "--pretty");
+        *ret_exit = EXIT_USAGE;
+        return false;
+    }
     if (list || lists_all) {
         struct span wanted = list ? span_text(list) : span_make(NULL, 0);
         dump->fields = event_fields_create(wanted, plain_format(args), &err);
@@ -247,6 +254,7 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
     bool pretty = cli_value(args, "pretty") != NULL;
     const char *uint64 = cli_value(args, "uint64");
     struct event_writer_settings writer = {.tail = buf_span(&dump->tail),
+        .agent = agent_identity_plain(),
         .zone = dump->zone,
         .options = {.uint64_strings = uint64 && strcmp(uint64, "string") == 0},
         .ansi = &dump->ansi,

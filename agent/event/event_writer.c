@@ -53,6 +53,7 @@ struct event_writer *event_writer_create(
     writer->options.data_namespace = take(&rest, settings->options.data_namespace.size);
     writer->values.ansi = settings->ansi ? settings->ansi : &codepage_1252;
     writer->mapped.ansi = writer->values.ansi;
+    writer->agent = settings->agent;
     writer->colors = settings->colors;
     writer->stamps.second = UINT64_MAX;
     writer->times.second = UINT64_MAX;

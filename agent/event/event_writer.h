@@ -30,16 +30,20 @@ struct event_options {
 
 bool event_options_equal(const struct event_options *a, const struct event_options *b);
 
+struct event_agent;
+
 struct event_writer_settings {
     struct span session;         /* etw.session; empty: the session name in the trace */
     const struct codepage *ansi; /* NULL: 1252 */
     struct span tail;            /* JSON members behind the event: event_tail_render */
-    bool colors;                 /* pretty: ANSI colours */
-    struct event_zone zone;      /* pretty: of the event's time */
+    const struct event_agent
+        *agent;             /* otel: the same as values; borrowed. NULL: nothing is told of it */
+    bool colors;            /* pretty: ANSI colours */
+    struct event_zone zone; /* pretty: of the event's time */
     struct event_options options;
 };
 
-/* Copies what the settings point to, but for the code page. NULL: out of memory. */
+/* Copies what the settings point to, but for the code page and the agent. NULL: out of memory. */
 struct event_writer *event_writer_create(
     const struct event_writer_settings *settings, struct error *err);
 void event_writer_destroy(struct event_writer *writer); /* NULL is fine */
@@ -72,7 +76,7 @@ struct event_format {
     void (*status)(struct event_writer *writer, const struct status *status, uint64_t now,
         uint64_t sequence, struct buf *out);
 
-    /* The event that ${out} ends with, as `event` has written it, stands for several. */
+    /* The event in ${out}, which holds nothing else, as `event` has written it, stands for several. */
     void (*rollup)(const struct event_rollup *rollup, struct buf *out);
 };
 

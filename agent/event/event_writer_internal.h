@@ -119,6 +119,9 @@ struct event_writer {
     struct event_flags_text flags[EVENT_FLAGS_SLOTS]; /* ecs */
     struct event_value_context mapped;                /* ecs */
 
+    const struct event_agent *agent; /* otel: borrowed, may be NULL */
+    const struct otel_codec *codec;  /* otel: what the format writes; set by it */
+
     struct event_trace_text traces[EVENT_TRACE_SLOTS];
     struct event_process_slot processes[EVENT_PROCESS_PARTS * EVENT_PROCESS_SLOTS];
     struct event_edited_text edited[EVENT_EDITED_SLOTS];

@@ -454,6 +454,7 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
         struct event_writer_settings writer = {.session = span_text(session->name),
             .ansi = session->ansi,
             .tail = settings->tail,
+            .agent = settings->agent,
             .colors = stream->colors,
             .options = stream->options};
         context->writers[i] = event_writer_create(&writer, err);

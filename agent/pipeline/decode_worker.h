@@ -65,7 +65,7 @@ struct decode_worker_settings {
     struct schema_cache *const *caches; /* by session, this worker's own; NULL: the agent itself */
     struct block_pool *pool;            /* for pieces; may be NULL */
     struct span tail;                   /* event_writer_settings.tail */
-    const struct event_agent *agent;    /* for filters and routes */
+    const struct event_agent *agent;    /* the same as values; for filters and routes, too */
 
     /* More definitions that events of session ${session} carry could not be kept: ${losses} are all so
      * far. On the worker's thread, once a slab at most. NULL: nobody is told. */

@@ -223,6 +223,7 @@ static void elasticsearch_options(const void *settings, struct event_options *op
 }
 
 const struct output_ops output_elasticsearch = {
+    .formats = "native ecs",
     .name = "elasticsearch",
     .fields = fields,
     .settings_size = sizeof(struct settings),

@@ -9,6 +9,7 @@
 #include "fuzz/fuzz.h"
 #include "schema/wpp_plan.h"
 #include "support/json_check.h"
+#include "support/otlp_text.h"
 
 /*
  * All that formats write, of input that is as bad as it can be: names and texts of any bytes, any
@@ -16,7 +17,7 @@
  * choices in the order in which make_writers() and run() ask for them (compilers may differ in the
  * order within one initializer); zeros are behind its end. What comes out is one
  * JSON object a line (support/json_check.h says what that is), or in the pretty format valid UTF-8
- * without control characters.
+ * without control characters. What otlp writes in protobuf is what otel writes in JSON.
  */
 enum {
     MAX_ITEMS = 6,
@@ -25,7 +26,9 @@ enum {
     MAX_STACK = 3,
     MAX_OUT_BYTES = 1 << 24,
     ARENA_BYTES = 1 << 22,
-    FORMATS = 3,
+    FORMATS = 5,
+    OTEL = 3, /* of these */
+    OTLP = 4,
     TRACES = 2
 };
 
@@ -35,6 +38,9 @@ struct input {
     uint8_t
         *payloads[MAX_ITEMS]; /* blocks of the exact size, so that a sanitizer sees reads behind */
     size_t payload_count;
+    struct event_agent agent;
+    struct span labels[4];
+    struct span tags[1];
 };
 
 /* ---- choices ---------------------------------------------------------------------------------- */
@@ -356,9 +362,27 @@ struct output {
     bool has_colors;
 };
 
+/* One record of protobuf, and the same as a line. */
+static void check_otlp(struct span record, struct span line)
+{
+    struct buf text;
+    buf_init(&text, MAX_OUT_BYTES);
+    const char *wrong = record.size ? otlp_text(span_first(record, record.size - 1), &text)
+                                    : "no record";
+    if (!text.failed && (wrong || !span_equal(buf_span(&text), line))) {
+        fprintf(stderr, "otlp: %s: %.*s: %.*s\n", wrong ? wrong : "not what JSON says",
+            SPAN_ARG(buf_span(&text)), SPAN_ARG(line));
+        abort();
+    }
+    buf_fini(&text);
+}
+
 static void check(const struct output *output)
 {
-    for (size_t i = 0; i < FORMATS; i++) {
+    if (!output->lines[OTEL].failed && !output->lines[OTLP].failed) {
+        check_otlp(buf_span(&output->lines[OTLP]), buf_span(&output->lines[OTEL]));
+    }
+    for (size_t i = 0; i < OTLP; i++) {
         size_t at = 0;
         struct span line = buf_span(&output->lines[i]);
         bool is_pretty = output->formats[i] == &event_format_pretty;
@@ -499,17 +523,21 @@ static bool make_writers(struct input *in, struct output *output, struct buf *ta
 {
     uint8_t flags = reader_u8(&in->r);
     uint8_t max_string_bytes = reader_u8(&in->r);
-    struct span labels[] = {span_text("a"), pick_text(in), span_text("b\""), pick_text(in)};
-    struct span tags[] = {pick_text(in)};
-    const struct event_agent agent = {.name = pick_text(in),
+    in->labels[0] = span_text("a");
+    in->labels[1] = pick_text(in);
+    in->labels[2] = span_text("b\"");
+    in->labels[3] = pick_text(in);
+    in->tags[0] = pick_text(in);
+    in->agent = (struct event_agent){.name = pick_text(in),
         .version = span_text("1"),
-        .labels = labels,
+        .labels = in->labels,
         .label_count = 2,
-        .tags = tags,
+        .tags = in->tags,
         .tag_count = 1};
-    event_tail_render(&agent, tail);
+    event_tail_render(&in->agent, tail);
     const struct event_writer_settings settings = {.session = pick_text(in),
         .tail = flags & 1 ? buf_span(tail) : span_make(NULL, 0),
+        .agent = flags & 1 ? &in->agent : NULL,
         .colors = flags & 2,
         .options = {.uint64_strings = flags & 4,
             .dataset_varies = flags & 8,
@@ -518,7 +546,7 @@ static bool make_writers(struct input *in, struct output *output, struct buf *ta
     uint64_t read_at = pick_number(in);
     bool ok = true;
     for (size_t i = 0; i < FORMATS; i++) {
-        static const char *const names[FORMATS] = {"native", "ecs", "pretty"};
+        static const char *const names[FORMATS] = {"native", "ecs", "pretty", "otel", "otlp"};
         output->formats[i] = event_format_find(span_text(names[i]));
         output->writers[i] = event_writer_create(&settings, NULL);
         buf_init(&output->lines[i], MAX_OUT_BYTES);

@@ -1,0 +1,85 @@
+#ifndef ETWSHIP_BASE_PROTOBUF_H
+#define ETWSHIP_BASE_PROTOBUF_H
+
+#include "base/bytes.h"
+#include "base/span.h"
+
+/*
+ * The wire format of Protocol Buffers ("Encoding", protobuf.dev), written front to back into memory that
+ * the caller reserved, and read from bytes that nobody trusts.
+ *
+ * What a message holds is longer than it is known to be when its length must be written. So a length has
+ * a place of fixed width, which is filled when the end is known. A varint may have more bytes than it
+ * needs: those that do not count have nothing but their continuation bit.
+ */
+enum protobuf_wire {
+    PROTOBUF_VARINT = 0,
+    PROTOBUF_FIXED64 = 1,
+    PROTOBUF_BYTES = 2, /* a length, and so many bytes: text, bytes, a message */
+    PROTOBUF_FIXED32 = 5,
+};
+
+enum { PROTOBUF_VARINT_MAX = 10, PROTOBUF_MAX_WIDTH = 4 };
+
+/* The key of field ${number}, below 16. */
+#define PROTOBUF_KEY(number, wire) ((uint8_t)((number) << 3 | (wire)))
+
+static inline uint8_t *protobuf_put_varint(uint8_t *p, uint64_t value)
+{
+    while (value >= 0x80) {
+        *p++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *p++ = (uint8_t)value;
+    return p;
+}
+
+static inline size_t protobuf_varint_size(uint64_t value)
+{
+    size_t size = 1;
+    for (; value >= 0x80; value >>= 7) {
+        size++;
+    }
+    return size;
+}
+
+/* Bytes that a length up to ${most} takes, PROTOBUF_MAX_WIDTH at most. */
+static inline unsigned protobuf_width(size_t most)
+{
+    return most < 0x80 ? 1 : most < 0x4000 ? 2 : most < 0x200000 ? 3 : PROTOBUF_MAX_WIDTH;
+}
+
+/* Fill the place of ${width} bytes at ${p} with the length ${size}, which fits. Returns its end. */
+static inline uint8_t *protobuf_put_length(uint8_t *p, unsigned width, size_t size)
+{
+    for (; width > 1; width--) {
+        *p++ = (uint8_t)(size | 0x80);
+        size >>= 7;
+    }
+    *p++ = (uint8_t)(size & 0x7f);
+    return p;
+}
+
+/* A length and what has it. */
+static inline uint8_t *protobuf_put_bytes(uint8_t *p, struct span bytes)
+{
+    p = protobuf_put_varint(p, bytes.size);
+    if (bytes.size) {
+        memcpy(p, bytes.data, bytes.size);
+    }
+    return p + bytes.size;
+}
+
+/* A field as it was read. */
+struct protobuf_field {
+    uint32_t number;
+    enum protobuf_wire wire;
+    uint64_t value;    /* of what is no PROTOBUF_BYTES */
+    struct span bytes; /* of what is */
+};
+
+/* Take the first field off ${message}. False: there is none left, or what is there is no field, which
+ * leaves something in ${message}. */
+bool protobuf_next(struct span *message, struct protobuf_field *ret_field);
+
+#endif
