@@ -28,9 +28,8 @@ struct delivery_host {
     unsigned told; /* a bit per enum delivery_news, since a batch arrived whole */
     struct back_off back_off;
     struct refusals refusals;
-    uint64_t begun_ns; /* since then the records in hand are tried */
-    struct buf
-        words; /* why records that are too old are given up, of those that are kept at once */
+    uint64_t begun_ns;      /* since then the records in hand are tried */
+    struct buf words;       /* why records are too old, of those that are kept at once */
     const char *last_words; /* what the destination said of all of them; NULL: none is too old */
     struct delivery_counts counts;
 
@@ -328,10 +327,8 @@ static bool back_off(struct delivery_host *host, const struct output_report *rep
     leave_alone(host, report->wait_ms);
     unsigned ms = report->degraded ? back_off_next_slow(&host->back_off, report->wait_ms)
                                    : back_off_next(&host->back_off, report->wait_ms);
-    if (host->settings.wait) {
-        return host->settings.wait(host->settings.self, ms);
-    }
-    return sleep_in_slices(host, ms);
+    return host->settings.wait ? host->settings.wait(host->settings.self, ms)
+                               : sleep_in_slices(host, ms);
 }
 
 static bool is_too_old(const struct delivery_host *host)
