@@ -121,7 +121,13 @@ class Installed(unittest.TestCase):
 
     def install_running(self, server, *properties):
         self.install(f"CONFIGFILE={self.write_config(server.url)}", *properties)
-        wait_until(lambda: len(server.app.documents()) >= EVENTS)
+        wait_until(lambda: len(server.app.documents()) >= EVENTS, lambda: self.why_nothing_comes(server))
+
+    def why_nothing_comes(self, server):
+        log = self.data / "logs" / "etwship.log"
+        return (f"{len(server.app.documents())} of {EVENTS} events have come in {len(server.seen)} requests; "
+                f"{self.status()}\n{self.config.read_text()}\n"
+                f"{log.read_text(errors='replace') if log.exists() else 'no log'}\n{self.said()}")
 
     # ---- the life of an installation ----------------------------------------------------------
 
@@ -295,4 +301,4 @@ class Installed(unittest.TestCase):
 
 if __name__ == "__main__":
     wine.need(wine.EXE)
-    unittest.main()
+    wine.main()
