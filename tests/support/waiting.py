@@ -2,7 +2,7 @@
 
 import time
 
-TIMEOUT_S = 600
+TIMEOUT_S = 200
 TICK_S = 0.02
 
 
