@@ -111,4 +111,4 @@ class Registry(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    wine.main()

@@ -280,4 +280,4 @@ class Packages(unittest.TestCase):
 
 if __name__ == "__main__":
     wine.need(wine.EXE)
-    unittest.main()
+    wine.main()

@@ -291,4 +291,4 @@ class Program(unittest.TestCase):
 
 if __name__ == "__main__":
     wine.need(wine.EXE)
-    unittest.main()
+    wine.main()

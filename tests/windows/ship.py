@@ -392,4 +392,4 @@ class Ship(unittest.TestCase):
 
 if __name__ == "__main__":
     wine.need(wine.EXE)
-    unittest.main()
+    wine.main()

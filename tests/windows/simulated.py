@@ -202,6 +202,5 @@ if __name__ == "__main__":
     if not wine.WINE:
         wine.skip("no Wine (packaging/deps.sh windows)")
     # Not those that are imported.
-    unittest.main(defaultTest=["Watch", "Providers", "Selftest", "Record", "Run", "Sessions",
-                               "SharedSessions", "SharedProviders", "Existing", "Kept",
-                               "Load"])
+    wine.main(["Watch", "Providers", "Selftest", "Record", "Run", "Sessions", "SharedSessions",
+               "SharedProviders", "Existing", "Kept", "Load"])

@@ -99,4 +99,4 @@ class Archive(unittest.TestCase):
 
 if __name__ == "__main__":
     wine.need(wine.EXE)
-    unittest.main()
+    wine.main()
