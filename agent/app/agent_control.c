@@ -1,5 +1,6 @@
 #include "app/agent_internal.h"
 #include "app/agent_metrics.h"
+#include "app/agent_view.h"
 #include "platform/plat_system.h"
 #include "status/metric_json.h"
 
@@ -8,6 +9,8 @@
  * outputs once the agent stops. It takes the agent's locks and looks at the books, so the signs of life of
  * the thread that calls it (agent_process.c) say that nobody holds these for ever.
  */
+enum { MAX_LINE_BYTES = 64 * 1024 };
+
 static const uint64_t save_every_ns = UINT64_C(200000000);
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -40,6 +43,28 @@ static void write_counters(
     metric_set_fini(&set);
 }
 
+/* What is wrong stands first, as the service manager shows the beginning alone. */
+static void tell_manager(struct agent_process *process, struct span counters)
+{
+    struct agent_health health;
+    struct arena names;
+    struct buf line;
+    if (!process->notify.manager) {
+        return;
+    }
+    arena_init(&names, MAX_LINE_BYTES);
+    buf_init(&line, 2 * MAX_LINE_BYTES);
+    if (agent_view_take(process, NULL, &health, &names) && !health.healthy) {
+        buf_add_text(&line, "degraded: ");
+        agent_health_line(&health, &line);
+        buf_add_text(&line, "; ");
+    }
+    buf_add_span(&line, counters);
+    agent_notify_status(&process->notify, buf_span(&line));
+    buf_fini(&line);
+    arena_fini(&names);
+}
+
 static void report(struct agent *agent)
 {
     struct agent_process *process = agent->process;
@@ -48,7 +73,7 @@ static void report(struct agent *agent)
     plat_mutex_lock(&process->mutex);
     struct agent_loads loads = process->loads;
     plat_mutex_unlock(&process->mutex);
-    buf_init(&line, 64 * 1024);
+    buf_init(&line, MAX_LINE_BYTES);
     buf_init(&json, 1024 * 1024);
     agent_processes_warn(&process->processes, agent->plan, agent->tables, agent->log);
     agent_unsure_warn(agent);
@@ -56,7 +81,7 @@ static void report(struct agent *agent)
     agent_status_line(&agent->status, agent->plan, &line);
     write_counters(agent, &loads, &json);
     log_write(agent->log, LOG_LEVEL_INFO, NULL, "%.*s", SPAN_ARG(buf_span(&line)));
-    agent_notify_status(&process->notify, buf_span(&line));
+    tell_manager(process, buf_span(&line));
     log_tick(agent->log);
     if (!json.failed) {
         struct status status = {.counters = buf_span(&json), .message = buf_span(&line)};

@@ -28,6 +28,7 @@ struct agent_session {
     uint64_t damaged; /* places in the source; the session's thread */
     enum input_end end;
     struct error error; /* INPUT_FAILED */
+    atomic_bool failed; /* the same, for other threads */
 };
 
 /* A file that was given whole, and that not all outputs may have taken yet. */

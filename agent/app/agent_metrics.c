@@ -228,6 +228,15 @@ uint64_t agent_metrics_error(const struct agent_status *status, const struct age
     return error;
 }
 
+void agent_metrics_process(uint64_t uptime_ns, struct metric_set *set)
+{
+    metric_set_number(set, METRIC_UPTIME, uptime_ns / NS_PER_MS);
+    metric_set_number(set, METRIC_CPU, plat_cpu_ns() / NS_PER_MS);
+    metric_set_label(set, 0, span_text(ETWSHIP_VERSION));
+    metric_set_label(set, 1, span_text(ETWSHIP_COMMIT));
+    metric_set_number(set, METRIC_BUILD, 1);
+}
+
 void agent_metrics_collect(const struct agent_metrics_source *source, struct metric_set *set)
 {
     const struct agent_plan *plan = source->plan;
@@ -249,9 +258,5 @@ void agent_metrics_collect(const struct agent_metrics_source *source, struct met
     add_dead_letters(set, pipeline_dead_letters(source->pipeline));
     add_loads(set, source->loads);
     metric_set_number(set, METRIC_CONSERVATION_ERROR, agent_metrics_error(status, plan));
-    metric_set_number(set, METRIC_UPTIME, source->uptime_ns / NS_PER_MS);
-    metric_set_number(set, METRIC_CPU, plat_cpu_ns() / NS_PER_MS);
-    metric_set_label(set, 0, span_text(ETWSHIP_VERSION));
-    metric_set_label(set, 1, span_text(ETWSHIP_COMMIT));
-    metric_set_number(set, METRIC_BUILD, 1);
+    agent_metrics_process(source->uptime_ns, set);
 }

@@ -15,8 +15,7 @@ void agent_process_wake(struct agent_process *process)
     plat_mutex_unlock(&process->mutex);
 }
 
-/* The agent that runs, which stays until it is given back; NULL: none does. */
-static struct agent *borrow(struct agent_process *process)
+struct agent *agent_process_borrow(struct agent_process *process)
 {
     plat_mutex_lock(&process->mutex);
     struct agent *agent = process->agent;
@@ -25,7 +24,7 @@ static struct agent *borrow(struct agent_process *process)
     return agent;
 }
 
-static void give_back(struct agent_process *process)
+void agent_process_give_back(struct agent_process *process)
 {
     plat_mutex_lock(&process->mutex);
     process->users--;
@@ -64,10 +63,10 @@ void agent_process_stop(struct agent_process *process, bool signalled)
     process->signalled = process->signalled || signalled;
     plat_mutex_unlock(&process->mutex);
     agent_process_wake(process);
-    struct agent *agent = borrow(process);
+    struct agent *agent = agent_process_borrow(process);
     if (agent) {
         agent_stop(agent);
-        give_back(process);
+        agent_process_give_back(process);
     }
 }
 
@@ -165,10 +164,10 @@ static uint64_t tick(struct agent_process *process, const struct agent_moment *m
         process->end_ns = UINT64_MAX;
         agent_process_stop(process, false);
     }
-    struct agent *agent = borrow(process);
+    struct agent *agent = agent_process_borrow(process);
     if (agent) {
         next = earlier(next, agent_control_tick(agent, now));
-        give_back(process);
+        agent_process_give_back(process);
     }
     return earlier(next, process->end_ns);
 }

@@ -21,6 +21,7 @@
  * reload.
  */
 struct agent;
+struct agent_server;
 struct agent_setup;
 struct plat_lock;
 
@@ -43,6 +44,8 @@ struct agent_process {
     /* Of the control thread. */
     struct plat_thread *control;
     struct agent_notify notify;
+    struct agent_server
+        *server;     /* of the thread of agent_run; NULL: the status is shown to nobody */
     uint64_t end_ns; /* of --duration; UINT64_MAX: none */
 
     /* Guarded by the mutex. */
@@ -76,6 +79,10 @@ void agent_process_wake(struct agent_process *process);
 void agent_process_stop(struct agent_process *process, bool signalled);
 
 bool agent_process_is_stopping(struct agent_process *process);
+
+/* The agent that runs, which stays until it is given back; NULL: none does. Any thread. */
+struct agent *agent_process_borrow(struct agent_process *process);
+void agent_process_give_back(struct agent_process *process);
 
 /* It runs from now on, or, NULL, does not any more: nobody but the caller is about it then. */
 void agent_process_show(struct agent_process *process, struct agent *agent);

@@ -6,6 +6,7 @@
 
 #include "app/agent_internal.h"
 #include "app/agent_limits.h"
+#include "app/agent_server.h"
 #include "platform/plat_system.h"
 
 static const uint64_t first_pause_ns = UINT64_C(1000000000);
@@ -93,6 +94,15 @@ static void count(struct agent_process *process, bool done)
     plat_mutex_lock(&process->mutex);
     process->loads.reloads += done;
     process->loads.failed_reloads += !done;
+    process->loads.refused = !done;
+    plat_mutex_unlock(&process->mutex);
+}
+
+/* The file says again what runs. */
+static void set_accepted(struct agent_process *process)
+{
+    plat_mutex_lock(&process->mutex);
+    process->loads.refused = false;
     plat_mutex_unlock(&process->mutex);
 }
 
@@ -159,6 +169,7 @@ static bool begin_next(struct agent_process *process, struct agent_setup **setup
         agent_setup_destroy(before);
         *setup = next;
         count(process, true);
+        agent_server_apply(process, &next->config);
         say(process, "the new configuration runs");
         return true;
     }
@@ -241,6 +252,7 @@ static bool reload(
     bool same;
     struct agent_setup *next = read_next(process, *setup, &same);
     if (same) {
+        set_accepted(process);
         say(process, AGENT_RELOAD_SAME);
     }
     return !next || change(process, setup, next, result);

@@ -6,6 +6,7 @@
 #include "app/agent_internal.h"
 #include "app/agent_limits.h"
 #include "app/agent_reload.h"
+#include "app/agent_server.h"
 #include "app/app_trust.h"
 #include "app/data_folder.h"
 #include "platform/plat_limits.h"
@@ -202,6 +203,7 @@ static bool start(struct agent_process *process, struct agent_setup **ret_setup,
     agent_limits_apply(process, config);
     set_current(process);
     process->control = plat_thread_start("control", agent_process_keep_time, process, err);
+    agent_server_apply(process, config);
     *ret_setup = process->control ? agent_setup_create(process, config, false, err) : NULL;
     if (!*ret_setup || !take_folder(process, config, err) ||
         !agent_process_begin(process, *ret_setup, ret_stuck, err)) {
@@ -282,6 +284,7 @@ bool agent_run(const struct agent_run_settings *settings, struct agent_run_resul
         return false;
     }
     bool ok = live(process, &result, &result.stuck, err);
+    agent_server_stop(process);
     if (process->control) {
         end_control(process);
     }

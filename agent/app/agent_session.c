@@ -57,6 +57,7 @@ static void run(void *self)
     pipeline_sink(agent->pipeline, session->index, &sink);
     session->end = ops->run(session->input, &sink, &session->error);
     if (session->end == INPUT_FAILED) {
+        atomic_store(&session->failed, true);
         log_write_as(agent->log, LOG_CAUSE_SESSION_FAILED, LOG_LEVEL_ERROR, NULL, "session %s: %s",
             agent->plan->session_configs[session->index]->name, session->error.text);
     }
@@ -72,7 +73,8 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
     }
     for (size_t i = 0; i < count; i++) {
         const struct app_session *config = agent->plan->session_configs[i];
-        agent->sessions[i] = (struct agent_session){.agent = agent, .index = i};
+        agent->sessions[i].agent = agent;
+        agent->sessions[i].index = i;
         struct input_env env = {.name = config->name,
             .providers = agent->plan->providers[i],
             .provider_count = config->providers.count,

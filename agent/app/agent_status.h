@@ -18,6 +18,7 @@ struct agent_loads {
     uint64_t loaded; /* FILETIME: when the configuration was read that runs */
     uint64_t reloads;
     uint64_t failed_reloads;
+    bool refused; /* the last one was */
 };
 
 /* Take a new look. */

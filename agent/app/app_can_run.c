@@ -1,4 +1,5 @@
 #include "app/app_fields.h"
+#include "app/app_listen.h"
 #include "config/config_check.h"
 #include "config/config_text.h"
 #include "etw/etw_api.h"
@@ -49,6 +50,7 @@ bool app_config_can_run(const struct app_config *config, struct config_report *r
         }
     }
     check_spool(config, report);
+    app_listen_can_run(config, report);
     return report->error_count == before;
 }
 

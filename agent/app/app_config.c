@@ -10,6 +10,7 @@
 #include "app/app_boot.h"
 #include "app/app_fields.h"
 #include "app/app_limits.h"
+#include "app/app_listen.h"
 #include "app/app_live.h"
 #include "app/app_loop.h"
 #include "app/app_names.h"
@@ -219,6 +220,7 @@ static bool check(struct config *memory, const struct app_root *root, struct con
         check_sessions(&checker, root);
         check_outputs(&checker, root);
         app_limits_check(memory, root, report);
+        app_listen_check(memory, root, report);
     }
     return good;
 }
@@ -273,6 +275,7 @@ static bool finish(struct config *memory, const struct app_root *root,
         .root = root,
         .fields = fields,
         .agent = root->agent,
+        .status = root->status,
         .spool = root->spool,
         .filters = root->filters,
         .schemas = root->schemas.items,

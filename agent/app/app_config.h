@@ -41,6 +41,13 @@ struct app_log {
     uint64_t stats_ns; /* between two lines, and status events, of counters; 0: none */
 };
 
+/* Where the agent tells of itself while it runs; nothing: nowhere. */
+struct app_status {
+    const char *listen;    /* ADDRESS:PORT; NULL: no TCP */
+    const char *unix_path; /* NULL: no socket of the file system */
+    const char *token;     /* NULL: none */
+};
+
 /* What the system lets the process take, whatever happens. */
 struct app_limits {
     uint64_t memory_bytes;   /* 0: no limit */
@@ -266,6 +273,7 @@ struct app_config {
     const struct app_root *root;       /* what was bound (app_fields.h), for places in the file */
     const struct config_field *fields; /* of root */
     struct app_agent agent;
+    struct app_status status;
     struct app_spool spool;
     enum app_spool_reason spool_reason;
     struct config_list filters; /* struct app_rule, of every session */

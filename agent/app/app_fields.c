@@ -87,6 +87,21 @@ static const struct config_field agent_fields[] = {
     {.key = NULL},
 };
 
+/* ---- status ------------------------------------------------------------------------------------ */
+
+static const struct config_field status_fields[] = {
+    {CONFIG_ROW("listen", STRING, struct app_status, listen),
+        .help = "address of this machine and port, as in `127.0.0.1:9187` or `[::1]:9187`: the status page, "
+                "`/metrics`, `/health`, `/ready`, `/status`, `/tap`; default: nothing listens"},
+    {CONFIG_ROW("unix", PATH, struct app_status, unix_path),
+        .help = "the same at a socket of the file system, for the agent's account and root alone. Not on "
+                "Windows"},
+    {CONFIG_ROW("token", SECRET, struct app_status, token),
+        .help = "who asks over `listen` must send it: `Authorization: Bearer TOKEN`. Without one every "
+                "account of the machine may ask, but for `/tap`, which shows events"},
+    {.key = NULL},
+};
+
 /* ---- spool, schema, filters -------------------------------------------------------------------- */
 
 static const char *const spool_mode_names[] = {"memory", "durable", NULL};
@@ -431,7 +446,7 @@ static const struct config_field output_fields[] = {
 struct tables {
     struct config_variants sessions;
     struct config_variants outputs;
-    struct config_field root[9];
+    struct config_field root[10];
 };
 
 static void fill_root(struct tables *tables)
@@ -441,6 +456,8 @@ static void fill_root(struct tables *tables)
             .max = 1, .help = "of this format"},
         {CONFIG_STRUCT_ROW("agent", struct app_root, agent, agent_fields),
             .help = "the agent itself"},
+        {CONFIG_STRUCT_ROW("status", struct app_root, status, status_fields),
+            .help = "where the running agent shows how it is"},
         {CONFIG_ROW("schema", STRUCTS, struct app_root, schemas), .fields = schema_fields,
             .size = sizeof(struct app_schema),
             .help = "further definitions of events, in the order in which they are asked"},

@@ -9,6 +9,7 @@
 struct app_root {
     int64_t version;
     struct app_agent agent;
+    struct app_status status;
     struct app_spool spool;
     struct config_list schemas;    /* struct app_schema */
     struct config_strings include; /* taken care of by the loader */

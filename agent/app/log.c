@@ -39,6 +39,12 @@ struct repeat {
     char text[LOG_MAX_TEXT_BYTES];
 };
 
+struct recent {
+    uint64_t time; /* FILETIME */
+    enum log_level level;
+    char text[LOG_RECENT_TEXT_BYTES];
+};
+
 struct log {
     struct log_settings settings;
     bool to_file;
@@ -50,6 +56,8 @@ struct log {
     struct plat_mutex mutex;
     struct buf line;
     struct repeat repeats[MAX_KINDS];
+    struct recent recent[LOG_RECENT_MAX]; /* a ring: number recent_count is the next */
+    size_t recent_count;
 };
 
 static uint64_t now(const struct log *log)
@@ -190,10 +198,32 @@ static void tell_also(struct log *log, enum log_level level, enum log_cause caus
     }
 }
 
+static void keep_recent(struct log *log, enum log_level level, const char *text)
+{
+    struct recent *recent = &log->recent[log->recent_count++ % LOG_RECENT_MAX];
+    recent->time = plat_now_filetime();
+    recent->level = level;
+    snprintf(recent->text, sizeof(recent->text), "%s", text);
+}
+
+void log_recent(struct log *log,
+    void (*each)(void *self, uint64_t time, enum log_level level, const char *text), void *self)
+{
+    plat_mutex_lock(&log->mutex);
+    for (size_t i = 0; i < LOG_RECENT_MAX && i < log->recent_count; i++) {
+        const struct recent *recent = &log->recent[(log->recent_count - 1 - i) % LOG_RECENT_MAX];
+        each(self, recent->time, recent->level, recent->text);
+    }
+    plat_mutex_unlock(&log->mutex);
+}
+
 static void write_line(
     struct log *log, enum log_level level, enum log_cause cause, const char *text, uint64_t now_ns)
 {
     tell_also(log, level, cause, text);
+    if (level <= LOG_LEVEL_WARNING) {
+        keep_recent(log, level, text);
+    }
     if (!log->to_file) {
         write_console(log, level, text);
         return;

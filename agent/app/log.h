@@ -82,6 +82,12 @@ void log_write(struct log *log, enum log_level level, const char *kind, const ch
 void log_write_as(struct log *log, enum log_cause cause, enum log_level level, const char *kind,
     const char *format, ...) ETWSHIP_PRINTF(5, 6);
 
+/* The last warnings and errors that were written, the newest first, of which long ones are cut. ${each} is called
+ * within this call, and must not write to the log. */
+enum { LOG_RECENT_MAX = 20, LOG_RECENT_TEXT_BYTES = 600 };
+void log_recent(struct log *log,
+    void (*each)(void *self, uint64_t time, enum log_level level, const char *text), void *self);
+
 /* Write the counts whose minute is over. They are also written by the next log_write; call this now
  * and then (the agent does, with its statistics) so that they come without one. */
 void log_tick(struct log *log);

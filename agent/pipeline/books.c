@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
 struct books {
@@ -111,6 +112,26 @@ void books_destroy(struct books *books)
     }
 }
 
+/* The clock is read only where something happened that is rare. */
+static void note_times(struct session_counts *to, const struct session_counts *counts)
+{
+    uint64_t lost = counts->etw_events_lost + counts->etw_buffers_lost;
+    uint64_t guard = 0;
+    for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
+        lost += i == SESSION_DROP_STACK_WALK ? 0 : counts->dropped[i];
+    }
+    for (size_t i = 0; i < GUARD_ACTIONS; i++) {
+        guard += counts->guard[i];
+    }
+    if (lost || guard) {
+        uint64_t now = plat_monotonic_ns();
+        to->loss_ns = lost ? now : to->loss_ns;
+        for (size_t i = 0; i < GUARD_ACTIONS; i++) {
+            to->guard_ns[i] = counts->guard[i] ? now : to->guard_ns[i];
+        }
+    }
+}
+
 void books_add_session(struct books *books, size_t session, const struct session_counts *counts)
 {
     plat_mutex_lock(&books->mutex);
@@ -134,6 +155,7 @@ void books_add_session(struct books *books, size_t session, const struct session
     for (size_t i = 0; i < GUARD_ACTIONS; i++) {
         to->guard[i] += counts->guard[i];
     }
+    note_times(to, counts);
     to->decode.raw += counts->decode.raw;
     to->decode.partial += counts->decode.partial;
     to->decode.cut += counts->decode.cut;
@@ -151,6 +173,9 @@ void books_offer(struct books *books, size_t output, uint64_t events, uint64_t f
         to->own_offered += events;
         to->own_pending += events;
     } else {
+        if (!to->pending) {
+            to->progress_ns = plat_monotonic_ns();
+        }
         to->offered += events;
         to->filtered += filtered;
         to->pending += events - filtered;
@@ -180,6 +205,10 @@ void books_settle(
     to->bytes += settlement->bytes;
     to->unexpected_duplicates += settlement->unexpected_duplicates;
     to->maybe_duplicates += settlement->maybe_duplicates;
+    uint64_t now = plat_monotonic_ns();
+    to->progress_ns = now;
+    to->loss_ns = dropped && !own ? now : to->loss_ns;
+    to->refused_ns = settlement->dead_lettered && !own ? now : to->refused_ns;
     if (settlement->acked) {
         to->trouble[0] = '\0';
     }

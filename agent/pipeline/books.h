@@ -44,10 +44,12 @@ struct session_counts {
     uint64_t definitions_conflicts;
     uint64_t unmatched; /* of the events: StackWalk records for want of a partner */
     uint64_t gaps;
-    uint64_t etw_events_lost;      /* by ETW, as gaps of stage "etw" tell: events, … */
-    uint64_t etw_buffers_lost;     /* … and buffers with an unknown number of them */
-    uint64_t guard[GUARD_ACTIONS]; /* reports of its guard */
-    struct decode_counts decode;   /* of the accepted events */
+    uint64_t etw_events_lost;         /* by ETW, as gaps of stage "etw" tell: events, … */
+    uint64_t etw_buffers_lost;        /* … and buffers with an unknown number of them */
+    uint64_t guard[GUARD_ACTIONS];    /* reports of its guard */
+    uint64_t guard_ns[GUARD_ACTIONS]; /* plat_monotonic_ns of the last of each; 0: there was none */
+    uint64_t loss_ns;            /* the same of a loss: a drop that nobody asked for, or ETW's */
+    struct decode_counts decode; /* of the accepted events */
 };
 
 /* Why an output never got, or never took, an event. */
@@ -87,6 +89,9 @@ struct output_counts {
     uint64_t maybe_duplicates;      /* sent again, and may have arrived before */
     bool degraded;                  /* somebody has to mend its set-up; it tries again slowly */
     char trouble[BOOKS_TROUBLE_MAX_BYTES]; /* why it does not deliver now; "": it does */
+    uint64_t progress_ns;     /* of the last settlement, or since when something is pending */
+    uint64_t loss_ns;         /* of the last drop; 0: there was none */
+    uint64_t refused_ns;      /* of the last dead letter; 0: the same */
     struct histogram latency; /* of acked live events: from their time stamp to the ack */
     /* Events of the agent itself. */
     uint64_t own_offered;
@@ -105,7 +110,7 @@ const char *books_output_drop_name(enum output_drop reason); /* one for each of 
 struct books *books_create(size_t session_count, size_t output_count, struct error *err);
 void books_destroy(struct books *books); /* NULL is fine */
 
-/* Add ${counts} to the session's. */
+/* Add ${counts} to the session's. Their times are not looked at. */
 void books_add_session(struct books *books, size_t session, const struct session_counts *counts);
 
 /* ${events} of a stream were offered to an output, of which ${filtered} its filters took; the rest

@@ -114,6 +114,15 @@ class Reference(unittest.TestCase):
             self.assertGreaterEqual(len(found), least, found)
             self.assertEqual([word for word in sorted(found) if f"`{word}`" not in page], [])
 
+    def test_every_cause_of_health_is_explained(self):
+        table = (TOP / "agent" / "app" / "agent_causes.def").read_text(encoding="utf-8")
+        rows = re.findall(r'(?m)^CAUSE\(\w+, "(\w+)", (\w+), ', table)
+        self.assertEqual(len(rows), table.count("\nCAUSE("))
+        page = (TOP / "docs" / "guide" / "monitoring.md").read_text(encoding="utf-8")
+        told = {name: severity for names, severity in re.findall(r"(?m)^\| (`[^|]*`) \| (\w+) \|", page)
+                for name in re.findall(r"`(\w+)`", names)}
+        self.assertEqual(told, {name: severity.lower() for name, severity in rows})
+
     def test_every_exit_code_is_explained(self):
         codes = re.findall(r"EXIT_\w+ = (\d+)", (TOP / "agent" / "cli" / "cli.h").read_text(encoding="utf-8"))
         page = (REFERENCE / "exit-codes.md").read_text(encoding="utf-8")

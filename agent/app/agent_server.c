@@ -1,0 +1,237 @@
+#include "app/agent_server.h"
+
+#include <stdlib.h>
+
+#include "app/agent_internal.h"
+#include "app/agent_view.h"
+#include "app/app_listen.h"
+#include "base/put.h"
+#include "status/metric_json.h"
+#include "status/metric_text.h"
+#include "status/status_server.h"
+
+/*
+ * Each answer is one look at the agent (agent_view.h), written on the server's thread after the agent was given back:
+ * a client that reads slowly holds nothing but its connection.
+ */
+struct agent_server {
+    struct agent_process *process;
+    struct status_server *server;
+    char *listen; /* what it was made of, to tell whether it is the same still */
+    char *unix_path;
+    char *token;
+
+    /* Of the server's thread. */
+    struct metric_set set;
+    struct agent_health health;
+    struct arena names;
+};
+
+enum { NAMES_MAX_BYTES = 1 << 20 };
+
+/* ---- pages -------------------------------------------------------------------------------------- */
+
+static bool look(struct agent_server *server, bool with_metrics)
+{
+    metric_set_reset(&server->set);
+    arena_reset(&server->names);
+    return agent_view_take(
+        server->process, with_metrics ? &server->set : NULL, &server->health, &server->names);
+}
+
+static void add_requests(struct agent_server *server)
+{
+    struct status_server_counts counts = status_server_counts(server->server);
+    metric_set_label(&server->set, 0, span_text("answered"));
+    metric_set_number(&server->set, METRIC_STATUS_REQUESTS, counts.answered);
+    metric_set_label(&server->set, 0, span_text("refused"));
+    metric_set_number(&server->set, METRIC_STATUS_REQUESTS, counts.refused);
+    metric_set_label(&server->set, 0, span_text("dropped"));
+    metric_set_number(&server->set, METRIC_STATUS_REQUESTS, counts.dropped);
+}
+
+static bool accepts(const struct status_request *request, const char *type)
+{
+    size_t size = strlen(type);
+    for (size_t i = 0; i + size <= request->accept.size; i++) {
+        if (span_equal_nocase(span_make(request->accept.data + i, size), span_text(type))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void answer_metrics(
+    struct agent_server *server, const struct status_request *request, struct status_reply *reply)
+{
+    enum metric_text_format format = accepts(request, "application/openmetrics-text")
+                                         ? METRIC_TEXT_OPENMETRICS
+                                         : METRIC_TEXT_PROMETHEUS;
+    reply->type = metric_text_type(format);
+    reply->body.failed = !look(server, true);
+    add_requests(server);
+    metric_text_write(&server->set, format, &reply->body);
+}
+
+static void add_line(void *self, uint64_t time, enum log_level level, const char *text)
+{
+    struct buf *out = self;
+    uint8_t stamp[PUT_MAX];
+    uint8_t *end = stamp;
+    put_filetime(&end, time);
+    buf_printf(out, "%s{\"time\":\"%.*s\",\"level\":\"%s\",\"text\":",
+        out->data[out->size - 1] == '[' ? "" : ",", (int)(end - stamp), (const char *)stamp,
+        log_level_names[level]);
+    metric_json_string(span_text(text), out);
+    buf_add_byte(out, '}');
+}
+
+static void answer_status(struct agent_server *server, struct status_reply *reply)
+{
+    struct agent_process *process = server->process;
+    reply->type = "application/json";
+    reply->body.failed = !look(server, true);
+    buf_add_text(&reply->body, "{\"version\":\"" ETWSHIP_VERSION "\",\"health\":");
+    agent_health_json(&server->health, &reply->body);
+    buf_add_byte(&reply->body, ',');
+    metric_json_members(&server->set, &reply->body);
+    buf_add_text(&reply->body, ",\"recent\":[");
+    if (!reply->body.failed) {
+        plat_mutex_lock(&process->mutex); /* the log may be another one after a reload */
+        log_recent(process->log, add_line, &reply->body);
+        plat_mutex_unlock(&process->mutex);
+    }
+    buf_add_text(&reply->body, "]}\n");
+}
+
+static void answer_health(struct agent_server *server, bool only_ready, struct status_reply *reply)
+{
+    reply->type = "application/json";
+    reply->body.failed = !look(server, false);
+    bool good = only_ready ? server->health.ready : server->health.healthy;
+    reply->status = good ? 200 : 503;
+    agent_health_json(&server->health, &reply->body);
+    buf_add_byte(&reply->body, '\n');
+}
+
+static void answer(
+    void *self, const struct status_request *request, bool trusted, struct status_reply *reply)
+{
+    struct agent_server *server = self;
+    (void)trusted;
+    reply->status = 200;
+    if (span_is(request->path, "/metrics")) {
+        answer_metrics(server, request, reply);
+    } else if (span_is(request->path, "/status")) {
+        answer_status(server, reply);
+    } else if (span_is(request->path, "/health")) {
+        answer_health(server, false, reply);
+    } else if (span_is(request->path, "/ready")) {
+        answer_health(server, true, reply);
+    } else {
+        reply->status = 404;
+        reply->type = "text/plain; charset=utf-8";
+        buf_add_text(&reply->body, "there is: / /metrics /health /ready /status\n");
+    }
+}
+
+static void log_request(void *self, const char *line)
+{
+    struct agent_process *process = ((struct agent_server *)self)->process;
+    plat_mutex_lock(&process->mutex);
+    log_write(process->log, LOG_LEVEL_DEBUG, NULL, "%s", line);
+    plat_mutex_unlock(&process->mutex);
+}
+
+/* ---- begin and end ------------------------------------------------------------------------------ */
+
+static bool same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static char *copy_text(const char *text)
+{
+    size_t size = text ? strlen(text) + 1 : 0;
+    char *copy = text ? malloc(size) : NULL;
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+static void destroy(struct agent_server *server)
+{
+    if (server) {
+        status_server_stop(server->server);
+        metric_set_fini(&server->set);
+        arena_fini(&server->names);
+        free(server->listen);
+        free(server->unix_path);
+        free(server->token);
+        free(server);
+    }
+}
+
+static bool start(struct agent_server *server, const struct app_status *wanted, struct error *err)
+{
+    struct status_server_settings settings = {.unix_path = wanted->unix_path,
+        .token = wanted->token,
+        .open_path = "/",
+        .answer = answer,
+        .log = log_request,
+        .self = server};
+    if (wanted->listen &&
+        !app_listen_parse(wanted->listen, &settings.address, &settings.port, err)) {
+        return false;
+    }
+    server->server = status_server_start(&settings, err);
+    return server->server != NULL;
+}
+
+static struct agent_server *create(
+    struct agent_process *process, const struct app_status *wanted, struct error *err)
+{
+    struct agent_server *server = calloc(1, sizeof(*server));
+    if (!server) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    server->process = process;
+    server->listen = copy_text(wanted->listen);
+    server->unix_path = copy_text(wanted->unix_path);
+    server->token = copy_text(wanted->token);
+    metric_set_init(&server->set);
+    arena_init(&server->names, NAMES_MAX_BYTES);
+    if (!start(server, wanted, err)) {
+        destroy(server);
+        return NULL;
+    }
+    return server;
+}
+
+void agent_server_apply(struct agent_process *process, const struct app_config *config)
+{
+    const struct app_status *wanted = &config->status;
+    struct agent_server *server = process->server;
+    bool any = wanted->listen || wanted->unix_path;
+    struct error err;
+    if (server && same(server->listen, wanted->listen) &&
+        same(server->unix_path, wanted->unix_path) && same(server->token, wanted->token)) {
+        return;
+    }
+    agent_server_stop(process);
+    process->server = any ? create(process, wanted, &err) : NULL;
+    if (any && !process->server) {
+        log_write(process->log, LOG_LEVEL_ERROR, NULL,
+            "status: %s. nobody can ask this agent how it is", err.text);
+    } else if (any) {
+        log_write(process->log, LOG_LEVEL_INFO, NULL, "status: it is told at %s%s%s",
+            wanted->listen ? wanted->listen : "",
+            wanted->listen && wanted->unix_path ? " and " : "",
+            wanted->unix_path ? wanted->unix_path : "");
+    }
+}
+
+void agent_server_stop(struct agent_process *process)
+{
+    destroy(process->server);
+    process->server = NULL;
+}

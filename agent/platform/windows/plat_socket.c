@@ -1,0 +1,280 @@
+#include "platform/plat_socket.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <winsock2.h>
+#include <ws2tcpip.h>
+
+#include "platform/windows/plat_wide.h"
+
+enum { BACKLOG = 64 };
+
+struct plat_socket {
+    SOCKET handle;
+};
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+/* Counted by Windows: once for each that begins, which is never taken back. */
+static bool begin(struct error *err)
+{
+    WSADATA data;
+    int code = WSAStartup(MAKEWORD(2, 2), &data);
+    return code == 0 ||
+           plat_wide_error(err, (unsigned long)code, "Windows Sockets", "cannot begin");
+}
+
+static struct plat_socket *make(SOCKET handle)
+{
+    u_long on = 1;
+    struct plat_socket *made = handle == INVALID_SOCKET ? NULL : calloc(1, sizeof(*made));
+    if (!made || ioctlsocket(handle, FIONBIO, &on) != 0) {
+        if (handle != INVALID_SOCKET) {
+            closesocket(handle);
+        }
+        free(made);
+        return NULL;
+    }
+    made->handle = handle;
+    return made;
+}
+
+static struct plat_socket *open_socket(int family, struct error *err)
+{
+    struct plat_socket *made = begin(err)
+                                   ? make(WSASocketW(family, SOCK_STREAM, IPPROTO_TCP, NULL, 0,
+                                         WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT))
+                                   : NULL;
+    if (!made && err) {
+        plat_wide_error(err, (unsigned long)WSAGetLastError(), "a socket", "cannot be made");
+    }
+    return made;
+}
+
+static int ip_of(const struct ip_address *address, uint16_t port, union address *ret_address)
+{
+    memset(ret_address, 0, sizeof(*ret_address));
+    if (address->size == 4) {
+        ret_address->v4.sin_family = AF_INET;
+        ret_address->v4.sin_port = htons(port);
+        memcpy(&ret_address->v4.sin_addr, address->bytes, 4);
+        return sizeof(ret_address->v4);
+    }
+    ret_address->v6.sin6_family = AF_INET6;
+    ret_address->v6.sin6_port = htons(port);
+    memcpy(&ret_address->v6.sin6_addr, address->bytes, 16);
+    return sizeof(ret_address->v6);
+}
+
+struct plat_socket *plat_socket_listen_tcp(
+    const struct ip_address *address, uint16_t port, struct error *err)
+{
+    union address at;
+    int size = ip_of(address, port, &at);
+    struct plat_socket *listener = open_socket(at.any.sa_family, err);
+    BOOL on = TRUE;
+    if (!listener) {
+        return NULL;
+    }
+    /* Without it another program may listen at the same port, and be asked instead. */
+    setsockopt(listener->handle, SOL_SOCKET, SO_EXCLUSIVEADDRUSE, (const char *)&on, sizeof(on));
+    if (bind(listener->handle, &at.any, size) != 0 || listen(listener->handle, BACKLOG) != 0) {
+        char what[32];
+        unsigned long code = (unsigned long)WSAGetLastError();
+        snprintf(what, sizeof(what), "port %u", (unsigned)port);
+        plat_wide_error(err, code, what, "cannot listen there");
+        plat_socket_close(listener);
+        return NULL;
+    }
+    return listener;
+}
+
+struct plat_socket *plat_socket_listen_unix(const char *path, struct error *err)
+{
+    error_set(err, ERR_UNSUPPORTED, "%s: sockets of the file system are of Linux alone", path);
+    return NULL;
+}
+
+uint16_t plat_socket_port(const struct plat_socket *listener)
+{
+    union address at;
+    int size = sizeof(at);
+    if (getsockname(listener->handle, &at.any, &size) != 0) {
+        return 0;
+    }
+    return ntohs(at.any.sa_family == AF_INET ? at.v4.sin_port : at.v6.sin6_port);
+}
+
+struct plat_socket *plat_socket_accept(struct plat_socket *listener)
+{
+    return make(accept(listener->handle, NULL, NULL));
+}
+
+bool plat_socket_is_ours(const struct plat_socket *socket)
+{
+    (void)socket;
+    return false;
+}
+
+/* WSAPoll does not tell of a refused connection before Windows 10 2004; select does. */
+static bool wait_connected(SOCKET handle, unsigned timeout_ms)
+{
+    fd_set done;
+    fd_set failed;
+    struct timeval until = {
+        .tv_sec = (long)(timeout_ms / 1000), .tv_usec = (long)(timeout_ms % 1000) * 1000};
+    FD_ZERO(&done);
+    FD_ZERO(&failed);
+    FD_SET(handle, &done);
+    FD_SET(handle, &failed);
+    int ready = select(0, NULL, &done, &failed, &until);
+    int code = ready > 0 ? 0 : WSAETIMEDOUT;
+    int size = sizeof(code);
+    if (ready > 0) {
+        getsockopt(handle, SOL_SOCKET, SO_ERROR, (char *)&code, &size);
+    }
+    WSASetLastError(code);
+    return code == 0;
+}
+
+struct plat_socket *plat_socket_connect_tcp(
+    const struct ip_address *address, uint16_t port, unsigned timeout_ms, struct error *err)
+{
+    union address at;
+    int size = ip_of(address, port, &at);
+    struct plat_socket *made = open_socket(at.any.sa_family, err);
+    if (!made) {
+        return NULL;
+    }
+    bool ok = connect(made->handle, &at.any, size) == 0 ||
+              (WSAGetLastError() == WSAEWOULDBLOCK && wait_connected(made->handle, timeout_ms));
+    if (!ok) {
+        int code = WSAGetLastError();
+        plat_wide_error(err, (unsigned long)code, "the agent", "cannot connect");
+        if (err && (code == WSAECONNREFUSED || code == WSAETIMEDOUT)) {
+            err->code = ERR_MISSING;
+        }
+        plat_socket_close(made);
+        return NULL;
+    }
+    return made;
+}
+
+struct plat_socket *plat_socket_connect_unix(
+    const char *path, unsigned timeout_ms, struct error *err)
+{
+    (void)timeout_ms;
+    error_set(err, ERR_UNSUPPORTED, "%s: sockets of the file system are of Linux alone", path);
+    return NULL;
+}
+
+static enum plat_socket_result result_of(int done, size_t *ret_done)
+{
+    *ret_done = done > 0 ? (size_t)done : 0;
+    if (done > 0) {
+        return PLAT_SOCKET_DONE;
+    }
+    return done < 0 && WSAGetLastError() == WSAEWOULDBLOCK ? PLAT_SOCKET_LATER : PLAT_SOCKET_END;
+}
+
+static int bounded(size_t size)
+{
+    return size > (1 << 20) ? 1 << 20 : (int)size;
+}
+
+enum plat_socket_result plat_socket_read(
+    struct plat_socket *socket, void *data, size_t size, size_t *ret_read)
+{
+    return result_of(recv(socket->handle, data, bounded(size), 0), ret_read);
+}
+
+enum plat_socket_result plat_socket_write(
+    struct plat_socket *socket, struct span bytes, size_t *ret_written)
+{
+    return result_of(
+        send(socket->handle, (const char *)bytes.data, bounded(bytes.size), 0), ret_written);
+}
+
+void plat_socket_finish(struct plat_socket *socket)
+{
+    shutdown(socket->handle, SD_SEND);
+}
+
+void plat_socket_close(struct plat_socket *socket)
+{
+    if (socket) {
+        closesocket(socket->handle);
+        free(socket);
+    }
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------- */
+
+/* WSAPoll waits for sockets alone: a datagram that a socket sends to itself wakes it up. */
+struct plat_waker {
+    struct plat_socket *datagrams;
+};
+
+struct plat_waker *plat_waker_create(struct error *err)
+{
+    struct plat_waker *waker = calloc(1, sizeof(*waker));
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int size = sizeof(at);
+    if (waker && begin(err)) {
+        waker->datagrams = make(WSASocketW(AF_INET, SOCK_DGRAM, IPPROTO_UDP, NULL, 0,
+            WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT));
+    }
+    SOCKET handle = waker && waker->datagrams ? waker->datagrams->handle : INVALID_SOCKET;
+    if (handle == INVALID_SOCKET || bind(handle, (struct sockaddr *)&at, size) != 0 ||
+        getsockname(handle, (struct sockaddr *)&at, &size) != 0 ||
+        connect(handle, (struct sockaddr *)&at, size) != 0) {
+        plat_wide_error(
+            err, (unsigned long)WSAGetLastError(), "what wakes a thread", "cannot be made");
+        plat_waker_destroy(waker);
+        return NULL;
+    }
+    return waker;
+}
+
+void plat_waker_destroy(struct plat_waker *waker)
+{
+    if (waker) {
+        plat_socket_close(waker->datagrams);
+        free(waker);
+    }
+}
+
+void plat_waker_wake(struct plat_waker *waker)
+{
+    send(waker->datagrams->handle, "", 1, 0);
+}
+
+void plat_socket_wait(
+    struct plat_socket_wait *waits, size_t count, struct plat_waker *waker, int timeout_ms)
+{
+    WSAPOLLFD list[PLAT_SOCKET_WAIT_MAX + 1];
+    size_t all = count;
+    for (size_t i = 0; i < count; i++) {
+        list[i] = (WSAPOLLFD){.fd = waits[i].socket->handle,
+            .events = (SHORT)((waits[i].read ? POLLRDNORM : 0) |
+                              (waits[i].write ? POLLWRNORM : 0))};
+    }
+    if (waker) {
+        list[all++] = (WSAPOLLFD){.fd = waker->datagrams->handle, .events = POLLRDNORM};
+    }
+    bool any = all ? WSAPoll(list, (ULONG)all, timeout_ms) > 0 : false;
+    for (size_t i = 0; i < count; i++) {
+        SHORT events = any ? list[i].revents : 0;
+        bool failed = events & (POLLERR | POLLHUP | POLLNVAL);
+        waits[i].ret_read = failed || (events & POLLRDNORM);
+        waits[i].ret_write = failed || (events & POLLWRNORM);
+    }
+    char byte;
+    while (any && waker && recv(waker->datagrams->handle, &byte, 1, 0) > 0) {}
+}

@@ -1,0 +1,141 @@
+#include "status/status_connection.h"
+
+/*
+ * The reply ends where the connection does: one request each, so that nothing of a client's is ever taken for the
+ * beginning of another request.
+ */
+enum { ENDING_MS = 1000, HEAD_MAX_BYTES = 1024, STREAM_MAX_BYTES = 256 * 1024 };
+
+static const uint64_t ns_per_ms = UINT64_C(1000000);
+
+void status_connection_begin(
+    struct status_connection *connection, struct plat_socket *socket, bool is_local, uint64_t now)
+{
+    *connection = (struct status_connection){.socket = socket,
+        .phase = STATUS_PHASE_READING,
+        .is_local = is_local,
+        .began = now,
+        .deadline_ns = now + STATUS_SERVER_READ_MS * ns_per_ms};
+}
+
+bool status_connection_read(struct status_connection *connection,
+    struct status_request *ret_request, enum status_parse *ret_parse)
+{
+    size_t got = 0;
+    enum plat_socket_result result = plat_socket_read(connection->socket,
+        connection->in + connection->in_size, sizeof(connection->in) - connection->in_size, &got);
+    if (result == PLAT_SOCKET_END) {
+        connection->phase = STATUS_PHASE_OVER;
+    }
+    if (result != PLAT_SOCKET_DONE) {
+        return false;
+    }
+    if (connection->phase == STATUS_PHASE_ENDING) { /* it is read to have the reply arrive */
+        return false;
+    }
+    connection->in_size += got;
+    *ret_parse = status_request_parse(span_make(connection->in, connection->in_size), ret_request);
+    return *ret_parse != STATUS_PARSE_MORE;
+}
+
+static const char *phrase(unsigned status)
+{
+    switch (status) {
+    case 200:
+        return "OK";
+    case 400:
+        return "Bad Request";
+    case 401:
+        return "Unauthorized";
+    case 403:
+        return "Forbidden";
+    case 404:
+        return "Not Found";
+    case 405:
+        return "Method Not Allowed";
+    case 431:
+        return "Request Header Fields Too Large";
+    case 503:
+        return "Service Unavailable";
+    default:
+        return "Error";
+    }
+}
+
+void status_connection_reply(
+    struct status_connection *connection, struct status_reply *reply, uint64_t now)
+{
+    struct buf *out = &connection->out;
+    buf_init(out, HEAD_MAX_BYTES + reply->body.size + (reply->stream ? STREAM_MAX_BYTES : 0));
+    buf_printf(out, "HTTP/1.1 %u %s\r\nContent-Type: %s\r\n", reply->status, phrase(reply->status),
+        reply->type);
+    if (!reply->stream) {
+        buf_printf(out, "Content-Length: %zu\r\n", reply->body.size);
+    }
+    buf_printf(out,
+        "Connection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+        "Referrer-Policy: no-referrer\r\nX-Frame-Options: DENY\r\n%s\r\n",
+        reply->headers);
+    buf_add_span(out, buf_span(&reply->body));
+    buf_fini(&reply->body);
+    connection->stream = reply->stream;
+    connection->stream_self = reply->stream_self;
+    connection->phase = out->failed ? STATUS_PHASE_OVER : STATUS_PHASE_WRITING;
+    connection->deadline_ns = now + STATUS_SERVER_WRITE_MS * ns_per_ms;
+}
+
+bool status_connection_has_more(const struct status_connection *connection)
+{
+    return connection->phase == STATUS_PHASE_WRITING && connection->out_at < connection->out.size;
+}
+
+static void finish(struct status_connection *connection, uint64_t now)
+{
+    plat_socket_finish(connection->socket);
+    connection->phase = STATUS_PHASE_ENDING;
+    connection->in_size = 0;
+    connection->deadline_ns = now + ENDING_MS * ns_per_ms;
+}
+
+void status_connection_write(struct status_connection *connection, uint64_t now)
+{
+    struct buf *out = &connection->out;
+    if (connection->out_at == out->size && connection->stream) {
+        buf_reset(out);
+        connection->out_at = 0;
+        if (!connection->stream->more(connection->stream_self, out) || out->failed) {
+            connection->stream->end(connection->stream_self);
+            connection->stream = NULL;
+        }
+        connection->deadline_ns = out->size ? now + STATUS_SERVER_WRITE_MS * ns_per_ms : UINT64_MAX;
+    }
+    while (connection->out_at < out->size) {
+        size_t written = 0;
+        enum plat_socket_result result = plat_socket_write(
+            connection->socket, span_from(buf_span(out), connection->out_at), &written);
+        if (result == PLAT_SOCKET_LATER) {
+            return;
+        }
+        if (result == PLAT_SOCKET_END) {
+            connection->phase = STATUS_PHASE_OVER;
+            return;
+        }
+        connection->out_at += written;
+        connection->deadline_ns = now + STATUS_SERVER_WRITE_MS * ns_per_ms;
+    }
+    if (!connection->stream) {
+        finish(connection, now);
+    } else if (out->size == 0 || connection->out_at == out->size) {
+        connection->deadline_ns = UINT64_MAX;
+    }
+}
+
+void status_connection_end(struct status_connection *connection)
+{
+    if (connection->stream) {
+        connection->stream->end(connection->stream_self);
+    }
+    plat_socket_close(connection->socket);
+    buf_fini(&connection->out);
+    *connection = (struct status_connection){.socket = NULL};
+}

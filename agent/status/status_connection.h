@@ -1,0 +1,48 @@
+#ifndef ETWSHIP_STATUS_STATUS_CONNECTION_H
+#define ETWSHIP_STATUS_STATUS_CONNECTION_H
+
+#include "platform/plat_socket.h"
+#include "status/status_server.h"
+
+/* One connection of the status server: a request, a reply, the end. On the server's thread. */
+enum status_phase {
+    STATUS_PHASE_READING,
+    STATUS_PHASE_WRITING, /* also between two parts of a stream */
+    STATUS_PHASE_ENDING,  /* everything is written: until the client has closed, or for a moment */
+    STATUS_PHASE_OVER,
+};
+
+struct status_connection {
+    struct plat_socket *socket; /* NULL: free */
+    enum status_phase phase;
+    bool is_local; /* over the file system */
+    uint64_t began;
+    uint64_t deadline_ns; /* UINT64_MAX: none */
+    uint8_t in[STATUS_REQUEST_MAX_BYTES];
+    size_t in_size;
+    struct buf out;
+    size_t out_at;
+    const struct status_stream_ops *stream;
+    void *stream_self;
+};
+
+void status_connection_begin(
+    struct status_connection *connection, struct plat_socket *socket, bool is_local, uint64_t now);
+
+/* Read what has come; true: ${ret_request} is whole, or wrong (${ret_parse}). */
+bool status_connection_read(struct status_connection *connection,
+    struct status_request *ret_request, enum status_parse *ret_parse);
+
+/* Send ${reply}, whose body and stream are the connection's then. */
+void status_connection_reply(
+    struct status_connection *connection, struct status_reply *reply, uint64_t now);
+
+/* Write what the client takes, and ask the stream for more. */
+void status_connection_write(struct status_connection *connection, uint64_t now);
+
+/* Does it wait to be written to? */
+bool status_connection_has_more(const struct status_connection *connection);
+
+void status_connection_end(struct status_connection *connection);
+
+#endif

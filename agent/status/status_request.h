@@ -1,0 +1,45 @@
+#ifndef ETWSHIP_STATUS_STATUS_REQUEST_H
+#define ETWSHIP_STATUS_STATUS_REQUEST_H
+
+#include "base/buf.h"
+#include "base/span.h"
+
+/*
+ * The head of an HTTP/1 request (RFC 9112), as far as a server needs it that only answers GET. Strict, because
+ * whatever sends something else is no browser, scraper or command of ours: lines end in CRLF, no folded lines, no
+ * body, one Host. Bytes come from anywhere.
+ */
+enum {
+    STATUS_REQUEST_MAX_BYTES = 8192,
+    STATUS_REQUEST_MAX_LINE_BYTES = 4096, /* of the request line */
+    STATUS_REQUEST_MAX_HEADERS = 64,
+};
+
+enum status_parse {
+    STATUS_PARSE_MORE, /* the head is not whole yet */
+    STATUS_PARSE_DONE,
+    STATUS_PARSE_BAD,    /* 400 */
+    STATUS_PARSE_LARGE,  /* 431 */
+    STATUS_PARSE_METHOD, /* 405: well formed, but no GET */
+};
+
+/* Views of the bytes that were parsed. */
+struct status_request {
+    struct span path;  /* "/metrics", as it was sent */
+    struct span query; /* behind the question mark */
+    struct span host;  /* empty: none */
+    struct span authorization;
+    struct span accept;
+};
+
+enum status_parse status_request_parse(struct span bytes, struct status_request *ret_request);
+
+/* Append the value of ${name} in the query to ${out}, %XX and + decoded. False if it is not there, is malformed, or
+ * holds a NUL. */
+bool status_request_query(const struct status_request *request, const char *name, struct buf *out);
+
+/* Is ${host} a literal address of this machine, or localhost, with or without a port? Else a name was made to point
+ * here, and a page of somebody else asks (DNS rebinding). */
+bool status_request_is_local(struct span host);
+
+#endif

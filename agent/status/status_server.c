@@ -1,0 +1,360 @@
+#include "status/status_server.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "platform/plat_system.h"
+#include "platform/plat_thread.h"
+#include "status/status_connection.h"
+
+/*
+ * One thread, which waits for all of its sockets at once. Whoever is slow loses its place to the next who comes, so
+ * that no number of idle connections keeps a scraper out.
+ */
+enum { STREAM_EVERY_MS = 100, ACCEPT_AT_ONCE = 16, MAX_LINE_BYTES = 256 };
+
+struct status_server {
+    struct status_server_settings settings;
+    char *unix_path;
+    char *token;
+    struct plat_socket *listeners[2]; /* TCP, file system; NULL: there is none */
+    struct plat_waker *waker;
+    struct plat_thread *thread;
+    atomic_bool stopping;
+    struct status_connection connections[STATUS_SERVER_MAX_CONNECTIONS];
+    struct status_server_counts counts;
+};
+
+/* ---- replies ---------------------------------------------------------------------------------- */
+
+static void reply_text(struct status_reply *reply, unsigned status, const char *text)
+{
+    reply->status = status;
+    reply->type = "text/plain; charset=utf-8";
+    buf_add_text(&reply->body, text);
+}
+
+/* Takes as long whatever differs. */
+static bool equal_secret(struct span a, struct span b)
+{
+    uint8_t differs = a.size != b.size;
+    for (size_t i = 0; i < a.size && b.size; i++) {
+        differs |= a.data[i] ^ b.data[i % b.size];
+    }
+    return !differs;
+}
+
+static bool knows_token(const struct status_server *server, const struct status_request *request)
+{
+    static const char scheme[] = "Bearer ";
+    struct span given = span_first(request->authorization, sizeof(scheme) - 1);
+    return server->token && span_equal_nocase(given, span_text(scheme)) &&
+           equal_secret(span_trim(span_from(request->authorization, sizeof(scheme) - 1)),
+               span_text(server->token));
+}
+
+static size_t bytes_under_way(const struct status_server *server)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < STATUS_SERVER_MAX_CONNECTIONS; i++) {
+        sum += server->connections[i].out.size;
+    }
+    return sum;
+}
+
+static size_t count_streams(const struct status_server *server)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < STATUS_SERVER_MAX_CONNECTIONS; i++) {
+        count += server->connections[i].stream != NULL;
+    }
+    return count;
+}
+
+/* False: it was answered with a refusal. */
+static bool may_ask(struct status_server *server, const struct status_connection *connection,
+    const struct status_request *request, struct status_reply *reply, bool *ret_trusted)
+{
+    if (connection->is_local) {
+        *ret_trusted = plat_socket_is_ours(connection->socket);
+        if (!*ret_trusted) {
+            reply_text(reply, 403, "this socket is for its owner and root\n");
+        }
+        return *ret_trusted;
+    }
+    *ret_trusted = knows_token(server, request);
+    if (request->host.size && !status_request_is_local(request->host)) {
+        reply_text(reply, 403, "use localhost or an address of this machine\n");
+        return false;
+    }
+    bool is_open = server->settings.open_path && span_is(request->path, server->settings.open_path);
+    if (server->token && !*ret_trusted && !is_open) {
+        reply->headers = "WWW-Authenticate: Bearer\r\n";
+        reply_text(reply, 401, "a token is needed: Authorization: Bearer TOKEN\n");
+        return false;
+    }
+    return true;
+}
+
+static void refuse(enum status_parse parse, struct status_reply *reply)
+{
+    if (parse == STATUS_PARSE_METHOD) {
+        reply->headers = "Allow: GET\r\n";
+        reply_text(reply, 405, "only GET is answered\n");
+    } else if (parse == STATUS_PARSE_LARGE) {
+        reply_text(reply, 431, "the request is too large\n");
+    } else {
+        reply_text(reply, 400, "this is no request that is understood here\n");
+    }
+}
+
+static void log_request(
+    const struct status_server *server, const struct status_request *request, unsigned status)
+{
+    char line[MAX_LINE_BYTES];
+    if (server->settings.log) {
+        struct span path = span_first(request->path, 100);
+        snprintf(line, sizeof(line), "status: %.*s: %u", SPAN_ARG(path), status);
+        server->settings.log(server->settings.self, line);
+    }
+}
+
+static void answer(struct status_server *server, struct status_connection *connection,
+    const struct status_request *request, enum status_parse parse, uint64_t now)
+{
+    struct status_reply reply = {.status = 404, .type = "text/plain", .headers = ""};
+    bool trusted = false;
+    size_t taken = bytes_under_way(server);
+    buf_init(&reply.body, STATUS_SERVER_MAX_REPLY_BYTES - taken);
+    if (parse != STATUS_PARSE_DONE) {
+        refuse(parse, &reply);
+    } else if (may_ask(server, connection, request, &reply, &trusted)) {
+        server->settings.answer(server->settings.self, request, trusted, &reply);
+    }
+    if (reply.stream && count_streams(server) >= STATUS_SERVER_MAX_STREAMS) {
+        reply.stream->end(reply.stream_self);
+        reply.stream = NULL;
+        buf_reset(&reply.body);
+        reply_text(&reply, 503, "too many are looking on already\n");
+    }
+    if (reply.body.failed) {
+        buf_reset(&reply.body);
+        reply_text(&reply, 503, "there is no room for the reply now\n");
+    }
+    server->counts.answered += reply.status == 200 || reply.status == 503;
+    server->counts.refused += reply.status != 200 && reply.status != 503;
+    log_request(server, request, reply.status);
+    status_connection_reply(connection, &reply, now);
+    status_connection_write(connection, now);
+}
+
+/* ---- connections ------------------------------------------------------------------------------ */
+
+/* A free place; else that of who has been slow for the longest. NULL: all are being answered. */
+static struct status_connection *find_place(struct status_server *server)
+{
+    struct status_connection *oldest = NULL;
+    for (size_t i = 0; i < STATUS_SERVER_MAX_CONNECTIONS; i++) {
+        struct status_connection *connection = &server->connections[i];
+        if (!connection->socket) {
+            return connection;
+        }
+        if (connection->phase != STATUS_PHASE_WRITING &&
+            (!oldest || connection->began < oldest->began)) {
+            oldest = connection;
+        }
+    }
+    if (oldest) {
+        server->counts.dropped += oldest->phase == STATUS_PHASE_READING;
+        status_connection_end(oldest);
+    }
+    return oldest;
+}
+
+static void accept_all(struct status_server *server, size_t listener, uint64_t now)
+{
+    for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
+        struct plat_socket *socket = plat_socket_accept(server->listeners[listener]);
+        if (!socket) {
+            return;
+        }
+        struct status_connection *place = find_place(server);
+        if (place) {
+            status_connection_begin(place, socket, listener == 1, now);
+        } else {
+            server->counts.dropped++;
+            plat_socket_close(socket);
+        }
+    }
+}
+
+static void serve(struct status_server *server, struct status_connection *connection,
+    const struct plat_socket_wait *came, uint64_t now)
+{
+    struct status_request request;
+    enum status_parse parse;
+    if (came->ret_read && status_connection_read(connection, &request, &parse) &&
+        connection->phase == STATUS_PHASE_READING) {
+        answer(server, connection, &request, parse, now);
+    }
+    if (connection->phase == STATUS_PHASE_WRITING && (came->ret_write || connection->stream)) {
+        status_connection_write(connection, now);
+    }
+    if (now >= connection->deadline_ns) {
+        server->counts.dropped += connection->phase != STATUS_PHASE_ENDING;
+        connection->phase = STATUS_PHASE_OVER;
+    }
+    if (connection->phase == STATUS_PHASE_OVER) {
+        status_connection_end(connection);
+    }
+}
+
+/* ---- the thread ------------------------------------------------------------------------------- */
+
+struct round {
+    struct plat_socket_wait waits[STATUS_SERVER_MAX_CONNECTIONS + 2];
+    struct status_connection *connections[STATUS_SERVER_MAX_CONNECTIONS + 2]; /* NULL: a listener */
+    size_t listeners[2];
+    size_t count;
+    uint64_t deadline_ns;
+    bool streams;
+};
+
+static void add_wait(
+    struct round *round, const struct plat_socket *socket, struct status_connection *connection)
+{
+    bool writes = connection && status_connection_has_more(connection);
+    /* A client may have closed its half of the connection once it had sent its request. */
+    bool reads = !writes || connection->stream;
+    round->waits[round->count] = (struct plat_socket_wait){
+        .socket = socket, .read = reads, .write = writes};
+    round->connections[round->count++] = connection;
+}
+
+static void begin_round(struct status_server *server, struct round *round)
+{
+    *round = (struct round){.deadline_ns = UINT64_MAX};
+    for (size_t i = 0; i < 2; i++) {
+        if (server->listeners[i]) {
+            round->listeners[round->count] = i;
+            add_wait(round, server->listeners[i], NULL);
+        }
+    }
+    for (size_t i = 0; i < STATUS_SERVER_MAX_CONNECTIONS; i++) {
+        struct status_connection *connection = &server->connections[i];
+        if (connection->socket) {
+            add_wait(round, connection->socket, connection);
+            round->streams |= connection->stream && !status_connection_has_more(connection);
+            round->deadline_ns = connection->deadline_ns < round->deadline_ns
+                                     ? connection->deadline_ns
+                                     : round->deadline_ns;
+        }
+    }
+}
+
+static int wait_ms(const struct round *round, uint64_t now)
+{
+    uint64_t left = round->deadline_ns > now ? round->deadline_ns - now : 0;
+    int ms = round->deadline_ns == UINT64_MAX ? -1 : (int)(left / 1000000 + 1);
+    return round->streams && (ms < 0 || ms > STREAM_EVERY_MS) ? STREAM_EVERY_MS : ms;
+}
+
+static void run(void *self)
+{
+    struct status_server *server = self;
+    struct round round;
+    while (!atomic_load(&server->stopping)) {
+        begin_round(server, &round);
+        plat_socket_wait(
+            round.waits, round.count, server->waker, wait_ms(&round, plat_monotonic_ns()));
+        uint64_t now = plat_monotonic_ns();
+        for (size_t i = 0; i < round.count; i++) {
+            if (round.connections[i]) {
+                serve(server, round.connections[i], &round.waits[i], now);
+            }
+        }
+        for (size_t i = 0; i < round.count && !round.connections[i]; i++) {
+            if (round.waits[i].ret_read) {
+                accept_all(server, round.listeners[i], now);
+            }
+        }
+    }
+}
+
+/* ---- begin and end ---------------------------------------------------------------------------- */
+
+static char *copy_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+static bool open_all(struct status_server *server, struct error *err)
+{
+    const struct status_server_settings *settings = &server->settings;
+    server->unix_path = settings->unix_path ? copy_text(settings->unix_path) : NULL;
+    server->token = settings->token ? copy_text(settings->token) : NULL;
+    if ((settings->unix_path && !server->unix_path) || (settings->token && !server->token)) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    if (settings->address.size) {
+        server->listeners[0] = plat_socket_listen_tcp(&settings->address, settings->port, err);
+    }
+    if (settings->unix_path && (server->listeners[0] || !settings->address.size)) {
+        server->listeners[1] = plat_socket_listen_unix(server->unix_path, err);
+    }
+    bool ok = (server->listeners[0] || !settings->address.size) &&
+              (server->listeners[1] || !settings->unix_path);
+    server->waker = ok ? plat_waker_create(err) : NULL;
+    server->thread = server->waker ? plat_thread_start("status", run, server, err) : NULL;
+    return server->thread != NULL;
+}
+
+struct status_server *status_server_start(
+    const struct status_server_settings *settings, struct error *err)
+{
+    struct status_server *server = calloc(1, sizeof(*server));
+    if (!server) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    server->settings = *settings;
+    if (!open_all(server, err)) {
+        status_server_stop(server);
+        return NULL;
+    }
+    return server;
+}
+
+void status_server_stop(struct status_server *server)
+{
+    if (!server) {
+        return;
+    }
+    atomic_store(&server->stopping, true);
+    if (server->thread) {
+        plat_waker_wake(server->waker);
+        plat_thread_join(server->thread);
+    }
+    for (size_t i = 0; i < STATUS_SERVER_MAX_CONNECTIONS; i++) {
+        status_connection_end(&server->connections[i]);
+    }
+    plat_socket_close(server->listeners[0]);
+    plat_socket_close(server->listeners[1]);
+    plat_waker_destroy(server->waker);
+    free(server->unix_path);
+    free(server->token);
+    free(server);
+}
+
+uint16_t status_server_port(const struct status_server *server)
+{
+    return server->listeners[0] ? plat_socket_port(server->listeners[0]) : 0;
+}
+
+struct status_server_counts status_server_counts(const struct status_server *server)
+{
+    return server->counts;
+}

@@ -1,0 +1,69 @@
+#ifndef ETWSHIP_STATUS_STATUS_SERVER_H
+#define ETWSHIP_STATUS_STATUS_SERVER_H
+
+#include "base/ip.h"
+#include "status/status_request.h"
+
+/*
+ * Answers GET requests of this machine on a thread of its own. Whatever clients do, it takes no more than its
+ * connections, its replies and one thread; it holds no lock of the agent while it waits for them.
+ */
+enum {
+    STATUS_SERVER_MAX_CONNECTIONS = 32,
+    STATUS_SERVER_MAX_STREAMS = 4,
+    STATUS_SERVER_MAX_REPLY_BYTES = 16 * 1024 * 1024, /* of all replies together */
+    STATUS_SERVER_READ_MS = 5000,   /* from the connection to the end of the head */
+    STATUS_SERVER_WRITE_MS = 10000, /* in which the client takes nothing */
+};
+
+/* A reply that goes on until somebody ends it. Called on the server's thread. */
+struct status_stream_ops {
+    bool (*more)(void *self, struct buf *out); /* append what there is; false: it is over */
+    void (*end)(void *self);
+};
+
+struct status_reply {
+    unsigned status;     /* of HTTP */
+    const char *type;    /* Content-Type */
+    const char *headers; /* further lines, each with its CRLF; "" */
+    struct buf body;
+    const struct status_stream_ops *stream; /* NULL: the body is all of it */
+    void *stream_self;
+};
+
+/* What requests led to, so far. */
+struct status_server_counts {
+    uint64_t answered;
+    uint64_t refused; /* no such page, no right, no HTTP */
+    uint64_t dropped; /* too slow, or there were too many */
+};
+
+struct status_server_settings {
+    struct ip_address address; /* size 0: no TCP */
+    uint16_t port;             /* 0: any */
+    const char *unix_path;     /* NULL: no socket of the file system. Copied */
+    const char *token;         /* who comes over TCP must know it; NULL: there is none. Copied */
+    const char *open_path;     /* this page needs none; NULL: there is no such page. Static */
+
+    /* Fill ${reply}, which is empty. ${trusted}: the request came with the token, or over the file system. On the
+     * server's thread. */
+    void (*answer)(
+        void *self, const struct status_request *request, bool trusted, struct status_reply *reply);
+    /* A line for each request; may be NULL. */
+    void (*log)(void *self, const char *line);
+    void *self;
+};
+
+struct status_server;
+
+/* NULL with ${err} set: it cannot listen. */
+struct status_server *status_server_start(
+    const struct status_server_settings *settings, struct error *err);
+void status_server_stop(struct status_server *server); /* NULL is fine */
+
+uint16_t status_server_port(const struct status_server *server);
+
+/* On the server's thread, from `answer`. */
+struct status_server_counts status_server_counts(const struct status_server *server);
+
+#endif

@@ -1,0 +1,285 @@
+"""What a running agent shows of itself: metrics that balance, health with the right cause for what goes wrong, on TCP
+and at a socket of the file system.
+"""
+
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.scripted_http import Bulk, Fault, Reply, Server  # noqa: E402
+from support.waiting import wait_until  # noqa: E402
+
+BINARY = os.environ["ETWSHIP_BIN"]
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+# A net under what does not end, no measure.
+TIMEOUT_S = 300
+EVENTS = 500
+TOKEN = "0123456789abcdef"
+SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? (\S+)$')
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+AWAY = Fault(early=True)
+
+
+def always(fault):
+    return lambda request: fault if request.method == "POST" else None
+
+
+def parse(text):
+    """(name, labels) -> value."""
+    found = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, labels, value = SAMPLE.match(line).groups()
+            key = name, frozenset(LABEL.findall(labels or ""))
+            assert key not in found, line
+            found[key] = float(value)
+    return found
+
+
+def of(samples, name, **labels):
+    """The sum of what has these labels, as PromQL adds up."""
+    wanted = set(labels.items())
+    return sum(value for (found, have), value in samples.items()
+               if found == "etwship_" + name and wanted <= have)
+
+
+class Status(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+        self.traces = self.folder / "traces"
+        self.traces.mkdir()
+        self.store = Bulk()
+        self.server = Server(self.store)
+        self.addCleanup(lambda: self.server.stopped.is_set() or self.server.stop())
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.path = self.folder / "s"
+        self.config = self.folder / "etwship.yaml"
+        self.made = 0
+
+    def write(self, status=None, **output):
+        self.config.write_text(json.dumps({
+            "agent": {"data_dir": str(self.folder / "data"), "log": {"stats": "0s", "level": "debug"}},
+            "status": status or {"listen": f"127.0.0.1:{self.port}", "unix": str(self.path)},
+            "spool": {"min_free_disk": "1MB"},
+            "sessions": [{"name": "traces", "type": "file", "follow": True, "paths": [f"{self.traces}/*.etl"]}],
+            "outputs": [{"name": "siem", "type": "elasticsearch", "hosts": [self.server.url], "proxy": "",
+                         "retry": {"min": "20ms", "max": "200ms"}} | output]}))
+
+    def start(self):
+        log = open(self.folder / "log", "ab")
+        self.addCleanup(log.close)
+        agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=log)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        wait_until(self.is_ready, self.log, agent)
+        return agent
+
+    def log(self):
+        return (self.folder / "log").read_text(encoding="utf-8")
+
+    def is_ready(self):
+        try:
+            return self.get("/ready")[0] == 200
+        except OSError:
+            return False
+
+    def add_events(self, count=EVENTS):
+        self.made += 1
+        made = self.folder / "made.etl"
+        subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(count), "-o", made], check=True,
+                       stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
+        made.rename(self.traces / f"{self.made}.etl")
+
+    def get(self, path, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)
+        connection.request("GET", path, headers=headers)
+        reply = connection.getresponse()
+        body = reply.read().decode()
+        connection.close()
+        return reply.status, body
+
+    def metrics(self):
+        code, text = self.get("/metrics")
+        self.assertEqual(code, 200)
+        return parse(text)
+
+    def assert_balanced(self, samples):
+        self.assertEqual(of(samples, "conservation_error"), 0)
+        self.assertEqual(of(samples, "session_events_total"),
+                         sum(of(samples, f"session_{name}_events_total")
+                             for name in ("metadata", "joined", "filtered", "accepted", "dropped")))
+        self.assertEqual(of(samples, "output_offered_events_total"),
+                         sum(of(samples, f"output_{name}_events_total")
+                             for name in ("filtered", "rolled_up", "acked", "dead_lettered", "dropped"))
+                         + of(samples, "output_pending_events"))
+
+    def etwship(self, *arguments):
+        return subprocess.run([BINARY, *arguments, "-c", self.config], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, encoding="utf-8", timeout=TIMEOUT_S, check=False)
+
+    def wait_for_cause(self, agent, name, code):
+        def holds():
+            self.assert_balanced(self.metrics())
+            got, text = self.get("/health")
+            return got == code and name in [cause["id"] for cause in json.loads(text)["causes"]]
+        wait_until(holds, lambda: self.get("/health")[1] + self.log(), agent, tick_s=0.1)
+
+    def wait_until_healthy(self, agent):
+        wait_until(lambda: self.get("/health")[0] == 200, lambda: self.get("/health")[1], agent, tick_s=0.1)
+
+    def test_numbers_balance_and_are_the_same_everywhere(self):
+        self.write()
+        agent = self.start()
+        self.add_events()
+        wait_until(lambda: of(self.metrics(), "output_acked_events_total", output="siem") >= EVENTS,
+                   self.log, agent)
+        samples = self.metrics()
+        self.assert_balanced(samples)
+        self.assertEqual(of(samples, "session_accepted_events_total", session="traces"), EVENTS)
+        self.assertEqual(of(samples, "healthy"), 1)
+        self.assertEqual(of(samples, "spool_full"), 0)
+        status = json.loads(self.get("/status")[1])
+        self.assertEqual(status["sessions"][0]["accepted"], EVENTS)
+        self.assertEqual(status["outputs"][0]["acked"], of(samples, "output_acked_events_total"))
+        self.assertEqual(status["health"]["causes"], [])
+        code, text = self.get("/metrics", Accept="application/openmetrics-text; version=1.0.0")
+        self.assertTrue(code == 200 and text.endswith("\n# EOF\n"))
+        self.assertEqual(parse(text).keys(), samples.keys())
+        if shutil.which("promtool"):
+            checked = subprocess.run(["promtool", "check", "metrics"], input=self.get("/metrics")[1], text=True,
+                                     capture_output=True, timeout=TIMEOUT_S, check=False)
+            self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""))
+        agent.send_signal(signal.SIGTERM)
+        self.assertEqual(agent.wait(TIMEOUT_S), 0)
+        self.assertFalse(self.path.exists())
+
+    def test_each_trouble_of_a_server_has_its_cause(self):
+        self.write()
+        agent = self.start()
+        page = Reply(200, "<html>log in</html>", {"Content-Type": "text/html"})
+        for name, faults, cause in (
+                ("away", always(AWAY), "output_failing"),
+                ("busy", always(Fault(Reply(429, {"error": "slow"}))), "output_failing"),
+                ("asks to wait", always(Fault(Reply(503, "", {"Retry-After": "1"}))), "output_failing"),
+                ("a web page", always(Fault(page)), "output_"),
+                ("no right", always(Fault(Reply(403, {"error": {"type": "security_exception",
+                                                                  "reason": "no permissions"}}))),
+                 "output_degraded")):
+            with self.subTest(name):
+                self.server.faults = faults
+                self.add_events(50)
+                if cause == "output_":
+                    wait_until(lambda: self.get("/health")[0] == 503, self.log, agent, tick_s=0.1)
+                else:
+                    self.wait_for_cause(agent, cause, 503)
+                self.assertEqual(self.get("/ready")[0], 200)
+                self.server.faults = None
+                self.wait_until_healthy(agent)
+        self.store.refuse = lambda number, index, name, document: (
+            (403, "cluster_block_exception", "index [x] blocked by: [FORBIDDEN/8/index write (api)];"))
+        self.add_events(50)
+        wait_until(lambda: self.get("/health")[0] == 503, self.log, agent, tick_s=0.1)
+        self.store.refuse = None
+        self.wait_until_healthy(agent)
+        self.store.refuse = lambda number, index, name, document: (
+            (400, "mapper_parsing_exception", "failed to parse") if number % 25 == 0 else None)
+        self.add_events(50)
+        self.wait_for_cause(agent, "output_refuses", 200)
+
+    def test_a_server_that_never_answers_is_told_as_stalled(self):
+        self.write()
+        agent = self.start()
+        self.server.faults = always(Fault(Reply(200), delay_s=30))
+        self.add_events(50)
+        self.wait_for_cause(agent, "output_stalled", 503)
+
+    def test_a_configuration_that_is_refused_is_told_until_it_is_mended(self):
+        self.write()
+        agent = self.start()
+        good = self.config.read_text()
+        self.config.write_text("sessions: [\n")
+        agent.send_signal(signal.SIGHUP)
+        self.wait_for_cause(agent, "reload_refused", 200)
+        self.config.write_text(good)
+        agent.send_signal(signal.SIGHUP)
+        wait_until(lambda: json.loads(self.get("/health")[1])["causes"] == [], self.log, agent)
+
+    def test_a_reload_moves_the_server(self):
+        self.write()
+        agent = self.start()
+        self.write({"unix": str(self.path)})
+        agent.send_signal(signal.SIGHUP)
+
+        def is_gone():
+            try:
+                self.get("/health")
+                return False
+            except OSError:
+                return True
+        wait_until(is_gone, self.log, agent)
+        wait_until(self.path.exists, self.log, agent)
+        self.assertEqual(self.ask_local("/health")[:12], b"HTTP/1.1 200")
+
+    def ask_local(self, path):
+        with socket.socket(socket.AF_UNIX) as local:
+            local.connect(str(self.path))
+            local.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            return b"".join(iter(lambda: local.recv(65536), b""))
+
+    def test_who_may_ask(self):
+        self.write({"listen": f"127.0.0.1:{self.port}", "unix": str(self.path), "token": TOKEN})
+        agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=subprocess.DEVNULL)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        wait_until(self.path.exists, process=agent)
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
+        wait_until(lambda: self.ask_local("/ready")[:12] == b"HTTP/1.1 200", process=agent)
+        self.assertEqual(self.get("/metrics")[0], 401)
+        self.assertEqual(self.get("/metrics", Authorization=f"Bearer {TOKEN}")[0], 200)
+        self.assertEqual(self.get("/metrics", Authorization=f"Bearer {TOKEN}", Host="evil.example")[0], 403)
+        self.assertEqual(self.get("/nothing", Authorization=f"Bearer {TOKEN}")[0], 404)
+
+    def test_addresses_of_others_are_refused_by_check(self):
+        for listen, word in (("0.0.0.0:9187", "other machines"), ("10.0.0.1:1", "other machines"),
+                             ("[::]:80", "other machines"), ("127.0.0.1", "no address and port"),
+                             ("127.0.0.1:0", "no address and port"), ("::1:80", "no address and port"),
+                             ("example.org:80", "no address and port")):
+            with self.subTest(listen):
+                self.write({"listen": listen})
+                done = self.etwship("check")
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(word, done.stderr)
+        self.write({"listen": "127.0.0.1:9187", "token": "short"})
+        self.assertIn("token", self.etwship("check").stderr)
+
+    def test_a_port_that_is_taken_keeps_nobody_from_running(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", self.port))
+            taken.listen()
+            self.write({"listen": f"127.0.0.1:{self.port}"})
+            self.add_events()
+            with open(self.folder / "log", "wb") as log:
+                agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=log)
+            self.addCleanup(agent.wait)
+            self.addCleanup(agent.kill)
+            wait_until(lambda: len(self.store.documents()) >= EVENTS, self.log, agent)
+            self.assertIn("status: cannot listen at port", self.log())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,177 @@
+#include "app/agent_health.h"
+
+#include <stdio.h>
+
+#include "support/json_check.h"
+#include "support/test.h"
+
+enum { NOW_S = 10000 };
+#define SECONDS UINT64_C(1000000000)
+#define AGO(seconds) ((NOW_S - (seconds)) * SECONDS)
+
+/* A machine with one live session and one output, on which all is well. */
+struct rig {
+    struct session_counts session;
+    struct output_counts output;
+    struct agent_status status;
+    struct app_session session_config;
+    struct app_output output_config;
+    const struct app_session *sessions[1];
+    const struct app_output *outputs[1];
+    struct agent_plan plan;
+    struct agent_loads loads;
+    bool failed[1];
+    bool ended[1];
+    struct agent_health_source source;
+    struct agent_health health;
+};
+
+static void rig_init(struct rig *rig)
+{
+    *rig = (struct rig){.session_config = {.name = "security"},
+        .output_config = {.name = "siem", .batch = {.age_ns = SECONDS}}};
+    rig->sessions[0] = &rig->session_config;
+    rig->outputs[0] = &rig->output_config;
+    rig->status = (struct agent_status){.sessions = &rig->session, .outputs = &rig->output};
+    rig->plan = (struct agent_plan){.session_configs = rig->sessions,
+        .session_count = 1,
+        .output_configs = rig->outputs,
+        .output_count = 1};
+    rig->source = (struct agent_health_source){.status = &rig->status,
+        .plan = &rig->plan,
+        .loads = &rig->loads,
+        .failed_sessions = rig->failed,
+        .ended_outputs = rig->ended,
+        .spool_keeps = true,
+        .now_ns = NOW_S * SECONDS};
+}
+
+/* The causes by name, each with a blank behind it. */
+static void expect(struct rig *rig, bool healthy, const char *names)
+{
+    char found[400] = "";
+    size_t size = 0;
+    agent_health_look(&rig->source, &rig->health);
+    for (size_t i = 0; i < rig->health.count; i++) {
+        size += (size_t)snprintf(found + size, sizeof(found) - size, "%s ",
+            agent_health_cause_name(rig->health.findings[i].cause));
+    }
+    assert_string_equal(found, names);
+    assert_int_equal(rig->health.healthy, healthy);
+    assert_true(rig->health.ready);
+}
+
+static void an_agent_without_trouble_is_healthy(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.output = (struct output_counts){.offered = 5, .pending = 5, .progress_ns = AGO(5)};
+    expect(&rig, true, "");
+}
+
+static void an_output_has_one_cause_that_says_most(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.output = (struct output_counts){.pending = 5, .progress_ns = AGO(7)};
+    expect(&rig, false, "output_stalled ");
+    snprintf(rig.output.trouble, sizeof(rig.output.trouble), "connection refused");
+    expect(&rig, false, "output_failing ");
+    assert_string_equal(rig.health.findings[0].text, "connection refused");
+    rig.output.degraded = true;
+    expect(&rig, false, "output_degraded ");
+    rig.output.parked_routes = 1;
+    expect(&rig, false, "output_parked ");
+    rig.ended[0] = true;
+    expect(&rig, false, "output_ended ");
+    assert_string_equal(rig.health.findings[0].output, "siem");
+}
+
+static void losses_count_for_five_minutes(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.session.loss_ns = AGO(299);
+    rig.output.loss_ns = AGO(299);
+    rig.output.refused_ns = AGO(299);
+    expect(&rig, false, "session_lost_events output_lost_events output_refuses ");
+    rig.session.loss_ns = AGO(300);
+    rig.output.loss_ns = AGO(300);
+    expect(&rig, true, "output_refuses ");
+}
+
+static void a_guard_that_gave_up_is_worse_than_one_that_repaired(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.session.guard_ns[GUARD_REPAIRED] = AGO(20);
+    expect(&rig, true, "session_repaired ");
+    rig.session.guard_ns[GUARD_GAVE_UP] = AGO(10);
+    expect(&rig, false, "session_stopped ");
+    rig.session.guard_ns[GUARD_REPAIRED] = AGO(5);
+    expect(&rig, true, "session_repaired ");
+    rig.failed[0] = true;
+    expect(&rig, false, "session_failed session_repaired ");
+}
+
+static void what_is_of_the_agent_itself_is_told(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.source.spool.room = SPOOL_NO_ROOM_DISK;
+    rig.source.spool.failing = true;
+    rig.source.letters_evicted = 1;
+    rig.source.error = 2;
+    rig.loads.refused = true;
+    expect(&rig, false,
+        "spool_failing spool_full dead_letters_evicted reload_refused conservation_error ");
+    rig.source.spool_keeps = false; /* one in memory is full as a matter of course */
+    rig.source.error = 0;
+    expect(&rig, true, "dead_letters_evicted reload_refused ");
+}
+
+static void an_agent_that_does_not_run_is_not_ready(void **state)
+{
+    (void)state;
+    struct agent_health health;
+    agent_health_set(&health, AGENT_CAUSE_STARTING, "the agent starts");
+    assert_false(health.healthy || health.ready);
+    assert_int_equal(health.count, 1);
+}
+
+static void texts_of_others_are_escaped(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct buf out;
+    rig_init(&rig);
+    snprintf(rig.output.trouble, sizeof(rig.output.trouble), "said \"no\"\n");
+    agent_health_look(&rig.source, &rig.health);
+    buf_init(&out, 10000);
+    agent_health_json(&rig.health, &out);
+    size_t at;
+    assert_null(json_check(buf_span(&out), &at));
+    buf_reset(&out);
+    agent_health_line(&rig.health, &out);
+    assert_span(buf_span(&out), "output siem: said \"no\"\n");
+    buf_fini(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_agent_without_trouble_is_healthy),
+        cmocka_unit_test(an_output_has_one_cause_that_says_most),
+        cmocka_unit_test(losses_count_for_five_minutes),
+        cmocka_unit_test(a_guard_that_gave_up_is_worse_than_one_that_repaired),
+        cmocka_unit_test(what_is_of_the_agent_itself_is_told),
+        cmocka_unit_test(an_agent_that_does_not_run_is_not_ready),
+        cmocka_unit_test(texts_of_others_are_escaped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
