@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/put.h"
+
 void buf_init(struct buf *buf, size_t max_bytes)
 {
     *buf = (struct buf){.max = max_bytes};
@@ -15,22 +17,11 @@ void buf_fini(struct buf *buf)
     *buf = (struct buf){.max = buf->max};
 }
 
-static void clamp_capacity(struct buf *buf)
-{
-    buf->capacity = buf->allocated < buf->max ? buf->allocated : buf->max;
-}
-
 void buf_adopt(struct buf *buf, uint8_t *data, size_t allocated)
 {
     buf->data = data;
     buf->allocated = allocated;
-    clamp_capacity(buf);
-}
-
-void buf_set_max(struct buf *buf, size_t max_bytes)
-{
-    buf->max = max_bytes < buf->size ? buf->size : max_bytes;
-    clamp_capacity(buf);
+    buf_set_max(buf, buf->max);
 }
 
 void buf_reset(struct buf *buf)
@@ -60,8 +51,29 @@ bool buf_grow(struct buf *buf, size_t more)
     }
     buf->data = data;
     buf->allocated = allocated;
-    clamp_capacity(buf);
+    buf_set_max(buf, buf->max);
     return true;
+}
+
+void buf_add_u64(struct buf *buf, uint64_t value)
+{
+    if (buf_reserve(buf, PUT_MAX)) {
+        buf->size = (size_t)(put_u64(buf->data + buf->size, value) - buf->data);
+    }
+}
+
+void buf_add_i64(struct buf *buf, int64_t value)
+{
+    if (buf_reserve(buf, PUT_MAX)) {
+        buf->size = (size_t)(put_i64(buf->data + buf->size, value) - buf->data);
+    }
+}
+
+void buf_add_hex(struct buf *buf, uint64_t value)
+{
+    if (buf_reserve(buf, PUT_MAX)) {
+        buf->size = (size_t)(put_hex(buf->data + buf->size, value) - buf->data);
+    }
 }
 
 void buf_printf(struct buf *buf, const char *format, ...)

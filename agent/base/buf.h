@@ -27,7 +27,11 @@ void buf_fini(struct buf *buf);
 void buf_adopt(struct buf *buf, uint8_t *data, size_t allocated);
 
 /* Change the maximum. What the buffer holds stays: the maximum is never below its size. */
-void buf_set_max(struct buf *buf, size_t max_bytes);
+static inline void buf_set_max(struct buf *buf, size_t max_bytes)
+{
+    buf->max = max_bytes < buf->size ? buf->size : max_bytes;
+    buf->capacity = buf->allocated < buf->max ? buf->allocated : buf->max;
+}
 
 /* Forget the content and the failure, keep the memory. */
 void buf_reset(struct buf *buf);
@@ -87,6 +91,11 @@ static inline void buf_add_le64(struct buf *buf, uint64_t value)
     store_le64(bytes, value);
     buf_add(buf, bytes, sizeof(bytes));
 }
+
+/* Decimal, and `0x…`: what events are made of, for which buf_printf is too slow. */
+void buf_add_u64(struct buf *buf, uint64_t value);
+void buf_add_i64(struct buf *buf, int64_t value);
+void buf_add_hex(struct buf *buf, uint64_t value);
 
 void buf_printf(struct buf *buf, const char *format, ...) ETWSHIP_PRINTF(2, 3);
 

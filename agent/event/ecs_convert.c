@@ -1,7 +1,5 @@
 #include "event/ecs_convert.h"
 
-#include <stdio.h>
-
 #include "base/bytes.h"
 #include "base/ip.h"
 #include "base/put.h"
@@ -208,7 +206,7 @@ static bool put_long(struct ecs_source *source, struct ecs_sink *sink)
     const struct event_value *value = &source->value;
     if (value->type == EVENT_VALUE_INT && value->number < 0) {
         size_t start = begin_value(sink);
-        buf_printf(sink->out, "%lld", (long long)value->number);
+        buf_add_i64(sink->out, value->number);
         end_value(sink, start);
         return true;
     }
@@ -244,9 +242,12 @@ static bool put_status(enum ecs_conversion how, struct ecs_source *source, struc
     if (how == ECS_CONVERT_outcome || how == ECS_CONVERT_nt_outcome) {
         return put_text(sink, span_text(failed ? "failure" : "success"));
     }
-    char text[16];
-    snprintf(text, sizeof(text), nt ? "0x%08lx" : "%lu", (unsigned long)status);
-    return failed && put_text(sink, span_text(text));
+    uint8_t text[PUT_MAX];
+    const uint8_t bytes[] = {
+        (uint8_t)(status >> 24), (uint8_t)(status >> 16), (uint8_t)(status >> 8), (uint8_t)status};
+    uint8_t *end = nt ? put_hex_bytes(put_literal(text, "0x"), span_make(bytes, sizeof(bytes)))
+                      : put_u64(text, status);
+    return failed && put_text(sink, span_make(text, (size_t)(end - text)));
 }
 
 /* ${parameter}: `6=tcp,17=udp`. */
@@ -336,7 +337,8 @@ static bool put_registry(enum ecs_conversion how, struct span text, struct ecs_s
         break;
     }
     size_t start = begin_value(sink);
-    buf_printf(sink->out, "\"%s", hive);
+    buf_add_byte(sink->out, '"');
+    buf_add_text(sink->out, hive);
     if (key.size && buf_reserve(sink->out, utf8_json_bound(key.size) + 2)) {
         buf_add_text(sink->out, "\\\\");
         sink->out->size += utf8_to_json(key, sink->out->data + sink->out->size);

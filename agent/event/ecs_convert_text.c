@@ -1,6 +1,6 @@
 #include "event/ecs_convert_text.h"
 
-#include <stdio.h>
+#include "base/put.h"
 
 /* ---- pieces ----------------------------------------------------------------------------------------- */
 
@@ -234,7 +234,7 @@ const char *ecs_text_dns_type(uint16_t type, char text[ECS_TEXT_DNS_TYPE_SIZE])
             return dns_types[i].name;
         }
     }
-    snprintf(text, ECS_TEXT_DNS_TYPE_SIZE, "TYPE%u", type);
+    *put_u64(put_literal((uint8_t *)text, "TYPE"), type) = '\0';
     return text;
 }
 

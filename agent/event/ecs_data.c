@@ -1,7 +1,5 @@
 #include "event/ecs_data.h"
 
-#include <stdio.h>
-
 #include "base/put.h"
 #include "event/ecs_extended.h"
 #include "event/ecs_value.h"
@@ -139,21 +137,22 @@ static void add_object(const struct value_context *context, const struct event *
 static void rename_member(const struct event *event, size_t start, struct buf *out)
 {
     enum { KEY_SIZE = sizeof(EXTENDED_KEY) - 1, LONGEST = 40 };
-    char key[LONGEST];
-    int size = 0;
+    uint8_t key[LONGEST];
+    size_t size = 0;
     bool taken = true;
     for (unsigned n = 2; taken; n++) {
-        size = snprintf(key, sizeof(key), ",\"extended_data_%u\":", n);
+        uint8_t *end = put_u64(put_literal(key, ",\"extended_data_"), n);
+        size = (size_t)(put_literal(end, "\":") - key);
         taken = false;
         for (uint32_t i = 0; i < event->field_count && !taken; i = event->fields[i].end) {
-            taken = span_equal(event->fields[i].schema->json_key, span_make(key, (size_t)size));
+            taken = span_equal(event->fields[i].schema->json_key, span_make(key, size));
         }
     }
-    size_t more = (size_t)size - KEY_SIZE;
+    size_t more = size - KEY_SIZE;
     if (buf_reserve(out, more)) {
         uint8_t *value = out->data + start + KEY_SIZE;
         memmove(value + more, value, out->size - start - KEY_SIZE);
-        memcpy(out->data + start, key, (size_t)size);
+        memcpy(out->data + start, key, size);
         out->size += more;
     }
 }

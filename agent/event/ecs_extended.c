@@ -116,13 +116,27 @@ static bool is_repeated(const struct event_record *record, size_t index)
     return false;
 }
 
+static void add_key(struct buf *out, const char *name, const char *end)
+{
+    buf_add_text(out, ",\"");
+    buf_add_text(out, name);
+    buf_add_text(out, end);
+}
+
+static void add_number(struct buf *out, const char *key, uint64_t value)
+{
+    buf_add_text(out, key);
+    buf_add_u64(out, value);
+    buf_add_byte(out, '"');
+}
+
 static void add_item(uint16_t type, struct span bytes, struct buf *out)
 {
     enum { NUMBER_BYTES = 3 }; /* a list of 64-bit numbers needs the most: 23 bytes for 8 */
     size_t start = out->size;
     enum item_kind kind = kind_of(type);
     if (kind != ITEM_UNKNOWN) {
-        buf_printf(out, ",\"%s\":", types[type].name);
+        add_key(out, types[type].name, "\":");
     }
     if (!buf_reserve(out, 512 + bytes.size * NUMBER_BYTES)) {
         return;
@@ -130,7 +144,11 @@ static void add_item(uint16_t type, struct span bytes, struct buf *out)
     uint8_t *end = put_item(out->data + out->size, kind, bytes);
     if (!end) {
         out->size = start;
-        buf_printf(out, ",\"TYPE_0x%X\":", type);
+        uint8_t name[PUT_MAX];
+        uint8_t *name_end = ecs_value_put_hex(name, type); /* in quotes */
+        buf_add_text(out, ",\"TYPE_");
+        buf_add(out, name + 1, (size_t)(name_end - name) - 1);
+        buf_add_byte(out, ':');
         if (!buf_reserve(out, 8 + bytes.size * 2)) {
             return;
         }
@@ -156,7 +174,7 @@ static bool add_frames(const struct event_record *record, uint16_t type, struct 
                 return false;
             }
             if (first) {
-                buf_printf(out, ",\"%s\":[", types[type].name);
+                add_key(out, types[type].name, "\":[");
             } else {
                 buf_add_byte(out, ',');
             }
@@ -197,8 +215,7 @@ static void add_stacks(const struct event *event, struct buf *out)
         struct span data = record->extended[i].data;
         if (kind_of(record->extended[i].type) == ITEM_STACK && data.size >= MATCH_ID_BYTES &&
             load_le64(data.data)) {
-            buf_printf(
-                out, ",\"STACK_MATCH_ID\":\"%llu\"", (unsigned long long)load_le64(data.data));
+            add_number(out, ",\"STACK_MATCH_ID\":\"", load_le64(data.data));
             break;
         }
     }
@@ -222,7 +239,7 @@ void ecs_extended_add(const struct event *event, struct buf *out)
     size_t first = out->size;
     if (has_instance && !record_extended(record, EXTENDED_INSTANCE_INFO)) {
         uint64_t ids = record->instance_id | (uint64_t)record->parent_instance_id << 32;
-        buf_printf(out, ",\"INSTANCE_INFO\":\"%llu\"", (unsigned long long)ids);
+        add_number(out, ",\"INSTANCE_INFO\":\"", ids);
     }
     for (size_t i = 0; i < record->extended_count && !out->failed; i++) {
         const struct extended_item *item = &record->extended[i];

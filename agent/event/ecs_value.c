@@ -294,10 +294,15 @@ static bool add_status(uint8_t form, uint32_t code, struct buf *out)
         return false;
     }
     if (name) {
-        buf_printf(out, "\"%s\"", name);
+        buf_add_byte(out, '"');
+        buf_add_text(out, name);
     } else {
-        buf_printf(out, "\"Unknown %s Error code: 0x%lx\"", kind, (unsigned long)code);
+        buf_add_text(out, "\"Unknown ");
+        buf_add_text(out, kind);
+        buf_add_text(out, " Error code: ");
+        buf_add_hex(out, code);
     }
+    buf_add_byte(out, '"');
     return true;
 }
 

@@ -254,7 +254,9 @@ static void enter_element(struct scan *scan)
     if (level && level->is_list) {
         scan->self->path.size = level->path_size;
         scan->path_bytes = level->path_bytes;
-        buf_printf(&scan->self->path, "[%lu]", (unsigned long)level->index);
+        buf_add_byte(&scan->self->path, '[');
+        buf_add_u64(&scan->self->path, level->index);
+        buf_add_byte(&scan->self->path, ']');
     }
 }
 

@@ -403,26 +403,29 @@ static struct moment moment_of(uint64_t filetime)
     return m;
 }
 
-static void add_time(struct buf *out, const struct moment *m, char letter)
+static unsigned part_of(const struct moment *m, char letter)
 {
     switch (letter) {
-    case 'Y':
-        /* FILETIME reaches the year 60056; four digits keep names in order until then. */
-        buf_printf(out, "%04u", m->year > 9999 ? 9999 : m->year);
-        break;
     case 'm':
-        buf_printf(out, "%02u", m->month);
-        break;
+        return m->month;
     case 'd':
-        buf_printf(out, "%02u", m->day);
-        break;
+        return m->day;
     case 'H':
-        buf_printf(out, "%02u", m->hour);
-        break;
+        return m->hour;
     default:
-        buf_printf(out, "%02u", m->minute);
-        break;
+        return m->minute;
     }
+}
+
+static void add_time(struct buf *out, const struct moment *m, char letter)
+{
+    /* FILETIME reaches the year 60056; four digits keep names in order until then. */
+    bool is_year = letter == 'Y';
+    uint32_t number = is_year ? (m->year > 9999 ? 9999 : m->year) : part_of(m, letter);
+    uint8_t digits[8];
+    size_t count = is_year ? 4 : 2;
+    put_eight(digits, number);
+    buf_add(out, digits + sizeof(digits) - count, count);
 }
 
 static void add_field(const struct event_template *self, const struct part *part,

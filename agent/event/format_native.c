@@ -225,6 +225,19 @@ static void add_guid(struct buf *out, struct span bytes)
     value_json_string(span_make(text, (size_t)(end - text)), out);
 }
 
+static void add_ids(struct buf *out, uint32_t id, uint32_t parent_id, const uint8_t *parent_guid)
+{
+    buf_add_text(out, "\"instance\":{\"id\":");
+    buf_add_u64(out, id);
+    buf_add_text(out, ",\"parent_id\":");
+    buf_add_u64(out, parent_id);
+    if (parent_guid) {
+        buf_add_text(out, ",\"parent_guid\":");
+        add_guid(out, span_make(parent_guid, 16));
+    }
+    buf_add_byte(out, '}');
+}
+
 /* UInt32 id, UInt32 parent id, parent GUID. */
 static void add_instance(struct buf *out, struct span bytes)
 {
@@ -232,22 +245,13 @@ static void add_instance(struct buf *out, struct span bytes)
         add_hex_member(out, "\"instance\":\"", bytes);
         return;
     }
-    buf_printf(out, "\"instance\":{\"id\":%lu,\"parent_id\":%lu,\"parent_guid\":",
-        (unsigned long)load_le32(bytes.data), (unsigned long)load_le32(bytes.data + 4));
-    add_guid(out, span_make(bytes.data + 8, 16));
-    buf_add_byte(out, '}');
+    add_ids(out, load_le32(bytes.data), load_le32(bytes.data + 4), bytes.data + 8);
 }
 
-/* The same from the header of an instance record. */
 static void add_header_instance(struct buf *out, const struct event_record *record)
 {
-    buf_printf(out, "\"instance\":{\"id\":%lu,\"parent_id\":%lu",
-        (unsigned long)record->instance_id, (unsigned long)record->parent_instance_id);
-    if (!guid_is_zero(&record->parent_guid)) {
-        buf_add_text(out, ",\"parent_guid\":");
-        add_guid(out, span_make(record->parent_guid.bytes, sizeof(record->parent_guid.bytes)));
-    }
-    buf_add_byte(out, '}');
+    const uint8_t *parent = guid_is_zero(&record->parent_guid) ? NULL : record->parent_guid.bytes;
+    add_ids(out, record->instance_id, record->parent_instance_id, parent);
 }
 
 /* Does an item before number ${index} have the same key? It would be a duplicate in JSON. */
@@ -322,8 +326,9 @@ static void add_item(
         add_hex_member(out, "\"psm_key\":\"", bytes);
         break;
     default:
-        buf_printf(out, "\"type_0x%x\":", type);
-        add_hex_member(out, "\"", bytes);
+        buf_add_text(out, "\"type_");
+        buf_add_hex(out, type);
+        add_hex_member(out, "\":\"", bytes);
         break;
     }
 }

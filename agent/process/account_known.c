@@ -1,7 +1,5 @@
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/bytes.h"
+#include "base/put.h"
 #include "process/account_names.h"
 
 enum {
@@ -25,19 +23,29 @@ static const struct {
     {20, "NETWORK SERVICE"},
 };
 
+/* Names that stand here, and what tell_session makes of them, have room everywhere. */
+static void copy(char *to, size_t room, const char *text)
+{
+    size_t size = strlen(text);
+    size = size < room ? size : room - 1;
+    memcpy(to, text, size);
+    to[size] = '\0';
+}
+
 static bool tell(const char *domain, const char *name, struct plat_account *ret_account)
 {
-    snprintf(ret_account->name, sizeof(ret_account->name), "%s", name);
-    snprintf(ret_account->domain, sizeof(ret_account->domain), "%s", domain);
+    copy(ret_account->name, sizeof(ret_account->name), name);
+    copy(ret_account->domain, sizeof(ret_account->domain), domain);
     return true;
 }
 
+/* ${name}: with the hyphen. */
 static bool tell_session(
     const char *domain, const char *name, uint32_t session, struct plat_account *ret_account)
 {
-    char text[32];
-    snprintf(text, sizeof(text), "%s-%" PRIu32, name, session);
-    return tell(domain, text, ret_account);
+    uint8_t text[2 * PUT_MAX];
+    *put_u64(put_span(text, span_text(name)), session) = '\0';
+    return tell(domain, (const char *)text, ret_account);
 }
 
 bool account_known_find(struct span sid, struct plat_account *ret_account)
@@ -60,9 +68,9 @@ bool account_known_find(struct span sid, struct plat_account *ret_account)
     }
     switch (load_le32(subs)) {
     case WINDOW_MANAGER:
-        return tell_session("Window Manager", "DWM", load_le32(subs + 8), ret_account);
+        return tell_session("Window Manager", "DWM-", load_le32(subs + 8), ret_account);
     case FONT_DRIVER:
-        return tell_session("Font Driver Host", "UMFD", load_le32(subs + 8), ret_account);
+        return tell_session("Font Driver Host", "UMFD-", load_le32(subs + 8), ret_account);
     default:
         return false;
     }
