@@ -1,7 +1,5 @@
 #include "event/ecs_head.h"
 
-#include <stdio.h>
-
 #include "base/put.h"
 #include "event/ecs_value.h"
 #include "event/event_host.h"
@@ -24,6 +22,12 @@ static void add_text_member(struct buf *out, const char *key, struct span value)
 static void add_name_member(struct buf *out, const char *key, struct span name)
 {
     add_text_member(out, key, event_head_name(name));
+}
+
+static void add_number_member(struct buf *out, const char *key, uint64_t value)
+{
+    buf_add_text(out, key);
+    buf_add_u64(out, value);
 }
 
 static struct span or_default(struct span value, const char *other)
@@ -61,7 +65,8 @@ static bool has_level(const struct event_record *record)
 
 static void add_code(struct buf *out, unsigned code)
 {
-    buf_printf(out, "\"code\":\"%u\",", code);
+    add_number_member(out, "\"code\":\"", code);
+    buf_add_text(out, "\",");
 }
 
 /* The rest of the event object behind its code. */
@@ -70,7 +75,7 @@ static void add_event_object(const struct event_writer *writer, const struct ecs
 {
     buf_add_text(out, "\"kind\":\"event\"");
     if (has_severity) {
-        buf_printf(out, ",\"severity\":%u", level);
+        add_number_member(out, ",\"severity\":", level);
     }
     add_name_member(out, ",\"provider\":", provider);
     add_name_member(out, ",\"action\":", action);
@@ -82,7 +87,9 @@ static void add_event_object(const struct event_writer *writer, const struct ecs
 static void add_log_level(struct buf *out, bool has_severity, uint8_t level)
 {
     if (has_severity && level < LOG_LEVELS) {
-        buf_printf(out, "\"level\":\"%s\"", log_levels[level]);
+        buf_add_text(out, "\"level\":\"");
+        buf_add_text(out, log_levels[level]);
+        buf_add_byte(out, '"');
     }
 }
 
@@ -113,7 +120,7 @@ static struct span task_name(const struct event *event, const struct event_names
                : names->task;
 }
 
-static void add_winlog(const struct event *event, struct buf *out)
+static void add_winlog(const struct event *event, struct buf *out, struct event_head_cuts *ret_cuts)
 {
     const struct event_record *record = event->record;
     const struct event_descriptor *d = &record->descriptor;
@@ -125,23 +132,25 @@ static void add_winlog(const struct event *event, struct buf *out)
     struct event_names names = event_head_names(event);
     add_name_member(out, ",\"channel\":", names.channel);
     if (record->kind == RECORD_EVENT) {
+        ret_cuts->keywords = (uint32_t)out->size;
         add_keywords(event, out);
+        ret_cuts->keywords_end = (uint32_t)out->size;
     }
     if (has_level(record)) {
         add_name_member(out, ",\"level\":", names.level);
-        buf_printf(out, ",\"level_raw\":%u", d->level);
+        add_number_member(out, ",\"level_raw\":", d->level);
     }
     add_name_member(out, ",\"opcode\":", names.opcode);
-    buf_printf(out, ",\"opcode_raw\":%u", d->opcode);
+    add_number_member(out, ",\"opcode_raw\":", d->opcode);
     add_name_member(out, ",\"task\":", task_name(event, &names));
     if (record->kind == RECORD_EVENT) {
-        buf_printf(out, ",\"task_raw\":%u", d->task);
+        add_number_member(out, ",\"task_raw\":", d->task);
     }
-    buf_printf(out, ",\"version\":%u", d->version);
+    add_number_member(out, ",\"version\":", d->version);
 }
 
-void ecs_head_render(struct event_writer *writer, const struct event *event, struct buf *out,
-    uint32_t ret_cuts[EVENT_HEAD_CUTS])
+static void render_head(struct event_writer *writer, const struct event *event, struct buf *out,
+    struct event_head_cuts *ret_cuts)
 {
     const struct event_record *record = event->record;
     buf_add_text(out, "\",\"event\":{");
@@ -156,24 +165,26 @@ void ecs_head_render(struct event_writer *writer, const struct event *event, str
     }
     add_event_object(writer, plan, event_provider_name(event), action, has_level(record),
         record->descriptor.level, out);
-    ret_cuts[0] = (uint32_t)out->size;
+    ret_cuts->at[0] = (uint32_t)out->size;
     add_log_level(out, has_level(record), record->descriptor.level);
-    ret_cuts[1] = (uint32_t)out->size;
-    add_winlog(event, out);
+    ret_cuts->at[1] = (uint32_t)out->size;
+    add_winlog(event, out, ret_cuts);
 }
 
+const struct event_head_shape ecs_head_shape = {render_head, add_keywords};
+
 void ecs_head_agent(struct event_writer *writer, const char *action, unsigned code, uint8_t level,
-    struct buf *out, uint32_t ret_cuts[EVENT_HEAD_CUTS])
+    struct buf *out, struct event_head_cuts *ret_cuts)
 {
     buf_add_text(out, "\",\"event\":{");
     add_code(out, code);
     add_event_object(writer, NULL, span_text("etwship"), span_text(action), true, level, out);
-    ret_cuts[0] = (uint32_t)out->size;
+    ret_cuts->at[0] = (uint32_t)out->size;
     add_log_level(out, true, level);
-    ret_cuts[1] = (uint32_t)out->size;
+    ret_cuts->at[1] = (uint32_t)out->size;
     add_guid_member(out, &agent_provider);
     add_text_member(out, ",\"level\":", span_text(schema_level_name(level)));
-    buf_printf(out, ",\"level_raw\":%u", level);
+    add_number_member(out, ",\"level_raw\":", level);
 }
 
 /* ---- flags -------------------------------------------------------------------------------------------- */
@@ -214,9 +225,11 @@ static void render_flags(struct event_flags_text *text)
         }
     }
     if (left) {
-        char unknown[24];
-        snprintf(unknown, sizeof(unknown), "UNKNOWN(0x%04X)", left);
-        p = put_text(put_text(p, separator), unknown);
+        p = put_literal(put_text(p, separator), "UNKNOWN(0x");
+        for (int shift = 12; shift >= 0; shift -= 4) {
+            *p++ = (uint8_t) "0123456789ABCDEF"[left >> shift & 0xf];
+        }
+        *p++ = ')';
     }
     p = text->flags ? put_literal(p, "\"]") : p;
     p = put_literal(p, ",\"flags_raw\":");

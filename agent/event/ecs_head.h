@@ -7,8 +7,8 @@
  * The parts of an ecs event that are constant per event type and per trace, for event_head_get_as
  * and event_trace_get_as. How a head is cut:
  *
- *     ","event":{"code":"3008",…,"sequence":   cuts[0]
- *     "level":"information"                    cuts[1]; empty where there is no level
+ *     ","event":{"code":"3008",…,"sequence":   at[0]
+ *     "level":"information"                    at[1]; empty where there is no level
  *     ,"channel":"…",…,"version":0             members of winlog
  *
  * And the text of a trace:
@@ -17,14 +17,13 @@
  *     file    "file":{"path":"…"}
  *     end     ,"host":{…},"data_stream":{…},"ecs":{…}, the writer's tail, `}` and a newline
  */
-void ecs_head_render(struct event_writer *writer, const struct event *event, struct buf *out,
-    uint32_t ret_cuts[EVENT_HEAD_CUTS]);
+extern const struct event_head_shape ecs_head_shape;
 void ecs_head_trace(struct event_writer *writer, const struct trace_info *trace, struct buf *out,
     size_t *ret_file, size_t *ret_end);
 
-/* The same as ecs_head_render for an event of the agent itself. */
+/* The head of an event of the agent itself. */
 void ecs_head_agent(struct event_writer *writer, const char *action, unsigned code, uint8_t level,
-    struct buf *out, uint32_t ret_cuts[EVENT_HEAD_CUTS]);
+    struct buf *out, struct event_head_cuts *ret_cuts);
 
 /* `,"flags":["64_BIT_HEADER",…],"flags_raw":"0x240"`. Valid until the next call. */
 struct span ecs_head_flags(struct event_writer *writer, uint16_t flags);

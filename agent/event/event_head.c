@@ -1,3 +1,4 @@
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/put.h"
@@ -6,16 +7,21 @@
 
 /*
  * The part of an event between its time and its process: provider and event objects. It depends on
- * the schema and the event descriptor alone, and events of one type nearly always share their
- * descriptor: so it is rendered once per schema and kept with the descriptor it was rendered for.
+ * the schema and the event descriptor alone, and most types have one descriptor, or a few: so it is
+ * rendered once for each and kept. Keywords may be others in each event, so of a kept head they are
+ * written again where they differ.
  */
 
-/* No padding: two descriptors are the same if their bytes are. */
+/* No padding: all but the keywords is one number. */
 _Static_assert(sizeof(struct event_descriptor) == 16, "event_descriptor has padding");
+_Static_assert(offsetof(struct event_descriptor, keyword) == 8, "keywords are not the end");
 
-static bool same_descriptor(const struct event_descriptor *a, const struct event_descriptor *b)
+/* Id, version, channel, level, opcode and task. */
+static uint64_t numbers_of(const struct event_descriptor *descriptor)
 {
-    return memcmp(a, b, sizeof(*a)) == 0;
+    uint64_t numbers;
+    memcpy(&numbers, descriptor, sizeof(numbers));
+    return numbers;
 }
 
 static void add_text_member(struct buf *out, const char *key, struct span value)
@@ -24,6 +30,12 @@ static void add_text_member(struct buf *out, const char *key, struct span value)
         buf_add_text(out, key);
         value_json_string(event_head_name(value), out);
     }
+}
+
+static void add_number_member(struct buf *out, const char *key, uint64_t value)
+{
+    buf_add_text(out, key);
+    buf_add_u64(out, value);
 }
 
 static void add_guid_member(struct buf *out, const char *key, const struct guid *guid)
@@ -60,10 +72,8 @@ static struct span name_for(struct span schema_name, bool same_value)
 
 static void add_keywords(const struct event *event, struct buf *out)
 {
-    uint8_t text[PUT_MAX];
-    uint8_t *end = put_hex(text, event->record->descriptor.keyword);
     buf_add_text(out, ",\"keywords\":\"");
-    buf_add(out, text, (size_t)(end - text));
+    buf_add_hex(out, event->record->descriptor.keyword);
     buf_add_byte(out, '"');
     event_add_keyword_names(event, ",\"keywords_name\":[", out);
 }
@@ -95,22 +105,26 @@ struct event_names event_head_names(const struct event *event)
 }
 
 /* `event` of EVENT_HEADER events. */
-static void add_event_object(const struct event *event, struct buf *out)
+static void add_event_object(
+    const struct event *event, struct buf *out, struct event_head_cuts *ret_cuts)
 {
     const struct event_descriptor *d = &event->record->descriptor;
     struct event_names names = event_head_names(event);
-    buf_printf(out, "\"code\":%u,\"version\":%u", d->id, d->version);
+    add_number_member(out, "\"code\":", d->id);
+    add_number_member(out, ",\"version\":", d->version);
     add_text_member(
         out, ",\"name\":", event->schema ? event->schema->event_name : no_schema.event_name);
-    buf_printf(out, ",\"level\":%u", d->level);
+    add_number_member(out, ",\"level\":", d->level);
     add_text_member(out, ",\"level_name\":", names.level);
-    buf_printf(out, ",\"task\":%u", d->task);
+    add_number_member(out, ",\"task\":", d->task);
     add_text_member(out, ",\"task_name\":", names.task);
-    buf_printf(out, ",\"opcode\":%u", d->opcode);
+    add_number_member(out, ",\"opcode\":", d->opcode);
     add_text_member(out, ",\"opcode_name\":", names.opcode);
-    buf_printf(out, ",\"channel\":%u", d->channel);
+    add_number_member(out, ",\"channel\":", d->channel);
     add_text_member(out, ",\"channel_name\":", names.channel);
+    ret_cuts->keywords = (uint32_t)out->size;
     add_keywords(event, out);
+    ret_cuts->keywords_end = (uint32_t)out->size;
 }
 
 /* `event` of classic and kernel events: a class GUID, no code. */
@@ -135,21 +149,20 @@ static void add_class_object(const struct event *event, struct buf *out)
         add_text_member(out, "\"task_name\":", schema->task_name);
         separator = ",";
     }
-    buf_printf(out, "%s\"version\":%u", separator, d->version);
+    buf_add_text(out, separator);
+    add_number_member(out, "\"version\":", d->version);
     if (d->level) {
-        buf_printf(out, ",\"level\":%u", d->level);
+        add_number_member(out, ",\"level\":", d->level);
         add_text_member(out, ",\"level_name\":", names.level);
     }
-    buf_printf(out, ",\"opcode\":%u", d->opcode);
+    add_number_member(out, ",\"opcode\":", d->opcode);
     add_text_member(out, ",\"opcode_name\":", names.opcode);
 }
 
 static void render_head(struct event_writer *writer, const struct event *event, struct buf *out,
-    uint32_t ret_cuts[EVENT_HEAD_CUTS])
+    struct event_head_cuts *ret_cuts)
 {
     (void)writer;
-    ret_cuts[0] = 0;
-    ret_cuts[1] = 0;
     const struct event_record *record = event->record;
     struct guid provider = event_provider_guid(event);
     struct span name = event_provider_name(event);
@@ -158,23 +171,24 @@ static void render_head(struct event_writer *writer, const struct event *event, 
     if (!guid_is_zero(&provider)) {
         add_guid_member(out, name.size ? ",\"guid\":" : "\"guid\":", &provider);
     }
-    buf_printf(out, "%s\"kind\":\"%s\"},\"event\":{",
-        name.size || !guid_is_zero(&provider) ? "," : "", event_kind_name(event));
+    buf_add_text(out, name.size || !guid_is_zero(&provider) ? ",\"kind\":\"" : "\"kind\":\"");
+    buf_add_text(out, event_kind_name(event));
+    buf_add_text(out, "\"},\"event\":{");
     switch (record->kind) {
     case RECORD_EVENT:
-        add_event_object(event, out);
+        add_event_object(event, out, ret_cuts);
         break;
     case RECORD_CLASSIC:
     case RECORD_KERNEL:
         add_class_object(event, out);
         break;
     case RECORD_MESSAGE:
-        buf_printf(out, "\"code\":%u", record->descriptor.id);
+        add_number_member(out, "\"code\":", record->descriptor.id);
         add_text_member(
             out, ",\"name\":", event->schema ? event->schema->event_name : no_schema.event_name);
         break;
     default:
-        buf_printf(out, "\"header_type\":%u", record->header_type);
+        add_number_member(out, "\"header_type\":", record->header_type);
         break;
     }
     buf_add_byte(out, '}');
@@ -185,16 +199,17 @@ static void render_head(struct event_writer *writer, const struct event *event, 
 static size_t bytes_of(const struct event_head *head)
 {
     size_t members = head->plan ? head->plan->first[ECS_MAP_GROUPS] : 0;
-    return head->head.size + head->message.size + PUT_PADDING +
-           (head->parts ? sizeof(*head->parts) : 0) +
+    return head->memory_bytes + (head->parts ? sizeof(*head->parts) : 0) +
            (head->plan ? sizeof(*head->plan) + members * sizeof(head->plan->members[0]) : 0);
 }
 
 static void drop(struct event_writer *writer, struct event_head *slot)
 {
-    if (slot->valid) {
-        writer->head_bytes -= bytes_of(slot);
+    if (!slot->valid) {
+        return;
     }
+    writer->head_bytes -= bytes_of(slot);
+    writer->heads_kept--;
     struct event_head dropped = *slot;
     *slot = (struct event_head){.valid = false};
     free(dropped.memory);
@@ -209,38 +224,94 @@ void event_head_forget(struct event_writer *writer)
     }
 }
 
-/* Where the head of ${serial} is kept; NULL: it is not. */
-static struct event_head *slot_of(struct event_writer *writer, uint32_t serial)
+/* Make a table in which ${serial} has a place of its own, and which is at most half full. False: there is
+ * none. */
+static bool make_table(struct event_writer *writer, uint32_t serial)
 {
-    if (serial == UINT32_MAX) {
-        return NULL; /* of a schema that is of one event alone */
+    uint32_t count = writer->head_count;
+    bool is_enough = serial < count && writer->heads_kept < count / 2;
+    if (count && (is_enough || count == EVENT_MAX_HEADS)) {
+        return true;
     }
-    if (serial >= writer->head_count && writer->head_count < EVENT_MAX_HEADS) {
-        uint32_t count = writer->head_count ? writer->head_count : 256;
-        while (count <= serial && count < EVENT_MAX_HEADS) {
-            count *= 2;
-        }
-        struct event_head *heads = realloc(writer->heads, count * sizeof(*heads));
-        if (!heads) {
-            return NULL;
-        }
-        memset(heads + writer->head_count, 0, (count - writer->head_count) * sizeof(*heads));
-        writer->heads = heads;
-        writer->head_count = count;
+    count = count ? count * 2 : 256;
+    while (count <= serial && count < EVENT_MAX_HEADS) {
+        count *= 2;
     }
-    return &writer->heads[serial & (writer->head_count - 1)];
+    struct event_head *heads = calloc(count, sizeof(*heads));
+    if (!heads) {
+        return writer->head_count > 0;
+    }
+    event_head_forget(writer); /* they have other places now, and are rendered again */
+    free(writer->heads);
+    writer->heads = heads;
+    writer->head_count = count;
+    return true;
+}
+
+/* The first place of the head of ${event}; the second one is beside it. Where the record says what the schema
+ * says, that is the serial. */
+static uint32_t place_of(const struct event_writer *writer, const struct event *event)
+{
+    const struct event_schema *schema = event->schema;
+    const struct event_record *record = event->record;
+    uint64_t differs = numbers_of(&record->descriptor) ^ numbers_of(&schema->descriptor);
+    uint64_t provider = load_le64(record->provider.bytes) ^ load_le64(schema->provider.bytes);
+    uint64_t hash = (differs ^ (provider << 32 | provider >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
+    return (schema->serial + (uint32_t)(hash >> 40)) & (writer->head_count - 1);
+}
+
+static bool is_of(const struct event_head *head, const struct event *event)
+{
+    const struct event_record *record = event->record;
+    return head->valid && head->serial == event->schema->serial &&
+           head->hook_id == record->hook_id &&
+           numbers_of(&head->descriptor) == numbers_of(&record->descriptor) &&
+           guid_equal(&head->provider, &record->provider);
+}
+
+static struct event_head *find(struct event_writer *writer, const struct event *event)
+{
+    if (writer->head_count == 0) {
+        return NULL;
+    }
+    uint32_t place = place_of(writer, event);
+    for (uint32_t i = 0; i < 2; i++) {
+        if (is_of(&writer->heads[place ^ i], event)) {
+            return &writer->heads[place ^ i];
+        }
+    }
+    return NULL;
+}
+
+/* A place for a new head: the first one. The head that has it moves to the second one. */
+static struct event_head *make_place(struct event_writer *writer, const struct event *event)
+{
+    if (!make_table(writer, event->schema->serial)) {
+        return NULL;
+    }
+    uint32_t place = place_of(writer, event);
+    struct event_head *first = &writer->heads[place];
+    struct event_head *second = &writer->heads[place ^ 1];
+    if (!first->valid) {
+        return first;
+    }
+    drop(writer, second);
+    *second = *first;
+    *first = (struct event_head){.valid = false};
+    return first;
 }
 
 /* ---- rendering ---------------------------------------------------------------------------------- */
 
 /* False: the buffer is too small, or there is no memory. */
 static bool render_head_of(
-    struct event_writer *writer, const struct event *event, event_head_fn *render)
+    struct event_writer *writer, const struct event *event, const struct event_head_shape *shape)
 {
     free(writer->fresh.plan);
     writer->fresh.plan = NULL;
+    writer->fresh.cuts = (struct event_head_cuts){.keywords_end = 0};
     buf_reset(&writer->scratch);
-    render(writer, event, &writer->scratch, writer->fresh.cuts);
+    shape->render(writer, event, &writer->scratch, &writer->fresh.cuts);
     return !writer->scratch.failed && buf_reserve(&writer->scratch, PUT_PADDING);
 }
 
@@ -257,14 +328,14 @@ static bool has_names_to_show(const struct event_schema *schema)
 /* A schema whose names are too long for the buffer gives the event none, one whose message is gives it
  * no message. Returns whether nothing was left out. */
 static bool render_fresh(
-    struct event_writer *writer, const struct event *event, event_head_fn *render)
+    struct event_writer *writer, const struct event *event, const struct event_head_shape *shape)
 {
     struct buf *out = &writer->scratch;
     struct event nameless = *event;
     nameless.schema = NULL;
     bool whole = (!event->schema || has_names_to_show(event->schema)) &&
-                 render_head_of(writer, event, render);
-    writer->fresh.failed = !whole && !render_head_of(writer, &nameless, render);
+                 render_head_of(writer, event, shape);
+    writer->fresh.failed = !whole && !render_head_of(writer, &nameless, shape);
     size_t head_size = writer->fresh.failed ? 0 : out->size;
     struct span message = event->schema && whole ? event->schema->message : span_make(NULL, 0);
     size_t room = utf8_json_bound(message.size) + PUT_PADDING;
@@ -277,18 +348,19 @@ static bool render_fresh(
     return whole && !out->failed;
 }
 
-/* Keep a copy of the fresh head in ${slot}. */
-static bool keep(
-    struct event_writer *writer, const struct event_record *record, struct event_head *slot)
+/* Keep a copy of the fresh head in ${slot}, with room for longer keywords. */
+static bool keep(struct event_writer *writer, const struct event *event, struct event_head *slot)
 {
+    enum { KEYWORDS_ROOM = 64 };
+    const struct event_record *record = event->record;
     struct span head = writer->fresh.head;
     struct span message = writer->fresh.message;
-    uint8_t *memory = malloc(head.size + message.size + PUT_PADDING);
+    size_t size = message.size + head.size + KEYWORDS_ROOM + PUT_PADDING;
+    uint8_t *memory = malloc(size);
     if (!memory) {
         return false;
     }
-    memcpy(memory, writer->scratch.data, head.size + message.size);
-    drop(writer, slot);
+    put_span(put_span(memory, message), head);
     struct message_parts *parts = message.size ? malloc(sizeof(*parts)) : NULL;
     if (parts) {
         event_message_compile(message, parts);
@@ -297,50 +369,78 @@ static bool keep(
         .provider = record->provider,
         .hook_id = record->hook_id,
         .valid = true,
-        .head = span_make(memory, head.size),
-        .cuts = {writer->fresh.cuts[0], writer->fresh.cuts[1]},
-        .message = span_make(memory + head.size, message.size),
+        .serial = event->schema->serial,
+        .head = span_make(memory + message.size, head.size),
+        .cuts = writer->fresh.cuts,
+        .message = span_make(memory, message.size),
         .memory = memory,
+        .memory_bytes = size,
         .parts = parts,
         .plan = writer->fresh.plan};
     writer->fresh.plan = NULL;
     writer->head_bytes += bytes_of(slot);
+    writer->heads_kept++;
     return true;
 }
 
 /* All heads give way where there is no room for one more: those that still come are rendered again. */
-static bool keep_with_others(
-    struct event_writer *writer, const struct event *event, struct event_head *slot)
+static struct event_head *keep_with_others(struct event_writer *writer, const struct event *event)
 {
     if (writer->fresh.head.size + writer->fresh.message.size > EVENT_MAX_HEAD_BYTES / 8) {
-        return false;
+        return NULL;
     }
     if (writer->head_bytes > EVENT_MAX_HEAD_BYTES / 8 * 7) {
         event_head_forget(writer);
+        return NULL;
     }
-    if (!keep(writer, event->record, slot)) {
+    struct event_head *slot = make_place(writer, event);
+    return slot && keep(writer, event, slot) ? slot : NULL;
+}
+
+/* Give ${head} the keywords of ${event}. False: they do not fit. */
+static bool change_keywords(struct event_writer *writer, const struct event *event,
+    const struct event_head_shape *shape, struct event_head *head)
+{
+    struct buf *out = &writer->scratch;
+    struct event_head_cuts *cuts = &head->cuts;
+    buf_reset(out);
+    if (cuts->keywords_end) {
+        shape->keywords(event, out);
+    }
+    size_t size = head->head.size - (cuts->keywords_end - cuts->keywords) + out->size;
+    if (out->failed || head->message.size + size + PUT_PADDING > head->memory_bytes) {
         return false;
     }
-    slot->serial = event->schema->serial;
+    uint8_t *text = head->memory + head->message.size;
+    memmove(text + cuts->keywords + out->size, text + cuts->keywords_end,
+        head->head.size - cuts->keywords_end);
+    put_span(text + cuts->keywords, buf_span(out));
+    cuts->keywords_end = cuts->keywords_end ? cuts->keywords + (uint32_t)out->size : 0;
+    head->head.size = size;
+    head->descriptor.keyword = event->record->descriptor.keyword;
     return true;
 }
 
 const struct event_head *event_head_get_as(
-    struct event_writer *writer, const struct event *event, event_head_fn *render)
+    struct event_writer *writer, const struct event *event, const struct event_head_shape *shape)
 {
-    const struct event_record *record = event->record;
-    struct event_head *slot = event->schema ? slot_of(writer, event->schema->serial) : NULL;
-    if (slot && slot->valid && slot->serial == event->schema->serial &&
-        slot->hook_id == record->hook_id &&
-        same_descriptor(&slot->descriptor, &record->descriptor) &&
-        guid_equal(&slot->provider, &record->provider)) {
-        return slot;
+    /* A schema without serial is of one event alone. */
+    bool is_kept = event->schema && event->schema->serial != UINT32_MAX;
+    struct event_head *head = is_kept ? find(writer, event) : NULL;
+    if (head && (head->descriptor.keyword == event->record->descriptor.keyword ||
+                    change_keywords(writer, event, shape, head))) {
+        return head;
     }
-    bool whole = render_fresh(writer, event, render);
-    return slot && whole && keep_with_others(writer, event, slot) ? slot : &writer->fresh;
+    if (head) {
+        drop(writer, head);
+    }
+    bool whole = render_fresh(writer, event, shape);
+    head = is_kept && whole ? keep_with_others(writer, event) : NULL;
+    return head ? head : &writer->fresh;
 }
 
 const struct event_head *event_head_get(struct event_writer *writer, const struct event *event)
 {
-    return event_head_get_as(writer, event, render_head);
+    static const struct event_head_shape native = {render_head, add_keywords};
+    return event_head_get_as(writer, event, &native);
 }

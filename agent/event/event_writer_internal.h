@@ -29,14 +29,21 @@ struct message_parts {
     uint64_t wanted; /* inserts 1 to 64, as value_marks.wanted */
 };
 
-/* Pieces that a format may cut its head into. */
+/* Pieces that a format may cut its head into, and where the text of the keywords stands, if there is one. */
 enum { EVENT_HEAD_CUTS = 2 };
 
+struct event_head_cuts {
+    uint32_t at[EVENT_HEAD_CUTS]; /* offsets, in front of the keywords */
+    uint32_t keywords;
+    uint32_t keywords_end; /* 0: there are none */
+};
+
 /* Heads that a writer keeps, and the bytes that they may have together: any process may write types with
- * long names, and as many as it likes. Types whose serials have equal low bits take turns. */
+ * long names, and as many as it likes. */
 enum { EVENT_MAX_HEADS = 16384, EVENT_MAX_HEAD_BYTES = 8 * 1024 * 1024 };
 
-/* Bytes that are constant for events of one schema with one descriptor. */
+/* Bytes that are constant for events of one schema with one descriptor. In a kept one the keywords change
+ * with the event: a program may name others in each call. */
 struct event_head {
     struct event_descriptor descriptor;
     struct guid provider; /* of the record: one schema may serve several */
@@ -45,12 +52,13 @@ struct event_head {
     uint32_t serial; /* event_schema.serial */
     struct span
         head; /* native: `","provider":{…},"event":{…}`; PUT_PADDING readable bytes behind */
-    uint32_t cuts[EVENT_HEAD_CUTS]; /* offsets into it, for formats that put values in between */
-    struct span message;            /* JSON-escaped template, empty if none */
-    bool failed;                    /* there is no memory for it: nothing can be written */
-    uint8_t *memory;                /* malloc'd: both of them; NULL in the writer's fresh one */
-    struct message_parts *parts;    /* malloc'd; NULL: no message, or no memory */
-    struct ecs_plan *plan;          /* ecs: malloc'd; NULL: nothing is mapped */
+    struct event_head_cuts cuts; /* of it, for formats that put values in between */
+    struct span message;         /* JSON-escaped template, empty if none */
+    bool failed;                 /* there is no memory for it: nothing can be written */
+    uint8_t *memory;             /* malloc'd: message, head; NULL in the writer's fresh one */
+    size_t memory_bytes;
+    struct message_parts *parts; /* malloc'd; NULL: no message, or no memory */
+    struct ecs_plan *plan;       /* ecs: malloc'd; NULL: nothing is mapped */
 };
 
 /* What is constant for the events of one trace. */
@@ -107,9 +115,10 @@ struct event_writer {
     size_t given_bytes;
 
     struct event_head fresh;  /* of the last event that no kept head fitted */
-    struct event_head *heads; /* by the low bits of event_schema.serial */
-    uint32_t head_count;      /* a power of two, or 0 */
-    size_t head_bytes;        /* what they point to */
+    struct event_head *heads; /* a hash table in which each head has two places */
+    uint32_t head_count;      /* of places: a power of two, or 0 */
+    uint32_t heads_kept;
+    size_t head_bytes; /* what they point to */
     struct buf scratch;
 
     struct put_clock stamps; /* of the events */
@@ -136,17 +145,21 @@ const struct event_head *event_head_get(struct event_writer *writer, const struc
 const struct event_trace_text *event_trace_get(
     struct event_writer *writer, const struct trace_info *trace);
 
-/* The same in another shape than the native one: ${render} appends the whole text and says where
- * it is cut. A writer's cache holds one shape: all of its calls must name the same one. */
 /* Free what the writer's heads point to. */
 void event_head_forget(struct event_writer *writer);
 
-typedef void event_head_fn(struct event_writer *writer, const struct event *event, struct buf *out,
-    uint32_t ret_cuts[EVENT_HEAD_CUTS]);
+/* The same in another shape than the native one: `render` appends the whole text and says where it is cut,
+ * `keywords` what it had between the cuts of that name. A writer's cache holds one shape: all of its calls
+ * must name the same one. */
+struct event_head_shape {
+    void (*render)(struct event_writer *writer, const struct event *event, struct buf *out,
+        struct event_head_cuts *ret_cuts);
+    void (*keywords)(const struct event *event, struct buf *out);
+};
 typedef void event_trace_fn(struct event_writer *writer, const struct trace_info *trace,
     struct buf *out, size_t *ret_file, size_t *ret_end);
 const struct event_head *event_head_get_as(
-    struct event_writer *writer, const struct event *event, event_head_fn *render);
+    struct event_writer *writer, const struct event *event, const struct event_head_shape *shape);
 const struct event_trace_text *event_trace_get_as(
     struct event_writer *writer, const struct trace_info *trace, event_trace_fn *render);
 event_trace_fn event_trace_native;

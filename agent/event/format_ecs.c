@@ -88,10 +88,13 @@ static void add_mapped_process(struct event_writer *writer, const struct ecs_pla
     buf_add_text(out, ",\"process\":");
     size_t start = out->size;
     if (!is_told && (record->present & RECORD_HAS_PROCESS)) {
-        buf_printf(out, ",\"pid\":%u", record->process_id);
+        buf_add_text(out, ",\"pid\":");
+        buf_add_u64(out, record->process_id);
     }
     if ((record->present & RECORD_HAS_THREAD) && (!is_told || ecs_map_is_own(record, pid))) {
-        buf_printf(out, ",\"thread\":{\"id\":%u}", record->thread_id);
+        buf_add_text(out, ",\"thread\":{\"id\":");
+        buf_add_u64(out, record->thread_id);
+        buf_add_byte(out, '}');
     }
     ecs_map_add(&writer->mapped, plan, event, ECS_MAP_PROCESS, out);
     value_json_close(out, key, start);
@@ -216,7 +219,7 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
 {
     const struct event_record *record = event->record;
     size_t record_start = out->size;
-    const struct event_head *head = event_head_get_as(writer, event, ecs_head_render);
+    const struct event_head *head = event_head_get_as(writer, event, &ecs_head_shape);
     const struct event_trace_text *trace = event_trace_of(writer, event, ecs_head_trace);
     writer->values.clock = record->trace ? &record->trace->clock : NULL;
     writer->mapped.clock = writer->values.clock;
@@ -235,10 +238,11 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
         out->failed = true;
         return;
     }
-    struct span level = span_make(head->head.data + head->cuts[0], head->cuts[1] - head->cuts[0]);
+    struct span level = span_make(
+        head->head.data + head->cuts.at[0], head->cuts.at[1] - head->cuts.at[0]);
     uint8_t *p = put_literal(out->data + out->size, "{\"@timestamp\":\"");
     p = event_put_time(writer, p, record->time);
-    p = put_span(p, span_first(head->head, head->cuts[0]));
+    p = put_span(p, span_first(head->head, head->cuts.at[0]));
     p = put_u64(p, record->sequence);
     p = put_created(writer, p);
     if (plan) {
@@ -263,7 +267,7 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
             return;
         }
     }
-    add_winlog(writer, event, span_from(head->head, head->cuts[1]), trace->start, out);
+    add_winlog(writer, event, span_from(head->head, head->cuts.at[1]), trace->start, out);
     if (event->error || ecs_map_has(plan, ECS_MAP_ERROR)) {
         add_error(writer, plan, event, out);
     }
@@ -291,9 +295,9 @@ static void add_agent_head(struct event_writer *writer, const char *action, unsi
     struct buf *out)
 {
     struct buf *head = &writer->scratch;
-    uint32_t cuts[EVENT_HEAD_CUTS];
+    struct event_head_cuts cuts;
     buf_reset(head);
-    ecs_head_agent(writer, action, code, level, head, cuts);
+    ecs_head_agent(writer, action, code, level, head, &cuts);
     if (!trace->valid || head->failed ||
         !buf_reserve(out, FIXED_ROOM + head->size + trace->start.size + trace->file.size)) {
         out->failed = true;
@@ -302,17 +306,17 @@ static void add_agent_head(struct event_writer *writer, const char *action, unsi
     uint8_t *p = put_literal(out->data + out->size, "{\"@timestamp\":\"");
     p = event_put_time(writer, p, now);
     if (sequence) {
-        p = put_span(p, span_make(head->data, cuts[0]));
+        p = put_span(p, span_make(head->data, cuts.at[0]));
         p = put_u64(p, sequence);
     } else {
-        p = put_span(p, span_make(head->data, cuts[0] - (sizeof(",\"sequence\":") - 1)));
+        p = put_span(p, span_make(head->data, cuts.at[0] - (sizeof(",\"sequence\":") - 1)));
     }
     p = put_created(writer, p);
     *p++ = '}';
-    p = put_log(p, span_make(head->data + cuts[0], cuts[1] - cuts[0]), trace->file);
+    p = put_log(p, span_make(head->data + cuts.at[0], cuts.at[1] - cuts.at[0]), trace->file);
     size_t start = (size_t)(p - out->data) + sizeof(WINLOG_KEY) - 1;
     p = put_literal(p, WINLOG_KEY);
-    p = put_span(p, span_from(buf_span(head), cuts[1]));
+    p = put_span(p, span_from(buf_span(head), cuts.at[1]));
     p = put_span(p, trace->start);
     *p++ = '}';
     out->data[start] = '{';

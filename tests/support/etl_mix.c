@@ -212,6 +212,18 @@ static void add_item(struct etl_mix *m, enum extended_type type, struct span dat
     m->record.flags |= EVENT_FLAG_EXTENDED_INFO;
 }
 
+/* Programs that name keywords and opcodes in each call have one type with many descriptors. Layouts of
+ * manifests belong to one opcode. */
+static void vary_descriptor(struct etl_mix *m, const struct kind_info *info)
+{
+    uint32_t count = m->options.descriptors;
+    uint64_t number = count ? m->sequence % count : 0;
+    m->record.descriptor.keyword |= number << 8;
+    if (info->family == TRACELOGGING) {
+        m->record.descriptor.opcode = (uint8_t)(number % 10);
+    }
+}
+
 static void random_guid(struct etl_mix *m, struct guid *ret_guid)
 {
     for (int i = 0; i < 4; i++) {
@@ -225,6 +237,7 @@ static void describe_event(struct etl_mix *m, enum etl_mix_kind kind)
     const struct kind_info *info = &kinds[kind];
     struct event_record *r = &m->record;
     r->descriptor = *info->descriptor;
+    vary_descriptor(m, info);
     if (info->family == MANIFEST) {
         r->provider = info->provider->guid;
         if (roll(m, 2)) {

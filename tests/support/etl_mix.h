@@ -55,6 +55,7 @@ struct etl_mix_options {
     struct trace_clock clock;       /* etl_writer_clock */
     uint32_t events_per_second;     /* pace of the stamps; 0: 50000 */
     uint64_t last_sequence;         /* the first event gets the number behind it */
+    uint32_t descriptors;           /* of each type with an EVENT_HEADER; 0: 1 */
     const struct trace_info *trace; /* for record->trace; may be NULL */
 };
 

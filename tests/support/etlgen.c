@@ -30,6 +30,7 @@ static const char usage[] =
     "  --disorder           buffers are not in the order of their sequence numbers\n"
     "  --windows-7          8-bit processor numbers\n"
     "  --lost N             N events and N buffers are lost on the way\n"
+    "  --descriptors N      keywords and opcodes of N calls take turns in each type (default 1)\n"
     "  --metadata WHERE     first last none: records that describe the manifest events\n"
     "  --seed N             another trace of the same kind\n"
     "  --manifest FILE      also write the providers' instrumentation manifest\n"
@@ -96,7 +97,7 @@ static bool parse_word(const char *text, const struct word *words, uint64_t *ret
 /* Everything that an option can say, before it finds its place. */
 struct values {
     uint64_t cpus, buffer_size, mix, compression, pointer, clock, rate, circular, disorder,
-        windows_7, seed;
+        windows_7, seed, descriptors;
 };
 
 struct option {
@@ -172,6 +173,7 @@ static bool parse(struct settings *s, char **argv)
         {"--disorder", &v.disorder, NULL, NULL, 1, 0},
         {"--windows-7", &v.windows_7, NULL, NULL, 1, 0},
         {"--lost", &s->lost, NULL, NULL, 0, UINT32_MAX},
+        {"--descriptors", &v.descriptors, NULL, NULL, 1, UINT32_MAX},
         {"--metadata", &s->metadata, NULL, places, 0, 0},
         {"--seed", &v.seed, NULL, NULL, 0, UINT64_MAX},
         {NULL, NULL, NULL, NULL, 0, 0},
@@ -198,7 +200,8 @@ static bool parse(struct settings *s, char **argv)
         .profile = (enum etl_mix_profile)v.mix,
         .processors = (uint16_t)v.cpus,
         .pointer_size = (uint8_t)v.pointer,
-        .events_per_second = (uint32_t)v.rate};
+        .events_per_second = (uint32_t)v.rate,
+        .descriptors = (uint32_t)v.descriptors};
     return true;
 }
 

@@ -1,0 +1,90 @@
+#include "event/event_writer_internal.h"
+#include "unit/event/writer_fixture.h"
+
+/* Heads are kept from event to event. Whatever came before, an event is written as by a writer that has
+ * met no other. */
+
+static const struct piece one_number[] = {{"A", IN_UINT32, 0, "2a000000", NULL}};
+
+static const struct schema_keyword keywords[] = {
+    {.mask = 1, .name = {(const uint8_t *)"KeywordOne", 10}},
+    {.mask = 2, .name = {(const uint8_t *)"KeywordTwo", 10}},
+    {.mask = 4, .name = {(const uint8_t *)"KeywordThreeWithAVeryLongName", 29}},
+    {.mask = 8, .name = {(const uint8_t *)"KeywordFourWithAVeryLongName", 28}}};
+
+static void assert_as_alone(struct writer_fixture *f, const struct event_format *format)
+{
+    static const struct event_writer_settings settings;
+    struct event_writer *alone = event_writer_create(&settings, NULL);
+    struct buf expected;
+    assert_non_null(alone);
+    buf_init(&expected, 1 << 20);
+    format->event(alone, &f->event, &expected);
+    buf_reset(&f->out);
+    format->event(f->writer, &f->event, &f->out);
+    assert_false(expected.failed || f->out.failed);
+    buf_add_byte(&expected, 0);
+    assert_span(buf_span(&f->out), (const char *)expected.data);
+    buf_fini(&expected);
+    event_writer_destroy(alone);
+}
+
+static void write_all_kinds(const struct event_format *format, enum schema_kind kind, bool message)
+{
+    enum { TURNS = 3, LEVELS = 3, OPCODES = 40, KEYWORDS = 16 };
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, kind);
+    f.schema.message = span_text(message ? "has %1" : "");
+    f.schema.opcode_name = span_text("Opcode");
+    f.schema.keywords = keywords;
+    f.schema.keyword_count = sizeof(keywords) / sizeof(keywords[0]);
+    fixture_set_fields(&f, one_number, 1);
+    struct event_descriptor *d = &f.record.descriptor;
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        for (unsigned i = 0; i < LEVELS * OPCODES; i++) {
+            d->level = (uint8_t)(i % LEVELS);
+            d->opcode = (uint8_t)(i / LEVELS);
+            d->keyword = (i + turn) * 7 % KEYWORDS | (uint64_t)turn << (turn * 20);
+            f.record.provider.bytes[0] = (uint8_t)(i % 5);
+            assert_as_alone(&f, format);
+        }
+    }
+    fixture_fini(&f);
+}
+
+static void descriptors_of_a_type_take_turns(void **state)
+{
+    (void)state;
+    const struct event_format *const formats[] = {&event_format_native, &event_format_ecs};
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        write_all_kinds(formats[i], SCHEMA_MANIFEST, true);
+        write_all_kinds(formats[i], SCHEMA_TRACELOGGING, false);
+    }
+}
+
+/* A program that gives each event keywords of its own has one head kept, not one for each. */
+static void keywords_take_no_place(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_TRACELOGGING);
+    fixture_set_fields(&f, one_number, 1);
+    for (uint64_t i = 0; i < 1000; i++) {
+        f.record.descriptor.keyword = i << 30;
+        f.record.descriptor.opcode = (uint8_t)(i % 4);
+        buf_reset(&f.out);
+        event_format_native.event(f.writer, &f.event, &f.out);
+        assert_false(f.out.failed);
+    }
+    assert_int_equal(f.writer->heads_kept, 4);
+    fixture_fini(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(descriptors_of_a_type_take_turns),
+        cmocka_unit_test(keywords_take_no_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
