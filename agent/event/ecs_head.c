@@ -95,8 +95,9 @@ static void add_log_level(struct buf *out, bool has_severity, uint8_t level)
 
 /* ---- winlog ------------------------------------------------------------------------------------------- */
 
-static void add_keywords(const struct event *event, struct buf *out)
+static void add_keywords(struct event_writer *writer, const struct event *event, struct buf *out)
 {
+    (void)writer;
     event_add_keyword_names(event, ",\"keywords\":[", out);
     add_hex(out, ",\"keywords_raw\":", event->record->descriptor.keyword);
 }
@@ -120,7 +121,8 @@ static struct span task_name(const struct event *event, const struct event_names
                : names->task;
 }
 
-static void add_winlog(const struct event *event, struct buf *out, struct event_head_cuts *ret_cuts)
+static void add_winlog(struct event_writer *writer, const struct event *event, struct buf *out,
+    struct event_head_cuts *ret_cuts)
 {
     const struct event_record *record = event->record;
     const struct event_descriptor *d = &record->descriptor;
@@ -133,7 +135,7 @@ static void add_winlog(const struct event *event, struct buf *out, struct event_
     add_name_member(out, ",\"channel\":", names.channel);
     if (record->kind == RECORD_EVENT) {
         ret_cuts->keywords = (uint32_t)out->size;
-        add_keywords(event, out);
+        add_keywords(writer, event, out);
         ret_cuts->keywords_end = (uint32_t)out->size;
     }
     if (has_level(record)) {
@@ -168,7 +170,7 @@ static void render_head(struct event_writer *writer, const struct event *event, 
     ret_cuts->at[0] = (uint32_t)out->size;
     add_log_level(out, has_level(record), record->descriptor.level);
     ret_cuts->at[1] = (uint32_t)out->size;
-    add_winlog(event, out, ret_cuts);
+    add_winlog(writer, event, out, ret_cuts);
 }
 
 const struct event_head_shape ecs_head_shape = {render_head, add_keywords};

@@ -70,8 +70,9 @@ static struct span name_for(struct span schema_name, bool same_value)
     return same_value ? schema_name : span_make(NULL, 0);
 }
 
-static void add_keywords(const struct event *event, struct buf *out)
+static void add_keywords(struct event_writer *writer, const struct event *event, struct buf *out)
 {
+    (void)writer;
     buf_add_text(out, ",\"keywords\":\"");
     buf_add_hex(out, event->record->descriptor.keyword);
     buf_add_byte(out, '"');
@@ -105,8 +106,8 @@ struct event_names event_head_names(const struct event *event)
 }
 
 /* `event` of EVENT_HEADER events. */
-static void add_event_object(
-    const struct event *event, struct buf *out, struct event_head_cuts *ret_cuts)
+static void add_event_object(struct event_writer *writer, const struct event *event,
+    struct buf *out, struct event_head_cuts *ret_cuts)
 {
     const struct event_descriptor *d = &event->record->descriptor;
     struct event_names names = event_head_names(event);
@@ -123,7 +124,7 @@ static void add_event_object(
     add_number_member(out, ",\"channel\":", d->channel);
     add_text_member(out, ",\"channel_name\":", names.channel);
     ret_cuts->keywords = (uint32_t)out->size;
-    add_keywords(event, out);
+    add_keywords(writer, event, out);
     ret_cuts->keywords_end = (uint32_t)out->size;
 }
 
@@ -162,7 +163,6 @@ static void add_class_object(const struct event *event, struct buf *out)
 static void render_head(struct event_writer *writer, const struct event *event, struct buf *out,
     struct event_head_cuts *ret_cuts)
 {
-    (void)writer;
     const struct event_record *record = event->record;
     struct guid provider = event_provider_guid(event);
     struct span name = event_provider_name(event);
@@ -176,7 +176,7 @@ static void render_head(struct event_writer *writer, const struct event *event, 
     buf_add_text(out, "\"},\"event\":{");
     switch (record->kind) {
     case RECORD_EVENT:
-        add_event_object(event, out, ret_cuts);
+        add_event_object(writer, event, out, ret_cuts);
         break;
     case RECORD_CLASSIC:
     case RECORD_KERNEL:
@@ -405,7 +405,7 @@ static bool change_keywords(struct event_writer *writer, const struct event *eve
     struct event_head_cuts *cuts = &head->cuts;
     buf_reset(out);
     if (cuts->keywords_end) {
-        shape->keywords(event, out);
+        shape->keywords(writer, event, out);
     }
     size_t size = head->head.size - (cuts->keywords_end - cuts->keywords) + out->size;
     if (out->failed || head->message.size + size + PUT_PADDING > head->memory_bytes) {

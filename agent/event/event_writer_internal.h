@@ -154,7 +154,7 @@ void event_head_forget(struct event_writer *writer);
 struct event_head_shape {
     void (*render)(struct event_writer *writer, const struct event *event, struct buf *out,
         struct event_head_cuts *ret_cuts);
-    void (*keywords)(const struct event *event, struct buf *out);
+    void (*keywords)(struct event_writer *writer, const struct event *event, struct buf *out);
 };
 typedef void event_trace_fn(struct event_writer *writer, const struct trace_info *trace,
     struct buf *out, size_t *ret_file, size_t *ret_end);

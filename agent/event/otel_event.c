@@ -170,7 +170,7 @@ struct parts {
 static void begin(struct event_writer *writer, const struct event *event, const struct parts *parts,
     struct buf *out, struct otel_frame *frame)
 {
-    const uint32_t *cuts = parts->head->cuts;
+    const uint32_t *cuts = parts->head->cuts.at;
     struct span head = parts->head->head;
     frame->start = out->size;
     out->size = (size_t)(put_padded(out->data + out->size, parts->trace->start) - out->data);
@@ -187,7 +187,7 @@ void otel_event_write(struct event_writer *writer, const struct otel_codec *code
 {
     writer->codec = codec;
     const struct event_record *record = event->record;
-    const struct parts parts = {.head = event_head_get_as(writer, event, otel_head_render),
+    const struct parts parts = {.head = event_head_get_as(writer, event, &otel_head_shape),
         .trace = event_trace_of(writer, event, otel_head_trace),
         .process = event_process_text(
             writer, event->process, EVENT_PROCESS_MEMBERS, otel_head_process)};
@@ -211,7 +211,7 @@ void otel_event_write(struct event_writer *writer, const struct otel_codec *code
         add_message(writer, event, head, OTEL_BODY, out);
     }
     codec->open_attributes(out, &frame);
-    buf_add_span(out, span_from(head->head, head->cuts[1]));
+    buf_add_span(out, span_from(head->head, head->cuts.at[1]));
     add_process(writer, event, parts.process, out);
     buf_add_span(out, parts.trace->file);
     add_numbers(writer, event, out);

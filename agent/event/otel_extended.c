@@ -1,7 +1,5 @@
 #include "event/otel_extended.h"
 
-#include <stdio.h>
-
 #include "base/bytes.h"
 #include "base/put.h"
 #include "event/event_stack.h"
@@ -97,9 +95,9 @@ static void add_header_instance(
 static void add_unknown(
     const struct otel_codec *codec, struct buf *out, uint16_t type, struct span bytes)
 {
-    char key[40];
-    snprintf(key, sizeof(key), "etw.extended.type_0x%x", type);
-    codec->bytes(out, OTEL_RECORD, span_text(key), bytes);
+    uint8_t key[2 * PUT_MAX];
+    uint8_t *end = put_hex(put_literal(key, "etw.extended.type_"), type);
+    codec->bytes(out, OTEL_RECORD, span_make(key, (size_t)(end - key)), bytes);
 }
 
 static void add_item(

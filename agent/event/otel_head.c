@@ -1,7 +1,5 @@
 #include "event/otel_head.h"
 
-#include <stdio.h>
-
 #include "base/put.h"
 
 /*
@@ -48,10 +46,10 @@ static void add_event_name(struct event_writer *writer, const struct event *even
 {
     const struct event_record *record = event->record;
     struct span name = event->schema ? event->schema->event_name : no_schema.event_name;
-    char fallback[16];
+    uint8_t fallback[PUT_MAX];
     if (name.size == 0 && (record->kind == RECORD_EVENT || record->kind == RECORD_MESSAGE)) {
-        snprintf(fallback, sizeof(fallback), "etw.%u", record->descriptor.id);
-        name = span_text(fallback);
+        uint8_t *end = put_u64(put_literal(fallback, "etw."), record->descriptor.id);
+        name = span_make(fallback, (size_t)(end - fallback));
     }
     writer->codec->event_name(out, event_head_name(name));
 }
@@ -105,7 +103,8 @@ static void add_provider(struct event_writer *writer, const struct event *event,
     text(writer, out, "etw.provider.kind", span_text(event_kind_name(event)));
 }
 
-static void add_manifest(struct event_writer *writer, const struct event *event, struct buf *out)
+static void add_manifest(struct event_writer *writer, const struct event *event, struct buf *out,
+    struct event_head_cuts *ret_cuts)
 {
     const struct event_descriptor *d = &event->record->descriptor;
     struct event_names names = event_head_names(event);
@@ -118,7 +117,9 @@ static void add_manifest(struct event_writer *writer, const struct event *event,
     text(writer, out, "etw.opcode.name", names.opcode);
     number(writer, out, "etw.channel", d->channel);
     text(writer, out, "etw.channel.name", names.channel);
+    ret_cuts->keywords = (uint32_t)out->size;
     add_keywords(writer, event, out);
+    ret_cuts->keywords_end = (uint32_t)out->size;
 }
 
 /* Classic and kernel events: a class and a type, no id. */
@@ -174,23 +175,23 @@ static void add_scope(struct event_writer *writer, const struct event *event, st
     writer->codec->scope(out, name, span_make(NULL, 0));
 }
 
-void otel_head_render(struct event_writer *writer, const struct event *event, struct buf *out,
-    uint32_t ret_cuts[EVENT_HEAD_CUTS])
+static void render_head(struct event_writer *writer, const struct event *event, struct buf *out,
+    struct event_head_cuts *ret_cuts)
 {
     const struct event_record *record = event->record;
     add_scope(writer, event, out);
-    ret_cuts[0] = (uint32_t)out->size;
+    ret_cuts->at[0] = (uint32_t)out->size;
     if (record->kind != RECORD_MESSAGE && record->kind != RECORD_OPAQUE) {
         uint8_t level = record->descriptor.level;
         writer->codec->severity(out, otel_head_severity(level),
             otel_head_severity_text(level, event_head_names(event).level));
     }
     add_event_name(writer, event, out);
-    ret_cuts[1] = (uint32_t)out->size;
+    ret_cuts->at[1] = (uint32_t)out->size;
     add_provider(writer, event, out);
     switch (record->kind) {
     case RECORD_EVENT:
-        add_manifest(writer, event, out);
+        add_manifest(writer, event, out, ret_cuts);
         break;
     case RECORD_CLASSIC:
     case RECORD_KERNEL:
@@ -204,6 +205,8 @@ void otel_head_render(struct event_writer *writer, const struct event *event, st
         break;
     }
 }
+
+const struct event_head_shape otel_head_shape = {render_head, add_keywords};
 
 /* ---- traces ------------------------------------------------------------------------------------------------ */
 

@@ -9,8 +9,8 @@
  * event_head_get_as, event_trace_of and event_process_text. They are written in event_writer.codec. How a
  * head is cut:
  *
- *     scope, and what stands before the times   cuts[0]
- *     severity, event name                      cuts[1]
+ *     scope, and what stands before the times   at[0]
+ *     severity, event name                      at[1]
  *     attributes
  *
  * And the text of a trace:
@@ -19,7 +19,7 @@
  *     file    attributes: session, file
  *     end     empty
  */
-event_head_fn otel_head_render;
+extern const struct event_head_shape otel_head_shape;
 event_trace_fn otel_head_trace;
 event_process_fn otel_head_process;
 

@@ -209,7 +209,8 @@ static void json_times(struct buf *out, uint64_t time, uint64_t observed)
 static void json_severity(struct buf *out, unsigned number, struct span text)
 {
     if (number) {
-        buf_printf(out, ",\"severityNumber\":%u", number);
+        buf_add_text(out, ",\"severityNumber\":");
+        buf_add_u64(out, number);
     }
     if (text.size) {
         add_member(out, ",\"severityText\":\"", text);

@@ -60,10 +60,11 @@ class Printf(unittest.TestCase):
         self.assert_none_per_event(
             lambda share: ["dump", "--schema", str(self.folder / "mix.tmf"), str(self.trace(share))])
 
-    def test_ecs(self):
-        self.assert_none_per_event(
-            lambda share: ["dump", "-f", "ecs", "--schema", str(self.folder / "mix.tmf"),
-                           str(self.trace(share))])
+    def test_ecs_and_otel(self):
+        for shape in ("ecs", "otel"):
+            self.assert_none_per_event(
+                lambda share, shape=shape: ["dump", "-f", shape, "--schema", str(self.folder / "mix.tmf"),
+                                            str(self.trace(share))])
 
     def test_run_into_files_by_fields(self):
         def run(share):
