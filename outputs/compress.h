@@ -2,14 +2,15 @@
 #define ETWSHIP_OUTPUTS_COMPRESS_H
 
 #include "base/buf.h"
-#include "outputs/http/http_options.h"
+
+/* The codings of a body, as http_compression_names has them. */
+enum http_compression { HTTP_PLAIN, HTTP_GZIP, HTTP_ZSTD };
 
 /* Bodies of requests, each compressed as one whole and fast (level 1). Makes its memory once. One thread
  * at a time. */
 struct compress;
 
-/* ${kind}: HTTP_GZIP (RFC 1952) or HTTP_ZSTD (RFC 8878), named http_compression_names[${kind}] as a
- * content coding. NULL with ${err} set. */
+/* ${kind}: HTTP_GZIP (RFC 1952) or HTTP_ZSTD (RFC 8878). NULL with ${err} set. */
 struct compress *compress_create(enum http_compression kind, struct error *err);
 void compress_destroy(struct compress *compress); /* NULL is fine */
 

@@ -249,8 +249,4 @@ struct output_ops {
     uint64_t (*idle)(void *self);
 };
 
-#define OUTPUT(id) extern const struct output_ops output_##id;
-#include "outputs/outputs.def"
-#undef OUTPUT
-
 #endif

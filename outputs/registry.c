@@ -1,5 +1,7 @@
 #include "outputs/registry.h"
 
+#include "outputs/outputs.h"
+
 static const struct output_ops *const outputs[] = {
 #define OUTPUT(id) &output_##id,
 #include "outputs/outputs.def"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
+#include "outputs/registry.h"
 
 static const char *const style_names[] = {"ndjson", "pretty", NULL};
 
@@ -20,6 +21,7 @@ static const struct config_field fields[] = {
 };
 
 struct watch_output {
+    const struct output_ops *ops; /* of stdout */
     void *inner;
     bool is_limited;
     uint64_t left;
@@ -40,7 +42,8 @@ static void *watch_create(const void *settings, const struct output_env *env, st
     }
     self->is_limited = s->max_events > 0;
     self->left = (uint64_t)s->max_events;
-    self->inner = output_stdout.create(settings, env, err); /* looks at no setting */
+    self->ops = registry_find_output(span_text("stdout"));
+    self->inner = self->ops->create(settings, env, err); /* looks at no setting */
     if (!self->inner) {
         free(self);
         return NULL;
@@ -48,9 +51,10 @@ static void *watch_create(const void *settings, const struct output_env *env, st
     return self;
 }
 
-static bool watch_connect(void *self, struct error *err)
+static bool watch_connect(void *self_, struct error *err)
 {
-    return output_stdout.connect(((struct watch_output *)self)->inner, err);
+    struct watch_output *self = self_;
+    return self->ops->connect(self->inner, err);
 }
 
 static enum output_verdict closed(struct output_report *report)
@@ -75,7 +79,7 @@ static enum output_verdict watch_send(
 {
     struct watch_output *self = self_;
     if (!self->is_limited) {
-        return output_stdout.send(self->inner, delivery, report);
+        return self->ops->send(self->inner, delivery, report);
     }
     struct delivery first = *delivery;
     if (first.record_count > self->left) {
@@ -84,23 +88,24 @@ static enum output_verdict watch_send(
     }
     enum output_verdict verdict = OUTPUT_DELIVERED;
     if (first.record_count) {
-        verdict = output_stdout.send(self->inner, &first, report);
+        verdict = self->ops->send(self->inner, &first, report);
     }
     self->left -= delivered(verdict, report, first.record_count);
     bool good = verdict == OUTPUT_DELIVERED || verdict == OUTPUT_MIXED;
     return good && self->left == 0 ? closed(report) : verdict;
 }
 
-static void watch_disconnect(void *self)
+static void watch_disconnect(void *self_)
 {
-    output_stdout.disconnect(((struct watch_output *)self)->inner);
+    struct watch_output *self = self_;
+    self->ops->disconnect(self->inner);
 }
 
 static void watch_destroy(void *self_)
 {
     struct watch_output *self = self_;
     if (self) {
-        output_stdout.destroy(self->inner);
+        self->ops->destroy(self->inner);
         free(self);
     }
 }

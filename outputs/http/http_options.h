@@ -2,6 +2,7 @@
 #define ETWSHIP_OUTPUTS_HTTP_OPTIONS_H
 
 #include "config/config_check.h"
+#include "outputs/compress.h"
 
 /* What every output that speaks HTTP has in its settings. */
 struct http_auth {
@@ -31,8 +32,6 @@ struct http_tls {
     int min_version; /* enum http_tls_version */
 };
 
-enum http_compression { HTTP_PLAIN, HTTP_GZIP, HTTP_ZSTD };
-
 /* The settings that every output of HTTP has, as its member `http`. */
 struct http_options {
     struct http_auth auth;
@@ -45,7 +44,7 @@ struct http_options {
 
 extern const struct config_field http_auth_fields[];
 extern const struct config_field http_tls_fields[];
-extern const char *const http_compression_names[];
+extern const char *const http_compression_names[]; /* by enum http_compression */
 
 /* Rows of a settings struct that has a `struct http_options http`. ${compressions}: the first ones of
  * http_compression_names, as many as its servers take. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/app_warnings.h"
+#include "outputs/outputs.h"
 #include "support/temp_folder.h"
 
 /* What the program from outside cannot show: an output with a target, whatever its name. */

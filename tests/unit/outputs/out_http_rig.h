@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "config/config_check.h"
 #include "config/config_report.h"
-#include "outputs/output.h"
+#include "outputs/outputs.h"
 #include "support/http_fake.h"
 
 /* The output against a server that does what it is told; what every output promises is asked in

@@ -10,7 +10,7 @@
 #include "config/config_check.h"
 #include "config/config_report.h"
 #include "outputs/delivery_id.h"
-#include "outputs/output.h"
+#include "outputs/outputs.h"
 
 /* Any output, made from YAML, and what it says of deliveries. What every output promises is asked in
  * test_conformance.c. */

@@ -7,7 +7,7 @@
 #include "config/config.h"
 #include "config/config_check.h"
 #include "config/config_report.h"
-#include "outputs/output.h"
+#include "outputs/outputs.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "config/config.h"
-#include "outputs/output.h"
+#include "outputs/outputs.h"
 
 static void *make(struct config *config, const char *style)
 {
