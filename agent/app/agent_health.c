@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/visible.h"
 #include "status/metric_json.h"
 
 /*
@@ -231,6 +232,9 @@ void agent_health_set(struct agent_health *ret_health, enum agent_cause cause, c
     add(ret_health, cause, NULL, NULL, "%s", text);
 }
 
+static const char *const severities[] = {
+    [AGENT_NOTE] = "note", [AGENT_DEGRADED] = "degraded", [AGENT_UNREADY] = "unready"};
+
 /* ---- texts -------------------------------------------------------------------------------------- */
 
 static void add_member(struct buf *out, const char *name, const char *value)
@@ -243,8 +247,6 @@ static void add_member(struct buf *out, const char *name, const char *value)
 
 void agent_health_json(const struct agent_health *health, struct buf *out)
 {
-    static const char *const severities[] = {
-        [AGENT_NOTE] = "note", [AGENT_DEGRADED] = "degraded", [AGENT_UNREADY] = "unready"};
     buf_printf(out, "{\"status\":\"%s\",\"ready\":%s,\"causes\":[",
         health->healthy ? "healthy" : "degraded", health->ready ? "true" : "false");
     for (size_t i = 0; i < health->count; i++) {
@@ -258,6 +260,26 @@ void agent_health_json(const struct agent_health *health, struct buf *out)
         buf_add_byte(out, '}');
     }
     buf_printf(out, "],\"left_out\":%zu}", health->left_out);
+}
+
+void agent_health_text(const struct agent_health *health, struct buf *out)
+{
+    buf_add_text(out, health->healthy ? "healthy\n" : "degraded\n");
+    for (size_t i = 0; i < health->count; i++) {
+        const struct agent_finding *finding = &health->findings[i];
+        const char *name = finding->session ? finding->session : finding->output;
+        buf_printf(out, "%s: ", severities[causes[finding->cause].severity]);
+        if (name) {
+            buf_add_text(out, finding->session ? "session " : "output ");
+            visible_add(out, span_text(name));
+            buf_add_text(out, ": ");
+        }
+        visible_add(out, span_text(finding->text));
+        buf_printf(out, ". to do: %s\n", causes[finding->cause].todo);
+    }
+    if (health->left_out) {
+        buf_printf(out, "and %zu more\n", health->left_out);
+    }
 }
 
 void agent_health_line(const struct agent_health *health, struct buf *out)

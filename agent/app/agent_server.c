@@ -8,6 +8,7 @@
 #include "base/put.h"
 #include "status/metric_json.h"
 #include "status/metric_text.h"
+#include "status/status_page.h"
 #include "status/status_server.h"
 
 /*
@@ -27,7 +28,7 @@ struct agent_server {
     struct arena names;
 };
 
-enum { NAMES_MAX_BYTES = 1 << 20 };
+enum { NAMES_MAX_BYTES = 1 << 20, MAX_FORMAT_BYTES = 64 };
 
 /* ---- pages -------------------------------------------------------------------------------------- */
 
@@ -104,14 +105,30 @@ static void answer_status(struct agent_server *server, struct status_reply *repl
     buf_add_text(&reply->body, "]}\n");
 }
 
-static void answer_health(struct agent_server *server, bool only_ready, struct status_reply *reply)
+static bool wants_text(const struct status_request *request)
 {
-    reply->type = "application/json";
+    struct buf format;
+    buf_init(&format, MAX_FORMAT_BYTES);
+    bool is_text = status_request_query(request, "format", &format) &&
+                   span_is(buf_span(&format), "text");
+    buf_fini(&format);
+    return is_text;
+}
+
+static void answer_health(struct agent_server *server, const struct status_request *request,
+    bool only_ready, struct status_reply *reply)
+{
+    bool is_text = wants_text(request);
+    reply->type = is_text ? "text/plain; charset=utf-8" : "application/json";
     reply->body.failed = !look(server, false);
     bool good = only_ready ? server->health.ready : server->health.healthy;
     reply->status = good ? 200 : 503;
-    agent_health_json(&server->health, &reply->body);
-    buf_add_byte(&reply->body, '\n');
+    if (is_text) {
+        agent_health_text(&server->health, &reply->body);
+    } else {
+        agent_health_json(&server->health, &reply->body);
+        buf_add_byte(&reply->body, '\n');
+    }
 }
 
 static void answer(
@@ -125,9 +142,13 @@ static void answer(
     } else if (span_is(request->path, "/status")) {
         answer_status(server, reply);
     } else if (span_is(request->path, "/health")) {
-        answer_health(server, false, reply);
+        answer_health(server, request, false, reply);
     } else if (span_is(request->path, "/ready")) {
-        answer_health(server, true, reply);
+        answer_health(server, request, true, reply);
+    } else if (span_is(request->path, "/")) {
+        reply->type = "text/html; charset=utf-8";
+        reply->headers = STATUS_PAGE_HEADERS;
+        buf_add_span(&reply->body, status_page());
     } else {
         reply->status = 404;
         reply->type = "text/plain; charset=utf-8";

@@ -110,6 +110,8 @@ int cli_main(int argc, char **argv);
 extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_check;
 extern const struct cli_command cmd_explain;
+extern const struct cli_command cmd_status;
+extern const struct cli_command cmd_top;
 extern const struct cli_command cmd_watch;
 extern const struct cli_command cmd_record;
 extern const struct cli_command cmd_dump;

@@ -201,6 +201,73 @@ class Status(unittest.TestCase):
         self.add_events(50)
         self.wait_for_cause(agent, "output_refuses", 200)
 
+    def test_status_and_top_ask_the_agent(self):
+        self.write()
+        done = self.etwship("status")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no agent runs", done.stderr)
+        agent = self.start()
+        self.add_events()
+        wait_until(lambda: len(self.store.documents()) >= EVENTS, self.log, agent)
+        self.wait_until_healthy(agent)
+        done = self.etwship("status")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "healthy\n", ""))
+        self.assertEqual(json.loads(self.etwship("status", "--json").stdout)["outputs"][0]["name"], "siem")
+        done = self.etwship("top")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line.strip()}
+        self.assertEqual(rows["etwship"][0], "healthy,")
+        self.assertEqual(rows["traces"][3:], ["0", "0", "0"])
+        self.assertEqual(rows["siem"][4:], ["0", "0"])
+        self.server.faults = always(AWAY)
+        self.add_events(50)
+        self.wait_for_cause(agent, "output_failing", 503)
+        done = self.etwship("status")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stdout, r"\Adegraded\ndegraded: output siem: .*\. to do: ")
+
+    def browse(self, *options):
+        """The page as a browser shows it once it has asked twice."""
+        browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        if not browser:
+            self.skipTest("there is no Chromium")
+        return subprocess.run([browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+                               f"--user-data-dir={self.folder}/browser", "--virtual-time-budget=7000", *options,
+                               f"http://127.0.0.1:{self.port}/"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              encoding="utf-8", timeout=TIMEOUT_S, check=True).stdout
+
+    def test_the_page_shows_what_the_metrics_say(self):
+        code, page = self.get_page()
+        self.assertEqual(code, 200)
+        self.assertLess(len(page), 40 * 1024)
+        self.assertNotRegex(page, r"(src|href)=.?(https?:)?//|@import|url\(")
+        self.add_events()
+        wait_until(lambda: of(self.metrics(), "output_acked_events_total", output="siem") >= EVENTS, self.log)
+        samples = self.metrics()
+        shown = re.sub(r"<script>.*?</script>|<style>.*?</style>", "", self.browse("--dump-dom"), flags=re.S)
+        text = re.sub(r"<[^>]*>", "|", shown)
+        self.assertIn("✓ healthy", text)
+        rows = [re.sub(r"<[^>]*>", " ", row).split() for row in re.findall(r"<tr>.*?</tr>", shown, re.S)]
+        cells = {row[0]: row[1:] for row in rows if row}
+        self.assertIn(f"{int(of(samples, 'session_events_total')):,}", cells["traces"])
+        self.assertIn(f"{int(of(samples, 'output_acked_events_total')):,}", cells["siem"])
+        self.assertIn("Not accounted for||0 events", text)
+
+    def get_page(self):
+        self.write()
+        self.start()
+        return self.get("/")
+
+    def test_status_needs_a_place_to_ask(self):
+        self.write()
+        config = json.loads(self.config.read_text())
+        del config["status"]
+        self.config.write_text(json.dumps(config))
+        for command in ("status", "top"):
+            done = self.etwship(command)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("add status:", done.stderr)
+
     def test_a_server_that_never_answers_is_told_as_stalled(self):
         self.write()
         agent = self.start()
