@@ -91,6 +91,10 @@ struct output_report {
     /* Records that may have arrived without anybody's knowing, and come again: sent, and not answered for. */
     uint64_t maybe_duplicates;
 
+    /* Of the records that are rejected: so many arrived, though the destination does not say which. All are kept
+     * as dead letters, but so many count as delivered. */
+    uint64_t rejected_but_arrived;
+
     /* Say why record ${record} of the delivery is rejected or blocked: before OUTPUT_REJECTED for all
      * or any, and for each that is rejected, blocked or held. May be NULL; what is not said is rejected without
      * a reason. */

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "app/data_folder.h"
+#include "base/base64.h"
 #include "cli/config_options.h"
 #include "cli/spool_files.h"
 #include "cli/spool_text.h"
@@ -327,6 +328,22 @@ static int verify(struct call *call)
 
 /* ---- export ----------------------------------------------------------------------------------- */
 
+/* What is no text goes as lines of text, each of an event: its bytes in base64. */
+static bool print_bytes(struct call *call, const struct piece *piece)
+{
+    struct buf lines;
+    buf_init(&lines, 2 * piece->bytes.size + 64 * (piece->count + 1));
+    for (size_t i = 0; i < piece->count; i++) {
+        uint32_t start = i ? piece->ends[i - 1] : 0;
+        buf_add_text(&lines, "\"base64:");
+        base64_write(&lines, span_make(piece->bytes.data + start, piece->ends[i] - start));
+        buf_add_text(&lines, "\"\n");
+    }
+    bool more = print(call, buf_span(&lines));
+    buf_fini(&lines);
+    return more;
+}
+
 static bool export_batch(void *self, const struct catalogue_batch *row)
 {
     static const struct batch_codec nobody = {.sessions = NULL};
@@ -346,7 +363,9 @@ static bool export_batch(void *self, const struct catalogue_batch *row)
         return true;
     }
     call->good += batch->piece.count;
-    bool more = print(call, buf_span(&batch->piece.bytes));
+    const struct buf *bytes = &batch->piece.bytes;
+    bool more = bytes->size && bytes->data[0] < ' ' ? print_bytes(call, &batch->piece)
+                                                    : print(call, buf_span(bytes));
     batch_destroy(batch);
     return more;
 }

@@ -28,6 +28,7 @@ void otel_codec_unsigned(const struct otel_codec *codec, struct buf *out, enum o
     if (value <= INT64_MAX && !as_text) {
         codec->number(out, place, key, (int64_t)value);
     } else if (codec->open_text(out, place, key, PUT_MAX, PUT_MAX, &open)) {
+        open.is_plain = true;
         out->size = (size_t)(put_u64(out->data + out->size, value) - out->data);
         codec->close_text(out, &open);
     }
@@ -38,6 +39,7 @@ void otel_codec_hex(const struct otel_codec *codec, struct buf *out, enum otel_p
 {
     struct otel_open open;
     if (codec->open_text(out, place, key, PUT_MAX, PUT_MAX, &open)) {
+        open.is_plain = true;
         out->size = (size_t)(put_hex(out->data + out->size, value) - out->data);
         codec->close_text(out, &open);
     }
@@ -48,6 +50,7 @@ void otel_codec_guid(const struct otel_codec *codec, struct buf *out, enum otel_
 {
     struct otel_open open;
     if (codec->open_text(out, place, span_text(key), PUT_MAX, PUT_MAX, &open)) {
+        open.is_plain = true;
         out->size = (size_t)(put_guid(out->data + out->size, bytes) - out->data);
         codec->close_text(out, &open);
     }

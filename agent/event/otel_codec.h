@@ -33,6 +33,8 @@ struct otel_open {
     size_t value;   /* … of its value, … */
     size_t content; /* … of the text or list; of JSON, where that begins */
     uint8_t width;  /* bytes of each of these lengths */
+    bool
+        is_plain; /* a text, set by its writer: it has nothing that JSON escapes, or put_utf16 wrote it */
 };
 
 /* The places of the lengths around a record, as offsets into the buffer. */
@@ -48,6 +50,9 @@ struct otel_codec {
     void (*real)(struct buf *out, enum otel_place place, struct span key, double value);
     void (*truth)(struct buf *out, enum otel_place place, struct span key, bool value);
     void (*bytes)(struct buf *out, enum otel_place place, struct span key, struct span value);
+
+    /* UTF-16 as a text wants it. Room: utf16_json_bound. */
+    size_t (*put_utf16)(struct span utf16, uint8_t *out);
 
     /* A text, which the caller appends to ${out}, JSON-escaped, and then closes. ${most}: bytes that it has
      * at most without escapes; SIZE_MAX: nobody knows. ${room}: bytes that there must be room for. False:

@@ -258,6 +258,7 @@ const struct otel_codec otel_json = {
     .real = json_real,
     .truth = json_truth,
     .bytes = json_bytes,
+    .put_utf16 = utf16_to_json,
     .open_text = json_open_text,
     .close_text = json_close_text,
     .open_list = json_open_list,

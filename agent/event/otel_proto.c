@@ -53,6 +53,29 @@ static bool has_key(enum otel_place place)
 
 /* ---- texts without their escapes -------------------------------------------------------------------- */
 
+/* The first backslash of ${text}, or NULL. Most texts are so short that a call would take longer. */
+static inline const uint8_t *find_escape(const uint8_t *text, size_t size)
+{
+    enum { SHORT = 64 };
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    size_t at = 0;
+    if (size > SHORT) {
+        return memchr(text, '\\', size);
+    }
+    for (; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
+        uint64_t zeros = load_le64(text + at) ^ ones * '\\';
+        if ((zeros - ones) & ~zeros & ones << 7) {
+            break;
+        }
+    }
+    for (; at < size; at++) {
+        if (text[at] == '\\') {
+            return text + at;
+        }
+    }
+    return NULL;
+}
+
 static uint32_t hex_value(uint8_t c)
 {
     return c <= '9' ? (uint32_t)(c - '0') : (uint32_t)((c | 0x20) - 'a' + 10);
@@ -81,7 +104,7 @@ static size_t unescape_one(struct span text, size_t *at, uint8_t *to)
 /* In place, as it only gets shorter. Returns the new size. */
 static size_t unescape(uint8_t *text, size_t size)
 {
-    uint8_t *first = size ? memchr(text, '\\', size) : NULL;
+    const uint8_t *first = find_escape(text, size);
     if (!first) {
         return size;
     }
@@ -102,13 +125,13 @@ static size_t unescape(uint8_t *text, size_t size)
 /* A key is part of a definition, few of which have anything to escape. */
 static uint8_t *put_key(uint8_t *p, struct span key)
 {
-    *p++ = PROTOBUF_KEY(PAIR_KEY, PROTOBUF_BYTES);
-    if (!key.size || !memchr(key.data, '\\', key.size)) {
-        return protobuf_put_bytes(p, key);
-    }
     unsigned width = protobuf_width(key.size);
-    memcpy(p + width, key.data, key.size);
-    size_t size = unescape(p + width, key.size);
+    *p++ = PROTOBUF_KEY(PAIR_KEY, PROTOBUF_BYTES);
+    if (key.size) {
+        memcpy(p + width, key.data, key.size);
+    }
+    bool is_plain = !find_escape(key.data, key.size);
+    size_t size = is_plain ? key.size : unescape(p + width, key.size);
     return protobuf_put_length(p, width, size) + size;
 }
 
@@ -122,6 +145,7 @@ static uint8_t *begin(struct buf *out, enum otel_place place, struct span key, s
     }
     size_t around = key.size + AROUND_ROOM / 2;
     open->width = (uint8_t)protobuf_width(most < SIZE_MAX - around ? most + around : SIZE_MAX);
+    open->is_plain = false;
     uint8_t *p = out->data + out->size;
     *p++ = place_keys[place];
     open->pair = (size_t)(p - out->data);
@@ -213,7 +237,9 @@ static void proto_close_text(struct buf *out, const struct otel_open *open)
         return;
     }
     size_t start = open->content + open->width;
-    out->size = start + unescape(out->data + start, out->size - start);
+    if (!open->is_plain) {
+        out->size = start + unescape(out->data + start, out->size - start);
+    }
     fill(out, open->content, open->width);
     end(out, out->data + out->size, open);
 }
@@ -389,6 +415,7 @@ const struct otel_codec otel_proto = {
     .real = proto_real,
     .truth = proto_truth,
     .bytes = proto_bytes,
+    .put_utf16 = utf16_to_utf8,
     .open_text = proto_open_text,
     .close_text = proto_close_text,
     .open_list = proto_open_list,

@@ -33,13 +33,29 @@ static void add_text(
 
 /* As the native event shows it, without quotes. */
 static void add_shown(const struct target *t, enum otel_place place, struct span key,
-    const struct schema_field *schema, struct span bytes, size_t most)
+    const struct schema_field *schema, struct span bytes, size_t most, bool is_plain)
 {
     struct otel_open open;
     if (t->codec->open_text(t->out, place, key, most, value_put_room(bytes.size), &open)) {
         uint8_t *p = t->out->data + t->out->size;
         p = value_put_text(t->context, p, schema, bytes);
         t->out->size = (size_t)(p - t->out->data);
+        open.is_plain = is_plain;
+        t->codec->close_text(t->out, &open);
+    }
+}
+
+static void add_utf16(const struct target *t, enum otel_place place, struct span key,
+    const struct schema_field *schema, struct span bytes)
+{
+    struct otel_open open;
+    if (schema->may_hold_nul) {
+        bytes.size = utf16_until_nul(bytes);
+    }
+    if (t->codec->open_text(
+            t->out, place, key, bytes.size / 2 * 3, utf16_json_bound(bytes.size), &open)) {
+        t->out->size += t->codec->put_utf16(bytes, t->out->data + t->out->size);
+        open.is_plain = true;
         t->codec->close_text(t->out, &open);
     }
 }
@@ -132,12 +148,12 @@ static void add_other(const struct target *t, enum otel_place place, struct span
     switch (schema->form) {
     case FORM_UTF16:
     case FORM_CHAR16:
-        add_shown(t, place, key, schema, bytes, bytes.size / 2 * 3);
+        add_utf16(t, place, key, schema, bytes);
         return;
     case FORM_UTF8:
     case FORM_ANSI:
     case FORM_CHAR8:
-        add_shown(t, place, key, schema, bytes, bytes.size * 3);
+        add_shown(t, place, key, schema, bytes, bytes.size * 3, false);
         return;
     case FORM_FLOAT:
     case FORM_DOUBLE:
@@ -163,7 +179,7 @@ static void add_other(const struct target *t, enum otel_place place, struct span
         }
         break;
     }
-    add_shown(t, place, key, schema, bytes, LONGEST_FIXED);
+    add_shown(t, place, key, schema, bytes, LONGEST_FIXED, true);
 }
 
 static void add_value(const struct target *t, enum otel_place place, struct span key,
@@ -253,7 +269,7 @@ static void add_name_list(
         if (name.data) {
             add_text(t, OTEL_ELEMENT, span_make(NULL, 0), name);
         } else {
-            add_shown(t, OTEL_ELEMENT, span_make(NULL, 0), field->schema, bytes, PUT_MAX);
+            add_shown(t, OTEL_ELEMENT, span_make(NULL, 0), field->schema, bytes, PUT_MAX, false);
         }
     }
     t->codec->close(t->out, &open);

@@ -1,5 +1,6 @@
 #include "pipeline/dead_letter.h"
 
+#include "base/base64.h"
 #include "base/put.h"
 #include "base/rfc3339.h"
 #include "base/utf.h"
@@ -10,6 +11,10 @@
  * never taken for a whole one, and a document, whose bytes are kept as they are, need not be parsed.
  */
 enum { MAX_DIGITS = 20 };
+
+/* In front of a document that is no text, as that of a format in protobuf, which begins with a control
+ * character as no text of a format does. */
+static const char encoded[] = "base64:";
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
@@ -46,12 +51,21 @@ static bool is_object(struct span text)
            !memchr(text.data, '\n', text.size);
 }
 
+static bool is_binary(struct span document)
+{
+    return document.size && document.data[0] < ' ';
+}
+
 static void add_document(struct span document, struct buf *out)
 {
     if (document.size == 0) {
         buf_add_text(out, "null");
     } else if (is_object(document)) {
         buf_add_span(out, document);
+    } else if (is_binary(document)) {
+        buf_printf(out, "\"%s", encoded);
+        base64_write(out, document);
+        buf_add_byte(out, '"');
     } else {
         value_json_string(document, out);
     }
@@ -214,6 +228,24 @@ static bool take_status(struct letter_reader *r, int *ret_status)
     return true;
 }
 
+/* Put the bytes in the place of a text that stands for bytes. */
+static bool decode(struct letter_reader *r, struct span *document)
+{
+    struct span text = *document;
+    size_t front = sizeof(encoded) - 1;
+    if (!span_equal(span_first(text, front), span_make(encoded, front))) {
+        return true;
+    }
+    size_t start = r->texts->size;
+    if (!base64_read(span_from(text, front), r->texts)) {
+        r->texts->size = start;
+        return true; /* it stands for itself */
+    }
+    struct span bytes = span_make(r->texts->data + start, r->texts->size - start);
+    *document = is_binary(bytes) ? bytes : text;
+    return true;
+}
+
 static bool take_document(struct letter_reader *r, struct span *ret_document)
 {
     uint64_t size;
@@ -231,7 +263,8 @@ static bool take_document(struct letter_reader *r, struct span *ret_document)
         return true;
     }
     *ret_document = span_make(NULL, 0);
-    return (expect(r, "null") || take_string(r, ret_document)) && r->rest.size == 0;
+    return (expect(r, "null") || take_string(r, ret_document)) && r->rest.size == 0 &&
+           decode(r, ret_document);
 }
 
 bool dead_letter_read(struct span line, struct buf *texts, struct dead_letter *ret_letter)
@@ -240,8 +273,8 @@ bool dead_letter_read(struct span line, struct buf *texts, struct dead_letter *r
     struct letter_reader r = {.rest = line, .texts = texts};
     struct span time;
     buf_reset(texts);
-    /* Unescaped, a text is no longer than before. */
-    bool good = buf_reserve(texts, line.size + 1) && expect(&r, "{\"id\":") &&
+    /* Unescaped, a text is no longer than before, and decoded it is shorter still. */
+    bool good = buf_reserve(texts, 2 * line.size + 1) && expect(&r, "{\"id\":") &&
                 take_number(&r, INT64_MAX, &letter.id) && take_text(&r, "time", &time) &&
                 rfc3339_parse(time, &letter.time) && take_text(&r, "output", &letter.output) &&
                 take_status(&r, &letter.status) && take_text(&r, "type", &letter.type) &&

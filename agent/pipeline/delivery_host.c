@@ -5,6 +5,7 @@
 
 #include "outputs/delivery_id.h"
 #include "pipeline/back_off.h"
+#include "pipeline/delivery_part.h"
 #include "pipeline/refusals.h"
 #include "pipeline/too_old.h"
 #include "platform/plat_system.h"
@@ -369,13 +370,6 @@ static enum output_verdict try_once(
     return verdict;
 }
 
-static bool rejects_any(const struct delivery_host *host, size_t count)
-{
-    size_t i = 0;
-    for (; i < count && host->statuses[i] != RECORD_REJECTED; i++) {}
-    return i < count;
-}
-
 /* Blocked records that cannot be parked, or are too old for that, are like others that fail. */
 static void take_blocked(
     struct delivery_host *host, const struct delivery *left, struct output_report *report)
@@ -393,12 +387,16 @@ static void take_blocked(
 static void take_note(struct delivery_host *host, enum output_verdict verdict,
     struct output_report *report, const struct delivery *left)
 {
-    bool refused = verdict == OUTPUT_MIXED && rejects_any(host, left->record_count);
+    bool refused = verdict == OUTPUT_MIXED && delivery_part_any(host->statuses, left->record_count);
     if (refused) {
         tell(host, DELIVERY_REFUSED, report->error.text);
     }
     if (refused && host->settings.keep) {
+        uint64_t before = host->counts.dead_lettered;
         keep_refused(host, left, report);
+        delivery_part_count(report, before, &host->counts);
+    } else if (refused) {
+        delivery_part_take(report, host->statuses, left->record_count);
     }
     host->counts.maybe_duplicates += report->maybe_duplicates;
     if (report->unexpected_duplicates) {

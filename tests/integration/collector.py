@@ -1,4 +1,4 @@
-"""framing: splunk_hec against a receiver of other people's: the OpenTelemetry collector's.
+"""framing: splunk_hec, and the output otlp, against receivers of other people's: the OpenTelemetry collector's.
 
 The collector is built with Go when it is first needed, from what collector/builder.yaml names, and kept
 outside the clone (about three minutes). Without Go or a network the test is skipped. Debian 12's Go (1.19)
@@ -95,12 +95,14 @@ class Collector(unittest.TestCase):
         subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(EVENTS), "-o", self.trace],
                        check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
 
-    def start(self):
+    def start(self, receiver="splunk_hec"):
         self.port, self.file = free_port(), self.folder / "out.json"
+        address = {"endpoint": f"127.0.0.1:{self.port}"}
+        receivers = {"splunk_hec": address, "otlp": {"protocols": {"http": address}}}
         config = {
-            "receivers": {"splunk_hec": {"endpoint": f"127.0.0.1:{self.port}"}},
+            "receivers": {receiver: receivers[receiver]},
             "exporters": {"file": {"path": str(self.file), "flush_interval": "100ms"}},
-            "service": {"pipelines": {"logs": {"receivers": ["splunk_hec"], "exporters": ["file"]}},
+            "service": {"pipelines": {"logs": {"receivers": [receiver], "exporters": ["file"]}},
                         "telemetry": {"metrics": {"level": "none"}}},
         }
         path = self.folder / "collector.yaml"
@@ -129,14 +131,30 @@ class Collector(unittest.TestCase):
             with self.subTest(compression):
                 self.ship_and_compare(compression)
 
-    def ship_and_compare(self, compression):
-        collector = self.start()
+    def test_a_log_record_is_what_dump_says(self):
+        for protocol, compression in (("http/protobuf", "gzip"), ("http/protobuf", "zstd"),
+                                      ("http/json", "none")):
+            with self.subTest(protocol):
+                collector = self.start("otlp")
+                self.ship(collector, {"type": "otlp", "endpoint": f"http://127.0.0.1:{self.port}",
+                                      "protocol": protocol, "compression": compression})
+                dump = subprocess.run([BINARY, "dump", "-f", "otel", self.trace], check=True,
+                                      stdout=subprocess.PIPE, timeout=TIMEOUT_S).stdout
+                want = {number: record for line in dump.splitlines()
+                        for number, record in [comparable(json.loads(line)["resourceLogs"][0])]}
+                found = collections.Counter()
+                for line in self.file.read_text(encoding="utf-8").splitlines():
+                    for number, record in map(comparable, split(json.loads(line))):
+                        found[number] += 1
+                        self.assertEqual(record, want.get(number))
+                self.assertEqual(set(found), set(want))
+                self.assertEqual(set(found.values()), {1})
+                self.file.unlink()
+
+    def ship(self, collector, output):
         config = {"spool": {"mode": "memory"},
                   "sessions": [{"name": "s", "type": "file", "paths": [str(self.trace)]}],
-                  "outputs": [{"type": "http", "url": f"http://127.0.0.1:{self.port}", "proxy": "",
-                               "framing": "splunk_hec", "auth": {"bearer": "0000-1111"},
-                               "index": "main", "source": "etw \"x\"", "sourcetype": "etw:json",
-                               "compression": compression}]}
+                  "outputs": [output | {"proxy": ""}]}
         path = self.folder / "etwship.yaml"
         path.write_text(json.dumps(config))
         subprocess.run([BINARY, "run", "-c", path], check=True, timeout=TIMEOUT_S,
@@ -144,6 +162,13 @@ class Collector(unittest.TestCase):
         # At its end it writes what it still has.
         collector.terminate()
         collector.wait(TIMEOUT_S)
+
+    def ship_and_compare(self, compression):
+        collector = self.start()
+        self.ship(collector, {"type": "http", "url": f"http://127.0.0.1:{self.port}",
+                              "framing": "splunk_hec", "auth": {"bearer": "0000-1111"},
+                              "index": "main", "source": "etw \"x\"", "sourcetype": "etw:json",
+                              "compression": compression})
         dump = subprocess.run([BINARY, "dump", self.trace], check=True, stdout=subprocess.PIPE,
                               timeout=TIMEOUT_S).stdout
         want = {event["etw"]["sequence"]: event for event in map(json.loads, dump.splitlines())}
@@ -166,6 +191,38 @@ class Collector(unittest.TestCase):
         self.assertEqual(len(found), len(want))
         self.assertEqual(set(found.values()), {1})
         self.file.unlink()
+
+
+def split(request):
+    """Each log record of a request with what it comes from; the agent's own left out."""
+    for resource in request["resourceLogs"]:
+        for scope in resource["scopeLogs"]:
+            for record in scope["logRecords"]:
+                if scope["scope"].get("name") != "etwship":
+                    yield resource | {"scopeLogs": [scope | {"logRecords": [record]}]}
+
+
+def lean(value):
+    """A value without lists of nothing, which the collector leaves out."""
+    if isinstance(value, list):
+        return [lean(item) for item in value]
+    if isinstance(value, dict):
+        return {key: lean(item) for key, item in value.items() if (key, item) != ("values", [])}
+    return value
+
+
+def comparable(resource):
+    """Number and content of a log record, without what differs from run to run."""
+    scope, = resource["scopeLogs"]
+    record, = scope["logRecords"]
+    pairs = {pair["key"]: lean(pair["value"]) for pair in record["attributes"]
+             if pair["key"] not in ("etw.session", "etw.file")}
+    machine = {pair["key"]: pair["value"] for pair in resource["resource"].get("attributes", [])
+               if pair["key"].startswith(("host.", "os."))}
+    head = {key: record.get(key) for key in ("timeUnixNano", "severityNumber", "severityText", "eventName",
+                                             "body")}
+    head["body"] = head["body"] or {}
+    return int(pairs["etw.sequence"]["intValue"]), (scope["scope"].get("name"), machine, head, pairs)
 
 
 def seconds_of(text):

@@ -36,6 +36,13 @@ struct subject {
     char *(*collect)(size_t *ret_size); /* what arrived since prepare; freed by the caller */
 };
 
+/* Of subjects whose records are no lines of any kind: what stands in front of a line, and behind it. */
+struct envelope {
+    const char *name;
+    const char *front;
+    const char *behind;
+};
+
 static inline char *load(const char *path, size_t *ret_size)
 {
     struct error err;
@@ -204,6 +211,55 @@ static inline char *hec_collect(size_t *ret_size)
     return data;
 }
 
+/* Collectors of OpenTelemetry: log records with one member, which is the line. */
+#define OTLP_FRONT \
+    "{\"resourceLogs\":[{\"resource\":{},\"scopeLogs\":[{\"scope\":{},\"logRecords\":[{\"x\":"
+#define OTLP_BEHIND "}]}]}]}"
+static char otlp_settings[160] = "{endpoint: 'http://127.0.0.1:1', protocol: http/json, proxy: ''}";
+static const char otlp_mark[] = "{\"x\":";
+
+static inline void otlp_answer(
+    void *self, const struct http_fake_request *request, struct http_fake_reply *ret_reply)
+{
+    const char *first = strstr((const char *)request->body.data, otlp_mark);
+    (void)self;
+    ret_reply->body = "{}";
+    if (http.fails) {
+        ret_reply->status = first && strstr(first + 1, otlp_mark) ? 413 : http.taken++ ? 503 : 200;
+    }
+    assert_true(http.count < sizeof(http.obeyed));
+    http.obeyed[http.count++] = ret_reply->status == 200;
+}
+
+static inline void otlp_prepare(void)
+{
+    http_prepare();
+    http_fake_handle(server, otlp_answer, NULL);
+    snprintf(otlp_settings, sizeof(otlp_settings),
+        "{endpoint: '%s', protocol: http/json, proxy: '', compression: none}",
+        http_fake_url(server));
+}
+
+/* The lines alone. */
+static inline char *otlp_collect(size_t *ret_size)
+{
+    size_t size;
+    char *data = http_collect(&size);
+    char *to = data;
+    data[size] = '\0';
+    for (char *at = strstr(data, otlp_mark); at; at = strstr(at, otlp_mark)) {
+        int open = 1;
+        for (at += sizeof(otlp_mark) - 1; open > 0; at++) {
+            open += (*at == '{') - (*at == '}');
+            *to = *at;
+            to += open > 0;
+        }
+        *to++ = '\n';
+    }
+    *ret_size = (size_t)(to - data);
+    return data;
+}
+
 static struct fake_output *fake;
 
 static inline void fake_make(const struct fake_step *steps, size_t count)
@@ -276,8 +332,13 @@ static const struct subject subjects[] = {
     {"stdout", "{}", NULL, stdout_prepare, NULL, stdout_fail_soon, stdout_collect},
     {"http", http_settings, NULL, http_prepare, NULL, http_fail_soon, http_collect},
     {"splunk_hec", hec_settings, NULL, hec_prepare, NULL, http_fail_soon, hec_collect},
+    {"otlp", otlp_settings, NULL, otlp_prepare, NULL, http_fail_soon, otlp_collect},
     {"fake", "{}", NULL, fake_prepare, fake_adjust, fake_fail_soon, fake_collect},
 };
+
+static const struct envelope envelopes[] = {{"otlp", OTLP_FRONT, OTLP_BEHIND}};
+
+enum { ENVELOPE_COUNT = sizeof(envelopes) / sizeof(envelopes[0]) };
 
 enum { SUBJECT_COUNT = sizeof(subjects) / sizeof(subjects[0]) };
 

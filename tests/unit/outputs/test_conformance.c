@@ -10,6 +10,7 @@
 /* ---- an output made from a subject's settings ---------------------------------------------------- */
 
 struct fixture {
+    const struct subject *subject;
     const struct output_ops *ops;
     void *self;
 };
@@ -20,6 +21,7 @@ static void make(
     struct error err = {0};
     struct config_report report;
     config_report_init(&report);
+    f->subject = subject;
     f->ops = ops_of(subject);
     struct config *config = config_create(NULL, NULL);
     void *settings = config_parse(
@@ -71,10 +73,38 @@ static void teardown(struct fixture *f)
     f->ops->destroy(f->self);
 }
 
+static const struct envelope *envelope_of(const struct subject *subject)
+{
+    for (size_t i = 0; i < ENVELOPE_COUNT; i++) {
+        if (strcmp(envelopes[i].name, subject->name) == 0) {
+            return &envelopes[i];
+        }
+    }
+    return NULL;
+}
+
+/* Each line of ${lines} as a record of the subject's, until the next call. */
+static const char *records_of(const struct subject *subject, const char *lines)
+{
+    static char text[4096];
+    const struct envelope *envelope = envelope_of(subject);
+    size_t size = 0;
+    for (const char *line = lines; envelope && *line;) {
+        int length = (int)strcspn(line, "\n");
+        size += (size_t)snprintf(text + size, sizeof(text) - size, "%s%.*s%s\n", envelope->front,
+            length, line, envelope->behind);
+        assert_true(size < sizeof(text));
+        line += length + 1;
+    }
+    text[size] = '\0';
+    return envelope ? text : lines;
+}
+
 /* Send records that end in line breaks; ${records} has room for MAX_RECORDS. */
 static enum output_verdict send_text(
-    struct fixture *f, const char *bytes, enum record_status *records)
+    struct fixture *f, const char *lines, enum record_status *records)
 {
+    const char *bytes = records_of(f->subject, lines);
     uint32_t ends[MAX_RECORDS] = {0};
     size_t count = 0;
     for (uint32_t i = 0; bytes[i]; i++) {

@@ -68,7 +68,7 @@ static void what_is_written_is_read_again(void **state)
     (void)state;
     static const char *const documents[] = {"{}", "{\"a\":1}", "", "plain text", "two\nlines\n",
         "{\"a\":1}\n{\"b\":2}", "\"", "{", "null", "\xc3\xa4 \xf0\x9f\x98\x80 \\u0041",
-        "{\"a\":{\"b\":{}}}"};
+        "{\"a\":{\"b\":{}}}", "\n\x0c\xff\x80\n\x01", "base64:", "base64:AAA", "base64:QUJD"};
     struct buf line;
     struct buf texts;
     buf_init(&line, 10000);

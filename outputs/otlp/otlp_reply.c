@@ -1,0 +1,181 @@
+#include "outputs/otlp/otlp_reply.h"
+
+#include "base/protobuf.h"
+#include "outputs/http/http_status.h"
+#include "outputs/json_member.h"
+
+/* ---- statuses -------------------------------------------------------------------------------------- */
+
+/* The first row that holds a status decides; of others http_status.c knows whether it is the set-up. */
+static const struct row {
+    int first;
+    int last;
+    enum otlp_verdict verdict;
+    const char *leads_to;
+} rows[] = {
+    {200, 299, OTLP_TAKEN,
+        "delivered; of a partial success all are kept as dead letters, as the server does not say "
+        "which it "
+        "has rejected, and are not sent again"},
+    {429, 429, OTLP_LATER, "sent again, after `Retry-After` or a growing wait"},
+    {502, 504, OTLP_LATER, "sent again, after `Retry-After` or a growing wait"},
+    {413, 413, OTLP_TOO_BIG, "sent in halves; a single event goes to the dead letters"},
+    {400, 400, OTLP_REFUSED,
+        "sent in halves until the refused one is alone, which goes to the dead letters"},
+    {422, 422, OTLP_REFUSED, "the same"},
+    {408, 408, OTLP_NEVER,
+        "dead letters, all of the request: the protocol forbids to send it again"},
+    {421, 425, OTLP_NEVER, "the same"},
+    {500, 500, OTLP_NEVER, "the same"},
+    {506, 510, OTLP_NEVER, "the same"},
+    {512, 599, OTLP_NEVER, "the same"},
+};
+
+enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
+
+enum otlp_verdict otlp_reply_verdict(int status)
+{
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        if (status >= rows[i].first && status <= rows[i].last) {
+            return rows[i].verdict;
+        }
+    }
+    switch (http_status_verdict(status)) {
+    case HTTP_MEND:
+        return OTLP_MEND;
+    case HTTP_REFUSED:
+        return OTLP_REFUSED;
+    default:
+        return OTLP_LATER; /* no status of HTTP */
+    }
+}
+
+const char *otlp_reply_words(int status)
+{
+    return otlp_reply_verdict(status) == OTLP_NEVER
+               ? "the server has a fault, and the protocol forbids to send the request again"
+               : http_status_words(status);
+}
+
+void otlp_reply_write_reference(struct buf *out)
+{
+    buf_add_text(out,
+        "\n## What a status leads to with `otlp`\n\nThe first row that holds it counts. No "
+        "reply, or only part of one: sent again.\n\n| Status | The events are |\n|---|---|\n");
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        buf_printf(out, rows[i].first == rows[i].last ? "| %d" : "| %d to %d", rows[i].first,
+            rows[i].last);
+        buf_printf(out, " | %s |\n", rows[i].leads_to);
+    }
+    buf_add_text(out, "| others of 3xx, 4xx and 5xx | as with `http` |\n");
+}
+
+/* ---- bodies ---------------------------------------------------------------------------------------- */
+
+static void keep_message(struct span text, struct otlp_reply *reply)
+{
+    size_t size = text.size < sizeof(reply->message) - 1 ? text.size : sizeof(reply->message) - 1;
+    for (size_t i = 0; i < size; i++) {
+        uint8_t c = text.data[i];
+        reply->message[i] = (char)(c < ' ' || c >= 0x7f ? ' ' : c);
+    }
+    reply->message[size] = '\0';
+}
+
+static void keep_count(uint64_t value, struct otlp_reply *reply)
+{
+    reply->rejected = value <= INT64_MAX ? value : 0;
+}
+
+/* ExportLogsPartialSuccess */
+static void read_partial(struct span message, struct otlp_reply *reply)
+{
+    enum { REJECTED = 1, MESSAGE = 2 };
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field)) {
+        if (field.number == REJECTED && field.wire == PROTOBUF_VARINT) {
+            keep_count(field.value, reply);
+        } else if (field.number == MESSAGE && field.wire == PROTOBUF_BYTES) {
+            keep_message(field.bytes, reply);
+        }
+    }
+}
+
+/* ExportLogsServiceResponse, or a google.rpc.Status. */
+static void read_proto(struct span body, int status, struct otlp_reply *reply)
+{
+    enum { PARTIAL_SUCCESS = 1, STATUS_MESSAGE = 2 };
+    bool taken = status < 300;
+    struct protobuf_field field;
+    while (protobuf_next(&body, &field)) {
+        if (field.wire == PROTOBUF_BYTES && taken && field.number == PARTIAL_SUCCESS) {
+            read_partial(field.bytes, reply);
+        } else if (field.wire == PROTOBUF_BYTES && !taken && field.number == STATUS_MESSAGE) {
+            keep_message(field.bytes, reply);
+        }
+    }
+}
+
+/* A member, which proto3's JSON may also call by the name of its field. */
+static struct span member(struct span object, const char *name, const char *field_name)
+{
+    struct span value = json_member_find(object, name);
+    return value.size ? value : json_member_find(object, field_name);
+}
+
+static void read_json_message(struct span value, struct otlp_reply *reply)
+{
+    struct span inner;
+    struct buf text;
+    if (json_member_inner(value, &inner)) {
+        buf_init(&text, 64 * 1024);
+        json_member_text(inner, &text);
+        keep_message(buf_span(&text), reply);
+        buf_fini(&text);
+    }
+}
+
+/* A number of 64 bits is a string in proto3's JSON; a number is taken, too. */
+static void read_json_count(struct span value, struct otlp_reply *reply)
+{
+    struct span digits = value;
+    json_member_inner(value, &digits);
+    uint64_t count = 0;
+    for (size_t i = 0; i < digits.size; i++) {
+        uint8_t digit = (uint8_t)(digits.data[i] - '0');
+        if (digit > 9 || count > (UINT64_MAX - digit) / 10) {
+            return;
+        }
+        count = count * 10 + digit;
+    }
+    keep_count(count, reply);
+}
+
+static void read_json(struct span body, int status, struct otlp_reply *reply)
+{
+    if (status >= 300) {
+        read_json_message(json_member_find(body, "message"), reply);
+        return;
+    }
+    struct span partial = member(body, "partialSuccess", "partial_success");
+    read_json_count(member(partial, "rejectedLogRecords", "rejected_log_records"), reply);
+    read_json_message(member(partial, "errorMessage", "error_message"), reply);
+}
+
+void otlp_reply_read(struct span body, int status, struct otlp_reply *ret_reply)
+{
+    *ret_reply = (struct otlp_reply){.rejected = 0};
+    while (body.size && (body.data[0] == ' ' || body.data[0] == '\n' || body.data[0] == '\r')) {
+        struct protobuf_field field;
+        struct span probe = body;
+        if (protobuf_next(&probe, &field)) {
+            break; /* a line break is the key of field 1, too */
+        }
+        body = span_from(body, 1);
+    }
+    if (body.size && body.data[0] == '{') {
+        read_json(body, status, ret_reply);
+    } else {
+        read_proto(body, status, ret_reply);
+    }
+}

@@ -1,0 +1,39 @@
+#ifndef ETWSHIP_OUTPUTS_OTLP_REPLY_H
+#define ETWSHIP_OUTPUTS_OTLP_REPLY_H
+
+#include "base/buf.h"
+#include "base/span.h"
+
+/*
+ * What a collector says of a request: OTLP 1.x, "OTLP/HTTP Response". Bodies are protobuf or JSON, which their
+ * first byte tells; they are not trusted.
+ */
+enum otlp_verdict {
+    OTLP_LATER,   /* 429, 502, 503, 504: the same again; zero is the safe answer */
+    OTLP_TAKEN,   /* 2xx; some of it may be rejected even so */
+    OTLP_MEND,    /* a fault of the set-up: slowly again */
+    OTLP_TOO_BIG, /* 413: less at a time */
+    OTLP_REFUSED, /* something in it will never be taken: less at a time, to find out what */
+    OTLP_NEVER,   /* must not be sent again, and nobody knows what became of it */
+};
+
+enum otlp_verdict otlp_reply_verdict(int status);
+
+/* What it means for people. Static. */
+const char *otlp_reply_words(int status);
+
+/* Append the table as a section of a page in Markdown. */
+void otlp_reply_write_reference(struct buf *out);
+
+enum { OTLP_REPLY_MESSAGE_BYTES = 256 };
+
+struct otlp_reply {
+    uint64_t rejected; /* ExportLogsPartialSuccess.rejected_log_records; of a number below 0: 0 */
+    char message
+        [OTLP_REPLY_MESSAGE_BYTES]; /* of that, or of a google.rpc.Status: ASCII, one line; "": none */
+};
+
+/* Read the ${body} of a reply with ${status}. */
+void otlp_reply_read(struct span body, int status, struct otlp_reply *ret_reply);
+
+#endif

@@ -1,0 +1,31 @@
+#ifndef ETWSHIP_OUTPUTS_OTLP_SETTINGS_H
+#define ETWSHIP_OUTPUTS_OTLP_SETTINGS_H
+
+#include "config/config_check.h"
+#include "outputs/http/http_options.h"
+
+/* What the configuration says of an output of type `otlp`. */
+enum otlp_protocol { OTLP_PROTOBUF, OTLP_JSON };
+
+struct otlp_settings {
+    const char *endpoint;
+    int protocol; /* enum otlp_protocol */
+    struct config_map headers;
+    struct http_options http;
+};
+
+extern const struct config_field otlp_settings_fields[];
+
+/* output_ops.check, doubt, can_run, format */
+void otlp_settings_check(const void *settings, struct config_check *check);
+void otlp_settings_doubt(const void *settings, struct config_check *check);
+void otlp_settings_can_run(const void *settings, struct config_check *check);
+const char *otlp_settings_format(const void *settings);
+
+/* What stands behind the endpoint: "/v1/logs", or NULL where it has that already. Static. */
+const char *otlp_settings_path(const char *endpoint);
+
+/* Of requests. Static. */
+const char *otlp_settings_content_type(enum otlp_protocol protocol);
+
+#endif

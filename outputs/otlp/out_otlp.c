@@ -1,0 +1,351 @@
+/*
+ * OpenTelemetry's protocol over HTTP. A delivery goes in pieces (http_pieces.h), each a request that
+ * otlp_frame.c puts together.
+ *
+ * A reply of success may say that some log records were rejected, but not which (partial success), and such a
+ * request must not be sent again. So all of its records are kept as dead letters, with what the server said,
+ * and the books count what it said: rejected ones as dead letters, the others as delivered. The same with a
+ * status after which the protocol forbids to send the request again: there nothing counts as delivered.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "outputs/compress.h"
+#include "outputs/http/http_headers.h"
+#include "outputs/http/http_pieces.h"
+#include "outputs/http/http_said.h"
+#include "outputs/otlp/otlp_frame.h"
+#include "outputs/otlp/otlp_reply.h"
+#include "outputs/otlp/otlp_settings.h"
+#include "outputs/otlp/otlp_try.h"
+
+enum {
+    PACKED_MAX_BYTES = 512 * 1024 * 1024,
+    KEPT_MAX_BYTES = 64 * 1024,
+    WORDS_BYTES = 400,
+    MAX_DOUBTS = 16, /* of one delivery */
+};
+
+/* A request whose records are dead letters, though the server does not say which it has rejected. */
+struct doubt {
+    size_t arrived;
+    int status;
+    char words[WORDS_BYTES];
+};
+
+/* ---- making -------------------------------------------------------------------------------------- */
+
+struct out_otlp {
+    struct arena kept;
+    const char *endpoint;
+    const char *path;
+    struct http_client *client;
+    struct http_headers headers;
+    struct compress *compress; /* NULL: none */
+    struct buf packed;
+    struct otlp_frame frame;
+    struct http_pieces pieces;
+    struct http_said said;
+    uint64_t unsure; /* records of the delivery in hand that may have arrived, unknown to us */
+    struct doubt doubts[MAX_DOUBTS]; /* of the delivery in hand */
+    size_t doubt_count;
+    uint8_t *doubted; /* by record: which of these it belongs to, from 1 */
+    size_t doubted_capacity;
+    bool (*stopping)(void *host);
+    void (*warn)(void *host, const char *text);
+    void *host;
+};
+
+static bool set_up(struct out_otlp *self, const struct otlp_settings *s,
+    const struct output_env *env, struct error *err)
+{
+    struct span endpoint;
+    enum otlp_protocol protocol = (enum otlp_protocol)s->protocol;
+    enum http_compression compression = (enum http_compression)s->http.compression;
+    self->client = http_client_create(
+        &(struct http_client_setup){
+            .options = &s->http, .stopping = env->stopping, .note = env->note, .host = env->host},
+        err);
+    if (!self->client) {
+        return false;
+    }
+    if (compression != HTTP_PLAIN) {
+        self->compress = compress_create(compression, err);
+        if (!self->compress) {
+            return false;
+        }
+    }
+    otlp_frame_init(&self->frame, protocol);
+    if (!arena_copy(&self->kept, span_text(s->endpoint), &endpoint) ||
+        !http_headers_take(&self->headers, &s->headers, self->client) ||
+        !http_headers_add(&self->headers, "Content-Type", otlp_settings_content_type(protocol)) ||
+        !http_headers_add(&self->headers, "Content-Encoding",
+            self->compress ? http_compression_names[compression] : NULL)) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    self->endpoint = (const char *)endpoint.data;
+    self->path = otlp_settings_path(self->endpoint);
+    return true;
+}
+
+static void otlp_destroy(void *self_)
+{
+    struct out_otlp *self = self_;
+    if (self) {
+        http_client_destroy(self->client);
+        http_headers_fini(&self->headers);
+        compress_destroy(self->compress);
+        otlp_frame_fini(&self->frame);
+        http_pieces_fini(&self->pieces);
+        http_said_fini(&self->said);
+        buf_fini(&self->packed);
+        free(self->doubted);
+        arena_fini(&self->kept);
+        free(self);
+    }
+}
+
+static void *otlp_create(const void *settings, const struct output_env *env, struct error *err)
+{
+    struct out_otlp *self = calloc(1, sizeof(*self));
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    arena_init(&self->kept, KEPT_MAX_BYTES);
+    buf_init(&self->packed, PACKED_MAX_BYTES);
+    http_headers_init(&self->headers);
+    http_said_init(&self->said);
+    http_pieces_init(&self->pieces);
+    self->stopping = env->stopping;
+    self->warn = env->warn;
+    self->host = env->host;
+    if (!set_up(self, settings, env, err)) {
+        otlp_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+/* ---- one request --------------------------------------------------------------------------------- */
+
+static bool post_body(struct out_otlp *self, struct span body, struct error *err)
+{
+    const struct http_request request = {.method = "POST",
+        .url = self->endpoint,
+        .path = self->path,
+        .headers = self->headers.list,
+        .header_count = self->headers.count,
+        .parts = &body,
+        .part_count = 1};
+    return http_said_ask(&self->said, self->client, &request, err);
+}
+
+/* Note that the records of ${piece} are to be dead letters, ${arrived} of which are none. */
+static void doubt(
+    struct out_otlp *self, const struct http_piece *piece, size_t arrived, const char *words)
+{
+    struct doubt *d = &self->doubts[self->doubt_count++];
+    *d = (struct doubt){.arrived = arrived, .status = self->said.reply.status};
+    snprintf(d->words, sizeof(d->words), "%s", words);
+    for (size_t i = piece->first; i < piece->first + piece->count; i++) {
+        if (piece->statuses[i] == RECORD_RETRY) {
+            self->doubted[i] = (uint8_t)self->doubt_count;
+        }
+    }
+}
+
+/* The server has taken the request, or says so. */
+static struct http_piece_answer take(struct out_otlp *self, const struct http_piece *piece,
+    const struct otlp_reply *reply, struct output_report *report)
+{
+    struct http_piece_answer answer = {.verdict = HTTP_PIECE_TAKEN, .culprit = HTTP_PIECES_UNKNOWN};
+    char words[WORDS_BYTES];
+    size_t count = self->frame.count;
+    if (!self->said.reply.sent || self->said.page) {
+        http_said_tell(&self->said, self->endpoint,
+            self->said.page
+                ? "a web page answers, and no collector. check the address, and what is on the "
+                  "way"
+                : "an answer to half a request",
+            &report->error);
+        answer.verdict = self->said.page ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
+        return answer;
+    }
+    if (reply->rejected) {
+        size_t rejected = reply->rejected < count ? (size_t)reply->rejected : count;
+        snprintf(words, sizeof(words), "%zu of %zu rejected%s%s%s", rejected, count,
+            rejected < count ? ", and the server does not say which" : "",
+            reply->message[0] ? ": " : "", reply->message);
+        doubt(self, piece, count - rejected, words);
+    } else if (reply->message[0] && self->warn) {
+        snprintf(words, sizeof(words), "the server took all, and says: %s", reply->message);
+        http_client_hide(self->client, words);
+        self->warn(self->host, words);
+    }
+    return answer;
+}
+
+static struct http_piece_answer judge(struct out_otlp *self, const struct http_piece *piece,
+    const struct otlp_reply *reply, struct output_report *report)
+{
+    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
+    int status = self->said.reply.status;
+    const char *words = otlp_reply_words(status);
+    switch (otlp_reply_verdict(status)) {
+    case OTLP_TAKEN:
+        return take(self, piece, reply, report);
+    case OTLP_MEND:
+        answer.verdict = HTTP_PIECE_MEND;
+        break;
+    case OTLP_TOO_BIG:
+        answer.verdict = HTTP_PIECE_TOO_BIG;
+        break;
+    case OTLP_REFUSED:
+        answer.verdict = HTTP_PIECE_REFUSED;
+        break;
+    case OTLP_NEVER:
+        answer.verdict = HTTP_PIECE_TAKEN; /* as far as sending goes */
+        doubt(self, piece, 0, reply->message[0] ? reply->message : words);
+        return answer;
+    case OTLP_LATER:
+        answer.verdict = HTTP_PIECE_LATER;
+        break;
+    }
+    char text[WORDS_BYTES];
+    snprintf(text, sizeof(text), "%s%s%s", words, reply->message[0] ? ": " : "", reply->message);
+    http_client_hide(self->client, text);
+    self->said.shown[0] = '\0'; /* of protobuf nobody can read it */
+    http_said_tell(&self->said, self->endpoint, text, &report->error);
+    snprintf(self->said.shown, sizeof(self->said.shown), "%.*s", (int)sizeof(self->said.shown) - 1,
+        text);
+    answer.why = (struct output_rejection){
+        .status = status, .type = span_text("otlp"), .reason = span_text(self->said.shown)};
+    return answer;
+}
+
+static struct http_piece_answer otlp_post(
+    void *self_, const struct http_piece *piece, struct output_report *report)
+{
+    struct out_otlp *self = self_;
+    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
+    if (self->doubt_count == MAX_DOUBTS) {
+        error_set(&report->error, ERR_STOPPED, "the server rejects a part of each request");
+        return answer; /* what is left comes in the next delivery */
+    }
+    switch (otlp_frame_write(&self->frame, piece, &answer.culprit)) {
+    case OTLP_NO_MEMORY:
+        error_set(
+            &report->error, ERR_MEMORY, "out of memory for a request of %zu events", piece->count);
+        answer.verdict = piece->count > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
+        answer.why.reason = span_text("out of memory");
+        return answer;
+    case OTLP_NO_RECORD:
+        error_set(&report->error, ERR_FORMAT,
+            "an event is no log record of this protocol. it may have been written for the other "
+            "one");
+        answer.verdict = HTTP_PIECE_REFUSED;
+        answer.why = (struct output_rejection){
+            .type = span_text("otlp"), .reason = span_text("no log record of this protocol")};
+        return answer;
+    case OTLP_FRAMED:
+        break;
+    }
+    struct span body = buf_span(&self->frame.body);
+    if (self->compress) {
+        if (!compress_whole(self->compress, body, &self->packed, &report->error)) {
+            return answer;
+        }
+        body = buf_span(&self->packed);
+    }
+    if (!post_body(self, body, &report->error)) {
+        const struct http_reply *reply = &self->said.reply;
+        answer.verdict = http_failure_lasts(reply->failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
+        self->unsure += reply->sent ? self->frame.count : 0;
+        return answer;
+    }
+    uint64_t wait_ms = self->said.reply.retry_after_ms;
+    report->wait_ms = wait_ms < UINT32_MAX ? (uint32_t)wait_ms : UINT32_MAX;
+    struct otlp_reply reply;
+    otlp_reply_read(buf_span(&self->said.body), self->said.reply.status, &reply);
+    return judge(self, piece, &reply, report);
+}
+
+/* ---- one delivery -------------------------------------------------------------------------------- */
+
+/* Nothing of ${delivery} is sent yet. */
+static bool begin(struct out_otlp *self, const struct delivery *delivery)
+{
+    size_t count = delivery->record_count;
+    if (count > self->doubted_capacity) {
+        uint8_t *doubted = realloc(self->doubted, count);
+        if (!doubted) {
+            return false;
+        }
+        self->doubted = doubted;
+        self->doubted_capacity = count;
+    }
+    if (count) {
+        memset(self->doubted, 0, count);
+    }
+    self->unsure = 0;
+    self->doubt_count = 0;
+    return true;
+}
+
+/* What the server has rejected, or may have, without saying which becomes dead letters. */
+static void settle_doubts(
+    struct out_otlp *self, const struct delivery *delivery, struct output_report *report)
+{
+    for (size_t i = 0; i < self->doubt_count; i++) {
+        struct doubt *d = &self->doubts[i];
+        http_client_hide(self->client, d->words);
+        report->rejected_but_arrived += d->arrived;
+        self->said.shown[0] = '\0';
+        self->said.reply.status = d->status;
+        http_said_tell(&self->said, self->endpoint, d->words, &report->error);
+    }
+    for (size_t i = 0; self->doubt_count && i < delivery->record_count; i++) {
+        if (self->doubted[i] && self->pieces.statuses[i] == RECORD_DELIVERED) {
+            const struct doubt *d = &self->doubts[self->doubted[i] - 1];
+            const struct output_rejection why = {
+                .status = d->status, .type = span_text("otlp"), .reason = span_text(d->words)};
+            self->pieces.statuses[i] = RECORD_REJECTED;
+            rejections_add(&self->pieces.notes, i, &why);
+        }
+    }
+}
+
+static enum output_verdict otlp_send(
+    void *self_, const struct delivery *delivery, struct output_report *report)
+{
+    struct out_otlp *self = self_;
+    if (!begin(self, delivery)) {
+        error_set(&report->error, ERR_MEMORY, "out of memory");
+        return OUTPUT_RETRY;
+    }
+    if (!http_pieces_send(
+            &self->pieces, delivery, report, otlp_post, self, self->stopping, self->host)) {
+        return OUTPUT_RETRY;
+    }
+    settle_doubts(self, delivery, report);
+    report->maybe_duplicates = self->unsure;
+    return http_pieces_verdict(&self->pieces, delivery, report);
+}
+
+const struct output_ops output_otlp = {
+    .name = "otlp",
+    .fields = otlp_settings_fields,
+    .settings_size = sizeof(struct otlp_settings),
+    .workers = 2,
+    .format = otlp_settings_format,
+    .check = otlp_settings_check,
+    .doubt = otlp_settings_doubt,
+    .can_run = otlp_settings_can_run,
+    .reference = otlp_reply_write_reference,
+    .examine = otlp_try_run,
+    .create = otlp_create,
+    .send = otlp_send,
+    .destroy = otlp_destroy,
+};
