@@ -118,13 +118,11 @@ static bool is_left_over(const char *path, const union address *at)
     return refused;
 }
 
-/* The mode of the socket is set before anybody can connect: listen comes last. */
+/* Linux gives what bind makes the mode that the socket has (unix_bind_bsd in net/unix/af_unix.c). A umask would be
+ * that of all threads, which make files and folders at the same time. */
 static bool bind_at(struct plat_socket *listener, const char *path, const union address *at)
 {
-    mode_t before = umask(0177);
-    bool bound = bind(listener->fd, &at->any, sizeof(at->local)) == 0;
-    umask(before);
-    if (!bound) {
+    if (fchmod(listener->fd, 0600) != 0 || bind(listener->fd, &at->any, sizeof(at->local)) != 0) {
         return false;
     }
     memcpy(listener->path, path, strlen(path) + 1);
