@@ -54,13 +54,15 @@ static bool knows_token(const struct status_server *server, const struct status_
                span_text(server->token));
 }
 
-static size_t bytes_under_way(const struct status_server *server)
+/* Heads and pieces of streams are not bounded by it, so they may already take more than there is. */
+static size_t bytes_left(const struct status_server *server)
 {
-    size_t sum = 0;
+    size_t left = STATUS_SERVER_MAX_REPLY_BYTES;
     for (size_t i = 0; i < STATUS_SERVER_MAX_CONNECTIONS; i++) {
-        sum += server->connections[i].out.size;
+        size_t taken = server->connections[i].out.size;
+        left -= taken < left ? taken : left;
     }
-    return sum;
+    return left;
 }
 
 static size_t count_streams(const struct status_server *server)
@@ -125,8 +127,7 @@ static void answer(struct status_server *server, struct status_connection *conne
 {
     struct status_reply reply = {.status = 404, .type = "text/plain", .headers = ""};
     bool trusted = false;
-    size_t taken = bytes_under_way(server);
-    buf_init(&reply.body, STATUS_SERVER_MAX_REPLY_BYTES - taken);
+    buf_init(&reply.body, bytes_left(server));
     if (parse != STATUS_PARSE_DONE) {
         refuse(parse, &reply);
     } else if (may_ask(server, connection, request, &reply, &trusted)) {
