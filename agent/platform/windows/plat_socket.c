@@ -34,7 +34,7 @@ static struct plat_socket *make(SOCKET handle)
 {
     u_long on = 1;
     struct plat_socket *made = handle == INVALID_SOCKET ? NULL : calloc(1, sizeof(*made));
-    if (!made || ioctlsocket(handle, FIONBIO, &on) != 0) {
+    if (!made || ioctlsocket(handle, (long)FIONBIO, &on) != 0) {
         if (handle != INVALID_SOCKET) {
             closesocket(handle);
         }
