@@ -91,6 +91,30 @@ struct span json_member_find(struct span object, const char *name)
     return span_make(NULL, 0);
 }
 
+bool json_member_next(struct span object, size_t *at, struct span *ret_key, struct span *ret_value)
+{
+    size_t start = *at ? *at : skip_space(object, 0);
+    if (*at == 0 && (start == object.size || object.data[start] != '{')) {
+        return false;
+    }
+    start = skip_space(object, *at ? *at : start + 1);
+    size_t end = start < object.size && object.data[start] == '"' ? skip_string(object, start)
+                                                                  : SIZE_MAX;
+    if (end == SIZE_MAX) {
+        return false;
+    }
+    *ret_key = span_first(span_from(object, start + 1), end - start - 2);
+    size_t colon = skip_space(object, end);
+    if (colon == object.size || object.data[colon] != ':') {
+        return false;
+    }
+    size_t value = skip_space(object, colon + 1);
+    size_t behind = skip_value(object, value);
+    *ret_value = without_space_behind(span_first(span_from(object, value), behind - value));
+    *at = behind < object.size && object.data[behind] == ',' ? behind + 1 : object.size;
+    return true;
+}
+
 bool json_member_inner(struct span value, struct span *ret_inner)
 {
     if (value.size < 2 || value.data[0] != '"' || skip_string(value, 0) != value.size) {

@@ -95,6 +95,10 @@ struct output_report {
      * as dead letters, but so many count as delivered. */
     uint64_t rejected_but_arrived;
 
+    /* Records of earlier deliveries that may be lost although they counted as delivered, at most: over a
+     * connection without acknowledgements that broke. Told as a gap. */
+    uint64_t maybe_lost;
+
     /* Say why record ${record} of the delivery is rejected or blocked: before OUTPUT_REJECTED for all
      * or any, and for each that is rejected, blocked or held. May be NULL; what is not said is rejected without
      * a reason. */

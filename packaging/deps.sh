@@ -16,7 +16,7 @@ build="gcc cmake ninja-build pkg-config libyaml-dev libexpat1-dev libxxhash-dev 
 test="git clang clang-format clang-tidy libclang-rt-14-dev|libclang-rt-dev libcmocka-dev valgrind python3
     python3-venv qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
     openjdk-17-jdk-headless|default-jdk-headless maven openssl haproxy zstd dpkg-dev fakeroot systemd
-    llvm jq zip"
+    rsyslog rsyslog-gnutls rsyslog-relp llvm jq zip"
 windows="gcc-mingw-w64-x86-64-win32 binutils-mingw-w64-x86-64 cmake ninja-build pkg-config clang lld make
     nasm xz-utils wine64 git python3 wixl msitools osslsigncode"
 # Debian 12 has a cargo that is too old, and a newer one under another name.
@@ -33,6 +33,7 @@ without() {
     python3-venv) echo "the tests with readers of others" ;;
     qemu-user | *aarch64* | *arm64*) echo "the tests on arm64" ;;
     *jdk* | maven) echo "the tests with OpenSearch and Elasticsearch" ;;
+    rsyslog*) echo "the tests of the outputs syslog and relp against rsyslog" ;;
     openssl | haproxy) echo "the tests of the http output over TLS" ;;
     zstd) echo "the tests of compressed output" ;;
     jq | zip) echo "the test of the guides' commands" ;;

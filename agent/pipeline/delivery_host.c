@@ -399,6 +399,7 @@ static void take_note(struct delivery_host *host, enum output_verdict verdict,
         delivery_part_take(report, host->statuses, left->record_count);
     }
     host->counts.maybe_duplicates += report->maybe_duplicates;
+    host->counts.maybe_lost += report->maybe_lost;
     if (report->unexpected_duplicates) {
         host->counts.unexpected_duplicates += report->unexpected_duplicates;
         tell(host, DELIVERY_DUPLICATES, "");

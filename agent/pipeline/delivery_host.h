@@ -102,6 +102,7 @@ struct delivery_counts {
     uint64_t retries;
     uint64_t unexpected_duplicates; /* of the delivered ones */
     uint64_t maybe_duplicates;      /* sent again, and may have arrived before */
+    uint64_t maybe_lost;            /* counted as delivered, and may have been lost; at most */
 };
 
 /* NULL with ${err} set if the output cannot be made. */

@@ -18,7 +18,8 @@
  */
 enum {
     NO_MEMORY_WAIT_MS = 50,
-    HELD = OUTPUT_DROP_COUNT, /* by limits: a reason of its own */
+    HELD = OUTPUT_DROP_COUNT, /* by limits */
+    DOUBT,                    /* in a connection that broke, perhaps */
     REASONS,
     MAX_STRANGERS = 1000, /* more of them stay in the store for the next run */
 };
@@ -159,9 +160,8 @@ static void note_due(struct losses *losses, const struct open_loss *open)
 
 void losses_add(struct losses *losses, const struct loss *loss)
 {
-    size_t reason = loss->held ? HELD : loss->reason;
-    bool settled = loss->held ||
-                   (loss->reason != OUTPUT_DROP_ENDED && loss->reason != OUTPUT_DROP_STOPPED);
+    size_t reason = loss->held ? HELD : loss->doubt ? DOUBT : loss->reason;
+    bool settled = reason != OUTPUT_DROP_ENDED && reason != OUTPUT_DROP_STOPPED;
     if (loss->count == 0 || (!settled && losses_comes_again(losses, loss->session))) {
         return;
     }
@@ -228,11 +228,12 @@ static struct gap words_of(const struct losses *losses, size_t index)
     }
     size_t row = index / REASONS % row_count(losses);
     bool no_output = row == losses->output_count;
-    if (index % REASONS == HELD) {
-        return (struct gap){.stage = "filter",
-            .reason = "limit",
+    bool held = index % REASONS == HELD;
+    if (index % REASONS >= HELD) {
+        return (struct gap){.stage = held ? "filter" : "output",
+            .reason = held ? "limit" : "connection_broke",
             .unit = "events",
-            .exact = true,
+            .exact = held,
             .output = no_output ? NULL : losses->outputs[row]};
     }
     enum output_drop reason = (enum output_drop)(index % REASONS);

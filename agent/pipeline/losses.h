@@ -31,6 +31,7 @@ struct loss {
     enum output_drop
         reason;     /* without an output: OUTPUT_DROP_STOPPED, OUTPUT_DROP_SPOOL_FULL or _DISK */
     bool held;      /* by limits of filters; then there is no reason */
+    bool doubt;     /* it may have arrived, as a connection broke; then there is no reason */
     uint64_t count; /* events */
     struct time_range times;
 };

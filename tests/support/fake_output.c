@@ -404,6 +404,7 @@ static enum output_verdict fake_send(
     }
     report->degraded = step.degraded;
     report->unexpected_duplicates = step.duplicates;
+    report->maybe_lost = step.maybe_lost;
     leave(self);
     return step.verdict;
 }

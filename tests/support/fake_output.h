@@ -23,6 +23,7 @@ struct fake_step {
     uint32_t wait_ms;     /* these three go into the report as they are */
     bool degraded;
     uint64_t duplicates;
+    uint64_t maybe_lost;
     const char *reason; /* said of each record that is rejected; NULL: nothing is said */
 };
 

@@ -18,6 +18,8 @@
 #include "support/bulk_fake.h"
 #include "support/fake_output.h"
 #include "support/http_fake.h"
+#include "support/relp_fake.h"
+#include "support/tcp_fake.h"
 
 /* The outputs that test_conformance.c asks: how to configure one, how to see what arrived, how to make it fail
  * half way. */
@@ -260,6 +262,79 @@ static inline char *otlp_collect(size_t *ret_size)
     return data;
 }
 
+static struct tcp_fake *listener;
+static char syslog_settings[160] = "{address: '127.0.0.1:1', transport: tcp, sd_id: none}";
+
+static inline void syslog_prepare(void)
+{
+    tcp_fake_stop(listener);
+    listener = tcp_fake_start();
+    snprintf(syslog_settings, sizeof(syslog_settings),
+        "{address: '127.0.0.1:%u', transport: tcp, sd_id: none}", tcp_fake_port(listener));
+}
+
+static inline void syslog_fail_soon(bool fails)
+{
+    if (fails) {
+        tcp_fake_close(listener, false);
+    }
+}
+
+/* Of each message what stands behind its header, with a line break. */
+static inline char *syslog_collect(size_t *ret_size)
+{
+    struct span bytes = tcp_fake_bytes(listener);
+    char *data = calloc(1, COLLECT_MAX);
+    assert_non_null(data);
+    *ret_size = 0;
+    while (bytes.size) {
+        char *end;
+        size_t size = (size_t)strtoul((const char *)bytes.data, &end, 10);
+        struct span message = span_from(bytes, (size_t)(end - (const char *)bytes.data) + 1);
+        assert_true(size && size <= message.size);
+        bytes = span_from(message, size);
+        message.size = size;
+        for (int spaces = 0; spaces < 7; spaces++) {
+            const uint8_t *space = memchr(message.data, ' ', message.size);
+            assert_non_null(space);
+            message = span_from(message, (size_t)(space - message.data) + 1);
+        }
+        memcpy(data + *ret_size, message.data, message.size);
+        *ret_size += message.size;
+        data[(*ret_size)++] = '\n';
+    }
+    tcp_fake_stop(listener);
+    listener = NULL;
+    return data;
+}
+
+static struct relp_fake *relp;
+static char relp_settings[160] = "{address: '127.0.0.1:1', transport: tcp, sd_id: none}";
+
+static inline void relp_prepare(void)
+{
+    relp_fake_stop(relp);
+    relp = relp_fake_start();
+    snprintf(relp_settings, sizeof(relp_settings),
+        "{address: '127.0.0.1:%u', transport: tcp, sd_id: none}", relp_fake_port(relp));
+}
+
+static inline void relp_fail_soon(bool fails)
+{
+    relp_fake_takes(relp, fails ? 1 : SIZE_MAX);
+}
+
+static inline char *relp_collect(size_t *ret_size)
+{
+    char *data = calloc(1, COLLECT_MAX);
+    assert_non_null(data);
+    relp_fake_bodies(relp, data, COLLECT_MAX);
+    *ret_size = strlen(data);
+    relp_fake_stop(relp);
+    relp = NULL;
+    return data;
+}
+
 static struct fake_output *fake;
 
 static inline void fake_make(const struct fake_step *steps, size_t count)
@@ -333,6 +408,10 @@ static const struct subject subjects[] = {
     {"http", http_settings, NULL, http_prepare, NULL, http_fail_soon, http_collect},
     {"splunk_hec", hec_settings, NULL, hec_prepare, NULL, http_fail_soon, hec_collect},
     {"otlp", otlp_settings, NULL, otlp_prepare, NULL, http_fail_soon, otlp_collect},
+    {"syslog", syslog_settings, "{address: '127.0.0.1:1', transport: tcp}", syslog_prepare, NULL,
+        syslog_fail_soon, syslog_collect},
+    {"relp", relp_settings, "{address: '127.0.0.1:1', transport: tcp}", relp_prepare, NULL,
+        relp_fail_soon, relp_collect},
     {"fake", "{}", NULL, fake_prepare, fake_adjust, fake_fail_soon, fake_collect},
 };
 
@@ -341,6 +420,12 @@ static const struct envelope envelopes[] = {{"otlp", OTLP_FRONT, OTLP_BEHIND}};
 enum { ENVELOPE_COUNT = sizeof(envelopes) / sizeof(envelopes[0]) };
 
 enum { SUBJECT_COUNT = sizeof(subjects) / sizeof(subjects[0]) };
+
+/* How many tries are sure to fail after fail_soon: where the destination answers nothing, only the first. */
+static inline int failures_of(const struct subject *subject)
+{
+    return strcmp(subject->name, "syslog") == 0 ? 1 : 3;
+}
 
 static inline const struct output_ops *ops_of(const struct subject *subject)
 {

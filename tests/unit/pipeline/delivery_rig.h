@@ -138,6 +138,7 @@ static inline void take_hints(
         case 'u':
             report->unexpected_duplicates = 2;
             report->maybe_duplicates = 3;
+            report->maybe_lost = 4;
             break;
         default:
             for (size_t i = 0; i < delivery->record_count; i += 2) {

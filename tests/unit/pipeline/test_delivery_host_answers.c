@@ -247,6 +247,7 @@ static void unexpected_duplicates_are_counted_and_told_once_per_series(void **st
     assert_true(deliver(host, "d"));
     assert_int_equal(delivery_host_counts(host).unexpected_duplicates, 6);
     assert_int_equal(delivery_host_counts(host).maybe_duplicates, 9);
+    assert_int_equal(delivery_host_counts(host).maybe_lost, 12);
     assert_int_equal(delivery_host_counts(host).delivered, 4);
     assert_span(buf_span(&script.warnings), "duplicates;some failed;duplicates;");
     finish(&script, host);

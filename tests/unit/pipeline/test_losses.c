@@ -245,6 +245,27 @@ static void what_comes_again_is_lost_where_nobody_comes_after_this_run(void **st
     rig_fini(&rig);
 }
 
+static void what_may_have_arrived_is_told_as_not_exact_and_also_of_what_comes_again(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, hour_ns);
+    for (int i = 0; i < 2; i++) {
+        losses_add(
+            rig.losses, &(struct loss){.session = 1, .output = 0, .doubt = true, .count = 5});
+    }
+    losses_ship(rig.losses);
+    struct slab *slab = slab_queue_pop(rig.queue, 0);
+    assert_non_null(slab);
+    assert_string_equal(slab->gap.stage, "output");
+    assert_string_equal(slab->gap.reason, "connection_broke");
+    assert_string_equal(slab->gap.output, "a");
+    assert_int_equal(slab->gap.count, 10);
+    assert_false(slab->gap.exact);
+    slab_destroy(slab);
+    rig_fini(&rig);
+}
+
 static void a_further_gap_waits_for_its_time(void **state)
 {
     (void)state;
@@ -401,6 +422,7 @@ int main(void)
         cmocka_unit_test(what_is_held_is_left_to_the_next_run),
         cmocka_unit_test(what_nobody_takes_is_freed),
         cmocka_unit_test(what_comes_again_is_lost_where_nobody_comes_after_this_run),
+        cmocka_unit_test(what_may_have_arrived_is_told_as_not_exact_and_also_of_what_comes_again),
         cmocka_unit_test(a_further_gap_waits_for_its_time),
         cmocka_unit_test(a_further_gap_waits_for_the_one_before),
         cmocka_unit_test(nothing_is_shipped_behind_the_end),

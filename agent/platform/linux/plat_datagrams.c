@@ -1,0 +1,90 @@
+#define _GNU_SOURCE
+
+#include "platform/plat_datagrams.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct plat_datagrams {
+    int socket;
+};
+
+/* tcp(7), SIOCOUTQ */
+bool plat_datagrams_unacked(intptr_t socket, uint64_t *ret_bytes)
+{
+    int bytes = 0;
+    bool good = ioctl((int)socket, SIOCOUTQ, &bytes) == 0 && bytes >= 0;
+    *ret_bytes = good ? (uint64_t)bytes : 0;
+    return good;
+}
+
+/* The first address that a socket can be made for. */
+static int open_first(const struct addrinfo *list)
+{
+    for (const struct addrinfo *at = list; at; at = at->ai_next) {
+        int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
+        if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0) {
+            return fd;
+        }
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    return -1;
+}
+
+struct plat_datagrams *plat_datagrams_open(const char *host, const char *port, struct error *err)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
+    struct addrinfo *list = NULL;
+    int code = getaddrinfo(host, port, &hints, &list);
+    if (code) {
+        error_set(err, ERR_IO, "%s: the name has no address (%s)", host, gai_strerror(code));
+        return NULL;
+    }
+    int fd = open_first(list);
+    int reason = errno;
+    freeaddrinfo(list);
+    struct plat_datagrams *datagrams = fd >= 0 ? malloc(sizeof(*datagrams)) : NULL;
+    if (datagrams) {
+        datagrams->socket = fd;
+    } else if (fd >= 0) {
+        close(fd);
+        error_set(err, ERR_MEMORY, "out of memory");
+    } else {
+        error_set_os(err, reason, strerror(reason), "%s port %s: cannot send there", host, port);
+    }
+    return datagrams;
+}
+
+void plat_datagrams_close(struct plat_datagrams *datagrams)
+{
+    if (datagrams) {
+        close(datagrams->socket);
+        free(datagrams);
+    }
+}
+
+bool plat_datagrams_send(struct plat_datagrams *datagrams, struct span bytes, struct error *err)
+{
+    ssize_t sent;
+    do {
+        sent = send(datagrams->socket, bytes.data, bytes.size, 0);
+    } while (sent < 0 && errno == EINTR);
+    if (sent >= 0) {
+        return true;
+    }
+    int reason = errno;
+    error_set_os(
+        err, reason, strerror(reason), "a datagram of %zu bytes cannot be sent", bytes.size);
+    if (reason == EMSGSIZE && err) {
+        err->code = ERR_LIMIT;
+    }
+    return false;
+}

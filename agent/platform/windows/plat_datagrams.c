@@ -1,0 +1,84 @@
+#include <winsock2.h>
+#include <ws2tcpip.h>
+
+#include "platform/plat_datagrams.h"
+
+#include <stdlib.h>
+
+struct plat_datagrams {
+    SOCKET socket;
+};
+
+/* Windows tells it with TCP_INFO from version 1703 on, without what is still in its own buffers. */
+bool plat_datagrams_unacked(intptr_t socket, uint64_t *ret_bytes)
+{
+    (void)socket;
+    *ret_bytes = 0;
+    return false;
+}
+
+static SOCKET open_first(const struct addrinfo *list)
+{
+    for (const struct addrinfo *at = list; at; at = at->ai_next) {
+        SOCKET made = socket(at->ai_family, at->ai_socktype, at->ai_protocol);
+        if (made != INVALID_SOCKET && connect(made, at->ai_addr, (int)at->ai_addrlen) == 0) {
+            return made;
+        }
+        if (made != INVALID_SOCKET) {
+            closesocket(made);
+        }
+    }
+    return INVALID_SOCKET;
+}
+
+static bool resolve(
+    const char *host, const char *port, struct addrinfo **ret_list, struct error *err)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
+    int code = getaddrinfo(host, port, &hints, ret_list);
+    return code == 0 ||
+           error_set_os(err, code, "WSA", "%s: the name has no address (error %d)", host, code);
+}
+
+struct plat_datagrams *plat_datagrams_open(const char *host, const char *port, struct error *err)
+{
+    WSADATA data;
+    struct addrinfo *list = NULL;
+    struct plat_datagrams *datagrams = malloc(sizeof(*datagrams));
+    if (!datagrams || WSAStartup(MAKEWORD(2, 2), &data)) {
+        free(datagrams);
+        error_set(err, ERR_MEMORY, "out of memory for sockets");
+        return NULL;
+    }
+    if (resolve(host, port, &list, err)) {
+        datagrams->socket = open_first(list);
+        freeaddrinfo(list);
+        if (datagrams->socket != INVALID_SOCKET) {
+            return datagrams;
+        }
+        error_set(
+            err, ERR_IO, "%s port %s: cannot send there (error %d)", host, port, WSAGetLastError());
+    }
+    WSACleanup();
+    free(datagrams);
+    return NULL;
+}
+
+void plat_datagrams_close(struct plat_datagrams *datagrams)
+{
+    if (datagrams) {
+        closesocket(datagrams->socket);
+        WSACleanup();
+        free(datagrams);
+    }
+}
+
+bool plat_datagrams_send(struct plat_datagrams *datagrams, struct span bytes, struct error *err)
+{
+    if (send(datagrams->socket, (const char *)bytes.data, (int)bytes.size, 0) >= 0) {
+        return true;
+    }
+    int reason = WSAGetLastError();
+    return error_set(err, reason == WSAEMSGSIZE ? ERR_LIMIT : ERR_IO,
+        "a datagram of %zu bytes cannot be sent (error %d)", bytes.size, reason);
+}

@@ -1,0 +1,431 @@
+/*
+ * RFC 5424 over TLS (RFC 5425), TCP (RFC 6587) or UDP (RFC 5426). None of them has acknowledgements. What can be
+ * known over TCP is used:
+ *
+ *   - Before each delivery the connection is read. If the other side has closed it, nothing is written.
+ *   - After each delivery its bytes are awaited to be confirmed by the other system (Linux tells). Until then
+ *     nothing counts as delivered.
+ *   - What the other system had confirmed, and its program perhaps not read, is lost with a reset. That is at
+ *     most what its buffer holds; so many events are told as a gap. A connection that was closed in an orderly
+ *     way has lost nothing: a system that closes with bytes unread resets (RFC 9293, 3.6.1; Linux, Windows).
+ */
+#include <stdlib.h>
+
+#include "outputs/http/http_here.h"
+#include "outputs/net/net_stream.h"
+#include "outputs/syslog/syslog_message.h"
+#include "platform/plat_datagrams.h"
+#include "platform/plat_system.h"
+
+enum {
+    UDP_MAX_BYTES = 65000,
+    LINES_MAX_BYTES = 256 * 1024 * 1024,
+    READ_BYTES = 4096,
+    CONFIRM_SLICE_MS = 2,
+    BEHIND_MAX_BYTES = 6 * 1024 * 1024, /* what a system buffers at most (tcp(7), tcp_rmem) */
+    BEHIND_COUNT = 256,
+    NS_PER_MS = 1000000,
+};
+
+enum transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS };
+enum framing { FRAMING_OCTETS, FRAMING_LINES };
+
+static const char *const transport_names[] = {"udp", "tcp", "tls", NULL};
+static const char *const framing_names[] = {"octet_counting", "newline", NULL};
+
+struct settings {
+    const char *address;
+    int transport;
+    int framing;
+    struct syslog_options message;
+    struct http_options http; /* of it tls and the timeouts */
+};
+
+// clang-format off
+static const struct config_field fields[] = {
+    {CONFIG_ROW("address", STRING, struct settings, address), .required = true, .is_address = true,
+        .help = "host and port, as in syslog.example:6514 for tls, :514 for tcp and udp"},
+    {CONFIG_ROW("transport", ENUM, struct settings, transport), .names = transport_names,
+        .default_text = "tls",
+        .help = "tls: RFC 5425; tcp: RFC 6587; udp: RFC 5426, where nobody knows what arrives"},
+    {CONFIG_ROW("framing", ENUM, struct settings, framing), .names = framing_names,
+        .default_text = "octet_counting",
+        .help = "of tls and tcp. octet_counting: messages of any text; newline: a line each, their "
+                "line breaks as spaces, for receivers that know nothing else"},
+    SYSLOG_ROWS(struct settings),
+    {CONFIG_STRUCT_ROW("tls", struct settings, http.tls, http_tls_fields),
+        .help = "how the other side is checked"},
+    {CONFIG_ROW("connect_timeout", DURATION, struct settings, http.connect_timeout_ns),
+        .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),
+        .help = "longest wait for a connection, TLS and all"},
+    {CONFIG_ROW("timeout", DURATION, struct settings, http.timeout_ns), .default_text = "90s",
+        .min = 1000000, .max = INT64_C(3600000000000),
+        .help = "longest time in which the other side takes nothing"},
+    {.key = NULL},
+};
+// clang-format on
+
+/* A delivery whose bytes may still lie unread in the other system. */
+struct behind {
+    uint64_t bytes;
+    uint64_t records;
+};
+
+struct out_syslog {
+    enum transport transport;
+    enum framing framing;
+    struct net_stream *stream;
+    struct plat_datagrams *datagrams;
+    char *host; /* of datagrams */
+    char *port;
+    struct syslog_writer writer;
+    struct buf lines;
+    uint32_t *ends; /* of each record in `lines` */
+    size_t capacity;
+    struct behind behind[BEHIND_COUNT]; /* a ring, the newest before `behind_at` */
+    size_t behind_at;
+    uint64_t timeout_ms;
+    uint64_t told_cut;
+    bool (*stopping)(void *host);
+    void (*warn)(void *host, const char *text);
+    void *env_host;
+};
+
+/* ---- making -------------------------------------------------------------------------------------- */
+
+static void syslog_check(const void *settings, struct config_check *check)
+{
+    const struct settings *s = settings;
+    net_stream_check_address(check, "address", &s->address);
+    syslog_options_check(check, &s->message);
+    http_options_check(check, &s->http);
+    if (s->transport == TRANSPORT_UDP && s->framing == FRAMING_LINES) {
+        CONFIG_FAULT(check, &s->framing,
+            "framing: over udp each message is a datagram of its own. remove it");
+    }
+}
+
+static void syslog_can_run(const void *settings, struct config_check *check)
+{
+    http_here_check(check, &((const struct settings *)settings)->http);
+}
+
+static const char *syslog_route(const void *settings)
+{
+    return syslog_options_route(&((const struct settings *)settings)->message);
+}
+
+static bool wants_ids(const void *settings)
+{
+    return strcmp(((const struct settings *)settings)->message.sd_id, "none") != 0;
+}
+
+static void syslog_disconnect(void *self_)
+{
+    struct out_syslog *self = self_;
+    if (self->stream) {
+        net_stream_disconnect(self->stream);
+    }
+    plat_datagrams_close(self->datagrams);
+    self->datagrams = NULL;
+    memset(self->behind, 0, sizeof(self->behind));
+}
+
+static void syslog_destroy(void *self_)
+{
+    struct out_syslog *self = self_;
+    if (self) {
+        syslog_disconnect(self);
+        net_stream_destroy(self->stream);
+        syslog_writer_fini(&self->writer);
+        buf_fini(&self->lines);
+        free(self->ends);
+        free(self->host);
+        free(self);
+    }
+}
+
+/* "host:port" in two texts: of "[::1]:514" ::1. */
+static bool split_address(struct out_syslog *self, const char *address)
+{
+    size_t size = strlen(address) + 1;
+    self->host = malloc(size);
+    if (!self->host) {
+        return false;
+    }
+    memcpy(self->host, address, size);
+    self->port = strrchr(self->host, ':');
+    *self->port++ = '\0';
+    size_t end = strlen(self->host);
+    if (self->host[0] == '[' && end > 1) {
+        memmove(self->host, self->host + 1, end - 2);
+        self->host[end - 2] = '\0';
+    }
+    return true;
+}
+
+static void *syslog_create(const void *settings, const struct output_env *env, struct error *err)
+{
+    const struct settings *s = settings;
+    struct out_syslog *self = calloc(1, sizeof(*self));
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    self->transport = (enum transport)s->transport;
+    self->framing = (enum framing)s->framing;
+    self->timeout_ms = s->http.timeout_ns / NS_PER_MS;
+    self->stopping = env->stopping;
+    self->warn = env->warn;
+    self->env_host = env->host;
+    buf_init(&self->lines, LINES_MAX_BYTES);
+    syslog_writer_init(
+        &self->writer, &s->message, self->transport == TRANSPORT_UDP ? UDP_MAX_BYTES : SIZE_MAX);
+    const struct net_stream_setup setup = {.address = s->address,
+        .tls = self->transport == TRANSPORT_TLS,
+        .options = &s->http,
+        .stopping = env->stopping,
+        .host = env->host};
+    bool good = split_address(self, s->address) || error_set(err, ERR_MEMORY, "out of memory");
+    if (good && self->transport != TRANSPORT_UDP) {
+        self->stream = net_stream_create(&setup, err);
+        good = self->stream != NULL;
+    }
+    if (!good) {
+        syslog_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+static bool syslog_connect(void *self_, struct error *err)
+{
+    struct out_syslog *self = self_;
+    bool lasts;
+    if (self->transport != TRANSPORT_UDP) {
+        return net_stream_connect(self->stream, &lasts, err);
+    }
+    plat_datagrams_close(self->datagrams);
+    self->datagrams = plat_datagrams_open(self->host, self->port, err);
+    return self->datagrams != NULL;
+}
+
+/* ---- what may be lost ------------------------------------------------------------------------------ */
+
+static void note_written(struct out_syslog *self, uint64_t bytes, uint64_t records)
+{
+    self->behind[self->behind_at] = (struct behind){.bytes = bytes, .records = records};
+    self->behind_at = (self->behind_at + 1) % BEHIND_COUNT;
+}
+
+/* How many records at most lie in the buffer of the other system, of those that count as delivered. */
+static uint64_t records_behind(const struct out_syslog *self)
+{
+    uint64_t bytes = 0;
+    uint64_t records = 0;
+    for (size_t i = 1; i <= BEHIND_COUNT && bytes < BEHIND_MAX_BYTES; i++) {
+        const struct behind *one =
+            &self->behind[(self->behind_at + BEHIND_COUNT - i) % BEHIND_COUNT];
+        bytes += one->bytes;
+        records += one->records;
+    }
+    return records;
+}
+
+/* Is the other side still there? What it says is of no interest. */
+static bool is_there(struct out_syslog *self, struct output_report *report)
+{
+    uint8_t nothing[READ_BYTES];
+    size_t size;
+    for (;;) {
+        switch (net_stream_read(self->stream, nothing, sizeof(nothing), 0, &size, &report->error)) {
+        case NET_STREAM_READ:
+            break;
+        case NET_STREAM_NOTHING:
+            return true;
+        case NET_STREAM_CLOSED:
+            return false;
+        case NET_STREAM_BROKEN:
+            report->maybe_lost = records_behind(self);
+            return false;
+        }
+    }
+}
+
+/* ---- sending ------------------------------------------------------------------------------------- */
+
+/* The length of a message in front of it: the digits need their place first. */
+static void frame(struct out_syslog *self, size_t start)
+{
+    struct buf *lines = &self->lines;
+    char digits[24];
+    if (self->framing == FRAMING_LINES) {
+        for (size_t i = start; i < lines->size; i++) {
+            lines->data[i] = lines->data[i] == '\n' || lines->data[i] == '\r' ? ' '
+                                                                              : lines->data[i];
+        }
+        buf_add_byte(lines, '\n');
+        return;
+    }
+    size_t size = lines->size - start;
+    size_t more = 1;
+    digits[sizeof(digits) - 1] = ' ';
+    for (size_t left = size; left || more == 1; left /= 10) {
+        digits[sizeof(digits) - ++more] = (char)('0' + left % 10);
+    }
+    if (buf_reserve(lines, more)) {
+        memmove(lines->data + start + more, lines->data + start, size);
+        memcpy(lines->data + start, digits + sizeof(digits) - more, more);
+        lines->size += more;
+    }
+}
+
+/* All messages of ${delivery}, with their ends. */
+static bool write_lines(struct out_syslog *self, const struct delivery *delivery)
+{
+    if (delivery->record_count > self->capacity) {
+        uint32_t *ends = realloc(self->ends, delivery->record_count * sizeof(*ends));
+        if (!ends) {
+            return false;
+        }
+        self->ends = ends;
+        self->capacity = delivery->record_count;
+    }
+    buf_reset(&self->lines);
+    for (size_t i = 0; i < delivery->record_count && !self->lines.failed; i++) {
+        size_t start = self->lines.size;
+        syslog_writer_add(&self->writer, delivery, i, &self->lines);
+        if (self->transport != TRANSPORT_UDP) {
+            frame(self, start);
+        }
+        self->ends[i] = (uint32_t)self->lines.size;
+    }
+    if (self->writer.cut > self->told_cut && self->warn) {
+        self->warn(self->env_host, "messages are longer than max_message and were cut");
+    }
+    self->told_cut = self->writer.cut;
+    return !self->lines.failed;
+}
+
+static enum output_verdict send_datagrams(
+    struct out_syslog *self, const struct delivery *delivery, struct output_report *report)
+{
+    size_t start = 0;
+    for (size_t i = 0; i < delivery->record_count; i++) {
+        struct span one = span_make(self->lines.data + start, self->ends[i] - start);
+        if (!plat_datagrams_send(self->datagrams, one, &report->error)) {
+            for (size_t k = 0; k < delivery->record_count; k++) {
+                report->records[k] = k < i ? RECORD_DELIVERED : RECORD_RETRY;
+            }
+            return i ? OUTPUT_MIXED : OUTPUT_RECONNECT;
+        }
+        start = self->ends[i];
+    }
+    return OUTPUT_DELIVERED;
+}
+
+/* Until the other system has all that was written. Where nobody tells, it is believed. */
+static bool await_confirmed(struct out_syslog *self, struct error *err)
+{
+    uint64_t end_ns = plat_monotonic_ns() + self->timeout_ms * NS_PER_MS;
+    uint64_t left;
+    uint8_t nothing[READ_BYTES];
+    size_t size;
+    while (net_stream_unacked(self->stream, &left) && left) {
+        enum net_stream_read state = net_stream_read(
+            self->stream, nothing, sizeof(nothing), CONFIRM_SLICE_MS, &size, err);
+        if (state == NET_STREAM_CLOSED || state == NET_STREAM_BROKEN) {
+            return false;
+        }
+        if (plat_monotonic_ns() >= end_ns || (self->stopping && self->stopping(self->env_host))) {
+            return error_set(err, ERR_IO, "%s: the other side did not confirm what was sent",
+                net_stream_name(self->stream));
+        }
+    }
+    return true;
+}
+
+static enum output_verdict send_stream(
+    struct out_syslog *self, const struct delivery *delivery, struct output_report *report)
+{
+    size_t sent = 0;
+    if (!is_there(self, report)) {
+        return OUTPUT_RECONNECT;
+    }
+    if (net_stream_write(self->stream, buf_span(&self->lines), &sent, &report->error) &&
+        await_confirmed(self, &report->error)) {
+        note_written(self, self->lines.size, delivery->record_count);
+        return OUTPUT_DELIVERED;
+    }
+    /* Of this delivery all comes again; of those before the other program may not have read everything. */
+    for (size_t i = 0; i < delivery->record_count && self->ends[i] <= sent; i++) {
+        report->maybe_duplicates++;
+    }
+    report->maybe_lost = records_behind(self);
+    return OUTPUT_RECONNECT;
+}
+
+static enum output_verdict syslog_send(
+    void *self_, const struct delivery *delivery, struct output_report *report)
+{
+    struct out_syslog *self = self_;
+    bool connected = self->stream ? net_stream_is_connected(self->stream) : self->datagrams != NULL;
+    if (!connected) {
+        error_set(&report->error, ERR_IO, "not connected");
+        return OUTPUT_RECONNECT;
+    }
+    if (!write_lines(self, delivery)) {
+        error_set(
+            &report->error, ERR_MEMORY, "out of memory for %zu messages", delivery->record_count);
+        return OUTPUT_RETRY;
+    }
+    if (delivery->record_count == 0) {
+        return OUTPUT_DELIVERED;
+    }
+    return self->stream ? send_stream(self, delivery, report)
+                        : send_datagrams(self, delivery, report);
+}
+
+/* ---- test-output --------------------------------------------------------------------------------- */
+
+static bool syslog_examine(const void *settings, const struct output_talk *talk)
+{
+    const struct settings *s = settings;
+    const struct output_env env = {.name = talk->name};
+    struct error err = {0};
+    struct out_syslog *self = syslog_create(settings, &env, &err);
+    bool good = self && syslog_connect(self, &err);
+    if (!good) {
+        talk->say(talk->host, OUTPUT_FOUND_FAULT, err.text);
+    } else if (s->transport == TRANSPORT_UDP) {
+        talk->say(talk->host, OUTPUT_FOUND_NOTE,
+            "the name has an address. over udp nobody answers: look whether the test event "
+            "arrives");
+    } else {
+        talk->say(talk->host, OUTPUT_FOUND_GOOD,
+            s->transport == TRANSPORT_TCP ? "connected, without TLS"
+            : s->http.tls.verify == HTTP_VERIFY_FULL
+                ? "connected, its certificate is trusted"
+                : "connected; tls.verify keeps its certificate "
+                  "from being checked");
+    }
+    syslog_destroy(self);
+    return good;
+}
+
+const struct output_ops output_syslog = {
+    .name = "syslog",
+    .fields = fields,
+    .settings_size = sizeof(struct settings),
+    .check = syslog_check,
+    .can_run = syslog_can_run,
+    .route = syslog_route,
+    .route_safety = EVENT_TEMPLATE_PATH,
+    .ids = wants_ids,
+    .examine = syslog_examine,
+    .create = syslog_create,
+    .connect = syslog_connect,
+    .send = syslog_send,
+    .disconnect = syslog_disconnect,
+    .destroy = syslog_destroy,
+};

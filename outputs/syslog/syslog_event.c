@@ -1,0 +1,216 @@
+#include "outputs/syslog/syslog_event.h"
+
+#include "base/rfc3339.h"
+#include "outputs/json_member.h"
+
+#define EPOCH_FILETIME UINT64_C(116444736000000000) /* 1970-01-01 */
+
+enum { TEXTS_MAX_BYTES = 64 * 1024 * 1024, TICKS_PER_MS = 10000, KEY_MAX = 100 };
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+/* The text of a string, or a number or word as it stands. */
+static void add_value(struct span value, struct buf *out)
+{
+    struct span inner;
+    if (json_member_inner(value, &inner)) {
+        json_member_text(inner, out);
+    } else {
+        buf_add_span(out, value);
+    }
+}
+
+static struct span at_path(struct span record, const char *object, const char *name)
+{
+    return json_member_find(object ? json_member_find(record, object) : record, name);
+}
+
+void syslog_event_init(struct syslog_event *event, struct span record)
+{
+    *event = (struct syslog_event){.level = 4};
+    buf_init(&event->texts, TEXTS_MAX_BYTES);
+    struct span provider = at_path(record, "provider", "name");
+    struct span host = at_path(record, "host", "name");
+    struct span level = at_path(record, "event", "level");
+    const struct {
+        struct span *to;
+        struct span value;
+    } parts[] = {{&event->time, at_path(record, NULL, "@timestamp")},
+        {&event->provider, provider.size ? provider : at_path(record, "event", "provider")},
+        {&event->code, at_path(record, "event", "code")},
+        {&event->name, at_path(record, "event", "name")},
+        {&event->host, host.size ? host : at_path(record, "agent", "name")},
+        {&event->pid, at_path(record, "process", "pid")},
+        {&event->message, at_path(record, NULL, "message")}};
+    enum { COUNT = sizeof(parts) / sizeof(parts[0]) };
+    size_t ends[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        add_value(parts[i].value, &event->texts);
+        ends[i] = event->texts.size;
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t start = i ? ends[i - 1] : 0;
+        *parts[i].to = span_make(event->texts.data + start, ends[i] - start);
+    }
+    level = level.size ? level : at_path(record, "event", "severity");
+    event->has_level = level.size > 0 && level.size < 4 && level.data[0] >= '0' &&
+                       level.data[0] <= '9';
+    event->level = 4;
+    if (event->has_level) {
+        event->level = 0;
+        for (size_t i = 0; i < level.size && level.data[i] >= '0' && level.data[i] <= '9'; i++) {
+            event->level = event->level * 10 + (level.data[i] - '0');
+        }
+    }
+    event->data = at_path(record, NULL, "data");
+    if (!event->data.size) {
+        event->data = at_path(record, "winlog", "event_data");
+    }
+}
+
+void syslog_event_fini(struct syslog_event *event)
+{
+    buf_fini(&event->texts);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+/* ${text} with a backslash in front of each of ${escaped}; line breaks, and TAB where it is among them, as
+ * letters; other control characters as spaces. */
+static void add_escaped(struct buf *out, struct span text, const char *escaped, bool tab)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = text.data[i];
+        if (c == '\n' || c == '\r' || (c == '\t' && tab)) {
+            buf_add_byte(out, '\\');
+            buf_add_byte(out, c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
+        } else if (c && strchr(escaped, c)) {
+            buf_add_byte(out, '\\');
+            buf_add_byte(out, c);
+        } else {
+            buf_add_byte(out, c < ' ' && c != '\t' ? ' ' : c);
+        }
+    }
+}
+
+/* A line break in a header has no letters: it is a space. */
+static void add_header(struct buf *out, struct span text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = text.data[i];
+        if (c == '|' || c == '\\') {
+            buf_add_byte(out, '\\');
+        }
+        buf_add_byte(out, c < ' ' ? ' ' : c);
+    }
+}
+
+/* CEF counts from 0 to 10, LEEF from 1 to 10. */
+static unsigned weight_of(const struct syslog_event *event)
+{
+    static const unsigned weights[] = {3, 10, 8, 6, 3, 1};
+    return event->level < sizeof(weights) / sizeof(weights[0]) ? weights[event->level] : 3;
+}
+
+static bool ms_of(const struct syslog_event *event, uint64_t *ret_ms)
+{
+    uint64_t time;
+    bool good = rfc3339_parse(event->time, &time) && time >= EPOCH_FILETIME;
+    *ret_ms = good ? (time - EPOCH_FILETIME) / TICKS_PER_MS : 0;
+    return good;
+}
+
+/* How a format writes an attribute. */
+struct style {
+    const char *between;
+    const char *escaped;
+    bool tab;
+};
+
+static void add_attribute(
+    struct buf *out, const struct style *style, const char *key, struct span value)
+{
+    if (value.size) {
+        buf_printf(out, "%s%s=", style->between, key);
+        add_escaped(out, value, style->escaped, style->tab);
+    }
+}
+
+/* Members of the payload: letters, digits and `_` of their names; objects and lists as JSON. */
+static void add_data(struct buf *out, const struct syslog_event *event, const struct style *style)
+{
+    struct span key;
+    struct span value;
+    struct buf text;
+    buf_init(&text, TEXTS_MAX_BYTES);
+    for (size_t at = 0; json_member_next(event->data, &at, &key, &value);) {
+        char name[KEY_MAX + 1] = "";
+        size_t size = key.size < KEY_MAX ? key.size : KEY_MAX;
+        for (size_t i = 0; i < size; i++) {
+            uint8_t c = key.data[i];
+            bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+            name[i] = (char)(plain ? c : '_');
+        }
+        buf_reset(&text);
+        add_value(value, &text);
+        if (size) {
+            add_attribute(out, style, name, buf_span(&text));
+        }
+    }
+    out->failed = out->failed || text.failed;
+    buf_fini(&text);
+}
+
+static struct span name_of(const struct syslog_event *event)
+{
+    return event->name.size ? event->name : event->code.size ? event->code : span_text("event");
+}
+
+void syslog_event_cef(const struct syslog_event *event, struct buf *out)
+{
+    static const struct style style = {" ", "\\=", false};
+    uint64_t ms;
+    buf_add_text(out, "CEF:0|etwship|");
+    add_header(out, event->provider.size ? event->provider : span_text("ETW"));
+    buf_add_text(out, "|1|");
+    add_header(out, event->code.size ? event->code : name_of(event));
+    buf_add_byte(out, '|');
+    add_header(out, name_of(event));
+    buf_printf(out, "|%u|", weight_of(event));
+    size_t start = out->size;
+    if (ms_of(event, &ms)) {
+        buf_printf(out, " rt=%llu", (unsigned long long)ms);
+    }
+    add_attribute(out, &style, "dvchost", event->host);
+    add_attribute(out, &style, "dvcpid", event->pid);
+    add_attribute(out, &style, "msg", event->message);
+    add_data(out, event, &style);
+    if (!out->failed && out->size > start) {
+        memmove(
+            out->data + start, out->data + start + 1, --out->size - start); /* the first space */
+    }
+}
+
+void syslog_event_leef(const struct syslog_event *event, struct buf *out)
+{
+    static const struct style style = {"\t", "", true};
+    buf_add_text(out, "LEEF:2.0|etwship|");
+    add_header(out, event->provider.size ? event->provider : span_text("ETW"));
+    buf_add_text(out, "|1|");
+    add_header(out, event->code.size ? event->code : name_of(event));
+    buf_add_text(out, "|x09|");
+    size_t start = out->size;
+    uint64_t ms;
+    if (ms_of(event, &ms)) {
+        buf_printf(out, "\tdevTime=%llu", (unsigned long long)ms);
+    }
+    buf_printf(out, "\tsev=%u", weight_of(event) ? weight_of(event) : 1);
+    add_attribute(out, &style, "cat", name_of(event));
+    add_attribute(out, &style, "identHostName", event->host);
+    add_attribute(out, &style, "pid", event->pid);
+    add_attribute(out, &style, "msg", event->message);
+    add_data(out, event, &style);
+    if (!out->failed && out->size > start) {
+        memmove(out->data + start, out->data + start + 1, --out->size - start);
+    }
+}

@@ -1,0 +1,33 @@
+#ifndef ETWSHIP_OUTPUTS_SYSLOG_EVENT_H
+#define ETWSHIP_OUTPUTS_SYSLOG_EVENT_H
+
+#include "base/buf.h"
+
+/* What a message says of an event beside its JSON, native or ecs. Texts are without the escapes of JSON. */
+struct syslog_event {
+    struct span time;
+    struct span provider;
+    struct span code;
+    struct span name;
+    struct span host;
+    struct span pid;
+    struct span message;
+    struct span data; /* JSON: the object of its payload */
+    bool has_level;
+    unsigned level;
+    struct buf texts; /* what the spans point to */
+};
+
+/* ${record} is borrowed until fini. Of other bytes than an event nothing is found. */
+void syslog_event_init(struct syslog_event *event, struct span record);
+void syslog_event_fini(struct syslog_event *event);
+
+/* "CEF:0|…": Micro Focus, "ArcSight Common Event Format". In the header a backslash and a pipe get a backslash,
+ * in values a backslash and an equals sign; line breaks are \n and \r. Payload members are keys of their own. */
+void syslog_event_cef(const struct syslog_event *event, struct buf *out);
+
+/* "LEEF:2.0|…|x09|": IBM, "Log Event Extended Format". Attributes have TAB between them; in values TAB and line
+ * breaks are \t, \n and \r. */
+void syslog_event_leef(const struct syslog_event *event, struct buf *out);
+
+#endif

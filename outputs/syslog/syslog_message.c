@@ -1,0 +1,235 @@
+#include "outputs/syslog/syslog_message.h"
+
+#include <stdio.h>
+
+#include "base/rfc3339.h"
+#include "outputs/http/http_frame.h"
+#include "outputs/json_member.h"
+#include "outputs/syslog/syslog_event.h"
+#include "outputs/template_check.h"
+
+enum {
+    BODY_MAX_BYTES = 64 * 1024 * 1024,
+    HOST_MAX = 255,
+    PROC_MAX = 128,
+    MSG_ID_MAX = 32,
+    VALUE_MAX = 512, /* of a parameter */
+};
+
+const char *const syslog_format_names[] = {"json", "cef", "leef", "text", NULL};
+const char *const syslog_facility_names[] = {"kern", "user", "mail", "daemon", "auth", "syslog",
+    "lpr", "news", "uucp", "cron", "authpriv", "ftp", "ntp", "audit", "alert", "clock", "local0",
+    "local1", "local2", "local3", "local4", "local5", "local6", "local7", NULL};
+
+/* ---- settings ------------------------------------------------------------------------------------ */
+
+static bool is_printable(const char *text, size_t max, const char *barred)
+{
+    size_t size = strlen(text);
+    for (size_t i = 0; i < size; i++) {
+        if ((uint8_t)text[i] <= ' ' || (uint8_t)text[i] >= 0x7f || strchr(barred, text[i])) {
+            return false;
+        }
+    }
+    return size && size <= max;
+}
+
+const char *syslog_options_route(const struct syslog_options *options)
+{
+    return options->app_name && strpbrk(options->app_name, "{}%") ? options->app_name : NULL;
+}
+
+void syslog_options_check(struct config_check *check, const struct syslog_options *options)
+{
+    if (options->app_name && syslog_options_route(options)) {
+        template_check(check, "app_name", &options->app_name, EVENT_TEMPLATE_PATH);
+    } else if (options->app_name && !is_printable(options->app_name, SYSLOG_APP_NAME_MAX, "")) {
+        CONFIG_FAULT(check, &options->app_name,
+            "app_name: it has 1 to %d characters of ASCII without spaces", SYSLOG_APP_NAME_MAX);
+    }
+    if (options->sd_id && !is_printable(options->sd_id, SYSLOG_SD_ID_MAX, "=]\"")) {
+        CONFIG_FAULT(check, &options->sd_id,
+            "sd_id: it has 1 to %d characters of ASCII, none of them a space, =, ] or \". write it "
+            "as "
+            "in name@32473, or none",
+            SYSLOG_SD_ID_MAX);
+    }
+}
+
+void syslog_writer_init(
+    struct syslog_writer *writer, const struct syslog_options *options, size_t most)
+{
+    *writer = (struct syslog_writer){.format = options->format,
+        .facility = options->facility,
+        .bom = options->bom,
+        .max_bytes = options->max_bytes < most ? (size_t)options->max_bytes : most};
+    snprintf(
+        writer->app_name, sizeof(writer->app_name), "%.*s", SYSLOG_APP_NAME_MAX, options->app_name);
+    if (strcmp(options->sd_id, "none") != 0) {
+        snprintf(writer->sd_id, sizeof(writer->sd_id), "%.*s", SYSLOG_SD_ID_MAX, options->sd_id);
+    }
+    buf_init(&writer->body, BODY_MAX_BYTES);
+}
+
+void syslog_writer_fini(struct syslog_writer *writer)
+{
+    buf_fini(&writer->body);
+}
+
+/* ---- header -------------------------------------------------------------------------------------- */
+
+/* PRINTUSASCII of at most ${max} bytes, `-` for nothing; other characters become `_`. */
+static void add_word(struct buf *out, struct span text, size_t max)
+{
+    text = span_first(text, max);
+    if (text.size == 0) {
+        buf_add_byte(out, '-');
+    }
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = text.data[i];
+        buf_add_byte(out, c > ' ' && c < 0x7f ? c : '_');
+    }
+    buf_add_byte(out, ' ');
+}
+
+/* RFC 5424, 6.2.1, for the levels of ETW; those of a provider's own are informational. */
+static int severity_of(unsigned level)
+{
+    static const int severities[] = {6, 2, 3, 4, 6, 7};
+    return level < sizeof(severities) / sizeof(severities[0]) ? severities[level] : 6;
+}
+
+/* 2026-11-21T09:30:00.1234567Z without its last digit: RFC 5424 takes six. */
+static void add_time(struct buf *out, struct span time)
+{
+    enum { SEVEN_DIGITS = 28 };
+    char text[SEVEN_DIGITS];
+    uint64_t filetime;
+    if (!rfc3339_parse(time, &filetime)) {
+        add_word(out, span_make(NULL, 0), 1);
+    } else if (time.size == SEVEN_DIGITS && time.data[SEVEN_DIGITS - 1] == 'Z') {
+        memcpy(text, time.data, SEVEN_DIGITS - 2);
+        text[SEVEN_DIGITS - 2] = 'Z';
+        add_word(out, span_make(text, SEVEN_DIGITS - 1), SEVEN_DIGITS);
+    } else {
+        add_word(out, time, SEVEN_DIGITS);
+    }
+}
+
+static struct span app_name_of(
+    const struct syslog_writer *writer, const struct delivery *delivery, size_t index)
+{
+    return delivery->routes ? delivery->route_names[delivery->routes[index]]
+                            : span_text(writer->app_name);
+}
+
+/* ---- structured data ------------------------------------------------------------------------------ */
+
+/* RFC 5424, 6.3.3: a quote, a backslash and a closing bracket get a backslash. */
+static void add_param(struct buf *out, const char *name, struct span value)
+{
+    if (value.size == 0) {
+        return;
+    }
+    buf_printf(out, " %s=\"", name);
+    size_t size = value.size < VALUE_MAX ? value.size : VALUE_MAX;
+    while (size < value.size && size && (value.data[size] & 0xc0) == 0x80) {
+        size--;
+    }
+    for (size_t i = 0; i < size; i++) {
+        uint8_t c = value.data[i];
+        if (c == '"' || c == '\\' || c == ']') {
+            buf_add_byte(out, '\\');
+        }
+        buf_add_byte(out, c);
+    }
+    buf_add_byte(out, '"');
+}
+
+static void add_structured(struct syslog_writer *writer, const struct syslog_event *event,
+    const struct delivery *delivery, size_t index, size_t cut_from, struct buf *out)
+{
+    char id[DELIVERY_ID_MAX];
+    char level[12];
+    if (!writer->sd_id[0]) {
+        buf_add_text(out, "- ");
+        return;
+    }
+    buf_printf(out, "[%s", writer->sd_id);
+    add_param(out, "provider", event->provider);
+    add_param(out, "code", event->code);
+    add_param(out, "name", event->name);
+    snprintf(level, sizeof(level), "%u", event->level);
+    add_param(out, "level", event->has_level ? span_text(level) : span_make(NULL, 0));
+    add_param(out, "time", event->time);
+    if (delivery->ids) {
+        add_param(out, "id", span_make(id, delivery_id_write(delivery, index, id)));
+    }
+    if (cut_from) {
+        buf_printf(out, " cut_from=\"%zu\"", cut_from);
+    }
+    buf_add_text(out, "] ");
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------- */
+
+static void write_body(
+    struct syslog_writer *writer, const struct syslog_event *event, struct span record)
+{
+    struct buf *body = &writer->body;
+    buf_reset(body);
+    if (writer->bom && writer->format != SYSLOG_JSON) {
+        buf_add_text(body, "\xef\xbb\xbf");
+    }
+    switch ((enum syslog_format)writer->format) {
+    case SYSLOG_CEF:
+        syslog_event_cef(event, body);
+        break;
+    case SYSLOG_LEEF:
+        syslog_event_leef(event, body);
+        break;
+    case SYSLOG_TEXT:
+        buf_add_span(body, event->message.size ? event->message : record);
+        break;
+    case SYSLOG_JSON:
+        buf_add_span(body, record);
+        break;
+    }
+}
+
+static void add_message(struct syslog_writer *writer, const struct syslog_event *event,
+    const struct delivery *delivery, size_t index, size_t cut_from, struct buf *out)
+{
+    buf_printf(out, "<%d>1 ", writer->facility * 8 + severity_of(event->level));
+    add_time(out, event->time);
+    add_word(out, event->host, HOST_MAX);
+    add_word(out, app_name_of(writer, delivery, index), SYSLOG_APP_NAME_MAX);
+    add_word(out, event->pid, PROC_MAX);
+    add_word(out, event->code.size ? event->code : event->name, MSG_ID_MAX);
+    add_structured(writer, event, delivery, index, cut_from, out);
+    buf_add_span(out, buf_span(&writer->body));
+}
+
+void syslog_writer_add(
+    struct syslog_writer *writer, const struct delivery *delivery, size_t index, struct buf *out)
+{
+    struct syslog_event event;
+    struct span record = http_frame_record(delivery, index);
+    size_t start = out->size;
+    syslog_event_init(&event, record);
+    write_body(writer, &event, record);
+    out->failed = out->failed || writer->body.failed;
+    add_message(writer, &event, delivery, index, 0, out);
+    size_t size = out->size - start;
+    if (!out->failed && size > writer->max_bytes) {
+        out->size = start;
+        add_message(writer, &event, delivery, index, size, out);
+        size_t end = writer->max_bytes;
+        while (end && start + end < out->size && (out->data[start + end] & 0xc0) == 0x80) {
+            end--;
+        }
+        out->size = start + end < out->size ? start + end : out->size;
+        writer->cut++;
+    }
+    syslog_event_fini(&event);
+}

@@ -1,0 +1,280 @@
+#include "unit/outputs/output_rig.h"
+
+#include <signal.h>
+
+#include "support/tcp_fake.h"
+
+/* Messages as a receiver sees them, and what a connection that breaks costs. */
+
+static struct output_rig rig;
+static struct tcp_fake *fake;
+
+static void begin(const char *more)
+{
+    char yaml[512];
+    struct error err = {0};
+    fake = tcp_fake_start();
+    snprintf(yaml, sizeof(yaml), "{address: '127.0.0.1:%u', transport: tcp%s}", tcp_fake_port(fake),
+        more);
+    rig_setup(&rig, &output_syslog, yaml);
+    assert_true(rig.ops->connect(rig.self, &err));
+}
+
+static void end(void)
+{
+    rig_teardown(&rig);
+    tcp_fake_stop(fake);
+}
+
+static void reconnect(void)
+{
+    struct error err = {0};
+    rig.ops->disconnect(rig.self);
+    assert_true(rig.ops->connect(rig.self, &err));
+}
+
+static const char native[] =
+    "{\"@timestamp\":\"2026-11-21T09:30:00.1234567Z\",\"provider\":{\"name\":\"My Provider\"},"
+    "\"event\":{\"code\":3008,\"level\":2},\"process\":{\"pid\":1234},"
+    "\"data\":{\"Query Name\":\"a=b|c\\\\d\\ne\",\"N\":7,\"Empty\":\"\",\"L\":[1,2]},"
+    "\"message\":\"two\\nlines\\tand \\\"quotes\\\"] = | \\u00e4\",\"host\":{\"name\":\"PC 1\"}}\n";
+
+static const char ecs[] =
+    "{\"@timestamp\":\"2026-11-21T09:30:00.1234567Z\",\"event\":{\"provider\":\"P\","
+    "\"code\":\"5\",\"severity\":3},\"winlog\":{\"event_data\":{\"A\":\"x\"}}}\n";
+
+/* The one message that arrived, of RFC 6587, 3.4.1: its length, a space, itself. */
+static const char *one_message(void)
+{
+    char *rest;
+    struct span bytes = tcp_fake_bytes(fake);
+    size_t size = (size_t)strtoul((const char *)bytes.data, &rest, 10);
+    assert_int_equal(*rest, ' ');
+    assert_int_equal(strlen(rest + 1), size);
+    return rest + 1;
+}
+
+/* ---- messages ------------------------------------------------------------------------------------ */
+
+static void a_message_is_as_rfc_5424_has_it(void **state)
+{
+    (void)state;
+    const struct delivery_ids ids = {.epoch = 0xabc, .first_number = 7};
+    char expected[2048];
+    begin("");
+    assert_int_equal(rig_send_routed(&rig, native, NULL, NULL, 0, &ids), OUTPUT_DELIVERED);
+    /* local0 (16) * 8 + error (3); six digits, as the RFC allows no more. */
+    snprintf(expected, sizeof(expected),
+        "<131>1 2026-11-21T09:30:00.123456Z PC_1 etwship 1234 3008 [etw@32473 "
+        "provider=\"My Provider\" code=\"3008\" level=\"2\" time=\"2026-11-21T09:30:00.1234567Z\" "
+        "id=\"0000000000000abc0000000000000007\"] %.*s",
+        (int)strlen(native) - 1, native);
+    assert_string_equal(one_message(), expected);
+    end();
+    begin(", facility: auth, app_name: x, sd_id: none");
+    assert_int_equal(rig_send(&rig, ecs), OUTPUT_DELIVERED);
+    snprintf(expected, sizeof(expected), "<36>1 2026-11-21T09:30:00.123456Z - x - 5 - %.*s",
+        (int)strlen(ecs) - 1, ecs);
+    assert_string_equal(one_message(), expected);
+    end();
+}
+
+static void values_of_structured_data_are_escaped(void **state)
+{
+    (void)state;
+    begin("");
+    assert_int_equal(
+        rig_send(&rig, "{\"provider\":{\"name\":\"a\\\"b\\\\c]d\"}}\n"), OUTPUT_DELIVERED);
+    assert_non_null(strstr(one_message(), "provider=\"a\\\"b\\\\c\\]d\"]"));
+    end();
+}
+
+static void cef_and_leef_escape_as_their_documents_say(void **state)
+{
+    (void)state;
+    begin(", message: cef, sd_id: none");
+    assert_int_equal(rig_send(&rig, native), OUTPUT_DELIVERED);
+    assert_string_equal(strstr(one_message(), "CEF:"),
+        "CEF:0|etwship|My Provider|1|3008|3008|8|rt=1795253400123 dvchost=PC 1 dvcpid=1234 "
+        "msg=two\\nlines\tand \"quotes\"] \\= | \xc3\xa4 Query_Name=a\\=b|c\\\\d\\ne N=7 L=[1,2]");
+    end();
+    begin(", message: leef, sd_id: none");
+    assert_int_equal(rig_send(&rig, native), OUTPUT_DELIVERED);
+    assert_string_equal(strstr(one_message(), "LEEF:"),
+        "LEEF:2.0|etwship|My Provider|1|3008|x09|devTime=1795253400123\tsev=8\tcat=3008\t"
+        "identHostName=PC 1\tpid=1234\tmsg=two\\nlines\\tand \"quotes\"] = | \xc3\xa4\t"
+        "Query_Name=a=b|c\\d\\ne\tN=7\tL=[1,2]");
+    end();
+    begin(", message: cef, sd_id: none");
+    assert_int_equal(
+        rig_send(&rig, "{\"provider\":{\"name\":\"a|b\\\\c\\nd\"}}\n"), OUTPUT_DELIVERED);
+    assert_non_null(strstr(one_message(), "|a\\|b\\\\c d|"));
+    end();
+}
+
+static void text_keeps_its_lines_and_marks_utf_8_where_that_is_wanted(void **state)
+{
+    (void)state;
+    begin(", message: text, bom: true, sd_id: none");
+    assert_int_equal(rig_send(&rig, native), OUTPUT_DELIVERED);
+    assert_non_null(
+        strstr(one_message(), " - \xef\xbb\xbftwo\nlines\tand \"quotes\"] = | \xc3\xa4"));
+    end();
+    begin(", message: text, framing: newline, sd_id: none");
+    assert_int_equal(rig_send(&rig, native), OUTPUT_DELIVERED);
+    assert_non_null(strstr((const char *)tcp_fake_bytes(fake).data, " - two lines\tand "));
+    assert_ptr_equal(strchr((const char *)tcp_fake_bytes(fake).data, '\n') + 1,
+        tcp_fake_bytes(fake).data + tcp_fake_bytes(fake).size);
+    end();
+}
+
+static void a_long_message_arrives_whole_and_a_longer_one_is_cut_on_a_character(void **state)
+{
+    (void)state;
+    enum { LONG = 60000 };
+    static char line[LONG + 64];
+    size_t at = (size_t)snprintf(line, sizeof(line), "{\"message\":\"");
+    while (at < LONG) {
+        at += (size_t)snprintf(line + at, sizeof(line) - at, "\xc3\xa4");
+    }
+    snprintf(line + at, sizeof(line) - at, "\"}\n");
+    begin("");
+    assert_int_equal(rig_send(&rig, line), OUTPUT_DELIVERED);
+    assert_true(strstr(one_message(), "\xc3\xa4\"}") != NULL);
+    end();
+    begin(", max_message: 1000B");
+    assert_int_equal(rig_send(&rig, line), OUTPUT_DELIVERED);
+    const char *message = one_message();
+    assert_true(strlen(message) == 1000 || strlen(message) == 999);
+    assert_int_equal((uint8_t)message[strlen(message) - 1], 0xa4);
+    assert_non_null(strstr(message, " cut_from=\"60"));
+    end();
+}
+
+static void app_name_comes_from_a_template_and_holds_no_space(void **state)
+{
+    (void)state;
+    static const uint32_t routes[] = {0};
+    const struct span names[] = {span_text("etw-My Prov\xc3\xa4")};
+    begin(", app_name: 'etw-{provider.name}', sd_id: none");
+    assert_int_equal(rig_send_routed(&rig, "1\n", routes, names, 1, NULL), OUTPUT_DELIVERED);
+    assert_string_equal(one_message(), "<134>1 - - etw-My_Prov__ - - - 1");
+    end();
+}
+
+static void settings_that_cannot_be_meant_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml, *words;
+    } cases[] = {
+        {"{address: 'host'}", "address: this is no host and port"},
+        {"{address: 'host:0'}", "address: this is no host and port"},
+        {"{address: 'host:65536'}", "address: this is no host and port"},
+        {"{address: '::1:514'}", "address: this is no host and port"},
+        {"{address: 'https://host:514'}", "address: this is no host and port"},
+        {"{address: 'a b:514'}", "address: the address holds a space"},
+        {"{address: 'h:1', sd_id: 'a b'}", "sd_id: "},
+        {"{address: 'h:1', app_name: 'a b'}", "app_name: "},
+        {"{address: 'h:1', app_name: '{nope}'}", "app_name: "},
+        {"{address: 'h:1', transport: udp, framing: newline}", "framing: over udp"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rig_assert_fault(&output_syslog, cases[i].yaml, cases[i].words);
+    }
+}
+
+/* ---- connections --------------------------------------------------------------------------------- */
+
+static void a_connection_that_was_closed_is_noticed_before_anything_is_written(void **state)
+{
+    (void)state;
+    begin(", sd_id: none");
+    assert_int_equal(rig_send(&rig, "1\n"), OUTPUT_DELIVERED);
+    tcp_fake_close(fake, false);
+    assert_int_equal(rig_send(&rig, "2\n3\n"), OUTPUT_RECONNECT);
+    assert_non_null(strstr(rig.report.error.text, "has closed the connection"));
+    assert_int_equal(rig.report.maybe_lost, 0);
+    assert_int_equal(rig.report.maybe_duplicates, 0);
+    reconnect();
+    assert_int_equal(rig_send(&rig, "2\n3\n"), OUTPUT_DELIVERED);
+    assert_string_equal((const char *)tcp_fake_bytes(fake).data,
+        "26 <134>1 - - etwship - - - 126 <134>1 - - etwship - - - 226 <134>1 - - etwship - - - 3");
+    end();
+}
+
+static void what_a_reset_may_have_lost_is_told_with_a_bound(void **state)
+{
+    (void)state;
+    begin("");
+    assert_int_equal(rig_send(&rig, "1\n2\n"), OUTPUT_DELIVERED);
+    assert_int_equal(rig_send(&rig, "3\n"), OUTPUT_DELIVERED);
+    tcp_fake_close(fake, true); /* nothing of it was read */
+    assert_int_equal(rig_send(&rig, "4\n"), OUTPUT_RECONNECT);
+    assert_int_equal(rig.report.maybe_lost, 3);
+    reconnect();
+    assert_int_equal(rig_send(&rig, "4\n"), OUTPUT_DELIVERED);
+    /* What an earlier connection carried is not told again. */
+    tcp_fake_close(fake, true);
+    assert_int_equal(rig_send(&rig, "5\n"), OUTPUT_RECONNECT);
+    assert_int_equal(rig.report.maybe_lost, 1);
+    end();
+}
+
+static void a_receiver_that_takes_nothing_ends_the_try(void **state)
+{
+    (void)state;
+    enum { LINE = 4000000 };
+    static char line[LINE + 2];
+    memset(line, '1', LINE);
+    line[LINE] = '\n';
+    begin(", timeout: 100ms, max_message: 8MB");
+    enum output_verdict verdict = OUTPUT_DELIVERED;
+    for (int i = 0; i < 10 && verdict == OUTPUT_DELIVERED; i++) {
+        verdict = rig_send(&rig, line);
+    }
+    assert_int_equal(verdict, OUTPUT_RECONNECT);
+    end();
+}
+
+static void datagrams_are_a_message_each(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    rig_setup(&rig, &output_syslog, "{address: '127.0.0.1:9', transport: udp}");
+    assert_int_equal(rig_send(&rig, "1\n"), OUTPUT_RECONNECT);
+    assert_true(rig.ops->connect(rig.self, &err));
+    assert_int_equal(rig_send(&rig, "1\n"), OUTPUT_DELIVERED);
+    rig_teardown(&rig);
+}
+
+static void an_examination_names_what_is_wrong(void **state)
+{
+    (void)state;
+    struct output_rig trial;
+    assert_false(
+        rig_examine(&trial, &output_syslog, "{address: '127.0.0.1:1', connect_timeout: 2s}"));
+    assert_non_null(strstr(trial.said, "fault: tls://127.0.0.1:1: no connection"));
+    assert_true(rig_examine(&trial, &output_syslog, "{address: '127.0.0.1:1', transport: udp}"));
+    assert_non_null(strstr(trial.said, "note: the name has an address. over udp nobody answers"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_is_as_rfc_5424_has_it),
+        cmocka_unit_test(values_of_structured_data_are_escaped),
+        cmocka_unit_test(cef_and_leef_escape_as_their_documents_say),
+        cmocka_unit_test(text_keeps_its_lines_and_marks_utf_8_where_that_is_wanted),
+        cmocka_unit_test(a_long_message_arrives_whole_and_a_longer_one_is_cut_on_a_character),
+        cmocka_unit_test(app_name_comes_from_a_template_and_holds_no_space),
+        cmocka_unit_test(settings_that_cannot_be_meant_are_refused),
+        cmocka_unit_test(a_connection_that_was_closed_is_noticed_before_anything_is_written),
+        cmocka_unit_test(what_a_reset_may_have_lost_is_told_with_a_bound),
+        cmocka_unit_test(a_receiver_that_takes_nothing_ends_the_try),
+        cmocka_unit_test(datagrams_are_a_message_each),
+        cmocka_unit_test(an_examination_names_what_is_wrong),
+    };
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
