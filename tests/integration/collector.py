@@ -1,4 +1,5 @@
-"""framing: splunk_hec, and the output otlp, against receivers of other people's: the OpenTelemetry collector's.
+"""framing: splunk_hec, and the outputs otlp and loki, against receivers of other people's: the OpenTelemetry
+collector's.
 
 The collector is built with Go when it is first needed, from what collector/builder.yaml names, and kept
 outside the clone (about three minutes). Without Go or a network the test is skipped. Debian 12's Go (1.19)
@@ -26,7 +27,7 @@ RECIPE = Path(__file__).resolve().parent / "collector" / "builder.yaml"
 VERSION = "v0.145.0"
 TIMEOUT_S = 300
 BUILD_TIMEOUT_S = 3000
-EVENTS = 5000
+EVENTS = 2000
 SKIPPED = 77
 OLDEST_GO = (1, 21)
 
@@ -98,7 +99,8 @@ class Collector(unittest.TestCase):
     def start(self, receiver="splunk_hec"):
         self.port, self.file = free_port(), self.folder / "out.json"
         address = {"endpoint": f"127.0.0.1:{self.port}"}
-        receivers = {"splunk_hec": address, "otlp": {"protocols": {"http": address}}}
+        receivers = {"splunk_hec": address, "otlp": {"protocols": {"http": address}},
+                     "loki": {"protocols": {"http": address}, "use_incoming_timestamp": True}}
         config = {
             "receivers": {receiver: receivers[receiver]},
             "exporters": {"file": {"path": str(self.file), "flush_interval": "100ms"}},
@@ -150,6 +152,36 @@ class Collector(unittest.TestCase):
                 self.assertEqual(set(found), set(want))
                 self.assertEqual(set(found.values()), {1})
                 self.file.unlink()
+
+    def test_a_line_at_loki_is_the_native_event(self):
+        collector = self.start("loki")
+        self.ship(collector, {"type": "loki", "url": f"http://127.0.0.1:{self.port}"})
+        dump = subprocess.run([BINARY, "dump", self.trace], check=True, stdout=subprocess.PIPE,
+                              timeout=TIMEOUT_S).stdout
+        want = {event["etw"]["sequence"]: event for event in map(json.loads, dump.splitlines())}
+        found = collections.Counter()
+        for request in map(json.loads, self.file.read_text(encoding="utf-8").splitlines()):
+            for resource in request["resourceLogs"]:
+                for scope in resource["scopeLogs"]:
+                    for record in scope["logRecords"]:
+                        event = json.loads(record["body"]["stringValue"])
+                        if event["provider"].get("name") == "etwship":
+                            continue
+                        expected = want[event["etw"]["sequence"]]
+                        found[event["etw"]["sequence"]] += 1
+                        self.assertEqual(event["data" if "data" in event else "payload"],
+                                         expected["data" if "data" in event else "payload"])
+                        about = {pair["key"]: pair["value"]["stringValue"]
+                                 for pair in record["attributes"]}
+                        self.assertEqual(about["job"], "etwship")
+                        self.assertEqual(about.get("provider"), expected["provider"].get("name"))
+                        self.assertEqual(about.get("process_pid"),
+                                         str(expected["process"]["pid"]) if "pid" in
+                                         expected.get("process", {}) else None)
+                        self.assertEqual(int(record["timeUnixNano"]) % 10**9,
+                                         int(expected["@timestamp"].rstrip("Z").split(".")[1]) * 100)
+        self.assertEqual(set(found), set(want))
+        self.assertEqual(set(found.values()), {1})
 
     def ship(self, collector, output):
         config = {"spool": {"mode": "memory"},

@@ -335,6 +335,51 @@ static inline char *relp_collect(size_t *ret_size)
     return data;
 }
 
+/* Loki: events with a time, as strings of JSON. */
+#define LOKI_FRONT "{\"@timestamp\":\"2026-11-21T09:30:00.0000000Z\",\"x\":"
+#define LOKI_BEHIND "}"
+static char loki_settings[160] = "{url: 'http://127.0.0.1:1', proxy: ''}";
+static const char loki_mark[] = "\\\"x\\\":";
+
+static inline void loki_answer(
+    void *self, const struct http_fake_request *request, struct http_fake_reply *ret_reply)
+{
+    const char *first = strstr((const char *)request->body.data, loki_mark);
+    (void)self;
+    ret_reply->status = 204;
+    if (http.fails) {
+        ret_reply->status = first && strstr(first + 1, loki_mark) ? 413 : http.taken++ ? 503 : 204;
+    }
+    assert_true(http.count < sizeof(http.obeyed));
+    http.obeyed[http.count++] = ret_reply->status == 204;
+}
+
+static inline void loki_prepare(void)
+{
+    http_prepare();
+    http_fake_handle(server, loki_answer, NULL);
+    snprintf(loki_settings, sizeof(loki_settings), "{url: '%s', proxy: '', compression: none}",
+        http_fake_url(server));
+}
+
+/* The lines alone, without the escapes of strings. */
+static inline char *loki_collect(size_t *ret_size)
+{
+    size_t size;
+    char *data = http_collect(&size);
+    char *to = data;
+    data[size] = '\0';
+    for (char *at = strstr(data, loki_mark); at; at = strstr(at, loki_mark)) {
+        for (at += sizeof(loki_mark) - 1; *at != '"'; at++) {
+            at += *at == '\\';
+            *to++ = *at;
+        }
+        to[-1] = '\n'; /* over the brace behind it */
+    }
+    *ret_size = (size_t)(to - data);
+    return data;
+}
+
 static struct fake_output *fake;
 
 static inline void fake_make(const struct fake_step *steps, size_t count)
@@ -407,6 +452,7 @@ static const struct subject subjects[] = {
     {"stdout", "{}", NULL, stdout_prepare, NULL, stdout_fail_soon, stdout_collect},
     {"http", http_settings, NULL, http_prepare, NULL, http_fail_soon, http_collect},
     {"splunk_hec", hec_settings, NULL, hec_prepare, NULL, http_fail_soon, hec_collect},
+    {"loki", loki_settings, NULL, loki_prepare, NULL, http_fail_soon, loki_collect},
     {"otlp", otlp_settings, NULL, otlp_prepare, NULL, http_fail_soon, otlp_collect},
     {"syslog", syslog_settings, "{address: '127.0.0.1:1', transport: tcp}", syslog_prepare, NULL,
         syslog_fail_soon, syslog_collect},
@@ -415,7 +461,8 @@ static const struct subject subjects[] = {
     {"fake", "{}", NULL, fake_prepare, fake_adjust, fake_fail_soon, fake_collect},
 };
 
-static const struct envelope envelopes[] = {{"otlp", OTLP_FRONT, OTLP_BEHIND}};
+static const struct envelope envelopes[] = {
+    {"loki", LOKI_FRONT, LOKI_BEHIND}, {"otlp", OTLP_FRONT, OTLP_BEHIND}};
 
 enum { ENVELOPE_COUNT = sizeof(envelopes) / sizeof(envelopes[0]) };
 

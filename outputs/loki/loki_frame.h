@@ -1,0 +1,53 @@
+#ifndef ETWSHIP_OUTPUTS_LOKI_FRAME_H
+#define ETWSHIP_OUTPUTS_LOKI_FRAME_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "outputs/http/http_pieces.h"
+#include "outputs/loki/loki_settings.h"
+
+/*
+ * Events as a request to Loki (`POST /loki/api/v1/push`, JSON): streams of lines, each with its time and
+ * structured metadata, all values of which are strings. Lines of a stream are sorted by time, as Loki wants
+ * them. A line is the native event.
+ *
+ * Streams are counted for as long as the output lives: each costs Loki an index entry and a chunk in memory.
+ */
+struct loki_entry {
+    struct span line;
+    int64_t nanos; /* since 1970 */
+    uint32_t stream;
+    uint32_t record; /* of the delivery */
+};
+
+struct loki_frame {
+    unsigned labels; /* a bit per enum loki_label */
+    size_t max_streams;
+    struct arena texts; /* labels of streams */
+    struct map streams; /* by these: struct loki_stream */
+    struct loki_stream **list;
+    size_t stream_count;
+    bool has_overflowed; /* some events went to the stream of overflow */
+
+    struct loki_entry *entries; /* of the piece in hand, by stream and time */
+    size_t entry_count;
+    size_t entry_capacity;
+    struct buf labels_text;
+    struct buf body;
+};
+
+bool loki_frame_init(struct loki_frame *frame, unsigned labels, size_t max_streams);
+void loki_frame_fini(struct loki_frame *frame);
+
+/* Sort the records of ${piece} that are to be sent into streams. ${ret_culprit}: the record that is no native
+ * event, or HTTP_PIECES_UNKNOWN. False: that, or no memory. */
+bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece, size_t *ret_culprit);
+
+/* The end of the stream that begins at entry ${first}. */
+size_t loki_frame_stream_end(const struct loki_frame *frame, size_t first);
+
+/* Put entries [first, end) into `body`. False: no memory. */
+bool loki_frame_write(struct loki_frame *frame, size_t first, size_t end);
+
+#endif

@@ -1,0 +1,31 @@
+#ifndef ETWSHIP_OUTPUTS_LOKI_REPLY_H
+#define ETWSHIP_OUTPUTS_LOKI_REPLY_H
+
+#include "base/span.h"
+
+/*
+ * What Loki says of lines of one stream that it has refused, while it has stored the others (400):
+ *
+ *     entry with timestamp 2021-11-07 13:16:59.995248574 +0000 UTC ignored, reason: 'entry too far behind',
+ *     user 'fake', total ignored: 1 out of 3 for stream: {job="etwship"}
+ *
+ * It names ten at most (max_returned_stream_errors). The text is not trusted.
+ */
+enum { LOKI_REPLY_MAX_NAMED = 64 };
+
+struct loki_named {
+    int64_t nanos;      /* since 1970 */
+    struct span reason; /* without its quotes; a view */
+};
+
+struct loki_reply {
+    bool is_partial; /* it says how many of how many */
+    uint64_t ignored;
+    uint64_t total;
+    struct loki_named named[LOKI_REPLY_MAX_NAMED];
+    size_t named_count;
+};
+
+void loki_reply_read(struct span body, struct loki_reply *ret_reply);
+
+#endif

@@ -1,0 +1,84 @@
+#include "outputs/loki/loki_settings.h"
+
+#include "outputs/http/http_here.h"
+
+static const char push_path[] = "/loki/api/v1/push";
+static const char *const compressions[] = {"none", "gzip", NULL};
+
+const char *const loki_label_names[LOKI_LABEL_COUNT] = {
+    "host", "provider", "channel", "level", "session"};
+
+// clang-format off
+const struct config_field loki_settings_fields[] = {
+    {CONFIG_ROW("url", STRING, struct loki_settings, url), .required = true, .is_address = true,
+        .help = "address of Loki, as in https://loki:3100; /loki/api/v1/push is put behind it where it does "
+                "not end so"},
+    {CONFIG_ROW("labels", STRINGS, struct loki_settings, labels), .min = 1, .max = LOKI_LABEL_COUNT,
+        .help = "labels of streams beside job=etwship, some of host, provider, channel, level and session; "
+                "default: the first four. What else is known is structured metadata"},
+    {CONFIG_ROW("tenant", STRING, struct loki_settings, tenant),
+        .help = "X-Scope-OrgID of each request"},
+    {CONFIG_ROW("max_streams", INT, struct loki_settings, max_streams), .default_text = "1000",
+        .min = 1, .max = 100000,
+        .help = "streams that a worker may make; events that would make more go to one stream with "
+                "overflow=true, and people are told"},
+    HTTP_ROWS(struct loki_settings, compressions, "gzip"),
+    {.key = NULL},
+};
+// clang-format on
+
+const char *loki_settings_path(const char *url)
+{
+    size_t size = strlen(url);
+    size_t end = sizeof(push_path) - 1;
+    return size >= end && strcmp(url + size - end, push_path) == 0 ? NULL : push_path;
+}
+
+static int label_of(const char *name)
+{
+    int label = 0;
+    while (label < LOKI_LABEL_COUNT && strcmp(loki_label_names[label], name) != 0) {
+        label++;
+    }
+    return label;
+}
+
+unsigned loki_settings_labels(const struct loki_settings *settings)
+{
+    unsigned labels = 0;
+    for (size_t i = 0; i < settings->labels.count; i++) {
+        labels |= 1U << label_of(settings->labels.items[i]);
+    }
+    return labels ? labels : (1U << LOKI_SESSION) - 1;
+}
+
+void loki_settings_check(const void *settings, struct config_check *check)
+{
+    const struct loki_settings *s = settings;
+    http_options_check_url(check, "url", &s->url);
+    if (s->url && strpbrk(s->url, "?#")) {
+        CONFIG_FAULT(check, &s->url, "url: an address of Loki has no query. remove it");
+    }
+    for (size_t i = 0; i < s->labels.count; i++) {
+        if (s->labels.items[i] && label_of(s->labels.items[i]) == LOKI_LABEL_COUNT) {
+            CONFIG_FAULT(check, &s->labels.items[i],
+                "labels: there is no label '%.40s', as each value of one makes a stream. write "
+                "some of "
+                "host, provider, channel, level and session; the rest is structured metadata",
+                s->labels.items[i]);
+        }
+    }
+    for (const char *c = s->tenant; c && *c; c++) {
+        if ((uint8_t)*c <= ' ' || (uint8_t)*c >= 0x7f) {
+            CONFIG_FAULT(check, &s->tenant,
+                "tenant: it holds a space or another character that no tenant has. write it alone");
+            break;
+        }
+    }
+    http_options_check(check, &s->http);
+}
+
+void loki_settings_can_run(const void *settings, struct config_check *check)
+{
+    http_here_check(check, &((const struct loki_settings *)settings)->http);
+}

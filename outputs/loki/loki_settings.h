@@ -1,0 +1,38 @@
+#ifndef ETWSHIP_OUTPUTS_LOKI_SETTINGS_H
+#define ETWSHIP_OUTPUTS_LOKI_SETTINGS_H
+
+#include "config/config_check.h"
+#include "outputs/http/http_options.h"
+
+/* What the configuration says of an output of type `loki`. */
+enum loki_label {
+    LOKI_HOST,
+    LOKI_PROVIDER,
+    LOKI_CHANNEL,
+    LOKI_LEVEL,
+    LOKI_SESSION,
+    LOKI_LABEL_COUNT,
+};
+
+struct loki_settings {
+    const char *url;
+    struct config_strings labels; /* none: the first four */
+    const char *tenant;
+    int64_t max_streams;
+    struct http_options http;
+};
+
+extern const char *const loki_label_names[LOKI_LABEL_COUNT];
+extern const struct config_field loki_settings_fields[];
+
+/* A bit per label that streams have. */
+unsigned loki_settings_labels(const struct loki_settings *settings);
+
+/* output_ops.check, can_run */
+void loki_settings_check(const void *settings, struct config_check *check);
+void loki_settings_can_run(const void *settings, struct config_check *check);
+
+/* What stands behind the address, or NULL where it has that already. Static. */
+const char *loki_settings_path(const char *url);
+
+#endif

@@ -1,0 +1,228 @@
+#include "unit/outputs/output_rig.h"
+
+#include "support/http_fake.h"
+
+/* A Loki that does what it is told. */
+static struct {
+    struct http_fake *fake;
+    struct output_rig rig;
+} s;
+
+static void start(const char *keys)
+{
+    char yaml[400];
+    s.fake = http_fake_start();
+    snprintf(yaml, sizeof(yaml), "{url: '%s', proxy: '', compression: none%s}",
+        http_fake_url(s.fake), keys);
+    rig_setup(&s.rig, &output_loki, yaml);
+}
+
+static void stop(void)
+{
+    rig_teardown(&s.rig);
+    http_fake_stop(s.fake);
+    s.fake = NULL;
+}
+
+static const char *body_of(size_t index)
+{
+    return (const char *)http_fake_request(s.fake, index)->body.data;
+}
+
+/* Of provider ${provider}, so many tenths of microseconds after 2026-11-21T09:30:00, which is 1795253400 since
+ * 1970 by Python's datetime. */
+#define EVENT(provider, ticks)                                                              \
+    "{\"@timestamp\":\"2026-11-21T09:30:00." ticks "Z\",\"provider\":{\"name\":\"" provider \
+    "\"},\"event\":{\"code\":3008,\"level\":4},\"host\":{\"name\":\"PC\"}}\n"
+#define LINE(provider, ticks)                                                                      \
+    "[\"1795253400" ticks "00\",\"{\\\"@timestamp\\\":\\\"2026-11-21T09:30:00." ticks              \
+    "Z\\\",\\\"provider\\\":{\\\"name\\\":\\\"" provider "\\\"},\\\"event\\\":{\\\"code\\\":3008," \
+    "\\\"level\\\":4},\\\"host\\\":{\\\"name\\\":\\\"PC\\\"}}\",{\"event_code\":\"3008\"}]"
+#define STREAM(provider)                                                        \
+    "{\"stream\":{\"job\":\"etwship\",\"host\":\"PC\",\"provider\":\"" provider \
+    "\",\"level\":\"info\"}"
+
+static void lines_stand_in_streams_in_the_order_of_their_times(void **state)
+{
+    (void)state;
+    start(", tenant: blue, auth: {user: u, password: p-4711-x}");
+    assert_int_equal(rig_send(&s.rig, EVENT("A", "0000003") EVENT("B", "0000002")
+                                          EVENT("A", "0000001") EVENT("A", "0000003")),
+        OUTPUT_DELIVERED);
+    assert_string_equal(
+        body_of(0), "{\"streams\":[" STREAM("A") ",\"values\":[" LINE("A", "0000001") "," LINE(
+                        "A", "0000003") "," LINE("A",
+                        "0000003") "]}," STREAM("B") ",\"values\":[" LINE("B", "0000002") "]}]}");
+    const struct http_fake_request *request = http_fake_request(s.fake, 0);
+    assert_memory_equal(request->head, "POST /loki/api/v1/push ", 23);
+    assert_true(http_fake_has(request, "X-Scope-OrgID", "blue"));
+    assert_true(http_fake_has(request, "Content-Type", "application/json"));
+    assert_true(http_fake_has(request, "Authorization", "Basic dTpwLTQ3MTEteA=="));
+    stop();
+}
+
+static void what_is_no_label_is_metadata(void **state)
+{
+    (void)state;
+    start(", labels: [host]");
+    assert_int_equal(rig_send(&s.rig, EVENT("A", "0000001")), OUTPUT_DELIVERED);
+    assert_non_null(strstr(body_of(0), "{\"stream\":{\"job\":\"etwship\",\"host\":\"PC\"}"));
+    assert_non_null(
+        strstr(body_of(0), "{\"provider\":\"A\",\"level\":\"info\",\"event_code\":\"3008\"}]"));
+    stop();
+}
+
+static void streams_beyond_the_limit_become_one(void **state)
+{
+    (void)state;
+    start(", max_streams: 1");
+    assert_int_equal(
+        rig_send(&s.rig, EVENT("A", "0000001") EVENT("B", "0000002") EVENT("C", "0000003")),
+        OUTPUT_DELIVERED);
+    const char *overflow = strstr(
+        body_of(0), "{\"stream\":{\"job\":\"etwship\",\"overflow\":\"true\"},\"values\":[");
+    assert_non_null(overflow);
+    assert_non_null(strstr(overflow,
+        "{\"host\":\"PC\",\"provider\":\"B\",\"level\":\"info\",\"event_code\":\"3008\"}"));
+    assert_non_null(strstr(overflow, "\"provider\":\"C\""));
+    assert_null(strstr(overflow + 1, "{\"stream\""));
+    stop();
+}
+
+/* ---- what is refused ------------------------------------------------------------------------------- */
+
+static void lines_that_loki_names_are_dead_letters_and_the_others_delivered(void **state)
+{
+    (void)state;
+    static const char words[] = "entry with timestamp 2026-11-21 09:30:00.0000002 +0000 UTC "
+                                "ignored, reason: 'entry too far "
+                                "behind, oldest acceptable timestamp is: "
+                                "2026-11-21T10:00:00Z',\nuser 'fake', total ignored: 1 "
+                                "out of 3 for stream: {job=\"etwship\"}";
+    const struct http_fake_reply reply = {.status = 400, .body = words};
+    start("");
+    http_fake_script(s.fake, &reply, 1);
+    assert_int_equal(
+        rig_send(&s.rig, EVENT("A", "0000001") EVENT("A", "0000002") EVENT("A", "0000003")),
+        OUTPUT_MIXED);
+    assert_int_equal(http_fake_count(s.fake), 1);
+    assert_int_equal(s.rig.records[0], RECORD_DELIVERED);
+    assert_int_equal(s.rig.records[1], RECORD_REJECTED);
+    assert_int_equal(s.rig.records[2], RECORD_DELIVERED);
+    assert_int_equal(s.rig.rejected_count, 1);
+    assert_string_equal(s.rig.rejected[0].reason,
+        "entry too far behind, oldest acceptable timestamp is: 2026-11-21T10:00:00Z");
+    stop();
+}
+
+/* The reply to a request of several streams speaks of one of them. */
+static void each_stream_is_asked_for_itself_where_loki_refuses_something(void **state)
+{
+    (void)state;
+    const struct http_fake_reply replies[] = {
+        {.status = 400, .body = "whatever"},
+        {.status = 204},
+        {.status = 400, .body = "user 'fake', total ignored: 2 out of 2 for stream: {}"},
+    };
+    start("");
+    http_fake_script(s.fake, replies, 3);
+    assert_int_equal(
+        rig_send(&s.rig, EVENT("A", "0000001") EVENT("B", "0000002") EVENT("B", "0000003")),
+        OUTPUT_MIXED);
+    assert_int_equal(http_fake_count(s.fake), 3);
+    assert_int_equal(s.rig.records[0], RECORD_DELIVERED);
+    assert_int_equal(s.rig.records[1], RECORD_REJECTED);
+    assert_int_equal(s.rig.records[2], RECORD_REJECTED);
+    assert_non_null(strstr(s.rig.rejected[0].reason, "total ignored: 2 out of 2"));
+    stop();
+}
+
+/* It refuses what holds `bad`, without naming it. */
+static void refuse_bad(
+    void *self, const struct http_fake_request *request, struct http_fake_reply *reply)
+{
+    (void)self;
+    reply->status = strstr((const char *)request->body.data, "0000002") ? 400 : 204;
+    reply->body = "error at least one label pair is required per stream";
+}
+
+static void a_line_that_is_not_named_is_found(void **state)
+{
+    (void)state;
+    start("");
+    http_fake_handle(s.fake, refuse_bad, NULL);
+    assert_int_equal(
+        rig_send(&s.rig, EVENT("A", "0000001") EVENT("A", "0000002") EVENT("A", "0000003")),
+        OUTPUT_MIXED);
+    assert_int_equal(s.rig.records[0], RECORD_DELIVERED);
+    assert_int_equal(s.rig.records[1], RECORD_REJECTED);
+    assert_int_equal(s.rig.records[2], RECORD_DELIVERED);
+    stop();
+}
+
+static void statuses_lead_to_verdicts(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        bool degraded;
+    } cases[] = {{429, false}, {500, false}, {503, false}, {401, true}, {404, true}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct http_fake_reply reply = {
+            .status = cases[i].status, .headers = "Retry-After: 3\r\n"};
+        start("");
+        http_fake_script(s.fake, &reply, 1);
+        assert_int_equal(rig_send(&s.rig, EVENT("A", "0000001")), OUTPUT_RETRY);
+        assert_int_equal(s.rig.report.degraded, cases[i].degraded);
+        assert_int_equal(s.rig.report.wait_ms, 3000);
+        stop();
+    }
+}
+
+static void settings_that_cannot_work_are_named(void **state)
+{
+    (void)state;
+    rig_assert_fault(&output_loki, "{url: 'http://a', labels: [pid]}", "there is no label 'pid'");
+    rig_assert_fault(&output_loki, "{url: 'http://a', tenant: 'a b'}", "tenant: it holds a space");
+    rig_assert_fault(&output_loki, "{url: 'http://a/?x'}", "has no query");
+}
+
+static void an_examination_says_what_is_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        bool good;
+        const char *words;
+    } cases[] = {{204, true, "connected, and a push is looked at"}, {422, true, "status 422"},
+        {401, false, "status 401: the server does not know us. check auth"},
+        {404, false, "there is nothing at this address"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char yaml[200];
+        const struct http_fake_reply reply = {.status = cases[i].status};
+        s.fake = http_fake_start();
+        http_fake_script(s.fake, &reply, 1);
+        snprintf(yaml, sizeof(yaml), "{url: '%s', proxy: ''}", http_fake_url(s.fake));
+        assert_int_equal(rig_examine(&s.rig, &output_loki, yaml), cases[i].good);
+        if (!strstr(s.rig.said, cases[i].words)) {
+            fail_msg("no \"%s\" in: %s", cases[i].words, s.rig.said);
+        }
+        http_fake_stop(s.fake);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_stand_in_streams_in_the_order_of_their_times),
+        cmocka_unit_test(what_is_no_label_is_metadata),
+        cmocka_unit_test(streams_beyond_the_limit_become_one),
+        cmocka_unit_test(lines_that_loki_names_are_dead_letters_and_the_others_delivered),
+        cmocka_unit_test(each_stream_is_asked_for_itself_where_loki_refuses_something),
+        cmocka_unit_test(a_line_that_is_not_named_is_found),
+        cmocka_unit_test(statuses_lead_to_verdicts),
+        cmocka_unit_test(settings_that_cannot_work_are_named),
+        cmocka_unit_test(an_examination_says_what_is_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
