@@ -30,6 +30,7 @@
 #include "input/etl_format.h"
 #include "input/etl_record.h"
 #include "outputs/compress.h"
+#include "outputs/http/http_options.h"
 
 enum { HEAD_BYTES = 512, REPLY_BYTES = 4096, COMPRESSED_MAX_BYTES = 128 * 1024 * 1024 };
 
