@@ -244,6 +244,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .agent = &agent->identity.agent,
         .make_cache = make_cache,
         .definitions = warn_definitions,
+        .taps = agent->process->taps,
         .observe = observe,
         .observed = agent->observed,
         .step = agent_session_step,

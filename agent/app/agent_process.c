@@ -43,6 +43,9 @@ void agent_process_show(struct agent_process *process, struct agent *agent)
     bool stops = process->asked_to_stop;
     plat_cond_broadcast(&process->changed);
     plat_mutex_unlock(&process->mutex);
+    if (!agent) {
+        tap_hub_end(process->taps);
+    }
     if (agent && stops) {
         agent_stop(agent);
     }

@@ -10,6 +10,7 @@
 #include "app/positions.h"
 #include "base/guid.h"
 #include "pipeline/losses.h"
+#include "pipeline/tap.h"
 #include "platform/plat_thread.h"
 
 /*
@@ -35,6 +36,7 @@ struct agent_process {
     struct agent_heritage
         heritage; /* what sessions have left running for the agent that comes next */
     struct agent_observed observed; /* what the summary counts already */
+    struct tap_hub *taps;           /* who looks on at events */
     struct losses_left losses;      /* what an agent could not tell any more */
     struct app_limits limits;       /* that hold */
     struct agent_processes processes;

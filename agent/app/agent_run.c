@@ -153,6 +153,11 @@ static struct agent_process *make_process(
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
+    process->taps = tap_hub_create(err);
+    if (!process->taps) {
+        free(process);
+        return NULL;
+    }
     process->settings = settings;
     process->started_ns = plat_monotonic_ns();
     process->end_ns = settings->duration_ns ? process->started_ns + settings->duration_ns
@@ -174,6 +179,7 @@ static void free_process(struct agent_process *process)
     plat_lock_drop(process->lock);
     agent_notify_fini(&process->notify);
     log_destroy(process->log);
+    tap_hub_destroy(process->taps);
     plat_cond_fini(&process->changed);
     plat_mutex_fini(&process->mutex);
     free(process);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "app/agent_internal.h"
+#include "app/agent_tap.h"
 #include "app/agent_view.h"
 #include "app/app_listen.h"
 #include "base/put.h"
@@ -135,7 +136,6 @@ static void answer(
     void *self, const struct status_request *request, bool trusted, struct status_reply *reply)
 {
     struct agent_server *server = self;
-    (void)trusted;
     reply->status = 200;
     if (span_is(request->path, "/metrics")) {
         answer_metrics(server, request, reply);
@@ -145,6 +145,8 @@ static void answer(
         answer_health(server, request, false, reply);
     } else if (span_is(request->path, "/ready")) {
         answer_health(server, request, true, reply);
+    } else if (span_is(request->path, "/tap")) {
+        agent_tap_answer(server->process, request, trusted, reply);
     } else if (span_is(request->path, "/")) {
         reply->type = "text/html; charset=utf-8";
         reply->headers = STATUS_PAGE_HEADERS;
@@ -152,7 +154,7 @@ static void answer(
     } else {
         reply->status = 404;
         reply->type = "text/plain; charset=utf-8";
-        buf_add_text(&reply->body, "there is: / /metrics /health /ready /status\n");
+        buf_add_text(&reply->body, "there is: / /metrics /health /ready /status /tap\n");
     }
 }
 

@@ -112,6 +112,7 @@ extern const struct cli_command cmd_check;
 extern const struct cli_command cmd_explain;
 extern const struct cli_command cmd_status;
 extern const struct cli_command cmd_top;
+extern const struct cli_command cmd_tap;
 extern const struct cli_command cmd_watch;
 extern const struct cli_command cmd_record;
 extern const struct cli_command cmd_dump;

@@ -235,6 +235,9 @@ static bool write_event(
             &worker->edits, session, context->gates, &context->scratch, event);
     }
     const struct span unsure = context->scratch.unsure;
+    if (worker->taps.count && wanted) {
+        decode_worker_tap_session(worker, slab, edited);
+    }
     for (size_t i = 0; i < slab->piece_count; i++) {
         if (sequence <= session->resume[i]) {
             continue;
@@ -250,9 +253,12 @@ static bool write_event(
             make_own(worker, context, view, event, edited, unsure, &own);
             item.event = &own;
         }
-        if (!(context->rolls_up && roll_up(worker, &item, i)) &&
-            !write_record(worker, &item, i, sequence)) {
+        bool rolled = context->rolls_up && roll_up(worker, &item, i);
+        if (!rolled && !write_record(worker, &item, i, sequence)) {
             return false;
+        }
+        if (worker->taps.count && !rolled) {
+            decode_worker_tap_stream(worker, slab, i, item.event);
         }
         slab->pieces[i].seen++;
     }
@@ -416,7 +422,9 @@ static void run(void *self)
         if (slab->kind == SLAB_LESSONS) {
             learn(worker, slab);
         } else {
+            tap_enter(worker->settings.taps, &worker->taps);
             work_on(worker, slab);
+            tap_leave(worker->settings.taps, &worker->taps);
         }
     }
 }
@@ -496,6 +504,7 @@ struct decode_worker *decode_worker_create(
     worker->settings = *settings;
     worker->contexts = contexts;
     buf_init(&worker->route, MAX_ROUTE_BYTES);
+    buf_init(&worker->tap_text, TAP_ROOM_BYTES);
     bool ok = decoder_init(&worker->decoder, err) && edit_stage_init(&worker->edits, err);
     for (size_t i = 0; ok && i < settings->session_count; i++) {
         ok = make_context(worker, i, err);
@@ -514,6 +523,7 @@ void decode_worker_destroy(struct decode_worker *worker)
             fini_context(worker, i);
         }
         decoder_fini(&worker->decoder);
+        buf_fini(&worker->tap_text);
         edit_stage_fini(&worker->edits);
         buf_fini(&worker->route);
         free(worker->contexts);

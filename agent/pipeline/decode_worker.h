@@ -72,6 +72,8 @@ struct decode_worker_settings {
     void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
     void *definitions_self;
 
+    struct tap_hub *taps; /* who looks on; NULL: nobody */
+
     /* Sees every accepted event, on the worker's thread; event NULL: nobody. */
     struct flow_consumer observer;
 };

@@ -4,6 +4,7 @@
 #include "pipeline/decode_worker.h"
 #include "pipeline/edit_stage.h"
 #include "pipeline/event_mark.h"
+#include "pipeline/tap.h"
 #include "process/process_reader.h"
 
 /* What the files of a decode worker share, on its thread; not for users of decode_worker.h. */
@@ -35,6 +36,8 @@ struct decode_worker {
     struct event_mark stream_mark; /* … and by those of one stream that decide */
     bool is_cut;                   /* the text that was written last */
     uint64_t cut;                  /* such texts of the event at hand */
+    struct tap_view taps;          /* of the slab at hand */
+    struct buf tap_text;
     struct plat_thread *thread;
 };
 
@@ -71,5 +74,14 @@ bool decode_worker_gates_decode(
 
 /* What was counted since the last slab goes to the counts of all. */
 void decode_worker_gates_flush(struct decode_worker *worker, const struct slab *slab);
+
+/* ---- decode_worker_tap.c ----------------------------------------------------------------------- */
+
+/* Show an event that some stream wants to who looks on at its session; one that was just written as the last record
+ * of piece ${index}, to who looks on at that stream. */
+void decode_worker_tap_session(
+    struct decode_worker *worker, const struct slab *slab, const struct event *event);
+void decode_worker_tap_stream(
+    struct decode_worker *worker, const struct slab *slab, size_t index, const struct event *event);
 
 #endif

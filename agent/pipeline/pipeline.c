@@ -212,6 +212,7 @@ static bool make_workers(struct pipeline *p, struct error *err)
             .pool = p->pool,
             .tail = s->tail,
             .agent = s->agent,
+            .taps = s->taps,
             .definitions = s->definitions,
             .definitions_self = s->self};
         if (s->observe) {

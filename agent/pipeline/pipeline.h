@@ -113,6 +113,7 @@ struct pipeline_settings {
         void *self, size_t session, size_t worker, struct error *err);
     /* See decode_worker.h; may be NULL. */
     void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
+    struct tap_hub *taps; /* who looks on; NULL: nobody */
     /* Sees the events of one worker; may be NULL. */
     struct flow_consumer (*observe)(void *self, size_t worker);
     /* [session]: the sequence up to which the pipeline before in this process has shown its events to them;

@@ -299,8 +299,13 @@ class Status(unittest.TestCase):
             except OSError:
                 return True
         wait_until(is_gone, self.log, agent)
-        wait_until(self.path.exists, self.log, agent)
-        self.assertEqual(self.ask_local("/health")[:12], b"HTTP/1.1 200")
+
+        def answers():  # the old socket may be there for a moment
+            try:
+                return self.ask_local("/health")[:12] == b"HTTP/1.1 200"
+            except OSError:
+                return False
+        wait_until(answers, self.log, agent)
 
     def ask_local(self, path):
         with socket.socket(socket.AF_UNIX) as local:
@@ -320,6 +325,89 @@ class Status(unittest.TestCase):
         self.assertEqual(self.get("/metrics", Authorization=f"Bearer {TOKEN}")[0], 200)
         self.assertEqual(self.get("/metrics", Authorization=f"Bearer {TOKEN}", Host="evil.example")[0], 403)
         self.assertEqual(self.get("/nothing", Authorization=f"Bearer {TOKEN}")[0], 404)
+
+    def tap(self, query):
+        """A connection that looks on: a file of its lines, behind the head."""
+        local = socket.socket(socket.AF_UNIX)
+        self.addCleanup(local.close)
+        local.connect(str(self.path))
+        local.settimeout(TIMEOUT_S)
+        local.sendall(f"GET /tap?{query} HTTP/1.1\r\n\r\n".encode())
+        lines = local.makefile("rb")
+        self.addCleanup(lines.close)
+        status = lines.readline()
+        while lines.readline() != b"\r\n":
+            pass
+        return status, lines
+
+    def add_until(self, process):
+        """Events that pass, until `process` has seen enough."""
+        while process.poll() is None:
+            self.add_events(50)
+            try:
+                process.wait(0.5)
+            except subprocess.TimeoutExpired:
+                pass
+
+    def test_events_are_shown_as_they_pass(self):
+        self.write()
+        agent = self.start()
+        for name in ("traces", "siem"):
+            with self.subTest(name):
+                tap = subprocess.Popen([BINARY, "tap", name, "-n", "5", "--where", "process.pid > 0", "-c", self.config],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+                self.addCleanup(tap.kill)
+                self.add_until(tap)
+                out, err = tap.communicate()
+                self.assertEqual(tap.returncode, 0, err)
+                events = [json.loads(line) for line in out.splitlines()]
+                self.assertEqual(len(events), 5)
+                self.assertTrue(all(event["process"]["pid"] > 0 and event["etw"]["session"] == "traces"
+                                    for event in events))
+        for arguments, code, word in ((["nothing"], 2, "no session and no output"),
+                                      (["siem", "--where", "a =="], 2, "expression"),
+                                      (["siem", "--rate", "0"], 2, "from 1 to")):
+            with self.subTest(arguments):
+                done = self.etwship("tap", *arguments)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(word, done.stderr)
+        self.assertEqual(self.get("/tap?of=siem")[0], 403)
+        agent.send_signal(signal.SIGTERM)
+        self.assertEqual(agent.wait(TIMEOUT_S), 0)
+
+    def test_what_is_beyond_the_rate_is_left_out_and_counted(self):
+        self.write()
+        agent = self.start()
+        status, lines = self.tap("of=traces&rate=10")
+        self.assertEqual(status, b"HTTP/1.1 200 OK\r\n")
+        self.add_events(2000)
+        wait_until(lambda: len(self.store.documents()) >= 2000, self.log, agent)
+        agent.send_signal(signal.SIGTERM)
+        got = [json.loads(line) for line in lines]  # up to the end, which the stop is
+        self.assertEqual(agent.wait(TIMEOUT_S), 0)
+        shown = [line for line in got if "tap" not in line]
+        self.assertEqual(len(shown) + sum(line["tap"]["omitted"] for line in got if "tap" in line), 2000)
+        self.assertLess(len(shown), 200)
+
+    def test_who_looks_on_and_does_not_read_holds_up_nothing(self):
+        self.write()
+        agent = self.start()
+        taps = [self.tap("of=traces&rate=10000") for _ in range(4)]
+        self.assertEqual([status.split()[1] for status, _ in taps], [b"200"] * 4)
+        self.assertEqual(self.tap("of=traces")[0].split()[1], b"503")
+        self.add_events(5000)
+        wait_until(lambda: len(self.store.documents()) >= 5000, self.log, agent)
+        self.assert_balanced(self.metrics())
+
+    def test_a_reload_ends_a_tap(self):
+        self.write()
+        agent = self.start()
+        _, lines = self.tap("of=siem")
+        self.write(batch={"events": 100})
+        agent.send_signal(signal.SIGHUP)
+        self.assertEqual(list(lines), [])
+        wait_until(self.is_ready, self.log, agent)
+        self.assertEqual(self.tap("of=siem")[0].split()[1], b"200")
 
     def test_addresses_of_others_are_refused_by_check(self):
         for listen, word in (("0.0.0.0:9187", "other machines"), ("10.0.0.1:1", "other machines"),

@@ -1,0 +1,13 @@
+#ifndef ETWSHIP_APP_AGENT_TAP_H
+#define ETWSHIP_APP_AGENT_TAP_H
+
+#include "status/status_server.h"
+
+/* /tap?of=NAME&where=EXPR&rate=N: events of a session or an output as they pass, a line each, and now and then a line
+ * {"tap":{"omitted":N}}. Only for who is ${trusted}. On the status server's thread. */
+struct agent_process;
+
+void agent_tap_answer(struct agent_process *process, const struct status_request *request,
+    bool trusted, struct status_reply *reply);
+
+#endif

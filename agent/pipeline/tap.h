@@ -1,0 +1,75 @@
+#ifndef ETWSHIP_PIPELINE_TAP_H
+#define ETWSHIP_PIPELINE_TAP_H
+
+#include "base/buf.h"
+#include "filter/filter.h"
+
+/*
+ * Looking on: some of the events that pass go to somebody who watches, too. Workers never wait for who looks on: what
+ * is more than the rate, or finds no room, is left out and counted. Without anybody looking on, a slab costs one look at
+ * a number.
+ *
+ * A hub outlives the pipelines that run with it; a tap is of one of them, and is over when that ends.
+ */
+struct tap_hub;
+struct tap;
+
+enum { TAP_MAX = 4, TAP_MAX_RATE = 10000, TAP_ROOM_BYTES = 128 * 1024 };
+
+struct tap_settings {
+    size_t session;        /* whose events; SIZE_MAX: those of a stream */
+    size_t stream;         /* the same */
+    struct filter *filter; /* what of it; the tap's, also if it is not opened. NULL: all */
+    unsigned rate;         /* events a second, 1 to TAP_MAX_RATE */
+    size_t worker_count;   /* of the pipeline */
+    size_t session_count;  /* with the agent itself */
+};
+
+struct tap_hub *tap_hub_create(struct error *err);
+void tap_hub_destroy(struct tap_hub *hub); /* no tap is open any more. NULL is fine */
+
+/* The pipeline ends: its workers have ended, or will not look at taps any more. */
+void tap_hub_end(struct tap_hub *hub); /* NULL is fine */
+
+/* ---- who looks on: one thread for each tap ----------------------------------------------------- */
+
+/* NULL with ${err} set: ERR_LIMIT, too many look on. */
+struct tap *tap_open(struct tap_hub *hub, const struct tap_settings *settings, struct error *err);
+void tap_close(struct tap *tap);
+
+/* Append what has come, whole lines, and let as much come as the rate allows in ${passed_ns}. False: the pipeline has
+ * ended. */
+bool tap_take(struct tap *tap, uint64_t passed_ns, struct buf *out);
+
+/* Events that were left out since this was asked last. */
+uint64_t tap_omitted(struct tap *tap);
+
+/* ---- workers ------------------------------------------------------------------------------------ */
+
+/* The taps that are open, for one slab. */
+struct tap_view {
+    struct tap *taps[TAP_MAX];
+    size_t count;
+};
+
+void tap_enter(struct tap_hub *hub, struct tap_view *ret_view); /* ${hub} NULL: nobody looks on */
+void tap_leave(struct tap_hub *hub, struct tap_view *view);
+
+bool tap_is_of_session(const struct tap *tap, size_t session);
+bool tap_is_of_stream(const struct tap *tap, size_t stream);
+
+/* Which worker asks, and for an event of which session. */
+struct tap_asker {
+    size_t worker;
+    size_t session;
+    const struct codepage *ansi;            /* of the session; NULL: 1252 */
+    const struct event_path_context *paths; /* what the event is looked at with */
+};
+
+/* Is ${event} to be given? */
+bool tap_wants(struct tap *tap, const struct tap_asker *asker, const struct event *event);
+
+/* One record of text, after tap_wants. */
+void tap_give(struct tap *tap, struct span text);
+
+#endif
