@@ -1,7 +1,8 @@
 /*
  * gzip comes from ISA-L where it is there, as it is several times faster than zlib, and makes the same
  * format. Everything is done in one call with room for the worst case: no loops, no flushing, and pages
- * of the output that nothing is written to cost nothing.
+ * of the output that nothing is written to cost nothing. Parts are gathered for that: ISA-L takes 1.5 times as
+ * long where it is fed with an event at a time, and gains nothing with larger pieces, as it copies them.
  */
 #include "outputs/compress.h"
 
@@ -21,7 +22,8 @@ enum {
 };
 
 struct compress {
-    ZSTD_CCtx *zstd; /* NULL: gzip */
+    struct buf gathered; /* parts */
+    ZSTD_CCtx *zstd;     /* NULL: gzip */
 #ifdef ETWSHIP_ISAL
     struct isal_zstream isal;
     uint8_t *work;
@@ -108,6 +110,9 @@ struct compress *compress_create(enum http_compression kind, struct error *err)
 {
     struct compress *self = calloc(1, sizeof(*self));
     bool good = self != NULL;
+    if (good) {
+        buf_init(&self->gathered, MOST_BYTES);
+    }
     if (good && kind == HTTP_ZSTD) {
         self->zstd = ZSTD_createCCtx();
         good = self->zstd &&
@@ -126,6 +131,7 @@ struct compress *compress_create(enum http_compression kind, struct error *err)
 void compress_destroy(struct compress *compress)
 {
     if (compress) {
+        buf_fini(&compress->gathered);
         ZSTD_freeCCtx(compress->zstd);
         gzip_fini(compress);
         free(compress);
@@ -153,4 +159,17 @@ bool compress_whole(struct compress *compress, struct span in, struct buf *out, 
     }
     out->size = size;
     return true;
+}
+
+bool compress_parts(struct compress *compress, const struct span *parts, size_t count,
+    struct buf *out, struct error *err)
+{
+    buf_reset(&compress->gathered);
+    for (size_t i = 0; i < count; i++) {
+        buf_add_span(&compress->gathered, parts[i]);
+    }
+    if (compress->gathered.failed) {
+        return error_set(err, ERR_LIMIT, "no memory to compress %zu parts", count);
+    }
+    return compress_whole(compress, buf_span(&compress->gathered), out, err);
 }

@@ -18,4 +18,8 @@ void compress_destroy(struct compress *compress); /* NULL is fine */
  * out of memory. */
 bool compress_whole(struct compress *compress, struct span in, struct buf *out, struct error *err);
 
+/* The same of ${count} ${parts}, back to back. */
+bool compress_parts(struct compress *compress, const struct span *parts, size_t count,
+    struct buf *out, struct error *err);
+
 #endif

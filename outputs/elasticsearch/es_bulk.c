@@ -7,9 +7,9 @@
 
 /*
  * A line reads {"create":{"_index":"…","_id":"…","pipeline":"…"}}. All but the id is the same for all
- * records of a route, so it is written once per route and delivery and copied from there.
+ * records of a route, so it is written once per route and delivery, and without ids the records share it.
  */
-enum { BODY_MAX_BYTES = 1 << 30, HEADS_MAX_BYTES = 1 << 26, TAIL_MAX_BYTES = 1 << 16 };
+enum { LINES_MAX_BYTES = 1 << 30, HEADS_MAX_BYTES = 1 << 26, TAIL_MAX_BYTES = 1 << 16 };
 
 static const char id_key[] = ",\"_id\":\"";
 
@@ -43,17 +43,19 @@ void es_bulk_init(struct es_bulk *bulk)
     *bulk = (struct es_bulk){.ends = NULL};
     buf_init(&bulk->heads, HEADS_MAX_BYTES);
     buf_init(&bulk->tail, TAIL_MAX_BYTES);
-    buf_init(&bulk->body, BODY_MAX_BYTES);
+    buf_init(&bulk->lines, LINES_MAX_BYTES);
 }
 
 void es_bulk_fini(struct es_bulk *bulk)
 {
     buf_fini(&bulk->heads);
     buf_fini(&bulk->tail);
-    buf_fini(&bulk->body);
+    buf_fini(&bulk->lines);
     free(bulk->head_ends);
+    free(bulk->parts);
     free(bulk->ends);
     bulk->head_ends = NULL;
+    bulk->parts = NULL;
     bulk->ends = NULL;
 }
 
@@ -84,7 +86,9 @@ static bool grow(struct es_bulk *bulk, size_t routes, size_t records)
     if (records > bulk->record_capacity) {
         size_t *ends = realloc(bulk->ends, records * sizeof(*ends));
         bulk->ends = ends ? ends : bulk->ends;
-        bulk->record_capacity = ends ? records : bulk->record_capacity;
+        struct span *parts = realloc(bulk->parts, records * ES_BULK_PARTS * sizeof(*parts));
+        bulk->parts = parts ? parts : bulk->parts;
+        bulk->record_capacity = ends && parts ? records : bulk->record_capacity;
     }
     return routes <= bulk->route_capacity && records <= bulk->record_capacity;
 }
@@ -104,51 +108,110 @@ static bool check_routes(
                        "a record comes without the fields that the name of its index is made of");
 }
 
+static void add_tail(struct buf *out, const struct es_bulk_options *options, bool ids)
+{
+    buf_add_text(out, ids ? "\"" : "");
+    add_member(out, "pipeline", options->pipeline);
+    add_member(out, "routing", options->routing);
+    buf_add_text(out, options->require_alias ? ",\"require_alias\":true" : "");
+    buf_add_text(out, options->require_data_stream ? ",\"require_data_stream\":true" : "");
+    buf_add_text(out, "}}\n");
+}
+
 static void add_heads(struct es_bulk *bulk, const struct es_bulk_options *options,
     const char *format, const struct delivery *delivery, bool ids)
 {
     buf_reset(&bulk->heads);
     buf_reset(&bulk->tail);
+    add_tail(&bulk->tail, options, ids);
     for (size_t i = 0; i < (delivery->routes ? delivery->route_count : 1); i++) {
         char name[ES_NAME_MAX];
         struct span route = delivery->routes ? delivery->route_names[i] : span_make(NULL, 0);
         size_t size = es_name_write(&options->name, format, route, name);
         buf_printf(&bulk->heads, "{\"%s\":{\"_index\":", options->action);
         add_string(&bulk->heads, span_make(name, size));
-        buf_add_text(&bulk->heads, ids ? id_key : "");
+        if (ids) {
+            buf_add_text(&bulk->heads, id_key);
+        } else {
+            buf_add_span(&bulk->heads, buf_span(&bulk->tail));
+        }
         bulk->head_ends[i] = (uint32_t)bulk->heads.size;
     }
-    buf_add_text(&bulk->tail, ids ? "\"" : "");
-    add_member(&bulk->tail, "pipeline", options->pipeline);
-    add_member(&bulk->tail, "routing", options->routing);
-    buf_add_text(&bulk->tail, options->require_alias ? ",\"require_alias\":true" : "");
-    buf_add_text(&bulk->tail, options->require_data_stream ? ",\"require_data_stream\":true" : "");
-    buf_add_text(&bulk->tail, "}}\n");
 }
 
-static void add_record(
+static struct span head_of(const struct es_bulk *bulk, uint32_t route)
+{
+    uint32_t start = route ? bulk->head_ends[route - 1] : 0;
+    return span_make(bulk->heads.data + start, bulk->head_ends[route] - start);
+}
+
+static uint32_t route_of(const struct delivery *delivery, size_t index)
+{
+    return delivery->routes ? delivery->routes[index] : 0;
+}
+
+/* Parts point into `lines`, which therefore has all of its room before. */
+static bool reserve_lines(struct es_bulk *bulk, const struct delivery *delivery)
+{
+    size_t room = 0;
+    for (size_t i = 0; i < delivery->record_count; i++) {
+        room += head_of(bulk, route_of(delivery, i)).size + DELIVERY_ID_MAX + bulk->tail.size;
+    }
+    buf_reset(&bulk->lines);
+    return buf_reserve(&bulk->lines, room);
+}
+
+static struct span line_of(
     struct es_bulk *bulk, const struct delivery *delivery, size_t index, bool ids)
 {
-    uint32_t route = delivery->routes ? delivery->routes[index] : 0;
-    uint32_t head = route ? bulk->head_ends[route - 1] : 0;
-    uint32_t start = index ? delivery->record_ends[index - 1] : 0;
+    struct span head = head_of(bulk, route_of(delivery, index));
+    if (!ids) {
+        return head;
+    }
     char id[DELIVERY_ID_MAX];
-    buf_add(&bulk->body, bulk->heads.data + head, bulk->head_ends[route] - head);
-    if (ids) {
-        buf_add(&bulk->body, id, delivery_id_write(delivery, index, id));
-    }
-    buf_add_span(&bulk->body, buf_span(&bulk->tail));
-    buf_add(&bulk->body, delivery->bytes.data + start, delivery->record_ends[index] - start);
-    if (bulk->body.size && bulk->body.data[bulk->body.size - 1] != '\n') {
-        buf_add_byte(&bulk->body, '\n');
-    }
+    size_t start = bulk->lines.size;
+    buf_add_span(&bulk->lines, head);
+    buf_add(&bulk->lines, id, delivery_id_write(delivery, index, id));
+    buf_add_span(&bulk->lines, buf_span(&bulk->tail));
+    return span_from(buf_span(&bulk->lines), start);
+}
+
+static struct span document_of(const struct delivery *delivery, size_t index)
+{
+    uint32_t start = index ? delivery->record_ends[index - 1] : 0;
+    return span_make(delivery->bytes.data + start, delivery->record_ends[index] - start);
+}
+
+static bool has_break(struct span document)
+{
+    return document.size == 0 || document.data[document.size - 1] == '\n';
+}
+
+/* ${breaks}: documents end with line breaks. */
+static void add_record(
+    struct es_bulk *bulk, const struct delivery *delivery, size_t index, bool ids, bool breaks)
+{
+    struct span document = document_of(delivery, index);
+    struct span *parts = bulk->parts + index * ES_BULK_PARTS;
+    parts[0] = line_of(bulk, delivery, index, ids);
+    parts[1] = document;
+    parts[2] = breaks || has_break(document) ? span_make(NULL, 0) : span_text("\n");
+    bulk->ends[index] = (index ? bulk->ends[index - 1] : 0) + parts[0].size + parts[1].size +
+                        parts[2].size;
+}
+
+/* All documents of a delivery are of one format, which ends them alike. To look at each would have their bytes
+ * come from memory one by one, which takes as long as copying them. */
+static bool has_breaks(const struct delivery *delivery)
+{
+    return delivery->record_count == 0 ||
+           has_break(document_of(delivery, delivery->record_count - 1));
 }
 
 bool es_bulk_build(struct es_bulk *bulk, const struct es_bulk_options *options, const char *format,
     const struct delivery *delivery, struct error *err)
 {
     bool ids = options->ids && delivery->ids;
-    buf_reset(&bulk->body);
     if (!grow(bulk, delivery->route_count + 1, delivery->record_count)) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
@@ -161,19 +224,30 @@ bool es_bulk_build(struct es_bulk *bulk, const struct es_bulk_options *options, 
             return error_set(err, ERR_FORMAT, "a record goes to route %u of %zu",
                 delivery->routes[i], delivery->route_count);
         }
-        add_record(bulk, delivery, i, ids);
-        bulk->ends[i] = bulk->body.size;
     }
-    if (bulk->heads.failed || bulk->tail.failed || bulk->body.failed) {
+    if (bulk->heads.failed || bulk->tail.failed || (ids && !reserve_lines(bulk, delivery))) {
         return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    bool breaks = has_breaks(delivery);
+    for (size_t i = 0; i < delivery->record_count; i++) {
+        add_record(bulk, delivery, i, ids, breaks);
     }
     return true;
 }
 
-struct span es_bulk_body(const struct es_bulk *bulk, size_t first, size_t count)
+struct es_body es_bulk_body(const struct es_bulk *bulk, size_t first, size_t count)
 {
     size_t start = first ? bulk->ends[first - 1] : 0;
-    return span_make(bulk->body.data + start, bulk->ends[first + count - 1] - start);
+    return (struct es_body){.parts = bulk->parts + first * ES_BULK_PARTS,
+        .part_count = count * ES_BULK_PARTS,
+        .size = bulk->ends[first + count - 1] - start};
+}
+
+void es_bulk_gather(const struct es_body *body, struct buf *out)
+{
+    for (size_t i = 0; i < body->part_count; i++) {
+        buf_add_span(out, body->parts[i]);
+    }
 }
 
 size_t es_bulk_fit(const struct es_bulk *bulk, size_t first, size_t count, uint64_t max_bytes)

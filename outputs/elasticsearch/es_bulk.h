@@ -8,8 +8,8 @@
 
 /*
  * A delivery as the body of `_bulk` requests: a line that says what to do, then the document as it
- * is, each with a line break behind it. The whole delivery is put together once; a request takes a
- * stretch of it. One thread.
+ * is, each with a line break behind it. Documents stay where they are: a body is a list of parts, made once
+ * for the whole delivery, of which a request takes a stretch. One thread.
  */
 struct es_bulk_options {
     struct es_name_options name;
@@ -25,24 +25,40 @@ struct es_bulk_options {
 bool es_bulk_options_copy(struct es_bulk_options *options, struct arena *arena);
 
 struct es_bulk {
-    struct buf heads; /* by route: the line up to the document's id */
+    struct buf
+        heads; /* by route: the line up to the document's id; the whole line if it has none */
     uint32_t *head_ends;
     size_t route_capacity;
-    struct buf tail; /* the rest of the line behind the id; without one its beginning is left out */
-    struct buf body;
-    size_t *ends; /* of each record's lines in `body` */
+    struct buf tail;    /* the rest of the line behind the id */
+    struct buf lines;   /* with ids */
+    struct span *parts; /* ES_BULK_PARTS of each record */
+    size_t *ends;       /* of each record's parts in the whole body */
     size_t record_capacity;
+};
+
+/* Of a record: the line, the document, and a line break or nothing. */
+enum { ES_BULK_PARTS = 3 };
+
+/* What a request sends. */
+struct es_body {
+    const struct span *parts;
+    size_t part_count;
+    size_t size; /* bytes of all of them */
 };
 
 void es_bulk_init(struct es_bulk *bulk);
 void es_bulk_fini(struct es_bulk *bulk);
 
-/* ${format}: name of the records' event format. False with ${err} set (ERR_MEMORY, ERR_FORMAT). */
+/* ${format}: name of the records' event format. Of ${delivery} the bytes are used later, too. False with
+ * ${err} set (ERR_MEMORY, ERR_FORMAT). */
 bool es_bulk_build(struct es_bulk *bulk, const struct es_bulk_options *options, const char *format,
     const struct delivery *delivery, struct error *err);
 
+/* Append the parts of ${body}. */
+void es_bulk_gather(const struct es_body *body, struct buf *out);
+
 /* The body for ${count} records from ${first} on; valid until the next build. */
-struct span es_bulk_body(const struct es_bulk *bulk, size_t first, size_t count);
+struct es_body es_bulk_body(const struct es_bulk *bulk, size_t first, size_t count);
 
 /* How many of the ${count} records from ${first} on fit ${max_bytes}; at least one. */
 size_t es_bulk_fit(const struct es_bulk *bulk, size_t first, size_t count, uint64_t max_bytes);

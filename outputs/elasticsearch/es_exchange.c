@@ -156,23 +156,24 @@ static bool post(
     static const struct http_header headers[] = {
         {"Content-Type", "application/x-ndjson"}, {"Content-Encoding", "gzip"}};
     const struct es_stretch *stretch = self->stretch;
-    struct span body = stretch->body;
+    struct span packed;
     if (self->compress) {
-        if (!compress_whole(self->compress, body, &self->packed, err)) {
+        if (!compress_parts(
+                self->compress, stretch->parts, stretch->part_count, &self->packed, err)) {
             *reply = (struct http_reply){.failure = HTTP_IMPOSSIBLE};
             return false;
         }
-        body = buf_span(&self->packed);
+        packed = buf_span(&self->packed);
     }
     const struct http_request request = {.method = "POST",
         .url = url,
         .path = path,
         .headers = headers,
         .header_count = self->compress ? 2 : 1,
-        .parts = &body,
-        .part_count = 1,
+        .parts = self->compress ? &packed : stretch->parts,
+        .part_count = self->compress ? 1 : stretch->part_count,
         .max_reply_bytes = REPLY_BYTES + (uint64_t)stretch->count * REPLY_BYTES_PER_RECORD +
-                           (uint64_t)REPLY_TIMES_BODY * stretch->body.size,
+                           (uint64_t)REPLY_TIMES_BODY * stretch->size,
         .on_header = note_location,
         .on_body = feed,
         .self = self};

@@ -26,7 +26,9 @@ void es_exchange_destroy(struct es_exchange *exchange); /* NULL is fine */
 
 /* A request for ${count} events. */
 struct es_stretch {
-    struct span body;
+    const struct span *parts; /* the body, back to back */
+    size_t part_count;
+    size_t size; /* bytes of the body */
     size_t count;
 
     /* ${start} comes before each reply; what ${item} said since counts only if the outcome's verdict is

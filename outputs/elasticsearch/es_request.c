@@ -114,7 +114,10 @@ static void take_item(void *self_, size_t place, const struct es_answer *item)
 /* Ask for the stretch. */
 static enum es_verdict ask(struct es_sender *self)
 {
-    const struct es_stretch stretch = {.body = es_bulk_body(&self->bulk, self->first, self->count),
+    const struct es_body body = es_bulk_body(&self->bulk, self->first, self->count);
+    const struct es_stretch stretch = {.parts = body.parts,
+        .part_count = body.part_count,
+        .size = body.size,
         .count = self->count,
         .start = start_reply,
         .item = take_item,
@@ -125,7 +128,7 @@ static enum es_verdict ask(struct es_sender *self)
     es_exchange_ask(self->exchange, &stretch, outcome);
     self->wait_ms = outcome->wait_ms > self->wait_ms ? outcome->wait_ms : self->wait_ms;
     for (unsigned i = 0; i < outcome->too_large_hints; i++) {
-        es_limit_lost(&self->limit, stretch.body.size);
+        es_limit_lost(&self->limit, stretch.size);
     }
     if (outcome->uncertain) {
         size_t end = self->first + self->count;

@@ -41,11 +41,13 @@ void es_unindexed_init(struct es_unindexed *unindexed, bool is_ecs)
 {
     *unindexed = (struct es_unindexed){.is_ecs = is_ecs};
     buf_init(&unindexed->body, BODY_MAX_BYTES);
+    buf_init(&unindexed->lines, BODY_MAX_BYTES);
 }
 
 void es_unindexed_fini(struct es_unindexed *unindexed)
 {
     buf_fini(&unindexed->body);
+    buf_fini(&unindexed->lines);
     free(unindexed->records);
     free(unindexed->verdicts);
     unindexed->records = NULL;
@@ -96,11 +98,14 @@ static size_t gather(struct es_unindexed *unindexed, const struct es_bulk *bulk,
     buf_reset(&unindexed->body);
     for (; at < unindexed->count; at++) {
         size_t record = unindexed->records[at];
-        struct span lines = es_bulk_body(bulk, record, 1);
-        if (count && unindexed->body.size + lines.size > max_bytes) {
+        struct es_body body = es_bulk_body(bulk, record, 1);
+        if (count && unindexed->body.size + body.size > max_bytes) {
             break;
         }
-        if (es_unindexed_write(lines, unindexed->is_ecs, &unindexed->body)) {
+        buf_reset(&unindexed->lines);
+        es_bulk_gather(&body, &unindexed->lines);
+        unindexed->body.failed |= unindexed->lines.failed;
+        if (es_unindexed_write(buf_span(&unindexed->lines), unindexed->is_ecs, &unindexed->body)) {
             unindexed->records[first + count++] = record;
         }
     }
@@ -130,7 +135,10 @@ size_t es_unindexed_send(struct es_unindexed *unindexed, struct es_exchange *exc
         size_t first = at;
         size_t count;
         at = gather(unindexed, bulk, first, max_bytes, &count);
-        const struct es_stretch stretch = {.body = buf_span(&unindexed->body),
+        const struct span body = buf_span(&unindexed->body);
+        const struct es_stretch stretch = {.parts = &body,
+            .part_count = 1,
+            .size = body.size,
             .count = count,
             .start = start_reply,
             .item = take_item,

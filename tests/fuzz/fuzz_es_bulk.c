@@ -96,7 +96,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool built = es_bulk_build(&bulk, &options, "native", &delivery, &err);
     check(built == (route.size > 0));
     if (built && delivery.record_count) {
-        check_body(es_bulk_body(&bulk, 0, delivery.record_count), &delivery);
+        struct es_body body = es_bulk_body(&bulk, 0, delivery.record_count);
+        struct buf whole;
+        buf_init(&whole, 1 << 26);
+        es_bulk_gather(&body, &whole);
+        check(!whole.failed && whole.size == body.size);
+        check_body(buf_span(&whole), &delivery);
+        buf_fini(&whole);
     }
     es_bulk_fini(&bulk);
     check_name(span_make(name, es_name_write(&options.name, "ecs", route, name)));

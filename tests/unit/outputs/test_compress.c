@@ -40,6 +40,22 @@ static void fill(uint8_t *data, size_t size, unsigned kind)
     }
 }
 
+/* In parts of all sizes, of which some are empty. */
+static bool compress_cut(
+    struct compress *compress, struct span data, struct buf *out, struct error *err)
+{
+    enum { PARTS = 1000 };
+    static const size_t sizes[] = {1, 90, 0, 1200, 30000, 7, 0, 600};
+    struct span parts[PARTS];
+    size_t count = 0;
+    for (; count < PARTS - 1 && data.size; count++) {
+        parts[count] = span_first(data, sizes[count % (sizeof(sizes) / sizeof(sizes[0]))]);
+        data = span_from(data, parts[count].size);
+    }
+    parts[count++] = data;
+    return compress_parts(compress, parts, count, out, err);
+}
+
 static void what_is_compressed_comes_out_again(void **state)
 {
     (void)state;
@@ -56,10 +72,14 @@ static void what_is_compressed_comes_out_again(void **state)
         for (size_t i = 0; i < 3 * sizeof(sizes) / sizeof(sizes[0]); i++) {
             size_t size = sizes[i / 3];
             fill(data, size, (unsigned)i % 3);
-            assert_true(compress_whole(compress, span_make(data, size), &out, &err));
-            assert_int_equal(unpack((enum http_compression)kind, buf_span(&out), back), size);
-            assert_memory_equal(back, data, size);
-            assert_true(size < 1000 || i % 3 == 1 || out.size * 20 < size);
+            for (int cut = 0; cut < 2; cut++) {
+                struct span all = span_make(data, size);
+                assert_true(cut ? compress_cut(compress, all, &out, &err)
+                                : compress_whole(compress, all, &out, &err));
+                assert_int_equal(unpack((enum http_compression)kind, buf_span(&out), back), size);
+                assert_memory_equal(back, data, size);
+                assert_true(size < 1000 || i % 3 == 1 || out.size * 20 < size);
+            }
         }
         buf_fini(&out);
         compress_destroy(compress);

@@ -22,7 +22,14 @@ static void assert_body(
     es_bulk_init(&bulk);
     for (int i = 0; i < 2; i++) { /* the second time nothing is left of the first */
         assert_true(es_bulk_build(&bulk, options, "native", delivery, &err));
-        assert_span(es_bulk_body(&bulk, 0, delivery->record_count), expected);
+        struct es_body body = es_bulk_body(&bulk, 0, delivery->record_count);
+        struct buf whole;
+        buf_init(&whole, 1 << 20);
+        es_bulk_gather(&body, &whole);
+        assert_span(buf_span(&whole), expected);
+        assert_int_equal(body.size, whole.size);
+        assert_ptr_equal(body.parts[1].data, delivery->bytes.data); /* documents are not copied */
+        buf_fini(&whole);
     }
     es_bulk_fini(&bulk);
 }
