@@ -43,6 +43,21 @@ bool http_secrets_add(struct http_secrets *secrets, const char *text)
     return items[secrets->count] && ++secrets->count;
 }
 
+bool http_secrets_replace(struct http_secrets *secrets, const char *old, const char *text)
+{
+    if (!http_secrets_add(secrets, text)) {
+        return false;
+    }
+    for (size_t i = 0; old && i + 1 < secrets->count; i++) {
+        if (strcmp(secrets->items[i], old) == 0) {
+            free(secrets->items[i]);
+            secrets->items[i] = secrets->items[--secrets->count];
+            break;
+        }
+    }
+    return true;
+}
+
 /* Cut ${size} bytes at ${at} down to three stars. */
 static char *hide(char *at, size_t size)
 {

@@ -19,6 +19,9 @@ void http_secrets_fini(struct http_secrets *secrets);
  * memory. */
 bool http_secrets_add(struct http_secrets *secrets, const char *text);
 
+/* Forget the secret ${old} and remember ${text}, for what changes all the time: a token. NULL: none. */
+bool http_secrets_replace(struct http_secrets *secrets, const char *old, const char *text);
+
 /* Put *** in the place of each secret in ${text}, and of user and password in an address. A text that
  * ends within a secret loses that beginning, too; but text behind it hides where it was cut, so hide
  * first, and cut then. */

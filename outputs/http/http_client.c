@@ -274,6 +274,11 @@ bool http_client_add_secret(struct http_client *client, const char *secret)
     return http_secrets_add(&client->secrets, secret);
 }
 
+bool http_client_replace_secret(struct http_client *client, const char *old, const char *secret)
+{
+    return http_secrets_replace(&client->secrets, old, secret);
+}
+
 /* ---- one request --------------------------------------------------------------------------------- */
 
 static bool write_url(struct http_client *self, const struct http_request *request)

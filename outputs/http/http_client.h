@@ -94,4 +94,7 @@ void http_client_hide(const struct http_client *client, char *text);
  * of memory. */
 bool http_client_add_secret(struct http_client *client, const char *secret);
 
+/* The same of one that takes the place of ${old}; NULL: of none. */
+bool http_client_replace_secret(struct http_client *client, const char *old, const char *secret);
+
 #endif

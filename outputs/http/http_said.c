@@ -26,6 +26,10 @@ static bool on_header(void *self, struct span name, struct span value)
     if (span_equal_nocase(name, span_text("Content-Type"))) {
         said->page = http_accept_is_page(value);
     }
+    if (span_equal_nocase(name, span_text("WWW-Authenticate")) &&
+        value.size < sizeof(said->challenge)) {
+        snprintf(said->challenge, sizeof(said->challenge), "%.*s", SPAN_ARG(value));
+    }
     return true;
 }
 
@@ -62,6 +66,7 @@ bool http_said_ask(struct http_said *said, struct http_client *client,
     own.self = said;
     buf_reset(&said->body);
     said->page = false;
+    said->challenge[0] = '\0';
     bool replied = http_client_send(client, &own, &said->reply, err);
     show(said, client);
     return replied;

@@ -12,12 +12,14 @@ enum {
     HTTP_SAID_BYTES = 256 * 1024,            /* of a body, to be read */
     HTTP_SAID_REPLY_BYTES = 4 * 1024 * 1024, /* a longer one ends its connection */
     HTTP_SAID_SHOWN_BYTES = 300,
+    HTTP_SAID_CHALLENGE_BYTES = 512,
 };
 
 struct http_said {
     struct http_reply reply;
-    struct buf body;                   /* cut at HTTP_SAID_BYTES; may be cut amid anything */
-    bool page;                         /* its body is a web page */
+    struct buf body; /* cut at HTTP_SAID_BYTES; may be cut amid anything */
+    bool page;       /* its body is a web page */
+    char challenge[HTTP_SAID_CHALLENGE_BYTES]; /* WWW-Authenticate; "": none, or too long */
     char shown[HTTP_SAID_SHOWN_BYTES]; /* one line of ASCII without secrets; "": nothing to show */
 };
 

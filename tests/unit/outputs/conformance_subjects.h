@@ -262,6 +262,54 @@ static inline char *otlp_collect(size_t *ret_size)
     return data;
 }
 
+/* Azure's service: a token, and arrays. */
+static char azure_settings[320] =
+    "{endpoint: 'http://127.0.0.1:1', dcr: dcr-1, stream: Custom-X, proxy: '', "
+    "auth: {method: managed_identity}}";
+
+static inline void azure_answer(
+    void *self, const struct http_fake_request *request, struct http_fake_reply *ret_reply)
+{
+    (void)self;
+    assert_true(http.count < sizeof(http.obeyed));
+    if (strncmp(request->head, "GET ", 4) == 0) {
+        ret_reply->body = "{\"access_token\":\"t0ken\",\"expires_in\":\"3600\"}";
+        http.obeyed[http.count++] = false;
+        return;
+    }
+    ret_reply->status = 204;
+    if (http.fails) {
+        bool many = memchr(request->body.data, ',', request->body.size) != NULL;
+        ret_reply->status = many ? 413 : http.taken++ ? 503 : 204;
+    }
+    http.obeyed[http.count++] = ret_reply->status == 204;
+}
+
+static inline void azure_prepare(void)
+{
+    http_prepare();
+    http_fake_handle(server, azure_answer, NULL);
+    snprintf(azure_settings, sizeof(azure_settings),
+        "{endpoint: '%s', dcr: dcr-1, stream: Custom-X, proxy: '', compression: none, "
+        "auth: {method: managed_identity, identity_endpoint: '%s'}}",
+        http_fake_url(server), http_fake_url(server));
+}
+
+/* Arrays as lines. */
+static inline char *azure_collect(size_t *ret_size)
+{
+    size_t size;
+    char *data = http_collect(&size);
+    char *to = data;
+    for (size_t i = 0; i < size; i++) {
+        if (data[i] != '[') {
+            *to++ = data[i] == ',' || data[i] == ']' ? '\n' : data[i];
+        }
+    }
+    *ret_size = (size_t)(to - data);
+    return data;
+}
+
 static struct tcp_fake *listener;
 static char syslog_settings[160] = "{address: '127.0.0.1:1', transport: tcp, sd_id: none}";
 
@@ -454,6 +502,7 @@ static const struct subject subjects[] = {
     {"splunk_hec", hec_settings, NULL, hec_prepare, NULL, http_fail_soon, hec_collect},
     {"loki", loki_settings, NULL, loki_prepare, NULL, http_fail_soon, loki_collect},
     {"otlp", otlp_settings, NULL, otlp_prepare, NULL, http_fail_soon, otlp_collect},
+    {"azure_logs", azure_settings, NULL, azure_prepare, NULL, http_fail_soon, azure_collect},
     {"syslog", syslog_settings, "{address: '127.0.0.1:1', transport: tcp}", syslog_prepare, NULL,
         syslog_fail_soon, syslog_collect},
     {"relp", relp_settings, "{address: '127.0.0.1:1', transport: tcp}", relp_prepare, NULL,

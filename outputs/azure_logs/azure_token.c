@@ -1,0 +1,301 @@
+#include "outputs/azure_logs/azure_token.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "outputs/json_member.h"
+#include "platform/plat_file.h"
+#include "platform/plat_system.h"
+
+enum {
+    MAX_TOKEN_BYTES = 64 * 1024,
+    MAX_FORM_BYTES = 256 * 1024,
+    MAX_KEY_BYTES = 4096, /* of the file that Azure Arc asks for */
+    MAX_SECONDS = 24 * 60 * 60,
+    EARLY_SECONDS = 5 * 60,
+    NS_PER_MS = 1000000,
+    MS_PER_S = 1000,
+};
+
+bool azure_token_init(struct azure_token *token, const struct http_options *options,
+    const struct http_client_setup *setup, struct error *err)
+{
+    struct http_options direct = *options;
+    struct http_client_setup own = *setup;
+    direct.proxy = "";
+    own.options = &direct;
+    if (token->auth.method == AZURE_MANAGED_IDENTITY) {
+        token->identity = http_client_create(&own, err);
+        return token->identity != NULL;
+    }
+    return true;
+}
+
+void azure_token_fini(struct azure_token *token)
+{
+    http_client_destroy(token->identity);
+    token->identity = NULL;
+    free(token->bearer);
+    token->bearer = NULL;
+}
+
+void azure_token_drop(struct azure_token *token)
+{
+    token->ends_ms = 0;
+}
+
+/* ---- replies ------------------------------------------------------------------------------------- */
+
+bool azure_token_read(struct span body, struct span *ret_text, uint64_t *ret_seconds)
+{
+    struct span seconds = json_member_find(body, "expires_in");
+    struct span text;
+    *ret_seconds = 0;
+    if (!json_member_inner(json_member_find(body, "access_token"), ret_text) ||
+        ret_text->size == 0 || ret_text->size > MAX_TOKEN_BYTES) {
+        return false;
+    }
+    for (size_t i = 0; i < ret_text->size; i++) {
+        uint8_t c = ret_text->data[i];
+        if (c <= ' ' || c >= 0x7f || c == '\\') {
+            return false;
+        }
+    }
+    seconds = json_member_inner(seconds, &text) ? text
+                                                : seconds; /* the identity service quotes it */
+    for (size_t i = 0; i < seconds.size && i < 9; i++) {
+        if (seconds.data[i] < '0' || seconds.data[i] > '9') {
+            return false;
+        }
+        *ret_seconds = *ret_seconds * 10 + (uint64_t)(seconds.data[i] - '0');
+    }
+    *ret_seconds = *ret_seconds < MAX_SECONDS ? *ret_seconds : MAX_SECONDS;
+    return *ret_seconds > 0;
+}
+
+static enum azure_token_result keep(struct azure_token *token, struct http_client *client,
+    const struct http_said *said, const char *url, struct error *err)
+{
+    static const char scheme[] = "Bearer ";
+    struct span text;
+    uint64_t seconds;
+    if (!azure_token_read(buf_span(&said->body), &text, &seconds)) {
+        /* Nothing is shown of what may be half a token. */
+        error_set(err, ERR_FORMAT, "%.200s: the reply holds no token. check auth", url);
+        return AZURE_TOKEN_LATER;
+    }
+    char *bearer = malloc(sizeof(scheme) + text.size);
+    if (!bearer) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return AZURE_TOKEN_LATER;
+    }
+    snprintf(bearer, sizeof(scheme) + text.size, "%s%.*s", scheme, SPAN_ARG(text));
+    const char *old = token->bearer ? token->bearer + sizeof(scheme) - 1 : NULL;
+    bool hidden = http_client_replace_secret(client, old, bearer + sizeof(scheme) - 1) &&
+                  (!token->identity || http_client_replace_secret(
+                                           token->identity, old, bearer + sizeof(scheme) - 1));
+    if (!hidden) {
+        free(bearer);
+        error_set(err, ERR_MEMORY, "out of memory");
+        return AZURE_TOKEN_LATER;
+    }
+    free(token->bearer);
+    token->bearer = bearer;
+    uint64_t early = seconds > 2 * EARLY_SECONDS ? EARLY_SECONDS : seconds / 2;
+    token->ends_ms = plat_monotonic_ns() / NS_PER_MS + (seconds - early) * MS_PER_S;
+    return AZURE_TOKEN;
+}
+
+static enum azure_token_result refuse(
+    const struct http_said *said, const char *url, const char *advice, struct error *err)
+{
+    int status = said->reply.status;
+    http_said_tell(said, url, advice, err);
+    return status == 429 || status >= 500 ? AZURE_TOKEN_LATER : AZURE_TOKEN_MEND;
+}
+
+/* ---- an application ------------------------------------------------------------------------------- */
+
+static void add_field(struct buf *out, const char *name, const char *value)
+{
+    buf_printf(out, "%s%s=", out->size ? "&" : "", name);
+    for (const char *c = value; *c; c++) {
+        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                     (*c >= '0' && *c <= '9') || strchr("-._~", *c);
+        buf_printf(out, plain ? "%c" : "%%%02X", plain ? *c : (int)(uint8_t)*c);
+    }
+}
+
+/* The token of the workload, which whoever runs it renews in its file. */
+static bool add_assertion(const struct azure_auth *auth, struct buf *form, struct error *err)
+{
+    char *text;
+    size_t size;
+    if (!plat_file_load(auth->token_file, MAX_TOKEN_BYTES, &text, &size, err)) {
+        return false;
+    }
+    struct span trimmed = span_trim(span_make(text, size));
+    char *end = text +
+                (trimmed.data ? (size_t)(trimmed.data - (const uint8_t *)text) + trimmed.size : 0);
+    *end = '\0';
+    add_field(
+        form, "client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
+    add_field(form, "client_assertion", trimmed.size ? (const char *)trimmed.data : "");
+    free(text);
+    return true;
+}
+
+static bool write_form(const struct azure_auth *auth, struct buf *form, struct error *err)
+{
+    struct buf scope;
+    buf_init(&scope, MAX_TOKEN_BYTES);
+    buf_printf(&scope, "%s/.default", auth->resource);
+    buf_add_byte(&scope, '\0');
+    add_field(form, "grant_type", "client_credentials");
+    add_field(form, "client_id", auth->client_id);
+    add_field(form, "scope", scope.failed ? "" : (const char *)scope.data);
+    buf_fini(&scope);
+    if (auth->method == AZURE_CLIENT_SECRET) {
+        add_field(form, "client_secret", auth->client_secret);
+    } else if (!add_assertion(auth, form, err)) {
+        return false;
+    }
+    return !form->failed || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static enum azure_token_result ask_entra(struct azure_token *token, struct http_client *client,
+    struct http_said *said, struct error *err)
+{
+    static const struct http_header type = {"Content-Type", "application/x-www-form-urlencoded"};
+    char path[300];
+    struct buf form;
+    buf_init(&form, MAX_FORM_BYTES);
+    snprintf(path, sizeof(path), "%.200s/oauth2/v2.0/token", token->auth.tenant);
+    if (!write_form(&token->auth, &form, err)) {
+        buf_fini(&form);
+        return AZURE_TOKEN_MEND;
+    }
+    struct span body = buf_span(&form);
+    const struct http_request request = {.method = "POST",
+        .url = token->auth.authority,
+        .path = path,
+        .headers = &type,
+        .header_count = 1,
+        .parts = &body,
+        .part_count = 1};
+    bool replied = http_said_ask(said, client, &request, err);
+    buf_fini(&form);
+    if (!replied) {
+        return http_failure_lasts(said->reply.failure) ? AZURE_TOKEN_MEND : AZURE_TOKEN_LATER;
+    }
+    return said->reply.status == 200
+               ? keep(token, client, said, token->auth.authority, err)
+               : refuse(said, token->auth.authority,
+                     "Entra gives no token. check tenant, client_id and the secret or token_file",
+                     err);
+}
+
+/* ---- the identity of this machine ------------------------------------------------------------------ */
+
+/* The file that Azure Arc names: whoever can read it is of this machine. No other file is ever read and sent. */
+static bool read_key(const char *challenge, struct buf *out, struct error *err)
+{
+    static const char realm[] = "realm=";
+    static const char *const folders[] = {
+        "/var/opt/azcmagent/tokens/", "C:\\ProgramData\\AzureConnectedMachineAgent\\Tokens\\"};
+    const char *at = strstr(challenge, realm);
+    const char *path = at ? at + sizeof(realm) - 1 : "";
+    struct span name = span_trim(span_text(path));
+    bool good = span_ends_nocase(name, ".key") && !strstr(path, "..");
+    bool ours = false;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        size_t size = strlen(folders[i]);
+        ours = ours || (name.size > size && strncmp(path, folders[i], size) == 0 &&
+                           !strpbrk(path + size, "/\\"));
+    }
+    if (!good || !ours) {
+        return error_set(err, ERR_FORMAT,
+            "the identity service names a file that is none of Azure Arc's. check "
+            "identity_endpoint");
+    }
+    char *text;
+    size_t size;
+    char *copy = malloc(name.size + 1);
+    if (!copy) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    memcpy(copy, name.data, name.size);
+    copy[name.size] = '\0';
+    bool read = plat_file_load(copy, MAX_KEY_BYTES, &text, &size, err);
+    free(copy);
+    if (read) {
+        buf_add_text(out, "Basic ");
+        buf_add_span(out, span_trim(span_make(text, size)));
+        buf_add_byte(out, '\0');
+        free(text);
+    }
+    return read;
+}
+
+static bool ask_identity(
+    struct azure_token *token, const char *key, struct http_said *said, struct error *err)
+{
+    struct buf path;
+    buf_init(&path, MAX_FORM_BYTES);
+    add_field(&path, "api-version", "2020-06-01");
+    add_field(&path, "resource", token->auth.resource);
+    if (token->auth.client_id) {
+        add_field(&path, "client_id", token->auth.client_id);
+    }
+    buf_add_byte(&path, '\0');
+    struct buf whole;
+    buf_init(&whole, MAX_FORM_BYTES);
+    buf_printf(
+        &whole, "metadata/identity/oauth2/token?%s", path.failed ? "" : (const char *)path.data);
+    buf_add_byte(&whole, '\0');
+    const struct http_header headers[] = {{"Metadata", "true"}, {"Authorization", key}};
+    const struct http_request request = {.method = "GET",
+        .url = token->auth.identity_endpoint,
+        .path = whole.failed ? "" : (const char *)whole.data,
+        .headers = headers,
+        .header_count = key ? 2 : 1};
+    bool replied = http_said_ask(said, token->identity, &request, err);
+    buf_fini(&path);
+    buf_fini(&whole);
+    return replied;
+}
+
+static enum azure_token_result ask_machine(struct azure_token *token, struct http_client *client,
+    struct http_said *said, struct error *err)
+{
+    const char *url = token->auth.identity_endpoint;
+    bool replied = ask_identity(token, NULL, said, err);
+    if (replied && said->reply.status == 401 && said->challenge[0]) {
+        struct buf key;
+        buf_init(&key, 2 * MAX_KEY_BYTES);
+        if (!read_key(said->challenge, &key, err) || key.failed) {
+            buf_fini(&key);
+            return AZURE_TOKEN_MEND;
+        }
+        replied = ask_identity(token, (const char *)key.data, said, err);
+        buf_fini(&key);
+    }
+    if (!replied) {
+        return AZURE_TOKEN_LATER;
+    }
+    return said->reply.status == 200 ? keep(token, client, said, url, err)
+                                     : refuse(said, url,
+                                           "the identity service gives no token. does this machine "
+                                           "have a managed identity?",
+                                           err);
+}
+
+enum azure_token_result azure_token_get(struct azure_token *token, struct http_client *client,
+    struct http_said *said, struct error *err)
+{
+    if (token->bearer && plat_monotonic_ns() / NS_PER_MS < token->ends_ms) {
+        return AZURE_TOKEN;
+    }
+    return token->auth.method == AZURE_MANAGED_IDENTITY ? ask_machine(token, client, said, err)
+                                                        : ask_entra(token, client, said, err);
+}

@@ -1,0 +1,40 @@
+#ifndef ETWSHIP_OUTPUTS_AZURE_TOKEN_H
+#define ETWSHIP_OUTPUTS_AZURE_TOKEN_H
+
+#include "base/arena.h"
+#include "outputs/azure_logs/azure_settings.h"
+#include "outputs/http/http_said.h"
+
+/*
+ * A token of Entra (OAuth 2.0 client credentials), or of the identity service of this machine. It is renewed some
+ * minutes before it ends.
+ */
+struct azure_token {
+    struct azure_auth auth;       /* texts are the owner's */
+    struct http_client *identity; /* asks the service of this machine, never through a proxy */
+    char *bearer;                 /* the value of Authorization; NULL: none yet */
+    uint64_t ends_ms;             /* by a clock that only grows; renewed then */
+};
+
+enum azure_token_result {
+    AZURE_TOKEN,
+    AZURE_TOKEN_LATER, /* none now; ${err} says why */
+    AZURE_TOKEN_MEND,  /* none until somebody mends the set-up */
+};
+
+/* Zeroed memory but for auth. ${setup}: of the owner's client, whose stopping and note are taken. */
+bool azure_token_init(struct azure_token *token, const struct http_options *options,
+    const struct http_client_setup *setup, struct error *err);
+void azure_token_fini(struct azure_token *token);
+
+/* A token that is good now, in token->bearer. ${client} asks Entra, and is told what it must not show. */
+enum azure_token_result azure_token_get(struct azure_token *token, struct http_client *client,
+    struct http_said *said, struct error *err);
+
+/* The service did not take it: the next one is a new one. */
+void azure_token_drop(struct azure_token *token);
+
+/* The token that ${body} holds: its text, and how long it lasts. False: it holds none. */
+bool azure_token_read(struct span body, struct span *ret_text, uint64_t *ret_seconds);
+
+#endif

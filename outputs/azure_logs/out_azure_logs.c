@@ -1,0 +1,337 @@
+/*
+ * The Logs Ingestion API of Azure Monitor: arrays of events to a stream of a data collection rule, with a token of
+ * Entra or of this machine. A reply of success has no body: 204.
+ */
+#include <stdlib.h>
+
+#include "outputs/azure_logs/azure_frame.h"
+#include "outputs/azure_logs/azure_settings.h"
+#include "outputs/azure_logs/azure_token.h"
+#include "outputs/compress.h"
+#include "outputs/http/http_status.h"
+
+enum { KEPT_MAX_BYTES = 1024 * 1024, BODY_MAX_BYTES = 512 * 1024 * 1024, PATH_BYTES = 1024 };
+
+static const char no_role[] = "the identity lacks the role Monitoring Metrics Publisher on the "
+                              "data collection rule. assign it; that "
+                              "may take up to 30 minutes to have an effect";
+static const char no_rule[] = "there is no such data collection rule or stream at this endpoint. "
+                              "check endpoint, dcr (its immutable "
+                              "id) and stream";
+
+struct out_azure {
+    struct arena kept;
+    const char *url;
+    const char *dcr;
+    const char *stream;
+    struct http_client *client;
+    struct azure_token token;
+    struct compress *compress; /* NULL: none */
+    struct buf framed;
+    struct buf packed;
+    struct http_pieces pieces;
+    struct http_said said;
+    uint64_t unsure;
+    bool (*stopping)(void *host);
+    void *host;
+};
+
+/* ---- making -------------------------------------------------------------------------------------- */
+
+static const char *keep(struct out_azure *self, const char *text, bool *good)
+{
+    struct span copy;
+    if (!text) {
+        return NULL;
+    }
+    *good = *good && arena_copy(&self->kept, span_text(text), &copy);
+    return *good ? (const char *)copy.data : NULL;
+}
+
+static bool set_up(struct out_azure *self, const struct azure_settings *s,
+    const struct output_env *env, struct error *err)
+{
+    bool good = true;
+    self->url = keep(self, s->endpoint, &good);
+    self->dcr = keep(self, s->dcr, &good);
+    self->stream = keep(self, s->stream, &good);
+    self->token.auth = (struct azure_auth){.method = s->auth.method,
+        .tenant = keep(self, s->auth.tenant, &good),
+        .client_id = keep(self, s->auth.client_id, &good),
+        .client_secret = keep(self, s->auth.client_secret, &good),
+        .token_file = keep(self, s->auth.token_file, &good),
+        .authority = keep(self, s->auth.authority, &good),
+        .identity_endpoint = keep(self, s->auth.identity_endpoint, &good),
+        .resource = keep(self, s->auth.resource, &good)};
+    const struct http_client_setup setup = {
+        .options = &s->http, .stopping = env->stopping, .note = env->note, .host = env->host};
+    self->client = http_client_create(&setup, err);
+    if (!self->client || !azure_token_init(&self->token, &s->http, &setup, err)) {
+        return false;
+    }
+    if (!good || !http_client_add_secret(self->client, s->auth.client_secret)) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    if (s->http.compression != HTTP_PLAIN) {
+        self->compress = compress_create((enum http_compression)s->http.compression, err);
+        return self->compress != NULL;
+    }
+    return true;
+}
+
+static void azure_destroy(void *self_)
+{
+    struct out_azure *self = self_;
+    if (self) {
+        http_client_destroy(self->client);
+        azure_token_fini(&self->token);
+        compress_destroy(self->compress);
+        http_pieces_fini(&self->pieces);
+        http_said_fini(&self->said);
+        buf_fini(&self->framed);
+        buf_fini(&self->packed);
+        arena_fini(&self->kept);
+        free(self);
+    }
+}
+
+static void *azure_create(const void *settings, const struct output_env *env, struct error *err)
+{
+    struct out_azure *self = calloc(1, sizeof(*self));
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    arena_init(&self->kept, KEPT_MAX_BYTES);
+    buf_init(&self->framed, BODY_MAX_BYTES);
+    buf_init(&self->packed, BODY_MAX_BYTES);
+    http_said_init(&self->said);
+    http_pieces_init(&self->pieces);
+    self->pieces.one_route = true;
+    self->pieces.most_bytes = AZURE_FRAME_MAX_BYTES;
+    self->stopping = env->stopping;
+    self->host = env->host;
+    if (!set_up(self, settings, env, err)) {
+        azure_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+/* ---- one request --------------------------------------------------------------------------------- */
+
+/* What a field says has letters, digits, '_' and '-' in the name of a stream. */
+static bool write_path(
+    const struct out_azure *self, const struct http_piece *piece, struct buf *path)
+{
+    const struct delivery *delivery = piece->delivery;
+    struct span stream = delivery->routes ? delivery->route_names[delivery->routes[piece->first]]
+                                          : span_text(self->stream);
+    buf_printf(path, "dataCollectionRules/%s/streams/", self->dcr);
+    for (size_t i = 0; i < stream.size; i++) {
+        uint8_t c = stream.data[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     c == '-' || c == '.';
+        buf_add_byte(path, plain ? c : '_');
+    }
+    buf_add_text(path, "?api-version=2023-01-01");
+    buf_add_byte(path, '\0');
+    return !path->failed;
+}
+
+static bool post_body(struct out_azure *self, const char *path, struct span body, struct error *err)
+{
+    const struct http_header headers[] = {{"Authorization", self->token.bearer},
+        {"Content-Type", "application/json"}, {"Content-Encoding", "gzip"}};
+    const struct http_request request = {.method = "POST",
+        .url = self->url,
+        .path = path,
+        .headers = headers,
+        .header_count = self->compress ? 3 : 2,
+        .parts = &body,
+        .part_count = 1};
+    return http_said_ask(&self->said, self->client, &request, err);
+}
+
+/* What a reply leads to, and what it means for whoever set the output up. */
+static enum http_piece_verdict verdict_of(const struct http_said *said, const char **ret_words)
+{
+    int status = said->reply.status;
+    *ret_words = status == 403 ? no_role : status == 404 ? no_rule : http_status_words(status);
+    if (status == 200 || status == 202 || status == 204) {
+        *ret_words =
+            "a web page or an answer to half a request is no acknowledgement. check endpoint";
+        return said->page || !said->reply.sent ? HTTP_PIECE_MEND : HTTP_PIECE_TAKEN;
+    }
+    switch (http_status_verdict(status)) {
+    case HTTP_TAKEN: /* another success than that of the service */
+    case HTTP_MEND:
+        return HTTP_PIECE_MEND;
+    case HTTP_TOO_BIG:
+        return HTTP_PIECE_TOO_BIG;
+    case HTTP_REFUSED:
+        return HTTP_PIECE_REFUSED;
+    default:
+        return HTTP_PIECE_LATER;
+    }
+}
+
+static struct http_piece_answer judge(struct out_azure *self, bool replied,
+    const struct http_piece *piece, struct output_report *report)
+{
+    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
+    const struct http_reply *reply = &self->said.reply;
+    const char *words;
+    bool lost = reply->sent && (!replied || reply->status >= 500) && reply->status != 503;
+    self->unsure += lost ? piece->count : 0;
+    if (!replied) {
+        answer.verdict = http_failure_lasts(reply->failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
+        return answer;
+    }
+    answer.verdict = verdict_of(&self->said, &words);
+    if (answer.verdict != HTTP_PIECE_TAKEN) {
+        http_said_tell(&self->said, self->url, words, &report->error);
+        report->wait_ms = reply->retry_after_ms < UINT32_MAX ? (uint32_t)reply->retry_after_ms
+                                                             : UINT32_MAX;
+        answer.why = (struct output_rejection){.status = reply->status,
+            .type = span_text("azure_logs"),
+            .reason = span_text(self->said.shown[0] ? self->said.shown : words)};
+    }
+    return answer;
+}
+
+static struct http_piece_answer post_with_token(struct out_azure *self, const char *path,
+    struct span body, const struct http_piece *piece, struct output_report *report)
+{
+    for (int tries = 0;; tries++) {
+        enum azure_token_result got = azure_token_get(
+            &self->token, self->client, &self->said, &report->error);
+        if (got != AZURE_TOKEN) {
+            report->wait_ms = (uint32_t)(self->said.reply.retry_after_ms % UINT32_MAX);
+            return (struct http_piece_answer){
+                .verdict = got == AZURE_TOKEN_MEND ? HTTP_PIECE_MEND : HTTP_PIECE_LATER,
+                .culprit = HTTP_PIECES_UNKNOWN};
+        }
+        bool replied = post_body(self, path, body, &report->error);
+        /* It may have ended earlier than it said: once more with a new one. */
+        bool stale = replied && self->said.reply.status == 401;
+        if (stale) {
+            azure_token_drop(&self->token);
+        }
+        if (!stale || tries) {
+            return judge(self, replied, piece, report);
+        }
+    }
+}
+
+static struct http_piece_answer azure_post(
+    void *self_, const struct http_piece *piece, struct output_report *report)
+{
+    struct out_azure *self = self_;
+    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
+    struct buf path;
+    buf_init(&path, 64 * 1024);
+    bool good = azure_frame_write(piece, &self->framed) && write_path(self, piece, &path);
+    struct span body = buf_span(&self->framed);
+    if (!good) {
+        error_set(&report->error, ERR_MEMORY, "out of memory for a request");
+        answer.verdict = piece->count > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
+    } else if (body.size > AZURE_FRAME_MAX_BYTES && piece->count > 1) {
+        answer.verdict = HTTP_PIECE_TOO_BIG;
+    } else if (!self->compress ||
+               compress_whole(self->compress, body, &self->packed, &report->error)) {
+        body = self->compress ? buf_span(&self->packed) : body;
+        answer = post_with_token(self, (const char *)path.data, body, piece, report);
+    }
+    buf_fini(&path);
+    return answer;
+}
+
+static enum output_verdict azure_send(
+    void *self_, const struct delivery *delivery, struct output_report *report)
+{
+    struct out_azure *self = self_;
+    self->unsure = 0;
+    if (!http_pieces_send(
+            &self->pieces, delivery, report, azure_post, self, self->stopping, self->host)) {
+        return OUTPUT_RETRY;
+    }
+    report->maybe_duplicates = self->unsure;
+    return http_pieces_verdict(&self->pieces, delivery, report);
+}
+
+static bool wants_ids(const void *settings)
+{
+    (void)settings;
+    return true;
+}
+
+/* ---- test-output --------------------------------------------------------------------------------- */
+
+/* An empty array: the service looks at the token, the rule and the stream first. */
+static bool try_rule(struct out_azure *self, const struct output_talk *talk)
+{
+    struct error err;
+    struct buf path;
+    const char *words;
+    const struct delivery none = {.record_count = 0};
+    const struct http_piece piece = {.delivery = &none};
+    char text[700];
+    buf_init(&path, 64 * 1024);
+    bool replied = write_path(self, &piece, &path) &&
+                   post_body(self, (const char *)path.data, span_make(NULL, 0), &err);
+    buf_fini(&path);
+    if (!replied) {
+        http_said_layer(&self->said, &err, text, sizeof(text));
+        talk->say(talk->host, OUTPUT_FOUND_FAULT, text);
+        return false;
+    }
+    int status = self->said.reply.status;
+    enum http_piece_verdict verdict = verdict_of(&self->said, &words);
+    if (status == 401 || status == 403 || status == 404 || verdict == HTTP_PIECE_LATER) {
+        http_said_tell(&self->said, self->url, words, &err);
+        talk->say(talk->host, OUTPUT_FOUND_FAULT, err.text);
+        return false;
+    }
+    talk->say(
+        talk->host, OUTPUT_FOUND_GOOD, "the service takes the token for this rule and stream");
+    return true;
+}
+
+static bool azure_examine(const void *settings, const struct output_talk *talk)
+{
+    const struct output_env env = {.name = talk->name};
+    struct error err = {0};
+    struct out_azure *self = azure_create(settings, &env, &err);
+    bool good = self &&
+                azure_token_get(&self->token, self->client, &self->said, &err) == AZURE_TOKEN;
+    if (good) {
+        talk->say(talk->host, OUTPUT_FOUND_GOOD, "there is a token");
+        compress_destroy(self->compress);
+        self->compress = NULL; /* nothing is compressed here */
+        if (!azure_settings_route(settings)) {
+            good = try_rule(self, talk);
+        }
+    } else {
+        talk->say(talk->host, OUTPUT_FOUND_FAULT, err.text);
+    }
+    azure_destroy(self);
+    return good;
+}
+
+const struct output_ops output_azure_logs = {
+    .name = "azure_logs",
+    .fields = azure_settings_fields,
+    .settings_size = sizeof(struct azure_settings),
+    .workers = 2,
+    .check = azure_settings_check,
+    .can_run = azure_settings_can_run,
+    .route = azure_settings_route,
+    .route_safety = EVENT_TEMPLATE_PATH,
+    .ids = wants_ids,
+    .setup = azure_frame_setup,
+    .examine = azure_examine,
+    .create = azure_create,
+    .send = azure_send,
+    .destroy = azure_destroy,
+};

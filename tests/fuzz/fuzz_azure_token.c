@@ -1,0 +1,37 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz/fuzz.h"
+#include "outputs/azure_logs/azure_token.h"
+
+/* Any bytes as a reply with a token: what is taken for one can stand in a header, lies within the bytes, and ends. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct span text;
+    uint64_t seconds;
+    if (azure_token_read(span_make(data, size), &text, &seconds)) {
+        if (text.data < data || text.data + text.size > data + size || seconds == 0 ||
+            seconds > 24 * 60 * 60) {
+            abort();
+        }
+        for (size_t i = 0; i < text.size; i++) {
+            if (text.data[i] <= ' ' || text.data[i] >= 0x7f) {
+                abort();
+            }
+        }
+    }
+    return 0;
+}
+
+static const char *const seeds[] = {
+    "{\"token_type\":\"Bearer\",\"expires_in\":3599,\"access_token\":\"eyJ0.a-b_c\"}",
+    "{\"access_token\":\"x\",\"expires_in\":\"86399\",\"resource\":\"https://monitor.azure.com\"}"};
+
+size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
+{
+    if (index >= sizeof(seeds) / sizeof(seeds[0]) || strlen(seeds[index]) > max) {
+        return 0;
+    }
+    memcpy(out, seeds[index], strlen(seeds[index]));
+    return strlen(seeds[index]);
+}

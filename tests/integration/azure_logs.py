@@ -1,0 +1,80 @@
+"""The azure_logs output in a running agent, against a server that keeps to the published limits of the service."""
+
+import itertools
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import siem_rig  # noqa: E402
+from support.scripted_http import Fault, Reply, Server, every  # noqa: E402
+
+LIMIT = 1024 * 1024
+
+
+class Azure:
+    """Entra and the Logs Ingestion API. A token is good for so many requests, whatever it says."""
+
+    def __init__(self, requests_per_token=1000, limit=LIMIT):
+        self.uses, self.left, self.limit = requests_per_token, 0, limit
+        self.tokens, self.wrong = itertools.count(1), []
+        self.token, self.records = None, []
+
+    def __call__(self, request):
+        if request.path == "/tenant/oauth2/v2.0/token":
+            self.token, self.left = f"token-{next(self.tokens)}", self.uses
+            return Reply(200, {"token_type": "Bearer", "expires_in": 3600, "access_token": self.token})
+        if request.path != "/dataCollectionRules/dcr-1/streams/Custom-Etw" or request.query != {
+                "api-version": "2023-01-01"}:
+            self.wrong.append(request.target)
+            return Reply(404)
+        if request.headers.get("authorization") != f"Bearer {self.token}" or self.left == 0:
+            return Reply(401)
+        self.left -= 1
+        body = request.data
+        if len(body) > LIMIT:
+            self.wrong.append(len(body))
+        if len(body) > self.limit:
+            return Reply(413)
+        self.records += json.loads(body)
+        return Reply(204)
+
+
+class AzureLogs(siem_rig.Agent):
+    def ship(self, app, faults=None):
+        with Server(app, faults) as server:
+            self.write({"type": "azure_logs", "endpoint": server.url, "dcr": "dcr-1", "stream": "Custom-Etw",
+                        "proxy": "", "batch": {"events": 100},
+                        "auth": {"authority": server.url, "tenant": "tenant", "client_id": "c",
+                                 "client_secret": "s3cret-of-the-tests"}})
+            said = self.run_to_the_end()
+        self.assertNotIn("s3cret", said)
+        self.assertEqual(app.wrong, [])
+        found = self.sequences(app.records)
+        self.assert_all_there(found)
+        self.assertEqual(sum(found.values()), self.EVENTS)
+        return app
+
+    def test_events_arrive_once_with_their_time_and_id(self):
+        app = self.ship(Azure())
+        for record in app.records:
+            self.assertEqual(record["TimeGenerated"], record["@timestamp"])
+        ids = {record["etwship_id"] for record in app.records}
+        self.assertEqual(len(ids), len(app.records))
+
+    def test_a_token_that_ends_amid_the_flow_costs_no_event(self):
+        app = self.ship(Azure(requests_per_token=3))
+        self.assertGreater(next(app.tokens), 5)
+
+    def test_requests_that_are_too_big_go_in_halves(self):
+        self.ship(Azure(limit=20000))
+
+    def test_what_the_service_does_not_take_comes_again_once(self):
+        for status in (401, 403, 404, 429, 500, 503):
+            with self.subTest(status):
+                fault = Fault(Reply(status, headers={"Retry-After": "0"}))
+                self.ship(Azure(), every(9, fault))
+
+
+if __name__ == "__main__":
+    siem_rig.main()
