@@ -19,7 +19,7 @@ struct es_unindexed {
     size_t count;
     size_t capacity;
     struct buf body;
-    struct buf lines; /* of one event */
+    struct buf lines;          /* of one event */
     enum es_verdict *verdicts; /* of the reply that is being read */
 };
 
