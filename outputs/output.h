@@ -178,6 +178,10 @@ struct output_ops {
         alone; /* of one output there can be one object, one worker: two would cut in on each other */
     unsigned workers; /* how many it has, unless somebody says so; 0: one */
 
+    /* What its destination says of old events, where it refuses them unless somebody has set it up for
+     * them: "Loki refuses …. raise …". For `check`, where recorded traces go there. NULL: it does not. */
+    const char *refuses_old;
+
     /* It shows events to whoever looks on now: nothing is kept for later unless somebody asks. */
     bool shows;
 

@@ -328,6 +328,20 @@ static void warn_of_link(const struct search *search, const struct app_output *o
     }
 }
 
+/* Recorded traces are as old as they are. */
+static void warn_of_age(const struct search *search, const struct app_output *output)
+{
+    const struct app_config *config = search->config;
+    for (size_t i = 0; output->ops->refuses_old && i < config->session_count; i++) {
+        const struct app_session *session = &config->sessions[i];
+        if (session->enabled && session->ops->replayable && app_config_takes(output, session)) {
+            WARN(search, output, "output %s gets the recorded traces of session %s: %s",
+                output->name, session->name, output->ops->refuses_old);
+            return;
+        }
+    }
+}
+
 static void warn_of_output(const struct search *search, const struct app_output *output)
 {
     const struct app_config *config = search->config;
@@ -354,6 +368,7 @@ static void warn_of_output(const struct search *search, const struct app_output 
             config_value_write_size(batch_bytes).text);
     }
     config_check_report(config->memory, output->ops->doubt, output->settings, search->report);
+    warn_of_age(search, output);
     warn_of_loops(search, output);
     warn_of_target(search, output);
     warn_of_link(search, output);

@@ -166,7 +166,7 @@ static void fill(struct buf *out, size_t place, uint8_t width)
 }
 
 /* The value ends at ${p}. */
-static void end(struct buf *out, uint8_t *p, const struct otel_open *open)
+static void end(struct buf *out, const uint8_t *p, const struct otel_open *open)
 {
     out->size = (size_t)(p - out->data);
     fill(out, open->value, open->width);

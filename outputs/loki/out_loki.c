@@ -319,6 +319,10 @@ static enum output_verdict loki_send(
 const struct output_ops output_loki = {
     .name = "loki",
     .formats = "native",
+    .refuses_old = "Loki by default refuses lines that are older than a week, or more than an hour "
+                   "behind others of "
+                   "their stream. raise reject_old_samples_max_age and max_chunk_age there, or "
+                   "expect dead letters",
     .fields = loki_settings_fields,
     .settings_size = sizeof(struct loki_settings),
     .check = loki_settings_check,

@@ -181,6 +181,18 @@ class Otel(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("type elasticsearch does not take 'otel'. write one of: native ecs", done.stdout)
 
+    def test_check_warns_of_recorded_traces_at_what_refuses_old_events(self):
+        config = {"sessions": [{"type": "file", "paths": ["none.etl"]}], "spool": {"mode": "memory"},
+                  "outputs": [{"type": "loki", "url": "http://127.0.0.1:1"}]}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "etwship.yaml"
+            path.write_text(json.dumps(config))
+            done = subprocess.run([BINARY, "check", "-c", str(path)], check=False, text=True,
+                                  timeout=TIMEOUT_S, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("Loki by default refuses lines that are older than a week", done.stdout)
+
     @unittest.skipUnless(logs_service_pb2, "no opentelemetry-proto: tests/install.sh puts it there")
     def test_opentelemetry_proto_reads_every_line(self):
         for trace in self.traces():

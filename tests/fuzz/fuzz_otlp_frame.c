@@ -1,0 +1,86 @@
+#include <stdlib.h>
+
+#include "fuzz/fuzz.h"
+#include "outputs/loki/loki_frame.h"
+#include "outputs/otlp/otlp_frame.h"
+
+/*
+ * Any bytes as records of a spool, or dead letters, for the outputs that take records apart: they are refused,
+ * or put together. The first byte says how many records the rest is cut into.
+ */
+enum { MAX_RECORDS = 16 };
+
+static void frame_otlp(enum otlp_protocol protocol, const struct http_piece *piece)
+{
+    struct otlp_frame frame = {.count = 0};
+    size_t culprit = SIZE_MAX;
+    otlp_frame_init(&frame, protocol);
+    enum otlp_frame_result result = otlp_frame_write(&frame, piece, &culprit);
+    if ((result == OTLP_FRAMED && frame.count != piece->count) ||
+        (result == OTLP_NO_RECORD && culprit >= piece->count)) {
+        abort();
+    }
+    otlp_frame_fini(&frame);
+}
+
+static void frame_loki(const struct http_piece *piece)
+{
+    struct loki_frame frame;
+    size_t culprit;
+    if (loki_frame_init(&frame, 0x1f, 2) && loki_frame_sort(&frame, piece, &culprit)) {
+        if (frame.entry_count != piece->count || !loki_frame_write(&frame, 0, frame.entry_count)) {
+            abort();
+        }
+    }
+    loki_frame_fini(&frame);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    enum record_status statuses[MAX_RECORDS] = {RECORD_RETRY};
+    uint32_t ends[MAX_RECORDS];
+    size_t count = size ? data[0] % MAX_RECORDS + 1u : 1;
+    uint8_t *copy = malloc(size + 1);
+    if (!copy) {
+        return 0;
+    }
+    memcpy(copy, data, size);
+    for (size_t i = 0; i < count; i++) {
+        ends[i] = (uint32_t)((size ? size - 1 : 0) * (i + 1) / count);
+    }
+    const struct delivery delivery = {.bytes = span_make(copy + (size > 0), size ? size - 1 : 0),
+        .record_ends = ends,
+        .record_count = count};
+    const struct http_piece piece = {
+        .delivery = &delivery, .statuses = statuses, .first = 0, .count = count};
+    frame_otlp(OTLP_PROTOBUF, &piece);
+    frame_otlp(OTLP_JSON, &piece);
+    frame_loki(&piece);
+    free(copy);
+    return 0;
+}
+
+#define JSON_RECORD                                                                        \
+    "{\"resourceLogs\":[{\"resource\":{\"a\":1},\"scopeLogs\":[{\"scope\":{\"n\":2},\"log" \
+    "Records\":[{\"r\":3}]}]}]}\n"
+#define PROTO_RECORD "\x0a\x0b\x0a\x00\x12\x07\x0a\x01\x01\x12\x02\x08\x01\n"
+#define NATIVE_RECORD                                                                          \
+    "{\"@timestamp\":\"2026-11-21T09:30:00.1234567Z\",\"provider\":{\"name\":\"a\\\"b\"},\"ev" \
+    "ent\":{\"level\":4,\"code\":1}}\n"
+
+static const struct span seeds[] = {
+    {(const uint8_t *)"\x01" JSON_RECORD JSON_RECORD, sizeof("\x01" JSON_RECORD JSON_RECORD) - 1},
+    {(const uint8_t *)"\x01" PROTO_RECORD PROTO_RECORD,
+        sizeof("\x01" PROTO_RECORD PROTO_RECORD) - 1},
+    {(const uint8_t *)"\x02" NATIVE_RECORD NATIVE_RECORD NATIVE_RECORD,
+        sizeof("\x02" NATIVE_RECORD NATIVE_RECORD NATIVE_RECORD) - 1},
+};
+
+size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
+{
+    if (index >= sizeof(seeds) / sizeof(seeds[0]) || seeds[index].size > max) {
+        return 0;
+    }
+    memcpy(out, seeds[index].data, seeds[index].size);
+    return seeds[index].size;
+}
