@@ -8,8 +8,9 @@
 # 3. Lists of rules, of one and of a thousand.
 # 4. Budgets of providers, against none; UTF-16 to JSON by instruction set.
 # 5. Live sessions on a simulated Windows: latency against its budget, bursts.
-# 6. From a trace to a server on the loopback, against a program that does only that.
-# 7. The same with events that wait on a disk; with --full starts beside 10 GB of them, which takes 13 GB.
+# 6. `dump` as a whole process, against a program that does only that, and with descriptors that vary.
+# 7. From a trace to a server on the loopback, against a program that does only that.
+# 8. The same with events that wait on a disk; with --full starts beside 10 GB of them, which takes 13 GB.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -56,9 +57,12 @@ echo
 echo "Live sessions, simulated in the same process"
 ETWSHIP_SIM="$build/tests/integration/etwship-sim" python3 -B tests/bench/live.py
 echo
-echo "Shipping over HTTP"
 export ETWSHIP_BIN=$build/agent/etwship ETWSHIP_ETLGEN=$build/tests/support/etlgen
 export ETWSHIP_SINK=$build/tests/bench/sink ETWSHIP_LIMIT_SHIP=$build/tests/bench/limit_ship
+echo "Whole processes: dump to nowhere"
+python3 -B tests/bench/dump.py
+echo
+echo "Shipping over HTTP"
 python3 -B tests/bench/ship.py
 echo
 echo "Events that wait on a disk"

@@ -2,7 +2,7 @@
  * The limit program (limit.h) as a shipper: what the way from a trace to a server costs a program that
  * knows every event in advance, and does nothing else.
  *
- *   limit_ship TRACE PORT BODY_BYTES none|gzip|zstd AGENT
+ *   limit_ship TRACE PORT BODY_BYTES none|gzip|zstd AGENT      (PORT 0: to nowhere)
  *
  * Maps the trace (etlgen --mix limit --cpus 1, so that file order is the order of time), frames its
  * records with the agent's two functions for one record, writes their JSON one behind the other and posts
@@ -10,7 +10,7 @@
  * schemas, queues, threads or retries. AGENT is the text of the `agent` member, so that the bytes are
  * those of the agent.
  *
- * Prints the number of events.
+ * Prints the number of events, and of bytes of JSON.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -46,6 +46,7 @@ struct shipper {
     struct limit limit;
     struct etl_info info;
     uint64_t events;
+    uint64_t bytes;
 };
 
 static _Noreturn void die(const char *what)
@@ -99,6 +100,11 @@ static void await_reply(int socket)
 
 static void post(struct shipper *s)
 {
+    s->bytes += s->body_size;
+    if (s->port == 0) {
+        s->body_size = 0;
+        return;
+    }
     struct span body = span_make(s->body, s->body_size);
     const char *coding = "";
     struct error err;
@@ -217,14 +223,16 @@ int main(int argc, char **argv)
     }
     set_compression(&s, argv[4]);
     prepare(&s, trace, argv[1], argv[5]);
-    connect_to(&s);
+    if (s.port) {
+        connect_to(&s);
+    }
     for (size_t at = 0; at + s.info.buffer_size <= trace.size; at += s.info.buffer_size) {
         ship_buffer(&s, span_make(trace.data + at, s.info.buffer_size));
     }
     if (s.body_size) {
         post(&s);
     }
-    printf("%" PRIu64 "\n", s.events);
+    printf("%" PRIu64 " %" PRIu64 "\n", s.events, s.bytes);
     compress_destroy(s.compress);
     buf_fini(&s.compressed);
     free(s.body);
