@@ -67,9 +67,10 @@ class Splunk(siem_rig.Agent):
         with Server(Collector()) as server:
             self.write(self.output(server), durable=True)
 
-            def some_more(_, requests):
+            def some_more(agent, requests):
                 begun = len(server.posts())
-                server.wait_for(lambda: len(server.posts()) >= begun + 3 * requests)
+                server.wait_for(lambda: len(server.posts()) >= begun + 3 * requests or
+                                agent.poll() is not None)
 
             def crash(number):
                 if number % 2:
@@ -78,6 +79,7 @@ class Splunk(siem_rig.Agent):
 
             self.kill_on_the_way(some_more, crash)
             found = self.indexed(server)
+            self.assertGreater(self.kills, self.KILLS // 2)
             self.assert_all_there(found)
             ids = collections.defaultdict(set)
             for record in server.app.indexed:

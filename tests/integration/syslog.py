@@ -177,9 +177,11 @@ class Syslog(siem_rig.Agent):
         receiver = self.relp_receiver(port)
         self.write(self.output("relp", port, transport="tcp"))
         agent = self.start()
+        kills = 0
         for _ in range(self.KILLS):
             size = receiver.size()
-            wait_until(lambda s=size: receiver.size() > s or agent.poll() is not None)
+            wait_until(lambda s=size: receiver.size() > s or agent.poll() is not None, tick_s=0.002)
+            kills += agent.poll() is None
             receiver.kill()
             receiver.start()
         said = agent.stderr.read()
@@ -187,7 +189,9 @@ class Syslog(siem_rig.Agent):
         receiver.stop()
         found = self.sequences(receiver.events())
         self.assert_all_there(found)
+        self.assertGreater(kills, 0)
         self.assertLessEqual(sum(found.values()) - self.EVENTS, self.count(said, "maybe duplicates"))
+        print(f"receiver killed {kills} times, {sum(found.values()) - self.EVENTS} duplicates")
 
     def test_relp_loses_nothing_when_the_agent_is_killed(self):
         port = free_port()
@@ -197,12 +201,14 @@ class Syslog(siem_rig.Agent):
 
         def some_more(agent, number):
             size = receiver.size()
-            wait_until(lambda: receiver.size() > size + number * 20000 or agent.poll() is not None)
+            wait_until(lambda: receiver.size() > size + number * 20000 or agent.poll() is not None, tick_s=0.002)
 
         self.kill_on_the_way(some_more)
         receiver.stop()
         found = self.sequences(receiver.events())
+        self.assertGreater(self.kills, 0)
         self.assert_all_there(found)
+        print(f"agent killed {self.kills} times, {sum(found.values()) - self.EVENTS} duplicates")
 
     def relp_receiver(self, port):
         if not has("imrelp"):
