@@ -38,12 +38,15 @@ bool http_headers_add(struct http_headers *headers, const char *name, const char
 }
 
 /* A server may well repeat what stands behind the scheme of a login alone. */
-static bool hide(struct http_client *client, const char *value)
+static bool hide(struct http_client *client, const struct config_pair *pair)
 {
-    const char *space = strchr(value, ' ');
+    const char *space = strchr(pair->value, ' ');
     const char *credentials = space ? space + strspn(space, " ") : "";
-    return (strlen(value) < SHORTEST_SECRET || http_client_add_secret(client, value)) &&
-           (strlen(credentials) < SHORTEST_SECRET || http_client_add_secret(client, credentials));
+    bool logs_in = http_options_is_header(pair->key, "Authorization") ||
+                   http_options_is_header(pair->key, "Proxy-Authorization");
+    return (strlen(pair->value) < SHORTEST_SECRET || http_client_add_secret(client, pair->value)) &&
+           ((!logs_in && strlen(credentials) < SHORTEST_SECRET) ||
+               http_client_add_secret(client, credentials));
 }
 
 bool http_headers_take(
@@ -51,7 +54,7 @@ bool http_headers_take(
 {
     for (size_t i = 0; i < map->count; i++) {
         const struct config_pair *pair = &map->items[i];
-        if (!http_headers_add(headers, pair->key, pair->value) || !hide(client, pair->value)) {
+        if (!http_headers_add(headers, pair->key, pair->value) || !hide(client, pair)) {
             return false;
         }
     }

@@ -19,6 +19,7 @@
 #include "outputs/compress.h"
 #include "outputs/http/http_accept.h"
 #include "outputs/http/http_client.h"
+#include "outputs/http/http_headers.h"
 #include "outputs/http/http_settings.h"
 #include "outputs/http/http_status.h"
 #include "outputs/http/http_window.h"
@@ -30,10 +31,9 @@ enum {
     EXCERPT_BYTES = 300,   /* of a reply, to be shown */
     SAID_MAX_BYTES = 4096, /* of a reply, to be looked through for secrets before it is cut */
     REPLY_MAX_BYTES = 4 * 1024 * 1024, /* an endless reply ends its connection */
-    OWN_HEADERS = 2,
     /* A delivery that is refused piece by piece does not keep its host from hearing of it for ever. */
     MAX_REQUESTS = 1000,
-    SHORTEST_SECRET = 8, /* among the values of headers */
+    SHORTEST_SECRET = 8, /* among the values of a query */
     BAD_IN_A_ROW = 16,   /* single records refused, with nothing taken between: is it the set-up? */
 };
 
@@ -44,12 +44,11 @@ static const char hec_path[] = "/services/collector/event";
 /* ---- making -------------------------------------------------------------------------------------- */
 
 struct out_http {
-    struct arena kept; /* url and headers */
+    struct arena kept; /* url */
     const char *url;
     const char *path; /* behind it; NULL: none */
     const char *method;
-    struct http_header headers[HTTP_SETTINGS_MAX_HEADERS + OWN_HEADERS];
-    size_t header_count;
+    struct http_headers headers;
     struct http_client *client;
     struct http_frame frame;
     struct http_window window;
@@ -76,28 +75,6 @@ static const char *keep(struct out_http *self, const char *text)
     return arena_copy(&self->kept, span_text(text), &copy) ? (const char *)copy.data : NULL;
 }
 
-static bool add_header(struct out_http *self, const char *name, const char *value)
-{
-    struct http_header *header = &self->headers[self->header_count];
-    header->name = keep(self, name);
-    header->value = keep(self, value);
-    self->header_count++;
-    return header->name && header->value;
-}
-
-/* A server may well repeat what stands behind the scheme of a login alone. */
-static bool hide_value(struct out_http *self, const struct config_pair *pair)
-{
-    const char *space = strchr(pair->value, ' ');
-    const char *credentials = space ? space + strspn(space, " ") : "";
-    bool logs_in = http_options_is_header(pair->key, "Authorization") ||
-                   http_options_is_header(pair->key, "Proxy-Authorization");
-    return (strlen(pair->value) < SHORTEST_SECRET ||
-               http_client_add_secret(self->client, pair->value)) &&
-           ((!logs_in && strlen(credentials) < SHORTEST_SECRET) ||
-               http_client_add_secret(self->client, credentials));
-}
-
 /* What stands behind the ? of an address may be a key, in whole or in each of its values. */
 static bool hide_query(struct out_http *self)
 {
@@ -122,20 +99,15 @@ static bool hide_query(struct out_http *self)
 
 static bool keep_headers(struct out_http *self, const struct http_settings *s)
 {
-    bool good = true;
     bool has_type = false;
-    for (size_t i = 0; good && i < s->headers.count; i++) {
-        const struct config_pair *pair = &s->headers.items[i];
-        has_type = has_type || http_options_is_header(pair->key, "Content-Type");
-        good = add_header(self, pair->key, pair->value) && hide_value(self, pair);
+    for (size_t i = 0; i < s->headers.count; i++) {
+        has_type = has_type || http_options_is_header(s->headers.items[i].key, "Content-Type");
     }
-    if (good && !has_type) {
-        good = add_header(self, "Content-Type", http_frame_content_type(self->frame.framing));
-    }
-    if (good && self->compress) {
-        good = add_header(self, "Content-Encoding", http_compression_names[s->http.compression]);
-    }
-    return good;
+    const char *type = has_type ? NULL : http_frame_content_type(self->frame.framing);
+    const char *coding = self->compress ? http_compression_names[s->http.compression] : NULL;
+    return http_headers_take(&self->headers, &s->headers, self->client) &&
+           http_headers_add(&self->headers, "Content-Type", type) &&
+           http_headers_add(&self->headers, "Content-Encoding", coding);
 }
 
 static bool has_path(const char *url)
@@ -186,6 +158,7 @@ static void http_destroy(void *self_)
         buf_fini(&self->packed);
         free(self->statuses);
         rejections_fini(&self->notes);
+        http_headers_fini(&self->headers);
         arena_fini(&self->kept);
         free(self);
     }
@@ -199,6 +172,7 @@ static void *http_create(const void *settings, const struct output_env *env, str
         return NULL;
     }
     arena_init(&self->kept, KEPT_MAX_BYTES);
+    http_headers_init(&self->headers);
     buf_init(&self->framed, BODY_MAX_BYTES);
     buf_init(&self->packed, BODY_MAX_BYTES);
     rejections_init(&self->notes);
@@ -291,8 +265,8 @@ static enum http_verdict post_body(
     const struct http_request request = {.method = self->method,
         .url = self->url,
         .path = self->path,
-        .headers = self->headers,
-        .header_count = self->header_count,
+        .headers = self->headers.list,
+        .header_count = self->headers.count,
         .parts = &body,
         .part_count = 1,
         .max_reply_bytes = REPLY_MAX_BYTES, /* read, and forgotten */
