@@ -20,28 +20,80 @@ static void add_value(struct span value, struct buf *out)
     }
 }
 
-static struct span at_path(struct span record, const char *object, const char *name)
+/* The members of an event that a message says something of, found in one pass. */
+struct members {
+    struct span time;
+    struct span provider;
+    struct span event;
+    struct span host;
+    struct span agent;
+    struct span process;
+    struct span message;
+    struct span data;
+    struct span winlog;
+};
+
+static void find_members(struct span record, struct members *ret_members)
 {
-    return json_member_find(object ? json_member_find(record, object) : record, name);
+    struct members *m = ret_members;
+    const struct {
+        const char *name;
+        struct span *to;
+    } wanted[] = {{"@timestamp", &m->time}, {"provider", &m->provider}, {"event", &m->event},
+        {"host", &m->host}, {"agent", &m->agent}, {"process", &m->process},
+        {"message", &m->message}, {"data", &m->data}, {"winlog", &m->winlog}};
+    struct span key;
+    struct span value;
+    *m = (struct members){.time = {NULL, 0}};
+    for (size_t at = 0; json_member_next(record, &at, &key, &value);) {
+        for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+            if (wanted[i].to->size == 0 && span_is(key, wanted[i].name)) {
+                *wanted[i].to = value;
+            }
+        }
+    }
 }
 
-void syslog_event_init(struct syslog_event *event, struct span record)
+static unsigned level_of(struct span level, bool *ret_has_level)
+{
+    unsigned number = 0;
+    *ret_has_level = level.size > 0 && level.size < 4 && level.data[0] >= '0' &&
+                     level.data[0] <= '9';
+    for (size_t i = 0; *ret_has_level && i < level.size; i++) {
+        unsigned digit = level.data[i] - (unsigned)'0';
+        number = digit < 10 ? number * 10 + digit : number;
+    }
+    return *ret_has_level ? number : 4;
+}
+
+static struct span first_of(struct span a, struct span b)
+{
+    return a.size ? a : b;
+}
+
+void syslog_event_init(struct syslog_event *event)
 {
     *event = (struct syslog_event){.level = 4};
     buf_init(&event->texts, TEXTS_MAX_BYTES);
-    struct span provider = at_path(record, "provider", "name");
-    struct span host = at_path(record, "host", "name");
-    struct span level = at_path(record, "event", "level");
+}
+
+void syslog_event_read(struct syslog_event *event, struct span record, bool with_message)
+{
+    struct members m;
+    buf_reset(&event->texts);
+    find_members(record, &m);
     const struct {
         struct span *to;
         struct span value;
-    } parts[] = {{&event->time, at_path(record, NULL, "@timestamp")},
-        {&event->provider, provider.size ? provider : at_path(record, "event", "provider")},
-        {&event->code, at_path(record, "event", "code")},
-        {&event->name, at_path(record, "event", "name")},
-        {&event->host, host.size ? host : at_path(record, "agent", "name")},
-        {&event->pid, at_path(record, "process", "pid")},
-        {&event->message, at_path(record, NULL, "message")}};
+    } parts[] = {{&event->time, m.time},
+        {&event->provider,
+            first_of(json_member_find(m.provider, "name"), json_member_find(m.event, "provider"))},
+        {&event->code, json_member_find(m.event, "code")},
+        {&event->name, json_member_find(m.event, "name")},
+        {&event->host,
+            first_of(json_member_find(m.host, "name"), json_member_find(m.agent, "name"))},
+        {&event->pid, json_member_find(m.process, "pid")},
+        {&event->message, with_message ? m.message : span_make(NULL, 0)}};
     enum { COUNT = sizeof(parts) / sizeof(parts[0]) };
     size_t ends[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
@@ -52,20 +104,10 @@ void syslog_event_init(struct syslog_event *event, struct span record)
         size_t start = i ? ends[i - 1] : 0;
         *parts[i].to = span_make(event->texts.data + start, ends[i] - start);
     }
-    level = level.size ? level : at_path(record, "event", "severity");
-    event->has_level = level.size > 0 && level.size < 4 && level.data[0] >= '0' &&
-                       level.data[0] <= '9';
-    event->level = 4;
-    if (event->has_level) {
-        event->level = 0;
-        for (size_t i = 0; i < level.size && level.data[i] >= '0' && level.data[i] <= '9'; i++) {
-            event->level = event->level * 10 + (level.data[i] - '0');
-        }
-    }
-    event->data = at_path(record, NULL, "data");
-    if (!event->data.size) {
-        event->data = at_path(record, "winlog", "event_data");
-    }
+    event->level = level_of(
+        first_of(json_member_find(m.event, "level"), json_member_find(m.event, "severity")),
+        &event->has_level);
+    event->data = first_of(m.data, json_member_find(m.winlog, "event_data"));
 }
 
 void syslog_event_fini(struct syslog_event *event)

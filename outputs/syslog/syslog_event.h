@@ -18,9 +18,12 @@ struct syslog_event {
     struct buf texts; /* what the spans point to */
 };
 
-/* ${record} is borrowed until fini. Of other bytes than an event nothing is found. */
-void syslog_event_init(struct syslog_event *event, struct span record);
+void syslog_event_init(struct syslog_event *event);
 void syslog_event_fini(struct syslog_event *event);
+
+/* What ${record} says, which is borrowed until the next. Of other bytes than an event nothing is found.
+ * ${with_message}: its message, too. */
+void syslog_event_read(struct syslog_event *event, struct span record, bool with_message);
 
 /* "CEF:0|…": Micro Focus, "ArcSight Common Event Format". In the header a backslash and a pipe get a backslash,
  * in values a backslash and an equals sign; line breaks are \n and \r. Payload members are keys of their own. */

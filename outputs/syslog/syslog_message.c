@@ -69,11 +69,13 @@ void syslog_writer_init(
         snprintf(writer->sd_id, sizeof(writer->sd_id), "%.*s", SYSLOG_SD_ID_MAX, options->sd_id);
     }
     buf_init(&writer->body, BODY_MAX_BYTES);
+    syslog_event_init(&writer->event);
 }
 
 void syslog_writer_fini(struct syslog_writer *writer)
 {
     buf_fini(&writer->body);
+    syslog_event_fini(&writer->event);
 }
 
 /* ---- header -------------------------------------------------------------------------------------- */
@@ -173,7 +175,7 @@ static void add_structured(struct syslog_writer *writer, const struct syslog_eve
 
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
-static void write_body(
+static struct span write_body(
     struct syslog_writer *writer, const struct syslog_event *event, struct span record)
 {
     struct buf *body = &writer->body;
@@ -192,13 +194,14 @@ static void write_body(
         buf_add_span(body, event->message.size ? event->message : record);
         break;
     case SYSLOG_JSON:
-        buf_add_span(body, record);
-        break;
+        return record;
     }
+    return buf_span(body);
 }
 
 static void add_message(struct syslog_writer *writer, const struct syslog_event *event,
-    const struct delivery *delivery, size_t index, size_t cut_from, struct buf *out)
+    const struct delivery *delivery, size_t index, size_t cut_from, struct span body,
+    struct buf *out)
 {
     buf_printf(out, "<%d>1 ", writer->facility * 8 + severity_of(event->level));
     add_time(out, event->time);
@@ -207,23 +210,23 @@ static void add_message(struct syslog_writer *writer, const struct syslog_event 
     add_word(out, event->pid, PROC_MAX);
     add_word(out, event->code.size ? event->code : event->name, MSG_ID_MAX);
     add_structured(writer, event, delivery, index, cut_from, out);
-    buf_add_span(out, buf_span(&writer->body));
+    buf_add_span(out, body);
 }
 
 void syslog_writer_add(
     struct syslog_writer *writer, const struct delivery *delivery, size_t index, struct buf *out)
 {
-    struct syslog_event event;
+    struct syslog_event *event = &writer->event;
     struct span record = http_frame_record(delivery, index);
     size_t start = out->size;
-    syslog_event_init(&event, record);
-    write_body(writer, &event, record);
+    syslog_event_read(event, record, writer->format != SYSLOG_JSON);
+    struct span body = write_body(writer, event, record);
     out->failed = out->failed || writer->body.failed;
-    add_message(writer, &event, delivery, index, 0, out);
+    add_message(writer, event, delivery, index, 0, body, out);
     size_t size = out->size - start;
     if (!out->failed && size > writer->max_bytes) {
         out->size = start;
-        add_message(writer, &event, delivery, index, size, out);
+        add_message(writer, event, delivery, index, size, body, out);
         size_t end = writer->max_bytes;
         while (end && start + end < out->size && (out->data[start + end] & 0xc0) == 0x80) {
             end--;
@@ -231,5 +234,4 @@ void syslog_writer_add(
         out->size = start + end < out->size ? start + end : out->size;
         writer->cut++;
     }
-    syslog_event_fini(&event);
 }

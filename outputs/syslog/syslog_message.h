@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "config/config_check.h"
 #include "outputs/delivery_id.h"
+#include "outputs/syslog/syslog_event.h"
 
 /*
  * An event as a message of RFC 5424: a header, structured data that says what is in the header of the event
@@ -67,7 +68,8 @@ struct syslog_writer {
     uint64_t cut; /* messages that were cut so far */
     char app_name[SYSLOG_APP_NAME_MAX + 1];
     char sd_id[SYSLOG_SD_ID_MAX + 1]; /* empty: no structured data */
-    struct buf body;
+    struct syslog_event event;        /* in hand */
+    struct buf body;                  /* of the message in hand, unless it is the record */
 };
 
 /* ${most}: what the transport takes. */
