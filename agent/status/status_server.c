@@ -12,7 +12,7 @@
  * One thread, which waits for all of its sockets at once. Whoever is slow loses its place to the next who comes, so
  * that no number of idle connections keeps a scraper out.
  */
-enum { STREAM_EVERY_MS = 100, ACCEPT_AT_ONCE = 16, MAX_LINE_BYTES = 256 };
+enum { STREAM_EVERY_MS = 100, ACCEPT_AT_ONCE = 64, MAX_LINE_BYTES = 256 };
 
 struct status_server {
     struct status_server_settings settings;

@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 64 };
+enum { BACKLOG = 512 };
 
 struct plat_socket {
     int fd;

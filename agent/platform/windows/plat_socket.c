@@ -9,7 +9,7 @@
 
 #include "platform/windows/plat_wide.h"
 
-enum { BACKLOG = 64 };
+enum { BACKLOG = 512 };
 
 struct plat_socket {
     SOCKET handle;
