@@ -97,18 +97,19 @@ static struct tap *open_tap(struct agent_process *process, struct span name,
 {
     struct agent *agent = agent_process_borrow(process);
     struct tap *tap = NULL;
-    bool found = agent ? find_place(agent->plan, name, settings, err)
-                       : error_set(err, ERR_BUSY, "the agent does not run now");
-    if (found) {
+    if (!agent) {
+        error_set(err, ERR_BUSY, "the agent does not run now");
+        filter_destroy(settings->filter);
+        return NULL;
+    }
+    if (find_place(agent->plan, name, settings, err)) {
         settings->worker_count = (size_t)agent->config->agent.decode_workers;
         settings->session_count = agent->plan->session_count + 1;
         tap = tap_open(process->taps, settings, err);
     } else {
         filter_destroy(settings->filter);
     }
-    if (agent) {
-        agent_process_give_back(process);
-    }
+    agent_process_give_back(process);
     return tap;
 }
 
