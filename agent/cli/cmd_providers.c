@@ -3,6 +3,7 @@
 #include "app/session_run.h"
 #include "app/trace_census.h"
 #include "base/nearest.h"
+#include "base/span_compare.h"
 #include "base/visible.h"
 #include "cli/live_providers.h"
 #include "cli/schema_list.h"
@@ -90,9 +91,7 @@ static int compare_rows(const void *a, const void *b)
 {
     const struct row *x = a;
     const struct row *y = b;
-    size_t size = x->name.size < y->name.size ? x->name.size : y->name.size;
-    int order = size ? memcmp(x->name.data, y->name.data, size) : 0;
-    order = order ? order : (x->name.size > y->name.size) - (x->name.size < y->name.size);
+    int order = span_compare(x->name, y->name);
     return order ? order : memcmp(x->guid.bytes, y->guid.bytes, sizeof(x->guid.bytes));
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/span_compare.h"
 #include "base/visible.h"
 #include "cli/schema_list.h"
 #include "etw/etw_api.h"
@@ -97,9 +98,7 @@ static int compare_rows(const void *a, const void *b)
     if ((x->name.size == 0) != (y->name.size == 0)) {
         return x->name.size == 0 ? 1 : -1;
     }
-    size_t size = x->name.size < y->name.size ? x->name.size : y->name.size;
-    int order = size ? memcmp(x->name.data, y->name.data, size) : 0;
-    order = order ? order : (x->name.size > y->name.size) - (x->name.size < y->name.size);
+    int order = span_compare(x->name, y->name);
     return order ? order : memcmp(x->guid.bytes, y->guid.bytes, sizeof(x->guid.bytes));
 }
 

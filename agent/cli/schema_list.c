@@ -4,6 +4,7 @@
 
 #include "app/session_run.h"
 #include "base/put.h"
+#include "base/span_compare.h"
 #include "base/visible.h"
 #include "event/type_names.h"
 #include "event/value_json.h"
@@ -26,20 +27,13 @@ static void add(void *self, const struct event_schema *schema)
     list->items[list->count++] = schema;
 }
 
-static int compare_text(struct span a, struct span b)
-{
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size ? memcmp(a.data, b.data, size) : 0;
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static int compare_schemas(const void *a, const void *b)
 {
     const struct event_schema *x = *(const struct event_schema *const *)a;
     const struct event_schema *y = *(const struct event_schema *const *)b;
-    int order = compare_text(x->provider_name, y->provider_name);
+    int order = span_compare(x->provider_name, y->provider_name);
     order = order ? order : memcmp(x->provider.bytes, y->provider.bytes, 16);
-    order = order ? order : compare_text(x->task_name, y->task_name) * (x->kind == SCHEMA_MOF);
+    order = order ? order : span_compare(x->task_name, y->task_name) * (x->kind == SCHEMA_MOF);
     order = order ? order : x->descriptor.id - y->descriptor.id;
     order = order ? order : x->descriptor.opcode - y->descriptor.opcode;
     return order ? order : x->descriptor.version - y->descriptor.version;

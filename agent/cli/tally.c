@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/span_compare.h"
+
 void tally_init(struct tally *tally)
 {
     arena_init(&tally->arena, TALLY_MAX_BYTES);
@@ -34,12 +36,7 @@ static int compare(const void *a, const void *b)
 {
     const struct tally_row *x = *(struct tally_row *const *)a;
     const struct tally_row *y = *(struct tally_row *const *)b;
-    size_t size = x->key.size < y->key.size ? x->key.size : y->key.size;
-    int order = size ? memcmp(x->key.data, y->key.data, size) : 0;
-    if (order) {
-        return order;
-    }
-    return x->key.size < y->key.size ? -1 : x->key.size > y->key.size;
+    return span_compare(x->key, y->key);
 }
 
 struct tally_row **tally_sorted(const struct tally *tally, size_t *ret_count)

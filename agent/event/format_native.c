@@ -3,6 +3,7 @@
 #include "event/event_file.h"
 #include "event/event_stack.h"
 #include "event/event_writer_internal.h"
+#include "event/extended_items.h"
 #include "event/value_put.h"
 
 /*
@@ -254,21 +255,6 @@ static void add_header_instance(struct buf *out, const struct event_record *reco
     add_ids(out, record->instance_id, record->parent_instance_id, parent);
 }
 
-/* Does an item before number ${index} have the same key? It would be a duplicate in JSON. */
-static bool is_repeated(const struct event_record *record, size_t index)
-{
-    uint16_t type = record->extended[index].type;
-    for (size_t i = 0; i < index; i++) {
-        uint16_t before = record->extended[i].type;
-        bool both_keys = (type == EXTENDED_STACK_KEY32 || type == EXTENDED_STACK_KEY64) &&
-                         (before == EXTENDED_STACK_KEY32 || before == EXTENDED_STACK_KEY64);
-        if (before == type || both_keys) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void add_member(struct buf *out, const char *key,
     void (*add)(struct buf *out, struct span bytes), struct span bytes)
 {
@@ -388,7 +374,7 @@ static void add_extended(
     for (size_t i = 0; i < record->extended_count; i++) {
         const struct extended_item *item = &record->extended[i];
         if (!(EXTENDED_BIT(item->type) & EXTENDED_SILENT) && !event_stack_is_item(item->type) &&
-            !is_repeated(record, i)) {
+            !extended_items_is_repeated(record, i)) {
             if (item->type == EXTENDED_SID && (record->present & RECORD_SID_IS_TEXT)) {
                 buf_add_text(out, "\"sid\":");
                 value_json_string(item->data, out);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/span_compare.h"
 
 enum {
     MAX_FIELDS = 65536,
@@ -332,9 +333,7 @@ static int compare_paths(const void *a, const void *b)
 {
     const struct index_field *x = *(const struct index_field *const *)a;
     const struct index_field *y = *(const struct index_field *const *)b;
-    size_t size = x->path.size < y->path.size ? x->path.size : y->path.size;
-    int order = size ? memcmp(x->path.data, y->path.data, size) : 0;
-    return order ? order : (x->path.size > y->path.size) - (x->path.size < y->path.size);
+    return span_compare(x->path, y->path);
 }
 
 static int compare_worth(const void *a, const void *b)

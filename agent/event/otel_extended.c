@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/put.h"
 #include "event/event_stack.h"
+#include "event/extended_items.h"
 #include "event/otel_codec.h"
 
 /* Names of items behind `etw.extended.`, as the native event has them behind `extended.`. */
@@ -174,21 +175,6 @@ static bool is_silent(uint16_t type)
            type == EXTENDED_PROV_TRAITS || event_stack_is_item(type);
 }
 
-/* Has an item before number ${index} the same key? An attribute stands once. */
-static bool is_repeated(const struct event_record *record, size_t index)
-{
-    uint16_t type = record->extended[index].type;
-    for (size_t i = 0; i < index; i++) {
-        uint16_t before = record->extended[i].type;
-        bool both_keys = (type == EXTENDED_STACK_KEY32 || type == EXTENDED_STACK_KEY64) &&
-                         (before == EXTENDED_STACK_KEY32 || before == EXTENDED_STACK_KEY64);
-        if (before == type || both_keys) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void otel_extended_add(struct event_writer *writer, const struct event *event, struct buf *out)
 {
     const struct event_record *record = event->record;
@@ -198,7 +184,7 @@ void otel_extended_add(struct event_writer *writer, const struct event *event, s
     }
     for (size_t i = 0; i < record->extended_count; i++) {
         const struct extended_item *item = &record->extended[i];
-        if (is_silent(item->type) || is_repeated(record, i)) {
+        if (is_silent(item->type) || extended_items_is_repeated(record, i)) {
             continue;
         }
         if (item->type == EXTENDED_SID) {

@@ -1,6 +1,7 @@
 #include "event/record_file.h"
 
 #include "base/reader.h"
+#include "event/record_letter.h"
 
 enum owner { DISK_IO, PAGE_FAULT, FILE_IO, KERNEL_FILE, KERNEL_DISK, OWNERS };
 
@@ -184,38 +185,24 @@ bool record_file_tells(const struct event_record *record)
 
 /* ---- fields ------------------------------------------------------------------------------------ */
 
-static uint64_t take_pointer(struct reader *r, uint8_t pointer_size)
-{
-    return pointer_size == 8 ? reader_u64(r) : reader_u32(r);
-}
-
 static void take_field(
     struct reader *r, char letter, uint8_t pointer_size, struct record_file *file)
 {
     switch (letter) {
     case 'K':
-        file->key = take_pointer(r, pointer_size);
+        file->key = record_letter_pointer(r, pointer_size);
         break;
     case 'O':
-        file->object = take_pointer(r, pointer_size);
+        file->object = record_letter_pointer(r, pointer_size);
         break;
     case 'E':
-        file->key = file->object = take_pointer(r, pointer_size);
-        break;
-    case 'a':
-        reader_skip(r, pointer_size);
+        file->key = file->object = record_letter_pointer(r, pointer_size);
         break;
     case 'n':
         file->name = reader_text16(r);
         break;
-    case 'w':
-        reader_text16(r);
-        break;
-    case '?':
-        reader_skip(r, reader_left(r) ? 4 : 0);
-        break;
     default:
-        reader_skip(r, (size_t)(letter - '0'));
+        record_letter_skip(r, letter, pointer_size);
         break;
     }
 }

@@ -4,6 +4,7 @@
 #include "base/fold.h"
 #include "base/nearest.h"
 #include "base/rfc3339.h"
+#include "base/span_compare.h"
 #include "filter/filter_program.h"
 
 /*
@@ -287,7 +288,7 @@ static int compare_literals(const void *a, const void *b)
     if (groups || !is_sortable(x)) {
         return groups ? groups : (x->offset > y->offset) - (x->offset < y->offset);
     }
-    return filter_compare_spans(x->text, y->text);
+    return span_compare(x->text, y->text);
 }
 
 uint32_t filter_literal_sort(struct filter_literal *literals, uint32_t count)

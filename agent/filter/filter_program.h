@@ -178,14 +178,6 @@ bool filter_literal_no_number(struct span path_text, struct span text, struct er
 /* Put texts without `c` to the front, in order; how many. */
 uint32_t filter_literal_sort(struct filter_literal *literals, uint32_t count);
 
-/* Order of bytes: -1, 0 or 1 as memcmp. */
-static inline int filter_compare_spans(struct span a, struct span b)
-{
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size ? memcmp(a.data, b.data, size) : 0;
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 int filter_number_compare(const struct filter_number *a, const struct filter_number *b);
 
 /* The value as a number; false: it is none. */

@@ -1,4 +1,5 @@
 #include "base/fold.h"
+#include "base/span_compare.h"
 #include "base/utf.h"
 #include "filter/filter_program.h"
 
@@ -89,7 +90,7 @@ static bool compare(struct subject *subject, const struct filter_literal *litera
         *ret_order = (value->time > literal->time) - (value->time < literal->time);
         return true;
     }
-    *ret_order = filter_compare_spans(form_of(subject, literal), literal->text);
+    *ret_order = span_compare(form_of(subject, literal), literal->text);
     return true;
 }
 
@@ -269,7 +270,7 @@ static bool is_among_sorted(struct subject *subject, const struct filter_op *op)
     uint32_t high = op->sorted_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        int order = filter_compare_spans(op->literals[middle].text, text);
+        int order = span_compare(op->literals[middle].text, text);
         if (order == 0) {
             return true;
         }

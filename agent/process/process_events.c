@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/reader.h"
+#include "event/record_letter.h"
 #include "process/process_subjects.h"
 
 /*
@@ -82,11 +83,6 @@ struct fields {
     struct span drive;
 };
 
-static uint64_t take_pointer(struct reader *r, uint8_t pointer_size)
-{
-    return pointer_size == 8 ? reader_u64(r) : reader_u32(r);
-}
-
 /* The bytes of a SID; it fails if there is none (MS-DTYP 2.4.2.2). */
 static struct span take_sid(struct reader *r)
 {
@@ -138,13 +134,13 @@ static void take_number(struct reader *r, char letter, uint8_t pointer_size, str
         news->pid = reader_u32(r);
         break;
     case 'q':
-        news->pid = (uint32_t)take_pointer(r, pointer_size);
+        news->pid = (uint32_t)record_letter_pointer(r, pointer_size);
         break;
     case 'P':
         take_parent(news, reader_u32(r));
         break;
     case 'Q':
-        take_parent(news, take_pointer(r, pointer_size));
+        take_parent(news, record_letter_pointer(r, pointer_size));
         break;
     case 'T':
         fields->tid = reader_u32(r);
@@ -156,7 +152,7 @@ static void take_number(struct reader *r, char letter, uint8_t pointer_size, str
         news->parent_key = reader_u64(r);
         break;
     case 'o':
-        news->object = take_pointer(r, pointer_size);
+        news->object = record_letter_pointer(r, pointer_size);
         break;
     case 's':
         news->session_id = reader_u32(r);

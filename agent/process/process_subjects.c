@@ -2,6 +2,7 @@
 
 #include "base/reader.h"
 #include "event/kernel_groups.h"
+#include "event/record_letter.h"
 #include "process/process_events.h"
 
 /*
@@ -147,19 +148,10 @@ static void take_field(
         subject->thread_id = reader_u32(r);
         break;
     case 't':
-        subject->thread_id = (uint32_t)(pointer_size == 8 ? reader_u64(r) : reader_u32(r));
-        break;
-    case 'a':
-        reader_skip(r, pointer_size);
-        break;
-    case 'w':
-        reader_text16(r);
-        break;
-    case '?':
-        reader_skip(r, reader_left(r) ? 4 : 0);
+        subject->thread_id = (uint32_t)record_letter_pointer(r, pointer_size);
         break;
     default:
-        reader_skip(r, (size_t)(letter - '0'));
+        record_letter_skip(r, letter, pointer_size);
         break;
     }
 }

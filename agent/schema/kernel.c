@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "schema/kernel_class.h"
 #include "schema/schema_source.h"
 
 /*
@@ -16,17 +17,6 @@
  */
 enum { MAX_BYTES = 16 * 1024 * 1024, MAX_TYPES = 256 };
 
-enum class_number {
-#define KERNEL_CLASS(symbol, name, guid, group) CLASS_##symbol,
-#define KERNEL_CLASS_OF(symbol, name, guid, provider_name, provider_guid) CLASS_##symbol,
-#define KERNEL_TYPE(symbol, version, types, fields)
-#define KERNEL_NAME(symbol, type, name)
-#include "schema/kernel_classes.def"
-#undef KERNEL_CLASS
-#undef KERNEL_CLASS_OF
-    CLASS_COUNT
-};
-
 #define SYSTEM_TRACE "MSNT_SystemTrace", "9e814aad-3204-11d2-9a82-006008a86939"
 
 static const struct class_row {
@@ -35,6 +25,8 @@ static const struct class_row {
     const char *provider_name;
     const char *provider_guid;
 } class_rows[CLASS_COUNT] = {
+#define KERNEL_TYPE(symbol, version, types, fields)
+#define KERNEL_NAME(symbol, type, name)
 #define KERNEL_CLASS(symbol, name, guid, group) [CLASS_##symbol] = {name, guid, SYSTEM_TRACE},
 #define KERNEL_CLASS_OF(symbol, name, guid, provider_name, provider_guid) \
     [CLASS_##symbol] = {name, guid, provider_name, provider_guid},

@@ -4,23 +4,13 @@
 #include <string.h>
 
 #include "base/nearest.h"
-
-enum class_number {
-#define KERNEL_CLASS(symbol, name, guid, group) CLASS_##symbol,
-#define KERNEL_CLASS_OF(symbol, name, guid, provider_name, provider_guid) CLASS_##symbol,
-#define KERNEL_TYPE(symbol, version, types, fields)
-#define KERNEL_NAME(symbol, type, name)
-#include "schema/kernel_classes.def"
-#undef KERNEL_CLASS
-#undef KERNEL_CLASS_OF
-#undef KERNEL_NAME
-    CLASS_COUNT
-};
+#include "schema/kernel_class.h"
 
 static const struct {
     const char *name;
     const char *guid;
 } classes[CLASS_COUNT] = {
+#define KERNEL_TYPE(symbol, version, types, fields)
 #define KERNEL_CLASS(symbol, name, guid, group) [CLASS_##symbol] = {name, guid},
 #define KERNEL_CLASS_OF(symbol, name, guid, provider_name, provider_guid) \
     [CLASS_##symbol] = {NULL, NULL},

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/span_compare.h"
 #include "base/utf.h"
 #include "event/type_names.h"
 #include "schema/pack.h"
@@ -317,16 +318,9 @@ static void add_event(struct writer *w, const struct event_schema *schema)
 
 /* ---- order --------------------------------------------------------------------------------------- */
 
-static int compare_spans(struct span a, struct span b)
-{
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size ? memcmp(a.data, b.data, size) : 0;
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static int compare_providers(const struct event_schema *a, const struct event_schema *b)
 {
-    int order = compare_spans(a->provider_name, b->provider_name);
+    int order = span_compare(a->provider_name, b->provider_name);
     return order ? order : memcmp(a->provider.bytes, b->provider.bytes, sizeof(a->provider.bytes));
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/glob.h"
+#include "platform/plat_dir_list.h"
 #include "platform/plat_file.h"
 
 static bool fail(struct error *err, const char *path, const char *what)
@@ -58,19 +59,6 @@ enum plat_path_kind plat_path_kind(const char *path)
     return S_ISDIR(st.st_mode) ? PLAT_PATH_DIR : PLAT_PATH_FILE;
 }
 
-static enum glob_kind kind_of_path(const char *path)
-{
-    switch (plat_path_kind(path)) {
-    case PLAT_PATH_FILE:
-        return GLOB_FILE;
-    case PLAT_PATH_DIR:
-        return GLOB_DIR;
-    case PLAT_PATH_NONE:
-        break;
-    }
-    return GLOB_NONE;
-}
-
 static enum glob_kind kind_of_mode(mode_t mode)
 {
     return S_ISDIR(mode) ? GLOB_DIR : S_ISREG(mode) ? GLOB_FILE : GLOB_NONE;
@@ -96,7 +84,7 @@ static enum glob_kind kind_of_entry(DIR *dir, const struct dirent *entry)
     return kind == GLOB_DIR ? GLOB_DIR_LINK : kind;
 }
 
-static bool list(const char *folder, glob_entry_fn *each, void *self, struct error *err)
+bool plat_dir_list(const char *folder, glob_entry_fn *each, void *self, struct error *err)
 {
     DIR *dir = opendir(folder);
     if (!dir) {
@@ -121,40 +109,10 @@ static bool list(const char *folder, glob_entry_fn *each, void *self, struct err
     return good;
 }
 
-struct files {
-    bool (*each)(void *self, const char *name);
-    void *self;
-};
-
-static bool give_file(void *self, const char *name, enum glob_kind kind)
-{
-    const struct files *files = self;
-    return kind != GLOB_FILE || files->each(files->self, name);
-}
-
-bool plat_dir_files(
-    const char *folder, bool (*each)(void *self, const char *name), void *self, struct error *err)
-{
-    struct files files = {each, self};
-    return list(folder, give_file, &files, err);
-}
-
-static bool give_folder(void *self, const char *name, enum glob_kind kind)
-{
-    const struct files *folders = self;
-    return kind != GLOB_DIR || folders->each(folders->self, name);
-}
-
-bool plat_dir_folders(
-    const char *folder, bool (*each)(void *self, const char *name), void *self, struct error *err)
-{
-    struct files folders = {each, self};
-    return list(folder, give_folder, &folders, err);
-}
-
 bool plat_glob(
     const char *pattern, bool (*each)(void *self, const char *path), void *self, struct error *err)
 {
-    static const struct glob_fs fs = {.separators = "/", .kind = kind_of_path, .list = list};
+    static const struct glob_fs fs = {
+        .separators = "/", .kind = plat_dir_kind, .list = plat_dir_list};
     return glob_run(pattern, &fs, each, self, err);
 }

@@ -6,6 +6,7 @@
 #include <wchar.h>
 
 #include "base/glob.h"
+#include "platform/plat_dir_list.h"
 #include "platform/windows/plat_file_own.h"
 #include "platform/windows/plat_wide.h"
 
@@ -83,19 +84,6 @@ enum plat_path_kind plat_path_kind(const char *path)
     return attributes & FILE_ATTRIBUTE_DIRECTORY ? PLAT_PATH_DIR : PLAT_PATH_FILE;
 }
 
-static enum glob_kind kind_of_path(const char *path)
-{
-    switch (plat_path_kind(path)) {
-    case PLAT_PATH_FILE:
-        return GLOB_FILE;
-    case PLAT_PATH_DIR:
-        return GLOB_DIR;
-    case PLAT_PATH_NONE:
-        break;
-    }
-    return GLOB_NONE;
-}
-
 static enum glob_kind kind_of_entry(const WIN32_FIND_DATAW *entry)
 {
     if (!(entry->dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY)) {
@@ -145,7 +133,7 @@ static bool give(const WIN32_FIND_DATAW *entry, glob_entry_fn *each, void *self,
     return more;
 }
 
-static bool list(const char *folder, glob_entry_fn *each, void *self, struct error *err)
+bool plat_dir_list(const char *folder, glob_entry_fn *each, void *self, struct error *err)
 {
     wchar_t *all = everything_in(folder, err);
     if (!all) {
@@ -174,41 +162,10 @@ static bool list(const char *folder, glob_entry_fn *each, void *self, struct err
     return good || error_set(err, ERR_MEMORY, "%s: out of memory", folder);
 }
 
-struct files {
-    bool (*each)(void *self, const char *name);
-    void *self;
-};
-
-static bool give_file(void *self, const char *name, enum glob_kind kind)
-{
-    const struct files *files = self;
-    return kind != GLOB_FILE || files->each(files->self, name);
-}
-
-bool plat_dir_files(
-    const char *folder, bool (*each)(void *self, const char *name), void *self, struct error *err)
-{
-    struct files files = {each, self};
-    return list(folder, give_file, &files, err);
-}
-
-static bool give_folder(void *self, const char *name, enum glob_kind kind)
-{
-    const struct files *folders = self;
-    return kind != GLOB_DIR || folders->each(folders->self, name);
-}
-
-bool plat_dir_folders(
-    const char *folder, bool (*each)(void *self, const char *name), void *self, struct error *err)
-{
-    struct files folders = {each, self};
-    return list(folder, give_folder, &folders, err);
-}
-
 bool plat_glob(
     const char *pattern, bool (*each)(void *self, const char *path), void *self, struct error *err)
 {
     static const struct glob_fs fs = {
-        .separators = "\\/", .fold_case = true, .kind = kind_of_path, .list = list};
+        .separators = "\\/", .fold_case = true, .kind = plat_dir_kind, .list = plat_dir_list};
     return glob_run(pattern, &fs, each, self, err);
 }

@@ -1,5 +1,7 @@
 #include "support/test.h"
 
+#include "base/span_compare.h"
+
 static void spans_compare_by_bytes(void **state)
 {
     (void)state;
@@ -54,6 +56,20 @@ static void white_space_is_trimmed_from_the_ends(void **state)
     assert_int_equal(span_trim(span_make(NULL, 0)).size, 0);
 }
 
+static void the_order_is_that_of_bytes(void **state)
+{
+    (void)state;
+    static const char *const sorted[] = {"", "A", "Ab", "B", "a", "a ", "ab", "b", "\x80", "\xff"};
+    for (size_t i = 0; i < sizeof(sorted) / sizeof(sorted[0]); i++) {
+        for (size_t k = 0; k < sizeof(sorted) / sizeof(sorted[0]); k++) {
+            int order = span_compare(span_text(sorted[i]), span_text(sorted[k]));
+            assert_int_equal((order > 0) - (order < 0), (i > k) - (i < k));
+        }
+    }
+    assert_int_equal(span_compare(span_make(NULL, 0), span_text("")), 0);
+    assert_true(span_compare(span_make(NULL, 0), span_make("", 1)) < 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -61,6 +77,7 @@ int main(void)
         cmocka_unit_test(cutting_stays_inside),
         cmocka_unit_test(only_ascii_letters_lose_their_case),
         cmocka_unit_test(an_ending_may_be_all_there_is),
+        cmocka_unit_test(the_order_is_that_of_bytes),
         cmocka_unit_test(white_space_is_trimmed_from_the_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
