@@ -59,7 +59,9 @@ endfunction()
 # Makes a folder that has the ${headers} under their names and nothing else.
 function(etwship_headers_root ret_root name headers)
     set(root ${ETWSHIP_INCLUDE_ROOT}/${name}.uses)
-    file(REMOVE_RECURSE ${root})
+    if(NOT CMAKE_HOST_WIN32) # there new files would be younger than what was compiled with them
+        file(REMOVE_RECURSE ${root})
+    endif()
     foreach(header ${headers})
         string(REGEX MATCH "^[^/]+" layer ${header})
         etwship_layer_folder(folder ${layer})
