@@ -130,6 +130,13 @@ static void add_number(struct buf *out, const char *key, uint64_t value)
     buf_add_byte(out, '"');
 }
 
+/* The reader of an event log describes its events by them; the log itself has none. */
+static bool is_of_reader(const struct event_record *record, uint16_t type)
+{
+    bool describes = type == EXTENDED_SCHEMA_TL || type == EXTENDED_PROV_TRAITS;
+    return describes && (record->present & RECORD_OF_LOG);
+}
+
 static void add_item(uint16_t type, struct span bytes, struct buf *out)
 {
     enum { NUMBER_BYTES = 3 }; /* a list of 64-bit numbers needs the most: 23 bytes for 8 */
@@ -243,7 +250,8 @@ void ecs_extended_add(const struct event *event, struct buf *out)
     }
     for (size_t i = 0; i < record->extended_count && !out->failed; i++) {
         const struct extended_item *item = &record->extended[i];
-        if (kind_of(item->type) != ITEM_STACK && !is_repeated(record, i)) {
+        if (kind_of(item->type) != ITEM_STACK && !is_repeated(record, i) &&
+            !is_of_reader(record, item->type)) {
             if (item->type == EXTENDED_SID && (record->present & RECORD_SID_IS_TEXT)) {
                 buf_add_text(out, ",\"SID\":");
                 value_json_string(item->data, out);

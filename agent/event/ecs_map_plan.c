@@ -113,7 +113,8 @@ static const struct provider *provider_of(const struct event *event)
     const struct event_schema *schema = event->schema;
     bool is_class = schema->kind == SCHEMA_MOF;
     /* Manifests that tools have made may look like an EventSource's. */
-    bool is_manifest = schema->kind == SCHEMA_MANIFEST || schema->kind == SCHEMA_EVENTSOURCE;
+    bool is_manifest = schema->kind == SCHEMA_MANIFEST || schema->kind == SCHEMA_EVENTSOURCE ||
+                       schema->kind == SCHEMA_EVENTLOG;
     if (!is_class && (!is_manifest || event->record->kind != RECORD_EVENT)) {
         return NULL;
     }

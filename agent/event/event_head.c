@@ -95,7 +95,7 @@ struct event_names event_head_names(const struct event *event)
             .opcode = schema->opcode_name.size ? schema->opcode_name : span_text(opcode)};
     }
     /* TraceLogging metadata knows no level, task or opcode: whatever the header has, goes. */
-    bool free_form = schema->kind == SCHEMA_TRACELOGGING;
+    bool free_form = schema->kind == SCHEMA_TRACELOGGING || schema->kind == SCHEMA_EVENTLOG;
     return (struct event_names){
         .level = level ? span_text(level)
                        : name_for(schema->level_name, free_form || d->level == s->level),
@@ -121,7 +121,9 @@ static void add_event_object(struct event_writer *writer, const struct event *ev
     add_text_member(out, ",\"task_name\":", names.task);
     add_number_member(out, ",\"opcode\":", d->opcode);
     add_text_member(out, ",\"opcode_name\":", names.opcode);
-    add_number_member(out, ",\"channel\":", d->channel);
+    if (!(event->record->present & RECORD_OF_LOG)) {
+        add_number_member(out, ",\"channel\":", d->channel);
+    }
     add_text_member(out, ",\"channel_name\":", names.channel);
     ret_cuts->keywords = (uint32_t)out->size;
     add_keywords(writer, event, out);

@@ -308,6 +308,8 @@ enum event_path_scope event_path_scope(const struct event_path *path)
     case PATH_EVENT_OPCODE_NAME:
     case PATH_EVENT_CHANNEL:
     case PATH_EVENT_CHANNEL_NAME:
+    case PATH_EVENT_RECORD_ID:
+    case PATH_EVENT_QUALIFIERS:
     case PATH_EVENT_KEYWORDS:
     case PATH_EVENT_KEYWORDS_NAME:
     case PATH_GAP:

@@ -55,7 +55,7 @@ static struct event_value event_name_member(enum event_path_field field, const s
     const struct event_descriptor *d = &event->record->descriptor;
     const struct event_descriptor *s = &schema->descriptor;
     bool is_event = event->record->kind == RECORD_EVENT;
-    bool any = schema->kind == SCHEMA_TRACELOGGING;
+    bool any = schema->kind == SCHEMA_TRACELOGGING || schema->kind == SCHEMA_EVENTLOG;
     switch (field) {
     case PATH_EVENT_LEVEL_NAME:
         if (!is_event) {
@@ -84,6 +84,7 @@ static struct event_value event_member(enum event_path_field field, const struct
     const struct event_record *record = event->record;
     const struct event_descriptor *d = &record->descriptor;
     bool is_event = record->kind == RECORD_EVENT;
+    bool is_log = record->present & RECORD_OF_LOG;
     switch (field) {
     case PATH_EVENT_CODE:
         return event_path_uint_if(is_event || record->kind == RECORD_MESSAGE, d->id);
@@ -103,7 +104,11 @@ static struct event_value event_member(enum event_path_field field, const struct
     case PATH_EVENT_OPCODE:
         return event_path_uint_if(is_event || is_class(record), d->opcode);
     case PATH_EVENT_CHANNEL:
-        return event_path_uint_if(is_event, d->channel);
+        return event_path_uint_if(is_event && !is_log, d->channel);
+    case PATH_EVENT_RECORD_ID:
+        return event_path_uint_if(is_log, record->log_record_id);
+    case PATH_EVENT_QUALIFIERS:
+        return event_path_uint_if(record->present & RECORD_HAS_QUALIFIERS, record->log_qualifiers);
     case PATH_EVENT_KEYWORDS:
         return is_event ? event_value_hex(d->keyword) : event_path_none();
     default:

@@ -4,6 +4,7 @@
 #include "base/put.h"
 #include "event/ecs_map.h"
 #include "event/event_edits.h"
+#include "event/event_log.h"
 #include "event/event_overflow.h"
 #include "event/event_process.h"
 #include "event/event_writer.h"

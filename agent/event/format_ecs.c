@@ -116,6 +116,10 @@ static uint8_t *put_ids(uint8_t *p, const struct event_record *record)
         p = put_literal(p, ",\"activity_id\":");
         p = ecs_value_put_guid(p, record->activity_id.bytes);
     }
+    if (record->present & RECORD_OF_LOG) {
+        p = put_literal(p, ",\"record_id\":");
+        p = ecs_value_put_number(p, record->log_record_id);
+    }
     if (record->extended_count) {
         static const uint8_t zero[16];
         const struct extended_item *related = record_extended(record, EXTENDED_RELATED_ACTIVITY_ID);
@@ -148,7 +152,7 @@ static void add_winlog(struct event_writer *writer, const struct event *event, s
     p = put_span(p, head);
     p = put_span(p, session);
     p = put_ids(p, record);
-    if (record->kind == RECORD_EVENT) {
+    if (record->kind == RECORD_EVENT && !(record->present & RECORD_OF_LOG)) {
         p = put_span(p, ecs_head_flags(writer, flags_of(record)));
     }
     out->size = (size_t)(p - out->data);

@@ -465,7 +465,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
     }
     uint8_t *p = put_literal(out->data + out->size, "{\"@timestamp\":\"");
     p = event_put_time(writer, p, record->time);
-    p = put_span(p, head->head);
+    p = event_log_put(&writer->values, put_span(p, head->head), record);
     p = put_process(&writer->values, p, event, process);
     p = event_file_put(p, event->file);
     p = put_padded(p, trace->start);

@@ -73,6 +73,12 @@ static void add_numbers(struct event_writer *writer, const struct event *event, 
 {
     const struct event_record *record = event->record;
     number(writer, out, "etw.sequence", record->sequence);
+    if (record->present & RECORD_OF_LOG) {
+        number(writer, out, "etw.record.id", record->log_record_id);
+    }
+    if (record->present & RECORD_HAS_QUALIFIERS) {
+        number(writer, out, "etw.qualifiers", record->log_qualifiers);
+    }
     number(writer, out, "etw.cpu", record->cpu);
     if (record->present & RECORD_HAS_CPU_TIMES) {
         number(writer, out, "etw.kernel_ticks", record->kernel_ticks);

@@ -115,7 +115,9 @@ static void add_manifest(struct event_writer *writer, const struct event *event,
     text(writer, out, "etw.task.name", names.task);
     number(writer, out, "etw.opcode", d->opcode);
     text(writer, out, "etw.opcode.name", names.opcode);
-    number(writer, out, "etw.channel", d->channel);
+    if (!(event->record->present & RECORD_OF_LOG)) {
+        number(writer, out, "etw.channel", d->channel);
+    }
     text(writer, out, "etw.channel.name", names.channel);
     ret_cuts->keywords = (uint32_t)out->size;
     add_keywords(writer, event, out);

@@ -23,10 +23,10 @@ bool record_is_manifest_data(const struct event_record *record)
     enum { ENVELOPE_SIZE = 8, FORMAT_XML = 1, MAGIC = 0x5b };
     const struct event_descriptor *d = &record->descriptor;
     struct span payload = record->payload;
-    return record->kind == RECORD_EVENT && d->id == RECORD_MANIFEST_ID &&
-           d->task == MANIFEST_TASK && d->opcode == MANIFEST_OPCODE &&
-           payload.size >= ENVELOPE_SIZE && payload.data[0] == FORMAT_XML &&
-           payload.data[3] == MAGIC;
+    return record->kind == RECORD_EVENT && !(record->present & RECORD_OF_LOG) &&
+           d->id == RECORD_MANIFEST_ID && d->task == MANIFEST_TASK &&
+           d->opcode == MANIFEST_OPCODE && payload.size >= ENVELOPE_SIZE &&
+           payload.data[0] == FORMAT_XML && payload.data[3] == MAGIC;
 }
 
 bool record_is_metadata(const struct event_record *record)

@@ -48,7 +48,9 @@ enum {
     RECORD_HAS_MESSAGE_FLAGS = 0x100, /* EVENT_RECORD does not tell them */
     RECORD_TIME_OF_BUFFER = 0x200,    /* a message without a time: that of the record before it */
     RECORD_SID_IS_TEXT =
-        0x400, /* EXTENDED_SID holds UTF-8 that a rule put there (event_editor.h) */
+        0x400,             /* EXTENDED_SID holds UTF-8 that a rule put there (event_editor.h) */
+    RECORD_OF_LOG = 0x800, /* of an event log: see struct event_record */
+    RECORD_HAS_QUALIFIERS = 0x1000,
 };
 
 /* EVENT_DESCRIPTOR, evntprov.h. Classic and kernel records fill version, level and opcode. */
@@ -129,6 +131,12 @@ struct trace_info {
     bool grows;                /* it is read while it is written: more comes than was there */
 };
 
+/*
+ * A record of an event log (RECORD_OF_LOG) is a self-describing event: its reader makes a payload of the values
+ * that XML gave names and types, with TraceLogging metadata for it (EXTENDED_SCHEMA_TL). Its EXTENDED_PROV_TRAITS
+ * name the provider as those of TraceLogging do; behind that NUL stand the channel's name with its NUL, and
+ * the event's id and version.
+ */
 struct event_record {
     enum record_kind kind;
     uint8_t header_type;  /* as on disk: 1-4, 10, 11, 15 (message), 16-21 */
@@ -154,6 +162,8 @@ struct event_record {
     uint16_t message_flags; /* WPP: TRACE_MESSAGE_* */
     uint32_t message_sequence;
     uint32_t message_component;
+    uint16_t log_qualifiers; /* RECORD_HAS_QUALIFIERS: the upper half of a classic event's id */
+    uint64_t log_record_id;  /* RECORD_OF_LOG: EventRecordID */
     const struct extended_item *extended;
     size_t extended_count;
     struct span payload;

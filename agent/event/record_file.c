@@ -118,7 +118,7 @@ static enum owner owner_of_record(const struct event_record *record)
     static const uint8_t of_group[] = {OWNERS, DISK_IO, PAGE_FAULT, OWNERS, FILE_IO};
     bool has_class = record->kind == RECORD_KERNEL || record->kind == RECORD_CLASSIC ||
                      record->kind == RECORD_EVENT;
-    if (!has_class || !record_file_may(record)) {
+    if (!has_class || (record->present & RECORD_OF_LOG) || !record_file_may(record)) {
         return OWNERS;
     }
     return record->kind == RECORD_KERNEL ? of_group[record->hook_id >> 8]
@@ -152,7 +152,7 @@ bool record_file_names(const struct event_record *record)
 {
     enum { NAME_CREATE = 10, NAME_DELETE = 11 };
     uint16_t id = record->descriptor.id;
-    if (!record_file_may(record)) {
+    if ((record->present & RECORD_OF_LOG) || !record_file_may(record)) {
         return false;
     }
     switch (record->kind) {

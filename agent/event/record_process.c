@@ -53,6 +53,9 @@ enum record_process record_process_kind(const struct event_record *record)
 {
     enum { LAST_LIFE = 5, RUNDOWN = 15 };
     uint16_t id = record->descriptor.id;
+    if (record->present & RECORD_OF_LOG) {
+        return RECORD_OF_OTHERS; /* its payload is another one */
+    }
     switch (record->kind) {
     case RECORD_KERNEL:
         return record_process_hook(record->hook_id) ? classic_kind(record) : RECORD_OF_OTHERS;

@@ -426,6 +426,7 @@ const char *schema_kind_name(enum schema_kind kind)
         [SCHEMA_MOF] = "mof",
         [SCHEMA_WPP] = "wpp",
         [SCHEMA_STRING] = "string",
+        [SCHEMA_EVENTLOG] = "eventlog",
     };
     return names[kind];
 }

@@ -232,6 +232,7 @@ enum schema_kind {
     SCHEMA_MOF,
     SCHEMA_WPP,
     SCHEMA_STRING,
+    SCHEMA_EVENTLOG, /* a record of an event log describes itself (event/record.h) */
 };
 
 /* What a manifest's definition does not state of the headers of its events: its descriptor has 0 there,

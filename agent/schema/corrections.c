@@ -201,7 +201,9 @@ static bool concerns(const struct correction *row, const struct event_schema *sc
 
 bool corrections_concern(const struct corrections *corrections, const struct event_schema *schema)
 {
-    if (schema->kind == SCHEMA_WPP || schema->kind == SCHEMA_STRING || !schema->has_layout) {
+    bool is_its_own = schema->kind == SCHEMA_WPP || schema->kind == SCHEMA_STRING ||
+                      schema->kind == SCHEMA_EVENTLOG;
+    if (is_its_own || !schema->has_layout) {
         return false;
     }
     for (size_t i = 0; i < corrections->count; i++) {

@@ -16,7 +16,7 @@ void schema_key_make(const struct event_record *record, const struct schema_meta
     memcpy(key + 1, record->provider.bytes, sizeof(record->provider.bytes));
     if (metadata->has_blob) {
         XXH128_hash_t hash = XXH3_128bits(metadata->blob.data, metadata->blob.size);
-        key[0] |= 0x80;
+        key[0] |= record->present & RECORD_OF_LOG ? 0x90 : 0x80;
         store_le64(key + 17, hash.low64);
         store_le64(key + 25, hash.high64);
         store_le64(key + 33, XXH3_64bits(metadata->traits.data, metadata->traits.size));

@@ -8,7 +8,8 @@
 #include "schema/schema_source.h"
 
 /*
- * Self-describing events: TraceLogging, and EventSources in that format. Every event carries its
+ * Self-describing events: TraceLogging, EventSources in that format, and records of event logs, whose reader
+ * describes them in the same way (event/record.h). Every event carries its
  * fields' names and types in an extended item, in the encoding that TraceLoggingProvider.h
  * documents; the provider's name stands in the traits item. Level, opcode and keyword are no part
  * of that blob and may differ between events that share it: their names are not set here.
@@ -252,13 +253,31 @@ struct tracelogging {
     struct schema_losses refused;
 };
 
-static struct span name_in(struct span traits)
+/* Text number ${index} of the traits. */
+static struct span text_in(struct span traits, int index)
 {
     struct reader r = reader_make(traits);
     uint16_t size = reader_u16(&r);
-    struct reader name = reader_make(span_first(reader_rest(&r), size >= 2 ? size - 2u : 0));
-    struct span text = reader_text(&name);
-    return name.failed ? span_make(NULL, 0) : text;
+    struct reader texts = reader_make(span_first(reader_rest(&r), size >= 2 ? size - 2u : 0));
+    struct span text = reader_text(&texts);
+    for (int i = 0; i < index; i++) {
+        text = reader_text(&texts);
+    }
+    return texts.failed ? span_make(NULL, 0) : text;
+}
+
+/* What the record and its metadata say of the event beside its fields. */
+static void name_event(struct event_schema *schema, const struct event_record *record,
+    struct span traits, struct span event_name)
+{
+    bool is_log = record->present & RECORD_OF_LOG;
+    schema->kind = is_log ? SCHEMA_EVENTLOG : SCHEMA_TRACELOGGING;
+    schema->source = is_log ? "eventlog" : "tracelogging";
+    schema->provider = record->provider;
+    schema->descriptor = record->descriptor;
+    schema->event_name = event_name;
+    schema->provider_name = text_in(traits, 0);
+    schema->channel_name = is_log ? text_in(traits, 1) : span_make(NULL, 0);
 }
 
 /* Where the names and the fields of a blob lie; false if it does not even name its event. */
@@ -296,12 +315,8 @@ void schema_tracelogging_names(const struct event_record *record, struct event_s
     if (!open_blob(metadata.blob, &name, &fields)) {
         name = span_make(NULL, 0);
     }
-    *ret_schema = (struct event_schema){.kind = SCHEMA_TRACELOGGING,
-        .source = "tracelogging",
-        .provider = record->provider,
-        .descriptor = record->descriptor,
-        .event_name = name,
-        .provider_name = name_in(metadata.traits)};
+    *ret_schema = (struct event_schema){.has_layout = false};
+    name_event(ret_schema, record, metadata.traits, name);
 }
 
 /* The type on a shelf that is open, with layout if that ${has_layout}. NULL: no room. */
@@ -327,12 +342,7 @@ static struct type *put_type(struct schema_shelf *shelf, const struct event_reco
         *schema = (struct event_schema){0};
     }
     schema->has_layout = is_whole;
-    schema->kind = SCHEMA_TRACELOGGING;
-    schema->source = "tracelogging";
-    schema->provider = record->provider;
-    schema->descriptor = record->descriptor;
-    schema->event_name = name;
-    schema->provider_name = name_in(type->traits);
+    name_event(schema, record, type->traits, name);
     return type;
 }
 

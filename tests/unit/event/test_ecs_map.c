@@ -243,7 +243,8 @@ static void what_is_known_of_another_process_joins(void **state)
         "\"pid\":1234},\"pid\":4306,\"start\":\"2026-11-21T11:47:02.0764039Z\"}",
         ",\"user\":{\"id\":\"S-1-5-21-8\"}");
     /* Rules that take it from the event's own process mean others, too. */
-    struct event_edits edits = {.process_removed = 1};
+    struct event_edits edits = {
+        .process_removed = event_edits_process_bit(PATH_PROCESS_PARENT_EXECUTABLE)};
     f.event.edits = &edits;
     assert_mapped(&f, START_EVENT, "",
         ",\"process\":{\"executable\":\"\\\\Device\\\\H3\\\\Windows\\\\cmd.exe\","
