@@ -471,10 +471,12 @@ const struct cli_command cmd_dump = {
     .synopsis = "[OPTION]... FILE...",
     .summary = "decode traces to JSON lines",
     .description =
-        "Reads recorded traces (.etl) and writes every event as one line of JSON to standard "
-        "output. Several files are merged into one order of time. Each FILE may be a pattern "
-        "(*, ?, and ** for folders), or packed: .etl.gz, .etl.zst, and all .etl files in a .zip or "
-        ".cab; - is standard input.\n"
+        "Reads recorded traces (.etl) and event logs (.evtx) and writes every event as one line of "
+        "JSON to standard output. Several files are merged into one order of time. Each FILE may "
+        "be "
+        "a pattern (*, ?, and ** for folders), or packed: .etl.gz, .evtx.zst, and all .etl and "
+        ".evtx "
+        "files in a .zip or .cab; - is standard input.\n"
         "Events that nothing describes are shipped with their header and their payload in hex.",
     .options = options,
     .examples = "       etwship dump trace.etl\n"

@@ -352,7 +352,8 @@ static int run_traces(const struct cli_args *args)
  * providers have neither / nor \, and none of these ends. */
 static bool is_trace(const char *operand)
 {
-    static const char *const ends[] = {".etl", ".etl.gz", ".etl.zst", ".zip", ".cab"};
+    static const char *const ends[] = {
+        ".etl", ".etl.gz", ".etl.zst", ".evtx", ".evtx.gz", ".evtx.zst", ".zip", ".cab"};
     struct span text = span_text(operand);
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         struct span end = span_text(ends[i]);
@@ -385,7 +386,8 @@ const struct cli_command cmd_providers = {
     .synopsis = "[NAME|GUID | TRACE...] [--json] [--schema PATH]...",
     .summary = "list providers: of traces, of definitions, of this machine",
     .description =
-        "With TRACE, which may be a pattern: the providers of these traces with GUID, kind and "
+        "With TRACE, a trace, an event log (.evtx) or a pattern: the providers of these traces "
+        "with GUID, kind and "
         "number of events, those with the most first. What is listed can be given to dump -p.\n"
         "With --schema, or where there is no Windows: the providers that are built in or described "
         "by the given manifests and schema packs, and, with 0 events, those whose name alone is "

@@ -7,6 +7,7 @@
 #include "cli/stat_trace.h"
 #include "cli/trace_options.h"
 #include "event/value_json.h"
+#include "input/evtx_file.h"
 #include "input/input_file.h"
 #include "input/trace_box.h"
 #include "platform/plat_file.h"
@@ -103,12 +104,10 @@ static void add_time_line(const char *label, uint64_t filetime, struct buf *out)
     }
 }
 
-static void add_text(const struct scan *scan, const struct etl_file *file, struct buf *out)
+/* What the header of a trace says. */
+static void add_header_text(const struct etl_info *info, struct buf *out)
 {
-    const struct etl_info *info = etl_file_info(file);
-    const struct stat_decode *decode = &scan->decode;
-    visible_add(out, span_text(file->bytes.path));
-    buf_printf(out, "\n  %-12s", "session");
+    buf_printf(out, "  %-12s", "session");
     visible_add(out, info->logger_name);
     buf_printf(out, "\n  %-12sWindows %u.%u build %u, %u processors, %u-bit\n", "recorded on",
         info->os_major, info->os_minor, info->os_build, info->processors, info->pointer_size * 8);
@@ -117,8 +116,21 @@ static void add_text(const struct scan *scan, const struct etl_file *file, struc
     if (!info->end_time) {
         buf_printf(out, "  %-12snever closed\n", "end");
     }
-    buf_printf(out, "  %-12s%llu bytes in %llu buffers\n", "size",
-        (unsigned long long)file->bytes.size, (unsigned long long)scan->trace.buffers);
+}
+
+static void add_text(const struct scan *scan, const struct etl_file *file, struct buf *out)
+{
+    const struct etl_info *info = etl_file_info(file);
+    const struct stat_decode *decode = &scan->decode;
+    visible_add(out, span_text(file->bytes.path));
+    buf_add_byte(out, '\n');
+    if (evtx_file_is_one(file)) {
+        buf_printf(out, "  %-12sof Windows\n", "event log");
+    } else {
+        add_header_text(info, out);
+    }
+    buf_printf(out, "  %-12s%llu bytes in %llu %s\n", "size", (unsigned long long)file->bytes.size,
+        (unsigned long long)scan->trace.buffers, evtx_file_is_one(file) ? "chunks" : "buffers");
     buf_printf(out, "  %-12s%llu: %llu events, %llu metadata\n", "records",
         (unsigned long long)scan->trace.records, (unsigned long long)decode->events,
         (unsigned long long)decode->metadata);
@@ -411,8 +423,7 @@ const struct cli_command cmd_stat = {
     .description =
         "Counts the buffers, records and events of each trace, says which machine and session it "
         "comes from, what ETW lost, where it is damaged, and which events have no description. "
-        "FILE "
-        "may be packed, and -, as for dump.",
+        "FILE may be an event log (.evtx), packed, and -, as for dump.",
     .options = options,
     .examples = "       etwship stat trace.etl\n"
                 "       etwship stat --json *.etl | jq .decode\n",

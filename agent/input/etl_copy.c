@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "input/etl_file.h"
+#include "input/evtx_file.h"
+#include "input/evtx_format.h"
 
 /* What one of two writers has not come to is zeros from where they part to the end of that buffer, or
  * of the window where buffers are larger. */
@@ -36,7 +38,9 @@ static struct layout layout_of(const struct etl_place *place)
                                 : etl_file_open(place->path, host, &handles, &arena, NULL);
     const struct etl_info *info = file ? etl_file_info(file) : NULL;
     struct layout layout = {.begin = 0};
-    if (info && !(info->mode & ETL_MODE_CIRCULAR) && info->buffer_size) {
+    if (file && evtx_file_is_one(file)) {
+        layout = (struct layout){EVTX_FILE_HEADER_BYTES, EVTX_CHUNK_BYTES};
+    } else if (info && !(info->mode & ETL_MODE_CIRCULAR) && info->buffer_size) {
         layout = (struct layout){end_of_header(file), info->buffer_size};
     }
     etl_file_destroy(file);

@@ -5,6 +5,9 @@
 #include <xxhash.h>
 
 #include "input/etl_stream.h"
+#include "input/evtx_chunk.h"
+#include "input/evtx_file.h"
+#include "input/evtx_hosts.h"
 #include "input/unpack.h"
 
 /* Opening a trace: its first buffer must hold a trace header; then its identity. The walk is in
@@ -173,6 +176,19 @@ static bool identify(
     return ok;
 }
 
+/* Is it an event log? False: it cannot be read. */
+static bool begins_log(struct etl_file *file, bool *ret_is_log, struct error *err)
+{
+    enum { HEAD_BYTES = 8 };
+    uint8_t head[HEAD_BYTES];
+    size_t got;
+    if (!etl_bytes_read(&file->bytes, 0, head, sizeof(head), &got, err)) {
+        return false;
+    }
+    *ret_is_log = evtx_chunk_is_log(span_make(head, got));
+    return true;
+}
+
 /* Read header and identity of an open file. */
 static bool begin(struct etl_file *file, struct error *err)
 {
@@ -184,6 +200,13 @@ static bool begin(struct etl_file *file, struct error *err)
         return error_set(err, ERR_LIMIT, "%s: larger than 256 TB", file->bytes.path);
     }
     struct etl_buffer buffer;
+    bool is_log;
+    if (!begins_log(file, &is_log, err)) {
+        return false;
+    }
+    if (is_log) {
+        return evtx_file_begin(file, err);
+    }
     if (!read_buffer(file, 0, &buffer, err)) {
         return err->code == ERR_NONE ? no_trace(file, 0, "there is no buffer header", err) : false;
     }
@@ -274,6 +297,10 @@ void etl_file_destroy(struct etl_file *file)
     if (file) {
         etl_bytes_close(&file->bytes);
         etl_index_fini(&file->index);
+        if (file->log) {
+            evtx_hosts_fini(file->log);
+            free(file->log);
+        }
         free(file);
     }
 }

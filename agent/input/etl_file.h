@@ -8,10 +8,12 @@
 #include "input/message_numbers.h"
 
 /*
- * One trace: what its headers say, and a walk over all its buffers and records in file order. The
+ * One trace, or one event log: what its headers say, and a walk over all its buffers and records in file order. The
  * walk makes the index for the merge (etl_merge.h), finds what is damaged and serves `etwship
  * stat`. One thread at a time.
  */
+
+struct evtx_hosts;
 
 /* A session's part of the file. There is one; appending to a file starts another, with its own
  * header buffer and clock. */
@@ -28,9 +30,10 @@ struct etl_file {
     struct etl_epoch *epochs[ETL_INDEX_MAX_EPOCHS];
     size_t epoch_count; /* as far as the walk has come */
     struct etl_index index;
-    uint8_t id[16];      /* what it is known as: its identity, until somebody says otherwise */
-    uint8_t records[16]; /* the same, in its records' positions */
-    struct span host;    /* instead of what the trace says; empty: none */
+    uint8_t id[16];         /* what it is known as: its identity, until somebody says otherwise */
+    uint8_t records[16];    /* the same, in its records' positions */
+    struct span host;       /* instead of what the trace says; empty: none */
+    struct evtx_hosts *log; /* an event log (evtx_file.h): whose records it has; NULL: a trace */
 };
 
 /*

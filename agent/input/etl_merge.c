@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "input/etl_stream.h"
+#include "input/evtx_file.h"
 
 /*
  * Design: a chain is the sequence of buffers of one processor in one file; the chains stand in a
@@ -80,6 +81,25 @@ static void drop_stream(struct etl_merge *merge, struct chain *chain)
     chain->stream = NULL;
 }
 
+/* As open_buffer, of an event log. */
+static bool open_chunk(
+    struct etl_merge *merge, struct chain *chain, bool *ret_open, struct error *err)
+{
+    struct etl_file *file = merge->files[chain->key.file];
+    const struct etl_index_entry *entry = chain->next++;
+    struct etl_buffer chunk;
+    if (!evtx_file_chunk(file, etl_index_offset(entry), &chunk, ret_open, err)) {
+        return false;
+    }
+    if (*ret_open) {
+        struct etl_scope scope = etl_file_scope(file, &chunk, 0);
+        etl_stream_open_log(chain->stream, &file->bytes, &chunk, &scope, file->log);
+        chain->current = entry;
+        merge->bytes += chunk.size;
+    }
+    return true;
+}
+
 /* Start with the chain's next buffer. One that can no longer be opened gives no records.
  * ${continues}: the stream has just ended the buffer before, whose last time records without their
  * own inherit. */
@@ -87,6 +107,9 @@ static bool open_buffer(
     struct etl_merge *merge, struct chain *chain, bool continues, bool *ret_open, struct error *err)
 {
     struct etl_file *file = merge->files[chain->key.file];
+    if (evtx_file_is_one(file)) {
+        return open_chunk(merge, chain, ret_open, err);
+    }
     const struct etl_index_entry *entry = chain->next++;
     uint8_t header[ETL_BUFFER_HEADER_SIZE];
     size_t got;

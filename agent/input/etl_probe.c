@@ -2,6 +2,7 @@
 
 #include "input/etl_format.h"
 #include "input/etl_record.h"
+#include "input/evtx_chunk.h"
 #include "input/packed.h"
 
 /* ---- the header ------------------------------------------------------------------------------------ */
@@ -189,6 +190,16 @@ static bool is_packed(struct etl_bytes *bytes, struct error *err)
     return true;
 }
 
+/* An event log is taken as it is: Windows writes it in a circle, and nothing in it tells that it is done. */
+static bool is_log(struct etl_bytes *bytes)
+{
+    enum { HEAD_BYTES = 8 };
+    uint8_t head[HEAD_BYTES];
+    size_t got;
+    return etl_bytes_read(bytes, 0, head, sizeof(head), &got, NULL) &&
+           evtx_chunk_is_log(span_make(head, got));
+}
+
 enum etl_probe etl_probe_path(const char *path, struct error *err)
 {
     enum { PROBE_BYTES = 512 * 1024 };
@@ -197,6 +208,10 @@ enum etl_probe etl_probe_path(const char *path, struct error *err)
     struct arena arena;
     if (!etl_bytes_open(&bytes, path, &handles, err)) {
         return ETL_PROBE_NO_TRACE;
+    }
+    if (is_log(&bytes)) {
+        etl_bytes_close(&bytes);
+        return ETL_PROBE_WHOLE;
     }
     arena_init(&arena, PROBE_BYTES);
     enum etl_probe found = is_packed(&bytes, err) ? ETL_PROBE_NO_TRACE : probe(&bytes, &arena, err);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "input/evtx_chunk.h"
 #include "input/unpack.h"
 
 /*
@@ -25,6 +26,9 @@ struct etl_stream {
     const char *problem;
     struct error error;
 
+    struct evtx_chunk *log; /* of streams that had a chunk of an event log once; else NULL */
+    bool is_log;            /* the stream has one now */
+
     struct event_record record;
     struct extended_item items[RECORD_MAX_EXTENDED];
 
@@ -47,12 +51,20 @@ _Static_assert(WINDOW_BYTES >= UNPACK_MAX_HISTORY + ETL_MAX_RECORD_BYTES, "see t
 struct etl_stream *etl_stream_create(void)
 {
     /* Not cleared: what is never used takes no memory. etl_stream_open sets all that is read. */
-    return malloc(sizeof(struct etl_stream));
+    struct etl_stream *stream = malloc(sizeof(struct etl_stream));
+    if (stream) {
+        stream->log = NULL;
+        stream->is_log = false;
+    }
+    return stream;
 }
 
 void etl_stream_destroy(struct etl_stream *stream)
 {
-    free(stream);
+    if (stream) {
+        evtx_chunk_destroy(stream->log);
+        free(stream);
+    }
 }
 
 struct etl_stream *etl_stream_take(struct etl_stream_pool *pool)
@@ -79,6 +91,7 @@ void etl_stream_give_back(struct etl_stream_pool *pool, struct etl_stream *strea
 void etl_stream_open(struct etl_stream *stream, struct etl_bytes *bytes,
     const struct etl_buffer *buffer, uint16_t format, const struct etl_scope *scope)
 {
+    stream->is_log = false;
     stream->bytes = bytes;
     stream->buffer = *buffer;
     stream->scope = *scope;
@@ -97,6 +110,19 @@ void etl_stream_open(struct etl_stream *stream, struct etl_bytes *bytes,
         stream->input_offset = buffer->offset + ETL_BUFFER_HEADER_SIZE;
         stream->input_left = buffer->size - ETL_BUFFER_HEADER_SIZE;
         unpack_init(&stream->unpack, (enum unpack_format)format);
+    }
+}
+
+void etl_stream_open_log(struct etl_stream *stream, struct etl_bytes *bytes,
+    const struct etl_buffer *chunk, const struct etl_scope *scope, struct evtx_hosts *hosts)
+{
+    etl_stream_open(stream, bytes, chunk, 0, scope);
+    stream->is_log = true;
+    if (!stream->log) {
+        stream->log = evtx_chunk_create();
+    }
+    if (stream->log) {
+        evtx_chunk_open(stream->log, bytes, chunk, scope, hosts);
     }
 }
 
@@ -217,6 +243,9 @@ void etl_stream_last_time(const struct etl_stream *stream, struct etl_scope *sco
 
 void etl_stream_skip_mere_events(struct etl_stream *s)
 {
+    if (s->is_log) {
+        return;
+    }
     uint32_t end = s->buffer.end - s->base < s->filled ? s->buffer.end - s->base : s->filled;
     uint32_t size;
     while (s->at < end && end - s->at >= ETL_RECORD_START_SIZE &&
@@ -227,8 +256,24 @@ void etl_stream_skip_mere_events(struct etl_stream *s)
     }
 }
 
+static enum etl_step next_of_log(struct etl_stream *s)
+{
+    if (!s->log) {
+        error_set(&s->error, ERR_MEMORY, "%s: out of memory", s->bytes->path);
+        return ETL_STEP_FAILED;
+    }
+    enum etl_step step;
+    do { /* what is damaged is left out */
+        step = evtx_chunk_next(s->log);
+    } while (step == ETL_STEP_DAMAGED);
+    return step;
+}
+
 enum etl_step etl_stream_next(struct etl_stream *s)
 {
+    if (s->is_log) {
+        return next_of_log(s);
+    }
     s->problem = NULL;
     s->record_at = s->at;
     uint32_t left = s->buffer.end - s->base - s->at;
@@ -275,7 +320,7 @@ enum etl_step etl_stream_next(struct etl_stream *s)
 
 const struct event_record *etl_stream_record(const struct etl_stream *stream)
 {
-    return &stream->record;
+    return stream->is_log ? evtx_chunk_record(stream->log) : &stream->record;
 }
 
 struct span etl_stream_record_bytes(const struct etl_stream *stream)
@@ -301,5 +346,6 @@ uint64_t etl_stream_offset(const struct etl_stream *stream)
 
 const struct error *etl_stream_error(const struct etl_stream *stream)
 {
-    return &stream->error;
+    bool is_its_own = !stream->is_log || !stream->log;
+    return is_its_own ? &stream->error : evtx_chunk_error(stream->log);
 }

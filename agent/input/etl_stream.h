@@ -13,7 +13,7 @@
  */
 struct etl_stream;
 
-/* Upper bound of one stream's memory, whatever the file. */
+/* Upper bound of one stream's memory, whatever the trace. One of an event log takes a megabyte besides. */
 enum { ETL_STREAM_MAX_BYTES = 256 * 1024 };
 
 enum etl_step {
@@ -43,6 +43,12 @@ void etl_stream_give_back(struct etl_stream_pool *pool, struct etl_stream *strea
 void etl_stream_open(struct etl_stream *stream, struct etl_bytes *bytes,
     const struct etl_buffer *buffer, uint16_t format, const struct etl_scope *scope);
 
+/* The same for a chunk of an event log, whose damage is left out in silence: evtx_chunk.h tells it. ${hosts} has
+ * the traces of its records. */
+struct evtx_hosts;
+void etl_stream_open_log(struct etl_stream *stream, struct etl_bytes *bytes,
+    const struct etl_buffer *chunk, const struct etl_scope *scope, struct evtx_hosts *hosts);
+
 /* Set the last time in ${scope} to that of the stream's records so far, if it is of the same trace:
  * what the first records of a processor's next buffer inherit. */
 void etl_stream_last_time(const struct etl_stream *stream, struct etl_scope *scope);
@@ -56,7 +62,7 @@ void etl_stream_skip_mere_events(struct etl_stream *stream);
 
 const struct event_record *etl_stream_record(const struct etl_stream *stream);
 
-/* The same bytes as they stand in the file, header included. */
+/* The same bytes as they stand in the file, header included. Not of an event log. */
 struct span etl_stream_record_bytes(const struct etl_stream *stream);
 
 /* What is wrong: after ETL_STEP_DAMAGED with the buffer, after ETL_STEP_RECORD with that record,

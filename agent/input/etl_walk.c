@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "input/etl_stream.h"
+#include "input/evtx_file.h"
 #include "input/host_facts.h"
 
 /*
@@ -421,6 +422,9 @@ enum etl_walk_step etl_walk_next(struct etl_walk *walk, enum etl_walk_mode mode,
 
 bool etl_file_walk(struct etl_file *file, const struct etl_visitor *visitor, struct error *err)
 {
+    if (evtx_file_is_one(file)) {
+        return evtx_file_walk(file, visitor, err);
+    }
     struct etl_walk *walk = etl_walk_create(file, visitor, err);
     if (!walk) {
         return false;

@@ -22,8 +22,8 @@ static const char *const stack_names[] = {"join", "events", "drop", NULL};
 // clang-format off
 static const struct config_field fields[] = {
     {CONFIG_ROW("paths", PATHS, struct input_file_settings, paths), .required = true, .min = 1,
-     .max = 100000, .help = "Trace files, also packed (.gz, .zst, .zip, .cab); * and ? match inside a "
-             "folder, ** any folders."},
+     .max = 100000, .help = "Traces (.etl) and event logs (.evtx), also packed (.gz, .zst, .zip, .cab); * and ? match "
+             "inside a folder, ** any folders."},
     {CONFIG_ROW("merge", ENUM, struct input_file_settings, merge), .default_text = "each",
      .names = merge_names, .help = "all: one time order over all files; each: file after file."},
     {CONFIG_ROW("follow", BOOL, struct input_file_settings, follow), .default_text = "false",

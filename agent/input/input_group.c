@@ -5,6 +5,7 @@
 #include "event/record_process.h"
 #include "input/etl_format.h"
 #include "input/etl_merge.h"
+#include "input/evtx_hosts.h"
 #include "input/input_file_parts.h"
 #include "input/width_samples.h"
 
@@ -235,6 +236,11 @@ void input_group_end(struct input *in, const struct etl_file *file)
 {
     for (size_t i = 0; in->sink->trace_end && i < file->epoch_count; i++) {
         in->sink->trace_end(in->sink->self, &file->epochs[i]->info.trace);
+    }
+    const struct trace_info *host;
+    size_t cursor = 0;
+    while (in->sink->trace_end && file->log && (host = evtx_hosts_next(file->log, &cursor))) {
+        in->sink->trace_end(in->sink->self, host);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "base/utf.h"
 #include "input/etl_file.h"
 #include "input/etl_format.h"
+#include "input/evtx_chunk.h"
 #include "platform/plat_temp.h"
 
 /* A trace of an archive costs some hundred bytes of memory as long as the input lives. */
@@ -68,12 +69,13 @@ static char *name_of(const struct trace_box *box, struct span member)
 
 static bool is_trace(struct span member)
 {
-    return span_ends_nocase(member, ".etl");
+    return span_ends_nocase(member, ".etl") || span_ends_nocase(member, ".evtx");
 }
 
 static bool is_packed_again(struct span member)
 {
-    static const char *const endings[] = {".etl.gz", ".etl.zst", ".etl.zip", ".etl.cab"};
+    static const char *const endings[] = {".etl.gz", ".etl.zst", ".etl.zip", ".etl.cab", ".evtx.gz",
+        ".evtx.zst", ".evtx.zip", ".evtx.cab"};
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         if (span_ends_nocase(member, endings[i])) {
             return true;
@@ -195,9 +197,10 @@ static bool list_traces(struct trace_box *box, struct error *err)
                    : error_set(err, ERR_LIMIT, "%s: holds more than %d traces. unpack it first",
                          box->path, MAX_TRACES);
     }
-    return box->count || error_set(err, ERR_FORMAT,
-                             "%s: holds no file whose name ends in .etl (number of files: %zu)%s",
-                             box->path, list.others, list.damage);
+    return box->count ||
+           error_set(err, ERR_FORMAT,
+               "%s: holds no file whose name ends in .etl or .evtx (number of files: %zu)%s",
+               box->path, list.others, list.damage);
 }
 
 /* ---- opening --------------------------------------------------------------------------------------- */
@@ -397,7 +400,8 @@ static void identify(struct pass *pass)
 {
     enum { HEADER_BYTES = 64 * 1024 };
     struct arena arena;
-    if (!pass->current || pass->prefix.failed) {
+    bool is_log = evtx_chunk_is_log(buf_span(&pass->prefix)); /* all of it makes its identity */
+    if (!pass->current || pass->prefix.failed || is_log) {
         return;
     }
     arena_init(&arena, HEADER_BYTES);

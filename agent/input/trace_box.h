@@ -9,7 +9,7 @@
  * Traces that cannot be read where they are: in a packed file, or from standard input. A box first knows what
  * there is, then, by trace_box_load, holds the bytes in a temporary file. One thread at a time.
  *
- * Of an archive all files are taken whose names end in .etl; one that is packed again is refused.
+ * Of an archive all files are taken whose names end in .etl or .evtx; one that is packed again is refused.
  */
 struct box_trace {
     const char *

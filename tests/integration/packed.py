@@ -321,7 +321,7 @@ class Packed(unittest.TestCase):
     def test_what_is_not_read_in_an_archive_is_said_clearly_and_the_rest_is_read(self):
         path, whole = self.folder / "a.zip", [("b.etl", self.bytes["b"])]
         write_zip(path, [("readme.txt", b"x")])
-        self.refused(path, "a.zip: holds no file whose name ends in .etl (number of files: 1)")
+        self.refused(path, "a.zip: holds no file whose name ends in .etl or .evtx (number of files: 1)")
         write_zip(path, [("a.etl.gz", gzip.compress(self.bytes["a"])), *whole])
         self.refused(path, "a.zip/a.etl.gz: is packed inside of an archive. unpack the archive first")
         self.assertEqual(self.etwship("dump", path, code=FAILED).stdout, self.plain("b", [f"{path}/b.etl"]))

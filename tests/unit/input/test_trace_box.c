@@ -295,7 +295,7 @@ static void what_is_no_box_is_said(void **state)
     packed_put_zip(&packed, &other, 1);
     if (has_archives()) {
         assert_no_box(buf_span(&packed), ERR_FORMAT,
-            "holds no file whose name ends in .etl (number of files: 1)");
+            "holds no file whose name ends in .etl or .evtx (number of files: 1)");
         stop_after = 1;
         assert_no_box(buf_span(&packed), ERR_STOPPED, "stopped");
     } else {

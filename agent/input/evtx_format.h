@@ -1,0 +1,79 @@
+#ifndef ETWSHIP_INPUT_EVTX_FORMAT_H
+#define ETWSHIP_INPUT_EVTX_FORMAT_H
+
+/*
+ * Constants of the .evtx format: the files of the Windows Event Log. The format of the file is described by
+ * "Windows XML Event Log (EVTX) format" (libevtx, J. Metz), the binary XML in it by [MS-EVEN6] 2.2.12 ff.
+ * All numbers are little-endian. Offsets in a chunk count from the chunk's start.
+ */
+enum {
+    EVTX_FILE_HEADER_BYTES = 4096, /* the chunks follow behind it */
+    EVTX_FILE_HEADER_SIZE_AT = 40, /* u16: bytes before the first chunk */
+
+    EVTX_CHUNK_BYTES = 65536,
+    EVTX_CHUNK_HEADER_BYTES = 512, /* with its tables of names and templates; records follow */
+    EVTX_CHUNK_FIRST_NUMBER_AT = 8,
+    EVTX_CHUNK_FREE_AT = 48, /* u32: where the records end */
+
+    EVTX_RECORD_MAGIC = 0x2a2a,
+    EVTX_RECORD_HEAD_BYTES = 24, /* magic, size, id, time */
+    EVTX_RECORD_TAIL_BYTES = 4,  /* the size again */
+};
+
+#define EVTX_FILE_MAGIC "ElfFile"
+#define EVTX_CHUNK_MAGIC "ElfChnk"
+
+/* Tokens of binary XML. */
+enum evtx_token {
+    EVTX_TOKEN_END = 0x00,
+    EVTX_TOKEN_OPEN_ELEMENT = 0x01,
+    EVTX_TOKEN_CLOSE_START = 0x02,
+    EVTX_TOKEN_CLOSE_EMPTY = 0x03,
+    EVTX_TOKEN_END_ELEMENT = 0x04,
+    EVTX_TOKEN_VALUE = 0x05,
+    EVTX_TOKEN_ATTRIBUTE = 0x06,
+    EVTX_TOKEN_CDATA = 0x07,
+    EVTX_TOKEN_CHAR_REF = 0x08,
+    EVTX_TOKEN_ENTITY_REF = 0x09,
+    EVTX_TOKEN_PI_TARGET = 0x0a,
+    EVTX_TOKEN_PI_DATA = 0x0b,
+    EVTX_TOKEN_TEMPLATE = 0x0c,
+    EVTX_TOKEN_VALUE_OF = 0x0d,
+    EVTX_TOKEN_OPTIONAL_VALUE_OF = 0x0e,
+    EVTX_TOKEN_FRAGMENT = 0x0f,
+    EVTX_TOKEN_MASK = 0x3f,
+    EVTX_TOKEN_MORE = 0x40, /* a flag: an element has attributes, more of something follows */
+};
+
+/* Types of values. */
+enum evtx_type {
+    EVTX_NULL = 0x00,
+    EVTX_TEXT16 = 0x01,
+    EVTX_TEXT8 = 0x02,
+    EVTX_INT8 = 0x03,
+    EVTX_UINT8 = 0x04,
+    EVTX_INT16 = 0x05,
+    EVTX_UINT16 = 0x06,
+    EVTX_INT32 = 0x07,
+    EVTX_UINT32 = 0x08,
+    EVTX_INT64 = 0x09,
+    EVTX_UINT64 = 0x0a,
+    EVTX_FLOAT = 0x0b,
+    EVTX_DOUBLE = 0x0c,
+    EVTX_BOOL = 0x0d,
+    EVTX_BINARY = 0x0e,
+    EVTX_GUID = 0x0f,
+    EVTX_SIZE = 0x10,
+    EVTX_FILETIME = 0x11,
+    EVTX_SYSTEMTIME = 0x12,
+    EVTX_SID = 0x13,
+    EVTX_HEX32 = 0x14,
+    EVTX_HEX64 = 0x15,
+    EVTX_HANDLE = 0x20,
+    EVTX_BINARY_XML = 0x21,
+    EVTX_XML = 0x23,
+    EVTX_ARRAY = 0x80, /* a flag: values side by side, texts each with its NUL */
+    EVTX_ELEMENT_MASK = 0x7f,
+};
+
+#endif

@@ -1,0 +1,404 @@
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "decode/decode.h"
+#include "event/event_writer.h"
+#include "input/etl_merge.h"
+#include "schema/schema_cache.h"
+#include "support/evtx_sample.h"
+#include "support/test.h"
+
+/* Event logs from their bytes to JSON: read, described, decoded, written. What is expected stands in
+ * docs/reference/events.md. */
+
+static struct evtx_put put;
+static struct error err;
+
+enum { MAX_DAMAGE = 16 };
+
+struct damage {
+    size_t count;
+    uint64_t offsets[MAX_DAMAGE];
+    const char *what[MAX_DAMAGE];
+};
+
+static void note_damage(
+    void *self, const struct trace_info *trace, uint64_t offset, const char *what)
+{
+    struct damage *damage = self;
+    (void)trace;
+    assert_true(damage->count < MAX_DAMAGE);
+    damage->offsets[damage->count] = offset;
+    damage->what[damage->count++] = what;
+}
+
+struct reading {
+    struct arena arena;
+    struct etl_file *file;
+    struct etl_merge *merge;
+    struct damage damage;
+    struct schema_cache *cache;
+    struct decoder decoder;
+    struct event_writer *writer;
+    struct buf out;
+};
+
+static void reading_init(struct reading *r)
+{
+    static const struct schema_cache_settings settings;
+    static const struct event_writer_settings plain;
+    *r = (struct reading){.file = NULL};
+    const struct etl_visitor visitor = {.self = &r->damage, .damage = note_damage};
+    arena_init(&r->arena, 1 << 24);
+    buf_init(&r->out, 1 << 24);
+    r->file = etl_file_open_memory(span_make(put.bytes, put.size), "mem.evtx", &r->arena, &err);
+    assert_non_null(r->file);
+    assert_true(etl_file_index(r->file, &visitor, &err));
+    r->merge = etl_merge_create(&r->file, 1, &err);
+    r->cache = schema_cache_create(&settings, &err);
+    r->writer = event_writer_create(&plain, &err);
+    assert_true(r->merge && r->cache && r->writer && decoder_init(&r->decoder, &err));
+}
+
+static void reading_fini(struct reading *r)
+{
+    event_writer_destroy(r->writer);
+    decoder_fini(&r->decoder);
+    schema_cache_destroy(r->cache);
+    etl_merge_destroy(r->merge);
+    etl_file_destroy(r->file);
+    buf_fini(&r->out);
+    arena_fini(&r->arena);
+}
+
+/* The next record in the order of the merge; NULL: there is none. */
+static const struct event_record *next(struct reading *r)
+{
+    const struct event_record *record;
+    size_t file;
+    enum etl_merge_step step;
+    do {
+        step = etl_merge_next(r->merge, &record, &file, &err);
+    } while (step == ETL_MERGE_FILE_END);
+    assert_int_not_equal(step, ETL_MERGE_FAILED);
+    return step == ETL_MERGE_RECORD ? record : NULL;
+}
+
+/* As JSON in this format, without the line's end. Valid until the next call. */
+static struct span next_as(struct reading *r, const char *format)
+{
+    const struct event_record *record = next(r);
+    assert_non_null(record);
+    const struct schema_choice *choice = schema_cache_find(r->cache, record);
+    assert_int_equal(choice->count, 1);
+    struct event event;
+    decoder_run(&r->decoder, record, choice->list[0], record->pointer_size, &event);
+    buf_reset(&r->out);
+    event_format_find(span_text(format))->event(r->writer, &event, &r->out);
+    assert_false(r->out.failed);
+    return span_first(buf_span(&r->out), r->out.size - 1);
+}
+
+static void assert_next(struct reading *r, const char *json)
+{
+    assert_span(next_as(r, "native"), json);
+}
+
+static bool holds(struct span text, const char *part)
+{
+    struct span wanted = span_text(part);
+    for (size_t i = 0; i + wanted.size <= text.size; i++) {
+        if (memcmp(text.data + i, wanted.data, wanted.size) == 0) {
+            return true;
+        }
+    }
+    print_error("\"%s\" is not in \"%.*s\"\n", part, SPAN_ARG(text));
+    return false;
+}
+
+static void system_and_event_data_become_an_event(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_logon(&put, 11, EVTX_SAMPLE_TIME, "PC-1.corp.example", "anna");
+    evtx_sample_logon(&put, 12, EVTX_SAMPLE_TIME + 1, "PC-1.corp.example", "");
+    evtx_put_finish(&put);
+    reading_init(&r);
+    assert_next(&r,
+        "{\"@timestamp\":\"2025-11-24T18:10:00.0000000Z\",\"provider\":{\"name\":"
+        "\"Microsoft-Windows-Security-Auditing\",\"guid\":\"54849625-5478-4994-a5ba-"
+        "3e3b0328c30d\",\"kind\":\"eventlog\"},\"event\":{\"code\":4624,\"version\":0,\"level\":4,"
+        "\"level_name\":\"Information\",\"task\":0,\"opcode\":0,\"opcode_name\":\"Info\","
+        "\"channel_name\":\"Security\",\"keywords\":\"0x8020000000000000\",\"record_id\":11},"
+        "\"process\":{\"pid\":648},\"etw\":{\"sequence\":0,\"cpu\":0,\"file\":\"mem.evtx\"},"
+        "\"data\":{\"TargetUserName\":\"anna\",\"LogonType\":3,\"TargetLogonId\":\"0x3e7\","
+        "\"TargetUserSid\":\"S-1-5-18\",\"Elevated\":true,\"Addresses\":[\"ab\",\"c\"]},"
+        "\"extended\":{\"sid\":\"S-1-5-18\"},\"host\":{\"name\":\"PC-1.corp.example\"}}");
+    /* The second has its template and its names from the first. */
+    struct span second = next_as(&r, "native");
+    assert_true(holds(second, "\"record_id\":12}"));
+    assert_true(holds(second, "\"data\":{\"TargetUserName\":\"\",\"LogonType\":3,"));
+    assert_null(next(&r));
+    assert_int_equal(r.damage.count, 0);
+    reading_fini(&r);
+}
+
+static void user_data_keeps_its_elements(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_user(&put, 1, EVTX_SAMPLE_TIME);
+    evtx_put_finish(&put);
+    reading_init(&r);
+    assert_true(holds(next_as(&r, "native"), "\"data\":{\"Job\":{\"id\":7,\"Step\":\"first\","
+                                             "\"Step_2\":-2,\"Text\":\"job 7 is done\"}}"));
+    reading_fini(&r);
+}
+
+static void data_without_names_goes_by_its_place(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_plain(&put, 1, EVTX_SAMPLE_TIME);
+    evtx_put_finish(&put);
+    reading_init(&r);
+    struct span json = next_as(&r, "native");
+    assert_true(holds(json, "\"provider\":{\"name\":\"Service Control Manager\",\"kind\":"));
+    assert_true(holds(json, "\"code\":7036,"));
+    assert_true(holds(json, "\"qualifiers\":16384,\"record_id\":1}"));
+    assert_true(holds(json, "\"data\":{\"param1\":\"one\",\"param2\":\"two\",\"param3\":200,"
+                            "\"binary\":\"deadbeef\"}"));
+    assert_false(r.file->log == NULL);
+    reading_fini(&r);
+}
+
+static void values_may_be_xml(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_nested(&put, 1, EVTX_SAMPLE_TIME);
+    evtx_put_finish(&put);
+    reading_init(&r);
+    assert_true(holds(next_as(&r, "native"), "\"data\":{\"Inner\":\"deep\"}"));
+    assert_int_equal(r.damage.count, 0);
+    reading_fini(&r);
+}
+
+static void forwarded_records_have_text_alone_and_machines_of_their_own(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_sample_forwarded(&put, 2, 5);
+    evtx_put_finish(&put);
+    reading_init(&r);
+    assert_true(holds(next_as(&r, "native"), "\"host\":{\"name\":\"PC-1\"}"));
+    struct span json = next_as(&r, "native");
+    assert_true(
+        holds(json, "{\"@timestamp\":\"2025-11-24T18:10:00.5000000Z\",\"provider\":{\"name\":"
+                    "\"Example-Forwarded\",\"guid\":\"54849625-5478-"));
+    assert_true(holds(json, "\"code\":12,"));
+    assert_true(holds(json, "\"keywords\":\"0x8000000000000000\",\"record_id\":77}"));
+    assert_true(holds(json, "\"data\":{\"param1\":\"plain\"}"));
+    assert_true(holds(json, "\"host\":{\"name\":\"far.corp.example\"}"));
+    reading_fini(&r);
+}
+
+static void the_other_formats_have_the_record_id_and_the_map(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_logon(&put, 11, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_sample_logon(&put, 12, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_put_finish(&put);
+    reading_init(&r);
+    struct span ecs = next_as(&r, "ecs");
+    assert_true(holds(ecs, "\"channel\":\"Security\""));
+    assert_true(holds(ecs, "\"record_id\":\"11\""));
+    assert_true(holds(ecs, "\"category\":[\"authentication\"]"));
+    assert_true(holds(ecs, "\"extended_data\":{\"SID\":\"S-1-5-18\"}"));
+    assert_true(
+        holds(next_as(&r, "otel"), "{\"key\":\"etw.record.id\",\"value\":{\"intValue\":\"12\"}}"));
+    reading_fini(&r);
+}
+
+static void chunks_come_in_the_order_of_their_records(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_logon(&put, 30, EVTX_SAMPLE_TIME, "PC-1", "late");
+    evtx_put_chunk(&put);
+    evtx_sample_logon(&put, 10, EVTX_SAMPLE_TIME, "PC-1", "early");
+    evtx_put_finish(&put);
+    reading_init(&r);
+    assert_int_equal(next(&r)->log_record_id, 10);
+    assert_int_equal(next(&r)->log_record_id, 30);
+    assert_null(next(&r));
+    reading_fini(&r);
+}
+
+static void a_damaged_chunk_costs_itself(void **state)
+{
+    (void)state;
+    enum { SECOND = EVTX_PUT_FILE_HEADER_BYTES + EVTX_PUT_CHUNK_BYTES };
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_put_chunk(&put);
+    evtx_sample_logon(&put, 2, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_put_chunk(&put);
+    evtx_sample_logon(&put, 3, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_put_finish(&put);
+    put.bytes[SECOND] = 'x';
+    reading_init(&r);
+    assert_int_equal(next(&r)->log_record_id, 1);
+    assert_int_equal(next(&r)->log_record_id, 3);
+    assert_null(next(&r));
+    assert_int_equal(r.damage.count, 1);
+    assert_int_equal(r.damage.offsets[0], SECOND);
+    assert_string_equal(r.damage.what[0], "chunk skipped: it has no header");
+    reading_fini(&r);
+}
+
+static void a_damaged_record_costs_itself(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    size_t second = put.at;
+    evtx_sample_logon(&put, 2, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_sample_logon(&put, 3, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_put_finish(&put);
+    store_le32(put.bytes + second + 4, 0x7fffffff);
+    reading_init(&r);
+    assert_int_equal(next(&r)->log_record_id, 1);
+    assert_int_equal(next(&r)->log_record_id, 3);
+    assert_null(next(&r));
+    assert_int_equal(r.damage.count, 1);
+    assert_int_equal(r.damage.offsets[0], second);
+    assert_string_equal(r.damage.what[0], "no record: skipped to the next one");
+    reading_fini(&r);
+}
+
+static void a_record_whose_template_is_gone_is_told(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_plain(&put, 1, EVTX_SAMPLE_TIME);
+    size_t second = put.at;
+    evtx_sample_plain(&put, 2, EVTX_SAMPLE_TIME);
+    evtx_put_finish(&put);
+    /* Behind the record's head and the fragment: token, a byte, the id, the offset. */
+    store_le32(put.bytes + second + EVTX_PUT_RECORD_HEAD_BYTES + 4 + 6, 0xfffffff0);
+    reading_init(&r);
+    assert_int_equal(next(&r)->log_record_id, 1);
+    assert_null(next(&r));
+    assert_int_equal(r.damage.count, 1);
+    assert_int_equal(r.damage.offsets[0], second);
+    assert_string_equal(r.damage.what[0], "damaged record: its template lies outside of its chunk");
+    reading_fini(&r);
+}
+
+static void a_file_that_ends_early_gives_what_it_has(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    size_t second = put.at;
+    evtx_sample_logon(&put, 2, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_put_finish(&put);
+    put.size = second + 40;
+    reading_init(&r);
+    assert_int_equal(next(&r)->log_record_id, 1);
+    assert_null(next(&r));
+    assert_int_equal(r.damage.count, 2);
+    assert_string_equal(r.damage.what[0], "the file ends inside this chunk");
+    assert_int_equal(r.damage.offsets[1], second);
+    reading_fini(&r);
+}
+
+/* A template of which each instance has two of itself as values: the work has a maximum. */
+static void templates_that_repeat_themselves_end(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_put_record(&put, 1, EVTX_SAMPLE_TIME);
+    evtx_put_fragment(&put);
+    assert_true(evtx_put_template(&put, 9));
+    evtx_put_open(&put, "Event", false);
+    evtx_put_close_start(&put);
+    evtx_put_value_of(&put, 0, EVTX_PUT_BINARY_XML);
+    evtx_put_value_of(&put, 0, EVTX_PUT_BINARY_XML);
+    evtx_put_end_element(&put);
+    evtx_put_template_end(&put);
+    /* Its value: the instance again, whose value are the same bytes, as far as they go. */
+    for (int i = 0; i < 200; i++) {
+        const struct evtx_put_value value = {EVTX_PUT_BINARY_XML, "", 0};
+        size_t at = put.at;
+        evtx_put_values(&put, &value, 1);
+        store_le16(put.bytes + at + 4, (uint16_t)(4000 - i * 19));
+        assert_false(evtx_put_template(&put, 9));
+    }
+    put.at += 4000;
+    evtx_put_record_end(&put);
+    evtx_put_finish(&put);
+    reading_init(&r);
+    assert_null(next(&r));
+    assert_int_equal(r.damage.count, 1);
+    assert_string_equal(r.damage.what[0], "damaged record: templates are nested too deep");
+    reading_fini(&r);
+}
+
+static void the_identity_is_that_of_all_chunks(void **state)
+{
+    (void)state;
+    uint8_t id[16];
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_put_finish(&put);
+    reading_init(&r);
+    memcpy(id, r.file->id, sizeof(id));
+    reading_fini(&r);
+    reading_init(&r);
+    assert_memory_equal(id, r.file->id, sizeof(id));
+    reading_fini(&r);
+    put.size = EVTX_PUT_FILE_HEADER_BYTES + EVTX_PUT_CHUNK_BYTES;
+    evtx_put_chunk(&put);
+    evtx_sample_logon(&put, 2, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_put_finish(&put);
+    reading_init(&r);
+    assert_memory_not_equal(id, r.file->id, sizeof(id));
+    reading_fini(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(system_and_event_data_become_an_event),
+        cmocka_unit_test(user_data_keeps_its_elements),
+        cmocka_unit_test(data_without_names_goes_by_its_place),
+        cmocka_unit_test(values_may_be_xml),
+        cmocka_unit_test(forwarded_records_have_text_alone_and_machines_of_their_own),
+        cmocka_unit_test(the_other_formats_have_the_record_id_and_the_map),
+        cmocka_unit_test(chunks_come_in_the_order_of_their_records),
+        cmocka_unit_test(a_damaged_chunk_costs_itself),
+        cmocka_unit_test(a_damaged_record_costs_itself),
+        cmocka_unit_test(a_record_whose_template_is_gone_is_told),
+        cmocka_unit_test(a_file_that_ends_early_gives_what_it_has),
+        cmocka_unit_test(templates_that_repeat_themselves_end),
+        cmocka_unit_test(the_identity_is_that_of_all_chunks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
