@@ -102,7 +102,7 @@ void syslog_event_read(struct syslog_event *event, struct span record, bool with
     }
     for (size_t i = 0; i < COUNT; i++) {
         size_t start = i ? ends[i - 1] : 0;
-        *parts[i].to = span_make(event->texts.data + start, ends[i] - start);
+        *parts[i].to = span_first(span_from(buf_span(&event->texts), start), ends[i] - start);
     }
     event->level = level_of(
         first_of(json_member_find(m.event, "level"), json_member_find(m.event, "severity")),
