@@ -9,7 +9,9 @@
  * Records are linked by the scope that they have, scopes by the resource: scopes of one resource are found by a
  * hash of both texts. Sizes are known before anything is written, so that each length is as short as it can be.
  */
-enum { BODY_MAX_BYTES = 512 * 1024 * 1024, NONE = UINT32_MAX };
+enum { BODY_MAX_BYTES = 512 * 1024 * 1024 };
+
+static const uint32_t NONE = UINT32_MAX; /* no index */
 
 /* Numbers of fields: opentelemetry/proto/logs/v1/logs.proto. */
 enum { FIRST = 1, SECOND = 2 };
