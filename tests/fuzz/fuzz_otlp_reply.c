@@ -28,9 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-static const char *const seeds[] = {"\x0a\x06\x08\x01\x12\x02no",
-    "\x12\x03"
-    "bad",
+static const char *const seeds[] = {"\x0a\x06\x08\x01\x12\x02no", "\x12\x03not",
     "{\"partialSuccess\":{\"rejectedLogRecords\":\"5\",\"errorMessage\":\"a\\u00e4\\n\"}}",
     "{\"partial_success\":{\"rejected_log_records\":-5}}", "{\"code\":3,\"message\":\"no\"}",
     "\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\n\n {}", "<html>"};

@@ -48,8 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
 {
     static const char *const seeds[] = {
-        "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9187\r\nAccept: application/openmetrics-text\r\n"
-        "Authorization: Bearer abc\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: 127.0.0.1:1\r\nAccept: */*\r\nAuthorization: Bearer abc\r\n\r\n",
         "GET /tap?of=security&where=event.code%20%3D%3D+1&rate=10 HTTP/1.1\r\nHost: [::1]\r\n\r\n",
         "POST / HTTP/1.0\r\nContent-Length: 0\r\n\r\n",
     };

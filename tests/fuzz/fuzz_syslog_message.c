@@ -44,14 +44,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-static const char *const seeds[] = {"\x05{\"@timestamp\":\"2026-11-21T09:30:00.1234567Z\","
-                                    "\"provider\":{\"name\":\"a|b\"},\"event\":{"
-                                    "\"code\":1,\"level\":2},\"data\":{\"a=\":\"b\\n=\\\\\",\"c\":{"
-                                    "\"d\":[1,2]}},\"message\":\"x\\ny\"}",
+static const char *const seeds[] = {
+    "\x05{\"@timestamp\":\"2026-11-21T09:30:00.1234567Z\",\"data\":{\"a=\":\"b\\n=\\\\\"}}",
+    "\x05{\"provider\":{\"name\":\"a|b\"},\"event\":{\"code\":1,\"level\":2},\"message\":"
+    "\"x\\ny\"}",
+    "\x05{\"data\":{\"c\":{\"d\":[1,2]}}}",
     "\x06{\"event\":{\"provider\":\"p\",\"severity\":5},\"winlog\":{\"event_data\":{\"A\":\"\\t\"}}"
     "}",
-    "\x10{\"message\":\"\\u00e4\\ud83d\\ude00\",\"host\":{\"name\":\"a b\"}}", "\x0f\n\n",
-    "\x02{\"data\":{\"a\":"};
+    "\x10{\"message\":\"\\u00e4\\ud83d\\ude00\",\"host\":{\"name\":\"a b\"}}",
+    "\x0f\n\n",
+    "\x02{\"data\":{\"a\":",
+};
 
 size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
 {
