@@ -150,6 +150,7 @@ struct fields {
     struct evtx_out payload;
     unsigned open;    /* structs around what is added */
     uint32_t members; /* of the innermost of them */
+    uint32_t count;   /* of all fields that were begun */
     const char *problem;
 };
 
@@ -173,6 +174,7 @@ static void add_name(struct fields *f, struct span name)
 static void add_type(struct fields *f, uint8_t type)
 {
     evtx_out_add(&f->blob, &type, 1);
+    f->blob.full |= ++f->count > SCHEMA_MAX_FIELDS;
     f->members++;
 }
 
@@ -309,6 +311,7 @@ static void add_struct(
     add_name(f, name);
     const uint8_t type[2] = {IN_RESERVED24 | IS_CHAINED, 0};
     evtx_out_add(&f->blob, type, sizeof(type));
+    f->blob.full |= ++f->count > SCHEMA_MAX_FIELDS;
     if (!settle(f, blob, payload)) {
         return;
     }
@@ -345,36 +348,45 @@ static void add_element(struct fields *f, uint16_t node)
 
 /* ---- EventData --------------------------------------------------------------------------------------- */
 
-static void add_param(struct fields *f, uint32_t place, uint8_t type, struct span bytes)
+/* A Data or Binary: text, a value, or XML. */
+static void add_content(
+    struct fields *f, struct span name, uint16_t node, const struct content *content)
 {
-    char text[24];
-    uint8_t name[sizeof(text) * 2];
+    if (content->has_elements && f->open < MAX_OPEN) {
+        add_struct(f, name, node, content);
+    } else {
+        add_text(f, name, node, content);
+    }
+}
+
+enum { PARAM_BYTES = 48 };
+
+/* The name of the Data at ${place}, counted from 1, as UTF-16. */
+static struct span param_name(uint32_t place, uint8_t memory[PARAM_BYTES])
+{
+    char text[PARAM_BYTES / 2];
     int size = snprintf(text, sizeof(text), "param%lu", (unsigned long)place);
     for (int i = 0; i < size; i++) {
-        store_le16(name + 2 * i, (uint8_t)text[i]);
+        store_le16(memory + 2 * i, (uint8_t)text[i]);
     }
-    add_value(f, span_make(name, (size_t)size * 2), type, bytes);
+    return span_make(memory, (size_t)size * 2);
 }
 
 /* Windows shows an array in a Data without a name as so many of them. */
 static void add_unnamed(struct fields *f, uint16_t node, uint32_t *place)
 {
+    uint8_t memory[PARAM_BYTES];
     struct content content = look(f->tree, node);
-    if (content.count == 0) {
-        ++*place;
-        return;
-    }
-    const struct evtx_node *value = &f->tree->nodes[content.value];
-    uint8_t type = value->type & EVTX_ELEMENT_MASK;
-    if (content.count > 1 || !(value->type & EVTX_ARRAY) ||
-        (type != EVTX_TEXT16 && type != EVTX_TEXT8)) {
-        add_param(f, ++*place, value->type, value->bytes);
+    const struct evtx_node *value = content.count == 1 ? &f->tree->nodes[content.value] : NULL;
+    uint8_t type = value ? value->type & EVTX_ELEMENT_MASK : EVTX_NULL;
+    if (!value || !(value->type & EVTX_ARRAY) || (type != EVTX_TEXT16 && type != EVTX_TEXT8)) {
+        add_content(f, param_name(++*place, memory), node, &content);
         return;
     }
     struct span rest = value->bytes;
     struct span text;
-    while (evtx_value_next_text(type, &rest, &text)) {
-        add_param(f, ++*place, type, text);
+    while (!f->problem && evtx_value_next_text(type, &rest, &text)) {
+        add_value(f, param_name(++*place, memory), type, text);
     }
 }
 
@@ -395,7 +407,7 @@ static void add_data(struct fields *f, uint16_t node, uint32_t *place)
     }
     struct content content = look(tree, node);
     ++*place;
-    add_text(f, span_make(memory, (size_t)(name.at - memory)), node, &content);
+    add_content(f, span_make(memory, (size_t)(name.at - memory)), node, &content);
 }
 
 static void add_event_data(struct fields *f, uint16_t parent)
@@ -411,7 +423,7 @@ static void add_event_data(struct fields *f, uint16_t parent)
         if (evtx_tree_is_name(tree->nodes[at].bytes, "Data")) {
             add_data(f, at, &place);
         } else if (evtx_tree_is_name(tree->nodes[at].bytes, "Binary")) {
-            add_text(f, span_make(binary, sizeof(binary)), at, &content);
+            add_content(f, span_make(binary, sizeof(binary)), at, &content);
         } else {
             add_element(f, at);
         }

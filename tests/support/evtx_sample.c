@@ -279,6 +279,17 @@ void evtx_sample_forwarded(struct evtx_put *put, uint64_t id, uint64_t time)
     evtx_put_open(put, "EventData", false);
     evtx_put_close_start(put);
     put_text_element(put, "Data", "plain");
+    evtx_put_open(put, "Data", false);
+    evtx_put_close_start(put);
+    evtx_put_text(put, "in two ");
+    evtx_put_text(put, "pieces");
+    evtx_put_end_element(put);
+    evtx_put_open(put, "Data", true);
+    evtx_put_attribute(put, "Name");
+    evtx_put_text(put, "Xml");
+    evtx_put_close_start(put);
+    put_text_element(put, "Part", "x");
+    evtx_put_end_element(put);
     evtx_put_end_element(put);
     evtx_put_end_element(put);
     end(put);
