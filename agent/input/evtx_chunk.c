@@ -13,8 +13,8 @@
  * of eight bytes.
  */
 enum {
-    CHUNK_WORK = 2 * 1024 *
-                 1024, /* tokens; a chunk has 65,536 bytes, and records of real ones some 500 */
+    /* Tokens, and names and values by their size; records of real chunks need some 500 each. */
+    CHUNK_WORK = 2 * 1024 * 1024,
     ALIGNMENT = 8,
     MIN_RECORD_BYTES = EVTX_RECORD_HEAD_BYTES + EVTX_RECORD_TAIL_BYTES,
 };

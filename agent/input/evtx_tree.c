@@ -9,7 +9,7 @@
  * those have a maximum depth. A template may name one of its values any number of times, and a value may
  * be a template again: so the work of a chunk has a maximum, too.
  */
-enum { MAX_STREAMS = 12, MAX_ELEMENTS = 64 };
+enum { MAX_STREAMS = 12, MAX_ELEMENTS = 64, BYTES_OF_A_TOKEN = 4 };
 
 struct parse {
     struct evtx_tree *tree;
@@ -41,10 +41,24 @@ static bool cut_short(struct parse *p)
     return fail(p, "damaged record: its binary XML is cut short");
 }
 
+static bool spend(struct parse *p, size_t work)
+{
+    if (work > p->work) {
+        p->work = 0;
+        return fail(p, "damaged record: the templates of its chunk repeat too much");
+    }
+    p->work -= (uint32_t)work;
+    return true;
+}
+
 static uint16_t add(
     struct parse *p, uint16_t parent, enum evtx_node_kind kind, uint8_t type, struct span bytes)
 {
     struct evtx_tree *tree = p->tree;
+    /* Whoever looks at the node looks at its bytes, however often a template uses them. */
+    if (!spend(p, bytes.size / BYTES_OF_A_TOKEN)) {
+        return EVTX_TREE_NONE;
+    }
     if (tree->count == EVTX_TREE_NODES) {
         fail(p, "damaged record: it has too many elements");
         return EVTX_TREE_NONE;
@@ -342,10 +356,9 @@ static bool read_stream(struct parse *p, struct stream *s)
         return fail(p, "damaged record: templates are nested too deep");
     }
     while (reader_left(&s->r)) {
-        if (p->work == 0) {
-            return fail(p, "damaged record: the templates of its chunk repeat too much");
+        if (!spend(p, 1)) {
+            return false;
         }
-        p->work--;
         uint8_t token = reader_u8(&s->r);
         if (token == EVTX_TOKEN_END) {
             break;

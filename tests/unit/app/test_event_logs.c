@@ -204,7 +204,8 @@ static void forwarded_records_have_text_alone_and_machines_of_their_own(void **s
                     "\"Example-Forwarded\",\"guid\":\"54849625-5478-"));
     assert_true(holds(json, "\"code\":12,"));
     assert_true(holds(json, "\"keywords\":\"0x8000000000000000\",\"record_id\":77}"));
-    assert_true(holds(json, "\"data\":{\"param1\":\"plain\"}"));
+    assert_true(holds(json, "\"data\":{\"param1\":\"plain\",\"param2\":\"in two pieces\","
+                            "\"Xml\":{\"Name\":\"Xml\",\"Part\":\"x\"}}"));
     assert_true(holds(json, "\"host\":{\"name\":\"far.corp.example\"}"));
     reading_fini(&r);
 }
@@ -360,6 +361,40 @@ static void templates_that_repeat_themselves_end(void **state)
     reading_fini(&r);
 }
 
+/* A large value that a template uses many times costs its size each time. */
+static void a_template_that_repeats_a_large_value_ends(void **state)
+{
+    enum { VALUE_BYTES = 40000, USES = 300 };
+    static const uint8_t nuls[VALUE_BYTES];
+    const struct evtx_put_value value = {EVTX_PUT_TEXT16 | EVTX_PUT_ARRAY, nuls, VALUE_BYTES};
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_put_record(&put, 1, EVTX_SAMPLE_TIME);
+    evtx_put_fragment(&put);
+    assert_true(evtx_put_template(&put, 9));
+    evtx_put_open(&put, "Event", false);
+    evtx_put_close_start(&put);
+    evtx_put_open(&put, "EventData", false);
+    evtx_put_close_start(&put);
+    for (int i = 0; i < USES; i++) {
+        evtx_put_data_of(&put, NULL, 0);
+    }
+    evtx_put_end_element(&put);
+    evtx_put_end_element(&put);
+    evtx_put_template_end(&put);
+    evtx_put_values(&put, &value, 1);
+    evtx_put_end(&put);
+    evtx_put_record_end(&put);
+    evtx_put_finish(&put);
+    reading_init(&r);
+    assert_null(next(&r));
+    assert_int_equal(r.damage.count, 1);
+    assert_string_equal(
+        r.damage.what[0], "damaged record: the templates of its chunk repeat too much");
+    reading_fini(&r);
+}
+
 static void the_identity_is_that_of_all_chunks(void **state)
 {
     (void)state;
@@ -398,6 +433,7 @@ int main(void)
         cmocka_unit_test(a_record_whose_template_is_gone_is_told),
         cmocka_unit_test(a_file_that_ends_early_gives_what_it_has),
         cmocka_unit_test(templates_that_repeat_themselves_end),
+        cmocka_unit_test(a_template_that_repeats_a_large_value_ends),
         cmocka_unit_test(the_identity_is_that_of_all_chunks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
