@@ -35,6 +35,17 @@ struct compress {
 
 #ifdef ETWSHIP_ISAL
 
+/* A function for Windows on x64 keeps XMM6 to XMM15 ("x64 calling convention" on learn.microsoft.com). ISA-L 2.31
+ * zeroes the upper half of XMM7: with these named as changed, the compiler keeps them for our callers. */
+#if defined(_WIN64) && defined(__x86_64__)
+#define KEEP_XMM()                                                                             \
+    __asm__ volatile("" ::                                                                     \
+                         : "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", \
+                     "xmm14", "xmm15")
+#else
+#define KEEP_XMM() ((void)0)
+#endif
+
 static bool gzip_init(struct compress *self)
 {
     self->work = malloc(ISAL_DEF_LVL1_DEFAULT);
@@ -68,7 +79,9 @@ static size_t gzip_whole(struct compress *self, struct span in, struct buf *out)
     stream->avail_in = (uint32_t)in.size;
     stream->next_out = out->data;
     stream->avail_out = (uint32_t)out->capacity;
-    return isal_deflate_stateless(stream) == COMP_OK ? stream->total_out : 0;
+    int code = isal_deflate_stateless(stream);
+    KEEP_XMM();
+    return code == COMP_OK ? stream->total_out : 0;
 }
 
 #else
