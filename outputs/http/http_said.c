@@ -36,7 +36,9 @@ static bool on_header(void *self, struct span name, struct span value)
 static bool on_body(void *self, struct span piece)
 {
     struct http_said *said = self;
-    buf_add_span(&said->body, span_first(piece, HTTP_SAID_BYTES - said->body.size));
+    struct span kept = span_first(piece, HTTP_SAID_BYTES - said->body.size);
+    buf_add_span(&said->body, kept);
+    said->is_cut = said->is_cut || kept.size < piece.size || said->body.failed;
     return true;
 }
 
@@ -66,6 +68,7 @@ bool http_said_ask(struct http_said *said, struct http_client *client,
     own.self = said;
     buf_reset(&said->body);
     said->page = false;
+    said->is_cut = false;
     said->challenge[0] = '\0';
     bool replied = http_client_send(client, &own, &said->reply, err);
     show(said, client);

@@ -18,6 +18,7 @@ enum {
 struct http_said {
     struct http_reply reply;
     struct buf body; /* cut at HTTP_SAID_BYTES; may be cut amid anything */
+    bool is_cut;     /* there was more of the body */
     bool page;       /* its body is a web page */
     char challenge[HTTP_SAID_CHALLENGE_BYTES]; /* WWW-Authenticate; "": none, or too long */
     char shown[HTTP_SAID_SHOWN_BYTES]; /* one line of ASCII without secrets; "": nothing to show */

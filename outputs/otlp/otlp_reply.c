@@ -3,6 +3,7 @@
 #include "base/protobuf.h"
 #include "outputs/http/http_status.h"
 #include "outputs/json_member.h"
+#include "outputs/json_scan.h"
 
 /* ---- statuses -------------------------------------------------------------------------------------- */
 
@@ -99,6 +100,7 @@ static void read_partial(struct span message, struct otlp_reply *reply)
             keep_message(field.bytes, reply);
         }
     }
+    reply->broken = reply->broken || message.size;
 }
 
 /* ExportLogsServiceResponse, or a google.rpc.Status. */
@@ -114,6 +116,7 @@ static void read_proto(struct span body, int status, struct otlp_reply *reply)
             keep_message(field.bytes, reply);
         }
     }
+    reply->broken = reply->broken || body.size;
 }
 
 /* A member, which proto3's JSON may also call by the name of its field. */
@@ -162,19 +165,37 @@ static void read_json(struct span body, int status, struct otlp_reply *reply)
     read_json_message(member(partial, "errorMessage", "error_message"), reply);
 }
 
-void otlp_reply_read(struct span body, int status, struct otlp_reply *ret_reply)
+static bool take_token(void *self, enum json_token token, struct span text)
 {
+    (void)self;
+    (void)token;
+    (void)text;
+    return true;
+}
+
+static bool is_whole_json(struct span body)
+{
+    struct json_scan scan;
+    json_scan_init(&scan, take_token, NULL);
+    return json_scan_feed(&scan, body) && json_scan_is_whole(&scan);
+}
+
+static bool is_proto(struct span body)
+{
+    struct protobuf_field field;
+    while (protobuf_next(&body, &field)) {}
+    return body.size == 0;
+}
+
+void otlp_reply_read(
+    struct span body, int status, enum otlp_protocol protocol, struct otlp_reply *ret_reply)
+{
+    struct span text = span_trim(body);
+    bool is_object = text.size && text.data[0] == '{';
     *ret_reply = (struct otlp_reply){.rejected = 0};
-    while (body.size && (body.data[0] == ' ' || body.data[0] == '\n' || body.data[0] == '\r')) {
-        struct protobuf_field field;
-        struct span probe = body;
-        if (protobuf_next(&probe, &field)) {
-            break; /* a line break is the key of field 1, too */
-        }
-        body = span_from(body, 1);
-    }
-    if (body.size && body.data[0] == '{') {
-        read_json(body, status, ret_reply);
+    if (protocol == OTLP_JSON || (is_object && !is_proto(body))) {
+        ret_reply->broken = text.size && (!is_object || !is_whole_json(text));
+        read_json(text, status, ret_reply);
     } else {
         read_proto(body, status, ret_reply);
     }

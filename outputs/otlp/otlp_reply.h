@@ -3,10 +3,11 @@
 
 #include "base/buf.h"
 #include "base/span.h"
+#include "outputs/otlp/otlp_settings.h"
 
 /*
- * What a collector says of a request: OTLP 1.x, "OTLP/HTTP Response". Bodies are protobuf or JSON, which their
- * first byte tells; they are not trusted.
+ * What a collector says of a request: OTLP 1.x, "OTLP/HTTP Response". Bodies are in the protocol of the
+ * request, but for JSON that some gateways answer to protobuf; they are not trusted.
  */
 enum otlp_verdict {
     OTLP_LATER,   /* 429, 502, 503, 504: the same again; zero is the safe answer */
@@ -29,11 +30,13 @@ enum { OTLP_REPLY_MESSAGE_BYTES = 256 };
 
 struct otlp_reply {
     uint64_t rejected; /* ExportLogsPartialSuccess.rejected_log_records; of a number below 0: 0 */
+    bool broken;       /* the body could not be read to its end; none is fine */
     char message
         [OTLP_REPLY_MESSAGE_BYTES]; /* of that, or of a google.rpc.Status: ASCII, one line; "": none */
 };
 
-/* Read the ${body} of a reply with ${status}. */
-void otlp_reply_read(struct span body, int status, struct otlp_reply *ret_reply);
+/* Read the ${body} of a reply with ${status} to a request of ${protocol}. */
+void otlp_reply_read(
+    struct span body, int status, enum otlp_protocol protocol, struct otlp_reply *ret_reply);
 
 #endif

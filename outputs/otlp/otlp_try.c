@@ -49,7 +49,7 @@ static bool ask(struct run *run)
     }
     int status = run->said.reply.status;
     struct otlp_reply reply;
-    otlp_reply_read(buf_span(&run->said.body), status, &reply);
+    otlp_reply_read(buf_span(&run->said.body), status, (enum otlp_protocol)s->protocol, &reply);
     if (otlp_reply_verdict(status) != OTLP_TAKEN) {
         snprintf(
             text, sizeof(text), "%s: status %d: %s", s->endpoint, status, otlp_reply_words(status));

@@ -40,6 +40,7 @@ struct out_otlp {
     struct arena kept;
     const char *endpoint;
     const char *path;
+    enum otlp_protocol protocol;
     struct http_client *client;
     struct http_headers headers;
     struct compress *compress; /* NULL: none */
@@ -76,6 +77,7 @@ static bool set_up(struct out_otlp *self, const struct otlp_settings *s,
             return false;
         }
     }
+    self->protocol = protocol;
     otlp_frame_init(&self->frame, protocol);
     if (!arena_copy(&self->kept, span_text(s->endpoint), &endpoint) ||
         !http_headers_take(&self->headers, &s->headers, self->client) ||
@@ -173,7 +175,11 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
         answer.verdict = self->said.page ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
         return answer;
     }
-    if (reply->rejected) {
+    if (!reply->rejected && (reply->broken || self->said.is_cut)) {
+        doubt(self, piece, 0,
+            "the server took the request, but its reply cannot be read, so some events may be "
+            "rejected");
+    } else if (reply->rejected) {
         size_t rejected = reply->rejected < count ? (size_t)reply->rejected : count;
         snprintf(words, sizeof(words), "%zu of %zu rejected%s%s%s", rejected, count,
             rejected < count ? ", and the server does not say which" : "",
@@ -206,6 +212,10 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
         answer.verdict = HTTP_PIECE_REFUSED;
         break;
     case OTLP_NEVER:
+        if (!self->said.reply.sent) { /* half a request is no request yet */
+            answer.verdict = HTTP_PIECE_LATER;
+            break;
+        }
         answer.verdict = HTTP_PIECE_TAKEN; /* as far as sending goes */
         doubt(self, piece, 0, reply->message[0] ? reply->message : words);
         return answer;
@@ -268,7 +278,7 @@ static struct http_piece_answer otlp_post(
     uint64_t wait_ms = self->said.reply.retry_after_ms;
     report->wait_ms = wait_ms < UINT32_MAX ? (uint32_t)wait_ms : UINT32_MAX;
     struct otlp_reply reply;
-    otlp_reply_read(buf_span(&self->said.body), self->said.reply.status, &reply);
+    otlp_reply_read(buf_span(&self->said.body), self->said.reply.status, self->protocol, &reply);
     return judge(self, piece, &reply, report);
 }
 

@@ -13,14 +13,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     memcpy(copy, data, size);
-    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+    for (size_t i = 0; i < 2 * sizeof(statuses) / sizeof(statuses[0]); i++) {
         struct otlp_reply reply;
-        otlp_reply_read(span_make(copy, size), statuses[i], &reply);
+        int status = statuses[i / 2];
+        otlp_reply_read(span_make(copy, size), status, i % 2 ? OTLP_JSON : OTLP_PROTOBUF, &reply);
         bool is_line = memchr(reply.message, 0, sizeof(reply.message)) != NULL;
         for (const char *c = reply.message; is_line && *c; c++) {
             is_line = *c >= ' ' && *c < 0x7f;
         }
-        if (!is_line || reply.rejected > INT64_MAX || (statuses[i] != 200 && reply.rejected)) {
+        if (!is_line || reply.rejected > INT64_MAX || (status != 200 && reply.rejected)) {
             abort();
         }
     }

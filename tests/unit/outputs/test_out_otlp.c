@@ -1,6 +1,7 @@
 #include "unit/outputs/output_rig.h"
 
 #include "base/protobuf.h"
+#include "outputs/otlp/otlp_reply.h"
 #include "support/http_fake.h"
 #include "support/otlp_text.h"
 
@@ -245,6 +246,49 @@ static void a_partial_success_is_kept_and_counted_and_not_sent_again(void **stat
     stop();
 }
 
+/* Read by the protocol of the request: a space and `{` are a field of protobuf, too. What cannot be read to its end
+ * may hold a count of rejected events. */
+static void a_reply_is_read_in_the_protocol_of_its_request(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        enum otlp_protocol protocol;
+        uint64_t rejected;
+        bool broken;
+    } cases[] = {
+        {" {\"partialSuccess\":{\"rejectedLogRecords\":\"5\"}}", OTLP_JSON, 5, false},
+        {"\n\t{\"partialSuccess\":{\"rejectedLogRecords\":5}}\n", OTLP_PROTOBUF, 5, false},
+        {"\x0a\x02\x08\x07", OTLP_PROTOBUF, 7, false},
+        {"", OTLP_JSON, 0, false},
+        {"", OTLP_PROTOBUF, 0, false},
+        {"{}", OTLP_JSON, 0, false},
+        {"{\"partialSuccess\":{\"errorMessage\":\"a", OTLP_JSON, 0, true},
+        {"\x0a\x02\x08\x07", OTLP_JSON, 0, true},
+        {"\x0a\x06\x12", OTLP_PROTOBUF, 0, true},
+        {"\x0a\x02\x12\x05", OTLP_PROTOBUF, 0, true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct otlp_reply reply;
+        otlp_reply_read(span_text(cases[i].body), 200, cases[i].protocol, &reply);
+        assert_int_equal(reply.rejected, cases[i].rejected);
+        assert_int_equal(reply.broken, cases[i].broken);
+    }
+}
+
+static void a_success_that_cannot_be_read_is_kept_as_doubtful(void **state)
+{
+    (void)state;
+    static const char *const records[][3] = {{"x", "1", "e1"}, {"x", "1", "e2"}};
+    const struct http_fake_reply broken = {.status = 200, .body = "\x0a\x06\x12"};
+    start("");
+    http_fake_script(s.fake, &broken, 1);
+    assert_int_equal(send_proto(records, 2), OUTPUT_REJECTED);
+    assert_int_equal(s.rig.report.rejected_but_arrived, 0);
+    assert_non_null(strstr(s.rig.rejected[0].reason, "its reply cannot be read"));
+    stop();
+}
+
 /* ExportLogsServiceResponse{partial_success{rejected_log_records: 1, error_message: "no"}} */
 static void the_same_reply_in_protobuf(void **state)
 {
@@ -339,6 +383,8 @@ int main(void)
         cmocka_unit_test(only_what_the_protocol_names_is_sent_again),
         cmocka_unit_test(a_partial_success_is_kept_and_counted_and_not_sent_again),
         cmocka_unit_test(the_same_reply_in_protobuf),
+        cmocka_unit_test(a_reply_is_read_in_the_protocol_of_its_request),
+        cmocka_unit_test(a_success_that_cannot_be_read_is_kept_as_doubtful),
         cmocka_unit_test(a_web_page_takes_nothing),
         cmocka_unit_test(a_reply_that_got_lost_is_told),
         cmocka_unit_test(settings_that_cannot_work_are_named),
