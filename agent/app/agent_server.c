@@ -18,8 +18,8 @@
  */
 struct agent_server {
     struct agent_process *process;
-    struct status_server *server;
-    char *listen; /* what it was made of, to tell whether it is the same still */
+    struct status_server *server; /* not of its thread, which runs before this is set */
+    char *listen;                 /* what it was made of, to tell whether it is the same still */
     char *unix_path;
     char *token;
 
@@ -41,9 +41,8 @@ static bool look(struct agent_server *server, bool with_metrics)
         server->process, with_metrics ? &server->set : NULL, &server->health, &server->names);
 }
 
-static void add_requests(struct agent_server *server)
+static void add_requests(struct agent_server *server, struct status_server_counts counts)
 {
-    struct status_server_counts counts = status_server_counts(server->server);
     metric_set_label(&server->set, 0, span_text("answered"));
     metric_set_number(&server->set, METRIC_STATUS_REQUESTS, counts.answered);
     metric_set_label(&server->set, 0, span_text("refused"));
@@ -71,7 +70,7 @@ static void answer_metrics(
                                          : METRIC_TEXT_PROMETHEUS;
     reply->type = metric_text_type(format);
     reply->body.failed = !look(server, true);
-    add_requests(server);
+    add_requests(server, reply->counts);
     metric_text_write(&server->set, format, &reply->body);
 }
 

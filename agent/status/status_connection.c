@@ -62,6 +62,12 @@ static const char *phrase(unsigned status)
     }
 }
 
+static uint64_t write_deadline(const struct status_connection *connection, uint64_t now)
+{
+    uint64_t deadline_ns = now + STATUS_SERVER_WRITE_MS * ns_per_ms;
+    return deadline_ns < connection->end_ns ? deadline_ns : connection->end_ns;
+}
+
 void status_connection_reply(
     struct status_connection *connection, struct status_reply *reply, uint64_t now)
 {
@@ -81,7 +87,9 @@ void status_connection_reply(
     connection->stream = reply->stream;
     connection->stream_self = reply->stream_self;
     connection->phase = out->failed ? STATUS_PHASE_OVER : STATUS_PHASE_WRITING;
-    connection->deadline_ns = now + STATUS_SERVER_WRITE_MS * ns_per_ms;
+    connection->end_ns = reply->stream ? UINT64_MAX
+                                       : connection->began + STATUS_SERVER_REPLY_MS * ns_per_ms;
+    connection->deadline_ns = write_deadline(connection, now);
 }
 
 bool status_connection_has_more(const struct status_connection *connection)
@@ -107,7 +115,7 @@ void status_connection_write(struct status_connection *connection, uint64_t now)
             connection->stream->end(connection->stream_self);
             connection->stream = NULL;
         }
-        connection->deadline_ns = out->size ? now + STATUS_SERVER_WRITE_MS * ns_per_ms : UINT64_MAX;
+        connection->deadline_ns = out->size ? write_deadline(connection, now) : UINT64_MAX;
     }
     while (connection->out_at < out->size) {
         size_t written = 0;
@@ -121,7 +129,7 @@ void status_connection_write(struct status_connection *connection, uint64_t now)
             return;
         }
         connection->out_at += written;
-        connection->deadline_ns = now + STATUS_SERVER_WRITE_MS * ns_per_ms;
+        connection->deadline_ns = write_deadline(connection, now);
     }
     if (!connection->stream) {
         finish(connection, now);

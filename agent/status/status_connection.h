@@ -18,6 +18,7 @@ struct status_connection {
     bool is_local; /* over the file system */
     uint64_t began;
     uint64_t deadline_ns; /* UINT64_MAX: none */
+    uint64_t end_ns;      /* of the reply, however the client takes it; UINT64_MAX: none */
     uint8_t in[STATUS_REQUEST_MAX_BYTES];
     size_t in_size;
     struct buf out;

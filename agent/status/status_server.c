@@ -12,7 +12,7 @@
  * One thread, which waits for all of its sockets at once. Whoever is slow loses its place to the next who comes, so
  * that no number of idle connections keeps a scraper out.
  */
-enum { STREAM_EVERY_MS = 100, ACCEPT_AT_ONCE = 64, MAX_LINE_BYTES = 256 };
+enum { STREAM_EVERY_MS = 100, ACCEPT_AT_ONCE = 64, ACCEPT_PAUSE_MS = 100, MAX_LINE_BYTES = 256 };
 
 struct status_server {
     struct status_server_settings settings;
@@ -24,6 +24,7 @@ struct status_server {
     atomic_bool stopping;
     struct status_connection connections[STATUS_SERVER_MAX_CONNECTIONS];
     struct status_server_counts counts;
+    uint64_t accept_after_ns; /* until then nobody can be let in */
 };
 
 /* ---- replies ---------------------------------------------------------------------------------- */
@@ -125,7 +126,8 @@ static void log_request(
 static void answer(struct status_server *server, struct status_connection *connection,
     const struct status_request *request, enum status_parse parse, uint64_t now)
 {
-    struct status_reply reply = {.status = 404, .type = "text/plain", .headers = ""};
+    struct status_reply reply = {
+        .counts = server->counts, .status = 404, .type = "text/plain", .headers = ""};
     bool trusted = false;
     buf_init(&reply.body, bytes_left(server));
     if (parse != STATUS_PARSE_DONE) {
@@ -152,8 +154,9 @@ static void answer(struct status_server *server, struct status_connection *conne
 
 /* ---- connections ------------------------------------------------------------------------------ */
 
-/* A free place; else that of who has been slow for the longest. NULL: all are being answered. */
-static struct status_connection *find_place(struct status_server *server)
+/* A free place; else that of the client that has been slow for the longest. Those let in at ${now} have had no chance
+ * to ask yet. NULL: all are being answered. */
+static struct status_connection *find_place(struct status_server *server, uint64_t now)
 {
     struct status_connection *oldest = NULL;
     for (size_t i = 0; i < STATUS_SERVER_MAX_CONNECTIONS; i++) {
@@ -161,32 +164,31 @@ static struct status_connection *find_place(struct status_server *server)
         if (!connection->socket) {
             return connection;
         }
-        if (connection->phase != STATUS_PHASE_WRITING &&
+        if (connection->phase != STATUS_PHASE_WRITING && connection->began < now &&
             (!oldest || connection->began < oldest->began)) {
             oldest = connection;
         }
     }
-    if (oldest) {
-        server->counts.dropped += oldest->phase == STATUS_PHASE_READING;
-        status_connection_end(oldest);
-    }
     return oldest;
 }
 
+/* A listener stays ready while there is no place, or no descriptor for the next connection: it is left alone for a
+ * moment then, and clients wait in its queue. */
 static void accept_all(struct status_server *server, size_t listener, uint64_t now)
 {
     for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
-        struct plat_socket *socket = plat_socket_accept(server->listeners[listener]);
+        struct status_connection *place = find_place(server, now);
+        struct plat_socket *socket = place ? plat_socket_accept(server->listeners[listener]) : NULL;
         if (!socket) {
+            bool waits = !place || i == 0;
+            server->accept_after_ns = waits ? now + ACCEPT_PAUSE_MS * UINT64_C(1000000) : 0;
             return;
         }
-        struct status_connection *place = find_place(server);
-        if (place) {
-            status_connection_begin(place, socket, listener == 1, now);
-        } else {
-            server->counts.dropped++;
-            plat_socket_close(socket);
+        if (place->socket) {
+            server->counts.dropped += place->phase == STATUS_PHASE_READING;
+            status_connection_end(place);
         }
+        status_connection_begin(place, socket, listener == 1, now);
     }
 }
 
@@ -195,7 +197,7 @@ static void serve(struct status_server *server, struct status_connection *connec
 {
     struct status_request request;
     enum status_parse parse;
-    if (came->ret_read && status_connection_read(connection, &request, &parse) &&
+    if (came->read && came->ret_read && status_connection_read(connection, &request, &parse) &&
         connection->phase == STATUS_PHASE_READING) {
         answer(server, connection, &request, parse, now);
     }
@@ -233,11 +235,12 @@ static void add_wait(
     round->connections[round->count++] = connection;
 }
 
-static void begin_round(struct status_server *server, struct round *round)
+static void begin_round(struct status_server *server, struct round *round, uint64_t now)
 {
-    *round = (struct round){.deadline_ns = UINT64_MAX};
+    bool accepts = now >= server->accept_after_ns;
+    *round = (struct round){.deadline_ns = accepts ? UINT64_MAX : server->accept_after_ns};
     for (size_t i = 0; i < 2; i++) {
-        if (server->listeners[i]) {
+        if (server->listeners[i] && accepts) {
             round->listeners[round->count] = i;
             add_wait(round, server->listeners[i], NULL);
         }
@@ -266,7 +269,7 @@ static void run(void *self)
     struct status_server *server = self;
     struct round round;
     while (!atomic_load(&server->stopping)) {
-        begin_round(server, &round);
+        begin_round(server, &round, plat_monotonic_ns());
         plat_socket_wait(
             round.waits, round.count, server->waker, wait_ms(&round, plat_monotonic_ns()));
         uint64_t now = plat_monotonic_ns();
@@ -353,9 +356,4 @@ void status_server_stop(struct status_server *server)
 uint16_t status_server_port(const struct status_server *server)
 {
     return server->listeners[0] ? plat_socket_port(server->listeners[0]) : 0;
-}
-
-struct status_server_counts status_server_counts(const struct status_server *server)
-{
-    return server->counts;
 }

@@ -14,6 +14,8 @@ enum {
     STATUS_SERVER_MAX_REPLY_BYTES = 16 * 1024 * 1024, /* of all replies together */
     STATUS_SERVER_READ_MS = 5000,   /* from the connection to the end of the head */
     STATUS_SERVER_WRITE_MS = 10000, /* in which the client takes nothing */
+    STATUS_SERVER_REPLY_MS =
+        30000, /* from the connection to the end of a reply that is no stream */
 };
 
 /* A reply that goes on until somebody ends it. Called on the server's thread. */
@@ -22,20 +24,21 @@ struct status_stream_ops {
     void (*end)(void *self);
 };
 
-struct status_reply {
-    unsigned status;     /* of HTTP */
-    const char *type;    /* Content-Type */
-    const char *headers; /* further lines, each with its CRLF; "" */
-    struct buf body;
-    const struct status_stream_ops *stream; /* NULL: the body is all of it */
-    void *stream_self;
-};
-
 /* What requests led to, so far. */
 struct status_server_counts {
     uint64_t answered;
     uint64_t refused; /* no such page, no right, no HTTP */
     uint64_t dropped; /* too slow, or there were too many */
+};
+
+struct status_reply {
+    struct status_server_counts counts; /* of the requests before this one; set by the server */
+    unsigned status;                    /* of HTTP */
+    const char *type;                   /* Content-Type */
+    const char *headers;                /* further lines, each with its CRLF; "" */
+    struct buf body;
+    const struct status_stream_ops *stream; /* NULL: the body is all of it */
+    void *stream_self;
 };
 
 struct status_server_settings {
@@ -62,8 +65,5 @@ struct status_server *status_server_start(
 void status_server_stop(struct status_server *server); /* NULL is fine */
 
 uint16_t status_server_port(const struct status_server *server);
-
-/* On the server's thread, from `answer`. */
-struct status_server_counts status_server_counts(const struct status_server *server);
 
 #endif

@@ -21,6 +21,7 @@ struct rig {
     unsigned parts;
     unsigned ended;
     bool trusted;
+    struct status_server_counts counts; /* that came with the last request */
 };
 
 static bool more(void *self, struct buf *out)
@@ -47,6 +48,7 @@ static void answer(
     plat_mutex_lock(&rig->mutex);
     rig->asked++;
     rig->trusted = trusted;
+    rig->counts = reply->counts;
     plat_mutex_unlock(&rig->mutex);
     reply->status = 200;
     if (span_is(request->path, "/stream")) {
@@ -168,6 +170,9 @@ static void what_is_refused_never_reaches_the_agent(void **state)
     large[sizeof(large) - 1] = '\0';
     expect(connect_to(&rig), large, "HTTP/1.1 431 ", "");
     assert_int_equal(rig.asked, 0);
+    expect(connect_to(&rig), "GET /x HTTP/1.1\r\n\r\n", "HTTP/1.1 200 ", "hello");
+    assert_int_equal(rig.counts.refused, 4);
+    assert_int_equal(rig.counts.answered, 0);
     rig_fini(&rig);
 }
 
