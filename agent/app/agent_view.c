@@ -113,6 +113,9 @@ bool agent_view_take(struct agent_process *process, struct metric_set *set,
     struct agent *agent = agent_process_borrow(process);
     bool ok = !agent ||
               (look(agent, &loads, uptime_ns, set, ret_health) && keep_names(ret_health, names));
+    if (!ok) {
+        ret_health->count = 0; /* findings may still point to names of the agent */
+    }
     if (agent) {
         agent_process_give_back(process);
     } else if (set) {
