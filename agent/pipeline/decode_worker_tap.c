@@ -25,6 +25,8 @@ void decode_worker_tap_session(
         if (event_text_add(decode_worker_stream(worker, slab, 0)->format, context->writers[0],
                 event, &worker->tap_text, NULL)) {
             tap_give(tap, buf_span(&worker->tap_text));
+        } else {
+            tap_omit(tap);
         }
     }
 }

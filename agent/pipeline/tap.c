@@ -127,6 +127,8 @@ struct tap *tap_open(struct tap_hub *hub, const struct tap_settings *settings, s
     tap->hub = hub;
     tap->settings = *settings;
     tap->users = 1;
+    /* What a tenth of a second is worth, so that the first events are seen at once. */
+    atomic_init(&tap->tokens, settings->rate >= 10 ? settings->rate / 10 : 1);
     plat_mutex_init(&tap->mutex);
     buf_init(&tap->room, TAP_ROOM_BYTES);
     tap->scratches = calloc(
@@ -268,6 +270,11 @@ bool tap_wants(struct tap *tap, const struct tap_asker *asker, const struct even
     return true;
 }
 
+void tap_omit(struct tap *tap)
+{
+    atomic_fetch_add_explicit(&tap->omitted, 1, memory_order_relaxed);
+}
+
 void tap_give(struct tap *tap, struct span text)
 {
     bool ended = text.size && text.data[text.size - 1] == '\n';
@@ -280,6 +287,6 @@ void tap_give(struct tap *tap, struct span text)
     tap->room.failed = false;
     plat_mutex_unlock(&tap->mutex);
     if (!fits) {
-        atomic_fetch_add_explicit(&tap->omitted, 1, memory_order_relaxed);
+        tap_omit(tap);
     }
 }

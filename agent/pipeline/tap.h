@@ -72,4 +72,7 @@ bool tap_wants(struct tap *tap, const struct tap_asker *asker, const struct even
 /* One record of text, after tap_wants. */
 void tap_give(struct tap *tap, struct span text);
 
+/* Count an event that was wanted, but is not given. */
+void tap_omit(struct tap *tap);
+
 #endif
