@@ -39,6 +39,18 @@ static const struct status_stream_ops stream_ops = {.more = more, .end = end};
 
 /* ---- what is asked for -------------------------------------------------------------------------- */
 
+static bool is_text(const struct agent_plan *plan, size_t stream)
+{
+    return strcmp(plan->streams[stream].shape.format->name, "otlp") != 0;
+}
+
+/* Events of a session are shown as its first stream has them. */
+static bool is_session_text(const struct agent_plan *plan, size_t session)
+{
+    const struct pipeline_session *of = &plan->sessions[session];
+    return of->stream_count == 0 || is_text(plan, of->streams[0]);
+}
+
 static bool find_place(const struct agent_plan *plan, struct span name,
     struct tap_settings *settings, struct error *err)
 {
@@ -46,14 +58,16 @@ static bool find_place(const struct agent_plan *plan, struct span name,
     for (size_t i = 0; i < plan->session_count; i++) {
         if (span_is(name, plan->session_configs[i]->name)) {
             settings->session = i;
-            return true;
+            return is_session_text(plan, i) ||
+                   error_set(err, ERR_UNSUPPORTED,
+                       "the first output of this session gets no text (protocol: protobuf). name "
+                       "an output that gets text");
         }
     }
     for (size_t i = 0; i < plan->output_count; i++) {
         if (span_is(name, plan->output_configs[i]->name)) {
             settings->stream = plan->outputs[i].stream;
-            const char *format = plan->streams[settings->stream].shape.format->name;
-            return strcmp(format, "otlp") != 0 ||
+            return is_text(plan, settings->stream) ||
                    error_set(err, ERR_UNSUPPORTED,
                        "the events of this output are no text. name a session instead");
         }

@@ -46,6 +46,8 @@ static int show(const struct cli_args *args, const struct app_config *config)
     ok = ok && (!json || get(&client, "/status", &second, &all, &err));
     int code = !ok ? agent_ask_failed(&err) : status == OK ? EXIT_DONE : EXIT_LOSSES;
     if (ok && json) {
+        buf_set_max(&all, 8 * all.size + 64);
+        visible_make(&all, 0); /* spelt as JSON spells it, so it is JSON still */
         fwrite(all.data, 1, all.size, stdout);
     } else if (ok) {
         buf_set_max(&health, 8 * health.size + 64);

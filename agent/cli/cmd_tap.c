@@ -25,7 +25,8 @@ enum {
 
 struct watch {
     struct buf line;
-    uint64_t left; /* 0: no limit */
+    struct buf shown; /* the line, safe for terminals, and JSON still */
+    uint64_t left;    /* 0: no limit */
     uint64_t omitted;
     bool ended;
 };
@@ -58,6 +59,13 @@ static void take_line(struct watch *watch, struct span line)
         watch->omitted += omitted;
         return;
     }
+    buf_reset(&watch->shown);
+    visible_add(&watch->shown, line);
+    if (watch->shown.failed) {
+        watch->omitted++;
+        return;
+    }
+    line = buf_span(&watch->shown);
     if (fwrite(line.data, 1, line.size, stdout) != line.size || putchar('\n') == EOF) {
         watch->ended = true; /* nobody reads any more */
     }
@@ -115,6 +123,7 @@ static int show(const struct cli_args *args, const struct app_config *config)
     buf_init(&target, MAX_TARGET_BYTES);
     buf_init(&refusal, MAX_REFUSAL_BYTES);
     buf_init(&watch.line, MAX_LINE_BYTES);
+    buf_init(&watch.shown, 8 * MAX_LINE_BYTES);
     buf_add_text(&target, "/tap?of=");
     status_client_escape(args->operands[0], &target);
     add_option(args, "where", &target);
@@ -131,6 +140,7 @@ static int show(const struct cli_args *args, const struct app_config *config)
     buf_fini(&target);
     buf_fini(&refusal);
     buf_fini(&watch.line);
+    buf_fini(&watch.shown);
     return code;
 }
 
