@@ -8,8 +8,8 @@
 #include "outputs/loki/loki_settings.h"
 
 /*
- * Events as a request to Loki (`POST /loki/api/v1/push`, JSON): streams of lines, each with its time and
- * structured metadata, all values of which are strings. Lines of a stream are sorted by time, as Loki wants
+ * Events as a request to Loki (`POST /loki/api/v1/push`): streams of lines, each with its time and structured
+ * metadata, all values of which are strings. Lines of a stream are sorted by time, as Loki wants
  * them. A line is the native event.
  *
  * Streams are counted for as long as the output lives: each costs Loki an index entry and a chunk in memory.
@@ -21,7 +21,14 @@ struct loki_entry {
     uint32_t record; /* of the delivery */
 };
 
+struct loki_stream {
+    struct span labels; /* `"job":"etwship",…` */
+    uint32_t index;
+    bool has_overflowed; /* it takes what would make a stream too many */
+};
+
 struct loki_frame {
+    enum loki_encoding encoding;
     unsigned labels; /* a bit per enum loki_label */
     size_t max_streams;
     struct arena texts; /* labels of streams */
@@ -37,7 +44,8 @@ struct loki_frame {
     struct buf body;
 };
 
-bool loki_frame_init(struct loki_frame *frame, unsigned labels, size_t max_streams);
+bool loki_frame_init(
+    struct loki_frame *frame, enum loki_encoding encoding, unsigned labels, size_t max_streams);
 void loki_frame_fini(struct loki_frame *frame);
 
 /* Sort the records of ${piece} that are to be sent into streams. ${ret_culprit}: the record that is no native
@@ -49,5 +57,8 @@ size_t loki_frame_stream_end(const struct loki_frame *frame, size_t first);
 
 /* Put entries [first, end) into `body`. False: no memory. */
 bool loki_frame_write(struct loki_frame *frame, size_t first, size_t end);
+
+/* For writers: is the text from ${place} (loki_event.h) structured metadata of lines in ${stream}? */
+bool loki_frame_is_metadata(const struct loki_frame *frame, uint32_t stream, size_t place);
 
 #endif

@@ -3,6 +3,7 @@
 #include "outputs/http/http_here.h"
 
 static const char push_path[] = "/loki/api/v1/push";
+static const char *const encoding_names[] = {"json", "protobuf", NULL};
 static const char *const compressions[] = {"none", "gzip", NULL};
 
 const char *const loki_label_names[LOKI_LABEL_COUNT] = {
@@ -13,6 +14,9 @@ const struct config_field loki_settings_fields[] = {
     {CONFIG_ROW("url", STRING, struct loki_settings, url), .required = true, .is_address = true,
         .help = "address of Loki, as in https://loki:3100; /loki/api/v1/push is put behind it where it does "
                 "not end so"},
+    {CONFIG_ROW("encoding", ENUM, struct loki_settings, encoding), .names = encoding_names,
+        .default_text = "json",
+        .help = "of requests. protobuf costs the agent and Loki less. it is as large as json, so compress it, too"},
     {CONFIG_ROW("labels", STRINGS, struct loki_settings, labels), .min = 1, .max = LOKI_LABEL_COUNT,
         .help = "labels of streams beside job=etwship, some of host, provider, channel, level and session; "
                 "default: the first four. What else is known is structured metadata"},
@@ -32,6 +36,11 @@ const char *loki_settings_path(const char *url)
     size_t size = strlen(url);
     size_t end = sizeof(push_path) - 1;
     return size >= end && strcmp(url + size - end, push_path) == 0 ? NULL : push_path;
+}
+
+const char *loki_settings_content_type(const struct loki_settings *settings)
+{
+    return settings->encoding == LOKI_JSON ? "application/json" : "application/x-protobuf";
 }
 
 static int label_of(const char *name)

@@ -14,8 +14,11 @@ enum loki_label {
     LOKI_LABEL_COUNT,
 };
 
+enum loki_encoding { LOKI_JSON, LOKI_PROTOBUF };
+
 struct loki_settings {
     const char *url;
+    int encoding;                 /* enum loki_encoding */
     struct config_strings labels; /* none: the first four */
     const char *tenant;
     int64_t max_streams;
@@ -34,5 +37,8 @@ void loki_settings_can_run(const void *settings, struct config_check *check);
 
 /* What stands behind the address, or NULL where it has that already. Static. */
 const char *loki_settings_path(const char *url);
+
+/* Of requests. Static. */
+const char *loki_settings_content_type(const struct loki_settings *settings);
 
 #endif

@@ -34,7 +34,9 @@ static bool ask(struct run *run)
 {
     const struct loki_settings *s = run->settings;
     struct error err;
-    struct span body = span_text("{\"streams\":[]}");
+    static const uint8_t nothing[] = {0}; /* in Snappy's format */
+    struct span body = s->encoding == LOKI_JSON ? span_text("{\"streams\":[]}")
+                                                : span_make(nothing, sizeof(nothing));
     const struct http_request request = {.method = "POST",
         .url = s->url,
         .path = loki_settings_path(s->url),
@@ -68,7 +70,8 @@ static bool run_all(struct run *run)
     const struct loki_settings *s = run->settings;
     run->client = http_client_create(
         &(struct http_client_setup){.options = &s->http, .note = note, .host = run}, &err);
-    if (!run->client || !http_headers_add(&run->headers, "Content-Type", "application/json") ||
+    if (!run->client ||
+        !http_headers_add(&run->headers, "Content-Type", loki_settings_content_type(s)) ||
         !http_headers_add(&run->headers, "X-Scope-OrgID", s->tenant)) {
         run->talk->say(
             run->talk->host, OUTPUT_FOUND_FAULT, run->client ? "out of memory" : err.text);

@@ -58,9 +58,10 @@ static bool set_up(struct out_loki *self, const struct loki_settings *s,
             return false;
         }
     }
-    if (!loki_frame_init(&self->frame, loki_settings_labels(s), (size_t)s->max_streams) ||
+    if (!loki_frame_init(&self->frame, (enum loki_encoding)s->encoding, loki_settings_labels(s),
+            (size_t)s->max_streams) ||
         !arena_copy(&self->kept, span_text(s->url), &url) ||
-        !http_headers_add(&self->headers, "Content-Type", "application/json") ||
+        !http_headers_add(&self->headers, "Content-Type", loki_settings_content_type(s)) ||
         !http_headers_add(&self->headers, "X-Scope-OrgID", s->tenant) ||
         !http_headers_add(&self->headers, "Content-Encoding", self->compress ? "gzip" : NULL)) {
         return error_set(err, ERR_MEMORY, "out of memory");

@@ -23,11 +23,11 @@ static void frame_otlp(enum otlp_protocol protocol, const struct http_piece *pie
     otlp_frame_fini(&frame);
 }
 
-static void frame_loki(const struct http_piece *piece)
+static void frame_loki(enum loki_encoding encoding, const struct http_piece *piece)
 {
     struct loki_frame frame;
     size_t culprit;
-    if (loki_frame_init(&frame, 0x1f, 2) && loki_frame_sort(&frame, piece, &culprit)) {
+    if (loki_frame_init(&frame, encoding, 0x1f, 2) && loki_frame_sort(&frame, piece, &culprit)) {
         if (frame.entry_count != piece->count || !loki_frame_write(&frame, 0, frame.entry_count)) {
             abort();
         }
@@ -55,7 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .delivery = &delivery, .statuses = statuses, .first = 0, .count = count};
     frame_otlp(OTLP_PROTOBUF, &piece);
     frame_otlp(OTLP_JSON, &piece);
-    frame_loki(&piece);
+    frame_loki(LOKI_JSON, &piece);
+    frame_loki(LOKI_PROTOBUF, &piece);
     free(copy);
     return 0;
 }

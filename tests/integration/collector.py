@@ -154,8 +154,15 @@ class Collector(unittest.TestCase):
                 self.file.unlink()
 
     def test_a_line_at_loki_is_the_native_event(self):
-        collector = self.start("loki")
-        self.ship(collector, {"type": "loki", "url": f"http://127.0.0.1:{self.port}"})
+        for encoding, compression in (("json", "gzip"), ("protobuf", "gzip"), ("protobuf", "none")):
+            with self.subTest(encoding, compression=compression):
+                collector = self.start("loki")
+                self.ship(collector, {"type": "loki", "url": f"http://127.0.0.1:{self.port}",
+                                      "encoding": encoding, "compression": compression})
+                self.assert_lines_are_native()
+                self.file.unlink()
+
+    def assert_lines_are_native(self):
         dump = subprocess.run([BINARY, "dump", self.trace], check=True, stdout=subprocess.PIPE,
                               timeout=TIMEOUT_S).stdout
         want = {event["etw"]["sequence"]: event for event in map(json.loads, dump.splitlines())}

@@ -110,6 +110,13 @@ class Otlp(siem_rig.Agent):
                 self.run_to_the_end()
                 self.assert_each_once(server)
 
+    def test_kills_of_the_agent_and_of_the_collector_lose_nothing(self):
+        with siem_rig.Killed(Collector()) as server:
+            self.write(self.output(server, batch={"events": 20}, workers=1), durable=True)
+            self.kill_on_the_way(server.wait_for_more, server.kill_every_other)
+            self.assertGreater(self.kills, self.KILLS // 2)
+            self.assert_all_there({number_of(record) for _, record in server.app.events()})
+
     def letters(self):
         done = subprocess.run([siem_rig.BINARY, "deadletter", "list", "--json", "-c", self.config],
                               check=True, timeout=siem_rig.TIMEOUT_S, stdout=subprocess.PIPE)

@@ -1,5 +1,5 @@
 """An agent that ships a trace to a server of the tests, and is killed on the way. For splunk_hec.py, syslog.py,
-relp.py and azure_logs.py: each brings its server."""
+relp.py, azure_logs.py, otlp.py and loki.py: each brings its server."""
 
 import collections
 import json
@@ -12,6 +12,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from support.scripted_http import LOST_BEFORE, LOST_BEHIND, Server
+
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 FULL = "--full" in sys.argv[1:]
@@ -23,6 +25,40 @@ DONE = 0
 def environment():
     """Ours, but without proxies."""
     return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+
+
+class Killed:
+    """A server (support/scripted_http.py) that loses connections, and is killed and started again, for
+    kill_on_the_way(). `app` outlives it."""
+
+    def __init__(self, app):
+        self.app, self.count = app, 0
+        self.start(0)
+        self.url = self.server.url
+
+    def start(self, port):
+        self.server = Server(self.app, self.lose, port=port)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.stop()
+
+    def lose(self, _):
+        """One request in seven gets no reply, by turns obeyed and not."""
+        self.count += 1
+        return (LOST_BEFORE, LOST_BEHIND)[self.count // 7 % 2] if self.count % 7 == 0 else None
+
+    def wait_for_more(self, agent, requests):
+        begun = len(self.server.posts())
+        self.server.wait_for(lambda: len(self.server.posts()) >= begun + 3 * requests or
+                             agent.poll() is not None)
+
+    def kill_every_other(self, number):
+        if number % 2:
+            self.server.stop()
+            self.start(self.server.port)
 
 
 class Agent(unittest.TestCase):

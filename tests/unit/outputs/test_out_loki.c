@@ -1,5 +1,6 @@
 #include "unit/outputs/output_rig.h"
 
+#include "base/protobuf.h"
 #include "support/http_fake.h"
 
 /* A Loki that does what it is told. */
@@ -86,6 +87,69 @@ static void streams_beyond_the_limit_become_one(void **state)
         "{\"host\":\"PC\",\"provider\":\"B\",\"level\":\"info\",\"event_code\":\"3008\"}"));
     assert_non_null(strstr(overflow, "\"provider\":\"C\""));
     assert_null(strstr(overflow + 1, "{\"stream\""));
+    stop();
+}
+
+/* ---- protobuf ---------------------------------------------------------------------------------------- */
+
+/* The field ${number} that comes next. */
+static struct span field(struct span *message, uint32_t number)
+{
+    struct protobuf_field found;
+    assert_true(protobuf_next(message, &found));
+    assert_int_equal(found.number, number);
+    assert_int_equal(found.wire, PROTOBUF_BYTES);
+    return found.bytes;
+}
+
+static uint64_t number(struct span *message, uint32_t wanted)
+{
+    struct protobuf_field found;
+    assert_true(protobuf_next(message, &found));
+    assert_int_equal(found.number, wanted);
+    assert_int_equal(found.wire, PROTOBUF_VARINT);
+    return found.value;
+}
+
+#define assert_text(span, text) assert_true(span_is(span, text))
+
+/* Numbers of fields: pkg/push/push.proto. The form without compression: format_description.txt of Snappy, where
+ * 252 is a literal with a length of four bytes. */
+static void protobuf_says_the_same_in_snappys_format(void **state)
+{
+    (void)state;
+    static const char line[] =
+        "{\"@timestamp\":\"2026-11-21T09:30:00.0000002Z\",\"provider\":{\"name\":"
+        "\"A\\\"\\u00e4\\n\"},\"event\":{\"code\":3008,\"level\":4,\"name\":"
+        "\"x\\ty\"},\"host\":{\"name\":\"PC\"}}\n";
+    start(", encoding: protobuf");
+    assert_int_equal(rig_send(&s.rig, line), OUTPUT_DELIVERED);
+    const struct http_fake_request *request = http_fake_request(s.fake, 0);
+    assert_true(http_fake_has(request, "Content-Type", "application/x-protobuf"));
+    struct span body = request->body;
+    assert_true(body.size > 10);
+    assert_int_equal(body.data[0] & 0x7f, (body.size - 10) & 0x7f);
+    assert_int_equal(body.data[1] & 0x7f, (body.size - 10) >> 7);
+    assert_int_equal(body.data[5], 252);
+    assert_int_equal(load_le32(body.data + 6), body.size - 10 - 1);
+    struct span push = span_from(body, 10);
+    struct span stream = field(&push, 1);
+    assert_int_equal(push.size, 0);
+    assert_text(field(&stream, 1),
+        "{job=\"etwship\",host=\"PC\",provider=\"A\\\"\u00e4\\n\",level=\"info\"}");
+    struct span entry = field(&stream, 2);
+    assert_int_equal(stream.size, 0);
+    struct span time = field(&entry, 1);
+    assert_int_equal(number(&time, 1), 1795253400);
+    assert_int_equal(number(&time, 2), 200);
+    assert_memory_equal(line, field(&entry, 2).data, sizeof(line) - 2);
+    struct span pair = field(&entry, 3);
+    assert_text(field(&pair, 1), "event_code");
+    assert_text(field(&pair, 2), "3008");
+    pair = field(&entry, 3);
+    assert_text(field(&pair, 1), "event_name");
+    assert_text(field(&pair, 2), "x\ty");
+    assert_int_equal(entry.size, 0);
     stop();
 }
 
@@ -217,6 +281,7 @@ int main(void)
         cmocka_unit_test(lines_stand_in_streams_in_the_order_of_their_times),
         cmocka_unit_test(what_is_no_label_is_metadata),
         cmocka_unit_test(streams_beyond_the_limit_become_one),
+        cmocka_unit_test(protobuf_says_the_same_in_snappys_format),
         cmocka_unit_test(lines_that_loki_names_are_dead_letters_and_the_others_delivered),
         cmocka_unit_test(each_stream_is_asked_for_itself_where_loki_refuses_something),
         cmocka_unit_test(a_line_that_is_not_named_is_found),

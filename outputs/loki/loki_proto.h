@@ -1,0 +1,15 @@
+#ifndef ETWSHIP_OUTPUTS_LOKI_PROTO_H
+#define ETWSHIP_OUTPUTS_LOKI_PROTO_H
+
+#include "outputs/loki/loki_frame.h"
+
+/*
+ * Append entries [first, end) to the empty body as protobuf in Snappy's format (logproto.PushRequest,
+ * pkg/push/push.proto of Loki).
+ *
+ * Loki takes protobuf in that format alone. It has a form that says "these bytes as they are": that is what is
+ * written, as Loki takes gzip around it, which shrinks events more than Snappy does and is there already.
+ */
+void loki_proto_write(struct loki_frame *frame, size_t first, size_t end);
+
+#endif
