@@ -11,7 +11,7 @@ set -eu
 
 # a|b: the first that the system's release has.
 build="gcc cmake ninja-build pkg-config libyaml-dev libexpat1-dev libxxhash-dev libpcre2-dev
-    zlib1g-dev libcurl4-openssl-dev libzstd-dev libisal-dev libsqlite3-dev libarchive-dev
+    zlib1g-dev libcurl4-openssl-dev libssl-dev libzstd-dev libisal-dev libsqlite3-dev libarchive-dev
     libc6-dev"
 test="git clang clang-format clang-tidy libclang-rt-14-dev|libclang-rt-dev libcmocka-dev valgrind python3
     python3-venv qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross

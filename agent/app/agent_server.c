@@ -22,6 +22,7 @@ struct agent_server {
     char *listen;                 /* what it was made of, to tell whether it is the same still */
     char *unix_path;
     char *token;
+    bool is_tls;
 
     /* Of the server's thread. */
     struct metric_set set;
@@ -196,6 +197,8 @@ static bool start(struct agent_server *server, const struct app_status *wanted, 
 {
     struct status_server_settings settings = {.unix_path = wanted->unix_path,
         .token = wanted->token,
+        .tls_cert = wanted->tls.cert,
+        .tls_key = wanted->tls.key,
         .open_path = "/",
         .answer = answer,
         .log = log_request,
@@ -220,6 +223,7 @@ static struct agent_server *create(
     server->listen = copy_text(wanted->listen);
     server->unix_path = copy_text(wanted->unix_path);
     server->token = copy_text(wanted->token);
+    server->is_tls = wanted->tls.cert != NULL;
     metric_set_init(&server->set);
     arena_init(&server->names, NAMES_MAX_BYTES);
     if (!start(server, wanted, err)) {
@@ -235,7 +239,8 @@ void agent_server_apply(struct agent_process *process, const struct app_config *
     struct agent_server *server = process->server;
     bool any = wanted->listen || wanted->unix_path;
     struct error err;
-    if (server && same(server->listen, wanted->listen) &&
+    /* With TLS the files may be new ones. */
+    if (server && !server->is_tls && !wanted->tls.cert && same(server->listen, wanted->listen) &&
         same(server->unix_path, wanted->unix_path) && same(server->token, wanted->token)) {
         return;
     }

@@ -151,6 +151,21 @@ static struct tap *ask(
     return tap;
 }
 
+static unsigned status_of(enum error_code code)
+{
+    switch (code) {
+    case ERR_MISSING:
+        return 404;
+    case ERR_CONFIG:
+    case ERR_UNSUPPORTED: /* another name can be asked for */
+        return 400;
+    case ERR_LIMIT:
+        return 429;
+    default:
+        return 503;
+    }
+}
+
 void agent_tap_answer(struct agent_process *process, const struct status_request *request,
     bool trusted, struct status_reply *reply)
 {
@@ -168,7 +183,7 @@ void agent_tap_answer(struct agent_process *process, const struct status_request
         looker->since_ns = plat_monotonic_ns();
     }
     if (!looker || !looker->tap) {
-        reply->status = err.code == ERR_MISSING ? 404 : err.code == ERR_CONFIG ? 400 : 503;
+        reply->status = looker ? status_of(err.code) : 503;
         buf_printf(&reply->body, "%s\n", looker ? err.text : "out of memory");
         free(looker);
         return;

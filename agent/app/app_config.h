@@ -41,11 +41,18 @@ struct app_log {
     uint64_t stats_ns; /* between two lines, and status events, of counters; 0: none */
 };
 
+/* What the status server shows over TLS, as files in PEM. */
+struct app_status_tls {
+    const char *cert; /* NULL: no TLS */
+    const char *key;
+};
+
 /* Where the agent tells of itself while it runs; nothing: nowhere. */
 struct app_status {
     const char *listen;    /* ADDRESS:PORT; NULL: no TCP */
     const char *unix_path; /* NULL: no socket of the file system */
     const char *token;     /* NULL: none */
+    struct app_status_tls tls;
 };
 
 /* What the system lets the process take, whatever happens. */

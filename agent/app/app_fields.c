@@ -89,16 +89,27 @@ static const struct config_field agent_fields[] = {
 
 /* ---- status ------------------------------------------------------------------------------------ */
 
+static const struct config_field status_tls_fields[] = {
+    {CONFIG_ROW("cert", PATH, struct app_status_tls, cert), .is_read = true,
+        .help = "file of the certificate that is shown, in PEM, with its chain behind it"},
+    {CONFIG_ROW("key", PATH, struct app_status_tls, key), .is_read = true,
+        .help = "file of its private key, in PEM, without a password"},
+    {.key = NULL},
+};
+
 static const struct config_field status_fields[] = {
     {CONFIG_ROW("listen", STRING, struct app_status, listen),
-        .help = "address of this machine and port, as in `127.0.0.1:9187` or `[::1]:9187`: the status page, "
-                "`/metrics`, `/health`, `/ready`, `/status`, `/tap`; default: nothing listens"},
+        .help = "address and port, as in `127.0.0.1:9187` or `[::1]:9187`: the status page, "
+                "`/metrics`, `/health`, `/ready`, `/status`, `/tap`; one that other machines reach, as "
+                "`0.0.0.0:9187`, needs `tls` and `token`; default: nothing listens"},
     {CONFIG_ROW("unix", PATH, struct app_status, unix_path),
         .help = "the same at a socket of the file system, for the agent's account and root alone. Not on "
                 "Windows"},
     {CONFIG_ROW("token", SECRET, struct app_status, token),
         .help = "who asks over `listen` must send it: `Authorization: Bearer TOKEN`. Without one every "
                 "account of the machine may ask, but for `/tap`, which shows events"},
+    {CONFIG_STRUCT_ROW("tls", struct app_status, tls, status_tls_fields),
+        .help = "`listen` speaks TLS. A reload reads both files again"},
     {.key = NULL},
 };
 

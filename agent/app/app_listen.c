@@ -1,6 +1,7 @@
 #include "app/app_listen.h"
 
 #include "platform/plat_system.h"
+#include "status/status_tls.h"
 
 enum { TOKEN_MIN_BYTES = 8, TOKEN_MAX_BYTES = 1024 };
 
@@ -44,20 +45,35 @@ bool app_listen_parse(
             "'%.100s' is no address and port. write one as in 127.0.0.1:9187 or '[::1]:9187'",
             text);
     }
-    if (!is_loopback(ret_address)) {
-        return error_set(err, ERR_CONFIG,
-            "%.100s can be reached from other machines, and what is told there is not encrypted. "
-            "write "
-            "127.0.0.1 or [::1], and for others put a web server with TLS before it",
-            text);
-    }
     return true;
+}
+
+void app_listen_reach(struct ip_address *address)
+{
+    static const uint8_t any[sizeof(address->bytes)] = {0};
+    if (memcmp(address->bytes, any, address->size) == 0) {
+        address->bytes[0] = address->size == 4 ? 127 : 0;
+        address->bytes[address->size - 1] = 1;
+    }
 }
 
 static bool is_text(const char *token)
 {
     for (; *token > ' ' && *token < 0x7f; token++) {}
     return *token == '\0';
+}
+
+static void check_tls(
+    const struct config *memory, const struct app_status *status, struct config_report *report)
+{
+    const struct app_status_tls *tls = &status->tls;
+    if (!tls->cert != !tls->key) {
+        config_error_at(
+            memory, tls, sizeof(*tls), report, "tls: cert and key belong together. add the other");
+    } else if (tls->cert && !status->listen) {
+        config_error_at(
+            memory, tls, sizeof(*tls), report, "tls: it is of listen. add that, or remove tls");
+    }
 }
 
 void app_listen_check(
@@ -70,7 +86,13 @@ void app_listen_check(
     if (status->listen && !app_listen_parse(status->listen, &address, &port, &err)) {
         config_error_at(
             memory, &status->listen, sizeof(status->listen), report, "listen: %s", err.text);
+    } else if (status->listen && !is_loopback(&address) && !(status->tls.cert && status->token)) {
+        config_error_at(memory, &status->listen, sizeof(status->listen), report,
+            "listen: %.100s can be reached from other machines. add tls and token, or write "
+            "127.0.0.1 or [::1]",
+            status->listen);
     }
+    check_tls(memory, status, report);
     size_t size = status->token ? strlen(status->token) : TOKEN_MIN_BYTES;
     if (size < TOKEN_MIN_BYTES || size > TOKEN_MAX_BYTES ||
         (status->token && !is_text(status->token))) {
@@ -87,6 +109,12 @@ void app_listen_check(
 
 void app_listen_can_run(const struct app_config *config, struct config_report *report)
 {
+    if (config->status.tls.cert && !status_tls_is_there()) {
+        const struct app_status_tls *tls = &config->root->status.tls;
+        config_error_at(config->memory, tls, sizeof(*tls), report,
+            "tls: this program was built without OpenSSL. write an address of this machine without "
+            "tls, and put a web server with TLS before it");
+    }
     if (config->status.unix_path && plat_has_etw()) {
         const char *const *path = &config->root->status.unix_path;
         config_error_at(config->memory, path, sizeof(*path), report,

@@ -7,10 +7,13 @@
 
 /* The section `status`: where the agent tells of itself. */
 
-/* `127.0.0.1:9187`, `[::1]:9187`, `localhost:9187`. False with ${err} set: it is something else, or no address of this
- * machine alone. */
+/* `127.0.0.1:9187`, `[::1]:9187`, `localhost:9187`, `0.0.0.0:9187`. False with ${err} set: it is something else. */
 bool app_listen_parse(
     const char *text, struct ip_address *ret_address, uint16_t *ret_port, struct error *err);
+
+/* Where a program of this machine reaches what listens at ${address}: itself, or the loopback address for that of
+ * all. */
+void app_listen_reach(struct ip_address *address);
 
 /* Report what is wrong with the section. */
 void app_listen_check(

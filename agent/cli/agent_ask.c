@@ -8,8 +8,10 @@ bool agent_ask_init(
 {
     const struct app_status *status = &config->status;
     struct error err;
-    *ret_client = (struct status_client){
-        .unix_path = status->unix_path, .token = status->token, .timeout_ms = timeout_ms};
+    *ret_client = (struct status_client){.unix_path = status->unix_path,
+        .token = status->token,
+        .tls_cert = status->tls.cert,
+        .timeout_ms = timeout_ms};
     if (!status->unix_path && !status->listen) {
         cli_error("the configuration does not say where the agent tells how it is. add status: "
                   "{listen: '127.0.0.1:9187'} and restart or reload it");
@@ -20,6 +22,7 @@ bool agent_ask_init(
         cli_error("%s", err.text);
         return false;
     }
+    app_listen_reach(&ret_client->address);
     return true;
 }
 

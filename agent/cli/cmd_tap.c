@@ -18,6 +18,7 @@ static const struct cli_option options[] = {
 
 enum {
     OK = 200,
+    TOO_MANY = 429,
     MAX_TARGET_BYTES = 16 * 1024,
     MAX_LINE_BYTES = 1024 * 1024,
     MAX_REFUSAL_BYTES = 4096
@@ -106,7 +107,7 @@ static int refused(unsigned status, const struct buf *refusal)
     visible_add(&shown, text);
     cli_error("%.*s", SPAN_ARG(buf_span(&shown)));
     buf_fini(&shown);
-    return status >= 500 ? EXIT_FAILED : EXIT_USAGE;
+    return status == TOO_MANY || status >= 500 ? EXIT_FAILED : EXIT_USAGE;
 }
 
 static int show(const struct cli_args *args, const struct app_config *config)

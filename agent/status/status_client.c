@@ -1,6 +1,6 @@
 #include "status/status_client.h"
 
-#include "platform/plat_socket.h"
+#include "status/status_channel.h"
 
 enum { HEAD_MAX_BYTES = 8192, PART_BYTES = 64 * 1024, REQUEST_MAX_BYTES = 16 * 1024 };
 
@@ -89,15 +89,17 @@ void status_client_escape(const char *text, struct buf *out)
 }
 
 static bool wait_for(
-    struct plat_socket *socket, bool to_write, unsigned timeout_ms, struct error *err)
+    const struct status_channel *channel, bool to_write, unsigned timeout_ms, struct error *err)
 {
-    struct plat_socket_wait wait = {.socket = socket, .read = !to_write, .write = to_write};
+    to_write = to_write || status_channel_has_output(channel);
+    struct plat_socket_wait wait = {
+        .socket = channel->socket, .read = !to_write, .write = to_write};
     plat_socket_wait(&wait, 1, NULL, timeout_ms ? (int)timeout_ms : -1);
     return wait.ret_read || wait.ret_write ||
            error_set(err, ERR_IO, "the agent has not answered for %u s", timeout_ms / 1000);
 }
 
-static bool send_request(struct plat_socket *socket, const struct status_client *client,
+static bool send_request(struct status_channel *channel, const struct status_client *client,
     const char *target, struct error *err)
 {
     struct buf request;
@@ -109,12 +111,13 @@ static bool send_request(struct plat_socket *socket, const struct status_client 
     buf_add_text(&request, "\r\n");
     struct span rest = buf_span(&request);
     bool ok = !request.failed || error_set(err, ERR_LIMIT, "the request is too long");
-    while (ok && rest.size) {
+    while (ok && (rest.size || status_channel_has_output(channel))) {
         size_t written;
-        enum plat_socket_result result = plat_socket_write(socket, rest, &written);
+        enum plat_socket_result result = status_channel_write(channel, rest, &written);
         rest = span_from(rest, written);
         ok = result != PLAT_SOCKET_END || error_set(err, ERR_IO, "the agent has hung up");
-        ok = ok && (!rest.size || wait_for(socket, true, client->timeout_ms, err));
+        bool more = rest.size || status_channel_has_output(channel);
+        ok = ok && (!more || wait_for(channel, true, client->timeout_ms, err));
     }
     buf_fini(&request);
     return ok;
@@ -162,17 +165,17 @@ static bool take_part(struct reply *reply, struct span part, struct error *err)
 }
 
 static bool receive(
-    struct plat_socket *socket, unsigned timeout_ms, struct reply *reply, struct error *err)
+    struct status_channel *channel, unsigned timeout_ms, struct reply *reply, struct error *err)
 {
     static uint8_t part[PART_BYTES]; /* one thread asks */
     while (!reply->over && !(reply->is_begun && reply->left == 0)) {
         size_t got;
-        enum plat_socket_result result = plat_socket_read(socket, part, sizeof(part), &got);
+        enum plat_socket_result result = status_channel_read(channel, part, sizeof(part), &got);
         if (result == PLAT_SOCKET_END) {
             bool whole = reply->is_begun && reply->left == SIZE_MAX;
             return whole || error_set(err, ERR_IO, "the agent has hung up");
         }
-        if (result == PLAT_SOCKET_LATER ? !wait_for(socket, false, timeout_ms, err)
+        if (result == PLAT_SOCKET_LATER ? !wait_for(channel, false, timeout_ms, err)
                                         : !take_part(reply, span_make(part, got), err)) {
             return false;
         }
@@ -180,25 +183,54 @@ static bool receive(
     return true;
 }
 
+static struct plat_socket *connect_to(const struct status_client *client, struct error *err)
+{
+    return client->unix_path
+               ? plat_socket_connect_unix(client->unix_path, STATUS_CLIENT_CONNECT_MS, err)
+               : plat_socket_connect_tcp(
+                     &client->address, client->port, STATUS_CLIENT_CONNECT_MS, err);
+}
+
+/* Make sure of who answers, before it is told the token. */
+static bool begin_tls(
+    struct status_channel *channel, const struct status_tls_context *context, struct error *err)
+{
+    channel->tls = status_tls_create(context);
+    if (!channel->tls) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    for (;;) {
+        enum plat_socket_result result = status_tls_handshake(channel->tls, channel->socket);
+        if (result == PLAT_SOCKET_END) {
+            return error_set(err, ERR_CONFIG,
+                "what answers there does not have the certificate of status.tls.cert, or speaks no "
+                "TLS. if the file is a new one, reload the agent");
+        }
+        if (result == PLAT_SOCKET_DONE) {
+            return true;
+        }
+        if (!wait_for(channel, false, STATUS_CLIENT_CONNECT_MS, err)) {
+            return false;
+        }
+    }
+}
+
 bool status_client_stream(const struct status_client *client, const char *target,
     unsigned *ret_status, bool (*take)(void *self, struct span part), void *self,
     struct buf *refusal, struct error *err)
 {
-    struct plat_socket *socket = client->unix_path
-                                     ? plat_socket_connect_unix(
-                                           client->unix_path, STATUS_CLIENT_CONNECT_MS, err)
-                                     : plat_socket_connect_tcp(&client->address, client->port,
-                                           STATUS_CLIENT_CONNECT_MS, err);
-    if (!socket) {
-        return false;
-    }
+    bool is_tls = client->tls_cert && !client->unix_path;
+    struct status_tls_context *context = is_tls ? status_tls_expect(client->tls_cert, err) : NULL;
+    struct status_channel channel = {.socket = context || !is_tls ? connect_to(client, err) : NULL};
     struct reply reply = {.take = take, .self = self, .refusal = refusal};
     buf_init(&reply.head, HEAD_MAX_BYTES + PART_BYTES);
-    bool ok = send_request(socket, client, target, err) &&
-              receive(socket, client->timeout_ms, &reply, err);
+    bool ok = channel.socket && (!is_tls || begin_tls(&channel, context, err)) &&
+              send_request(&channel, client, target, err) &&
+              receive(&channel, client->timeout_ms, &reply, err);
     *ret_status = reply.status;
     buf_fini(&reply.head);
-    plat_socket_close(socket);
+    status_channel_close(&channel);
+    status_tls_context_destroy(context);
     return ok;
 }
 

@@ -10,6 +10,7 @@ struct status_client {
     uint16_t port;
     const char *unix_path; /* NULL: TCP */
     const char *token;     /* NULL: none */
+    const char *tls_cert;  /* of TCP: the certificate that the agent has, in PEM; NULL: no TLS */
     unsigned
         timeout_ms; /* to connect, and between two parts of a reply; 0 there: for ever (a stream) */
 };

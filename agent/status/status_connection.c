@@ -8,33 +8,45 @@ enum { ENDING_MS = 1000, HEAD_MAX_BYTES = 1024, STREAM_MAX_BYTES = 256 * 1024 };
 
 static const uint64_t ns_per_ms = UINT64_C(1000000);
 
-void status_connection_begin(
-    struct status_connection *connection, struct plat_socket *socket, bool is_local, uint64_t now)
+void status_connection_begin(struct status_connection *connection, struct status_channel channel,
+    bool is_local, uint64_t now)
 {
-    *connection = (struct status_connection){.socket = socket,
+    *connection = (struct status_connection){.channel = channel,
         .phase = STATUS_PHASE_READING,
         .is_local = is_local,
         .began = now,
         .deadline_ns = now + STATUS_SERVER_READ_MS * ns_per_ms};
 }
 
+/* Behind the request it is read to have the reply arrive, and to see the end: what comes means nothing. */
+static void read_on(struct status_connection *connection)
+{
+    size_t got;
+    if (plat_socket_read(connection->channel.socket, connection->in, sizeof(connection->in),
+            &got) == PLAT_SOCKET_END) {
+        connection->phase = STATUS_PHASE_OVER;
+    }
+}
+
 bool status_connection_read(struct status_connection *connection,
     struct status_request *ret_request, enum status_parse *ret_parse)
 {
-    size_t got = 0;
-    enum plat_socket_result result = plat_socket_read(connection->socket,
-        connection->in + connection->in_size, sizeof(connection->in) - connection->in_size, &got);
-    if (result == PLAT_SOCKET_END) {
+    enum plat_socket_result result;
+    if (connection->phase != STATUS_PHASE_READING) {
+        read_on(connection);
+        return false;
+    }
+    do {
+        size_t got = 0;
+        result = status_channel_read(&connection->channel, connection->in + connection->in_size,
+            sizeof(connection->in) - connection->in_size, &got);
+        connection->in_size += got;
+    } while (result == PLAT_SOCKET_DONE && connection->channel.tls &&
+             connection->in_size < sizeof(connection->in));
+    *ret_parse = status_request_parse(span_make(connection->in, connection->in_size), ret_request);
+    if (result == PLAT_SOCKET_END && *ret_parse == STATUS_PARSE_MORE) {
         connection->phase = STATUS_PHASE_OVER;
     }
-    if (result != PLAT_SOCKET_DONE) {
-        return false;
-    }
-    if (connection->phase == STATUS_PHASE_ENDING) { /* it is read to have the reply arrive */
-        return false;
-    }
-    connection->in_size += got;
-    *ret_parse = status_request_parse(span_make(connection->in, connection->in_size), ret_request);
     return *ret_parse != STATUS_PARSE_MORE;
 }
 
@@ -53,6 +65,8 @@ static const char *phrase(unsigned status)
         return "Not Found";
     case 405:
         return "Method Not Allowed";
+    case 429:
+        return "Too Many Requests";
     case 431:
         return "Request Header Fields Too Large";
     case 503:
@@ -94,12 +108,14 @@ void status_connection_reply(
 
 bool status_connection_has_more(const struct status_connection *connection)
 {
-    return connection->phase == STATUS_PHASE_WRITING && connection->out_at < connection->out.size;
+    bool has_reply = connection->phase == STATUS_PHASE_WRITING &&
+                     connection->out_at < connection->out.size;
+    return has_reply || status_channel_has_output(&connection->channel);
 }
 
 static void finish(struct status_connection *connection, uint64_t now)
 {
-    plat_socket_finish(connection->socket);
+    status_channel_finish(&connection->channel);
     connection->phase = STATUS_PHASE_ENDING;
     connection->in_size = 0;
     connection->deadline_ns = now + ENDING_MS * ns_per_ms;
@@ -117,10 +133,10 @@ void status_connection_write(struct status_connection *connection, uint64_t now)
         }
         connection->deadline_ns = out->size ? write_deadline(connection, now) : UINT64_MAX;
     }
-    while (connection->out_at < out->size) {
+    while (connection->out_at < out->size || status_channel_has_output(&connection->channel)) {
         size_t written = 0;
-        enum plat_socket_result result = plat_socket_write(
-            connection->socket, span_from(buf_span(out), connection->out_at), &written);
+        enum plat_socket_result result = status_channel_write(
+            &connection->channel, span_from(buf_span(out), connection->out_at), &written);
         if (result == PLAT_SOCKET_LATER) {
             return;
         }
@@ -133,7 +149,7 @@ void status_connection_write(struct status_connection *connection, uint64_t now)
     }
     if (!connection->stream) {
         finish(connection, now);
-    } else if (out->size == 0 || connection->out_at == out->size) {
+    } else {
         connection->deadline_ns = UINT64_MAX;
     }
 }
@@ -143,7 +159,7 @@ void status_connection_end(struct status_connection *connection)
     if (connection->stream) {
         connection->stream->end(connection->stream_self);
     }
-    plat_socket_close(connection->socket);
+    status_channel_close(&connection->channel);
     buf_fini(&connection->out);
-    *connection = (struct status_connection){.socket = NULL};
+    *connection = (struct status_connection){.phase = STATUS_PHASE_READING};
 }

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_STATUS_STATUS_CONNECTION_H
 #define ETWSHIP_STATUS_STATUS_CONNECTION_H
 
-#include "platform/plat_socket.h"
+#include "status/status_channel.h"
 #include "status/status_server.h"
 
 /* One connection of the status server: a request, a reply, the end. On the server's thread. */
@@ -13,7 +13,7 @@ enum status_phase {
 };
 
 struct status_connection {
-    struct plat_socket *socket; /* NULL: free */
+    struct status_channel channel; /* without a socket: free */
     enum status_phase phase;
     bool is_local; /* over the file system */
     uint64_t began;
@@ -27,8 +27,9 @@ struct status_connection {
     void *stream_self;
 };
 
-void status_connection_begin(
-    struct status_connection *connection, struct plat_socket *socket, bool is_local, uint64_t now);
+/* ${channel} is the connection's then. */
+void status_connection_begin(struct status_connection *connection, struct status_channel channel,
+    bool is_local, uint64_t now);
 
 /* Read what has come; true: ${ret_request} is whole, or wrong (${ret_parse}). */
 bool status_connection_read(struct status_connection *connection,
@@ -41,7 +42,7 @@ void status_connection_reply(
 /* Write what the client takes, and ask the stream for more. */
 void status_connection_write(struct status_connection *connection, uint64_t now);
 
-/* Does it wait to be written to? */
+/* Does it wait to be written to? That may be an answer of TLS alone, while the request is still read. */
 bool status_connection_has_more(const struct status_connection *connection);
 
 void status_connection_end(struct status_connection *connection);

@@ -12,19 +12,31 @@
  * One thread, which waits for all of its sockets at once. Whoever is slow loses its place to the next who comes, so
  * that no number of idle connections keeps a scraper out.
  */
-enum { STREAM_EVERY_MS = 100, ACCEPT_AT_ONCE = 64, ACCEPT_PAUSE_MS = 100, MAX_LINE_BYTES = 256 };
+enum {
+    STREAM_EVERY_MS = 100,
+    ACCEPT_AT_ONCE = 64,
+    ACCEPT_PAUSE_MS = 100,
+    /* A handshake takes a processor a millisecond or two, whoever asks for it: one begins in so many, and a few at
+     * once after a quiet while. */
+    HANDSHAKE_EVERY_MS = 20,
+    HANDSHAKES_AT_ONCE = 10,
+    MAX_LINE_BYTES = 256,
+};
+
+enum { LISTENER_TCP, LISTENER_LOCAL, LISTENERS };
 
 struct status_server {
     struct status_server_settings settings;
     char *unix_path;
     char *token;
-    struct plat_socket *listeners[2]; /* TCP, file system; NULL: there is none */
+    struct plat_socket *listeners[LISTENERS]; /* NULL: there is none */
+    uint64_t accept_after_ns[LISTENERS];      /* until then nobody can be let in */
+    struct status_tls_context *tls;           /* of TCP; NULL: plain */
     struct plat_waker *waker;
     struct plat_thread *thread;
     atomic_bool stopping;
     struct status_connection connections[STATUS_SERVER_MAX_CONNECTIONS];
     struct status_server_counts counts;
-    uint64_t accept_after_ns; /* until then nobody can be let in */
 };
 
 /* ---- replies ---------------------------------------------------------------------------------- */
@@ -80,14 +92,15 @@ static bool may_ask(struct status_server *server, const struct status_connection
     const struct status_request *request, struct status_reply *reply, bool *ret_trusted)
 {
     if (connection->is_local) {
-        *ret_trusted = plat_socket_is_ours(connection->socket);
+        *ret_trusted = plat_socket_is_ours(connection->channel.socket);
         if (!*ret_trusted) {
             reply_text(reply, 403, "this socket is for its owner and root\n");
         }
         return *ret_trusted;
     }
     *ret_trusted = knows_token(server, request);
-    if (request->host.size && !status_request_is_local(request->host)) {
+    /* Over TLS, others call this machine by its names, and a page of somebody else has no token. */
+    if (!server->tls && request->host.size && !status_request_is_local(request->host)) {
         reply_text(reply, 403, "use localhost or an address of this machine\n");
         return false;
     }
@@ -139,7 +152,7 @@ static void answer(struct status_server *server, struct status_connection *conne
         reply.stream->end(reply.stream_self);
         reply.stream = NULL;
         buf_reset(&reply.body);
-        reply_text(&reply, 503, "too many are looking on already\n");
+        reply_text(&reply, 429, "too many are looking on already\n");
     }
     if (reply.body.failed) {
         buf_reset(&reply.body);
@@ -161,7 +174,7 @@ static struct status_connection *find_place(struct status_server *server, uint64
     struct status_connection *oldest = NULL;
     for (size_t i = 0; i < STATUS_SERVER_MAX_CONNECTIONS; i++) {
         struct status_connection *connection = &server->connections[i];
-        if (!connection->socket) {
+        if (!connection->channel.socket) {
             return connection;
         }
         if (connection->phase != STATUS_PHASE_WRITING && connection->began < now &&
@@ -174,21 +187,53 @@ static struct status_connection *find_place(struct status_server *server, uint64
 
 /* A listener stays ready while there is no place, or no descriptor for the next connection: it is left alone for a
  * moment then, and clients wait in its queue. */
+static void pause_listener(struct status_server *server, size_t listener, uint64_t now)
+{
+    server->accept_after_ns[listener] = now + ACCEPT_PAUSE_MS * UINT64_C(1000000);
+}
+
+/* False: it is not let in. */
+static bool let_in(struct status_server *server, struct status_connection *place, size_t listener,
+    struct plat_socket *socket, uint64_t now)
+{
+    struct status_channel channel = {.socket = socket};
+    bool is_tls = listener == LISTENER_TCP && server->tls;
+    channel.tls = is_tls ? status_tls_create(server->tls) : NULL;
+    if (is_tls && !channel.tls) {
+        status_channel_close(&channel);
+        return false;
+    }
+    if (place->channel.socket) {
+        server->counts.dropped += place->phase == STATUS_PHASE_READING;
+        status_connection_end(place);
+    }
+    status_connection_begin(place, channel, listener == LISTENER_LOCAL, now);
+    return true;
+}
+
+/* A leaky bucket, kept as the time at which the next handshake may begin. */
+static void count_handshake(struct status_server *server, uint64_t now)
+{
+    const uint64_t every_ns = HANDSHAKE_EVERY_MS * UINT64_C(1000000);
+    uint64_t earliest = now - HANDSHAKES_AT_ONCE * every_ns;
+    uint64_t *after = &server->accept_after_ns[LISTENER_TCP];
+    *after = (*after > earliest ? *after : earliest) + every_ns;
+}
+
 static void accept_all(struct status_server *server, size_t listener, uint64_t now)
 {
-    for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
+    for (int i = 0; i < ACCEPT_AT_ONCE && server->accept_after_ns[listener] <= now; i++) {
         struct status_connection *place = find_place(server, now);
         struct plat_socket *socket = place ? plat_socket_accept(server->listeners[listener]) : NULL;
-        if (!socket) {
-            bool waits = !place || i == 0;
-            server->accept_after_ns = waits ? now + ACCEPT_PAUSE_MS * UINT64_C(1000000) : 0;
+        if (!socket || !let_in(server, place, listener, socket, now)) {
+            if (!place || i == 0) {
+                pause_listener(server, listener, now);
+            }
             return;
         }
-        if (place->socket) {
-            server->counts.dropped += place->phase == STATUS_PHASE_READING;
-            status_connection_end(place);
+        if (place->channel.tls) {
+            count_handshake(server, now);
         }
-        status_connection_begin(place, socket, listener == 1, now);
     }
 }
 
@@ -197,8 +242,9 @@ static void serve(struct status_server *server, struct status_connection *connec
 {
     struct status_request request;
     enum status_parse parse;
-    if (came->read && came->ret_read && status_connection_read(connection, &request, &parse) &&
-        connection->phase == STATUS_PHASE_READING) {
+    bool reads = connection->phase == STATUS_PHASE_READING;
+    bool came_any = (came->read && came->ret_read) || (reads && came->ret_write);
+    if (came_any && status_connection_read(connection, &request, &parse) && reads) {
         answer(server, connection, &request, parse, now);
     }
     if (connection->phase == STATUS_PHASE_WRITING && (came->ret_write || connection->stream)) {
@@ -216,9 +262,10 @@ static void serve(struct status_server *server, struct status_connection *connec
 /* ---- the thread ------------------------------------------------------------------------------- */
 
 struct round {
-    struct plat_socket_wait waits[STATUS_SERVER_MAX_CONNECTIONS + 2];
-    struct status_connection *connections[STATUS_SERVER_MAX_CONNECTIONS + 2]; /* NULL: a listener */
-    size_t listeners[2];
+    struct plat_socket_wait waits[STATUS_SERVER_MAX_CONNECTIONS + LISTENERS];
+    struct status_connection
+        *connections[STATUS_SERVER_MAX_CONNECTIONS + LISTENERS]; /* NULL: a listener */
+    size_t listeners[LISTENERS];
     size_t count;
     uint64_t deadline_ns;
     bool streams;
@@ -229,7 +276,7 @@ static void add_wait(
 {
     bool writes = connection && status_connection_has_more(connection);
     /* A client may have closed its half of the connection once it had sent its request. */
-    bool reads = !writes || connection->stream;
+    bool reads = !writes || connection->stream || connection->phase == STATUS_PHASE_READING;
     round->waits[round->count] = (struct plat_socket_wait){
         .socket = socket, .read = reads, .write = writes};
     round->connections[round->count++] = connection;
@@ -237,18 +284,19 @@ static void add_wait(
 
 static void begin_round(struct status_server *server, struct round *round, uint64_t now)
 {
-    bool accepts = now >= server->accept_after_ns;
-    *round = (struct round){.deadline_ns = accepts ? UINT64_MAX : server->accept_after_ns};
-    for (size_t i = 0; i < 2; i++) {
-        if (server->listeners[i] && accepts) {
+    *round = (struct round){.deadline_ns = UINT64_MAX};
+    for (size_t i = 0; i < LISTENERS; i++) {
+        if (server->listeners[i] && now >= server->accept_after_ns[i]) {
             round->listeners[round->count] = i;
             add_wait(round, server->listeners[i], NULL);
+        } else if (server->listeners[i] && server->accept_after_ns[i] < round->deadline_ns) {
+            round->deadline_ns = server->accept_after_ns[i];
         }
     }
     for (size_t i = 0; i < STATUS_SERVER_MAX_CONNECTIONS; i++) {
         struct status_connection *connection = &server->connections[i];
-        if (connection->socket) {
-            add_wait(round, connection->socket, connection);
+        if (connection->channel.socket) {
+            add_wait(round, connection->channel.socket, connection);
             round->streams |= connection->stream && !status_connection_has_more(connection);
             round->deadline_ns = connection->deadline_ns < round->deadline_ns
                                      ? connection->deadline_ns
@@ -303,14 +351,20 @@ static bool open_all(struct status_server *server, struct error *err)
     if ((settings->unix_path && !server->unix_path) || (settings->token && !server->token)) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    if (settings->address.size) {
-        server->listeners[0] = plat_socket_listen_tcp(&settings->address, settings->port, err);
+    bool ok = true;
+    if (settings->tls_cert) {
+        server->tls = status_tls_serve(settings->tls_cert, settings->tls_key, err);
+        ok = server->tls != NULL;
     }
-    if (settings->unix_path && (server->listeners[0] || !settings->address.size)) {
-        server->listeners[1] = plat_socket_listen_unix(server->unix_path, err);
+    if (ok && settings->address.size) {
+        server->listeners[LISTENER_TCP] = plat_socket_listen_tcp(
+            &settings->address, settings->port, err);
+        ok = server->listeners[LISTENER_TCP] != NULL;
     }
-    bool ok = (server->listeners[0] || !settings->address.size) &&
-              (server->listeners[1] || !settings->unix_path);
+    if (ok && settings->unix_path) {
+        server->listeners[LISTENER_LOCAL] = plat_socket_listen_unix(server->unix_path, err);
+        ok = server->listeners[LISTENER_LOCAL] != NULL;
+    }
     server->waker = ok ? plat_waker_create(err) : NULL;
     server->thread = server->waker ? plat_thread_start("status", run, server, err) : NULL;
     return server->thread != NULL;
@@ -345,8 +399,9 @@ void status_server_stop(struct status_server *server)
     for (size_t i = 0; i < STATUS_SERVER_MAX_CONNECTIONS; i++) {
         status_connection_end(&server->connections[i]);
     }
-    plat_socket_close(server->listeners[0]);
-    plat_socket_close(server->listeners[1]);
+    plat_socket_close(server->listeners[LISTENER_TCP]);
+    plat_socket_close(server->listeners[LISTENER_LOCAL]);
+    status_tls_context_destroy(server->tls);
     plat_waker_destroy(server->waker);
     free(server->unix_path);
     free(server->token);
@@ -355,5 +410,5 @@ void status_server_stop(struct status_server *server)
 
 uint16_t status_server_port(const struct status_server *server)
 {
-    return server->listeners[0] ? plat_socket_port(server->listeners[0]) : 0;
+    return server->listeners[LISTENER_TCP] ? plat_socket_port(server->listeners[LISTENER_TCP]) : 0;
 }

@@ -5,7 +5,7 @@
 #include "status/status_request.h"
 
 /*
- * Answers GET requests of this machine on a thread of its own. Whatever clients do, it takes no more than its
+ * Answers GET requests on a thread of its own. Whatever clients do, it takes no more than its
  * connections, its replies and one thread; it holds no lock of the agent while it waits for them.
  */
 enum {
@@ -46,6 +46,8 @@ struct status_server_settings {
     uint16_t port;             /* 0: any */
     const char *unix_path;     /* NULL: no socket of the file system. Copied */
     const char *token;         /* who comes over TCP must know it; NULL: there is none. Copied */
+    const char *tls_cert;      /* of TCP, file in PEM; NULL: no TLS. Read at the start */
+    const char *tls_key;       /* the same */
     const char *open_path;     /* this page needs none; NULL: there is no such page. Static */
 
     /* Fill ${reply}, which is empty. ${trusted}: the request came with the token, or over the file system. On the

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -394,7 +395,8 @@ class Status(unittest.TestCase):
         agent = self.start()
         taps = [self.tap("of=traces&rate=10000") for _ in range(4)]
         self.assertEqual([status.split()[1] for status, _ in taps], [b"200"] * 4)
-        self.assertEqual(self.tap("of=traces")[0].split()[1], b"503")
+        self.assertEqual(self.tap("of=traces")[0].split()[1], b"429")
+        self.assertEqual(self.etwship("tap", "traces").returncode, 1)
         self.add_events(5000)
         wait_until(lambda: len(self.store.documents()) >= 5000, self.log, agent)
         self.assert_balanced(self.metrics())
@@ -410,8 +412,8 @@ class Status(unittest.TestCase):
         self.assertEqual(self.tap("of=siem")[0].split()[1], b"200")
 
     def test_addresses_of_others_are_refused_by_check(self):
-        for listen, word in (("0.0.0.0:9187", "other machines"), ("10.0.0.1:1", "other machines"),
-                             ("[::]:80", "other machines"), ("127.0.0.1", "no address and port"),
+        for listen, word in (("0.0.0.0:9187", "add tls and token"), ("10.0.0.1:1", "add tls and token"),
+                             ("[::]:80", "add tls and token"), ("127.0.0.1", "no address and port"),
                              ("127.0.0.1:0", "no address and port"), ("::1:80", "no address and port"),
                              ("example.org:80", "no address and port")):
             with self.subTest(listen):
@@ -421,6 +423,121 @@ class Status(unittest.TestCase):
                 self.assertIn(word, done.stderr)
         self.write({"listen": "127.0.0.1:9187", "token": "short"})
         self.assertIn("token", self.etwship("check").stderr)
+
+    def make_certificate(self, name="cert"):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                        "-keyout", f"{self.folder}/{name}.key", "-out", f"{self.folder}/{name}.pem", "-days", "2",
+                        "-subj", "/CN=agent.example", "-addext", "subjectAltName=DNS:agent.example"],
+                       check=True, stderr=subprocess.DEVNULL, timeout=TIMEOUT_S)
+
+    def tls_status(self, name="cert"):
+        return {"listen": f"0.0.0.0:{self.port}", "token": TOKEN,
+                "tls": {"cert": f"{self.folder}/{name}.pem", "key": f"{self.folder}/{name}.key"}}
+
+    def get_tls(self, path, cert="cert", **headers):
+        """As a scraper of another machine, which knows the certificate and the agent's name."""
+        context = ssl.create_default_context(cafile=self.folder / f"{cert}.pem")
+        with socket.create_connection(("127.0.0.1", self.port), TIMEOUT_S) as plain:
+            with context.wrap_socket(plain, server_hostname="agent.example") as secure:
+                lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+                secure.sendall(f"GET {path} HTTP/1.1\r\nHost: agent.example:{self.port}\r\n{lines}\r\n".encode())
+                head, _, body = b"".join(iter(lambda: secure.recv(65536), b"")).partition(b"\r\n\r\n")
+        return int(head.split()[1]), body.decode()
+
+    def start_tls(self):
+        if not shutil.which("openssl"):
+            self.skipTest("there is no openssl")
+        self.make_certificate()
+        self.write(self.tls_status())
+        log = open(self.folder / "log", "ab")
+        self.addCleanup(log.close)
+        agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=log)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        wait_until(self.is_ready_tls, self.log, agent)
+        return agent
+
+    def is_ready_tls(self, cert="cert"):
+        try:
+            return self.get_tls("/ready", cert, Authorization=f"Bearer {TOKEN}")[0] == 200
+        except OSError:
+            return False
+
+    def test_other_machines_ask_over_tls_with_the_token(self):
+        agent = self.start_tls()
+        self.add_events()
+        wait_until(lambda: len(self.store.documents()) >= EVENTS, self.log, agent)
+        self.assertEqual(self.get_tls("/metrics")[0], 401)
+        code, text = self.get_tls("/metrics", Authorization=f"Bearer {TOKEN}")
+        self.assertEqual(code, 200)
+        self.assert_balanced(parse(text))
+        with self.assertRaises((OSError, http.client.HTTPException)):
+            self.get("/ready")  # without TLS
+        self.assertEqual(self.etwship("status").stdout, "healthy\n")
+        self.assertEqual(json.loads(self.etwship("status", "--json").stdout)["outputs"][0]["name"], "siem")
+        self.assertIn("siem", self.etwship("top").stdout)
+        tap = subprocess.Popen([BINARY, "tap", "siem", "-n", "2", "-c", self.config], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, encoding="utf-8")
+        self.addCleanup(tap.kill)
+        self.add_until(tap)
+        out, err = tap.communicate()
+        self.assertEqual((tap.returncode, err, len(out.splitlines())), (0, "", 2))
+        self.make_certificate("new")
+        self.write(self.tls_status("new"))
+        done = self.etwship("status")  # before the reload: somebody else may answer there
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("does not have the certificate", done.stderr)
+        agent.send_signal(signal.SIGHUP)
+        wait_until(lambda: self.is_ready_tls("new"), self.log, agent)
+        self.assertEqual(self.etwship("status").stdout, "healthy\n")
+        self.assertNotIn(TOKEN, self.log())
+
+    def test_who_never_ends_the_handshake_holds_up_nobody(self):
+        agent = self.start_tls()
+        hello = ssl.MemoryBIO()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        try:
+            context.wrap_bio(ssl.MemoryBIO(), hello, server_hostname="agent.example").do_handshake()
+        except ssl.SSLWantReadError:
+            pass
+        greeting = hello.read()
+        slow = []
+        for i in range(200):
+            slow.append(socket.create_connection(("127.0.0.1", self.port), TIMEOUT_S))
+            self.addCleanup(slow[-1].close)
+            slow[-1].sendall(greeting[:i * 3 if i % 2 else len(greeting)])
+        self.add_events(2000)
+        wait_until(lambda: len(self.store.documents()) >= 2000, self.log, agent)
+        self.assertEqual(self.get_tls("/health", Authorization=f"Bearer {TOKEN}")[0], 200)
+        with socket.create_connection(("127.0.0.1", self.port), TIMEOUT_S) as plain:
+            plain.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertNotIn(b"HTTP", plain.recv(100))  # at most an alert of TLS
+
+    def test_a_key_with_a_password_is_refused_and_nobody_is_asked(self):
+        self.make_certificate()
+        subprocess.run(["openssl", "ec", "-aes256", "-passout", "pass:x", "-in", f"{self.folder}/cert.key", "-out",
+                        f"{self.folder}/locked.key"], check=True, stderr=subprocess.DEVNULL, timeout=TIMEOUT_S)
+        status = self.tls_status()
+        status["tls"]["key"] = f"{self.folder}/locked.key"
+        self.write(status)
+        log = open(self.folder / "log", "ab")
+        self.addCleanup(log.close)
+        agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=log, stdin=subprocess.DEVNULL)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        wait_until(lambda: "locked.key: it holds no key in PEM, without a password" in self.log(), self.log, agent)
+
+    def test_tls_is_checked(self):
+        self.make_certificate()
+        good = self.tls_status()
+        for change, word in (({"tls": {"cert": good["tls"]["cert"]}}, "cert and key belong together"),
+                             ({"listen": None, "unix": str(self.path), "token": None}, "it is of listen"),
+                             ({"token": None}, "add tls and token"), ({"tls": None}, "add tls and token")):
+            with self.subTest(change):
+                self.write({key: value for key, value in (good | change).items() if value is not None})
+                done = self.etwship("check")
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(word, done.stderr)
 
     def test_a_port_that_is_taken_keeps_nobody_from_running(self):
         with socket.socket() as taken:

@@ -116,7 +116,7 @@ class Built(unittest.TestCase):
     def test_it_depends_on_the_libraries_of_the_program(self):
         depends = self.field("Depends")
         for library in ("libc6", "libcurl", "libyaml", "libsqlite3", "libpcre2", "libexpat",
-                        "libarchive13"):
+                        "libarchive13", "libssl3"):
             self.assertRegex(depends, rf"\b{library}")
         self.assertNotIn("${", depends)
 

@@ -1,0 +1,25 @@
+#ifndef ETWSHIP_STATUS_STATUS_CHANNEL_H
+#define ETWSHIP_STATUS_STATUS_CHANNEL_H
+
+#include "status/status_tls.h"
+
+/* What carries a request and its reply: a socket, or TLS over one. Nothing waits. */
+struct status_channel {
+    struct plat_socket *socket; /* NULL: there is none */
+    struct status_tls *tls;     /* NULL: plain */
+};
+
+/* As of plat_socket.h. With TLS, what was read must be read again until nothing can be for the moment, before it is waited
+ * for. */
+enum plat_socket_result status_channel_read(
+    struct status_channel *channel, void *data, size_t size, size_t *ret_read);
+enum plat_socket_result status_channel_write(
+    struct status_channel *channel, struct span bytes, size_t *ret_written);
+
+/* Is something of what was written still here? status_channel_write of nothing sends it. */
+bool status_channel_has_output(const struct status_channel *channel);
+
+void status_channel_finish(struct status_channel *channel);
+void status_channel_close(struct status_channel *channel);
+
+#endif
