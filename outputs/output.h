@@ -169,6 +169,25 @@ struct output_talk {
     void *host; /* first argument of both */
 };
 
+/* How many different values the events of one session have, as far as its configuration says; 0: nobody knows
+ * before they come. */
+struct output_spread {
+    uint64_t hosts;
+    uint64_t providers;
+    uint64_t levels;
+};
+
+/* What events become at a destination that keeps those apart which differ in some values: streams, series. */
+struct output_streams {
+    uint64_t count;   /* at most, as far as is known */
+    uint64_t limit;   /* more are not made */
+    const char *most; /* which value makes the most of them; NULL: none. Static */
+    uint64_t most_count;
+    char unknown[64];   /* values of which nobody knows how many there are: "host, channel" */
+    const void *member; /* of the settings: what to change */
+    size_t member_size;
+};
+
 struct output_ops {
     const char *name; /* `type:` in YAML */
     const struct config_field *fields;
@@ -194,6 +213,10 @@ struct output_ops {
     /* Set what it wants of its events' shape beside the format: ${options} is zero, and views of the
      * settings may be put there. Outputs that want the same share a stream. May be NULL. */
     void (*options)(const void *settings, struct event_options *options);
+
+    /* Say how many streams events make that come from sessions with ${spreads}. For `check`. NULL: there are none. */
+    void (*streams)(const void *settings, const struct output_spread *spreads, size_t count,
+        struct output_streams *ret_streams);
 
     /* The text template (event_template.h) that says where each record goes, NULL: there is none.
      * The host renders it once per event, with field values made safe by `route_safety`, and hands

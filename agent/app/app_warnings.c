@@ -9,6 +9,7 @@
 #include "app/app_loop.h"
 #include "app/app_memory.h"
 #include "app/app_rules.h"
+#include "app/app_streams.h"
 #include "app/app_targets.h"
 #include "app/data_folder.h"
 #include "config/config_text.h"
@@ -369,6 +370,7 @@ static void warn_of_output(const struct search *search, const struct app_output 
     }
     config_check_report(config->memory, output->ops->doubt, output->settings, search->report);
     warn_of_age(search, output);
+    app_streams_warn(config, output, search->report);
     warn_of_loops(search, output);
     warn_of_target(search, output);
     warn_of_link(search, output);

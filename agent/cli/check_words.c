@@ -9,6 +9,7 @@
 #include "app/app_limits.h"
 #include "app/app_memory.h"
 #include "app/app_rules.h"
+#include "app/app_streams.h"
 #include "app/data_folder.h"
 #include "cli/check_places.h"
 #include "cli/policy_words.h"
@@ -294,7 +295,7 @@ static const struct typed_fields *typed_of(
 
 static void put_output(const struct check *check, const struct app_output *output, struct buf *out)
 {
-    enum { MAX_CONFLICTS = 20 };
+    enum { MAX_CONFLICTS = 20, MAX_STREAM_BYTES = 1024 };
     const struct typed_fields *typed = typed_of(check, output);
     const struct app_batch *batch = &output->batch;
     buf_printf(out, "  %s (%s)%s: %s", output->name, output->type,
@@ -311,6 +312,12 @@ static void put_output(const struct check *check, const struct app_output *outpu
             out, "; %zu rule%s", output->filters.count, output->filters.count == 1 ? "" : "s");
     }
     buf_add_byte(out, '\n');
+    struct buf streams;
+    buf_init(&streams, MAX_STREAM_BYTES);
+    if (output->enabled && app_streams_write(check->config, output, &streams)) {
+        buf_printf(out, "      %.*s\n", SPAN_ARG(buf_span(&streams)));
+    }
+    buf_fini(&streams);
     if (typed) {
         typed_words_each(typed, check->verbose ? SIZE_MAX : MAX_CONFLICTS, put_typed_line, out);
     }

@@ -1,5 +1,7 @@
 #include "outputs/loki/loki_settings.h"
 
+#include <stdio.h>
+
 #include "outputs/http/http_here.h"
 
 static const char push_path[] = "/loki/api/v1/push";
@@ -90,4 +92,77 @@ void loki_settings_check(const void *settings, struct config_check *check)
 void loki_settings_can_run(const void *settings, struct config_check *check)
 {
     http_here_check(check, &((const struct loki_settings *)settings)->http);
+}
+
+/* ---- how many streams there will be ------------------------------------------------------------------- */
+
+/* How many values a label has in a session. 0: nobody knows. */
+static uint64_t values_in(const struct output_spread *spread, enum loki_label label)
+{
+    switch (label) {
+    case LOKI_HOST:
+        return spread->hosts;
+    case LOKI_PROVIDER:
+        return spread->providers;
+    case LOKI_LEVEL:
+        return spread->levels;
+    case LOKI_SESSION:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* The same of all sessions: providers of sessions are different ones, hosts and levels the same. */
+static uint64_t values_of(const struct output_spread *spreads, size_t count, enum loki_label label)
+{
+    bool adds_up = label == LOKI_PROVIDER || label == LOKI_SESSION;
+    uint64_t values = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t here = values_in(&spreads[i], label);
+        if (!here) {
+            return 0;
+        }
+        values = adds_up ? values + here : here > values ? here : values;
+    }
+    return values;
+}
+
+/* Streams of one session. */
+static uint64_t multiply(const struct output_spread *spread, unsigned labels)
+{
+    uint64_t product = 1;
+    for (int label = 0; label < LOKI_LABEL_COUNT; label++) {
+        uint64_t here = labels >> label & 1 ? values_in(spread, (enum loki_label)label) : 0;
+        product *= here ? here : 1;
+    }
+    return product;
+}
+
+void loki_settings_streams(const void *settings, const struct output_spread *spreads, size_t count,
+    struct output_streams *ret_streams)
+{
+    const struct loki_settings *s = settings;
+    unsigned labels = loki_settings_labels(s);
+    struct output_streams streams = {.limit = (uint64_t)s->max_streams,
+        .member = s->labels.count ? (const void *)&s->labels : (const void *)&s->url,
+        .member_size = s->labels.count ? sizeof(s->labels) : sizeof(s->url)};
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        streams.count += multiply(&spreads[i], labels);
+    }
+    for (int label = 0; label < LOKI_LABEL_COUNT; label++) {
+        uint64_t values = values_of(spreads, count, (enum loki_label)label);
+        if (!(labels >> label & 1)) {
+            continue;
+        }
+        if (!values) {
+            used += (size_t)snprintf(streams.unknown + used, sizeof(streams.unknown) - used, "%s%s",
+                used ? ", " : "", loki_label_names[label]);
+        } else if (values > streams.most_count) {
+            streams.most_count = values;
+            streams.most = loki_label_names[label];
+        }
+    }
+    *ret_streams = streams;
 }

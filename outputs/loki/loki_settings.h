@@ -3,6 +3,7 @@
 
 #include "config/config_check.h"
 #include "outputs/http/http_options.h"
+#include "outputs/output.h"
 
 /* What the configuration says of an output of type `loki`. */
 enum loki_label {
@@ -31,9 +32,11 @@ extern const struct config_field loki_settings_fields[];
 /* A bit per label that streams have. */
 unsigned loki_settings_labels(const struct loki_settings *settings);
 
-/* output_ops.check, can_run */
+/* output_ops.check, can_run, streams */
 void loki_settings_check(const void *settings, struct config_check *check);
 void loki_settings_can_run(const void *settings, struct config_check *check);
+void loki_settings_streams(const void *settings, const struct output_spread *spreads, size_t count,
+    struct output_streams *ret_streams);
 
 /* What stands behind the address, or NULL where it has that already. Static. */
 const char *loki_settings_path(const char *url);

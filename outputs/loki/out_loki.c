@@ -328,6 +328,7 @@ const struct output_ops output_loki = {
     .settings_size = sizeof(struct loki_settings),
     .check = loki_settings_check,
     .can_run = loki_settings_can_run,
+    .streams = loki_settings_streams,
     .examine = loki_try_run,
     .create = loki_create,
     .send = loki_send,

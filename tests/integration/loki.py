@@ -157,6 +157,31 @@ class LokiOutput(siem_rig.Agent):
         self.assertEqual(set(seen), set(expected))
         self.assertEqual(set(seen.values()), {1})
 
+    def check(self, sessions, **keys):
+        path = self.folder / "check.yaml"
+        path.write_text(json.dumps({"sessions": sessions, "spool": {"mode": "memory"}, "outputs": [
+            {"name": "grafana", "type": "loki", "url": "http://127.0.0.1:1"} | keys]}))
+        done = subprocess.run([siem_rig.BINARY, "check", "-c", path], check=False, text=True,
+                              timeout=siem_rig.TIMEOUT_S, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return done.stdout
+
+    def test_check_says_how_many_streams_there_will_be_and_which_label_makes_them(self):
+        live = [{"name": "a", "type": "realtime", "providers": ["Provider-A:warning", "Provider-B:error"]},
+                {"name": "b", "type": "realtime", "providers": ["Provider-C:verbose"]}]
+        # Session a: one host, two providers, three levels; session b: one, one, five.
+        said = self.check(live)
+        self.assertIn("at most 11 streams for each set of values that events bring for channel; most by level, "
+                      "with 5 values; no more than 1000 are made", said)
+        self.assertNotIn("are not told apart", said)
+        said = self.check(live, labels=["host", "provider"], max_streams=2)
+        self.assertIn("at most 3 streams; most by provider, with 3 values; no more than 2 are made", said)
+        self.assertIn("output grafana may make 3 streams; most by provider, with 3 values. its limit is 2, and "
+                      "events beyond it are not told apart. leave provider out, or raise the limit", said)
+        said = self.check([{"type": "file", "paths": ["none.etl"]}], labels=["host", "provider", "level"])
+        self.assertIn("at most 5 streams for each set of values that events bring for host, provider; most by "
+                      "level, with 5 values", said)
+
     def test_what_has_to_come_again_comes_once(self):
         for fault in (Fault(Reply(429, headers={"Retry-After": "0"})), Fault(Reply(503)), LOST_BEFORE):
             with self.subTest(fault.reply and fault.reply.status), \
