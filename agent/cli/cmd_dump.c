@@ -60,6 +60,9 @@ static const struct cli_option options[] = {
     {.name = "stack-walk", .argument = "join|events|drop",
         .help = "Kernel call stacks: join (the default) puts them into their event's "
                 "extended.stack, events ships them as events, drop leaves them out."},
+    {.name = "etw-file", .argument = "name|path",
+        .help = "What events have as etw.file: the name of the file (the default), or its path "
+                "as given."},
     {.name = "codepage", .argument = "N",
         .help = "Windows code page of ANSI strings in payloads; 1252 without this option."},
     {.name = "uint64", .argument = "number|string",

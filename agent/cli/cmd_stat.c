@@ -293,10 +293,9 @@ static void stat_subject(struct job *job, const struct subject *subject)
     arena_init(&infos, MAX_INFO_BYTES);
     struct error err;
     int failed = EXIT_FAILED;
-    const struct span host = {.size = 0};
     struct etl_file *file = subject->box
-                                ? trace_box_trace(subject->box, subject->index, host, &infos, &err)
-                                : etl_file_open(subject->path, host, &handles, &infos, &err);
+                                ? trace_box_trace(subject->box, subject->index, NULL, &infos, &err)
+                                : etl_file_open(subject->path, NULL, &handles, &infos, &err);
     stat_trace_init(&scan->trace);
     stat_decode_init(&scan->decode);
     scan->damage.count = 0;

@@ -50,7 +50,7 @@ void trace_options_warn_definitions(const struct schema_cache *cache);
 struct trace_box *trace_options_stdin(struct error *err);
 
 /* Settings of the input `file` for the operands and the options that have the names of its keys
- * (start, end, pointer-size, stack-walk, metadata, host). Owned by ${config}. */
+ * (start, end, pointer-size, stack-walk, etw-file, metadata, host). Owned by ${config}. */
 void *trace_options_input(const struct cli_args *args, struct config *config,
     const struct input_ops **ret_input, int *ret_exit);
 

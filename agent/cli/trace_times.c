@@ -36,9 +36,8 @@ static void ask_one(
     struct etl_handles handles = {.newest = NULL};
     struct arena arena;
     arena_init(&arena, MAX_INFO_BYTES);
-    struct span host = span_make(NULL, 0);
-    struct etl_file *file = box ? trace_box_trace(box, index, host, &arena, &asked->err)
-                                : etl_file_open(path, host, &handles, &arena, &asked->err);
+    struct etl_file *file = box ? trace_box_trace(box, index, NULL, &arena, &asked->err)
+                                : etl_file_open(path, NULL, &handles, &arena, &asked->err);
     if (file) {
         const struct etl_info *info = etl_file_info(file);
         const struct etl_visitor visitor = {.self = asked, .record = take_record};

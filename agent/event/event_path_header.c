@@ -142,9 +142,9 @@ static struct event_value etw_member(enum event_path_field field, const struct e
     case PATH_ETW_CPU:
         return event_value_uint(record->cpu);
     case PATH_ETW_KERNEL_TICKS:
-        return event_path_uint_if(record->present & RECORD_HAS_CPU_TIMES, record->kernel_ticks);
+        return event_path_uint_if(record_kernel_ticks(record), record->kernel_ticks);
     case PATH_ETW_USER_TICKS:
-        return event_path_uint_if(record->present & RECORD_HAS_CPU_TIMES, record->user_ticks);
+        return event_path_uint_if(record_user_ticks(record), record->user_ticks);
     case PATH_ETW_PROCESSOR_TIME:
         return event_path_uint_if(
             record->present & RECORD_HAS_PROCESSOR_TIME, record->processor_time);
@@ -154,7 +154,7 @@ static struct event_value etw_member(enum event_path_field field, const struct e
         return event_value_utf8(
             span_text(record->present & RECORD_TIME_OF_BUFFER ? "buffer" : NULL));
     default:
-        return trace_text(trace, trace ? trace->path : span_make(NULL, 0));
+        return trace_text(trace, trace ? trace->file : span_make(NULL, 0));
     }
 }
 

@@ -153,9 +153,9 @@ void event_trace_native(struct event_writer *writer, const struct trace_info *tr
     }
     buf_add_text(out, "\"sequence\":");
     *ret_file = out->size;
-    if (trace && trace->path.size) {
+    if (trace && trace->file.size) {
         buf_add_text(out, ",\"file\":");
-        value_json_string(trace->path, out);
+        value_json_string(trace->file, out);
     }
     buf_add_byte(out, '}');
     *ret_end = out->size;

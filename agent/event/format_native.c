@@ -74,9 +74,11 @@ static uint8_t *put_etw_numbers(
     p = put_u64(p, record->sequence);
     p = put_literal(p, ",\"cpu\":");
     p = put_u64(p, record->cpu);
-    if (record->present & RECORD_HAS_CPU_TIMES) {
+    if (record_kernel_ticks(record)) {
         p = put_literal(p, ",\"kernel_ticks\":");
         p = put_u64(p, record->kernel_ticks);
+    }
+    if (record_user_ticks(record)) {
         p = put_literal(p, ",\"user_ticks\":");
         p = put_u64(p, record->user_ticks);
     }

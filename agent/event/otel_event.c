@@ -80,8 +80,10 @@ static void add_numbers(struct event_writer *writer, const struct event *event, 
         number(writer, out, "etw.qualifiers", record->log_qualifiers);
     }
     number(writer, out, "etw.cpu", record->cpu);
-    if (record->present & RECORD_HAS_CPU_TIMES) {
+    if (record_kernel_ticks(record)) {
         number(writer, out, "etw.kernel_ticks", record->kernel_ticks);
+    }
+    if (record_user_ticks(record)) {
         number(writer, out, "etw.user_ticks", record->user_ticks);
     }
     if (record->present & RECORD_HAS_PROCESSOR_TIME) {

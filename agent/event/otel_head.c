@@ -318,7 +318,7 @@ void otel_head_trace(struct event_writer *writer, const struct trace_info *trace
     *ret_file = out->size;
     otel_codec_text(writer->codec, out, OTEL_RECORD, "etw.session", session);
     if (trace) {
-        otel_codec_text(writer->codec, out, OTEL_RECORD, "etw.file", trace->path);
+        otel_codec_text(writer->codec, out, OTEL_RECORD, "etw.file", trace->file);
     }
     *ret_end = out->size;
 }

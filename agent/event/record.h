@@ -112,6 +112,7 @@ static inline bool record_position_is_known(const struct record_position *positi
 struct trace_info {
     struct span session_name; /* UTF-8; ETW's logger name */
     struct span path;         /* the file as the user gave it; empty for live sessions */
+    struct span file;         /* what its events show as `etw.file`: that path, or only the name */
     struct span host_name;    /* UTF-8; the recording machine if the trace tells it, else empty */
     struct span host_fqdn;    /* so far as known, as all that follows of that machine */
     struct span host_domain;  /* of DNS */
@@ -171,6 +172,17 @@ struct event_record {
     struct record_position position;
     uint64_t sequence; /* per session and start of the agent, from 1; 0 before it is given */
 };
+
+/* Kernel and user time of the header, in timer ticks. 0: none, or the header has no such times. */
+static inline uint32_t record_kernel_ticks(const struct event_record *record)
+{
+    return record->present & RECORD_HAS_CPU_TIMES ? record->kernel_ticks : 0;
+}
+
+static inline uint32_t record_user_ticks(const struct event_record *record)
+{
+    return record->present & RECORD_HAS_CPU_TIMES ? record->user_ticks : 0;
+}
 
 /* The first extended item of ${type}, or NULL. */
 const struct extended_item *record_extended(

@@ -31,11 +31,10 @@ static struct layout layout_of(const struct etl_place *place)
 {
     struct arena arena;
     struct etl_handles handles = {.open = 0};
-    const struct span host = {.size = 0};
     arena_init(&arena, HEADER_BYTES);
     struct etl_file *file = place->part
-                                ? etl_file_open_part(place->part, place->path, host, &arena, NULL)
-                                : etl_file_open(place->path, host, &handles, &arena, NULL);
+                                ? etl_file_open_part(place->part, place->path, NULL, &arena, NULL)
+                                : etl_file_open(place->path, NULL, &handles, &arena, NULL);
     const struct etl_info *info = file ? etl_file_info(file) : NULL;
     struct layout layout = {.begin = 0};
     if (file && evtx_file_is_one(file)) {

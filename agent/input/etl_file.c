@@ -82,7 +82,8 @@ static bool add_epoch(struct etl_file *file, const struct etl_buffer *buffer,
     bool told = epoch->info.mode & ETL_MODE_COMPRESSED;
     epoch->format = told ? (known ? format : 0) : UNPACK_XPRESS;
     epoch->info.trace.path = span_text(file->bytes.path);
-    epoch->info.trace.host_name = file->host;
+    epoch->info.trace.file = etl_file_shown(&file->naming, epoch->info.trace.path);
+    epoch->info.trace.host_name = file->naming.host;
     message_numbers_init(&epoch->messages, epoch->info.mode, epoch->info.buffer_size);
     file->epochs[file->epoch_count++] = epoch;
     return true;
@@ -224,8 +225,17 @@ static bool begin(struct etl_file *file, struct error *err)
     return ok;
 }
 
+struct span etl_file_shown(const struct trace_naming *naming, struct span path)
+{
+    size_t start = path.size;
+    while (start && path.data[start - 1] != '/' && path.data[start - 1] != '\\') {
+        start--;
+    }
+    return naming->whole_path || start == path.size ? path : span_from(path, start);
+}
+
 static struct etl_file *create(
-    const char *name, struct span host, struct arena *arena, struct error *err)
+    const char *name, const struct trace_naming *naming, struct arena *arena, struct error *err)
 {
     struct etl_file *file = calloc(1, sizeof(*file));
     struct span path;
@@ -235,16 +245,18 @@ static struct etl_file *create(
         return NULL;
     }
     file->arena = arena;
-    file->host = host;
+    if (naming) {
+        file->naming = *naming;
+    }
     file->bytes.path = (const char *)path.data;
     return file;
 }
 
-struct etl_file *etl_file_open(const char *path, struct span host, struct etl_handles *handles,
-    struct arena *arena, struct error *err)
+struct etl_file *etl_file_open(const char *path, const struct trace_naming *naming,
+    struct etl_handles *handles, struct arena *arena, struct error *err)
 {
     struct error why;
-    struct etl_file *file = create(path, host, arena, &why);
+    struct etl_file *file = create(path, naming, arena, &why);
     if (file && etl_bytes_open(&file->bytes, file->bytes.path, handles, &why) &&
         begin(file, &why)) {
         return file;
@@ -256,11 +268,11 @@ struct etl_file *etl_file_open(const char *path, struct span host, struct etl_ha
     return NULL;
 }
 
-struct etl_file *etl_file_open_part(const struct etl_part *part, const char *name, struct span host,
-    struct arena *arena, struct error *err)
+struct etl_file *etl_file_open_part(const struct etl_part *part, const char *name,
+    const struct trace_naming *naming, struct arena *arena, struct error *err)
 {
     struct error why;
-    struct etl_file *file = create(name, host, arena, &why);
+    struct etl_file *file = create(name, naming, arena, &why);
     if (file) {
         etl_bytes_use_part(&file->bytes, part, file->bytes.path);
         if (begin(file, &why)) {
@@ -278,7 +290,7 @@ struct etl_file *etl_file_open_memory(
     struct span memory, const char *name, struct arena *arena, struct error *err)
 {
     struct error why;
-    struct etl_file *file = create(name, span_make(NULL, 0), arena, &why);
+    struct etl_file *file = create(name, NULL, arena, &why);
     if (file) {
         etl_bytes_use_memory(&file->bytes, memory, file->bytes.path);
         if (begin(file, &why)) {

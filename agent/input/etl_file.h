@@ -15,6 +15,13 @@
 
 struct evtx_hosts;
 
+/* How the events of a file name where they come from. Texts are UTF-8 and borrowed. */
+struct trace_naming {
+    struct span
+        host; /* the recording machine, instead of what the file says; empty: as the file says */
+    bool whole_path; /* `etw.file` is the path as given; false: only the file's name */
+};
+
 /* A session's part of the file. There is one; appending to a file starts another, with its own
  * header buffer and clock. */
 struct etl_epoch {
@@ -30,17 +37,16 @@ struct etl_file {
     struct etl_epoch *epochs[ETL_INDEX_MAX_EPOCHS];
     size_t epoch_count; /* as far as the walk has come */
     struct etl_index index;
-    uint8_t id[16];         /* what it is known as: its identity, until somebody says otherwise */
-    uint8_t records[16];    /* the same, in its records' positions */
-    struct span host;       /* instead of what the trace says; empty: none */
+    uint8_t id[16];      /* what it is known as: its identity, until somebody says otherwise */
+    uint8_t records[16]; /* the same, in its records' positions */
+    struct trace_naming naming;
     struct evtx_hosts *log; /* an event log (evtx_file.h): whose records it has; NULL: a trace */
 };
 
 /*
  * Open ${path} with a handle from ${handles} (borrowed), read its header and identity. A file that
- * is empty, no trace, or cannot be read fails with one line that names path and offset. The
- * records' host name is ${host} (UTF-8, borrowed), or if that is empty what the trace says. What
- * records refer to (epochs, names, path) is allocated from ${arena} and stays when the file is
+ * is empty, no trace, or cannot be read fails with one line that names path and offset. ${naming}
+ * (borrowed) decides about the records' host name and file; NULL: all zero. What records refer to (epochs, names, path) is allocated from ${arena} and stays when the file is
  * destroyed: some 1 KB per session.
  *
  * Identity: XXH3-128 (canonical byte order) of the header record with EndTime, BuffersWritten,
@@ -48,19 +54,22 @@ struct etl_file {
  * buffer that follows the header buffer, if there is one. The first record alone may be equal in different
  * traces, since programs write equal events again and again.
  */
-struct etl_file *etl_file_open(const char *path, struct span host, struct etl_handles *handles,
-    struct arena *arena, struct error *err);
+struct etl_file *etl_file_open(const char *path, const struct trace_naming *naming,
+    struct etl_handles *handles, struct arena *arena, struct error *err);
 
 /* As etl_file_open, for a trace that is a part of an open file. The file is borrowed; ${name} stands
  * for the path in texts. */
-struct etl_file *etl_file_open_part(const struct etl_part *part, const char *name, struct span host,
-    struct arena *arena, struct error *err);
+struct etl_file *etl_file_open_part(const struct etl_part *part, const char *name,
+    const struct trace_naming *naming, struct arena *arena, struct error *err);
 
 /* The same for a trace in memory, borrowed; ${name} stands for the path in texts. */
 struct etl_file *etl_file_open_memory(
     struct span memory, const char *name, struct arena *arena, struct error *err);
 
 void etl_file_destroy(struct etl_file *file); /* NULL is fine */
+
+/* What the events of ${path} show as `etw.file`: a part of it. */
+struct span etl_file_shown(const struct trace_naming *naming, struct span path);
 
 /* The header of the (first) session. */
 const struct etl_info *etl_file_info(const struct etl_file *file);

@@ -149,8 +149,9 @@ static bool make_parts(struct etl_follow *f, struct error *err)
     return f->stream != NULL;
 }
 
-struct etl_follow *etl_follow_open(const char *path, struct span host, struct arena *arena,
-    uint32_t header_end, const struct etl_follow_events *events, struct error *err)
+struct etl_follow *etl_follow_open(const char *path, const struct trace_naming *naming,
+    struct arena *arena, uint32_t header_end, const struct etl_follow_events *events,
+    struct error *err)
 {
     struct error ignored;
     err = err ? err : &ignored;
@@ -160,7 +161,7 @@ struct etl_follow *etl_follow_open(const char *path, struct span host, struct ar
         return NULL;
     }
     f->events = *events;
-    f->file = etl_file_open(path, host, &f->handles, arena, err);
+    f->file = etl_file_open(path, naming, &f->handles, arena, err);
     if (f->file) {
         expect_more(f, 0);
     }

@@ -32,8 +32,9 @@ struct etl_follow_events {
  * ${arena}, as with etl_file_open. ${header_end}: the header buffer's records were taken up to this
  * byte when the file was opened for the first time; 0: this is the first time. ${events} is copied.
  */
-struct etl_follow *etl_follow_open(const char *path, struct span host, struct arena *arena,
-    uint32_t header_end, const struct etl_follow_events *events, struct error *err);
+struct etl_follow *etl_follow_open(const char *path, const struct trace_naming *naming,
+    struct arena *arena, uint32_t header_end, const struct etl_follow_events *events,
+    struct error *err);
 void etl_follow_destroy(struct etl_follow *follow); /* NULL is fine */
 
 /* Identity, headers; its trace_info lives in the arena. */

@@ -48,10 +48,11 @@ bool evtx_file_begin(struct etl_file *file, struct error *err)
     if (!epoch || !file->log) {
         return error_set(err, ERR_MEMORY, "%s: out of memory", file->bytes.path);
     }
-    evtx_hosts_init(file->log, file->arena, file->host.size != 0);
+    evtx_hosts_init(file->log, file->arena, file->naming.host.size != 0);
     epoch->info = (struct etl_info){.buffer_size = EVTX_CHUNK_BYTES, .pointer_size = 8};
     epoch->info.trace = (struct trace_info){.path = span_text(file->bytes.path),
-        .host_name = file->host,
+        .file = etl_file_shown(&file->naming, span_text(file->bytes.path)),
+        .host_name = file->naming.host,
         .clock = {.frequency = FILETIME_PER_SECOND},
         .pointer_size = 8};
     message_numbers_init(&epoch->messages, 0, EVTX_CHUNK_BYTES);

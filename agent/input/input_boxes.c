@@ -20,6 +20,7 @@ static void on_damage(void *self, const char *name, uint64_t offset, const char 
     if (trace && in->sink->damage && arena_copy(&in->arena, span_text(name), &path) &&
         arena_copy(&in->arena, span_text(what), &text)) {
         trace->path = path;
+        trace->file = etl_file_shown(&in->naming, path);
         trace->clock.frequency = 10000000;
         in->sink->damage(in->sink->self, trace, offset, (const char *)text.data);
     }
@@ -79,7 +80,7 @@ struct etl_file *input_boxes_open(
         return NULL;
     }
     struct etl_file *file = trace_box_trace(
-        path->box, path->box_index, span_text(in->settings.host), &in->arena, err);
+        path->box, path->box_index, &in->naming, &in->arena, err);
     if (file) {
         in->total_bytes += 2 * file->bytes.size;
     }

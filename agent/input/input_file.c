@@ -16,6 +16,7 @@
 enum { ARENA_MAX_BYTES = 256 * 1024 * 1024, MAX_PATHS = 1000000 };
 
 static const char *const merge_names[] = {"each", "all", NULL};
+static const char *const naming_names[] = {"name", "path", NULL};
 static const char *const pointer_names[] = {"auto", "4", "8", NULL};
 static const char *const stack_names[] = {"join", "events", "drop", NULL};
 
@@ -46,6 +47,9 @@ static const struct config_field fields[] = {
      .help = "Kernel stacks: join them to their events, ship them as events, or drop them."},
     {CONFIG_ROW("host", STRING, struct input_file_settings, host),
      .help = "Name of the recording machine, instead of what the trace says."},
+    {CONFIG_ROW("etw_file", ENUM, struct input_file_settings, etw_file), .default_text = "name",
+     .names = naming_names,
+     .help = "What events have as `etw.file`: the name of the file, or its path as given."},
     {CONFIG_ROW("codepage", INT, struct input_file_settings, codepage),
         .default_text = "1252", .min = 1, .max = 65535,
         .help = "Windows code page of the ANSI strings in payloads"},
@@ -84,6 +88,8 @@ static void *create(const void *settings, const struct input_env *env, struct er
         return NULL;
     }
     in->settings = *s;
+    in->naming.host = span_text(s->host);
+    in->naming.whole_path = s->etw_file == INPUT_FILE_PATH;
     atomic_init(&in->stop, false);
     plat_mutex_init(&in->mutex);
     plat_cond_init(&in->stopped);
@@ -154,6 +160,7 @@ void input_file_tell(struct input *in, const char *path, const char *what)
     }
     if (trace && in->sink->damage) {
         trace->path = span_text(path);
+        trace->file = etl_file_shown(&in->naming, trace->path);
         trace->clock.frequency = 10000000;
         in->sink->damage(in->sink->self, trace, INPUT_WHOLE_FILE, what);
     }

@@ -12,6 +12,7 @@
  */
 struct trace_box;
 enum input_file_merge { INPUT_FILE_EACH, INPUT_FILE_ALL };
+enum input_file_naming { INPUT_FILE_NAME, INPUT_FILE_PATH };
 enum input_file_pointer_size {
     INPUT_FILE_POINTER_AUTO,
     INPUT_FILE_POINTER_4,
@@ -31,6 +32,7 @@ struct input_file_settings {
     uint64_t start;   /* FILETIME; only records from here on; 0: no limit */
     uint64_t end;     /* FILETIME; only records before it; 0: no limit */
     const char *host; /* the recording machine, instead of what a trace says */
+    int etw_file;     /* enum input_file_naming */
 
     /* Not in the configuration: a box that was opened before, borrowed. A path that is the box's stands for the
      * traces in it, or with ${given_one} for that with the number ${given_index}. NULL: there is none. */

@@ -40,6 +40,7 @@ struct input_path {
 
 struct input {
     struct input_file_settings settings;
+    struct trace_naming naming;
     atomic_bool stop;
 
     struct plat_mutex mutex;

@@ -106,8 +106,7 @@ static bool open_path(struct input_path *path, uint32_t header_end, struct error
         .flushed = on_flushed,
         .is_stopped = is_stopped,
     };
-    path->follow = etl_follow_open(
-        path->path, span_text(in->settings.host), &in->arena, header_end, &events, err);
+    path->follow = etl_follow_open(path->path, &in->naming, &in->arena, header_end, &events, err);
     if (path->follow && path->id) {
         etl_follow_set_id(path->follow, path->id, input_paths_records(path));
     }

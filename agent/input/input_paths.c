@@ -202,7 +202,7 @@ bool input_paths_read_id(struct input *in, const char *path, uint8_t ret_id[16])
     enum { HEADER_BYTES = 64 * 1024 };
     struct arena arena;
     arena_init(&arena, HEADER_BYTES);
-    struct etl_file *file = etl_file_open(path, span_make(NULL, 0), &in->handles, &arena, NULL);
+    struct etl_file *file = etl_file_open(path, NULL, &in->handles, &arena, NULL);
     if (file) {
         memcpy(ret_id, file->id, sizeof(file->id));
     }
@@ -254,8 +254,8 @@ struct etl_file *input_paths_open(struct input *in, const struct input_path *pat
 {
     struct error why;
     struct etl_file *file = path->box ? input_boxes_open(in, path, &why)
-                                      : etl_file_open(path->path, span_text(in->settings.host),
-                                            &in->handles, &in->arena, &why);
+                                      : etl_file_open(path->path, &in->naming, &in->handles,
+                                            &in->arena, &why);
     if (!file) {
         if (why.code != ERR_STOPPED) {
             input_file_remember(in, &why);

@@ -56,8 +56,7 @@ static bool has_start(struct input *in, const struct input_path *path, uint64_t 
     struct arena arena;
     uint64_t oldest = 0;
     arena_init(&arena, HEADER_BYTES);
-    struct etl_file *file = etl_file_open(
-        path->path, span_make(NULL, 0), &in->handles, &arena, NULL);
+    struct etl_file *file = etl_file_open(path->path, NULL, &in->handles, &arena, NULL);
     struct etl_ring *ring = file ? etl_ring_create(file, NULL) : NULL;
     bool has = ring && etl_ring_oldest(ring, &oldest, NULL) && oldest && oldest <= start;
     etl_ring_destroy(ring);

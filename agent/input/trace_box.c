@@ -579,13 +579,13 @@ void trace_box_unload(struct trace_box *box)
     box->loaded = box->kind == PACKED_NONE;
 }
 
-struct etl_file *trace_box_trace(const struct trace_box *box, size_t index, struct span host,
-    struct arena *arena, struct error *err)
+struct etl_file *trace_box_trace(const struct trace_box *box, size_t index,
+    const struct trace_naming *naming, struct arena *arena, struct error *err)
 {
     const struct box_trace *trace = &box->traces[index];
     if (trace->refused) {
         error_set(err, ERR_UNSUPPORTED, "%s: %s", trace->name, trace->refused);
         return NULL;
     }
-    return etl_file_open_part(&trace->part, trace->name, host, arena, err);
+    return etl_file_open_part(&trace->part, trace->name, naming, arena, err);
 }

@@ -71,8 +71,9 @@ void trace_box_unload(struct trace_box *box);
 
 /* Open trace number ${index}, which is loaded, as etl_file_open does. */
 struct etl_file;
+struct trace_naming;
 struct arena;
-struct etl_file *trace_box_trace(const struct trace_box *box, size_t index, struct span host,
-    struct arena *arena, struct error *err);
+struct etl_file *trace_box_trace(const struct trace_box *box, size_t index,
+    const struct trace_naming *naming, struct arena *arena, struct error *err);
 
 #endif

@@ -94,6 +94,7 @@ static void bench_init(struct bench *b)
     struct error err;
     b->trace = (struct trace_info){.session_name = span_text("sample"),
         .path = span_text("sample.etl"),
+        .file = span_text("sample.etl"),
         .clock = {.type = TRACE_CLOCK_QPC,
             .start_time = UINT64_C(134397270000000000),
             .start_raw = 123456789,

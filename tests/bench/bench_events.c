@@ -92,6 +92,7 @@ static void bench_init(struct bench *b)
     struct error err;
     b->trace = (struct trace_info){.session_name = span_text("sample"),
         .path = span_text("sample.etl"),
+        .file = span_text("sample.etl"),
         .host_name = span_text("PC-0042"),
         .clock = {.type = TRACE_CLOCK_QPC,
             .start_time = UINT64_C(134397270000000000),

@@ -66,7 +66,7 @@ static struct etl_follow *look(
     if (!follow) {
         enum etl_probe probe = etl_probe_path(path, NULL);
         if (probe == ETL_PROBE_GROWING || probe == ETL_PROBE_WHOLE) {
-            follow = etl_follow_open(path, span_make(NULL, 0), arena, 0, events, NULL);
+            follow = etl_follow_open(path, NULL, arena, 0, events, NULL);
         }
     }
     if (follow && etl_follow_look(follow, path, &found, NULL) && !found.replaced) {

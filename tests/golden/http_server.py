@@ -89,8 +89,8 @@ def compare_header(report, what, got, want):
                  common.bare_guid(want["related_activity"]))
     report.equal(f"{what}: pid", process.get("pid"), want["pid"])
     report.equal(f"{what}: tid", process.get("thread", {}).get("id"), want["tid"])
-    report.equal(f"{what}: kernel_ticks", etw.get("kernel_ticks"), want["kernel_time"])
-    report.equal(f"{what}: user_ticks", etw.get("user_ticks"), want["user_time"])
+    report.equal(f"{what}: kernel_ticks", etw.get("kernel_ticks", 0), want["kernel_time"])
+    report.equal(f"{what}: user_ticks", etw.get("user_ticks", 0), want["user_time"])
 
 
 def unterminated_data(trace):

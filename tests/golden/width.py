@@ -130,7 +130,7 @@ def traces_do_not_speak_for_each_other(report, folder):
     narrow = [image(i, LETTERS, width=4, name="kernel32.dll") for i in range(2)]
     other = make(folder, "b", narrow)
     events = common.dump(proven, other)
-    compare(report, "two traces", [e for e in events if e["etw"]["file"] == str(other)], narrow)
+    compare(report, "two traces", [e for e in events if e["etw"]["file"] == other.name], narrow)
 
 
 def workers_do_not_matter(report, folder):

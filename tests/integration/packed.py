@@ -86,6 +86,9 @@ class Packed(unittest.TestCase):
             self.assertEqual(done.returncode, code, f"{arguments}: {done.err}")
         return done
 
+    def dump(self, *arguments, **options):
+        return self.etwship("dump", "--etw-file", "path", *arguments, **options)
+
     def put(self, name, data):
         path = self.folder / name
         path.write_bytes(data)
@@ -93,14 +96,14 @@ class Packed(unittest.TestCase):
 
     def plain(self, names, shown):
         """What dump says of the traces `names`, each called as in `shown`."""
-        out = self.etwship("dump", *(self.traces / f"{n}.etl" for n in names)).stdout
+        out = self.dump(*(self.traces / f"{n}.etl" for n in names)).stdout
         for name, other in zip(names, shown):
             path = json.dumps(str(self.traces / f"{name}.etl"), ensure_ascii=False).encode()
             out = out.replace(b'"file":' + path, b'"file":' + json.dumps(other, ensure_ascii=False).encode())
         return out
 
     def assert_same(self, path, names, shown=None, **options):
-        done = self.etwship("dump", path, **options)
+        done = self.dump(path, **options)
         self.assertEqual(done.stdout, self.plain(names, shown or [str(path)]))
         self.assertEqual(done.err, "")
         self.assertEqual(done.stdout.count(b"\n"), sum(EVENTS[n] for n in names))
@@ -147,7 +150,7 @@ class Packed(unittest.TestCase):
         path = self.folder / "names.zip"
         write_zip(path, [("ü/\x01\n\x7f.etl", self.bytes["a"]), ("../../b.etl", self.bytes["b"]),
                          ("../../b.etl", self.bytes["b"])])
-        events = [json.loads(line) for line in self.etwship("dump", path).stdout.splitlines()]
+        events = [json.loads(line) for line in self.dump(path).stdout.splitlines()]
         self.assertEqual({e["etw"]["file"] for e in events},
                          {f"{path}/ü/\\x01\\x0a\\x7f.etl", f"{path}/../../b.etl", f"{path}/../../b.etl#3"})
         self.assertEqual(len(events), EVENTS["a"] + 2 * EVENTS["b"])
@@ -155,7 +158,7 @@ class Packed(unittest.TestCase):
         flags = bytes([0x00, 0x08])  # names are UTF-8
         self.put("names.zip", data.replace(b"PK\x03\x04\x14\x00" + flags, b"PK\x03\x04\x14\x00\x00\x00")
                  .replace(b"PK\x01\x02\x14\x03\x14\x00" + flags, b"PK\x01\x02\x14\x03\x14\x00\x00\x00"))
-        files = {json.loads(line)["etw"]["file"] for line in self.etwship("dump", path).stdout.splitlines()}
+        files = {json.loads(line)["etw"]["file"] for line in self.dump(path).stdout.splitlines()}
         self.assertIn(f"{path}/\\xfc\\xff/\\x01\\x0a\\x7f.etl", files)
 
     @archives
@@ -176,7 +179,7 @@ class Packed(unittest.TestCase):
                 file.seek(8, os.SEEK_SET)
                 os.lseek(file.fileno(), 8, os.SEEK_SET)
                 self.assert_same("-", ["a"], stdin=file)
-        done = self.etwship("dump", "-", self.traces / "b.etl", input=a)
+        done = self.dump("-", self.traces / "b.etl", input=a)
         self.assertEqual(done.stdout, self.plain(EVENTS, ["-", str(self.traces / "b.etl")]))
 
     @archives
@@ -186,13 +189,13 @@ class Packed(unittest.TestCase):
         self.assert_same("-", EVENTS, ["-/a.etl", "-/b.etl"], input=path.read_bytes())
 
     def test_what_is_no_trace_on_standard_input_is_said(self):
-        self.assertIn("nothing came from standard input", self.etwship("dump", "-", code=FAILED, input=b"").err)
-        self.assertIn("-: no .etl trace", self.etwship("dump", "-", code=FAILED, input=b"x" * 1000).err)
+        self.assertIn("nothing came from standard input", self.dump("-", code=FAILED, input=b"").err)
+        self.assertIn("-: no .etl trace", self.dump("-", code=FAILED, input=b"x" * 1000).err)
         master, terminal = os.openpty()
         with contextlib.ExitStack() as stack:
             stack.callback(os.close, master)
             stack.callback(os.close, terminal)
-            self.assertIn("standard input is a terminal", self.etwship("dump", "-", code=USAGE,
+            self.assertIn("standard input is a terminal", self.dump("-", code=USAGE,
                                                                        stdin=terminal).err)
 
     # Other commands.
@@ -232,9 +235,9 @@ class Packed(unittest.TestCase):
         """It is read as what came out of it would be, and the damage is told with the name and the place."""
         path, shown = self.put(name, data), shown or str(self.folder / name)
         plain = self.put("unpacked.etl", unpacked)
-        done = self.etwship("dump", path, code=LOSSES)
+        done = self.dump(path, code=LOSSES)
         # A trace that ends between two buffers looks whole.
-        expected = self.etwship("dump", plain, code=LOSSES if len(unpacked) % BUFFER_BYTES else DONE)
+        expected = self.dump(plain, code=LOSSES if len(unpacked) % BUFFER_BYTES else DONE)
         self.assertEqual(done.stdout, expected.stdout.replace(str(plain).encode(), shown.encode()))
         self.assertTrue(done.stdout)
         self.assertRegex(done.err, rf"warning: {told or shown}: damaged at byte \d+: in the packed file: .*{word}")
@@ -297,7 +300,7 @@ class Packed(unittest.TestCase):
                     wrong[rng.randrange(len(wrong))] ^= 1 << rng.randrange(8)
                 wrong = wrong[:rng.randrange(len(wrong))] if rng.random() < 0.3 else wrong
                 path = self.put(name, wrong)
-                done = subprocess.run([BINARY, "dump", path], capture_output=True, timeout=TIMEOUT_S, check=False,
+                done = subprocess.run([BINARY, "dump", "--etw-file", "path", path], capture_output=True, timeout=TIMEOUT_S, check=False,
                                       env=os.environ | {"TMPDIR": str(self.temporary)})
                 self.assertIn(done.returncode, (DONE, FAILED, LOSSES), done.stderr)
                 self.assertTrue(done.returncode == DONE or done.stderr)
@@ -307,7 +310,7 @@ class Packed(unittest.TestCase):
     # What is not read.
 
     def refused(self, path, words):
-        self.assertIn(words, self.etwship("dump", path, code=FAILED).err)
+        self.assertIn(words, self.dump(path, code=FAILED).err)
         self.assertIn(words, self.etwship("stat", path, code=FAILED).err)
 
     def test_what_is_not_read_is_said_clearly(self):
@@ -324,11 +327,11 @@ class Packed(unittest.TestCase):
         self.refused(path, "a.zip: holds no file whose name ends in .etl or .evtx (number of files: 1)")
         write_zip(path, [("a.etl.gz", gzip.compress(self.bytes["a"])), *whole])
         self.refused(path, "a.zip/a.etl.gz: is packed inside of an archive. unpack the archive first")
-        self.assertEqual(self.etwship("dump", path, code=FAILED).stdout, self.plain("b", [f"{path}/b.etl"]))
+        self.assertEqual(self.dump(path, code=FAILED).stdout, self.plain("b", [f"{path}/b.etl"]))
         for method, name in ((zipfile.ZIP_BZIP2, "bzip"), (zipfile.ZIP_LZMA, "lzma")):
             write_zip(path, [("a.etl", self.bytes["a"])], method)
             self.refused(path, f"a.zip/a.etl: is packed by a method that is not read: ZIP")
-            self.assertIn(name, self.etwship("dump", path, code=FAILED).err)
+            self.assertIn(name, self.dump(path, code=FAILED).err)
         write_zip(path, [("a.etl", self.bytes["a"])])
         data = bytearray(path.read_bytes())
         for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
@@ -342,7 +345,7 @@ class Packed(unittest.TestCase):
 
     def test_without_a_folder_for_temporary_files_it_is_said(self):
         path = self.put("a.etl.gz", gzip.compress(self.bytes["a"]))
-        done = self.etwship("dump", path, code=FAILED, env=os.environ | {"TMPDIR": str(self.folder / "none")})
+        done = self.dump(path, code=FAILED, env=os.environ | {"TMPDIR": str(self.folder / "none")})
         self.assertIn("cannot make a temporary file. set TMPDIR to a folder with room", done.err)
 
     # The agent.
@@ -383,7 +386,7 @@ class Packed(unittest.TestCase):
                        check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
         expected = [json.loads(line)["@timestamp"] for path in (
             self.folder / "large.etl", *(self.traces / f"{n}.etl" for n in "abc"))
-            for line in self.etwship("dump", path).stdout.splitlines()]
+            for line in self.dump(path).stdout.splitlines()]
         large = self.put("large.etl.gz", gzip.compress((self.folder / "large.etl").read_bytes(), 1))
         sources = [large, *self.make_sources(), self.traces / "c.etl"]
         total = len(expected)

@@ -144,7 +144,7 @@ static inline struct etl_follow *open_when_ready(struct etl_follow *follow)
     if (found == ETL_PROBE_WAIT) {
         return follow;
     }
-    follow = etl_follow_open(path, span_make(NULL, 0), &arena, 0, &events, &err);
+    follow = etl_follow_open(path, NULL, &arena, 0, &events, &err);
     assert_non_null(follow);
     return follow;
 }

@@ -61,7 +61,7 @@ static uint32_t check_append(const struct sim_session *s, const char *path, uint
     struct etl_handles handles = {0};
     struct arena arena;
     arena_init(&arena, 1 << 20);
-    struct etl_file *file = etl_file_open(path, span_make(NULL, 0), &handles, &arena, NULL);
+    struct etl_file *file = etl_file_open(path, NULL, &handles, &arena, NULL);
     uint32_t code = ETW_ERROR_BAD_PATHNAME;
     if (file) {
         const struct etl_info *info = etl_file_info(file);

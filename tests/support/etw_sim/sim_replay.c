@@ -47,7 +47,7 @@ static void close_player(struct player *p)
 static bool open_player(struct player *p, const char *path, struct error *err)
 {
     arena_init(&p->arena, ARENA_MAX);
-    p->file = etl_file_open(path, span_make(NULL, 0), &p->handles, &p->arena, err);
+    p->file = etl_file_open(path, NULL, &p->handles, &p->arena, err);
     if (!p->file) {
         arena_fini(&p->arena);
         return false;

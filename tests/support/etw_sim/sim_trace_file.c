@@ -37,7 +37,7 @@ uint32_t sim_trace_file_open(struct sim_trace *t)
         return ETW_ERROR_FILE_NOT_FOUND;
     }
     arena_init(&t->arena, 1 << 20);
-    t->file = etl_file_open(t->path, span_make(NULL, 0), &t->handles, &t->arena, &err);
+    t->file = etl_file_open(t->path, NULL, &t->handles, &t->arena, &err);
     if (!t->file || !etl_file_index(t->file, NULL, &err)) {
         return ERROR_FILE_CORRUPT;
     }

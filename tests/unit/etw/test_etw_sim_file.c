@@ -89,7 +89,7 @@ static struct found read_file(const char *file_path)
     struct arena arena;
     struct etl_handles handles = {0};
     arena_init(&arena, 1 << 20);
-    struct etl_file *file = etl_file_open(file_path, span_make(NULL, 0), &handles, &arena, &err);
+    struct etl_file *file = etl_file_open(file_path, NULL, &handles, &arena, &err);
     if (!file) {
         print_error("%s\n", err.text);
     }

@@ -275,7 +275,7 @@ static void the_agent_and_the_session_come_from_the_context(void **state)
     struct writer_fixture f;
     fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
     f.trace.session_name = span_text("inner");
-    f.trace.path = span_text("a/b.etl");
+    f.trace.file = span_text("a/b.etl");
     struct event_writer_settings settings = {
         .tail = buf_span(&tail), .session = span_text("outer")};
     fixture_use_writer(&f, &settings);

@@ -45,6 +45,7 @@ static void a_manifest_event_has_its_members_in_order(void **state)
         {0, 1, 0, 0, 0, 0, 3, 0, 0x19, 0x3d, 0x42, 0xfb, 0x30, 0xbb, 0xcb, 1}};
     f.trace.session_name = span_text("of the trace");
     f.trace.path = span_text("C:\\t\\a.etl");
+    f.trace.file = f.trace.path;
     f.trace.host_name = span_text("PC-0042");
     struct span sid = payload_make("0101000000000005 12000000");
     const struct extended_item items[] = {{EXTENDED_SID, sid}};
@@ -272,7 +273,7 @@ static void two_traces_in_turns_keep_their_session_file_and_host(void **state)
     for (size_t i = 0; i < COUNT; i++) {
         snprintf(names[i], sizeof(names[i]), "t%zu", i);
         traces[i] = (struct trace_info){.session_name = span_text(names[i]),
-            .path = i % 2 ? span_text(names[i]) : span_make(NULL, 0),
+            .file = i % 2 ? span_text(names[i]) : span_make(NULL, 0),
             .host_name = i % 3 ? span_text(names[i]) : span_make(NULL, 0)};
     }
     for (size_t n = 0; n < COUNT * 4; n++) {

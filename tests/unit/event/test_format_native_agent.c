@@ -172,6 +172,7 @@ static void what_a_guard_noticed_is_an_event_of_the_agent(void **state)
     /* Of a trace whose session has no name, but that has a path. */
     fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
     f.trace.path = span_text("a.etl");
+    f.trace.file = span_text("a.etl");
     report.trace = &f.trace;
     event_format_native.guard(f.writer, &report, &f.out);
     buf_add_byte(&f.out, 0);

@@ -452,6 +452,29 @@ static void identity_is_that_of_header_and_first_data_buffer(void **state)
     assert_memory_equal(a, b, 16);
 }
 
+static void events_show_the_name_of_their_file_or_its_path(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        const char *name;
+    } rows[] = {
+        {"/srv/traces/host a/boot.etl", "boot.etl"},
+        {"C:\\traces\\boot.etl", "boot.etl"},
+        {"all.zip/sub/boot.etl", "boot.etl"},
+        {"boot.etl", "boot.etl"},
+        {"-", "-"},
+        {"/srv/", "/srv/"},
+    };
+    const struct trace_naming name = {.whole_path = false};
+    const struct trace_naming path = {.whole_path = true};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct span given = span_text(rows[i].path);
+        assert_true(span_is(etl_file_shown(&name, given), rows[i].name));
+        assert_true(span_is(etl_file_shown(&path, given), rows[i].path));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +500,7 @@ int main(void)
         cmocka_unit_test(processor_numbers_have_eight_or_eleven_bits),
         cmocka_unit_test(identity_outlives_growth_and_close),
         cmocka_unit_test(identity_is_that_of_header_and_first_data_buffer),
+        cmocka_unit_test(events_show_the_name_of_their_file_or_its_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static void flush(struct etl_follow *follow)
 static void read_whole(void)
 {
     struct etl_handles handles = {.open = 0};
-    struct etl_file *file = etl_file_open(path, span_make(NULL, 0), &handles, &arena, &err);
+    struct etl_file *file = etl_file_open(path, NULL, &handles, &arena, &err);
     assert_non_null(file);
     assert_true(etl_file_index(file, NULL, &err));
     struct etl_merge *merge = etl_merge_create(&file, 1, &err);
@@ -64,8 +64,7 @@ static void assert_repeatable(uint32_t header_end)
     memcpy(made, calls, sizeof(made));
     seen.count = 0;
     size_t count = call_count;
-    struct etl_follow *follow = etl_follow_open(
-        path, span_make(NULL, 0), &arena, header_end, &events, &err);
+    struct etl_follow *follow = etl_follow_open(path, NULL, &arena, header_end, &events, &err);
     assert_non_null(follow);
     for (size_t i = 0; i < count; i++) {
         struct call call = made[i];

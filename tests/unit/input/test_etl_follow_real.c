@@ -62,7 +62,7 @@ static struct sum read_whole(const char *trace)
     struct etl_handles handles = {.open = 0};
     struct sum sum = {.records = 0};
     arena_init(&arena, 1 << 24);
-    struct etl_file *file = etl_file_open(trace, span_make(NULL, 0), &handles, &arena, &err);
+    struct etl_file *file = etl_file_open(trace, NULL, &handles, &arena, &err);
     assert_non_null(file);
     const struct etl_visitor visitor = {.self = &sum, .record = add};
     assert_true(etl_file_walk(file, &visitor, &err));
@@ -94,7 +94,7 @@ static struct sum follow_pieces(const uint8_t *bytes, size_t size)
         assert_int_equal(fflush(file), 0);
         at += now;
         if (!follow && etl_probe_path(path, &err) == ETL_PROBE_GROWING) {
-            follow = etl_follow_open(path, span_make(NULL, 0), &arena, 0, &events, &err);
+            follow = etl_follow_open(path, NULL, &arena, 0, &events, &err);
             assert_non_null(follow);
         }
         if (follow) {
@@ -122,7 +122,7 @@ static bool has_pieces(const char *trace)
     struct arena arena;
     struct etl_handles handles = {.open = 0};
     arena_init(&arena, 1 << 20);
-    struct etl_file *file = etl_file_open(trace, span_make(NULL, 0), &handles, &arena, NULL);
+    struct etl_file *file = etl_file_open(trace, NULL, &handles, &arena, NULL);
     /* Of a circular trace only the last round is there; an unclosed one has no end to wait for. */
     bool has = file && !(etl_file_info(file)->mode & ETL_MODE_CIRCULAR) &&
                etl_file_info(file)->end_time != 0 && etl_file_info(file)->buffers_written > 1;

@@ -53,7 +53,7 @@ static void positions_in_a_circular_trace_tell_its_rounds_apart(void **state)
             etl_follow_read(follow, UINT64_MAX, &err);
             etl_follow_destroy(follow);
             struct etl_handles handles = {.open = 0};
-            struct etl_file *file = etl_file_open(path, span_make(NULL, 0), &handles, &arena, &err);
+            struct etl_file *file = etl_file_open(path, NULL, &handles, &arena, &err);
             assert_non_null(file);
             const struct etl_visitor visitor = {.record = on_record}; /* and one in file order */
             assert_true(etl_file_walk(file, &visitor, &err));

@@ -125,7 +125,7 @@ static uint64_t append_buffer(void)
 
 static struct etl_file *open_trace(void)
 {
-    struct etl_file *file = etl_file_open(path, span_make(NULL, 0), &handles, &arena, NULL);
+    struct etl_file *file = etl_file_open(path, NULL, &handles, &arena, NULL);
     assert_non_null(file);
     return file;
 }

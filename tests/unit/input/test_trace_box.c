@@ -145,7 +145,7 @@ static void check_identity(struct span trace)
         assert_true(box->traces[index].has_id);
         assert_memory_equal(box->traces[index].id, plain->id, sizeof(plain->id));
         assert_true(trace_box_load(box, NULL));
-        struct etl_file *file = trace_box_trace(box, index, span_text(""), &arena, NULL);
+        struct etl_file *file = trace_box_trace(box, index, NULL, &arena, NULL);
         assert_non_null(file);
         assert_memory_equal(file->id, plain->id, sizeof(plain->id));
         assert_int_equal(file->bytes.size, trace.size);
@@ -207,7 +207,7 @@ static void names_are_shown_and_differ(void **state)
     for (size_t i = 0; i < 4; i++) {
         assert_string_equal(box->traces[i].name + strlen(path), names[i]);
         struct error err;
-        struct etl_file *file = trace_box_trace(box, i, span_text(""), &arena, &err);
+        struct etl_file *file = trace_box_trace(box, i, NULL, &arena, &err);
         assert_int_equal(file != NULL, i < 3);
         assert_true(file || strstr(err.text, "is packed inside of an archive"));
         etl_file_destroy(file);
@@ -262,7 +262,7 @@ static void an_archive_that_changes_is_refused(void **state)
     write_file(buf_span(&packed));
     assert_true(trace_box_load(box, NULL));
     for (size_t i = 0; i < 2; i++) {
-        assert_null(trace_box_trace(box, i, span_text(""), &arena, &err));
+        assert_null(trace_box_trace(box, i, NULL, &arena, &err));
         assert_non_null(strstr(err.text, "changed while it was read"));
     }
     trace_box_destroy(box);
@@ -271,7 +271,7 @@ static void an_archive_that_changes_is_refused(void **state)
     box = open_box(buf_span(&packed));
     assert_int_equal(remove(path), 0);
     assert_true(trace_box_load(box, NULL));
-    assert_null(trace_box_trace(box, 1, span_text(""), &arena, &err));
+    assert_null(trace_box_trace(box, 1, NULL, &arena, &err));
     trace_box_destroy(box);
     buf_fini(&packed);
 }
@@ -319,7 +319,7 @@ static void what_does_not_fit_is_refused(void **state)
     small.limits = &limits;
     assert_true(trace_box_open(path, &small, &box, NULL));
     assert_true(trace_box_load(box, NULL));
-    assert_null(trace_box_trace(box, 0, span_text(""), &arena, &err));
+    assert_null(trace_box_trace(box, 0, NULL, &arena, &err));
     assert_non_null(strstr(err.text, "more than 2097152 bytes come of it"));
     assert_non_null(strstr(err.text, "x: more than")); /* the path once */
     trace_box_destroy(box);
