@@ -22,9 +22,11 @@ static inline uint8_t *etw(
     p = number(p, r->sequence);
     p = LITERAL(p, ",\"cpu\":");
     p = number(p, r->cpu);
-    if (has_process) {
+    if (has_process && r->kernel_ticks) {
         p = LITERAL(p, ",\"kernel_ticks\":");
         p = number(p, r->kernel_ticks);
+    }
+    if (has_process && r->user_ticks) {
         p = LITERAL(p, ",\"user_ticks\":");
         p = number(p, r->user_ticks);
     }
@@ -449,13 +451,13 @@ bool limit_init(struct limit *limit, const struct trace_info *trace, struct span
     static const struct span none;
     *limit = (struct limit){.second = UINT64_MAX};
     bool session = trace->session_name.size > 0;
-    bool file = trace->path.size > 0;
+    bool file = trace->file.size > 0;
     bool host = trace->host_name.size > 0;
     bool ok = add_text(limit->etw, sizeof(limit->etw), &limit->etw_size,
         session ? ",\"etw\":{\"session\":\"" : ",\"etw\":{", trace->session_name,
         session ? "\",\"sequence\":" : "\"sequence\":");
     ok = ok && add_text(limit->file, sizeof(limit->file), &limit->file_size,
-                   file ? ",\"file\":\"" : "", trace->path, file ? "\"}" : "}");
+                   file ? ",\"file\":\"" : "", trace->file, file ? "\"}" : "}");
     ok = ok && (!host || add_text(limit->tail, sizeof(limit->tail), &limit->tail_size,
                              ",\"host\":{\"name\":\"", trace->host_name, "\"}"));
     if (!ok || limit->tail_size + tail.size > sizeof(limit->tail) - UTF_SLACK - 2) {
