@@ -26,8 +26,8 @@ OS_HEADER = re.compile(r"(sys|netinet|arpa|linux)/.*|(unistd|pthread|fcntl|diren
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 # Of libraries, as the page names them.
 LIBRARIES = {"archive.h": "libarchive", "curl/curl.h": "libcurl", "expat.h": "expat", "isa-l/igzip_lib.h": "ISA-L",
-             "openssl/bio.h": "OpenSSL", "openssl/err.h": "OpenSSL", "openssl/ssl.h": "OpenSSL", "pcre2.h": "PCRE2", "sqlite3.h": "SQLite", "xxhash.h": "xxHash", "yaml.h": "libyaml", "zlib.h": "zlib",
-             "zstd.h": "zstd"}
+             "openssl/bio.h": "OpenSSL", "openssl/err.h": "OpenSSL", "openssl/ssl.h": "OpenSSL", "pcre2.h": "PCRE2",
+             "sqlite3.h": "SQLite", "xxhash.h": "xxHash", "yaml.h": "libyaml", "zlib.h": "zlib", "zstd.h": "zstd"}
 
 
 class Layer:
@@ -212,7 +212,8 @@ def may_include(layer):
     words = list(brief(layer.uses))
     if any(name == "OS" or OS_HEADER.fullmatch(name) for name in layer.system):
         words.append("the operating system")
-    return ", ".join(words + [LIBRARIES[name] for name in layer.system if name in LIBRARIES]) or "-"
+    libraries = dict.fromkeys(LIBRARIES[name] for name in layer.system if name in LIBRARIES)
+    return ", ".join([*words, *libraries]) or "-"
 
 
 def wanted_page(layers, page):
