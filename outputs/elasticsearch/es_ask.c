@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "outputs/elasticsearch/es_reply.h"
+#include "outputs/json_value.h"
 
 void es_said_init(struct es_said *said)
 {
@@ -90,80 +91,7 @@ bool es_said_has(const struct es_said *said, const char *text)
     return false;
 }
 
-/* ---- values --------------------------------------------------------------------------------------- */
-
-/* Follows a path down the objects. ${matched}: how many of its names the open objects have, where
- * all that are open have one. */
-struct search {
-    const char *path;
-    char *value;
-    size_t room;
-    size_t size;
-    unsigned depth;
-    unsigned matched;
-    bool key_fits; /* the last key is the next name of the path */
-};
-
-/* The name number ${index} of a path. */
-static struct span name_at(const char *path, unsigned index)
-{
-    for (; index && *path; index--) {
-        path += strcspn(path, ".");
-        path += *path == '.';
-    }
-    return span_make(path, strcspn(path, "."));
-}
-
-static bool is_last(const char *path, unsigned index)
-{
-    struct span name = name_at(path, index);
-    return name.data[name.size] == '\0';
-}
-
-static bool look(void *self, enum json_token token, struct span text)
-{
-    struct search *search = self;
-    bool here = search->depth == search->matched + 1;
-    switch (token) {
-    case JSON_OBJECT:
-    case JSON_ARRAY:
-        if (here && search->key_fits && token == JSON_OBJECT) {
-            search->matched++;
-        }
-        search->depth++;
-        search->key_fits = false;
-        return true;
-    case JSON_OBJECT_END:
-    case JSON_ARRAY_END:
-        search->depth--;
-        if (search->matched && search->depth == search->matched) {
-            search->matched--;
-        }
-        return true;
-    case JSON_KEY:
-        search->key_fits = here && span_equal(text, name_at(search->path, search->matched));
-        return true;
-    case JSON_STRING:
-    case JSON_NUMBER:
-    case JSON_WORD:
-        break;
-    }
-    if (here && search->key_fits && is_last(search->path, search->matched)) {
-        search->size = text.size < search->room - 1 ? text.size : search->room - 1;
-        memcpy(search->value, text.data, search->size);
-        search->value[search->size] = '\0';
-        return false;
-    }
-    search->key_fits = false;
-    return true;
-}
-
 size_t es_said_value(const struct es_said *said, const char *path, char *ret_value, size_t room)
 {
-    struct json_scan scan;
-    ret_value[0] = '\0';
-    struct search search = {.path = path, .value = ret_value, .room = room};
-    json_scan_init(&scan, look, &search);
-    json_scan_feed(&scan, buf_span(&said->body));
-    return search.size;
+    return json_value_find(buf_span(&said->body), path, ret_value, room);
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "outputs/http/http_accept.h"
-#include "outputs/json_scan.h"
+#include "outputs/json_value.h"
 
 enum { HIDDEN_BYTES = 4096 }; /* looked through for secrets before it is cut */
 
@@ -117,65 +117,7 @@ void http_said_layer(const struct http_said *said, const struct error *err, char
     snprintf(text, size, "%s: %s", layer, err->text);
 }
 
-/* Follows a path down the objects. */
-struct search {
-    const char *path;
-    char *value;
-    size_t room;
-    size_t size;
-    unsigned depth;
-    unsigned matched; /* so many of its names have an object that is open, all that are open one */
-    bool fits;        /* the last key is the next name of the path */
-};
-
-static struct span name_at(const char *path, unsigned index)
-{
-    for (; index && *path; index--) {
-        path += strcspn(path, ".");
-        path += *path == '.';
-    }
-    return span_make(path, strcspn(path, "."));
-}
-
-static bool look(void *self, enum json_token token, struct span text)
-{
-    struct search *search = self;
-    bool here = search->depth == search->matched + 1;
-    struct span name = name_at(search->path, search->matched);
-    switch (token) {
-    case JSON_OBJECT:
-    case JSON_ARRAY:
-        search->matched += here && search->fits && token == JSON_OBJECT;
-        search->depth++;
-        search->fits = false;
-        return true;
-    case JSON_OBJECT_END:
-    case JSON_ARRAY_END:
-        search->depth--;
-        search->matched -= search->matched && search->depth == search->matched;
-        return true;
-    case JSON_KEY:
-        search->fits = here && span_equal(text, name);
-        return true;
-    default:
-        break;
-    }
-    if (here && search->fits && name.data[name.size] == '\0') {
-        search->size = text.size < search->room - 1 ? text.size : search->room - 1;
-        memcpy(search->value, text.data, search->size);
-        search->value[search->size] = '\0';
-        return false;
-    }
-    search->fits = false;
-    return true;
-}
-
 size_t http_said_value(const struct http_said *said, const char *path, char *ret_value, size_t room)
 {
-    struct json_scan scan;
-    struct search search = {.path = path, .value = ret_value, .room = room};
-    ret_value[0] = '\0';
-    json_scan_init(&scan, look, &search);
-    json_scan_feed(&scan, buf_span(&said->body));
-    return search.size;
+    return json_value_find(buf_span(&said->body), path, ret_value, room);
 }
