@@ -43,7 +43,7 @@ bool azure_frame_write(const struct http_piece *piece, struct buf *out)
     char between = '[';
     buf_reset(out);
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
-        if (piece->statuses[i] == RECORD_RETRY) {
+        if (http_piece_holds(piece, i)) {
             buf_add_byte(out, (uint8_t)between);
             add_event(piece->delivery, i, out);
             between = ',';

@@ -183,7 +183,7 @@ static struct http_piece_answer judge(struct out_azure *self, bool replied,
     const struct http_reply *reply = &self->said.reply;
     const char *words;
     bool lost = reply->sent && (!replied || reply->status >= 500) && reply->status != 503;
-    self->unsure += lost ? piece->count : 0;
+    self->unsure += lost ? piece->records : 0;
     if (!replied) {
         answer.verdict = http_failure_lasts(reply->failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
         return answer;
@@ -235,8 +235,8 @@ static struct http_piece_answer azure_post(
     struct span body = buf_span(&self->framed);
     if (!good) {
         error_set(&report->error, ERR_MEMORY, "out of memory for a request");
-        answer.verdict = piece->count > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
-    } else if (body.size > AZURE_FRAME_MAX_BYTES && piece->count > 1) {
+        answer.verdict = piece->records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
+    } else if (body.size > AZURE_FRAME_MAX_BYTES && piece->records > 1) {
         answer.verdict = HTTP_PIECE_TOO_BIG;
     } else if (!self->compress ||
                compress_whole(self->compress, body, &self->packed, &report->error)) {

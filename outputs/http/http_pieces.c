@@ -46,41 +46,65 @@ static bool begin(struct http_pieces *pieces, size_t count)
     return true;
 }
 
-static uint32_t bytes_of(const struct delivery *delivery, size_t first, size_t count)
+bool http_piece_holds(const struct http_piece *piece, size_t record)
 {
-    uint32_t start = first ? delivery->record_ends[first - 1] : 0;
-    return delivery->record_ends[first + count - 1] - start;
+    const uint32_t *routes = piece->delivery->routes;
+    return piece->statuses[record] == RECORD_RETRY &&
+           (!piece->one_route || !routes || routes[record] == routes[piece->first]);
 }
 
-/* How many records from ${first} on go into one request. */
-static size_t fit(const struct walk *walk, size_t first)
+static uint32_t bytes_of(const struct delivery *delivery, size_t record)
+{
+    return delivery->record_ends[record] - (record ? delivery->record_ends[record - 1] : 0);
+}
+
+/* One more record, if it still fits. False: the piece is full. */
+static bool add(struct http_piece *piece, size_t record, size_t most_records, uint64_t most_bytes)
+{
+    uint64_t bytes = piece->bytes + bytes_of(piece->delivery, record);
+    if (piece->records && (piece->records >= most_records || bytes > most_bytes)) {
+        return false;
+    }
+    piece->records++;
+    piece->bytes = bytes;
+    piece->count = record + 1 - piece->first;
+    return true;
+}
+
+/* The next request begins with ${first}, which is to be sent. The record that goes alone ends it, or is all of it. */
+static struct http_piece fit(const struct walk *walk, size_t first)
 {
     const struct http_pieces *pieces = walk->pieces;
-    const struct delivery *delivery = walk->delivery;
-    size_t count = http_window_fit(&pieces->window, delivery, first);
-    if (walk->alone >= first && walk->alone - first < count) {
-        count = walk->alone > first ? walk->alone - first : 1;
+    struct http_piece piece = {.delivery = walk->delivery,
+        .statuses = pieces->statuses,
+        .one_route = pieces->one_route,
+        .first = first};
+    uint64_t most_bytes = http_window_limit(&pieces->window);
+    if (pieces->most_bytes && pieces->most_bytes < most_bytes) {
+        most_bytes = pieces->most_bytes;
     }
-    while (
-        pieces->most_bytes && count > 1 && bytes_of(delivery, first, count) > pieces->most_bytes) {
-        count -= count > 64 ? count / 16 : 1;
+    for (size_t i = first; i < walk->delivery->record_count; i++) {
+        if (i == walk->alone && i > first) {
+            break;
+        }
+        if (http_piece_holds(&piece, i) && !add(&piece, i, pieces->window.records, most_bytes)) {
+            break;
+        }
+        if (i == walk->alone) {
+            break;
+        }
     }
-    size_t same = 1;
-    while (pieces->one_route && delivery->routes && same < count &&
-           delivery->routes[first + same] == delivery->routes[first]) {
-        same++;
-    }
-    return pieces->one_route && delivery->routes ? same : count;
+    return piece;
 }
 
-static void take(struct walk *walk, size_t first, size_t count)
+static void take(struct walk *walk, const struct http_piece *piece)
 {
-    for (size_t i = first; i < first + count; i++) {
-        if (walk->pieces->statuses[i] == RECORD_RETRY) {
+    for (size_t i = piece->first; i < piece->first + piece->count; i++) {
+        if (http_piece_holds(piece, i)) {
             walk->pieces->statuses[i] = RECORD_DELIVERED;
         }
     }
-    walk->taken += count;
+    walk->taken += piece->records;
     walk->pieces->bad_in_a_row = 0;
     walk->pieces->blamed = 0;
 }
@@ -94,7 +118,6 @@ static void blame(struct walk *walk)
             pieces->statuses[i] = RECORD_RETRY;
         }
     }
-    rejections_reset(&pieces->notes);
     pieces->blamed++;
     walk->report->degraded = true;
     struct error said = walk->report->error;
@@ -125,25 +148,38 @@ static void block(struct walk *walk, size_t culprit, const struct output_rejecti
     }
 }
 
+/* The record of ${piece} that is refused, as far as that is known. One route is refused with each of its records. */
+static size_t culprit_of(const struct http_piece *piece, const struct http_piece_answer *answer)
+{
+    bool blocked = answer->verdict == HTTP_PIECE_BLOCKED;
+    size_t named = answer->culprit;
+    if (piece->records == 1 || (blocked && piece->one_route)) {
+        return piece->first;
+    }
+    bool known = named >= piece->first && named < piece->first + piece->count &&
+                 http_piece_holds(piece, named);
+    return known ? named : HTTP_PIECES_UNKNOWN;
+}
+
 /* A record of ${piece} is refused, or its route. False: no more of this delivery now. */
 static bool search(
     struct walk *walk, const struct http_piece *piece, const struct http_piece_answer *answer)
 {
-    size_t culprit = piece->count == 1 ? piece->first : answer->culprit;
-    bool known = culprit >= piece->first && culprit < piece->first + piece->count &&
-                 piece->statuses[culprit] == RECORD_RETRY;
-    if (known && answer->verdict == HTTP_PIECE_BLOCKED) {
+    size_t culprit = culprit_of(piece, answer);
+    if (culprit != HTTP_PIECES_UNKNOWN && answer->verdict == HTTP_PIECE_BLOCKED) {
         block(walk, culprit, &answer->why);
         return true;
     }
-    if (piece->count == 1) {
-        walk->at++;
-        return reject(walk, piece->first, &answer->why);
+    if (piece->records == 1) {
+        return reject(walk, culprit, &answer->why);
     }
-    if (known) {
+    /* Who names another one before the first was asked for could go on so for each record: halves end sooner. */
+    bool again = walk->alone != HTTP_PIECES_UNKNOWN &&
+                 walk->pieces->statuses[walk->alone] == RECORD_RETRY;
+    if (culprit != HTTP_PIECES_UNKNOWN && !again) {
         walk->alone = culprit;
     } else {
-        http_window_refused(&walk->pieces->window, piece->count);
+        http_window_refused(&walk->pieces->window, piece->records);
     }
     return true;
 }
@@ -153,19 +189,14 @@ static bool follow(
     struct walk *walk, const struct http_piece *piece, const struct http_piece_answer *answer)
 {
     struct http_window *window = &walk->pieces->window;
-    uint32_t bytes = bytes_of(walk->delivery, piece->first, piece->count);
     switch (answer->verdict) {
     case HTTP_PIECE_TAKEN:
-        http_window_taken(window, bytes);
-        take(walk, piece->first, piece->count);
-        walk->at = piece->first + piece->count;
+        http_window_taken(window, piece->bytes);
+        take(walk, piece);
         return true;
     case HTTP_PIECE_TOO_BIG:
-        if (http_window_too_big(window, piece->count, bytes)) {
-            return true;
-        }
-        walk->at++;
-        return reject(walk, piece->first, &answer->why);
+        return http_window_too_big(window, piece->records, piece->bytes) ||
+               reject(walk, piece->first, &answer->why);
     case HTTP_PIECE_REFUSED:
         return search(walk, piece, answer);
     case HTTP_PIECE_BLOCKED:
@@ -182,33 +213,60 @@ static bool follow(
     }
 }
 
-/* One record alone, another one each time, while the set-up is blamed. False: it is still to blame. */
+/* The record that is asked for while the set-up is blamed: another one each time, of those that do not wait. */
+static size_t next_to_ask(const struct walk *walk)
+{
+    size_t count = walk->delivery->record_count;
+    for (size_t i = 0; i < count; i++) {
+        size_t record = (walk->pieces->blamed + i) % count;
+        if (walk->pieces->statuses[record] == RECORD_RETRY) {
+            return record;
+        }
+    }
+    return HTTP_PIECES_UNKNOWN;
+}
+
+/* One record alone, while the set-up is blamed; if its route takes nothing, the next. False: it is still to blame. */
 static bool ask_one(struct walk *walk)
 {
-    struct http_pieces *pieces = walk->pieces;
-    const struct http_piece piece = {.delivery = walk->delivery,
-        .statuses = pieces->statuses,
-        .first = pieces->blamed % walk->delivery->record_count,
-        .count = 1};
-    struct http_piece_answer answer = walk->post(walk->self, &piece, walk->report);
-    if (answer.verdict == HTTP_PIECE_TAKEN) {
-        take(walk, piece.first, 1);
-        return true;
+    for (int i = 0; i < HTTP_PIECES_BAD_IN_A_ROW; i++) {
+        size_t record = next_to_ask(walk);
+        if (record == HTTP_PIECES_UNKNOWN) {
+            return false;
+        }
+        const struct http_piece piece = {.delivery = walk->delivery,
+            .statuses = walk->pieces->statuses,
+            .first = record,
+            .count = 1,
+            .records = 1,
+            .bytes = bytes_of(walk->delivery, record)};
+        struct http_piece_answer answer = walk->post(walk->self, &piece, walk->report);
+        switch (answer.verdict) {
+        case HTTP_PIECE_TAKEN:
+            take(walk, &piece);
+            return true;
+        case HTTP_PIECE_REFUSED:
+        case HTTP_PIECE_TOO_BIG:
+            blame(walk);
+            return false;
+        case HTTP_PIECE_BLOCKED:
+            if (walk->delivery->routes) {
+                block(walk, record, &answer.why);
+                continue;
+            }
+            break;
+        default:
+            break;
+        }
+        walk->report->degraded = walk->report->degraded || answer.verdict != HTTP_PIECE_LATER;
+        return false;
     }
-    if (answer.verdict == HTTP_PIECE_REFUSED || answer.verdict == HTTP_PIECE_TOO_BIG) {
-        blame(walk);
-    }
-    walk->report->degraded = walk->report->degraded || answer.verdict == HTTP_PIECE_MEND ||
-                             answer.verdict == HTTP_PIECE_BLOCKED;
     return false;
 }
 
 static bool step(struct walk *walk)
 {
-    struct http_piece piece = {.delivery = walk->delivery,
-        .statuses = walk->pieces->statuses,
-        .first = walk->at,
-        .count = fit(walk, walk->at)};
+    struct http_piece piece = fit(walk, walk->at);
     struct http_piece_answer answer = walk->post(walk->self, &piece, walk->report);
     return follow(walk, &piece, &answer);
 }
@@ -248,10 +306,13 @@ bool http_pieces_send(struct http_pieces *pieces, const struct delivery *deliver
     return true;
 }
 
-void http_pieces_take_back(struct http_pieces *pieces, size_t first, size_t count)
+void http_pieces_take_back(
+    struct http_pieces *pieces, const struct delivery *delivery, size_t first, size_t count)
 {
+    const uint32_t *routes = pieces->one_route ? delivery->routes : NULL;
     for (size_t i = first; i < first + count; i++) {
-        if (pieces->statuses[i] == RECORD_DELIVERED) {
+        bool held = !routes || routes[i] == routes[first];
+        if (held && pieces->statuses[i] == RECORD_DELIVERED) {
             pieces->statuses[i] = RECORD_RETRY;
         }
     }

@@ -11,7 +11,8 @@
  *
  * A server that refuses one record after the other is set up in a wrong way more likely than that all of them
  * are bad. After HTTP_PIECES_BAD_IN_A_ROW records, with none taken between, nothing is rejected any more: one
- * record is asked alone per try, another one each time, until one is taken.
+ * record is asked alone per try, another one each time, until one is taken. What waits since its route takes
+ * nothing is not asked for then.
  */
 enum { HTTP_PIECES_BAD_IN_A_ROW = 16, HTTP_PIECES_MAX_REQUESTS = 1000 };
 
@@ -26,14 +27,20 @@ enum http_piece_verdict {
     HTTP_PIECE_BLOCKED, /* one of its routes takes nothing now; without routes: HTTP_PIECE_MEND */
 };
 
-/* Records of ${delivery} from ${first} on, ${count} of them; but only those with RECORD_RETRY in ${statuses} are
- * to be sent. */
+/* What goes into one request: those records of ${delivery} from ${first} on, over a stretch of ${count}, that
+ * http_piece_holds; the first of the stretch is one. */
 struct http_piece {
     const struct delivery *delivery;
-    const enum record_status *statuses; /* of the delivery */
+    const enum record_status
+        *statuses;  /* of the delivery; only those with RECORD_RETRY are to be sent */
+    bool one_route; /* and of them only those with the route of the first */
     size_t first;
     size_t count;
+    size_t records; /* how many it holds, and their bytes */
+    uint64_t bytes;
 };
+
+bool http_piece_holds(const struct http_piece *piece, size_t record);
 
 struct http_piece_answer {
     enum http_piece_verdict verdict;
@@ -68,8 +75,9 @@ bool http_pieces_send(struct http_pieces *pieces, const struct delivery *deliver
     struct output_report *report, http_pieces_post_fn *post, void *self,
     bool (*stopping)(void *host), void *host);
 
-/* What was taken of these records did not arrive after all. */
-void http_pieces_take_back(struct http_pieces *pieces, size_t first, size_t count);
+/* What was taken of a piece of ${delivery} with this stretch did not arrive after all. */
+void http_pieces_take_back(
+    struct http_pieces *pieces, const struct delivery *delivery, size_t first, size_t count);
 
 /* What became of ${delivery} in all. */
 enum output_verdict http_pieces_verdict(const struct http_pieces *pieces,

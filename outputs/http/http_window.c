@@ -5,7 +5,7 @@ void http_window_start(struct http_window *window)
     window->records = SIZE_MAX;
 }
 
-static uint64_t limit_of(const struct http_window *window)
+uint64_t http_window_limit(const struct http_window *window)
 {
     uint64_t half = window->refused_bytes / 2;
     return !window->refused_bytes          ? UINT64_MAX
@@ -17,7 +17,7 @@ size_t http_window_fit(
     const struct http_window *window, const struct delivery *delivery, size_t first)
 {
     uint32_t start = first ? delivery->record_ends[first - 1] : 0;
-    uint64_t limit = limit_of(window);
+    uint64_t limit = http_window_limit(window);
     size_t most = delivery->record_count - first;
     most = most < window->records ? most : window->records;
     /* The last that still fits: ends grow, so halve. */
@@ -39,6 +39,11 @@ void http_window_taken(struct http_window *window, uint64_t bytes)
     if (window->refused_bytes && bytes > window->accepted_bytes) {
         window->accepted_bytes = bytes;
     }
+    if (window->refused_bytes && ++window->taken == HTTP_WINDOW_TAKEN) {
+        uint64_t limit = http_window_limit(window);
+        window->refused_bytes = limit < UINT64_MAX / 4 ? limit * 4 : UINT64_MAX;
+        window->taken = 0;
+    }
     if (window->refused_bytes && window->accepted_bytes >= window->refused_bytes) {
         window->refused_bytes = 0; /* the server takes more than it did */
         window->accepted_bytes = 0;
@@ -47,6 +52,7 @@ void http_window_taken(struct http_window *window, uint64_t bytes)
 
 bool http_window_too_big(struct http_window *window, size_t count, uint64_t bytes)
 {
+    window->taken = 0;
     if (count <= 1) {
         return false;
     }

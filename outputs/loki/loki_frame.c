@@ -120,7 +120,7 @@ bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece, s
         return false;
     }
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
-        if (piece->statuses[i] != RECORD_RETRY) {
+        if (!http_piece_holds(piece, i)) {
             continue;
         }
         uint32_t start = i ? delivery->record_ends[i - 1] : 0;

@@ -300,7 +300,7 @@ static enum otlp_frame_result collect(
     const struct delivery *delivery = piece->delivery;
     struct parts parts;
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
-        if (piece->statuses[i] != RECORD_RETRY) {
+        if (!http_piece_holds(piece, i)) {
             continue;
         }
         uint32_t start = i ? delivery->record_ends[i - 1] : 0;

@@ -152,7 +152,7 @@ static void doubt(
     *d = (struct doubt){.arrived = arrived, .status = self->said.reply.status};
     snprintf(d->words, sizeof(d->words), "%s", words);
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
-        if (piece->statuses[i] == RECORD_RETRY) {
+        if (http_piece_holds(piece, i)) {
             self->doubted[i] = (uint8_t)self->doubt_count;
         }
     }
@@ -246,9 +246,9 @@ static struct http_piece_answer otlp_post(
     }
     switch (otlp_frame_write(&self->frame, piece, &answer.culprit)) {
     case OTLP_NO_MEMORY:
-        error_set(
-            &report->error, ERR_MEMORY, "out of memory for a request of %zu events", piece->count);
-        answer.verdict = piece->count > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
+        error_set(&report->error, ERR_MEMORY, "out of memory for a request of %zu events",
+            piece->records);
+        answer.verdict = piece->records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
         answer.why.reason = span_text("out of memory");
         return answer;
     case OTLP_NO_RECORD:

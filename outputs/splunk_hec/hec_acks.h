@@ -10,9 +10,10 @@
  * error of any kind counts as an acknowledgement.
  */
 struct hec_pending {
-    size_t first; /* records of the delivery */
+    size_t first; /* stretch of the piece of the delivery */
     size_t count;
-    size_t host; /* which of `urls` took them: only that one knows */
+    size_t records; /* how many that holds */
+    size_t host;    /* which of `urls` took them: only that one knows */
     uint64_t ack_id;
     bool acked;
 };

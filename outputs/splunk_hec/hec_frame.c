@@ -82,7 +82,7 @@ static void write_events(struct hec_frame *frame, const struct http_piece *piece
     size_t mark = 0;
     uint32_t route = 0;
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
-        if (piece->statuses[i] != RECORD_RETRY) {
+        if (!http_piece_holds(piece, i)) {
             continue;
         }
         if (!written || (delivery->routes && delivery->routes[i] != route)) {
@@ -135,7 +135,7 @@ static void write_query(struct hec_frame *frame, const struct http_piece *piece)
 static void write_lines(struct hec_frame *frame, const struct http_piece *piece)
 {
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
-        if (piece->statuses[i] == RECORD_RETRY) {
+        if (http_piece_holds(piece, i)) {
             buf_add_span(&frame->body, http_frame_record(piece->delivery, i));
             buf_add_byte(&frame->body, '\n');
         }

@@ -205,7 +205,7 @@ static bool post_body(struct out_hec *self, size_t index, struct span body, stru
 static size_t culprit_of(const struct http_piece *piece, uint64_t number)
 {
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
-        if (piece->statuses[i] == RECORD_RETRY && number-- == 0) {
+        if (http_piece_holds(piece, i) && number-- == 0) {
             return i;
         }
     }
@@ -224,8 +224,11 @@ static struct http_piece_answer take(struct out_hec *self, size_t index,
     const struct http_piece *piece, const struct hec_reply *reply, struct output_report *report)
 {
     struct http_piece_answer answer = {.verdict = HTTP_PIECE_TAKEN, .culprit = HTTP_PIECES_UNKNOWN};
-    const struct hec_pending pending = {
-        .first = piece->first, .count = piece->count, .host = index, .ack_id = reply->ack_id};
+    const struct hec_pending pending = {.first = piece->first,
+        .count = piece->count,
+        .records = piece->records,
+        .host = index,
+        .ack_id = reply->ack_id};
     if (!self->ack.enabled) {
         return answer;
     }
@@ -240,7 +243,7 @@ static struct http_piece_answer take(struct out_hec *self, size_t index,
         error_set(&report->error, ERR_MEMORY, "out of memory");
         answer.verdict = HTTP_PIECE_LATER;
     }
-    self->unsure += answer.verdict == HTTP_PIECE_TAKEN ? 0 : piece->count;
+    self->unsure += answer.verdict == HTTP_PIECE_TAKEN ? 0 : piece->records;
     return answer;
 }
 
@@ -252,7 +255,7 @@ static struct http_piece_answer try_host(struct out_hec *self, size_t index, str
     struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
     if (!post_body(self, index, body, &report->error)) {
         bool lasts = http_failure_lasts(self->said.reply.failure);
-        self->unsure += is_unsure(&self->said, &reply) ? piece->count : 0;
+        self->unsure += is_unsure(&self->said, &reply) ? piece->records : 0;
         answer.verdict = lasts ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
         return answer;
     }
@@ -267,7 +270,7 @@ static struct http_piece_answer try_host(struct out_hec *self, size_t index, str
     }
     const char *words = hec_reply_words(&reply, status);
     http_said_tell(&self->said, self->hosts.items[index].url, words, &report->error);
-    self->unsure += is_unsure(&self->said, &reply) ? piece->count : 0;
+    self->unsure += is_unsure(&self->said, &reply) ? piece->records : 0;
     if (reply.code == HEC_BAD_CHANNEL && !hec_acks_left(&self->acks, SIZE_MAX)) {
         hec_acks_new_channel(&self->acks, NULL);
     }
@@ -300,9 +303,9 @@ static struct http_piece_answer hec_post(
     struct out_hec *self = self_;
     struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
     if (!hec_frame_write(&self->frame, piece)) {
-        error_set(
-            &report->error, ERR_MEMORY, "out of memory for a request of %zu events", piece->count);
-        answer.verdict = piece->count > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
+        error_set(&report->error, ERR_MEMORY, "out of memory for a request of %zu events",
+            piece->records);
+        answer.verdict = piece->records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
         return answer;
     }
     struct span body = buf_span(&self->frame.body);
@@ -410,13 +413,13 @@ static void await_acks(struct out_hec *self, struct output_report *report)
 }
 
 /* What is not acknowledged did not arrive, as far as anybody knows. */
-static void settle_acks(struct out_hec *self)
+static void settle_acks(struct out_hec *self, const struct delivery *delivery)
 {
     for (size_t i = 0; i < self->acks.count; i++) {
         const struct hec_pending *item = &self->acks.items[i];
         if (!item->acked) {
-            http_pieces_take_back(&self->pieces, item->first, item->count);
-            self->unsure += item->count;
+            http_pieces_take_back(&self->pieces, delivery, item->first, item->count);
+            self->unsure += item->records;
         }
     }
     self->acks.count = 0;
@@ -435,7 +438,7 @@ static enum output_verdict hec_send(
         struct error told = report->error;
         bool degraded = report->degraded;
         await_acks(self, report);
-        settle_acks(self);
+        settle_acks(self, delivery);
         report->degraded = report->degraded || degraded;
         if (!report->error.code) {
             report->error = told;

@@ -68,6 +68,35 @@ static void what_is_taken_although_it_was_too_big_once_lifts_the_limit(void **st
     assert_int_equal(fit(&f, 0), 100);
 }
 
+static void a_server_that_found_little_too_big_once_gets_more_again(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, 100);
+    assert_true(http_window_too_big(&f.window, 2, 20));
+    assert_int_equal(fit(&f, 0), 1);
+    size_t requests = 0;
+    for (size_t count = 1; count < 100 && requests < 1000; requests++) {
+        count = fit(&f, 0);
+        http_window_taken(&f.window, count * SIZE);
+    }
+    assert_true(requests < 500);
+    /* One that still has its limit is asked for more once in a while. */
+    size_t refusals = 0;
+    assert_true(http_window_too_big(&f.window, 60, 600));
+    for (requests = 0; requests < 1000; requests++) {
+        size_t count = fit(&f, 0);
+        if (count > 50) {
+            refusals++;
+            http_window_too_big(&f.window, count, count * SIZE);
+        } else {
+            http_window_taken(&f.window, count * SIZE);
+        }
+    }
+    assert_true(refusals < 40);
+    assert_true(fit(&f, 0) > 25);
+}
+
 static void one_record_is_the_least(void **state)
 {
     (void)state;
@@ -110,6 +139,7 @@ int main(void)
         cmocka_unit_test(without_a_refusal_all_goes_at_once),
         cmocka_unit_test(what_is_too_big_is_halved_and_remembered),
         cmocka_unit_test(what_is_taken_although_it_was_too_big_once_lifts_the_limit),
+        cmocka_unit_test(a_server_that_found_little_too_big_once_gets_more_again),
         cmocka_unit_test(one_record_is_the_least),
         cmocka_unit_test(what_is_refused_is_halved_and_grows_again),
     };
