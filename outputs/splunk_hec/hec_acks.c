@@ -17,6 +17,23 @@ bool hec_acks_new_channel(struct hec_acks *acks, struct error *err)
     }
     guid_write(&guid, acks->channel);
     acks->channel[GUID_TEXT_SIZE] = '\0';
+    acks->number_count = 0;
+    return true;
+}
+
+/* Remember the number of ${pending}, and see whether it is a new one. */
+static bool is_new(struct hec_acks *acks, const struct hec_pending *pending)
+{
+    for (size_t i = 0; i < acks->number_count; i++) {
+        if (acks->numbers[i].id == pending->ack_id && acks->numbers[i].host == pending->host) {
+            return false;
+        }
+    }
+    if (acks->number_count == HEC_ACKS_REMEMBERED) {
+        return false;
+    }
+    acks->numbers[acks->number_count++] = (struct hec_ack_number){
+        .host = pending->host, .id = pending->ack_id};
     return true;
 }
 
@@ -31,14 +48,33 @@ bool hec_acks_add(struct hec_acks *acks, const struct hec_pending *pending)
         acks->items = items;
         acks->capacity = capacity;
     }
-    acks->items[acks->count++] = *pending;
+    if (!acks->numbers) {
+        acks->numbers = malloc(HEC_ACKS_REMEMBERED * sizeof(*acks->numbers));
+        if (!acks->numbers) {
+            return false;
+        }
+    }
+    struct hec_pending *added = &acks->items[acks->count++];
+    *added = *pending;
+    added->ambiguous = !is_new(acks, pending);
+    for (size_t i = 0; added->ambiguous && i + 1 < acks->count; i++) {
+        struct hec_pending *other = &acks->items[i];
+        other->ambiguous = other->ambiguous ||
+                           (other->host == pending->host && other->ack_id == pending->ack_id);
+    }
     return true;
 }
 
 void hec_acks_fini(struct hec_acks *acks)
 {
     free(acks->items);
+    free(acks->numbers);
     *acks = (struct hec_acks){.items = NULL};
+}
+
+static bool is_open(const struct hec_pending *item)
+{
+    return !item->acked && !item->ambiguous;
 }
 
 size_t hec_acks_left(const struct hec_acks *acks, size_t host)
@@ -46,9 +82,24 @@ size_t hec_acks_left(const struct hec_acks *acks, size_t host)
     size_t left = 0;
     for (size_t i = 0; i < acks->count; i++) {
         const struct hec_pending *item = &acks->items[i];
-        left += !item->acked && (host == SIZE_MAX || item->host == host);
+        left += is_open(item) && (host == SIZE_MAX || item->host == host);
     }
     return left;
+}
+
+bool hec_acks_all(const struct hec_acks *acks)
+{
+    for (size_t i = 0; i < acks->count; i++) {
+        if (!acks->items[i].acked) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool hec_acks_is_full(const struct hec_acks *acks)
+{
+    return acks->number_count >= HEC_ACKS_REMEMBERED / 2;
 }
 
 static bool write_question(const struct hec_acks *acks, size_t host, struct buf *out)
@@ -57,7 +108,7 @@ static bool write_question(const struct hec_acks *acks, size_t host, struct buf 
     buf_add_text(out, "{\"acks\":[");
     for (size_t i = 0; i < acks->count; i++) {
         const struct hec_pending *item = &acks->items[i];
-        if (!item->acked && item->host == host) {
+        if (is_open(item) && item->host == host) {
             buf_printf(out, "%s%llu", comma, (unsigned long long)item->ack_id);
             comma = ",";
         }
@@ -70,7 +121,7 @@ static void note(struct hec_acks *acks, size_t host, const struct http_said *sai
 {
     for (size_t i = 0; i < acks->count; i++) {
         struct hec_pending *item = &acks->items[i];
-        if (item->host == host && !item->acked) {
+        if (item->host == host && is_open(item)) {
             item->acked = hec_reply_is_acked(said, item->ack_id);
         }
     }
@@ -86,6 +137,14 @@ static bool is_list(const struct http_said *said)
         }
     }
     return false;
+}
+
+enum hec_ask_result hec_acks_try(
+    struct http_client *client, const char *url, struct http_said *said, struct error *err)
+{
+    struct hec_acks none = {.count = 0};
+    return hec_acks_new_channel(&none, err) ? hec_acks_ask(&none, client, 0, url, said, err)
+                                            : HEC_NOT_ASKED;
 }
 
 enum hec_ask_result hec_acks_ask(struct hec_acks *acks, struct http_client *client, size_t host,

@@ -15,7 +15,7 @@ static const struct row {
     {2, HTTP_PIECE_MEND, "a token is required. write token"},
     {3, HTTP_PIECE_MEND, "the authorization is invalid. check token"},
     {4, HTTP_PIECE_MEND, "Splunk does not know this token. check token"},
-    {5, HTTP_PIECE_REFUSED, "Splunk found no data in the request"},
+    {HEC_NO_DATA, HTTP_PIECE_REFUSED, "Splunk found no data in the request"},
     {6, HTTP_PIECE_REFUSED, "Splunk does not take the format of an event"},
     {7, HTTP_PIECE_BLOCKED,
         "the index does not exist, or the token may not write to it. make it, or add it to the "

@@ -8,6 +8,7 @@
  * people read in the reference, too. */
 enum {
     HEC_SUCCESS = 0,
+    HEC_NO_DATA = 5,
     HEC_NO_CHANNEL = 10,
     HEC_BAD_CHANNEL = 11,
     HEC_ACK_DISABLED = 14,

@@ -64,11 +64,11 @@ static bool try_health(struct run *run, const char *url)
 }
 
 /* A request without events: Splunk looks at the token first, and then has "no data" (code 5). */
-static bool try_token(struct run *run, const char *url, const struct hec_acks *acks)
+static bool try_token(struct run *run, const char *url, const char *channel_name)
 {
     struct error err;
     struct hec_reply reply;
-    const struct http_header channel = {"X-Splunk-Request-Channel", acks->channel};
+    const struct http_header channel = {"X-Splunk-Request-Channel", channel_name};
     const struct http_request request = {.method = "POST",
         .url = url,
         .path = "/services/collector/event",
@@ -89,10 +89,10 @@ static bool try_token(struct run *run, const char *url, const struct hec_acks *a
     return true;
 }
 
-static void try_acks(struct run *run, const char *url, struct hec_acks *acks)
+static void try_acks(struct run *run, const char *url)
 {
     struct error err;
-    switch (hec_acks_ask(acks, run->client, 0, url, &run->said, &err)) {
+    switch (hec_acks_try(run->client, url, &run->said, &err)) {
     case HEC_ASKED:
     case HEC_ASK_GONE:
         tell(run, OUTPUT_FOUND_GOOD, "%s: the token acknowledges", url);
@@ -119,8 +119,9 @@ static bool run_all(struct run *run)
     }
     for (size_t i = 0; i < run->settings->urls.count; i++) {
         const char *url = run->settings->urls.items[i];
-        if (try_health(run, url) && try_token(run, url, &acks) && run->settings->ack.enabled) {
-            try_acks(run, url, &acks);
+        if (try_health(run, url) && try_token(run, url, acks.channel) &&
+            run->settings->ack.enabled) {
+            try_acks(run, url);
         }
     }
     return run->good;

@@ -157,10 +157,8 @@ static bool acknowledges(
     if (!self->ack.enabled || self->asked[index]) {
         return true;
     }
-    struct hec_acks none = {.count = 0};
-    memcpy(none.channel, self->acks.channel, sizeof(none.channel));
-    switch (hec_acks_ask(
-        &none, self->client, index, self->hosts.items[index].url, &self->said, &report->error)) {
+    const char *url = self->hosts.items[index].url;
+    switch (hec_acks_try(self->client, url, &self->said, &report->error)) {
     case HEC_ASKED:
     case HEC_ASK_GONE: /* a channel begins with its first events */
         self->asked[index] = true;
@@ -220,6 +218,19 @@ static bool is_unsure(const struct http_said *said, const struct hec_reply *repl
                                             (reply->code == HEC_NO_CODE || reply->code == 8)));
 }
 
+/* How many events of a request that Splunk refuses for one of them may have arrived: it reads them one after the
+ * other, and those before the bad one may be on their way to an index already. */
+static size_t taken_before(
+    const struct http_piece *piece, const struct hec_reply *reply, enum http_piece_verdict verdict)
+{
+    bool looked = reply->code != HEC_NO_CODE && reply->code != HEC_NO_DATA &&
+                  (verdict == HTTP_PIECE_REFUSED || verdict == HTTP_PIECE_BLOCKED);
+    size_t most = piece->records - 1;
+    return !looked                                       ? 0
+           : reply->has_culprit && reply->culprit < most ? (size_t)reply->culprit
+                                                         : most;
+}
+
 static struct http_piece_answer take(struct out_hec *self, size_t index,
     const struct http_piece *piece, const struct hec_reply *reply, struct output_report *report)
 {
@@ -270,7 +281,8 @@ static struct http_piece_answer try_host(struct out_hec *self, size_t index, str
     }
     const char *words = hec_reply_words(&reply, status);
     http_said_tell(&self->said, self->hosts.items[index].url, words, &report->error);
-    self->unsure += is_unsure(&self->said, &reply) ? piece->records : 0;
+    self->unsure += is_unsure(&self->said, &reply) ? piece->records
+                                                   : taken_before(piece, &reply, answer.verdict);
     if (reply.code == HEC_BAD_CHANNEL && !hec_acks_left(&self->acks, SIZE_MAX)) {
         hec_acks_new_channel(&self->acks, NULL);
     }
@@ -407,16 +419,24 @@ static void await_acks(struct out_hec *self, struct output_report *report)
                       : (wait_ms * 2 < interval_ms * BACK_OFF_TIMES ? wait_ms * 2
                                                                     : interval_ms * BACK_OFF_TIMES);
     }
-    if (hec_acks_left(&self->acks, SIZE_MAX)) {
+    if (!hec_acks_all(&self->acks) || hec_acks_is_full(&self->acks)) {
         hec_acks_new_channel(&self->acks, NULL);
     }
 }
 
 /* What is not acknowledged did not arrive, as far as anybody knows. */
-static void settle_acks(struct out_hec *self, const struct delivery *delivery)
+static void settle_acks(
+    struct out_hec *self, const struct delivery *delivery, struct output_report *report)
 {
     for (size_t i = 0; i < self->acks.count; i++) {
         const struct hec_pending *item = &self->acks.items[i];
+        if (item->ambiguous && !report->error.code) {
+            error_set(&report->error, ERR_IO,
+                "two requests have the same ackId on one channel, as after a restart of Splunk or "
+                "behind a load balancer without sticky sessions: the events are sent again on a "
+                "new "
+                "channel");
+        }
         if (!item->acked) {
             http_pieces_take_back(&self->pieces, delivery, item->first, item->count);
             self->unsure += item->records;
@@ -438,7 +458,7 @@ static enum output_verdict hec_send(
         struct error told = report->error;
         bool degraded = report->degraded;
         await_acks(self, report);
-        settle_acks(self, delivery);
+        settle_acks(self, delivery, report);
         report->degraded = report->degraded || degraded;
         if (!report->error.code) {
             report->error = told;

@@ -14,6 +14,7 @@ static struct {
     const char *ack_body;          /* instead of the acknowledgements; NULL: none */
     int ack_status;                /* of that */
     bool never;                    /* nothing is ever indexed */
+    unsigned same_ack;             /* every request gets this number; 0: each its own */
     const char *bad;               /* refuse what holds it, naming it; NULL: nothing */
     int bad_code;
     bool unnamed; /* without its number */
@@ -22,6 +23,8 @@ static struct {
     unsigned posts;
     char stored[STORE_BYTES];
     char channels[MAX_ACKS][40]; /* of each post */
+    char asked_on[40];           /* channel of the last question for acknowledgements */
+    char tried_on[40];           /* of the last that came before an event */
     char body[STORE_BYTES];      /* of the reply */
 } s;
 
@@ -79,6 +82,8 @@ static void serve(
 {
     (void)self;
     if (strncmp(request->head, "POST /services/collector/ack ", 29) == 0) {
+        copy_channel(request, s.asked_on);
+        memcpy(s.tried_on, s.posts ? s.tried_on : s.asked_on, sizeof(s.tried_on));
         answer_acks(request, reply);
         return;
     }
@@ -98,7 +103,7 @@ static void serve(
     snprintf(s.body, sizeof(s.body),
         s.acks ? "{\"text\":\"Success\",\"code\":0,\"ackId\":%u}"
                : "{\"text\":\"Success\",\"code\":0}",
-        ++s.next_ack);
+        s.same_ack ? s.same_ack : ++s.next_ack);
     reply->body = s.body;
 }
 
@@ -289,6 +294,9 @@ static void the_event_that_splunk_names_is_rejected_alone(void **state)
         assert_string_equal(s.stored, "{\"event\":1}\n{\"event\":2}\n{\"event\":4}\n{\"event\":5}\n"
                                       "{\"event\":6}\n{\"event\":7}\n");
         assert_true(unnamed || s.posts == 4);
+        /* Splunk may have taken the two before it with the first request. */
+        assert_true(
+            unnamed ? s.rig.report.maybe_duplicates >= 2 : s.rig.report.maybe_duplicates == 2);
         end();
     }
 }
@@ -411,6 +419,65 @@ static void a_token_that_does_not_acknowledge_gets_no_event_and_is_told_of(void 
     end();
 }
 
+static void one_acknowledgement_does_not_deliver_two_requests(void **state)
+{
+    (void)state;
+    static const uint32_t routes[] = {0, 1};
+    const struct span names[] = {span_text("a|/|/|/"), span_text("b|/|/|/")};
+    /* In one delivery: two indexes of raw events are two requests. */
+    begin(", endpoint: raw, index: 'i{provider.name}', ack: {enabled: true, interval: 1ms, "
+          "timeout: 60s}");
+    s.acks = true;
+    s.same_ack = 7;
+    assert_int_equal(rig_send_routed(&s.rig, "1\n2\n", routes, names, 2, NULL), OUTPUT_RETRY);
+    assert_int_equal(s.posts, 2);
+    assert_int_equal(s.rig.report.maybe_duplicates, 2);
+    assert_non_null(strstr(s.rig.report.error.text, "have the same ackId"));
+    s.same_ack = 0;
+    assert_int_equal(rig_send_routed(&s.rig, "1\n2\n", routes, names, 2, NULL), OUTPUT_DELIVERED);
+    assert_string_not_equal(s.channels[0], s.channels[2]);
+    end();
+    /* In one after the other: what says that the first is indexed may come again. */
+    begin(with_long_acks);
+    s.acks = true;
+    s.same_ack = 7;
+    assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_DELIVERED);
+    assert_int_equal(rig_send(&s.rig, "2\n"), OUTPUT_RETRY);
+    assert_int_equal(s.rig.report.maybe_duplicates, 1);
+    assert_int_equal(rig_send(&s.rig, "2\n"), OUTPUT_DELIVERED);
+    assert_string_not_equal(s.channels[1], s.channels[2]);
+    end();
+}
+
+static void a_channel_is_left_before_its_numbers_are_forgotten(void **state)
+{
+    (void)state;
+    char first[40];
+    size_t sent = 0;
+    begin(with_long_acks);
+    s.acks = true;
+    assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_DELIVERED);
+    memcpy(first, s.channels[0], sizeof(first));
+    while (strcmp(s.channels[(s.posts - 1) % MAX_ACKS], first) == 0 && sent++ < 4096) {
+        assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_DELIVERED);
+    }
+    assert_true(sent < 4096);
+    end();
+}
+
+/* Splunk tells each acknowledgement once. */
+static void the_question_whether_it_acknowledges_takes_no_answer_from_a_request(void **state)
+{
+    (void)state;
+    begin(with_long_acks);
+    s.acks = true;
+    assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_DELIVERED);
+    assert_int_equal(strlen(s.tried_on), 36);
+    assert_string_not_equal(s.tried_on, s.channels[0]);
+    assert_string_equal(s.asked_on, s.channels[0]);
+    end();
+}
+
 static void a_reply_without_ack_id_is_no_delivery(void **state)
 {
     (void)state;
@@ -515,6 +582,9 @@ int main(void)
         cmocka_unit_test(what_is_never_acknowledged_comes_again_on_a_new_channel),
         cmocka_unit_test(no_failure_of_the_ack_api_counts_as_an_acknowledgement),
         cmocka_unit_test(a_token_that_does_not_acknowledge_gets_no_event_and_is_told_of),
+        cmocka_unit_test(one_acknowledgement_does_not_deliver_two_requests),
+        cmocka_unit_test(a_channel_is_left_before_its_numbers_are_forgotten),
+        cmocka_unit_test(the_question_whether_it_acknowledges_takes_no_answer_from_a_request),
         cmocka_unit_test(a_reply_without_ack_id_is_no_delivery),
         cmocka_unit_test(a_stop_ends_the_wait_and_calls_nothing_delivered),
         cmocka_unit_test(a_collector_that_fails_is_left_alone_for_another),
