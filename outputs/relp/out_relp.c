@@ -287,24 +287,6 @@ struct progress {
     size_t refused;
 };
 
-/* Write the next messages, as many as the window lets. */
-static bool send_more(struct out_relp *self, struct progress *progress)
-{
-    size_t most = progress->answered + self->window;
-    most = most < progress->delivery->record_count ? most : progress->delivery->record_count;
-    buf_reset(&self->frames);
-    for (size_t i = progress->sent; i < most; i++) {
-        buf_reset(&self->message);
-        syslog_writer_add(&self->writer, progress->delivery, i, &self->message);
-        if (self->message.failed ||
-            !put_frame(self, progress->first + (uint32_t)i, "syslog", buf_span(&self->message))) {
-            return error_set(&progress->report->error, ERR_MEMORY, "out of memory for messages");
-        }
-    }
-    progress->sent = most; /* also if only some of it is: it may have arrived */
-    return write_frames(self, &progress->report->error);
-}
-
 /* False: the session is over. */
 static bool take_answer(
     struct out_relp *self, struct progress *progress, const struct relp_frame *frame)
@@ -316,7 +298,7 @@ static bool take_answer(
             net_stream_name(self->stream));
     }
     if (!span_is(frame->command, "rsp") || frame->txnr < progress->first ||
-        record >= progress->sent || progress->report->records[record] == RECORD_DELIVERED) {
+        record >= progress->sent || progress->report->records[record] != RECORD_RETRY) {
         return error_set(err, ERR_FORMAT, "%s: an answer to nothing that was sent",
             net_stream_name(self->stream));
     }
@@ -330,6 +312,42 @@ static bool take_answer(
     error_set(err, ERR_IO, "%s: the other side refuses messages: %.*s. look into its log",
         net_stream_name(self->stream), SPAN_ARG(words_of(frame)));
     return true;
+}
+
+/* What has come by now. False: the session is over. */
+static bool take_what_came(struct out_relp *self, struct progress *progress)
+{
+    size_t used = 0;
+    struct relp_frame frame;
+    enum relp_read state;
+    bool good = true;
+    do {
+        state = next_frame(self, 0, &frame, &used, &progress->report->error);
+        good = state == RELP_MORE || (state == RELP_FRAME && take_answer(self, progress, &frame));
+    } while (good && state == RELP_FRAME);
+    drop_used(self, used);
+    return good;
+}
+
+/* Write the next messages, as many as the window lets. What has come before is no answer to them. */
+static bool send_more(struct out_relp *self, struct progress *progress)
+{
+    if (!take_what_came(self, progress)) {
+        return false;
+    }
+    size_t most = progress->answered + self->window;
+    most = most < progress->delivery->record_count ? most : progress->delivery->record_count;
+    buf_reset(&self->frames);
+    for (size_t i = progress->sent; i < most; i++) {
+        buf_reset(&self->message);
+        syslog_writer_add(&self->writer, progress->delivery, i, &self->message);
+        if (self->message.failed ||
+            !put_frame(self, progress->first + (uint32_t)i, "syslog", buf_span(&self->message))) {
+            return error_set(&progress->report->error, ERR_MEMORY, "out of memory for messages");
+        }
+    }
+    progress->sent = most; /* also if only some of it is: it may have arrived */
+    return write_frames(self, &progress->report->error);
 }
 
 /* Until half of the window is free, or all is answered. False: the session is over. */

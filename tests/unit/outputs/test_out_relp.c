@@ -104,16 +104,32 @@ static void no_answer_but_the_right_one_counts(void **state)
     (void)state;
     static const char *const answers[] = {"7 rsp 6 200 OK\n", "1 rsp 6 200 OK\n",
         "2 rsp 3 500\n2 rsp 3 500\n", "hello\n", "2 ok 6 200 OK\n", "0 serverclose 0\n",
-        "2 rsp 6 200 OK", "2222222222 rsp 0\n", "2 rsp 99999999 200 OK\n", ""};
+        "2 rsp 6 200 OK", "2222222222 rsp 0\n", "2 rsp 99999999 200 OK\n", "",
+        "2 rsp 6 500 no\n2 rsp 6 200 OK\n", "3 rsp 6 200 OK\n4 rsp 6 200 OK\n"};
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         begin(", timeout: 100ms");
         relp_fake_raw(fake, answers[i]);
         enum output_verdict verdict = rig_send(&rig, "1\n2\n");
-        if (verdict != OUTPUT_RECONNECT && verdict != OUTPUT_RETRY) {
+        if (verdict != OUTPUT_RECONNECT &&
+            (verdict != OUTPUT_MIXED || rig.records[0] != RECORD_RETRY)) {
             fail_msg("%s: %d", answers[i], verdict);
         }
+        assert_int_equal(rig_send(&rig, "1\n2\n"), OUTPUT_RECONNECT); /* the connection is closed */
         end();
     }
+}
+
+static void an_answer_to_what_comes_later_is_none(void **state)
+{
+    (void)state;
+    begin("");
+    relp_fake_raw(fake, "2 rsp 6 200 OK\n3 rsp 6 200 OK\n");
+    enum output_verdict verdict = rig_send(&rig, "1\n");
+    assert_int_equal(verdict, OUTPUT_DELIVERED);
+    assert_int_equal(rig_send(&rig, "2\n"), OUTPUT_RECONNECT);
+    assert_non_null(strstr(rig.report.error.text, "an answer to nothing that was sent"));
+    assert_int_equal(rig.report.maybe_duplicates, 0);
+    end();
 }
 
 static void a_session_that_cannot_be_opened_says_why(void **state)
@@ -177,6 +193,7 @@ int main(void)
         cmocka_unit_test(a_small_window_delivers_all),
         cmocka_unit_test(a_receiver_that_refuses_messages_degrades_the_output),
         cmocka_unit_test(no_answer_but_the_right_one_counts),
+        cmocka_unit_test(an_answer_to_what_comes_later_is_none),
         cmocka_unit_test(a_session_that_cannot_be_opened_says_why),
         cmocka_unit_test(frames_are_read_as_they_come),
     };
