@@ -117,6 +117,22 @@ void syslog_event_fini(struct syslog_event *event)
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
+/* How a format writes the fields of its header, and its attributes. */
+struct style {
+    const char *between;
+    const char *escaped;
+    bool tab;
+    bool header_escapes; /* a backslash stands in front of a pipe and a backslash in the header */
+    const char *const *own; /* keys that are ours, up to NULL */
+};
+
+static const char *const cef_own[] = {"rt", "dvchost", "dvcpid", "msg", NULL};
+static const char *const leef_own[] = {
+    "devTime", "devTimeFormat", "sev", "cat", "identHostName", "pid", "msg", NULL};
+
+static const struct style cef = {" ", "\\=", false, true, cef_own};
+static const struct style leef = {"\t", "", true, false, leef_own};
+
 /* ${text} with a backslash in front of each of ${escaped}; line breaks, and TAB where it is among them, as
  * letters; other control characters as spaces. */
 static void add_escaped(struct buf *out, struct span text, const char *escaped, bool tab)
@@ -135,15 +151,16 @@ static void add_escaped(struct buf *out, struct span text, const char *escaped, 
     }
 }
 
-/* A line break in a header has no letters: it is a space. */
-static void add_header(struct buf *out, struct span text)
+/* A field of a header. A line break has no letters there: it is a space. */
+static void add_header(struct buf *out, const struct style *style, struct span text)
 {
     for (size_t i = 0; i < text.size; i++) {
         uint8_t c = text.data[i];
-        if (c == '|' || c == '\\') {
+        bool pipe = c == '|';
+        if (style->header_escapes && (pipe || c == '\\')) {
             buf_add_byte(out, '\\');
         }
-        buf_add_byte(out, c < ' ' ? ' ' : c);
+        buf_add_byte(out, c < ' ' || (pipe && !style->header_escapes) ? ' ' : c);
     }
 }
 
@@ -162,13 +179,6 @@ static bool ms_of(const struct syslog_event *event, uint64_t *ret_ms)
     return good;
 }
 
-/* How a format writes an attribute. */
-struct style {
-    const char *between;
-    const char *escaped;
-    bool tab;
-};
-
 static void add_attribute(
     struct buf *out, const struct style *style, const char *key, struct span value)
 {
@@ -178,7 +188,19 @@ static void add_attribute(
     }
 }
 
-/* Members of the payload: letters, digits and `_` of their names; objects and lists as JSON. */
+/* Receivers do not all tell capitals. */
+static bool is_own(const struct style *style, const char *key)
+{
+    for (const char *const *own = style->own; *own; own++) {
+        if (span_equal_nocase(span_text(key), span_text(*own))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Members of the payload: letters, digits and `_` of their names, behind `data_` where the name is one of ours;
+ * objects and lists as JSON. */
 static void add_data(struct buf *out, const struct syslog_event *event, const struct style *style)
 {
     struct span key;
@@ -186,17 +208,19 @@ static void add_data(struct buf *out, const struct syslog_event *event, const st
     struct buf text;
     buf_init(&text, TEXTS_MAX_BYTES);
     for (size_t at = 0; json_member_next(event->data, &at, &key, &value);) {
-        char name[KEY_MAX + 1] = "";
+        char name[KEY_MAX + sizeof("data_")] = "data_";
+        char *plain_name = name + sizeof("data_") - 1;
         size_t size = key.size < KEY_MAX ? key.size : KEY_MAX;
         for (size_t i = 0; i < size; i++) {
             uint8_t c = key.data[i];
             bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-            name[i] = (char)(plain ? c : '_');
+            plain_name[i] = (char)(plain ? c : '_');
         }
         buf_reset(&text);
         add_value(value, &text);
         if (size) {
-            add_attribute(out, style, name, buf_span(&text));
+            add_attribute(
+                out, style, is_own(style, plain_name) ? name : plain_name, buf_span(&text));
         }
     }
     out->failed = out->failed || text.failed;
@@ -210,23 +234,22 @@ static struct span name_of(const struct syslog_event *event)
 
 void syslog_event_cef(const struct syslog_event *event, struct buf *out)
 {
-    static const struct style style = {" ", "\\=", false};
     uint64_t ms;
     buf_add_text(out, "CEF:0|etwship|");
-    add_header(out, event->provider.size ? event->provider : span_text("ETW"));
+    add_header(out, &cef, event->provider.size ? event->provider : span_text("ETW"));
     buf_add_text(out, "|1|");
-    add_header(out, event->code.size ? event->code : name_of(event));
+    add_header(out, &cef, event->code.size ? event->code : name_of(event));
     buf_add_byte(out, '|');
-    add_header(out, name_of(event));
+    add_header(out, &cef, name_of(event));
     buf_printf(out, "|%u|", weight_of(event));
     size_t start = out->size;
     if (ms_of(event, &ms)) {
         buf_printf(out, " rt=%llu", (unsigned long long)ms);
     }
-    add_attribute(out, &style, "dvchost", event->host);
-    add_attribute(out, &style, "dvcpid", event->pid);
-    add_attribute(out, &style, "msg", event->message);
-    add_data(out, event, &style);
+    add_attribute(out, &cef, "dvchost", event->host);
+    add_attribute(out, &cef, "dvcpid", event->pid);
+    add_attribute(out, &cef, "msg", event->message);
+    add_data(out, event, &cef);
     if (!out->failed && out->size > start) {
         memmove(
             out->data + start, out->data + start + 1, --out->size - start); /* the first space */
@@ -235,11 +258,10 @@ void syslog_event_cef(const struct syslog_event *event, struct buf *out)
 
 void syslog_event_leef(const struct syslog_event *event, struct buf *out)
 {
-    static const struct style style = {"\t", "", true};
     buf_add_text(out, "LEEF:2.0|etwship|");
-    add_header(out, event->provider.size ? event->provider : span_text("ETW"));
+    add_header(out, &leef, event->provider.size ? event->provider : span_text("ETW"));
     buf_add_text(out, "|1|");
-    add_header(out, event->code.size ? event->code : name_of(event));
+    add_header(out, &leef, event->code.size ? event->code : name_of(event));
     buf_add_text(out, "|x09|");
     size_t start = out->size;
     uint64_t ms;
@@ -247,11 +269,11 @@ void syslog_event_leef(const struct syslog_event *event, struct buf *out)
         buf_printf(out, "\tdevTime=%llu", (unsigned long long)ms);
     }
     buf_printf(out, "\tsev=%u", weight_of(event) ? weight_of(event) : 1);
-    add_attribute(out, &style, "cat", name_of(event));
-    add_attribute(out, &style, "identHostName", event->host);
-    add_attribute(out, &style, "pid", event->pid);
-    add_attribute(out, &style, "msg", event->message);
-    add_data(out, event, &style);
+    add_attribute(out, &leef, "cat", name_of(event));
+    add_attribute(out, &leef, "identHostName", event->host);
+    add_attribute(out, &leef, "pid", event->pid);
+    add_attribute(out, &leef, "msg", event->message);
+    add_data(out, event, &leef);
     if (!out->failed && out->size > start) {
         memmove(out->data + start, out->data + start + 1, --out->size - start);
     }

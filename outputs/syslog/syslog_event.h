@@ -26,11 +26,12 @@ void syslog_event_fini(struct syslog_event *event);
 void syslog_event_read(struct syslog_event *event, struct span record, bool with_message);
 
 /* "CEF:0|…": Micro Focus, "ArcSight Common Event Format". In the header a backslash and a pipe get a backslash,
- * in values a backslash and an equals sign; line breaks are \n and \r. Payload members are keys of their own. */
+ * in values a backslash and an equals sign; line breaks are \n and \r. Payload members are keys of their own; one
+ * with the name of a key of ours gets `data_` in front. */
 void syslog_event_cef(const struct syslog_event *event, struct buf *out);
 
 /* "LEEF:2.0|…|x09|": IBM, "Log Event Extended Format". Attributes have TAB between them; in values TAB and line
- * breaks are \t, \n and \r. */
+ * breaks are \t, \n and \r. Its header knows no escapes: a pipe there becomes a space. */
 void syslog_event_leef(const struct syslog_event *event, struct buf *out);
 
 #endif

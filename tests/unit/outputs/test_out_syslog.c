@@ -112,6 +112,32 @@ static void cef_and_leef_escape_as_their_documents_say(void **state)
     end();
 }
 
+/* Who reads a message takes the last of two keys, or the first: both are to be ours. */
+static void a_payload_cannot_take_the_place_of_our_own_keys(void **state)
+{
+    (void)state;
+    static const char event[] = "{\"event\":{\"code\":1},\"process\":{\"pid\":4},\"host\":{"
+                                "\"name\":\"h\"},\"message\":\"m\","
+                                "\"provider\":{\"name\":\"a|b\\\\c\"},\"data\":{\"msg\":\"1\","
+                                "\"MSG\":\"2\",\"dvchost\":\"3\",\"rt\":4,"
+                                "\"dvcpid\":5,\"sev\":6,\"cat\":7,\"devTime\":8,\"identHostName\":"
+                                "9,\"pid\":10,\"msgs\":11}}\n";
+    begin(", message: cef, sd_id: none");
+    assert_int_equal(rig_send(&rig, event), OUTPUT_DELIVERED);
+    assert_string_equal(strstr(one_message(), "CEF:"),
+        "CEF:0|etwship|a\\|b\\\\c|1|1|1|3|dvchost=h dvcpid=4 msg=m data_msg=1 data_MSG=2 "
+        "data_dvchost=3 "
+        "data_rt=4 data_dvcpid=5 sev=6 cat=7 devTime=8 identHostName=9 pid=10 msgs=11");
+    end();
+    begin(", message: leef, sd_id: none");
+    assert_int_equal(rig_send(&rig, event), OUTPUT_DELIVERED);
+    assert_string_equal(strstr(one_message(), "LEEF:"),
+        "LEEF:2.0|etwship|a b\\c|1|1|x09|sev=3\tcat=1\tidentHostName=h\tpid=4\tmsg=m\tdata_msg=1\t"
+        "data_MSG=2\tdvchost=3\trt=4\tdvcpid=5\tdata_sev=6\tdata_cat=7\tdata_devTime=8\t"
+        "data_identHostName=9\tdata_pid=10\tmsgs=11");
+    end();
+}
+
 static void text_keeps_its_lines_and_marks_utf_8_where_that_is_wanted(void **state)
 {
     (void)state;
@@ -265,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_message_is_as_rfc_5424_has_it),
         cmocka_unit_test(values_of_structured_data_are_escaped),
         cmocka_unit_test(cef_and_leef_escape_as_their_documents_say),
+        cmocka_unit_test(a_payload_cannot_take_the_place_of_our_own_keys),
         cmocka_unit_test(text_keeps_its_lines_and_marks_utf_8_where_that_is_wanted),
         cmocka_unit_test(a_long_message_arrives_whole_and_a_longer_one_is_cut_on_a_character),
         cmocka_unit_test(app_name_comes_from_a_template_and_holds_no_space),
