@@ -17,6 +17,81 @@ enum {
     MS_PER_S = 1000,
 };
 
+/* ---- secrets ------------------------------------------------------------------------------------- */
+
+static void add_value(struct buf *out, const char *value)
+{
+    for (const char *c = value; *c; c++) {
+        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                     (*c >= '0' && *c <= '9') || strchr("-._~", *c);
+        buf_printf(out, plain ? "%c" : "%%%02X", plain ? *c : (int)(uint8_t)*c);
+    }
+}
+
+static void add_field(struct buf *out, const char *name, const char *value)
+{
+    buf_printf(out, "%s%s=", out->size ? "&" : "", name);
+    add_value(out, value);
+}
+
+static bool hide_one(struct azure_token *token, const char *old, const char *secret)
+{
+    return http_client_replace_secret(token->client, old, secret) &&
+           (!token->identity || http_client_replace_secret(token->identity, old, secret));
+}
+
+/* ${secret} takes the place of ${old} (NULL: of none) in what is never shown: as it is, and as it stands in a form. */
+static bool hide(struct azure_token *token, const char *old, const char *secret, struct error *err)
+{
+    struct buf coded[2];
+    const char *const texts[] = {old ? old : "", secret};
+    for (size_t i = 0; i < 2; i++) {
+        buf_init(&coded[i], MAX_FORM_BYTES);
+        add_value(&coded[i], texts[i]);
+        buf_add_byte(&coded[i], '\0');
+    }
+    bool good = !coded[0].failed && !coded[1].failed && hide_one(token, old, secret) &&
+                hide_one(
+                    token, old ? (const char *)coded[0].data : NULL, (const char *)coded[1].data);
+    buf_fini(&coded[0]);
+    buf_fini(&coded[1]);
+    return good || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* What is shown for a token next. */
+static bool keep_proof(struct azure_token *token, struct span proof, struct error *err)
+{
+    char *copy = malloc(proof.size + 1);
+    if (!copy) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    if (proof.size) {
+        memcpy(copy, proof.data, proof.size);
+    }
+    copy[proof.size] = '\0';
+    if (!hide(token, token->proof, copy, err)) {
+        free(copy);
+        return false;
+    }
+    free(token->proof);
+    token->proof = copy;
+    return true;
+}
+
+/* Ask for a token. Nothing is shown of a reply that may hold one, which is not known yet. */
+static bool ask(struct http_client *client, const struct http_request *request,
+    struct http_said *said, struct error *err)
+{
+    static const char key[] = "access_token";
+    bool replied = http_said_ask(said, client, request, err);
+    for (size_t i = 0; i + sizeof(key) - 1 <= said->body.size; i++) {
+        if (memcmp(said->body.data + i, key, sizeof(key) - 1) == 0) {
+            said->shown[0] = '\0';
+        }
+    }
+    return replied;
+}
+
 bool azure_token_init(struct azure_token *token, const struct http_options *options,
     const struct http_client_setup *setup, struct error *err)
 {
@@ -28,7 +103,7 @@ bool azure_token_init(struct azure_token *token, const struct http_options *opti
         token->identity = http_client_create(&own, err);
         return token->identity != NULL;
     }
-    return true;
+    return !token->auth.client_secret || hide(token, NULL, token->auth.client_secret, err);
 }
 
 void azure_token_fini(struct azure_token *token)
@@ -36,7 +111,9 @@ void azure_token_fini(struct azure_token *token)
     http_client_destroy(token->identity);
     token->identity = NULL;
     free(token->bearer);
+    free(token->proof);
     token->bearer = NULL;
+    token->proof = NULL;
 }
 
 void azure_token_drop(struct azure_token *token)
@@ -73,8 +150,8 @@ bool azure_token_read(struct span body, struct span *ret_text, uint64_t *ret_sec
     return *ret_seconds > 0;
 }
 
-static enum azure_token_result keep(struct azure_token *token, struct http_client *client,
-    const struct http_said *said, const char *url, struct error *err)
+static enum azure_token_result keep(
+    struct azure_token *token, const struct http_said *said, const char *url, struct error *err)
 {
     static const char scheme[] = "Bearer ";
     struct span text;
@@ -91,12 +168,8 @@ static enum azure_token_result keep(struct azure_token *token, struct http_clien
     }
     snprintf(bearer, sizeof(scheme) + text.size, "%s%.*s", scheme, SPAN_ARG(text));
     const char *old = token->bearer ? token->bearer + sizeof(scheme) - 1 : NULL;
-    bool hidden = http_client_replace_secret(client, old, bearer + sizeof(scheme) - 1) &&
-                  (!token->identity || http_client_replace_secret(
-                                           token->identity, old, bearer + sizeof(scheme) - 1));
-    if (!hidden) {
+    if (!hide(token, old, bearer + sizeof(scheme) - 1, err)) {
         free(bearer);
-        error_set(err, ERR_MEMORY, "out of memory");
         return AZURE_TOKEN_LATER;
     }
     free(token->bearer);
@@ -116,37 +189,22 @@ static enum azure_token_result refuse(
 
 /* ---- an application ------------------------------------------------------------------------------- */
 
-static void add_field(struct buf *out, const char *name, const char *value)
-{
-    buf_printf(out, "%s%s=", out->size ? "&" : "", name);
-    for (const char *c = value; *c; c++) {
-        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                     (*c >= '0' && *c <= '9') || strchr("-._~", *c);
-        buf_printf(out, plain ? "%c" : "%%%02X", plain ? *c : (int)(uint8_t)*c);
-    }
-}
-
 /* The token of the workload, which whoever runs it renews in its file. */
-static bool add_assertion(const struct azure_auth *auth, struct buf *form, struct error *err)
+static bool read_assertion(struct azure_token *token, struct error *err)
 {
     char *text;
     size_t size;
-    if (!plat_file_load(auth->token_file, MAX_TOKEN_BYTES, &text, &size, err)) {
+    if (!plat_file_load(token->auth.token_file, MAX_TOKEN_BYTES, &text, &size, err)) {
         return false;
     }
-    struct span trimmed = span_trim(span_make(text, size));
-    char *end = text +
-                (trimmed.data ? (size_t)(trimmed.data - (const uint8_t *)text) + trimmed.size : 0);
-    *end = '\0';
-    add_field(
-        form, "client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
-    add_field(form, "client_assertion", trimmed.size ? (const char *)trimmed.data : "");
+    bool good = keep_proof(token, span_trim(span_make(text, size)), err);
     free(text);
-    return true;
+    return good;
 }
 
-static bool write_form(const struct azure_auth *auth, struct buf *form, struct error *err)
+static bool write_form(struct azure_token *token, struct buf *form, struct error *err)
 {
+    const struct azure_auth *auth = &token->auth;
     struct buf scope;
     buf_init(&scope, MAX_TOKEN_BYTES);
     buf_printf(&scope, "%s/.default", auth->resource);
@@ -157,21 +215,25 @@ static bool write_form(const struct azure_auth *auth, struct buf *form, struct e
     buf_fini(&scope);
     if (auth->method == AZURE_CLIENT_SECRET) {
         add_field(form, "client_secret", auth->client_secret);
-    } else if (!add_assertion(auth, form, err)) {
+    } else if (read_assertion(token, err)) {
+        add_field(form, "client_assertion_type",
+            "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
+        add_field(form, "client_assertion", token->proof);
+    } else {
         return false;
     }
     return !form->failed || error_set(err, ERR_MEMORY, "out of memory");
 }
 
-static enum azure_token_result ask_entra(struct azure_token *token, struct http_client *client,
-    struct http_said *said, struct error *err)
+static enum azure_token_result ask_entra(
+    struct azure_token *token, struct http_said *said, struct error *err)
 {
     static const struct http_header type = {"Content-Type", "application/x-www-form-urlencoded"};
     char path[300];
     struct buf form;
     buf_init(&form, MAX_FORM_BYTES);
     snprintf(path, sizeof(path), "%.200s/oauth2/v2.0/token", token->auth.tenant);
-    if (!write_form(&token->auth, &form, err)) {
+    if (!write_form(token, &form, err)) {
         buf_fini(&form);
         return AZURE_TOKEN_MEND;
     }
@@ -183,13 +245,13 @@ static enum azure_token_result ask_entra(struct azure_token *token, struct http_
         .header_count = 1,
         .parts = &body,
         .part_count = 1};
-    bool replied = http_said_ask(said, client, &request, err);
+    bool replied = ask(token->client, &request, said, err);
     buf_fini(&form);
     if (!replied) {
         return http_failure_lasts(said->reply.failure) ? AZURE_TOKEN_MEND : AZURE_TOKEN_LATER;
     }
     return said->reply.status == 200
-               ? keep(token, client, said, token->auth.authority, err)
+               ? keep(token, said, token->auth.authority, err)
                : refuse(said, token->auth.authority,
                      "Entra gives no token. check tenant, client_id and the secret or token_file",
                      err);
@@ -198,7 +260,7 @@ static enum azure_token_result ask_entra(struct azure_token *token, struct http_
 /* ---- the identity of this machine ------------------------------------------------------------------ */
 
 /* The file that Azure Arc names: whoever can read it is of this machine. No other file is ever read and sent. */
-static bool read_key(const char *challenge, struct buf *out, struct error *err)
+static bool read_key(struct azure_token *token, const char *challenge, struct error *err)
 {
     static const char realm[] = "realm=";
     static const char *const folders[] = {
@@ -229,9 +291,7 @@ static bool read_key(const char *challenge, struct buf *out, struct error *err)
     bool read = plat_file_load(copy, MAX_KEY_BYTES, &text, &size, err);
     free(copy);
     if (read) {
-        buf_add_text(out, "Basic ");
-        buf_add_span(out, span_trim(span_make(text, size)));
-        buf_add_byte(out, '\0');
+        read = keep_proof(token, span_trim(span_make(text, size)), err);
         free(text);
     }
     return read;
@@ -259,43 +319,41 @@ static bool ask_identity(
         .path = whole.failed ? "" : (const char *)whole.data,
         .headers = headers,
         .header_count = key ? 2 : 1};
-    bool replied = http_said_ask(said, token->identity, &request, err);
+    bool replied = ask(token->identity, &request, said, err);
     buf_fini(&path);
     buf_fini(&whole);
     return replied;
 }
 
-static enum azure_token_result ask_machine(struct azure_token *token, struct http_client *client,
-    struct http_said *said, struct error *err)
+static enum azure_token_result ask_machine(
+    struct azure_token *token, struct http_said *said, struct error *err)
 {
     const char *url = token->auth.identity_endpoint;
     bool replied = ask_identity(token, NULL, said, err);
     if (replied && said->reply.status == 401 && said->challenge[0]) {
-        struct buf key;
-        buf_init(&key, 2 * MAX_KEY_BYTES);
-        if (!read_key(said->challenge, &key, err) || key.failed) {
-            buf_fini(&key);
+        char key[MAX_KEY_BYTES + sizeof("Basic ")];
+        if (!read_key(token, said->challenge, err)) {
             return AZURE_TOKEN_MEND;
         }
-        replied = ask_identity(token, (const char *)key.data, said, err);
-        buf_fini(&key);
+        snprintf(key, sizeof(key), "Basic %s", token->proof);
+        replied = ask_identity(token, key, said, err);
     }
     if (!replied) {
         return AZURE_TOKEN_LATER;
     }
-    return said->reply.status == 200 ? keep(token, client, said, url, err)
+    return said->reply.status == 200 ? keep(token, said, url, err)
                                      : refuse(said, url,
                                            "the identity service gives no token. does this machine "
                                            "have a managed identity?",
                                            err);
 }
 
-enum azure_token_result azure_token_get(struct azure_token *token, struct http_client *client,
-    struct http_said *said, struct error *err)
+enum azure_token_result azure_token_get(
+    struct azure_token *token, struct http_said *said, struct error *err)
 {
     if (token->bearer && plat_monotonic_ns() / NS_PER_MS < token->ends_ms) {
         return AZURE_TOKEN;
     }
-    return token->auth.method == AZURE_MANAGED_IDENTITY ? ask_machine(token, client, said, err)
-                                                        : ask_entra(token, client, said, err);
+    return token->auth.method == AZURE_MANAGED_IDENTITY ? ask_machine(token, said, err)
+                                                        : ask_entra(token, said, err);
 }

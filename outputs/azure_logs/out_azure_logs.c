@@ -66,11 +66,12 @@ static bool set_up(struct out_azure *self, const struct azure_settings *s,
     const struct http_client_setup setup = {
         .options = &s->http, .stopping = env->stopping, .note = env->note, .host = env->host};
     self->client = http_client_create(&setup, err);
+    self->token.client = self->client;
+    if (!good) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
     if (!self->client || !azure_token_init(&self->token, &s->http, &setup, err)) {
         return false;
-    }
-    if (!good || !http_client_add_secret(self->client, s->auth.client_secret)) {
-        return error_set(err, ERR_MEMORY, "out of memory");
     }
     if (s->http.compression != HTTP_PLAIN) {
         self->compress = compress_create((enum http_compression)s->http.compression, err);
@@ -204,8 +205,7 @@ static struct http_piece_answer post_with_token(struct out_azure *self, const ch
     struct span body, const struct http_piece *piece, struct output_report *report)
 {
     for (int tries = 0;; tries++) {
-        enum azure_token_result got = azure_token_get(
-            &self->token, self->client, &self->said, &report->error);
+        enum azure_token_result got = azure_token_get(&self->token, &self->said, &report->error);
         if (got != AZURE_TOKEN) {
             report->wait_ms = (uint32_t)(self->said.reply.retry_after_ms % UINT32_MAX);
             return (struct http_piece_answer){
@@ -303,8 +303,7 @@ static bool azure_examine(const void *settings, const struct output_talk *talk)
     const struct output_env env = {.name = talk->name};
     struct error err = {0};
     struct out_azure *self = azure_create(settings, &env, &err);
-    bool good = self &&
-                azure_token_get(&self->token, self->client, &self->said, &err) == AZURE_TOKEN;
+    bool good = self && azure_token_get(&self->token, &self->said, &err) == AZURE_TOKEN;
     if (good) {
         talk->say(talk->host, OUTPUT_FOUND_GOOD, "there is a token");
         compress_destroy(self->compress);

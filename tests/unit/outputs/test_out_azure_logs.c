@@ -20,6 +20,8 @@ static struct {
     char stored[16384];
     char body[256];
     char form[2048]; /* of the last question for a token */
+    bool echoes;     /* a refusal says what it was sent */
+    char echo[2048];
 } s;
 
 static void give_token(const struct http_fake_request *request, struct http_fake_reply *reply)
@@ -35,6 +37,8 @@ static void give_token(const struct http_fake_request *request, struct http_fake
         reply->status = s.token_status;
         reply->body =
             "{\"error\":\"invalid_client\",\"error_description\":\"bad s3cret-of-tests\"}";
+        snprintf(s.echo, sizeof(s.echo), "%.*s", SPAN_ARG(request->body));
+        reply->body = s.echoes ? s.echo : reply->body;
         return;
     }
     const char *quote = machine ? "\"" : "";
@@ -254,6 +258,48 @@ static void entra_that_gives_no_token_is_told_without_the_secret(void **state)
     }
 }
 
+static void what_is_shown_for_a_token_stands_in_no_text(void **state)
+{
+    (void)state;
+    FILE *file = fopen("azure.token.tmp", "wb");
+    assert_non_null(file);
+    fputs("eyJ.assertion+of/tests\n", file);
+    fclose(file);
+    static const char *const auths[] = {
+        "tenant: t, client_id: c, client_secret: 'pass+of/tests&word'",
+        "method: workload_identity, tenant: t, client_id: c, token_file: azure.token.tmp"};
+    for (size_t i = 0; i < 2; i++) {
+        prepare();
+        s.token_status = 401;
+        s.echoes = true;
+        rig_setup(&s.rig, &output_azure_logs, yaml(auths[i], ""));
+        assert_int_equal(rig_send(&s.rig, "{}\n"), OUTPUT_RETRY);
+        assert_non_null(strstr(s.rig.report.error.text, "***"));
+        assert_null(strstr(s.rig.report.error.text, "tests"));
+        end();
+    }
+    remove("azure.token.tmp");
+}
+
+/* Of another status, or of a proxy, or where the token is not as it should be. */
+static void a_reply_that_may_hold_a_token_is_not_shown(void **state)
+{
+    (void)state;
+    static const struct http_fake_reply replies[] = {
+        {.status = 201, .body = "{\"access_token\":\"eyJ.secret\",\"expires_in\":3600}"},
+        {.status = 400, .body = "x {\"access_token\" : \"eyJ.secret\"}"},
+        {.status = 200, .body = "{\"access_token\":\"eyJ.secret\",\"expires_in\":\"soon\"}"},
+        {.status = 200, .body = "{\"access_token\":\"eyJ.secret", .promised = 100}};
+    for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
+        begin(with_secret, "");
+        http_fake_handle(s.fake, NULL, NULL);
+        http_fake_script(s.fake, &replies[i], 1);
+        assert_int_equal(rig_send(&s.rig, "{}\n"), OUTPUT_RETRY);
+        assert_null(strstr(s.rig.report.error.text, "eyJ"));
+        end();
+    }
+}
+
 static void only_a_whole_token_is_one(void **state)
 {
     (void)state;
@@ -419,6 +465,8 @@ int main(void)
         cmocka_unit_test(no_other_file_than_azure_arcs_is_ever_read),
         cmocka_unit_test(a_workload_shows_the_token_of_its_file),
         cmocka_unit_test(entra_that_gives_no_token_is_told_without_the_secret),
+        cmocka_unit_test(what_is_shown_for_a_token_stands_in_no_text),
+        cmocka_unit_test(a_reply_that_may_hold_a_token_is_not_shown),
         cmocka_unit_test(only_a_whole_token_is_one),
         cmocka_unit_test(every_status_has_its_verdict),
         cmocka_unit_test(what_is_too_big_or_refused_is_sent_in_pieces),
