@@ -10,6 +10,13 @@
  * this system does not tell. */
 bool plat_datagrams_unacked(intptr_t socket, uint64_t *ret_bytes);
 
+/* Was the TCP connection ${socket}, whose other side has said that it sends no more, reset since, or within
+ * ${wait_ms}? Then that side may have dropped bytes that it had confirmed (RFC 9293, 3.6.1). */
+bool plat_datagrams_was_reset(intptr_t socket, unsigned wait_ms);
+
+/* Say that nothing more will be sent over the TCP connection ${socket}. What comes can still be read. */
+void plat_datagrams_end(intptr_t socket);
+
 /* A socket for datagrams (UDP) to one address. One thread at a time. */
 struct plat_datagrams;
 

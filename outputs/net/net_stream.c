@@ -286,6 +286,20 @@ bool net_stream_unacked(const struct net_stream *stream, uint64_t *ret_bytes)
     return fd != CURL_SOCKET_BAD && plat_datagrams_unacked((intptr_t)fd, ret_bytes);
 }
 
+bool net_stream_was_reset(const struct net_stream *stream, unsigned wait_ms)
+{
+    curl_socket_t fd = socket_of(stream);
+    return fd != CURL_SOCKET_BAD && plat_datagrams_was_reset((intptr_t)fd, wait_ms);
+}
+
+void net_stream_end(struct net_stream *stream)
+{
+    curl_socket_t fd = socket_of(stream);
+    if (fd != CURL_SOCKET_BAD && !stream->tls) {
+        plat_datagrams_end((intptr_t)fd);
+    }
+}
+
 /* ---- addresses ----------------------------------------------------------------------------------- */
 
 void net_stream_check_address(

@@ -49,6 +49,13 @@ bool net_stream_write(
 /* How much of what was written has the other system not confirmed? False: nobody knows. */
 bool net_stream_unacked(const struct net_stream *stream, uint64_t *ret_bytes);
 
+/* Was a connection that the other side has closed in an orderly way reset since, or within ${wait_ms}? */
+bool net_stream_was_reset(const struct net_stream *stream, unsigned wait_ms);
+
+/* Nothing more will be written: over TCP the other side is told so. What comes can still be read. Over TLS nothing
+ * is told before net_stream_disconnect. */
+void net_stream_end(struct net_stream *stream);
+
 /* Is ${address} a host and a port? Reports what is wrong. */
 void net_stream_check_address(
     struct config_check *check, const char *key, const char *const *address);

@@ -7,8 +7,12 @@
  *     nothing counts as delivered.
  *   - What the other system had confirmed, and its program perhaps not read, is lost with a reset. That is at
  *     most what its buffer holds; so many events are told as a gap. A connection that was closed in an orderly
- *     way has lost nothing: a system that closes with bytes unread resets (RFC 9293, 3.6.1; Linux, Windows).
+ *     way has lost nothing: a system that closes with bytes unread resets (RFC 9293, 3.6.1; Linux, Windows). But a
+ *     program that says that it sends no more, and ends later, does both: a reset is waited for behind an end.
+ *   - While nothing is to be sent the connection is looked at, and before it is given up: a reset behind the last
+ *     delivery is noticed. Nobody is left to tell of one that comes later.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "outputs/http/http_here.h"
@@ -21,9 +25,12 @@ enum {
     UDP_MAX_BYTES = 65000,
     LINES_MAX_BYTES = 256 * 1024 * 1024,
     READ_BYTES = 4096,
+    MAX_READS = 256,
     CONFIRM_SLICE_MS = 2,
     BEHIND_MAX_BYTES = 6 * 1024 * 1024, /* what a system buffers at most (tcp(7), tcp_rmem) */
     BEHIND_COUNT = 256,
+    RESET_MS = 200, /* how long a reset is waited for behind an end */
+    LOOK_MS = 1000, /* between two looks at a connection without deliveries */
     NS_PER_MS = 1000000,
 };
 
@@ -84,6 +91,8 @@ struct out_syslog {
     size_t capacity;
     struct behind behind[BEHIND_COUNT]; /* a ring, the newest before `behind_at` */
     size_t behind_at;
+    uint64_t lost; /* records that may be lost, and were not reported yet */
+    bool over;     /* the other side has ended the connection, or broken it */
     uint64_t timeout_ms;
     uint64_t told_cut;
     bool (*stopping)(void *host);
@@ -120,9 +129,69 @@ static bool wants_ids(const void *settings)
     return strcmp(((const struct settings *)settings)->message.sd_id, "none") != 0;
 }
 
+/* ---- what may be lost ------------------------------------------------------------------------------ */
+
+static void note_written(struct out_syslog *self, uint64_t bytes, uint64_t records)
+{
+    self->behind[self->behind_at] = (struct behind){.bytes = bytes, .records = records};
+    self->behind_at = (self->behind_at + 1) % BEHIND_COUNT;
+}
+
+/* How many records at most lie in the buffer of the other system, of those that count as delivered. */
+static uint64_t records_behind(const struct out_syslog *self)
+{
+    uint64_t bytes = 0;
+    uint64_t records = 0;
+    for (size_t i = 1; i <= BEHIND_COUNT && bytes < BEHIND_MAX_BYTES; i++) {
+        const struct behind *one =
+            &self->behind[(self->behind_at + BEHIND_COUNT - i) % BEHIND_COUNT];
+        bytes += one->bytes;
+        records += one->records;
+    }
+    return records;
+}
+
+/* The connection is over, as ${how} says: what was written before may be lost with it. */
+static void note_end(struct out_syslog *self, enum net_stream_read how)
+{
+    bool reset = how == NET_STREAM_BROKEN || net_stream_was_reset(self->stream, RESET_MS);
+    if (reset && !self->over) {
+        self->lost += records_behind(self);
+    }
+    self->over = true;
+}
+
+/* Read until nothing comes for ${wait_ms}, though not for ever: what the other side says is of no interest. False: it has ended the
+ * connection. */
+static bool is_there(struct out_syslog *self, unsigned wait_ms, struct error *err)
+{
+    uint8_t nothing[READ_BYTES];
+    size_t size;
+    for (int i = 0; i < MAX_READS; i++) {
+        enum net_stream_read state = net_stream_read(
+            self->stream, nothing, sizeof(nothing), wait_ms, &size, err);
+        if (state == NET_STREAM_NOTHING) {
+            return true;
+        }
+        if (state != NET_STREAM_READ) {
+            note_end(self, state);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- connections --------------------------------------------------------------------------------- */
+
 static void syslog_disconnect(void *self_)
 {
     struct out_syslog *self = self_;
+    struct error err;
+    if (self->stream && net_stream_is_connected(self->stream) && !self->over) {
+        /* Bytes that nobody has read would make this system reset it. */
+        net_stream_end(self->stream);
+        is_there(self, records_behind(self) ? RESET_MS : 0, &err);
+    }
     if (self->stream) {
         net_stream_disconnect(self->stream);
     }
@@ -131,11 +200,36 @@ static void syslog_disconnect(void *self_)
     memset(self->behind, 0, sizeof(self->behind));
 }
 
+/* A reset is told with the next delivery. */
+static uint64_t syslog_idle(void *self_)
+{
+    struct out_syslog *self = self_;
+    struct error err;
+    if (!self->stream || self->over || !net_stream_is_connected(self->stream) ||
+        !is_there(self, 0, &err)) {
+        return UINT64_MAX;
+    }
+    return plat_monotonic_ns() + (uint64_t)LOOK_MS * NS_PER_MS;
+}
+
+/* No delivery comes any more that could report it. */
+static void tell_lost(struct out_syslog *self)
+{
+    if (self->lost && self->warn) {
+        char text[200];
+        snprintf(text, sizeof(text),
+            "a connection broke: at most %llu events that were sent before may be lost",
+            (unsigned long long)self->lost);
+        self->warn(self->env_host, text);
+    }
+}
+
 static void syslog_destroy(void *self_)
 {
     struct out_syslog *self = self_;
     if (self) {
         syslog_disconnect(self);
+        tell_lost(self);
         net_stream_destroy(self->stream);
         syslog_writer_fini(&self->writer);
         buf_fini(&self->lines);
@@ -202,54 +296,13 @@ static bool syslog_connect(void *self_, struct error *err)
 {
     struct out_syslog *self = self_;
     bool lasts;
+    self->over = false;
     if (self->transport != TRANSPORT_UDP) {
         return net_stream_connect(self->stream, &lasts, err);
     }
     plat_datagrams_close(self->datagrams);
     self->datagrams = plat_datagrams_open(self->host, self->port, err);
     return self->datagrams != NULL;
-}
-
-/* ---- what may be lost ------------------------------------------------------------------------------ */
-
-static void note_written(struct out_syslog *self, uint64_t bytes, uint64_t records)
-{
-    self->behind[self->behind_at] = (struct behind){.bytes = bytes, .records = records};
-    self->behind_at = (self->behind_at + 1) % BEHIND_COUNT;
-}
-
-/* How many records at most lie in the buffer of the other system, of those that count as delivered. */
-static uint64_t records_behind(const struct out_syslog *self)
-{
-    uint64_t bytes = 0;
-    uint64_t records = 0;
-    for (size_t i = 1; i <= BEHIND_COUNT && bytes < BEHIND_MAX_BYTES; i++) {
-        const struct behind *one =
-            &self->behind[(self->behind_at + BEHIND_COUNT - i) % BEHIND_COUNT];
-        bytes += one->bytes;
-        records += one->records;
-    }
-    return records;
-}
-
-/* Is the other side still there? What it says is of no interest. */
-static bool is_there(struct out_syslog *self, struct output_report *report)
-{
-    uint8_t nothing[READ_BYTES];
-    size_t size;
-    for (;;) {
-        switch (net_stream_read(self->stream, nothing, sizeof(nothing), 0, &size, &report->error)) {
-        case NET_STREAM_READ:
-            break;
-        case NET_STREAM_NOTHING:
-            return true;
-        case NET_STREAM_CLOSED:
-            return false;
-        case NET_STREAM_BROKEN:
-            report->maybe_lost = records_behind(self);
-            return false;
-        }
-    }
 }
 
 /* ---- sending ------------------------------------------------------------------------------------- */
@@ -329,15 +382,12 @@ static bool await_confirmed(struct out_syslog *self, struct error *err)
 {
     uint64_t end_ns = plat_monotonic_ns() + self->timeout_ms * NS_PER_MS;
     uint64_t left;
-    uint8_t nothing[READ_BYTES];
-    size_t size;
     while (net_stream_unacked(self->stream, &left) && left) {
-        enum net_stream_read state = net_stream_read(
-            self->stream, nothing, sizeof(nothing), CONFIRM_SLICE_MS, &size, err);
-        if (state == NET_STREAM_CLOSED || state == NET_STREAM_BROKEN) {
+        if (!is_there(self, CONFIRM_SLICE_MS, err)) {
             return false;
         }
         if (plat_monotonic_ns() >= end_ns || (self->stopping && self->stopping(self->env_host))) {
+            note_end(self, NET_STREAM_BROKEN);
             return error_set(err, ERR_IO, "%s: the other side did not confirm what was sent",
                 net_stream_name(self->stream));
         }
@@ -345,15 +395,29 @@ static bool await_confirmed(struct out_syslog *self, struct error *err)
     return true;
 }
 
+/* What earlier deliveries may have lost is told with the next. */
+static void report_lost(struct out_syslog *self, struct output_report *report)
+{
+    report->maybe_lost = self->lost;
+    self->lost = 0;
+}
+
 static enum output_verdict send_stream(
     struct out_syslog *self, const struct delivery *delivery, struct output_report *report)
 {
     size_t sent = 0;
-    if (!is_there(self, report)) {
+    if (self->over || !is_there(self, 0, &report->error)) {
+        if (!report->error.code) {
+            error_set(&report->error, ERR_IO, "%s: the connection is over",
+                net_stream_name(self->stream));
+        }
         return OUTPUT_RECONNECT;
     }
-    if (net_stream_write(self->stream, buf_span(&self->lines), &sent, &report->error) &&
-        await_confirmed(self, &report->error)) {
+    bool written = net_stream_write(self->stream, buf_span(&self->lines), &sent, &report->error);
+    if (!written) {
+        note_end(self, NET_STREAM_BROKEN);
+    }
+    if (written && await_confirmed(self, &report->error)) {
         note_written(self, self->lines.size, delivery->record_count);
         return OUTPUT_DELIVERED;
     }
@@ -361,7 +425,6 @@ static enum output_verdict send_stream(
     for (size_t i = 0; i < delivery->record_count && self->ends[i] <= sent; i++) {
         report->maybe_duplicates++;
     }
-    report->maybe_lost = records_behind(self);
     return OUTPUT_RECONNECT;
 }
 
@@ -382,8 +445,12 @@ static enum output_verdict syslog_send(
     if (delivery->record_count == 0) {
         return OUTPUT_DELIVERED;
     }
-    return self->stream ? send_stream(self, delivery, report)
-                        : send_datagrams(self, delivery, report);
+    if (!self->stream) {
+        return send_datagrams(self, delivery, report);
+    }
+    enum output_verdict verdict = send_stream(self, delivery, report);
+    report_lost(self, report);
+    return verdict;
 }
 
 /* ---- test-output --------------------------------------------------------------------------------- */
@@ -427,5 +494,6 @@ const struct output_ops output_syslog = {
     .connect = syslog_connect,
     .send = syslog_send,
     .disconnect = syslog_disconnect,
+    .idle = syslog_idle,
     .destroy = syslog_destroy,
 };

@@ -17,6 +17,9 @@ struct span tcp_fake_bytes(struct tcp_fake *fake);
 /* How many connections were made. */
 size_t tcp_fake_connections(struct tcp_fake *fake);
 
+/* Say that nothing will be sent any more; the connections stay. */
+void tcp_fake_end(struct tcp_fake *fake);
+
 /* Close all connections. ${unread}: what is there was not read, so the system resets them. */
 void tcp_fake_close(struct tcp_fake *fake, bool unread);
 

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,6 +24,22 @@ bool plat_datagrams_unacked(intptr_t socket, uint64_t *ret_bytes)
     bool good = ioctl((int)socket, SIOCOUTQ, &bytes) == 0 && bytes >= 0;
     *ret_bytes = good ? (uint64_t)bytes : 0;
     return good;
+}
+
+/* A reset behind an end is no error of recv(2) any more, but ends the connection (tcp(7), TCP_INFO). */
+bool plat_datagrams_was_reset(intptr_t socket, unsigned wait_ms)
+{
+    struct pollfd fd = {.fd = (int)socket, .events = 0};
+    struct tcp_info info;
+    socklen_t size = sizeof(info);
+    poll(&fd, 1, (int)wait_ms);
+    return getsockopt((int)socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+           info.tcpi_state == TCP_CLOSE;
+}
+
+void plat_datagrams_end(intptr_t socket)
+{
+    shutdown((int)socket, SHUT_WR);
 }
 
 /* The first address that a socket can be made for. */

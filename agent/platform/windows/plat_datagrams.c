@@ -17,6 +17,28 @@ bool plat_datagrams_unacked(intptr_t socket, uint64_t *ret_bytes)
     return false;
 }
 
+/* There recv says it, also behind an end. */
+bool plat_datagrams_was_reset(intptr_t socket, unsigned wait_ms)
+{
+    enum { SLICE_MS = 10 };
+    for (unsigned waited = 0;; waited += SLICE_MS) {
+        char byte;
+        if (recv((SOCKET)socket, &byte, 1, MSG_PEEK) < 0) {
+            int reason = WSAGetLastError();
+            return reason == WSAECONNRESET || reason == WSAECONNABORTED;
+        }
+        if (waited >= wait_ms) {
+            return false;
+        }
+        Sleep(SLICE_MS);
+    }
+}
+
+void plat_datagrams_end(intptr_t socket)
+{
+    shutdown((SOCKET)socket, SD_SEND);
+}
+
 static SOCKET open_first(const struct addrinfo *list)
 {
     for (const struct addrinfo *at = list; at; at = at->ai_next) {

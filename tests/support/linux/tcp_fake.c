@@ -87,6 +87,16 @@ size_t tcp_fake_connections(struct tcp_fake *fake)
     return fake->count;
 }
 
+void tcp_fake_end(struct tcp_fake *fake)
+{
+    take_connections(fake);
+    for (size_t i = 0; i < fake->count; i++) {
+        if (fake->fds[i] >= 0) {
+            shutdown(fake->fds[i], SHUT_WR);
+        }
+    }
+}
+
 void tcp_fake_close(struct tcp_fake *fake, bool unread)
 {
     if (unread) {

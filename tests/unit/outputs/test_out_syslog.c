@@ -247,6 +247,79 @@ static void what_a_reset_may_have_lost_is_told_with_a_bound(void **state)
     end();
 }
 
+/* A program that says it sends no more, and ends with messages unread: an end, and then a reset. */
+static void a_reset_behind_an_end_is_one(void **state)
+{
+    (void)state;
+    begin("");
+    assert_int_equal(rig_send(&rig, "1\n2\n"), OUTPUT_DELIVERED);
+    tcp_fake_end(fake);
+    tcp_fake_close(fake, true);
+    assert_int_equal(rig_send(&rig, "3\n"), OUTPUT_RECONNECT);
+    assert_int_equal(rig.report.maybe_lost, 2);
+    reconnect();
+    /* One that ends, and has read everything, has lost nothing. */
+    assert_int_equal(rig_send(&rig, "3\n"), OUTPUT_DELIVERED);
+    tcp_fake_end(fake);
+    tcp_fake_close(fake, false);
+    assert_int_equal(rig_send(&rig, "4\n"), OUTPUT_RECONNECT);
+    assert_int_equal(rig.report.maybe_lost, 0);
+    end();
+}
+
+static void a_reset_behind_the_last_delivery_is_noticed_while_nothing_is_sent(void **state)
+{
+    (void)state;
+    begin("");
+    assert_int_equal(rig_send(&rig, "1\n2\n"), OUTPUT_DELIVERED);
+    assert_true(rig.ops->idle(rig.self) != UINT64_MAX);
+    tcp_fake_end(fake);
+    tcp_fake_close(fake, true);
+    assert_true(rig.ops->idle(rig.self) == UINT64_MAX);
+    assert_int_equal(rig_send(&rig, "3\n"), OUTPUT_RECONNECT);
+    assert_int_equal(rig.report.maybe_lost, 2);
+    reconnect();
+    assert_int_equal(rig_send(&rig, "3\n"), OUTPUT_DELIVERED);
+    assert_int_equal(rig.report.maybe_lost, 0); /* told once */
+    /* One that comes while the connection is given up is told with the next delivery. */
+    tcp_fake_close(fake, true);
+    reconnect();
+    assert_int_equal(rig_send(&rig, "4\n"), OUTPUT_DELIVERED);
+    assert_int_equal(rig.report.maybe_lost, 1);
+    end();
+}
+
+static char warned[512];
+
+static void keep_warning(void *host, const char *text)
+{
+    (void)host;
+    snprintf(warned, sizeof(warned), "%s", text);
+}
+
+static void a_reset_that_no_delivery_can_report_is_a_warning(void **state)
+{
+    (void)state;
+    char yaml[128];
+    struct error err = {0};
+    struct config *config = config_create(NULL, NULL);
+    fake = tcp_fake_start();
+    snprintf(yaml, sizeof(yaml), "{address: '127.0.0.1:%u', transport: tcp}", tcp_fake_port(fake));
+    void *settings = rig_settings(config, &output_syslog, yaml, &err);
+    rig = (struct output_rig){.ops = &output_syslog,
+        .self = output_syslog.create(
+            settings, &(struct output_env){.name = "t", .warn = keep_warning}, &err)};
+    assert_non_null(rig.self);
+    assert_true(rig.ops->connect(rig.self, &err));
+    assert_int_equal(rig_send(&rig, "1\n2\n3\n"), OUTPUT_DELIVERED);
+    tcp_fake_close(fake, true);
+    rig.ops->disconnect(rig.self);
+    end();
+    assert_string_equal(
+        warned, "a connection broke: at most 3 events that were sent before may be lost");
+    config_destroy(config);
+}
+
 static void a_receiver_that_takes_nothing_ends_the_try(void **state)
 {
     (void)state;
@@ -298,6 +371,9 @@ int main(void)
         cmocka_unit_test(settings_that_cannot_be_meant_are_refused),
         cmocka_unit_test(a_connection_that_was_closed_is_noticed_before_anything_is_written),
         cmocka_unit_test(what_a_reset_may_have_lost_is_told_with_a_bound),
+        cmocka_unit_test(a_reset_behind_an_end_is_one),
+        cmocka_unit_test(a_reset_behind_the_last_delivery_is_noticed_while_nothing_is_sent),
+        cmocka_unit_test(a_reset_that_no_delivery_can_report_is_a_warning),
         cmocka_unit_test(a_receiver_that_takes_nothing_ends_the_try),
         cmocka_unit_test(datagrams_are_a_message_each),
         cmocka_unit_test(an_examination_names_what_is_wrong),
