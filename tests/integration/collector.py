@@ -96,15 +96,16 @@ class Collector(unittest.TestCase):
         subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(EVENTS), "-o", self.trace],
                        check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
 
-    def start(self, receiver="splunk_hec"):
+    def start(self, receiver="splunk_hec", acks=False):
         self.port, self.file = free_port(), self.folder / "out.json"
         address = {"endpoint": f"127.0.0.1:{self.port}"}
-        receivers = {"splunk_hec": address, "otlp": {"protocols": {"http": address}},
+        receivers = {"splunk_hec": address | ({"ack": {"extension": "ack"}} if acks else {}), "otlp": {"protocols": {"http": address}},
                      "loki": {"protocols": {"http": address}, "use_incoming_timestamp": True}}
         config = {
             "receivers": {receiver: receivers[receiver]},
+            "extensions": {"ack": {}},
             "exporters": {"file": {"path": str(self.file), "flush_interval": "100ms"}},
-            "service": {"pipelines": {"logs": {"receivers": [receiver], "exporters": ["file"]}},
+            "service": {"extensions": ["ack"], "pipelines": {"logs": {"receivers": [receiver], "exporters": ["file"]}},
                         "telemetry": {"metrics": {"level": "none"}}},
         }
         path = self.folder / "collector.yaml"
@@ -132,6 +133,35 @@ class Collector(unittest.TestCase):
         for compression in ("none", "gzip"):
             with self.subTest(compression):
                 self.ship_and_compare(compression)
+
+    def test_what_is_acknowledged_has_arrived_once(self):
+        for endpoint in ("event", "raw"):
+            with self.subTest(endpoint):
+                collector = self.start(acks=True)
+                self.ship(collector, {"type": "splunk_hec", "urls": [f"http://127.0.0.1:{self.port}"],
+                                      "token": "0000-1111", "endpoint": endpoint, "batch": {"events": 100},
+                                      "ack": {"enabled": True, "interval": "10ms", "timeout": "60s"}})
+                found = collections.Counter()
+                for _, record in self.records():
+                    body = record["body"]
+                    event = json.loads(body["stringValue"]) if "stringValue" in body else plain(body)
+                    if event["provider"].get("name") != "etwship":
+                        found[int(event["etw"]["sequence"])] += 1
+                self.assertEqual(set(found), set(range(1, EVENTS + 1)))
+                self.assertEqual(set(found.values()), {1})
+                self.file.unlink()
+
+    def test_without_acknowledgement_nothing_counts_as_delivered(self):
+        self.start()
+        config = self.folder / "etwship.yaml"
+        config.write_text(json.dumps({
+            "sessions": [{"name": "s", "type": "file", "paths": [str(self.trace)]}],
+            "outputs": [{"name": "siem", "type": "splunk_hec", "urls": [f"http://127.0.0.1:{self.port}"],
+                         "token": "x", "proxy": "", "ack": {"enabled": True}}]}))
+        done = subprocess.run([BINARY, "test-output", "siem", "-c", config], check=False, timeout=TIMEOUT_S,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("acknowledgement: ", done.stdout)
 
     def test_a_log_record_is_what_dump_says(self):
         for protocol, compression in (("http/protobuf", "gzip"), ("http/protobuf", "zstd"),
@@ -230,6 +260,16 @@ class Collector(unittest.TestCase):
         self.assertEqual(len(found), len(want))
         self.assertEqual(set(found.values()), {1})
         self.file.unlink()
+
+
+def plain(value):
+    """What an AnyValue of OTLP holds."""
+    (kind, held), = value.items() if value else [("none", None)]
+    if kind == "kvlistValue":
+        return {pair["key"]: plain(pair["value"]) for pair in held.get("values", [])}
+    if kind == "arrayValue":
+        return [plain(item) for item in held.get("values", [])]
+    return held
 
 
 def split(request):
