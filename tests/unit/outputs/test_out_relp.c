@@ -107,7 +107,7 @@ static void no_answer_but_the_right_one_counts(void **state)
         "2 rsp 6 200 OK", "2222222222 rsp 0\n", "2 rsp 99999999 200 OK\n", "",
         "2 rsp 6 500 no\n2 rsp 6 200 OK\n", "3 rsp 6 200 OK\n4 rsp 6 200 OK\n"};
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
-        begin(", timeout: 100ms");
+        begin(", timeout: 1s");
         relp_fake_raw(fake, answers[i]);
         enum output_verdict verdict = rig_send(&rig, "1\n2\n");
         if (verdict != OUTPUT_RECONNECT &&
