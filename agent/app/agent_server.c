@@ -20,7 +20,7 @@ struct agent_server {
     struct agent_process *process;
     struct status_server *server; /* not of its thread, which runs before this is set */
     char *listen;                 /* what it was made of, to tell whether it is the same still */
-    char *unix_path;
+    char *local;
     char *token;
     bool is_tls;
 
@@ -187,7 +187,7 @@ static void destroy(struct agent_server *server)
         metric_set_fini(&server->set);
         arena_fini(&server->names);
         free(server->listen);
-        free(server->unix_path);
+        free(server->local);
         free(server->token);
         free(server);
     }
@@ -195,7 +195,7 @@ static void destroy(struct agent_server *server)
 
 static bool start(struct agent_server *server, const struct app_status *wanted, struct error *err)
 {
-    struct status_server_settings settings = {.unix_path = wanted->unix_path,
+    struct status_server_settings settings = {.local_name = app_listen_local(wanted),
         .token = wanted->token,
         .tls_cert = wanted->tls.cert,
         .tls_key = wanted->tls.key,
@@ -221,7 +221,7 @@ static struct agent_server *create(
     }
     server->process = process;
     server->listen = copy_text(wanted->listen);
-    server->unix_path = copy_text(wanted->unix_path);
+    server->local = copy_text(app_listen_local(wanted));
     server->token = copy_text(wanted->token);
     server->is_tls = wanted->tls.cert != NULL;
     metric_set_init(&server->set);
@@ -237,11 +237,12 @@ void agent_server_apply(struct agent_process *process, const struct app_config *
 {
     const struct app_status *wanted = &config->status;
     struct agent_server *server = process->server;
-    bool any = wanted->listen || wanted->unix_path;
+    const char *local = app_listen_local(wanted);
+    bool any = wanted->listen || local;
     struct error err;
     /* With TLS the files may be new ones. */
     if (server && !server->is_tls && !wanted->tls.cert && same(server->listen, wanted->listen) &&
-        same(server->unix_path, wanted->unix_path) && same(server->token, wanted->token)) {
+        same(server->local, local) && same(server->token, wanted->token)) {
         return;
     }
     agent_server_stop(process);
@@ -251,9 +252,8 @@ void agent_server_apply(struct agent_process *process, const struct app_config *
             "status: %s. nobody can ask this agent how it is", err.text);
     } else if (any) {
         log_write(process->log, LOG_LEVEL_INFO, NULL, "status: it is told at %s%s%s",
-            wanted->listen ? wanted->listen : "",
-            wanted->listen && wanted->unix_path ? " and " : "",
-            wanted->unix_path ? wanted->unix_path : "");
+            wanted->listen ? wanted->listen : "", wanted->listen && local ? " and " : "",
+            local ? local : "");
     }
 }
 

@@ -51,6 +51,7 @@ struct app_status_tls {
 struct app_status {
     const char *listen;    /* ADDRESS:PORT; NULL: no TCP */
     const char *unix_path; /* NULL: no socket of the file system */
+    const char *pipe;      /* the same on Windows: its name */
     const char *token;     /* NULL: none */
     struct app_status_tls tls;
 };

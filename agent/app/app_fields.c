@@ -105,6 +105,9 @@ static const struct config_field status_fields[] = {
     {CONFIG_ROW("unix", PATH, struct app_status, unix_path),
         .help = "the same at a socket of the file system, for the agent's account and root alone. Not on "
                 "Windows"},
+    {CONFIG_ROW("pipe", STRING, struct app_status, pipe),
+        .help = "Windows: the same at `\\\\.\\pipe\\NAME`, for local administrators, the system and the agent's "
+                "account alone"},
     {CONFIG_ROW("token", SECRET, struct app_status, token),
         .help = "who asks over `listen` must send it: `Authorization: Bearer TOKEN`. Without one every "
                 "account of the machine may ask, but for `/tap`, which shows events"},

@@ -57,6 +57,11 @@ void app_listen_reach(struct ip_address *address)
     }
 }
 
+const char *app_listen_local(const struct app_status *status)
+{
+    return plat_has_etw() ? status->pipe : status->unix_path;
+}
+
 static bool is_text(const char *token)
 {
     for (; *token > ' ' && *token < 0x7f; token++) {}
@@ -118,6 +123,11 @@ void app_listen_can_run(const struct app_config *config, struct config_report *r
     if (config->status.unix_path && plat_has_etw()) {
         const char *const *path = &config->root->status.unix_path;
         config_error_at(config->memory, path, sizeof(*path), report,
-            "unix: sockets of the file system are of Linux alone. write listen and token");
+            "unix: sockets of the file system are of Linux alone. write pipe: etwship");
+    }
+    if (config->status.pipe && !plat_has_etw()) {
+        const char *const *pipe = &config->root->status.pipe;
+        config_error_at(config->memory, pipe, sizeof(*pipe), report,
+            "pipe: named pipes are of Windows alone. write unix with a path");
     }
 }

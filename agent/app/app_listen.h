@@ -15,6 +15,9 @@ bool app_listen_parse(
  * all. */
 void app_listen_reach(struct ip_address *address);
 
+/* What reaches this machine alone: the path of a socket, or the name of a pipe. NULL: there is none. */
+const char *app_listen_local(const struct app_status *status);
+
 /* Report what is wrong with the section. */
 void app_listen_check(
     const struct config *memory, const struct app_root *root, struct config_report *report);

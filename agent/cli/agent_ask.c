@@ -8,16 +8,16 @@ bool agent_ask_init(
 {
     const struct app_status *status = &config->status;
     struct error err;
-    *ret_client = (struct status_client){.unix_path = status->unix_path,
+    *ret_client = (struct status_client){.local_name = app_listen_local(status),
         .token = status->token,
         .tls_cert = status->tls.cert,
         .timeout_ms = timeout_ms};
-    if (!status->unix_path && !status->listen) {
+    if (!ret_client->local_name && !status->listen) {
         cli_error("the configuration does not say where the agent tells how it is. add status: "
                   "{listen: '127.0.0.1:9187'} and restart or reload it");
         return false;
     }
-    if (!status->unix_path &&
+    if (!ret_client->local_name &&
         !app_listen_parse(status->listen, &ret_client->address, &ret_client->port, &err)) {
         cli_error("%s", err.text);
         return false;

@@ -6,9 +6,9 @@
 #include "base/span.h"
 
 /*
- * Stream sockets of this machine: TCP, and sockets of the file system where the system has them (not on
- * Windows: ERR_UNSUPPORTED). None of the functions waits but plat_socket_wait and plat_socket_connect_*. A socket
- * belongs to one thread; only plat_waker_wake may be called from others.
+ * Streams of bytes: TCP, and what reaches this machine alone: sockets of the file system, on Windows named pipes. None of
+ * the functions waits but plat_socket_wait and plat_socket_connect_*. A socket belongs to one thread; only
+ * plat_waker_wake may be called from others.
  */
 struct plat_socket;
 
@@ -22,9 +22,10 @@ enum plat_socket_result {
 struct plat_socket *plat_socket_listen_tcp(
     const struct ip_address *address, uint16_t port, struct error *err);
 
-/* At ${path}, for this account and root alone. A socket that is left there by who is gone is removed; one that
- * somebody listens at, and what is no socket, is an error. */
-struct plat_socket *plat_socket_listen_unix(const char *path, struct error *err);
+/* ${name} is a path: for this account and root alone. A socket that is left there by who is gone is removed; one that
+ * somebody listens at, and what is no socket, is an error. On Windows it is the name of a pipe (of \\.\pipe\name), for
+ * this account, the system and local administrators alone; one that another program has is an error. */
+struct plat_socket *plat_socket_listen_local(const char *name, struct error *err);
 
 /* The port that it listens at, for one that was made with port 0. */
 uint16_t plat_socket_port(const struct plat_socket *listener);
@@ -32,22 +33,25 @@ uint16_t plat_socket_port(const struct plat_socket *listener);
 /* The next connection that waits; NULL: none does. */
 struct plat_socket *plat_socket_accept(struct plat_socket *listener);
 
-/* May the other side of a connection over the file system be told everything: is it root or this account?
- * False of TCP, which does not say. */
+/* May the other side of a local connection be told everything: is it root or this account? Of a pipe Windows has
+ * judged when it was opened. False of TCP, which does not say. */
 bool plat_socket_is_ours(const struct plat_socket *socket);
 
 /* Connect, and wait for ${timeout_ms} at most. NULL with ${err} set; ERR_MISSING: nobody listens there. */
 struct plat_socket *plat_socket_connect_tcp(
     const struct ip_address *address, uint16_t port, unsigned timeout_ms, struct error *err);
-struct plat_socket *plat_socket_connect_unix(
-    const char *path, unsigned timeout_ms, struct error *err);
+struct plat_socket *plat_socket_connect_local(
+    const char *name, unsigned timeout_ms, struct error *err);
 
 enum plat_socket_result plat_socket_read(
     struct plat_socket *socket, void *data, size_t size, size_t *ret_read);
 enum plat_socket_result plat_socket_write(
     struct plat_socket *socket, struct span bytes, size_t *ret_written);
 
-/* Nothing more will be written; the other side may still be read from. */
+/* Was something taken that the system has not taken yet? It is lost if the socket is closed. Of pipes alone. */
+bool plat_socket_has_output(const struct plat_socket *socket);
+
+/* Nothing more will be written; the other side may still be read from. A pipe does not tell that to the other side. */
 void plat_socket_finish(struct plat_socket *socket);
 
 /* Of a listener over the file system: its path is removed. NULL is fine. */
@@ -68,7 +72,7 @@ struct plat_waker *plat_waker_create(struct error *err);
 void plat_waker_destroy(struct plat_waker *waker); /* NULL is fine */
 void plat_waker_wake(struct plat_waker *waker);    /* any thread */
 
-enum { PLAT_SOCKET_WAIT_MAX = 128 };
+enum { PLAT_SOCKET_WAIT_MAX = 60 };
 
 /* Wait until one of ${count} sockets is ready, ${waker} (NULL: none) was woken, or ${timeout_ms} are over; negative:
  * for ever. ${count} is at most PLAT_SOCKET_WAIT_MAX. */

@@ -16,7 +16,8 @@ enum plat_socket_result status_channel_write(
 
 bool status_channel_has_output(const struct status_channel *channel)
 {
-    return channel->tls && status_tls_has_output(channel->tls);
+    return (channel->tls && status_tls_has_output(channel->tls)) ||
+           (channel->socket && plat_socket_has_output(channel->socket));
 }
 
 void status_channel_finish(struct status_channel *channel)

@@ -105,7 +105,7 @@ static bool send_request(struct status_channel *channel, const struct status_cli
     struct buf request;
     buf_init(&request, REQUEST_MAX_BYTES);
     buf_printf(&request, "GET %s HTTP/1.1\r\nHost: localhost\r\n", target);
-    if (client->token && !client->unix_path) {
+    if (client->token && !client->local_name) {
         buf_printf(&request, "Authorization: Bearer %s\r\n", client->token);
     }
     buf_add_text(&request, "\r\n");
@@ -185,8 +185,8 @@ static bool receive(
 
 static struct plat_socket *connect_to(const struct status_client *client, struct error *err)
 {
-    return client->unix_path
-               ? plat_socket_connect_unix(client->unix_path, STATUS_CLIENT_CONNECT_MS, err)
+    return client->local_name
+               ? plat_socket_connect_local(client->local_name, STATUS_CLIENT_CONNECT_MS, err)
                : plat_socket_connect_tcp(
                      &client->address, client->port, STATUS_CLIENT_CONNECT_MS, err);
 }
@@ -219,7 +219,7 @@ bool status_client_stream(const struct status_client *client, const char *target
     unsigned *ret_status, bool (*take)(void *self, struct span part), void *self,
     struct buf *refusal, struct error *err)
 {
-    bool is_tls = client->tls_cert && !client->unix_path;
+    bool is_tls = client->tls_cert && !client->local_name;
     struct status_tls_context *context = is_tls ? status_tls_expect(client->tls_cert, err) : NULL;
     struct status_channel channel = {.socket = context || !is_tls ? connect_to(client, err) : NULL};
     struct reply reply = {.take = take, .self = self, .refusal = refusal};

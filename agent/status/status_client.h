@@ -6,11 +6,11 @@
 
 /* Asks a running agent (status_server.h), on the calling thread. Replies are believed no more than any other input. */
 struct status_client {
-    struct ip_address address; /* used where there is no unix_path */
+    struct ip_address address; /* used where there is no local_name */
     uint16_t port;
-    const char *unix_path; /* NULL: TCP */
-    const char *token;     /* NULL: none */
-    const char *tls_cert;  /* of TCP: the certificate that the agent has, in PEM; NULL: no TLS */
+    const char *local_name; /* NULL: TCP */
+    const char *token;      /* NULL: none */
+    const char *tls_cert;   /* of TCP: the certificate that the agent has, in PEM; NULL: no TLS */
     unsigned
         timeout_ms; /* to connect, and between two parts of a reply; 0 there: for ever (a stream) */
 };

@@ -27,7 +27,7 @@ enum { LISTENER_TCP, LISTENER_LOCAL, LISTENERS };
 
 struct status_server {
     struct status_server_settings settings;
-    char *unix_path;
+    char *local_name;
     char *token;
     struct plat_socket *listeners[LISTENERS]; /* NULL: there is none */
     uint64_t accept_after_ns[LISTENERS];      /* until then nobody can be let in */
@@ -346,9 +346,9 @@ static char *copy_text(const char *text)
 static bool open_all(struct status_server *server, struct error *err)
 {
     const struct status_server_settings *settings = &server->settings;
-    server->unix_path = settings->unix_path ? copy_text(settings->unix_path) : NULL;
+    server->local_name = settings->local_name ? copy_text(settings->local_name) : NULL;
     server->token = settings->token ? copy_text(settings->token) : NULL;
-    if ((settings->unix_path && !server->unix_path) || (settings->token && !server->token)) {
+    if ((settings->local_name && !server->local_name) || (settings->token && !server->token)) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
     bool ok = true;
@@ -361,8 +361,8 @@ static bool open_all(struct status_server *server, struct error *err)
             &settings->address, settings->port, err);
         ok = server->listeners[LISTENER_TCP] != NULL;
     }
-    if (ok && settings->unix_path) {
-        server->listeners[LISTENER_LOCAL] = plat_socket_listen_unix(server->unix_path, err);
+    if (ok && settings->local_name) {
+        server->listeners[LISTENER_LOCAL] = plat_socket_listen_local(server->local_name, err);
         ok = server->listeners[LISTENER_LOCAL] != NULL;
     }
     server->waker = ok ? plat_waker_create(err) : NULL;
@@ -403,7 +403,7 @@ void status_server_stop(struct status_server *server)
     plat_socket_close(server->listeners[LISTENER_LOCAL]);
     status_tls_context_destroy(server->tls);
     plat_waker_destroy(server->waker);
-    free(server->unix_path);
+    free(server->local_name);
     free(server->token);
     free(server);
 }

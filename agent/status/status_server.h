@@ -44,7 +44,7 @@ struct status_reply {
 struct status_server_settings {
     struct ip_address address; /* size 0: no TCP */
     uint16_t port;             /* 0: any */
-    const char *unix_path;     /* NULL: no socket of the file system. Copied */
+    const char *local_name;    /* as of plat_socket_listen_local; NULL: none. Copied */
     const char *token;         /* who comes over TCP must know it; NULL: there is none. Copied */
     const char *tls_cert;      /* of TCP, file in PEM; NULL: no TLS. Read at the start */
     const char *tls_key;       /* the same */

@@ -129,18 +129,18 @@ static bool bind_at(struct plat_socket *listener, const char *path, const union 
     return listen(listener->fd, BACKLOG) == 0;
 }
 
-struct plat_socket *plat_socket_listen_unix(const char *path, struct error *err)
+struct plat_socket *plat_socket_listen_local(const char *name, struct error *err)
 {
     union address at;
-    struct plat_socket *listener = path_of(path, &at, err) ? open_socket(AF_UNIX, err) : NULL;
+    struct plat_socket *listener = path_of(name, &at, err) ? open_socket(AF_UNIX, err) : NULL;
     if (!listener) {
         return NULL;
     }
-    if (is_left_over(path, &at)) {
-        unlink(path);
+    if (is_left_over(name, &at)) {
+        unlink(name);
     }
-    if (!bind_at(listener, path, &at)) {
-        error_set_os(err, errno, strerror(errno), "cannot listen at %s", path);
+    if (!bind_at(listener, name, &at)) {
+        error_set_os(err, errno, strerror(errno), "cannot listen at %s", name);
         plat_socket_close(listener);
         return NULL;
     }
@@ -215,11 +215,11 @@ struct plat_socket *plat_socket_connect_tcp(
     return connect_to(&at, size, timeout_ms, err);
 }
 
-struct plat_socket *plat_socket_connect_unix(
-    const char *path, unsigned timeout_ms, struct error *err)
+struct plat_socket *plat_socket_connect_local(
+    const char *name, unsigned timeout_ms, struct error *err)
 {
     union address at;
-    return path_of(path, &at, err) ? connect_to(&at, sizeof(at.local), timeout_ms, err) : NULL;
+    return path_of(name, &at, err) ? connect_to(&at, sizeof(at.local), timeout_ms, err) : NULL;
 }
 
 static enum plat_socket_result result_of(ssize_t done, size_t *ret_done)
@@ -243,6 +243,12 @@ enum plat_socket_result plat_socket_write(
 {
     return result_of(
         send(socket->fd, bytes.data, bytes.size, MSG_DONTWAIT | MSG_NOSIGNAL), ret_written);
+}
+
+bool plat_socket_has_output(const struct plat_socket *socket)
+{
+    (void)socket;
+    return false; /* the system has all of it */
 }
 
 void plat_socket_finish(struct plat_socket *socket)

@@ -7,12 +7,14 @@
 #include <winsock2.h>
 #include <ws2tcpip.h>
 
+#include "platform/windows/plat_pipe.h"
 #include "platform/windows/plat_wide.h"
 
 enum { BACKLOG = 512 };
 
 struct plat_socket {
-    SOCKET handle;
+    SOCKET handle;          /* INVALID_SOCKET: of a pipe */
+    struct plat_pipe *pipe; /* NULL: of TCP */
 };
 
 union address {
@@ -95,17 +97,30 @@ struct plat_socket *plat_socket_listen_tcp(
     return listener;
 }
 
-struct plat_socket *plat_socket_listen_unix(const char *path, struct error *err)
+/* ${pipe} NULL: also NULL. */
+static struct plat_socket *make_of_pipe(struct plat_pipe *pipe, struct error *err)
 {
-    error_set(err, ERR_UNSUPPORTED, "%s: sockets of the file system are of Linux alone", path);
-    return NULL;
+    struct plat_socket *made = pipe ? calloc(1, sizeof(*made)) : NULL;
+    if (made) {
+        made->handle = INVALID_SOCKET;
+        made->pipe = pipe;
+    } else if (pipe) {
+        plat_pipe_close(pipe);
+        error_set(err, ERR_MEMORY, "out of memory");
+    }
+    return made;
+}
+
+struct plat_socket *plat_socket_listen_local(const char *name, struct error *err)
+{
+    return make_of_pipe(plat_pipe_listen(name, err), err);
 }
 
 uint16_t plat_socket_port(const struct plat_socket *listener)
 {
     union address at;
     int size = sizeof(at);
-    if (getsockname(listener->handle, &at.any, &size) != 0) {
+    if (listener->pipe || getsockname(listener->handle, &at.any, &size) != 0) {
         return 0;
     }
     return ntohs(at.any.sa_family == AF_INET ? at.v4.sin_port : at.v6.sin6_port);
@@ -113,13 +128,13 @@ uint16_t plat_socket_port(const struct plat_socket *listener)
 
 struct plat_socket *plat_socket_accept(struct plat_socket *listener)
 {
-    return make(accept(listener->handle, NULL, NULL));
+    return listener->pipe ? make_of_pipe(plat_pipe_accept(listener->pipe), NULL)
+                          : make(accept(listener->handle, NULL, NULL));
 }
 
 bool plat_socket_is_ours(const struct plat_socket *socket)
 {
-    (void)socket;
-    return false;
+    return socket->pipe != NULL;
 }
 
 /* WSAPoll does not tell of a refused connection before Windows 10 2004; select does. */
@@ -166,12 +181,10 @@ struct plat_socket *plat_socket_connect_tcp(
     return made;
 }
 
-struct plat_socket *plat_socket_connect_unix(
-    const char *path, unsigned timeout_ms, struct error *err)
+struct plat_socket *plat_socket_connect_local(
+    const char *name, unsigned timeout_ms, struct error *err)
 {
-    (void)timeout_ms;
-    error_set(err, ERR_UNSUPPORTED, "%s: sockets of the file system are of Linux alone", path);
-    return NULL;
+    return make_of_pipe(plat_pipe_connect(name, timeout_ms, err), err);
 }
 
 static enum plat_socket_result result_of(int done, size_t *ret_done)
@@ -191,32 +204,49 @@ static int bounded(size_t size)
 enum plat_socket_result plat_socket_read(
     struct plat_socket *socket, void *data, size_t size, size_t *ret_read)
 {
-    return result_of(recv(socket->handle, data, bounded(size), 0), ret_read);
+    return socket->pipe ? plat_pipe_read(socket->pipe, data, size, ret_read)
+                        : result_of(recv(socket->handle, data, bounded(size), 0), ret_read);
 }
 
 enum plat_socket_result plat_socket_write(
     struct plat_socket *socket, struct span bytes, size_t *ret_written)
 {
-    return result_of(
-        send(socket->handle, (const char *)bytes.data, bounded(bytes.size), 0), ret_written);
+    return socket->pipe
+               ? plat_pipe_write(socket->pipe, bytes, ret_written)
+               : result_of(send(socket->handle, (const char *)bytes.data, bounded(bytes.size), 0),
+                     ret_written);
+}
+
+bool plat_socket_has_output(const struct plat_socket *socket)
+{
+    return socket->pipe && plat_pipe_has_output(socket->pipe);
 }
 
 void plat_socket_finish(struct plat_socket *socket)
 {
-    shutdown(socket->handle, SD_SEND);
+    if (!socket->pipe) {
+        shutdown(socket->handle, SD_SEND);
+    }
 }
 
 void plat_socket_close(struct plat_socket *socket)
 {
     if (socket) {
-        closesocket(socket->handle);
+        if (socket->pipe) {
+            plat_pipe_close(socket->pipe);
+        } else {
+            closesocket(socket->handle);
+        }
         free(socket);
     }
 }
 
 /* ---- waiting ---------------------------------------------------------------------------------- */
 
-/* WSAPoll waits for sockets alone: a datagram that a socket sends to itself wakes it up. */
+/*
+ * A datagram that a socket sends to itself wakes the thread up. WSAPoll waits for sockets alone, and everything else
+ * waits for events: where there is a pipe, sockets set one event while they are waited for.
+ */
 struct plat_waker {
     struct plat_socket *datagrams;
 };
@@ -255,26 +285,98 @@ void plat_waker_wake(struct plat_waker *waker)
     send(waker->datagrams->handle, "", 1, 0);
 }
 
-void plat_socket_wait(
+static bool has_pipe(const struct plat_socket_wait *waits, size_t count)
+{
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        found = found || waits[i].socket->pipe;
+    }
+    return found;
+}
+
+/* What has come, and what comes within ${timeout_ms} at sockets of TCP. True: any of it is waited for. */
+static bool look(
     struct plat_socket_wait *waits, size_t count, struct plat_waker *waker, int timeout_ms)
 {
     WSAPOLLFD list[PLAT_SOCKET_WAIT_MAX + 1];
-    size_t all = count;
+    ULONG all = 0;
     for (size_t i = 0; i < count; i++) {
-        list[i] = (WSAPOLLFD){.fd = waits[i].socket->handle,
-            .events = (SHORT)((waits[i].read ? POLLRDNORM : 0) |
-                              (waits[i].write ? POLLWRNORM : 0))};
+        if (!waits[i].socket->pipe) {
+            list[all++] = (WSAPOLLFD){.fd = waits[i].socket->handle,
+                .events = (SHORT)((waits[i].read ? POLLRDNORM : 0) |
+                                  (waits[i].write ? POLLWRNORM : 0))};
+        }
     }
     if (waker) {
         list[all++] = (WSAPOLLFD){.fd = waker->datagrams->handle, .events = POLLRDNORM};
     }
-    bool any = all ? WSAPoll(list, (ULONG)all, timeout_ms) > 0 : false;
-    for (size_t i = 0; i < count; i++) {
-        SHORT events = any ? list[i].revents : 0;
+    bool polled = all ? WSAPoll(list, all, timeout_ms) > 0 : false;
+    bool any = polled;
+    for (size_t i = 0, k = 0; i < count; i++) {
+        struct plat_socket_wait *wait = &waits[i];
+        if (wait->socket->pipe) {
+            plat_pipe_look(wait->socket->pipe, wait->read, &wait->ret_read, &wait->ret_write);
+            any = any || (wait->read && wait->ret_read) || (wait->write && wait->ret_write);
+            continue;
+        }
+        SHORT events = polled ? list[k].revents : 0;
         bool failed = events & (POLLERR | POLLHUP | POLLNVAL);
-        waits[i].ret_read = failed || (events & POLLRDNORM);
-        waits[i].ret_write = failed || (events & POLLWRNORM);
+        wait->ret_read = failed || (events & POLLRDNORM);
+        wait->ret_write = failed || (events & POLLWRNORM);
+        k++;
     }
     char byte;
-    while (any && waker && recv(waker->datagrams->handle, &byte, 1, 0) > 0) {}
+    while (polled && waker && recv(waker->datagrams->handle, &byte, 1, 0) > 0) {}
+    return any;
+}
+
+/* Have each socket of TCP set ${event} when something comes that is waited for, also if it has come already; NULL: no
+ * more. */
+static void select_event(const struct plat_socket_wait *waits, size_t count,
+    const struct plat_waker *waker, WSAEVENT event)
+{
+    for (size_t i = 0; i < count; i++) {
+        long events = FD_CLOSE | (waits[i].read ? FD_READ | FD_ACCEPT : 0) |
+                      (waits[i].write ? FD_WRITE : 0);
+        if (!waits[i].socket->pipe) {
+            WSAEventSelect(waits[i].socket->handle, event, event ? events : 0);
+        }
+    }
+    if (waker) {
+        WSAEventSelect(waker->datagrams->handle, event, event ? FD_READ : 0);
+    }
+}
+
+/* Until the thread should look again, which may be early. */
+static void wait_for_events(const struct plat_socket_wait *waits, size_t count,
+    const struct plat_waker *waker, int timeout_ms)
+{
+    HANDLE events[PLAT_SOCKET_WAIT_MAX + 1];
+    DWORD all = 0;
+    WSAEVENT event = WSACreateEvent();
+    if (event == WSA_INVALID_EVENT) {
+        Sleep(timeout_ms < 0 || timeout_ms > 100 ? 100 : (DWORD)timeout_ms);
+        return;
+    }
+    events[all++] = event;
+    for (size_t i = 0; i < count; i++) {
+        if (waits[i].socket->pipe) {
+            events[all++] = plat_pipe_event(waits[i].socket->pipe);
+        }
+    }
+    select_event(waits, count, waker, event);
+    WaitForMultipleObjects(all, events, FALSE, timeout_ms < 0 ? INFINITE : (DWORD)timeout_ms);
+    select_event(waits, count, waker, NULL);
+    WSACloseEvent(event);
+}
+
+void plat_socket_wait(
+    struct plat_socket_wait *waits, size_t count, struct plat_waker *waker, int timeout_ms)
+{
+    if (!has_pipe(waits, count)) {
+        look(waits, count, waker, timeout_ms);
+    } else if (!look(waits, count, waker, 0) && timeout_ms != 0) {
+        wait_for_events(waits, count, waker, timeout_ms);
+        look(waits, count, waker, 0);
+    }
 }

@@ -17,22 +17,22 @@ static void the_socket_is_private_and_goes_with_its_listener(void **state)
     char path[600];
     assert_int_equal(temp_folder_make(folder, "socket"), 0);
     snprintf(path, sizeof(path), "%s/s", folder);
-    struct plat_socket *listener = plat_socket_listen_unix(path, &err);
+    struct plat_socket *listener = plat_socket_listen_local(path, &err);
     struct stat facts;
     assert_non_null(listener);
     assert_int_equal(stat(path, &facts), 0);
     assert_int_equal(facts.st_mode & 0777, 0600);
-    struct plat_socket *client = plat_socket_connect_unix(path, 1000, &err);
+    struct plat_socket *client = plat_socket_connect_local(path, 1000, &err);
     struct plat_socket *served = plat_socket_accept(listener);
     assert_non_null(client);
     assert_non_null(served);
     assert_true(plat_socket_is_ours(served));
-    assert_null(plat_socket_listen_unix(path, &err)); /* somebody listens there */
+    assert_null(plat_socket_listen_local(path, &err)); /* somebody listens there */
     plat_socket_close(client);
     plat_socket_close(served);
     plat_socket_close(listener);
     assert_int_equal(stat(path, &facts), -1);
-    assert_null(plat_socket_connect_unix(path, 1000, &err));
+    assert_null(plat_socket_connect_local(path, 1000, &err));
     assert_int_equal(err.code, ERR_MISSING);
     temp_folder_remove(folder);
 }
@@ -47,23 +47,23 @@ static void only_a_dead_socket_makes_room(void **state)
     snprintf(path, sizeof(path), "%s/s", folder);
     int file = open(path, O_CREAT | O_WRONLY, 0600);
     assert_true(file >= 0);
-    assert_null(plat_socket_listen_unix(path, &err));
+    assert_null(plat_socket_listen_local(path, &err));
     assert_int_equal(access(path, F_OK), 0);
     close(file);
     unlink(path);
-    struct plat_socket *dead = plat_socket_listen_unix(path, &err);
+    struct plat_socket *dead = plat_socket_listen_local(path, &err);
     assert_non_null(dead);
     char kept[700];
     snprintf(kept, sizeof(kept), "%s.kept", path);
     assert_int_equal(rename(path, kept), 0);
     plat_socket_close(dead);
     assert_int_equal(rename(kept, path), 0);
-    struct plat_socket *next = plat_socket_listen_unix(path, &err);
+    struct plat_socket *next = plat_socket_listen_local(path, &err);
     assert_non_null(next);
     plat_socket_close(next);
     memset(kept, 'a', sizeof(kept) - 1);
     kept[sizeof(kept) - 1] = '\0';
-    assert_null(plat_socket_listen_unix(kept, &err));
+    assert_null(plat_socket_listen_local(kept, &err));
     assert_int_equal(err.code, ERR_LIMIT);
     temp_folder_remove(folder);
 }

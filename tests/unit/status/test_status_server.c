@@ -7,6 +7,7 @@
 #include "platform/plat_socket.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
+#include "support/temp_folder.h"
 #include "support/test.h"
 
 enum { PATIENCE_MS = 20000, MAX_REPLY_BYTES = 1 << 22, LARGE_BYTES = 1 << 21 };
@@ -63,13 +64,13 @@ static void answer(
     }
 }
 
-static void rig_init(struct rig *rig, const char *token, const char *unix_path)
+static void rig_init(struct rig *rig, const char *token, const char *local_name)
 {
     struct error err;
     *rig = (struct rig){.server = NULL};
     plat_mutex_init(&rig->mutex);
     struct status_server_settings settings = {.address = loopback,
-        .unix_path = unix_path,
+        .local_name = local_name,
         .token = token,
         .open_path = "/",
         .answer = answer,
@@ -252,6 +253,104 @@ static void slow_readers_hold_up_nobody(void **state)
     rig_fini(&rig);
 }
 
+/* ---- local connections: a socket of the file system, or a pipe ---------------------------------- */
+
+struct local {
+    char folder[TEMP_FOLDER_BYTES];
+    char name[TEMP_FOLDER_BYTES + 8];
+};
+
+static void local_init(struct local *local)
+{
+    assert_int_equal(temp_folder_make(local->folder, "status"), 0);
+    if (plat_has_etw()) {
+        snprintf(
+            local->name, sizeof(local->name), "etwship-test-%s", strrchr(local->folder, '/') + 1);
+    } else {
+        snprintf(local->name, sizeof(local->name), "%s/s", local->folder);
+    }
+}
+
+static struct plat_socket *connect_local(const struct local *local)
+{
+    struct error err;
+    struct plat_socket *socket = plat_socket_connect_local(local->name, PATIENCE_MS, &err);
+    if (!socket) {
+        fail_msg("%s", err.text);
+    }
+    return socket;
+}
+
+static void who_comes_locally_is_trusted_without_a_token(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct local local;
+    struct buf reply;
+    local_init(&local);
+    rig_init(&rig, "s3cret", local.name);
+    expect(
+        connect_local(&local), "GET /x HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\n", "\r\n\r\nhello\n");
+    assert_true(rig.trusted);
+    expect(connect_local(&local), "GET /stream HTTP/1.1\r\n\r\n", "HTTP/1.1 200 ",
+        "\r\n\r\npart 1\npart 2\npart 3\n");
+    expect(connect_local(&local), "nonsense\r\n\r\n", "HTTP/1.1 400 ", "");
+    expect(connect_to(&rig), "GET /x HTTP/1.1\r\n\r\n", "HTTP/1.1 401 ", "");
+    struct plat_socket *slow = connect_local(&local);
+    send_text(slow, "GET /large HTTP/1.1\r\n\r\n");
+    expect(connect_local(&local), "GET /x HTTP/1.1\r\n\r\n", "HTTP/1.1 200 ", "hello");
+    receive(slow, &reply);
+    assert_true(reply.size > LARGE_BYTES);
+    buf_fini(&reply);
+    plat_socket_close(slow);
+    rig_fini(&rig);
+    struct error err;
+    assert_null(plat_socket_connect_local(local.name, PATIENCE_MS, &err));
+    assert_int_equal(err.code, ERR_MISSING);
+    temp_folder_remove(local.folder);
+}
+
+static void idle_local_connections_keep_nobody_out(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct local local;
+    struct plat_socket *idle[2 * STATUS_SERVER_MAX_CONNECTIONS];
+    local_init(&local);
+    rig_init(&rig, NULL, local.name);
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
+        idle[i] = connect_local(&local);
+        send_text(idle[i], "GET / HT");
+    }
+    expect(connect_local(&local), "GET /x HTTP/1.1\r\n\r\n", "HTTP/1.1 200 ", "hello");
+    expect(connect_to(&rig), "GET /x HTTP/1.1\r\n\r\n", "HTTP/1.1 200 ", "hello");
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
+        plat_socket_close(idle[i]);
+    }
+    rig_fini(&rig);
+    temp_folder_remove(local.folder);
+}
+
+/* Else it could let in whom it likes, and answer in the place of the agent. */
+static void a_local_name_that_somebody_has_is_refused(void **state)
+{
+    (void)state;
+    struct error err;
+    struct local local;
+    local_init(&local);
+    struct plat_socket *first = plat_socket_listen_local(local.name, &err);
+    assert_non_null(first);
+    if (!temp_system_is_wine()) { /* it knows no first instance */
+        assert_null(plat_socket_listen_local(local.name, &err));
+    }
+    plat_socket_close(first);
+    struct plat_socket *next = plat_socket_listen_local(local.name, &err);
+    assert_non_null(next);
+    assert_null(plat_socket_accept(next));
+    plat_socket_close(next);
+    temp_folder_remove(local.folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +360,9 @@ int main(void)
         cmocka_unit_test(a_stream_comes_in_parts_and_is_ended_once),
         cmocka_unit_test(idle_connections_keep_nobody_out),
         cmocka_unit_test(slow_readers_hold_up_nobody),
+        cmocka_unit_test(who_comes_locally_is_trusted_without_a_token),
+        cmocka_unit_test(idle_local_connections_keep_nobody_out),
+        cmocka_unit_test(a_local_name_that_somebody_has_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
