@@ -132,6 +132,8 @@ bool session_run(const struct session_run_settings *settings, struct session_res
         .decoding = decoding_of(settings),
         .max_events = settings->max_events,
         .filter = settings->filter,
+        .wants = settings->wants,
+        .wants_self = settings->wants_self,
         .consumers = settings->consumers,
         .consumer_count = settings->consumer_count};
     struct flow *flow = flow_create(&flow_settings, err);

@@ -13,9 +13,11 @@ struct session_run_settings {
     const struct input_env *env; /* for the input; NULL: one that knows nothing */
     struct schema_cache *cache;
     uint64_t max_events;
-    const struct flow_filter *filter; /* NULL: all events */
-    bool process_context;             /* events tell whose they are */
-    const struct codepage *ansi;      /* of the names of processes; NULL: 1252 */
+    const struct flow_filter *filter;                     /* NULL: all events */
+    bool (*wants)(void *self, const struct event *event); /* flow.h; NULL: all events */
+    void *wants_self;
+    bool process_context;        /* events tell whose they are */
+    const struct codepage *ansi; /* of the names of processes; NULL: 1252 */
     const struct flow_consumer *consumers;
     size_t consumer_count;
     bool show_progress; /* a bar on stderr, if that is a terminal */

@@ -94,6 +94,12 @@ struct picker {
     uint64_t partial;
 };
 
+static bool wants(void *self, const struct event *event)
+{
+    const struct picker *picker = self;
+    return provider_selection_passes(picker->selection, event);
+}
+
 static bool pick_event(void *self, const struct event *event)
 {
     struct picker *picker = self;
@@ -391,6 +397,8 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
         .settings = settings,
         .cache = dump->cache,
         .filter = filter,
+        .wants = provider_selection_count(dump->selection) ? wants : NULL,
+        .wants_self = &picker,
         .process_context = !cli_value(args, "no-process-context"),
         .ansi = &dump->ansi,
         .consumers = &consumer,

@@ -16,6 +16,8 @@ struct flow {
     struct input_decoding decoding;
     uint64_t max_events;
     struct flow_filter filter; /* filter.filter is NULL: all pass */
+    bool (*wants)(void *self, const struct event *event);
+    void *wants_self;
     struct flow_consumer consumers[MAX_CONSUMERS];
     size_t consumer_count;
     struct decoder decoder;
@@ -131,10 +133,21 @@ static bool decode_filtered(struct flow *flow, struct event *event, uint64_t tag
     return true;
 }
 
+/* True if the record can be dropped before it is decoded: its schema is certain, and the caller does not want it. */
+static bool is_unwanted(const struct flow *flow, const struct event_record *record)
+{
+    if (!flow->wants || flow->learns_late || stack_join_wants(record)) {
+        return false;
+    }
+    const struct schema_choice *choice = schema_cache_find(flow->decode.cache, record);
+    const struct event event = {.record = record, .schema = choice->count ? choice->list[0] : NULL};
+    return choice->count <= 1 && !choice->late && !flow->wants(flow->wants_self, &event);
+}
+
 /*
  * The verdict on a record that is still to be joined with its stack, where neither that nor the
  * records around it can change it: what is dropped need not be copied. UNDECIDED: its turn will
- * tell. ${ret_tag}: else what that is to know, the number of the rule from 1.
+ * tell. ${ret_tag}: else what that is to know, the number of the rule from 1; 0: no rule decided.
  *
  * Definitions are there before the records that they describe, but for files that are followed or
  * come one after another: once some were learned between records, only headers are judged here.
@@ -146,6 +159,9 @@ static enum filter_verdict early(
     size_t rule = 0;
     enum filter_verdict verdict = FILTER_UNDECIDED;
     *ret_tag = 0;
+    if (is_unwanted(flow, record)) {
+        return FILTER_DROP;
+    }
     if (!f->filter || stack_join_wants(record)) {
         return FILTER_UNDECIDED;
     }
@@ -223,7 +239,11 @@ static bool on_left_out(void *self, uint64_t time, uint64_t tag)
     }
     flow->sequence++;
     flow->newest = time > flow->newest ? time : flow->newest;
-    passes(flow, FILTER_DROP, (size_t)tag - 1);
+    if (tag) {
+        passes(flow, FILTER_DROP, (size_t)tag - 1);
+    } else {
+        flow->counts.filtered++;
+    }
     return true;
 }
 
@@ -328,6 +348,8 @@ struct flow *flow_create(const struct flow_settings *settings, struct error *err
     if (settings->filter) {
         flow->filter = *settings->filter;
     }
+    flow->wants = settings->wants;
+    flow->wants_self = settings->wants_self;
     flow->consumer_count = settings->consumer_count;
     for (size_t i = 0; i < settings->consumer_count; i++) {
         flow->consumers[i] = settings->consumers[i];

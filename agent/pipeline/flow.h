@@ -32,6 +32,12 @@ struct flow_settings {
     struct input_decoding decoding;
     uint64_t max_events;              /* 0: no limit */
     const struct flow_filter *filter; /* copied; NULL: all events */
+
+    /* Is the event wanted, as far as its record and schema tell? It is asked before the event is decoded, if its
+     * schema is certain, and then has nothing else. NULL: all are. */
+    bool (*wants)(void *self, const struct event *event);
+    void *wants_self;
+
     struct process_table
         *processes;              /* learns of them, and tells; borrowed; NULL: none is asked for */
     const struct codepage *ansi; /* of their names; NULL: 1252 */
@@ -47,7 +53,7 @@ struct flow_counts {
     uint64_t joined;    /* StackWalk records that became part of an event */
     uint64_t unmatched; /* StackWalk records shipped as events for want of a partner */
     uint64_t dropped;   /* StackWalk records left out on request */
-    uint64_t filtered;  /* dropped by the filter, numbered as others */
+    uint64_t filtered;  /* not wanted, or dropped by the filter; numbered as others */
     uint64_t events;    /* given to the consumers */
     uint64_t unsure;    /* of these, kept though a rule could not be judged (event_mark.h) */
     uint64_t gaps;

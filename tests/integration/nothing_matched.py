@@ -62,7 +62,7 @@ class NothingMatched(Cli):
                     given = self.expect(code, "dump", *strict, *arguments, "-",
                                         given=self.clean.read_bytes())
                     # Each event names the file that it comes from.
-                    self.assertEqual(given.out, of_file.out.replace(f'"{self.clean}"', '"-"'))
+                    self.assertEqual(given.out, of_file.out.replace(f'"{self.clean.name}"', '"-"'))
                     self.assertEqual(given.err, of_file.err)
 
     def test_masks_that_let_nothing_pass_are_told_with_the_number_of_events(self):
