@@ -99,14 +99,9 @@ static void fill_execution(
 static void fill_user(struct evtx_event *event, const struct evtx_tree *tree, uint16_t system)
 {
     uint16_t user = attribute(tree, element(tree, system, "Security"), "UserID");
-    uint16_t value = user == EVTX_TREE_NONE ? EVTX_TREE_NONE : tree->nodes[user].first;
-    if (value == EVTX_TREE_NONE) {
-        return;
-    }
-    const struct evtx_node *node = &tree->nodes[value];
-    if (node->type == EVTX_SID && node->bytes.size <= sizeof(event->sid)) {
-        memcpy(event->sid, node->bytes.data, node->bytes.size);
-        add_item(event, EXTENDED_SID, span_make(event->sid, node->bytes.size));
+    struct span sid = evtx_value_sid(tree, user, event->sid);
+    if (sid.size) {
+        add_item(event, EXTENDED_SID, sid);
         return;
     }
     struct span text = evtx_value_utf8(tree, user, event->sid, sizeof(event->sid));

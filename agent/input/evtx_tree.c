@@ -54,30 +54,14 @@ static bool spend(struct parse *p, size_t work)
 static uint16_t add(
     struct parse *p, uint16_t parent, enum evtx_node_kind kind, uint8_t type, struct span bytes)
 {
-    struct evtx_tree *tree = p->tree;
     /* Whoever looks at the node looks at its bytes, however often a template uses them. */
     if (!spend(p, bytes.size / BYTES_OF_A_TOKEN)) {
         return EVTX_TREE_NONE;
     }
-    if (tree->count == EVTX_TREE_NODES) {
+    uint16_t index = evtx_tree_add(p->tree, parent, kind, type, bytes);
+    if (index == EVTX_TREE_NONE) {
         fail(p, "damaged record: it has too many elements");
-        return EVTX_TREE_NONE;
     }
-    uint16_t index = (uint16_t)tree->count++;
-    tree->nodes[index] = (struct evtx_node){.bytes = bytes,
-        .parent = parent,
-        .first = EVTX_TREE_NONE,
-        .last = EVTX_TREE_NONE,
-        .next = EVTX_TREE_NONE,
-        .kind = (uint8_t)kind,
-        .type = type};
-    struct evtx_node *above = &tree->nodes[parent];
-    if (above->first == EVTX_TREE_NONE) {
-        above->first = index;
-    } else {
-        tree->nodes[above->last].next = index;
-    }
-    above->last = index;
     return index;
 }
 
@@ -370,17 +354,48 @@ static bool read_stream(struct parse *p, struct stream *s)
     return place.open == 0 || cut_short(p);
 }
 
-const char *evtx_tree_read(
-    struct evtx_tree *tree, struct span chunk, uint32_t at, uint32_t size, uint32_t *work)
+/* ---- making it --------------------------------------------------------------------------------------- */
+
+void evtx_tree_begin(struct evtx_tree *tree)
 {
-    struct parse parse = {.tree = tree, .chunk = chunk, .work = *work};
-    struct stream stream = {.r = reader_make(span_first(span_from(chunk, at), size))};
     tree->nodes[0] = (struct evtx_node){.parent = EVTX_TREE_NONE,
         .first = EVTX_TREE_NONE,
         .last = EVTX_TREE_NONE,
         .next = EVTX_TREE_NONE};
     tree->count = 1;
     tree->value_count = 0;
+}
+
+uint16_t evtx_tree_add(struct evtx_tree *tree, uint16_t parent, enum evtx_node_kind kind,
+    uint8_t type, struct span bytes)
+{
+    if (tree->count == EVTX_TREE_NODES) {
+        return EVTX_TREE_NONE;
+    }
+    uint16_t index = (uint16_t)tree->count++;
+    tree->nodes[index] = (struct evtx_node){.bytes = bytes,
+        .parent = parent,
+        .first = EVTX_TREE_NONE,
+        .last = EVTX_TREE_NONE,
+        .next = EVTX_TREE_NONE,
+        .kind = (uint8_t)kind,
+        .type = type};
+    struct evtx_node *above = &tree->nodes[parent];
+    if (above->first == EVTX_TREE_NONE) {
+        above->first = index;
+    } else {
+        tree->nodes[above->last].next = index;
+    }
+    above->last = index;
+    return index;
+}
+
+const char *evtx_tree_read(
+    struct evtx_tree *tree, struct span chunk, uint32_t at, uint32_t size, uint32_t *work)
+{
+    struct parse parse = {.tree = tree, .chunk = chunk, .work = *work};
+    struct stream stream = {.r = reader_make(span_first(span_from(chunk, at), size))};
+    evtx_tree_begin(tree);
     read_stream(&parse, &stream);
     *work = parse.work;
     return parse.problem;

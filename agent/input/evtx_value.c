@@ -404,3 +404,53 @@ bool evtx_value_filetime(const struct evtx_tree *tree, uint16_t node, uint64_t *
     struct span text = evtx_value_utf8(tree, node, memory, sizeof(memory));
     return text.size && rfc3339_parse(text, ret_time);
 }
+
+/* The digits in front of a `-`, and the `-`. */
+static bool next_part(struct span *rest, uint64_t *ret_number)
+{
+    const uint8_t *dash = rest->size ? memchr(rest->data, '-', rest->size) : NULL;
+    struct span part = span_first(*rest, dash ? (size_t)(dash - rest->data) : rest->size);
+    *rest = span_from(*rest, part.size + (dash ? 1 : 0));
+    return parse_number(part, ret_number);
+}
+
+/* `S-1-AUTHORITY-SUB…` ([MS-DTYP] 2.4.2.1). */
+static struct span parse_sid(struct span text, uint8_t memory[EVTX_VALUE_SID_BYTES])
+{
+    enum { HEAD_BYTES = 8, MAX_SUBS = 15 };
+    const uint64_t max_authority = UINT64_C(0xffffffffffff);
+    uint64_t number;
+    size_t count = 0;
+    struct span rest = span_from(text, 4);
+    if (!span_equal_nocase(span_first(text, 4), span_text("S-1-")) || !next_part(&rest, &number) ||
+        number > max_authority) {
+        return span_make(memory, 0);
+    }
+    memory[0] = 1;
+    for (unsigned i = 0; i < 6; i++) {
+        memory[2 + i] = (uint8_t)(number >> (40 - 8 * i));
+    }
+    while (rest.size) {
+        if (count == MAX_SUBS || !next_part(&rest, &number) || number > UINT32_MAX) {
+            return span_make(memory, 0);
+        }
+        store_le32(memory + HEAD_BYTES + 4 * count++, (uint32_t)number);
+    }
+    memory[1] = (uint8_t)count;
+    return span_make(memory, HEAD_BYTES + 4 * count);
+}
+
+struct span evtx_value_sid(
+    const struct evtx_tree *tree, uint16_t node, uint8_t memory[EVTX_VALUE_SID_BYTES])
+{
+    enum { TEXT_BYTES = 256 };
+    uint8_t text[TEXT_BYTES];
+    const struct evtx_node *value = value_of(tree, node);
+    if (value && value->type == EVTX_SID && is_sid(value->bytes)) {
+        memcpy(memory, value->bytes.data, value->bytes.size);
+        return span_make(memory, value->bytes.size);
+    }
+    return value && is_text(value->type)
+               ? parse_sid(evtx_value_utf8(tree, node, text, sizeof(text)), memory)
+               : span_make(memory, 0);
+}
