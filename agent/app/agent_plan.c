@@ -164,7 +164,7 @@ static bool plan_budgets(struct agent_plan *plan, const struct app_config *all, 
 {
     const struct app_session *config = plan->session_configs[index];
     struct pipeline_session *session = &plan->sessions[index];
-    return config->ops->replayable ||
+    return config->ops->replayable || config->ops->waits ||
            app_budgets_plan(all, config, specs, &plan->memory, &session->budget) ||
            error_set(err, ERR_MEMORY, "out of memory for the budgets of providers");
 }
@@ -394,6 +394,7 @@ static bool plan_session(struct agent_plan *plan, size_t index,
         .ansi = ansi,
         .gates = gates,
         .replayable = config->ops->replayable,
+        .waits = config->ops->waits,
         .block_for_ns = config->block_for_ns,
         .max_events = settings->max_events};
     if (config->ops->decoding) {

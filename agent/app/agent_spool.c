@@ -213,7 +213,10 @@ static bool write_state(struct agent *agent, size_t session, struct buf *out, st
         return true;
     }
     const struct input_ops *ops = agent->plan->session_configs[session]->ops;
-    bool ok = ops->state(agent->sessions[session].input, out, &why);
+    void *input = agent->sessions[session].input;
+    bool ok = ops->state
+                  ? ops->state(input, out, &why)
+                  : ops->bookmarks(input, pipeline_staged(agent->pipeline, session), out, &why);
     if (!ok && why.code == ERR_LIMIT) {
         log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "spool state",
             "session %s: %s", session_name(agent, session), why.text);
@@ -231,7 +234,7 @@ static bool stage_state(struct agent *agent, struct store *store, size_t session
     const struct input_ops *ops = agent->plan->session_configs[session]->ops;
     struct buf *last = &agent->spool->states[session];
     struct buf fresh;
-    if (!ops->state) {
+    if (!ops->state && !ops->bookmarks) {
         return true;
     }
     buf_init(&fresh, STORE_VALUE_MAX);

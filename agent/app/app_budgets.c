@@ -71,6 +71,9 @@ bool app_budgets_plan(const struct app_config *config, const struct app_session 
 const char *app_budgets_doubt(
     const struct app_session *session, const struct app_provider *provider)
 {
+    if (session->ops->waits) {
+        return "a budget has no effect on channels of the Event Log, which wait instead. remove it";
+    }
     if (session->ops->replayable) {
         return "a budget has no effect on recorded traces, which wait instead. remove it";
     }

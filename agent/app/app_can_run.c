@@ -4,6 +4,7 @@
 #include "config/config_text.h"
 #include "etw/etw_api.h"
 #include "event/event_writer.h"
+#include "evt/evt_api.h"
 
 static void check_session(
     const struct config *memory, const struct app_session *session, struct config_report *report)
@@ -12,6 +13,18 @@ static void check_session(
         config_error_at(memory, &session->type, sizeof(session->type), report,
             "type: '%s' needs Windows: this system has no ETW. read recorded traces with type: "
             "file, or write enabled: false",
+            session->type);
+    }
+}
+
+static void check_event_log(
+    const struct config *memory, const struct app_session *session, struct config_report *report)
+{
+    if (session->ops->needs_eventlog && !evt_api_is_there()) {
+        config_error_at(memory, &session->type, sizeof(session->type), report,
+            "type: '%s' needs Windows: this system has no Windows Event Log. read saved logs "
+            "(.evtx) "
+            "with type: file, or write enabled: false",
             session->type);
     }
 }
@@ -42,6 +55,7 @@ bool app_config_can_run(const struct app_config *config, struct config_report *r
     for (size_t i = 0; i < config->session_count; i++) {
         if (config->sessions[i].enabled) {
             check_session(config->memory, &config->sessions[i], report);
+            check_event_log(config->memory, &config->sessions[i], report);
         }
     }
     for (size_t i = 0; i < config->output_count; i++) {

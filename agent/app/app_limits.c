@@ -3,6 +3,7 @@
 #include "app/app_memory.h"
 #include "config/config_value.h"
 #include "etw/etw_api.h"
+#include "evt/evt_api.h"
 #include "platform/plat_limits.h"
 
 void app_limits_check(
@@ -24,7 +25,9 @@ static bool is_for_here(const struct app_config *config)
     bool here = true;
     for (size_t i = 0; i < config->session_count; i++) {
         const struct app_session *session = &config->sessions[i];
-        here = here && (!session->enabled || !session->ops->needs_etw || etw_api_has_sessions());
+        here = here &&
+               (!session->enabled || ((!session->ops->needs_etw || etw_api_has_sessions()) &&
+                                         (!session->ops->needs_eventlog || evt_api_is_there())));
     }
     return here;
 }

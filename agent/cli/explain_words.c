@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "app/app_edits.h"
+
 #include "app/app_fields.h"
 #include "app/app_rules.h"
 #include "cli/explain.h"
@@ -10,6 +11,7 @@
 #include "event/schema.h"
 #include "filter/filter_push.h"
 #include "input/live_options.h"
+#include <stdio.h>
 
 /* Words in columns: what is asked for, then its value. */
 
@@ -422,6 +424,11 @@ static bool put_session(struct words *w)
         session->name);
     if (has_flags) {
         put_flags(w, live.groups);
+    }
+    if (session->ops->words) {
+        char indent[64];
+        snprintf(indent, sizeof(indent), "%s  ", w->indent);
+        session->ops->words(session->settings, indent, w->out);
     }
     if (!explain_each(w->explain, w->session, put_call, w)) {
         return false;

@@ -54,6 +54,10 @@ struct input_sink {
      * ${offset} INPUT_WHOLE_FILE: it concerns the file as a whole. May be NULL. */
     void (*damage)(void *self, const struct trace_info *trace, uint64_t offset, const char *what);
 
+    /* What the record, or the gap, that was handed over last is numbered in the session: for who hands them
+     * over. May be NULL. */
+    const uint64_t *number;
+
     /* Bytes of the source read so far, both passes. May be NULL. */
     void (*progress)(void *self, uint64_t done_bytes, uint64_t total_bytes);
 
@@ -152,11 +156,13 @@ struct input_ops {
     const char *name;                  /* `type:` of a session */
     const struct config_field *fields; /* its keys, config/config.h */
     size_t settings_size;
-    bool replayable;  /* the source waits and can be read again: back-pressure may block it */
-    bool needs_etw;   /* runs on Windows alone */
-    bool switches_on; /* providers, for itself: what comes of others belongs to it, too */
-    bool kernel;      /* its events are the kernel's, by flags or by providers of its own */
-    bool is_alone;    /* a machine runs one of it at a time */
+    bool replayable; /* the source waits and can be read again: back-pressure may block it */
+    bool waits;      /* as replayable ones do, but what was read is not read again: see bookmarks */
+    bool needs_etw;  /* runs on Windows alone */
+    bool needs_eventlog; /* the same */
+    bool switches_on;    /* providers, for itself: what comes of others belongs to it, too */
+    bool kernel;         /* its events are the kernel's, by flags or by providers of its own */
+    bool is_alone;       /* a machine runs one of it at a time */
     enum input_providers providers;
     /* Do its events go to outputs? NULL: they do. No I/O. */
     bool (*delivers)(const void *settings);
@@ -168,6 +174,8 @@ struct input_ops {
     void (*check)(const void *settings, struct config_check *check);
     /* The same of what is valid but hardly meant. May be NULL. */
     void (*doubt)(const void *settings, struct config_check *check);
+    /* Append what Windows is asked for, for people: lines that begin with ${indent}. May be NULL. */
+    void (*words)(const void *settings, const char *indent, struct buf *out);
     struct input_live (*live)(const void *settings); /* live_options.h; may be NULL */
     void (*decoding)(const void *settings, struct input_decoding *ret_decoding);
     const struct config_strings *(*paths)(const void *settings); /* what it reads; may be NULL */
@@ -183,6 +191,13 @@ struct input_ops {
     bool (*state)(void *self, struct buf *out, struct error *err);
     void (*restore)(void *self, struct span state);
     void (*forget)(void *self, const uint8_t file_id[16]);
+
+    /*
+     * Of one that `waits`: append what a next run needs to go on behind number ${number} (input_sink.number), up to
+     * which everything is safe; on any thread while run() runs. `restore` takes it back before run(). NULL: there
+     * is nothing to know.
+     */
+    bool (*bookmarks)(void *self, uint64_t number, struct buf *out, struct error *err);
 
     /*
      * What an input runs outside of this process need not end with it where the agent goes on with

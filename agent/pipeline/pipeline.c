@@ -82,7 +82,7 @@ static struct losses *make_losses(struct pipeline *p, struct error *err)
     struct losses *losses = NULL;
     if (comes_again && outputs) {
         for (size_t i = 0; i < s->session_count; i++) {
-            comes_again[i] = s->sessions[i].replayable;
+            comes_again[i] = s->sessions[i].replayable || s->sessions[i].waits;
         }
         for (size_t i = 0; i < s->output_count; i++) {
             outputs[i] = s->outputs[i].name;
@@ -162,7 +162,7 @@ static bool make_sources(struct pipeline *p, struct error *err)
             .decoding = session->decoding,
             .processes = session->processes,
             .ansi = session->ansi,
-            .replayable = session->replayable,
+            .replayable = session->replayable || session->waits,
             .block_for_ns = session->block_for_ns,
             .budget = session->budget,
             .step = s->step,

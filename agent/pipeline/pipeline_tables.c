@@ -115,8 +115,10 @@ static void fill_sessions(struct pipeline_tables *t, const struct pipeline_setti
             .resume_max = resume_max,
             .stream_count = count,
             .observed = own || !s->observed ? 0 : s->observed[i]};
-        t->sealer_sessions[i] = (struct sealer_session){
-            .streams = streams, .stream_count = count, .replayable = !own && session->replayable};
+        t->sealer_sessions[i] = (struct sealer_session){.streams = streams,
+            .stream_count = count,
+            .replayable = !own && session->replayable,
+            .waits = !own && session->waits};
     }
 }
 

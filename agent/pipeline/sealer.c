@@ -210,7 +210,8 @@ static enum spool_guest guest_of(const struct sealer *sealer, const struct slab 
     if (slab->kind != SLAB_RECORDS) {
         return SPOOL_OWN;
     }
-    return sealer->settings.sessions[slab->session].replayable ? SPOOL_REPLAYED : SPOOL_LIVE;
+    const struct sealer_session *session = &sealer->settings.sessions[slab->session];
+    return session->replayable || session->waits ? SPOOL_REPLAYED : SPOOL_LIVE;
 }
 
 /* Seal what is parked, in order. Holds the mutex but while waiting for room. */

@@ -561,7 +561,8 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
         .pause = on_pause,
         .settle = on_settle,
         .gap = on_gap,
-        .guard = on_guard};
+        .guard = on_guard,
+        .number = &source->counts.sequence};
     if (source->settings.decoding.pointer_size == 0) {
         ret_sink->sample = on_sample;
     }

@@ -6,6 +6,7 @@
 #include "sim_script.h"
 #include "support/etw_sim/sim_registry.h"
 #include "support/etw_sim/sim_world_file.h"
+#include "support/evt_sim.h"
 
 /*
  * etwship on a simulated Windows: the program itself, with the world that the file in ETWSIM_WORLD
@@ -14,6 +15,35 @@
  * on a machine that is shared.
  */
 enum { EXIT_LEFT = 99 };
+
+/*
+ * ETWSIM_EVENTLOG=NAME:COUNT: a channel of the Event Log that has COUNT records when the program starts, the same ones
+ * each time.
+ */
+static void fill_event_log(const char *what)
+{
+    enum { NAME_BYTES = 128, CYCLE = 5 };
+    char name[NAME_BYTES];
+    unsigned long count = 0;
+    evt_sim_start();
+    if (!what || sscanf(what, "%127[^:]:%lu", name, &count) != 2) {
+        return;
+    }
+    evt_sim_channel(name, EVT_CHANNEL_ADMIN, count + 1);
+    evt_sim_channel("Simulated/Analytic", EVT_CHANNEL_ANALYTIC, 1);
+    for (unsigned long i = 1; i <= count; i++) {
+        char user[NAME_BYTES];
+        snprintf(user, sizeof(user), "user%lu", i);
+        const struct evt_sim_event event = {.provider = "Microsoft-Windows-Security-Auditing",
+            .id = (uint16_t)(4624 + i % CYCLE),
+            .level = 4,
+            .time = UINT64_C(134084814000000000) + i,
+            .data = {{"TargetUserName", 1, user, 0}, {"LogonType", 8, NULL, 3},
+                {"TargetLogonId", 21, NULL, i}},
+            .data_count = 3};
+        evt_sim_write(name, &event);
+    }
+}
 
 static void warn(void *self, const char *text)
 {
@@ -41,6 +71,7 @@ int main(int argc, char **argv)
     struct sim_registry *registry = registry_path ? sim_registry_create(registry_path) : NULL;
     etw_registry_use(registry ? sim_registry_api(registry) : NULL);
     etw_api_use(etw_sim_api(sim));
+    fill_event_log(getenv("ETWSIM_EVENTLOG"));
     uint32_t before = etw_sim_session_count(sim);
     struct plat_thread *script = sim_script_start(sim, &err);
     int exit_code = cli_main(argc, argv);
@@ -48,6 +79,10 @@ int main(int argc, char **argv)
     uint32_t left = etw_sim_session_count(sim);
     if (left > before) {
         fprintf(stderr, "etwship-sim: %u sessions are left behind\n", left - before);
+        exit_code = EXIT_LEFT;
+    }
+    if (evt_sim_end()) {
+        fprintf(stderr, "etwship-sim: handles of the Event Log are left open\n");
         exit_code = EXIT_LEFT;
     }
     etw_api_use(NULL);

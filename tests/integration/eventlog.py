@@ -1,0 +1,94 @@
+"""Sessions of `type: eventlog` on a simulated Windows Event Log, from outside: the program is killed, and each record
+arrives once; and what `check` and `explain` say.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from support.waiting import wait_until  # noqa: E402
+
+BINARY = os.environ["ETWSHIP_BIN"]
+SIM = os.environ["ETWSHIP_SIM"]
+TIMEOUT_S = 120
+RECORDS = 20000
+KILLS = 5
+
+CONFIG = """
+version: 1
+agent: {data_dir: data}
+sessions: [{name: logs, type: eventlog, channels: [Security]}]
+outputs: [{name: out, type: file, path: out.ndjson}]
+"""
+
+
+class EventLog(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "c.yaml").write_text(CONFIG)
+        self.out = self.folder / "out.ndjson"
+
+    def start(self):
+        agent = subprocess.Popen([SIM, "run", "-c", "c.yaml"], cwd=self.folder, stderr=subprocess.DEVNULL,
+                                 env=os.environ | {"ETWSIM_EVENTLOG": f"Security:{RECORDS}"})
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        return agent
+
+    def size(self):
+        return self.out.stat().st_size if self.out.exists() else 0
+
+    def lines(self):
+        return [json.loads(line) for line in self.out.read_text().splitlines()]
+
+    def test_each_record_comes_once_over_kills(self):
+        for _ in range(KILLS):
+            before = self.size()
+            agent = self.start()
+            wait_until(lambda: self.size() > before or agent.poll() is not None)
+            agent.kill()
+            agent.wait()
+        agent = self.start()
+        wait_until(lambda: self.size() and self.out.read_bytes().count(b"\n") >= RECORDS)
+        agent.send_signal(signal.SIGTERM)
+        self.assertEqual(agent.wait(TIMEOUT_S), 0)
+        events = [line["event"] for line in self.lines()]
+        self.assertEqual([event["record_id"] for event in events], list(range(1, RECORDS + 1)))
+
+    def test_values_have_their_types(self):
+        agent = self.start()
+        wait_until(lambda: self.size() and b"\n" in self.out.read_bytes())
+        agent.send_signal(signal.SIGTERM)
+        self.assertEqual(agent.wait(TIMEOUT_S), 0)
+        event = self.lines()[0]
+        self.assertEqual(event["provider"], {"name": "Microsoft-Windows-Security-Auditing", "kind": "eventlog"})
+        self.assertEqual(event["event"]["channel_name"], "Security")
+        self.assertEqual(event["data"], {"TargetUserName": "user1", "LogonType": 3, "TargetLogonId": "0x1"})
+        self.assertEqual(event["extended"], {"sid": "S-1-5-18"})
+        self.assertEqual(event["host"]["name"], "SIM-PC")
+
+    def test_without_an_event_log_the_session_does_not_run(self):
+        done = subprocess.run([BINARY, "run", "-c", "c.yaml"], cwd=self.folder, capture_output=True, text=True,
+                              timeout=TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("c.yaml:4:31: error: type: 'eventlog' needs Windows", done.stderr)
+
+    def test_mistakes_are_said_at_their_place(self):
+        (self.folder / "c.yaml").write_text(CONFIG.replace(
+            "[Security]", "[{name: Security, ids: [4624, x], levels: [loud]}]"))
+        done = subprocess.run([BINARY, "check", "-c", "c.yaml"], cwd=self.folder, capture_output=True, text=True,
+                              timeout=TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("c.yaml:4:81: error: ids: 'x' is no event id", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
