@@ -93,7 +93,7 @@ static void report(struct agent *agent)
 
 static void give_up(struct agent *agent)
 {
-    if (agent->spool) {
+    if (agent->keeps) {
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
             "stopping: not everything was delivered in time. it waits in the spool");
     } else {
@@ -107,7 +107,7 @@ void agent_control_begin(struct agent *agent)
 {
     uint64_t stats_ns = agent->config->agent.log.stats_ns;
     agent->clock.next_stats = stats_ns ? agent->started_ns + stats_ns : UINT64_MAX;
-    agent->clock.next_save = agent->positions ? agent->started_ns + save_every_ns : UINT64_MAX;
+    agent->clock.next_save = !agent->keeps ? agent->started_ns + save_every_ns : UINT64_MAX;
 }
 
 /* The outputs' time is over, or when it will be. */

@@ -6,7 +6,6 @@
 #include "app/app_memory.h"
 #include "app/app_rules.h"
 #include "app/app_trust.h"
-#include "app/letters_import.h"
 #include "pipeline/budget.h"
 #include "platform/plat_system.h"
 
@@ -188,21 +187,10 @@ static void on_evicted(void *self, const struct eviction *eviction)
 
 static bool open_dead_letters(struct agent *agent, struct error *err)
 {
-    const struct app_config *config = agent->config;
-    uint64_t taken = 0;
     if (!agent->data_dir) {
         return true;
     }
-    if (agent->spool && !letters_import(agent->data_dir, &taken, err)) {
-        log_write_as(agent->log, LOG_CAUSE_DEAD_LETTERS, LOG_LEVEL_WARNING, NULL,
-            "dead letters of earlier runs stay in %s/dead_letters, the next start tries again: %s",
-            agent->data_dir, err->text);
-    } else if (taken) {
-        log_write(agent->log, LOG_LEVEL_INFO, NULL,
-            "%llu dead letters of earlier runs with spool.mode: memory are in the spool now",
-            (unsigned long long)taken);
-    }
-    agent->dead_letters = app_dead_letters_open(config, on_evicted, agent, err);
+    agent->dead_letters = app_dead_letters_open(agent->config, on_evicted, agent, err);
     return agent->dead_letters != NULL;
 }
 
@@ -213,7 +201,6 @@ static bool make_pipeline(struct agent *agent, struct error *err)
     for (size_t i = 0; i < plan->output_count; i++) {
         plan->outputs[i].checkpoint = agent_store_checkpoint(agent, i);
     }
-    bool keeps = agent_store_keeps(agent);
     agent->tables = calloc(plan->session_count + 1, sizeof(struct process_table *));
     if (!agent->tables) {
         return error_set(err, ERR_MEMORY, "out of memory");
@@ -249,9 +236,9 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .observed = agent->observed,
         .step = agent_session_step,
         .damage = agent_session_damage,
-        .file_end = keeps ? agent_store_file_end : NULL,
-        .is_done = keeps ? agent_store_is_done : NULL,
-        .save = agent->positions && agent->data_dir ? save : NULL,
+        .file_end = agent_store_file_end,
+        .is_done = agent_store_is_done,
+        .save = !agent->keeps && agent->data_dir ? save : NULL,
         .ended = output_ended,
         .warn = warn_output,
         .note = note_output,
@@ -275,15 +262,20 @@ static bool find_observed(struct agent *agent, struct error *err)
     return agent->observed || error_set(err, ERR_MEMORY, "out of memory");
 }
 
+static bool restore(struct agent *agent)
+{
+    agent_spool_restore(agent);
+    return true;
+}
+
 static bool make(struct agent *agent, struct error *err)
 {
     agent->ended = calloc(agent->config->output_count + 1, sizeof(*agent->ended));
     return (agent->ended || error_set(err, ERR_MEMORY, "out of memory")) &&
            agent_store_open(agent, err) && make_identity(agent, err) &&
            make_summaries(agent, err) && agent_status_init(&agent->status, agent->plan, err) &&
-           agent_sessions_create(agent, err) && agent_store_restore(agent, err) &&
-           open_dead_letters(agent, err) && find_observed(agent, err) &&
-           make_pipeline(agent, err) && agent_spool_begin(agent, err);
+           agent_sessions_create(agent, err) && restore(agent) && open_dead_letters(agent, err) &&
+           find_observed(agent, err) && make_pipeline(agent, err) && agent_spool_begin(agent, err);
 }
 
 struct agent *agent_create(
@@ -319,7 +311,6 @@ struct agent *agent_create(
 
 void agent_destroy(struct agent *agent)
 {
-    agent_store_unwatch(agent);
     if (agent->pipeline) {
         agent_processes_warn(&agent->process->processes, agent->plan, agent->tables, agent->log);
     }
@@ -394,7 +385,7 @@ static void count_outputs(struct agent *agent, struct agent_run_result *result)
         result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
                             counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
         bool closed = outlet_closed(pipeline_outlet(agent->pipeline, i));
-        if (agent->spool && counts->pending && !closed && !agent->makes_way) {
+        if (agent->keeps && counts->pending && !closed && !agent->makes_way) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
                 "output %s: %llu events wait in the spool for the next run",
                 agent->plan->output_configs[i]->name, (unsigned long long)counts->pending);
@@ -402,7 +393,7 @@ static void count_outputs(struct agent *agent, struct agent_run_result *result)
         if (!closed) {
             /* Pending are those of an output that is stuck, or that a spool keeps. */
             bool again = all_comes_again(agent, i);
-            result->undelivered += agent->spool || again ? 0 : counts->pending;
+            result->undelivered += agent->keeps || again ? 0 : counts->pending;
             for (size_t k = OUTPUT_DROP_ENDED; k < OUTPUT_DROP_COUNT; k++) {
                 result->undelivered += again && k == OUTPUT_DROP_STOPPED ? 0 : counts->dropped[k];
             }
@@ -530,7 +521,7 @@ void agent_make_way(struct agent *agent, const struct agent_setup *next)
     }
     agent_sessions_pass_on(agent, next);
     pipeline_pass_on(agent->pipeline);
-    if (!agent->spool) {
+    if (!agent->keeps) {
         pipeline_hurry(agent->pipeline);
     }
     agent_sessions_stop(agent);

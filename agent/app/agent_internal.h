@@ -8,7 +8,6 @@
 #include "app/agent_status.h"
 #include "app/data_folder.h"
 #include "app/log.h"
-#include "app/positions.h"
 #include "platform/plat_thread.h"
 
 /*
@@ -36,6 +35,12 @@ struct agent_file {
     size_t session;
     uint8_t id[16];
     uint64_t last_sequence;
+};
+
+/* An output in the store, where it counts for itself. */
+struct agent_progress {
+    struct buf others;     /* its sessions that this run does not have: catalogue_progress_add */
+    struct buf checkpoint; /* of the run before */
 };
 
 /* Of the thread that keeps time. */
@@ -81,16 +86,16 @@ struct agent {
     bool *ended; /* by output */
 
     const char *data_dir; /* NULL: nothing is remembered beyond the process */
+    bool keeps;           /* batches wait on the disk; else in memory, and outputs count for themselves */
     char output_folder
         [DATA_FOLDER_PATH_BYTES]; /* in data_dir, for files of outputs' own; "": none */
 
-    /* A spool that keeps: agent_spool.c. NULL: batches wait in memory. */
-    struct agent_spool *spool;
+    struct agent_spool *spool; /* agent_spool.c */
 
-    /* Positions: agent_store.c. The mutex guards all of it; it is held while the disk is written. */
-    struct positions
-        *positions; /* the process's; NULL: the spool knows, or nothing is remembered */
+    /* Positions: agent_store.c. The mutex guards all of it, and the store unless it keeps batches; it is held
+     * while the disk is written. */
     struct plat_mutex store_mutex;
+    struct agent_progress *progress; /* by output; NULL if the store keeps batches */
     struct agent_live *live;  /* by session: agent_live.c */
     uint64_t *resume;         /* [session * output_count + output] */
     uint64_t *observed;       /* [session]: agent_observed.h */
@@ -168,17 +173,12 @@ void agent_control_save(struct agent *agent);
 
 /* agent_store.c */
 bool agent_store_open(struct agent *agent, struct error *err);
-/* The inputs are there: hand them what they need, and watch them. */
-bool agent_store_restore(struct agent *agent, struct error *err);
-void agent_store_unwatch(struct agent *agent);
 /* Take what the outputs have acked, and write it. Any thread. */
 bool agent_store_save(struct agent *agent, struct error *err);
 void agent_store_file_end(
     void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
 bool agent_store_is_done(
     void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
-/* Is anything remembered? */
-bool agent_store_keeps(const struct agent *agent);
 struct span agent_store_checkpoint(const struct agent *agent, size_t output);
 void agent_store_close(struct agent *agent);
 

@@ -10,8 +10,7 @@
  *
  * One mark at a time: how far the session was counted, and when. Once all of its outputs have acked
  * that far, or a spool that keeps has it, they have all events up to that time, less what ETW may
- * still have held back, and a new mark is made. It is stored in place of the number that a recorded
- * trace's position has.
+ * still have held back, and a new mark is made.
  */
 static const uint64_t held_back_100ns = 50000000; /* flush timers and queues: 5 s */
 static const uint64_t store_every_100ns = 100000000;
@@ -36,21 +35,7 @@ void agent_live_close(struct agent *agent)
 
 uint64_t agent_live_last_time(const struct agent *agent, size_t session)
 {
-    const struct agent_plan *plan = agent->plan;
-    const char *name = plan->session_configs[session]->name;
-    uint64_t earliest = 0;
-    if (agent->spool) {
-        return agent_spool_last_time(agent, session);
-    }
-    for (size_t o = 0; agent->positions && o < plan->output_count; o++) {
-        struct position position;
-        if (plan->takes[session * plan->output_count + o] &&
-            positions_find(agent->positions, name, plan->output_configs[o]->name, &position) &&
-            (earliest == 0 || position.sequence < earliest)) {
-            earliest = position.sequence;
-        }
-    }
-    return earliest;
+    return agent_spool_last_time(agent, session);
 }
 
 /* What is numbered so far, as the books know it. */
@@ -66,7 +51,7 @@ static bool find_acked(const struct agent *agent, size_t session, uint64_t *ret_
 {
     const struct agent_plan *plan = agent->plan;
     bool taken = false;
-    if (agent->spool) {
+    if (agent->keeps) {
         *ret_sequence = pipeline_staged(agent->pipeline, session);
         return agent->plan->sessions[session].stream_count > 0;
     }
@@ -78,23 +63,6 @@ static bool find_acked(const struct agent *agent, size_t session, uint64_t *ret_
         }
     }
     return taken;
-}
-
-static bool store(struct agent *agent, size_t session, uint64_t time, struct error *err)
-{
-    const struct agent_plan *plan = agent->plan;
-    const struct position position = {.sequence = time};
-    bool ok = true;
-    if (agent->spool) {
-        return agent_spool_put_time(agent, session, time, err);
-    }
-    for (size_t o = 0; ok && o < plan->output_count; o++) {
-        if (plan->takes[session * plan->output_count + o]) {
-            ok = positions_reach(agent->positions, plan->session_configs[session]->name,
-                plan->output_configs[o]->name, &position, err);
-        }
-    }
-    return ok;
 }
 
 static bool look_at(struct agent *agent, size_t session, const struct session_counts *counts,
@@ -117,7 +85,7 @@ static bool look_at(struct agent *agent, size_t session, const struct session_co
         live->mark_sequence = numbered(counts);
     }
     bool is_due = live->settled > live->stored + (is_end ? 0 : store_every_100ns);
-    if (is_due && !store(agent, session, live->settled, err)) {
+    if (is_due && !agent_spool_put_time(agent, session, live->settled, err)) {
         return false;
     }
     live->stored = is_due ? live->settled : live->stored;

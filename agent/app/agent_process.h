@@ -7,7 +7,6 @@
 #include "app/agent_processes.h"
 #include "app/agent_run.h"
 #include "app/agent_status.h"
-#include "app/positions.h"
 #include "base/guid.h"
 #include "pipeline/losses.h"
 #include "pipeline/tap.h"
@@ -25,14 +24,14 @@ struct agent;
 struct agent_server;
 struct agent_setup;
 struct plat_lock;
+struct store;
 
 struct agent_process {
     const struct agent_run_settings *settings;
     struct log *log; /* another one only while no agent runs, and under the mutex */
     bool logs_to_file;
     struct plat_lock *lock; /* of the data folder, once it was taken; NULL: there is none */
-    struct positions
-        *positions; /* while the spool is in memory: of the folder, or else of the process */
+    struct store *store; /* without a data folder: what one agent leaves the next; NULL: none yet */
     struct agent_heritage
         heritage; /* what sessions have left running for the agent that comes next */
     struct agent_observed observed; /* what the summary counts already */

@@ -12,6 +12,7 @@
 #include "platform/plat_limits.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
+#include "store/store.h"
 
 /*
  * The process from its first moment to its last: signals, log, the first configuration, the data folder; then
@@ -175,7 +176,7 @@ static void free_process(struct agent_process *process)
     agent_observed_fini(&process->observed);
     losses_left_fini(&process->losses);
     agent_processes_fini(&process->processes);
-    positions_close(process->positions);
+    store_close(process->store);
     plat_lock_drop(process->lock);
     agent_notify_fini(&process->notify);
     log_destroy(process->log);

@@ -13,7 +13,7 @@
  * where the others are if it has new outputs only, since what came before was not wanted then; that is
  * noted in the store at once, so that the next run finds it for itself. A stream that was further than
  * one of its outputs, which read another one then, goes back to where that one was. What others of its
- * outputs had beyond its beginning they leave out (agent_import.h).
+ * outputs had beyond its beginning they leave out (agent_handover.h).
  *
  * These numbers mean something together with what the input has noted of its files. Where the catalogue
  * was made anew that is lost, or older than they are: then it begins anew, behind them.
@@ -153,8 +153,8 @@ static bool note_had(
         bool moved = has_moved(earlier, stream, session, o);
         uint64_t own = moved ? earlier->output_own[cell] : before;
         bool counts = plan->outputs[o].stream == stream && (moved || earlier->current[stream]);
-        if (counts && own > begin && own > had_number(&spool->import.had[cell])) {
-            had_set(&spool->import.had[cell], own, store_last_id(spool->store));
+        if (counts && own > begin && own > had_number(&spool->handover.had[cell])) {
+            had_set(&spool->handover.had[cell], own, store_last_id(spool->store));
             any = true;
         }
     }
@@ -175,21 +175,21 @@ static bool begin_session(struct agent *agent, const struct earlier *earlier, si
     struct agent_spool *spool = agent->spool;
     size_t cell = stream * plan->session_count + session;
     struct span name = span_text(session_name(agent, session));
-    bool imported = spool->import.known[cell];
-    bool knows = earlier->current[stream] || imported;
+    bool is_taken_over = spool->handover.known[cell];
+    bool knows = earlier->current[stream] || is_taken_over;
     uint64_t before = knows ? earlier->own[cell] : earlier->highest[session];
-    bool fixed = imported || (knows && begins_anew(agent, earlier, session));
+    bool fixed = is_taken_over || (knows && begins_anew(agent, earlier, session));
     uint64_t begin = fixed ? before : find_begin(earlier, stream, session, before);
     bool ok = true;
     bool takes = false;
     bool has_more = !fixed && note_had(earlier, stream, session, before, begin);
     spool->is_back |= begin < before || has_more;
     if (has_more) {
-        ok = agent_import_put_had(agent, spool->store, &spool->import, err);
+        ok = agent_handover_put_had(agent, spool->store, &spool->handover, err);
     }
     for (size_t o = 0; o < plan->output_count; o++) {
         if (plan->outputs[o].stream == stream && plan->takes[session * plan->output_count + o]) {
-            uint64_t had = had_number(&spool->import.had[session * plan->output_count + o]);
+            uint64_t had = had_number(&spool->handover.had[session * plan->output_count + o]);
             agent->resume[session * plan->output_count + o] = had > begin ? had : begin;
             takes = true;
         }

@@ -5,10 +5,10 @@
 #include "store/catalogue_sources.h"
 
 /*
- * Threads: the store belongs to the thread that makes the agent until the pipeline starts, and to the
- * spool's thread from then on, which calls `stage`. Sources ask for files that are done on their own
- * threads, so there is a connection to the catalogue for that, under a mutex; it is closed when the
- * store makes the catalogue anew.
+ * Threads: the store belongs to the thread that makes the agent until the pipeline starts. From then on, if
+ * it keeps batches, it belongs to the spool's thread, which calls `stage`, and sources ask for files that are
+ * done by a connection of their own to the catalogue, under a mutex; it is closed when the store makes the
+ * catalogue anew. If it keeps none, whoever uses it holds agent->store_mutex.
  */
 static const char *session_name(const struct agent *agent, size_t session)
 {
@@ -55,11 +55,29 @@ static bool find_sessions(struct agent *agent, struct error *err)
     return ok;
 }
 
+/* The catalogue was made anew, without what inputs and outputs had noted. If outputs count for themselves, all
+ * of it is noted again by the next commit; else it can only be read again. */
+static void note_remade(struct agent *agent)
+{
+    const struct agent_plan *plan = agent->plan;
+    struct agent_spool *spool = agent->spool;
+    if (!agent->pipeline || agent->keeps) {
+        spool->is_remade = true;
+        return;
+    }
+    for (size_t s = 0; s < plan->session_count; s++) {
+        buf_reset(&spool->states[s]);
+    }
+    memset(agent->stored_changes, 0, plan->output_count * sizeof(*agent->stored_changes));
+}
+
 static void tell(void *self, enum store_news news, const char *text)
 {
     struct agent *agent = self;
     bool usual = news == STORE_NEWS_UNCLEAN;
-    agent->spool->is_remade |= news == STORE_NEWS_REBUILT;
+    if (news == STORE_NEWS_REBUILT) {
+        note_remade(agent);
+    }
     log_write_as(agent->log, LOG_CAUSE_SPOOL, usual ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, NULL,
         "spool: %s", text);
 }
@@ -69,16 +87,38 @@ static bool open_store(struct agent *agent, struct error *err)
     enum { NS_PER_MS = 1000000 };
     const struct app_spool *config = &agent->config->spool;
     struct agent_spool *spool = agent->spool;
+    bool ages = agent->keeps && config->max_age_ns != CONFIG_NEVER;
     const struct store_settings settings = {.folder = spool->folder,
         .max_bytes = config->max_size_bytes,
         .min_free_bytes = config->min_free_disk_bytes,
-        .max_age_ms = config->max_age_ns == CONFIG_NEVER ? 0 : config->max_age_ns / NS_PER_MS,
+        .max_age_ms = ages ? config->max_age_ns / NS_PER_MS : 0,
         .zstd = config->compression == APP_SPOOL_ZSTD,
+        .no_batches = !agent->keeps,
         .tell = tell,
         .let_go = let_go,
         .self = agent};
     spool->store = store_open(&settings, err);
     return spool->store != NULL;
+}
+
+/* In memory it outlives the agent, as nobody else could tell the next one. */
+static bool open_in_memory(struct agent *agent, struct error *err)
+{
+    struct agent_process *process = agent->process;
+    const struct store_settings settings = {.no_batches = true};
+    if (!process->store) {
+        process->store = store_open(&settings, err);
+    }
+    agent->spool->store = process->store;
+    return process->store != NULL;
+}
+
+static bool open_in_folder(struct agent *agent, struct error *err)
+{
+    struct agent_spool *spool = agent->spool;
+    return data_folder_path(agent->data_dir, "spool", spool->folder, err) &&
+           data_folder_path(spool->folder, "catalogue.db", spool->catalogue, err) &&
+           open_store(agent, err);
 }
 
 static bool allocate(struct agent *agent, struct error *err)
@@ -116,19 +156,24 @@ bool agent_spool_open(struct agent *agent, struct error *err)
         return false;
     }
     struct agent_spool *spool = agent->spool;
-    if (!agent->data_dir) { /* app_config_can_run says more */
+    if (agent->keeps && !agent->data_dir) { /* app_config_can_run says more */
         return error_set(err, ERR_CONFIG, "agent.data_dir is not set");
     }
-    return data_folder_path(agent->data_dir, "spool", spool->folder, err) &&
-           data_folder_path(spool->folder, "catalogue.db", spool->catalogue, err) &&
-           write_keys(agent, err) && open_store(agent, err) &&
-           agent_import_to_spool(agent, spool->store, &spool->import, err) &&
+    if (!(agent->data_dir ? open_in_folder(agent, err) : open_in_memory(agent, err))) {
+        return false;
+    }
+    if (!agent->keeps) {
+        return find_sessions(agent, err) && agent_handover_to_memory(agent, spool->store, err);
+    }
+    return write_keys(agent, err) &&
+           agent_handover_to_disk(agent, spool->store, &spool->handover, err) &&
            find_sessions(agent, err) && agent_sources_find(agent, err);
 }
 
 uint64_t agent_spool_letters_lost(const struct agent *agent)
 {
-    return agent->spool && agent->spool->store ? store_letters_lost(agent->spool->store) : 0;
+    bool has_letters = agent->data_dir && agent->spool && agent->spool->store;
+    return has_letters ? store_letters_lost(agent->spool->store) : 0;
 }
 
 void agent_spool_close(struct agent *agent)
@@ -137,9 +182,11 @@ void agent_spool_close(struct agent *agent)
     if (!spool) {
         return;
     }
-    agent_import_fini(&spool->import);
+    agent_handover_fini(&spool->handover, agent->plan->output_count);
     catalogue_close(spool->reader);
-    store_close(spool->store);
+    if (spool->store != agent->process->store) {
+        store_close(spool->store);
+    }
     for (size_t s = 0; spool->states && s < agent->plan->session_count; s++) {
         buf_fini(&spool->states[s]);
     }
@@ -151,16 +198,15 @@ void agent_spool_close(struct agent *agent)
     agent->spool = NULL;
 }
 
-struct span agent_spool_checkpoint(const struct agent *agent, const char *name)
+struct span agent_spool_checkpoint(const struct agent *agent, size_t output)
 {
-    const struct positions *left = agent->spool->import.left;
-    return left ? positions_checkpoint(left, name) : span_make(NULL, 0);
+    return buf_span(&agent->spool->handover.checkpoints[output]);
 }
 
 bool agent_spool_begin(struct agent *agent, struct error *err)
 {
     struct agent_spool *spool = agent->spool;
-    return !spool || agent_import_done(agent, spool->store, &spool->import, err);
+    return !agent->keeps || agent_handover_done(agent, spool->store, &spool->handover, err);
 }
 
 /* ---- sources ---------------------------------------------------------------------------------- */
@@ -189,12 +235,22 @@ bool agent_spool_is_done(
     struct agent *agent, size_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence)
 {
     struct agent_spool *spool = agent->spool;
+    const struct span name = span_text(session_name(agent, session));
     struct error err;
     bool found = false;
-    struct catalogue *reader = agent_spool_take_reader(spool, &err);
-    bool ok = reader && catalogue_find_done(reader, span_text(session_name(agent, session)),
-                            file_id, ret_last_sequence, &found, &err);
-    plat_mutex_unlock(&spool->mutex);
+    bool ok;
+    if (agent->keeps) {
+        struct catalogue *reader = agent_spool_take_reader(spool, &err);
+        ok = reader &&
+             catalogue_find_done(reader, name, file_id, ret_last_sequence, &found, &err);
+        plat_mutex_unlock(&spool->mutex);
+    } else {
+        plat_mutex_lock(&agent->store_mutex);
+        uint64_t sequence;
+        ok = store_find_done(spool->store, name, file_id, &found, &sequence, &err);
+        *ret_last_sequence = ok && found ? sequence : *ret_last_sequence;
+        plat_mutex_unlock(&agent->store_mutex);
+    }
     if (!ok) {
         log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "spool done",
             "spool: whether a file was read before cannot be told: %s", err.text);
@@ -228,8 +284,8 @@ static bool write_state(struct agent *agent, size_t session, struct buf *out, st
            (!out->failed || error_set(err, ERR_MEMORY, "out of memory"));
 }
 
-/* That, if it is not what was said last. */
-static bool stage_state(struct agent *agent, struct store *store, size_t session, struct error *err)
+bool agent_spool_stage_state(
+    struct agent *agent, struct store *store, size_t session, struct error *err)
 {
     const struct input_ops *ops = agent->plan->session_configs[session]->ops;
     struct buf *last = &agent->spool->states[session];
@@ -284,7 +340,7 @@ static bool stage(void *self, struct store *store, bool all, struct error *err)
     bool ok = stage_files(agent, store, err) && agent_live_save(agent, err);
     (void)all; /* pipeline_staged knows it */
     for (size_t s = 0; ok && s < agent->plan->session_count; s++) {
-        ok = stage_state(agent, store, s, err);
+        ok = agent_spool_stage_state(agent, store, s, err);
     }
     return ok;
 }
@@ -295,7 +351,7 @@ struct pipeline_store agent_spool_store(const struct agent *agent)
         [APP_SPOOL_DROP_OLDEST] = SPOOL_FULL_DROP_OLDEST,
         [APP_SPOOL_DROP_NEWEST] = SPOOL_FULL_DROP_NEWEST};
     const struct app_spool *config = &agent->config->spool;
-    if (!agent->spool) {
+    if (!agent->keeps) {
         return (struct pipeline_store){.store = NULL};
     }
     return (struct pipeline_store){.store = agent->spool->store,
@@ -305,6 +361,6 @@ struct pipeline_store agent_spool_store(const struct agent *agent)
         .sync_interval_ns = config->sync.interval_ns,
         .sync_bytes = config->sync.bytes,
         .on_full = on_full[config->on_full],
-        .had = agent->spool->import.had,
+        .had = agent->spool->handover.had,
         .stage = stage};
 }

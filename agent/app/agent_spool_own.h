@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_APP_AGENT_SPOOL_OWN_H
 #define ETWSHIP_APP_AGENT_SPOOL_OWN_H
 
-#include "app/agent_import.h"
+#include "app/agent_handover.h"
 #include "app/agent_spool.h"
 #include "app/data_folder.h"
 #include "app/stream_key.h"
@@ -9,8 +9,9 @@
 #include "store/store.h"
 
 /*
- * The insides of the agent's durable spool; not for users of agent_spool.h. Its rooms: agent_spool.c, its
- * life and what becomes true with a commit; agent_sources.c, where sources go on.
+ * The insides of the agent's store; not for users of agent_spool.h. Its rooms: agent_spool.c, its life and
+ * what becomes true with a commit; agent_sources.c, where sources go on if batches wait on the disk;
+ * agent_store.c, how far outputs are if they do not.
  */
 struct agent_spool {
     struct store *store;
@@ -21,7 +22,7 @@ struct agent_spool {
     uint64_t *last_times;           /* by session */
     bool is_remade;                 /* the catalogue was, and knows no states that fit */
     bool is_back;                   /* a stream goes on before where it was */
-    struct agent_import import;
+    struct agent_handover handover;
 
     /* For threads that do not own the store, and before somebody does. */
     struct plat_mutex mutex;
@@ -30,6 +31,10 @@ struct agent_spool {
 
 /* The connection to the catalogue. Takes the mutex, in any case. NULL with ${err}: it cannot be opened. */
 struct catalogue *agent_spool_take_reader(struct agent_spool *spool, struct error *err);
+
+/* Stage what ${session}'s input needs to go on as before, if it is not what it said last. */
+bool agent_spool_stage_state(
+    struct agent *agent, struct store *store, size_t session, struct error *err);
 
 /* The store was opened, and what another mode had left is in it: name its streams, fill `resume` and make
  * true what is new of both. */

@@ -19,18 +19,6 @@ static struct dead_letters *open_catalogue(const char *data_dir,
     return dead_letters_catalogue_create(&settings, err);
 }
 
-static struct dead_letters *open_folder(const char *data_dir,
-    void (*evicted)(void *self, const struct eviction *eviction), void *self, struct error *err)
-{
-    char folder[DATA_FOLDER_PATH_BYTES];
-    if (!data_folder_path(data_dir, "dead_letters", folder, err)) {
-        return NULL;
-    }
-    const struct dead_letters_folder_settings settings = {
-        .folder = folder, .evicted = evicted, .self = self};
-    return dead_letters_folder_create(&settings, err);
-}
-
 struct dead_letters *app_dead_letters_open(const struct app_config *config,
     void (*evicted)(void *self, const struct eviction *eviction), void *self, struct error *err)
 {
@@ -40,6 +28,5 @@ struct dead_letters *app_dead_letters_open(const struct app_config *config,
             "agent.data_dir is not set, so what outputs refuse is not kept. set it");
         return NULL;
     }
-    return config->spool.mode == APP_SPOOL_DURABLE ? open_catalogue(data_dir, evicted, self, err)
-                                                   : open_folder(data_dir, evicted, self, err);
+    return open_catalogue(data_dir, evicted, self, err);
 }

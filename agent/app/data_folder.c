@@ -2,12 +2,9 @@
 
 #include <stdio.h>
 
-#include "base/put.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
-
-enum { MAX_ASIDE = 1000 };
 
 bool data_folder_path(
     const char *folder, const char *name, char path[DATA_FOLDER_PATH_BYTES], struct error *err)
@@ -55,26 +52,4 @@ bool data_folder_free(const char *folder, uint64_t *ret_bytes)
         for (size--; size > 1 && !strchr("/\\", path[size]); size--) {}
     }
     return found;
-}
-
-bool data_folder_set_aside(const char *path, char aside[DATA_FOLDER_PATH_BYTES], struct error *err)
-{
-    enum { SECOND = 19 }; /* 2026-11-21T09-30-00 */
-    uint8_t text[PUT_MAX];
-    uint8_t *end = put_filetime_or_hex(text, plat_now_filetime());
-    for (uint8_t *c = text; c < end; c++) {
-        *c = *c == ':' ? '-' : *c;
-    }
-    struct span time = span_first(span_make(text, (size_t)(end - text)), SECOND);
-    for (unsigned i = 0; i < MAX_ASIDE; i++) {
-        int size = snprintf(aside, DATA_FOLDER_PATH_BYTES,
-            i ? "%s.damaged-%.*s-%u" : "%s.damaged-%.*s", path, SPAN_ARG(time), i);
-        if (size >= DATA_FOLDER_PATH_BYTES) {
-            return error_set(err, ERR_CONFIG, "agent.data_dir is too long");
-        }
-        if (plat_path_kind(aside) == PLAT_PATH_NONE) {
-            break;
-        }
-    }
-    return plat_path_rename(path, aside, err);
 }

@@ -25,7 +25,4 @@ struct plat_lock *data_folder_take(const char *folder, struct error *err);
 /* What is free on the disk of ${folder}, or of where it will be made. False: that is not known. */
 bool data_folder_free(const char *folder, uint64_t *ret_bytes);
 
-/* Give the file ${path} a name that says that it was damaged, and when. ${aside} is that name. */
-bool data_folder_set_aside(const char *path, char aside[DATA_FOLDER_PATH_BYTES], struct error *err);
-
 #endif

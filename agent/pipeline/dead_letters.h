@@ -42,26 +42,12 @@ struct dead_letters {
     const struct dead_letters_ops *ops;
 };
 
-struct dead_letters_folder_settings {
-    const char *folder;  /* made when the first letter comes */
-    uint64_t max_bytes;  /* all files together; 0: 64 MB */
-    uint64_t file_bytes; /* a file that is longer gets nothing more; 0: 4 MB */
-
-    /* Letters of an output had to make room. Any thread. May be NULL. */
-    void (*evicted)(void *self, const struct eviction *eviction);
-    void *self;
-};
-
-/* A folder of files of lines (dead_letters_folder.c). NULL: out of memory. */
-struct dead_letters *dead_letters_folder_create(
-    const struct dead_letters_folder_settings *settings, struct error *err);
-
 struct dead_letters_catalogue_settings {
     const char *path;   /* of the spool's catalogue (store/catalogue.h) */
     const char *files;  /* the folder of their second copy (store/letter_files.h); NULL: none */
     uint64_t max_bytes; /* 0: 64 MB */
 
-    /* As above. */
+    /* Letters of an output had to make room. Any thread. May be NULL. */
     void (*evicted)(void *self, const struct eviction *eviction);
     void *self;
 };

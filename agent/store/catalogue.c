@@ -138,6 +138,9 @@ static bool connect_to_read(struct catalogue *catalogue, struct error *err)
 static bool use_log(struct catalogue *catalogue, struct error *err)
 {
     sqlite3_int64 is_log = 0;
+    if (strcmp(catalogue->path, CATALOGUE_IN_MEMORY) == 0) {
+        return true;
+    }
     if (!run_text(catalogue, "PRAGMA journal_mode = WAL", err) ||
         !get_number(
             catalogue, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &is_log, err)) {
@@ -209,7 +212,7 @@ static bool get_version(struct catalogue *catalogue, unsigned *ret_version, stru
 static bool no_catalogue(const struct catalogue *catalogue, struct error *err)
 {
     return error_set(err, ERR_MISSING,
-        "%s: there is no catalogue: an agent with 'spool: {mode: durable}' makes it",
+        "%s: there is no catalogue: an agent that has this folder makes it",
         catalogue->path);
 }
 

@@ -64,6 +64,9 @@ struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, str
  */
 struct catalogue *catalogue_open_beside(const char *path, struct error *err);
 
+/* The path of a catalogue that is not on a disk, and ends when it is closed. */
+#define CATALOGUE_IN_MEMORY ":memory:"
+
 /*
  * Make a catalogue where catalogue_open says ERR_MISSING; ${epoch} is any number but 0, ${earlier} (at
  * most CATALOGUE_EPOCHS_MAX_BYTES) what the owner keeps of those before it. A transaction is open:

@@ -97,6 +97,11 @@ static const char letters_2[] =
 /* Empty but for a moment: catalogue_reserve. */
 static const char reserve_3[] = "CREATE TABLE reserve(bytes" BLOB ") STRICT;";
 
+/* How far outputs are with what is read again (catalogue_progress.h). */
+static const char progress_4[] =
+    "CREATE TABLE progress(output TEXT PRIMARY KEY NOT NULL, sessions" BLOB ", checkpoint" BLOB PROOF
+    ") STRICT;";
+
 /* In order; what was released is never changed again. */
 static const struct {
     unsigned version;
@@ -106,6 +111,7 @@ static const struct {
     {1, triggers_1},
     {2, letters_2},
     {3, reserve_3},
+    {4, progress_4},
 };
 
 int catalogue_schema_upgrade(sqlite3 *db, unsigned version)

@@ -5,7 +5,7 @@
 
 enum {
     CATALOGUE_APPLICATION = 0x65747773, /* "etws": the database's application_id */
-    CATALOGUE_VERSION = 3,              /* its user_version */
+    CATALOGUE_VERSION = 4,              /* its user_version */
 };
 
 /* Within the catalogue alone: make the tables of CATALOGUE_VERSION of those of ${version}; 0 is an

@@ -2,6 +2,7 @@
 
 #include "store/catalogue_batches.h"
 #include "store/catalogue_outputs.h"
+#include "store/catalogue_progress.h"
 #include "store/catalogue_query.h"
 #include "store/catalogue_sources.h"
 
@@ -12,7 +13,7 @@
  */
 enum {
     MAX_FAULTS = 100,
-    TABLES = 9, /* that have checksums */
+    TABLES = 10, /* that have checksums */
 };
 
 static const char *const checks[] = {
@@ -125,6 +126,8 @@ static bool read_rows(struct catalogue *catalogue, int table, struct error *err)
         return catalogue_dones(catalogue, NULL, NULL, err);
     case 7:
         return catalogue_gaps(catalogue, NULL, NULL, err);
+    case 8:
+        return catalogue_progresses(catalogue, NULL, NULL, err);
     default:
         return read_sessions(catalogue, err);
     }

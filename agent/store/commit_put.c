@@ -1,4 +1,5 @@
 #include "store/catalogue_batches.h"
+#include "store/catalogue_progress.h"
 #include "store/catalogue_sources.h"
 #include "store/commit.h"
 
@@ -120,6 +121,12 @@ static bool put_entry(struct commit *commit, const struct stage_entry *entry, st
         return put_leftover(commit->store, entry, err);
     case STAGE_REMOVED:
         return catalogue_remove_batch(catalogue, entry->numbers[0], err);
+    case STAGE_PROGRESS: {
+        const struct catalogue_progress progress = {.output = entry->texts[0],
+            .sessions = entry->texts[1],
+            .checkpoint = entry->texts[2]};
+        return catalogue_put_progress(catalogue, &progress, err);
+    }
     case STAGE_KINDS:
         break;
     }

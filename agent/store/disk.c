@@ -175,3 +175,77 @@ struct disk *disk_system(void)
     static struct disk disk = {.ops = &ops};
     return &disk;
 }
+
+/* ---- no disk at all -------------------------------------------------------------------------------- */
+
+static struct disk_file *none_open(struct disk *disk, const char *path, struct error *err)
+{
+    (void)disk;
+    error_set(err, ERR_IO, "%s: there is no disk", path);
+    return NULL;
+}
+
+static bool none_find(
+    struct disk *disk, const char *path, bool *ret_there, uint64_t *ret_bytes, struct error *err)
+{
+    (void)disk;
+    (void)path;
+    (void)err;
+    *ret_there = false;
+    *ret_bytes = 0;
+    return true;
+}
+
+static bool none_rename(struct disk *disk, const char *from, const char *to, struct error *err)
+{
+    (void)disk;
+    (void)to;
+    return error_set(err, ERR_IO, "%s: there is no disk", from);
+}
+
+static bool none_list(struct disk *disk, const char *folder,
+    bool (*each)(void *self, const char *name), void *self, struct error *err)
+{
+    (void)disk;
+    (void)folder;
+    (void)each;
+    (void)self;
+    (void)err;
+    return true;
+}
+
+/* Nothing is there, so nothing is to be done. */
+static bool none_touch(struct disk *disk, const char *path, struct error *err)
+{
+    (void)disk;
+    (void)path;
+    (void)err;
+    return true;
+}
+
+static bool none_free_bytes(
+    struct disk *disk, const char *folder, uint64_t *ret_bytes, struct error *err)
+{
+    (void)disk;
+    (void)folder;
+    (void)err;
+    *ret_bytes = UINT64_MAX;
+    return true;
+}
+
+struct disk *disk_none(void)
+{
+    static const struct disk_ops ops = {
+        .open_read = none_open,
+        .open_append = none_open,
+        .find = none_find,
+        .unlink = none_touch,
+        .rename = none_rename,
+        .list = none_list,
+        .make_folder = none_touch,
+        .sync_folder = none_touch,
+        .free_bytes = none_free_bytes,
+    };
+    static struct disk disk = {.ops = &ops};
+    return &disk;
+}

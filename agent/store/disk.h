@@ -78,4 +78,7 @@ struct disk {
 /* The operating system's files. Static. */
 struct disk *disk_system(void);
 
+/* One on which there is no file, and none can be made. Static. */
+struct disk *disk_none(void);
+
 #endif

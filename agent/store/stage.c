@@ -26,6 +26,7 @@ static const struct {
     [STAGE_GAP] = {0, 5, 0},
     [STAGE_LEFTOVER] = {2, 0, 0},
     [STAGE_REMOVED] = {1, 0, 0},
+    [STAGE_PROGRESS] = {0, 1, 0},
 };
 
 /* What a key takes beside its texts: kind, numbers and the texts' sizes. */

@@ -16,6 +16,7 @@ enum stage_kind {
     STAGE_GAP,      /* key: session, output, stage, reason, unit. count, exact, from, to */
     STAGE_LEFTOVER, /* key: output, batch. left */
     STAGE_REMOVED,  /* key: batch */
+    STAGE_PROGRESS, /* key: output. sessions, checkpoint */
     STAGE_KINDS
 };
 

@@ -15,7 +15,9 @@
  *
  * One thread at a time, but for store_read: any thread, beside anything but store_close.
  */
-struct catalogue_gap; /* catalogue_sources.h */
+struct catalogue;
+struct catalogue_gap;      /* catalogue_sources.h */
+struct catalogue_progress; /* catalogue_progress.h */
 struct disk;
 struct store;
 
@@ -41,12 +43,13 @@ enum store_news {
 };
 
 struct store_settings {
-    const char *folder; /* made if missing */
+    const char *folder; /* made if missing; NULL: the catalogue is in memory, and there are no batches */
     uint64_t max_bytes; /* of all files together, of the catalogue a quarter at most; 0: no limit */
     uint64_t min_free_bytes; /* of the disk; 0: no limit */
     uint64_t max_age_ms;     /* of a batch; 0: no limit */
     uint64_t segment_bytes;  /* of a file; 0: 64 MB, or an eighth of max_bytes where that is less */
     bool zstd;               /* batches are packed */
+    bool no_batches;         /* this run appends none, so there is no ballast */
     struct disk *disk;       /* borrowed; NULL: the real one */
     const struct store_clock *clock; /* borrowed; NULL: the system's */
 
@@ -257,6 +260,15 @@ bool store_done(struct store *store, struct span session, const uint8_t file_id[
 /* A live session is in the store up to ${time} (FILETIME). */
 bool store_live(struct store *store, struct span session, uint64_t time, struct error *err);
 
+/* Output ${output}, by its name, is as far as ${sessions} says (catalogue_progress_add) with sessions
+ * that are read again, and ${checkpoint} belongs to that. Both empty: forget it. */
+bool store_progress(struct store *store, struct span output, struct span sessions,
+    struct span checkpoint, struct error *err);
+
+/* The output goes on by store_progress: the checkpoint of its chain is old, and is forgotten. One that is
+ * not known is fine. */
+bool store_drop_checkpoint(struct store *store, struct span output, struct error *err);
+
 /* A gap that is open: told, but in no batch yet. `count` 0 closes it, with the batches that were
  * appended so far. Its key: session, output, stage, reason, unit. */
 bool store_gap(struct store *store, const struct catalogue_gap *gap, struct error *err);
@@ -273,6 +285,14 @@ bool store_find_done(struct store *store, struct span session, const uint8_t fil
     bool *ret_done, uint64_t *ret_sequence, struct error *err);
 bool store_find_live(
     struct store *store, struct span session, uint64_t *ret_time, struct error *err);
+
+bool store_each_progress(struct store *store,
+    bool (*each)(void *self, const struct catalogue_progress *progress), void *self,
+    struct error *err);
+
+/* What was committed, to be read on the store's thread, until the next call that changes anything. NULL:
+ * the catalogue was lost, and is made anew by the next commit. */
+struct catalogue *store_catalogue(struct store *store);
 
 bool store_each_gap(struct store *store, bool (*each)(void *self, const struct catalogue_gap *gap),
     void *self, struct error *err);

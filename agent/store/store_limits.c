@@ -19,10 +19,10 @@ void store_look_at_disk(struct store *store)
     uint64_t files;
     store->letter_bytes = letter_files_bytes(store->letters_path, &files);
     segments_usage(store->segments, &usage);
-    if (!usage.ballast && known) {
+    if (!usage.ballast && known && !store->settings.no_batches) {
         segments_keep_ballast(store->segments, store->settings.min_free_bytes);
     }
-    if (store->catalogue && known && free_bytes >= STORE_SOME_ROOM_BYTES) {
+    if (store->catalogue && known && !store->is_in_memory && free_bytes >= STORE_SOME_ROOM_BYTES) {
         catalogue_reserve(store->catalogue, NULL);
     }
 }

@@ -32,7 +32,9 @@ static void set_defaults(struct store_settings *settings)
             settings->segment_bytes = min_segment_bytes;
         }
     }
-    settings->disk = settings->disk ? settings->disk : disk_system();
+    if (!settings->disk) {
+        settings->disk = settings->folder[0] ? disk_system() : disk_none();
+    }
 }
 
 static bool open_segments(struct store *store, struct error *err)
@@ -43,8 +45,9 @@ static bool open_segments(struct store *store, struct error *err)
         .disk = settings->disk,
         .folder = settings->folder,
         .segment_bytes = settings->segment_bytes,
-        .ballast_bytes = settings->max_bytes && ballast < STORE_BALLAST_BYTES ? ballast
-                                                                              : STORE_BALLAST_BYTES,
+        .ballast_bytes = settings->no_batches                                 ? 0
+                         : settings->max_bytes && ballast < STORE_BALLAST_BYTES ? ballast
+                                                                                : STORE_BALLAST_BYTES,
         .zstd = settings->zstd,
         .step = settings->step,
         .step_self = settings->self,
@@ -53,10 +56,24 @@ static bool open_segments(struct store *store, struct error *err)
     return store->segments != NULL;
 }
 
+/* ${folder} "": all of it is in memory. */
+static bool make_paths(struct store *store, const char *folder, struct error *err)
+{
+    store->is_in_memory = folder[0] == '\0';
+    if (store->is_in_memory) {
+        snprintf(store->catalogue_path, sizeof(store->catalogue_path), CATALOGUE_IN_MEMORY);
+        return true;
+    }
+    return make_path(store->catalogue_path, folder, "catalogue.db", err) &&
+           make_path(store->damaged_path, folder, "damaged", err) &&
+           make_path(store->letters_path, folder, STORE_LETTERS_FOLDER, err);
+}
+
 static struct store *create(const struct store_settings *settings, struct error *err)
 {
     struct store *store = calloc(1, sizeof(*store));
-    size_t size = strlen(settings->folder) + 1;
+    const char *given = settings->folder ? settings->folder : "";
+    size_t size = strlen(given) + 1;
     char *folder = malloc(size);
     if (!store || !folder) {
         free(store);
@@ -64,7 +81,7 @@ static struct store *create(const struct store_settings *settings, struct error 
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    memcpy(folder, settings->folder, size);
+    memcpy(folder, given, size);
     store->settings = *settings;
     store->settings.folder = folder;
     set_defaults(&store->settings);
@@ -74,9 +91,7 @@ static struct store *create(const struct store_settings *settings, struct error 
     streams_init(&store->streams);
     chains_init(&store->chains);
     stage_init(&store->stage, STORE_STAGE_BYTES);
-    if (!make_path(store->catalogue_path, folder, "catalogue.db", err) ||
-        !make_path(store->damaged_path, folder, "damaged", err) ||
-        !make_path(store->letters_path, folder, STORE_LETTERS_FOLDER, err)) {
+    if (!make_paths(store, folder, err)) {
         store_close(store);
         return NULL;
     }
@@ -190,7 +205,8 @@ struct store *store_open(const struct store_settings *settings, struct error *er
         return NULL;
     }
     store_step(store, "open");
-    if (!plat_dir_create_private(settings->folder, err) || !open_segments(store, err) ||
+    if ((!store->is_in_memory && !plat_dir_create_private(settings->folder, err)) ||
+        !open_segments(store, err) ||
         !open_catalogue(store, err) || !take_numbers(store, err) || !store_age_open(store, err)) {
         store_close(store);
         return NULL;

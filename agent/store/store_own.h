@@ -29,6 +29,7 @@ struct store {
     char catalogue_path[STORE_PATH_BYTES];
     char damaged_path[STORE_PATH_BYTES]; /* the folder of what cannot be read */
     char letters_path[STORE_PATH_BYTES]; /* … and of dead letters (letter_files.h) */
+    bool is_in_memory;                   /* all of it: there is no folder */
     uint64_t letters_lost;               /* since the store was opened */
     uint64_t letter_bytes;               /* of their files, when the disk was looked at last */
     struct age_clock clock;

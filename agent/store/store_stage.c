@@ -1,3 +1,4 @@
+#include "store/catalogue_progress.h"
 #include "store/catalogue_sources.h"
 #include "store/store_own.h"
 
@@ -106,6 +107,22 @@ bool store_gap(struct store *store, const struct catalogue_gap *gap, struct erro
     return store_is_number(gap->count, err) && stage_put(&store->stage, &entry, err);
 }
 
+bool store_progress(struct store *store, struct span output, struct span sessions,
+    struct span checkpoint, struct error *err)
+{
+    const struct stage_entry entry = {
+        .kind = STAGE_PROGRESS, .texts = {output, sessions, checkpoint}};
+    return !is_too_long(output, sessions, err) && !is_too_long(output, checkpoint, err) &&
+           stage_put(&store->stage, &entry, err);
+}
+
+bool store_drop_checkpoint(struct store *store, struct span output, struct error *err)
+{
+    struct chain *chain = chains_find(&store->chains, output);
+    const struct span none = span_make(NULL, 0);
+    return !chain || chain_move(chain, chain->position, chain->early, chain->early_count, &none, err);
+}
+
 /* ---- reading it back --------------------------------------------------------------------------------- */
 
 bool store_find_source(struct store *store, struct span session, uint64_t stream,
@@ -150,6 +167,18 @@ bool store_find_live(
               catalogue_find_session(store->catalogue, session, &state, ret_time, err);
     buf_fini(&state);
     return ok;
+}
+
+bool store_each_progress(struct store *store,
+    bool (*each)(void *self, const struct catalogue_progress *progress), void *self,
+    struct error *err)
+{
+    return store_is_whole(store, err) && catalogue_progresses(store->catalogue, each, self, err);
+}
+
+struct catalogue *store_catalogue(struct store *store)
+{
+    return store->catalogue;
 }
 
 bool store_each_gap(struct store *store, bool (*each)(void *self, const struct catalogue_gap *gap),

@@ -72,34 +72,12 @@ static void a_path_that_is_too_long_is_refused(void **state)
     free(folder);
 }
 
-static void what_is_set_aside_gets_a_free_name(void **state)
-{
-    (void)state;
-    char path[DATA_FOLDER_PATH_BYTES];
-    char first[DATA_FOLDER_PATH_BYTES];
-    char second[DATA_FOLDER_PATH_BYTES];
-    struct error err = {0};
-    assert_true(data_folder_path(root, "state", path, &err));
-    for (unsigned i = 0; i < 2; i++) {
-        struct plat_file *made = plat_file_open(path, PLAT_FILE_CREATE, &err);
-        assert_non_null(made);
-        plat_file_close(made);
-        assert_true(data_folder_set_aside(path, i ? second : first, &err));
-        assert_false(temp_file_is_there(path));
-    }
-    assert_string_not_equal(first, second);
-    assert_true(temp_file_is_there(first) && temp_file_is_there(second));
-    assert_memory_equal(first + strlen(path), ".damaged-20", sizeof(".damaged-20") - 1);
-    assert_null(strchr(first + strlen(path), ':'));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_is_made_and_held_by_one),
         cmocka_unit_test(a_folder_that_cannot_be_used_is_told),
         cmocka_unit_test(a_path_that_is_too_long_is_refused),
-        cmocka_unit_test(what_is_set_aside_gets_a_free_name),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -5,12 +5,13 @@
 
 #include "support/fake_output.h"
 #include "support/temp_folder.h"
+#include "support/test_letters.h"
 #include "support/test.h"
 
 static char root[TEMP_FOLDER_BYTES];
 
 struct rig {
-    char folder[2 * TEMP_FOLDER_BYTES];
+    char path[2 * TEMP_FOLDER_BYTES];
     struct dead_letters *letters;
     struct fake_output *fake;
     struct fake_settings settings;
@@ -35,10 +36,8 @@ static bool wants_odd(const void *self, const struct dead_letter *letter)
 static void setup(struct rig *rig, const char *name, const struct fake_step *steps, size_t count)
 {
     *rig = (struct rig){.fake = fake_output_create(steps, count)};
-    snprintf(rig->folder, sizeof(rig->folder), "%s/%s", root, name);
-    rig->letters = dead_letters_folder_create(
-        &(struct dead_letters_folder_settings){.folder = rig->folder}, NULL);
-    assert_non_null(rig->letters);
+    snprintf(rig->path, sizeof(rig->path), "%s/%s.db", root, name);
+    rig->letters = test_letters_create(rig->path);
     rig->settings.fake = rig->fake;
     rig->output = (struct app_output){
         .name = "siem", .ops = &fake_output_ops, .settings = &rig->settings};

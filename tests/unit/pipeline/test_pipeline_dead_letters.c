@@ -1,9 +1,10 @@
 #include "pipeline/dead_letters.h"
-#include "platform/plat_file.h"
+#include "platform/plat_path.h"
 #include "support/pipeline_rig.h"
 #include "support/temp_folder.h"
+#include "support/test_letters.h"
 
-/* What outputs refuse, in a pipeline with a folder that keeps it. */
+/* What outputs refuse, in a pipeline with a catalogue that keeps it. */
 
 static char root[TEMP_FOLDER_BYTES];
 
@@ -32,13 +33,10 @@ static bool see(void *self, const struct dead_letter *letter)
     return true;
 }
 
-static struct dead_letters *open_letters(const char *name, char folder[2 * TEMP_FOLDER_BYTES])
+static struct dead_letters *open_letters(const char *name, char path[2 * TEMP_FOLDER_BYTES])
 {
-    snprintf(folder, 2 * TEMP_FOLDER_BYTES, "%s/%s", root, name);
-    struct dead_letters *letters = dead_letters_folder_create(
-        &(struct dead_letters_folder_settings){.folder = folder}, NULL);
-    assert_non_null(letters);
-    return letters;
+    snprintf(path, 2 * TEMP_FOLDER_BYTES, "%s/%s.db", root, name);
+    return test_letters_create(path);
 }
 
 /* Every event is in one place: with the destination, or with the letters. */
@@ -56,12 +54,12 @@ static void several_workers_keep_each_refused_event_once(void **state)
         steps[i] = kinds[i % (sizeof(kinds) / sizeof(kinds[0]))];
         steps[i].reason = "not today";
     }
-    char folder[2 * TEMP_FOLDER_BYTES];
+    char path[2 * TEMP_FOLDER_BYTES];
     struct rig rig;
     rig_init(&rig, 1, 1, (const size_t[]){0, 0}, 2);
     rig.streams[0].max_events = 100;
     rig.outputs[0].workers = 4;
-    rig.settings.dead_letters = open_letters("workers", folder);
+    rig.settings.dead_letters = open_letters("workers", path);
     rig_script(&rig, 0, steps, STEPS);
     rig_start(&rig);
     assert_true(rig_push(&rig, 0, EVENTS, 0));
@@ -101,13 +99,11 @@ static void a_stop_while_letters_cannot_be_kept_loses_none_of_them(void **state)
     for (size_t i = 0; i < STEPS; i++) {
         steps[i] = (struct fake_step){.verdict = OUTPUT_REJECTED};
     }
-    char folder[2 * TEMP_FOLDER_BYTES];
+    char path[2 * TEMP_FOLDER_BYTES];
     struct rig rig;
     rig_init(&rig, 1, 1, (const size_t[]){0}, 1);
-    rig.settings.dead_letters = open_letters("blocked", folder);
-    struct plat_file *file = plat_file_open(folder, PLAT_FILE_CREATE, NULL); /* in its place */
-    assert_non_null(file);
-    plat_file_close(file);
+    rig.settings.dead_letters = open_letters("blocked", path);
+    assert_true(plat_path_remove(path, NULL));
     rig_script(&rig, 0, steps, STEPS);
     rig_start(&rig);
     assert_true(rig_push(&rig, 0, 500, 0));

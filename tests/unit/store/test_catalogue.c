@@ -219,9 +219,10 @@ static bool is_letter_7(void *self, const struct catalogue_letter *letter)
     return true;
 }
 
-/* The tables of format 1, which knew nothing of a letter's record and kept no room. */
+/* The tables of format 1, which knew nothing of a letter's record and of outputs' progress, and kept no
+ * room. */
 static const char format_1[] =
-    "DROP TABLE reserve; DROP INDEX letter_of_record; ALTER TABLE letter DROP COLUMN epoch;"
+    "DROP TABLE progress; DROP TABLE reserve; DROP INDEX letter_of_record; ALTER TABLE letter DROP COLUMN epoch;"
     "ALTER TABLE letter DROP COLUMN record; PRAGMA user_version = 1;"
     "INSERT INTO letter VALUES(7, 70, 1, 400, 'o', '', '', '', '', '', x'')";
 
@@ -287,12 +288,12 @@ static void a_newer_version_is_refused_and_left_alone(void **state)
 {
     (void)state;
     catalogue_close(rig_create());
-    run_sql("PRAGMA user_version = 4");
+    run_sql("PRAGMA user_version = 5");
     char *before;
     char *after;
     size_t size;
     assert_true(plat_file_load(rig_path, SIZE_MAX / 2, &before, &size, NULL));
-    assert_refused(ERR_UNSUPPORTED, "has format 4, of a newer etwship, and this one knows up to 3");
+    assert_refused(ERR_UNSUPPORTED, "has format 5, of a newer etwship, and this one knows up to 4");
     size_t again;
     assert_true(plat_file_load(rig_path, SIZE_MAX / 2, &after, &again, NULL));
     assert_int_equal(size, again);
