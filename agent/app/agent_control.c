@@ -96,6 +96,9 @@ static void give_up(struct agent *agent)
     if (agent->keeps) {
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
             "stopping: not everything was delivered in time. it waits in the spool");
+    } else if (agent->replays) {
+        log_write(agent->log, LOG_LEVEL_INFO, NULL,
+            "stopping: not everything was delivered in time. the next run reads it again");
     } else {
         log_write_as(agent->log, LOG_CAUSE_UNDELIVERED, LOG_LEVEL_WARNING, NULL,
             "stopping: not everything was delivered in time. raise agent.shutdown for more");

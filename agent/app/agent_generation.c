@@ -339,10 +339,11 @@ void agent_destroy(struct agent *agent)
 
 /* ---- end -------------------------------------------------------------------------------------- */
 
-/* What is left undelivered of the session, the next agent in this process reads again. */
+/* What is left undelivered of the session is read again: by the next agent in this process, or the next
+ * run. */
 static bool comes_again(const struct agent *agent, size_t session)
 {
-    return agent->makes_way && agent->plan->sessions[session].replayable;
+    return (agent->makes_way || agent->replays) && agent->plan->sessions[session].replayable;
 }
 
 /* The same of all that the output takes: it does not count by sessions. */

@@ -17,9 +17,10 @@
  * that none has: lines of session, output, number, and the last batch that was in the spool before. What
  * waited there is not left out, whatever its numbers (pipeline/had.h, a line for each step).
  *
- * An output has a row of progress as long as its last run was one in memory. The commit that takes the row
- * over removes it, and the one that makes the row takes the checkpoint away from the output's chain, so
- * whoever is killed in between begins as if neither had been.
+ * An output has a row of progress as long as its last run was one in memory. To the disk there are two
+ * commits: where streams begin, and, when the pipeline has staged the checkpoints, these and that the rows
+ * are used up. Whoever is killed between them does both again, as nothing was delivered. To memory there is
+ * one, which makes the row and takes the checkpoint away from the output's chain.
  */
 static const char had_name[] = "/had";
 
@@ -247,8 +248,8 @@ static bool tell_failed(struct error *err)
 {
     struct error why = *err;
     return error_set(err, why.code,
-        "%s. an earlier run with spool.mode: memory has left how far it was, and the spool cannot "
-        "take that over: make room on the disk, or go on with spool.mode: memory",
+        "%s. an earlier run kept no events on the disk, and the spool cannot take over how far it "
+        "was: make room on the disk",
         why.text);
 }
 
@@ -256,6 +257,7 @@ bool agent_handover_to_disk(
     struct agent *agent, struct store *store, struct agent_handover *handover, struct error *err)
 {
     size_t cells = agent->plan->session_count * agent->plan->output_count + 1;
+    struct store_committed committed;
     struct taking taking = {.agent = agent,
         .store = store,
         .handover = handover,
@@ -266,8 +268,9 @@ bool agent_handover_to_disk(
     bool ok = (taking.sequences && taking.found) || error_set(err, ERR_MEMORY, "out of memory");
     ok = ok && allocate(agent, handover, err) && find_had(agent, store, handover->had, err) &&
          store_each_progress(store, take_row, &taking, err) && taking.ok;
-    if (ok && handover->any) {
-        ok = (take_streams(&taking) && agent_handover_put_had(agent, store, handover, err)) ||
+    if (ok && handover->any) { /* agent_sources.c reads what is committed */
+        ok = (take_streams(&taking) && agent_handover_put_had(agent, store, handover, err) &&
+                 store_commit(store, &committed, err)) ||
              tell_failed(err);
     }
     free(taking.sequences);
@@ -292,7 +295,7 @@ bool agent_handover_done(const struct agent *agent, struct store *store,
         return tell_failed(err);
     }
     log_write(agent->log, LOG_LEVEL_INFO, NULL,
-        "spool: it goes on where an earlier run with spool.mode: memory was");
+        "spool: it goes on where outputs were in an earlier run that kept no events on the disk");
     return true;
 }
 
@@ -388,8 +391,8 @@ static bool give_output(
     return ok;
 }
 
-static bool give_all(struct giving *giving, struct store *store, const struct spool_facts *facts,
-    struct error *err)
+static bool give_all(
+    struct giving *giving, struct store *store, const struct spool_facts *facts, struct error *err)
 {
     const struct agent *agent = giving->agent;
     struct catalogue *catalogue = store_catalogue(store);
@@ -408,8 +411,8 @@ static bool give_all(struct giving *giving, struct store *store, const struct sp
     return ok;
 }
 
-static bool give(struct agent *agent, struct store *store, const struct spool_facts *facts,
-    struct error *err)
+static bool give(
+    struct agent *agent, struct store *store, const struct spool_facts *facts, struct error *err)
 {
     size_t outputs = agent->plan->output_count + 1;
     size_t cells = agent->plan->session_count * agent->plan->output_count + 1;
@@ -417,9 +420,9 @@ static bool give(struct agent *agent, struct store *store, const struct spool_fa
         .outputs = calloc(outputs, sizeof(*giving.outputs)),
         .had = calloc(cells, sizeof(*giving.had)),
         .sequences = calloc(cells, sizeof(*giving.sequences))};
-    bool ok = (giving.outputs && giving.had && giving.sequences) ||
-              error_set(err, ERR_MEMORY, "out of memory");
-    ok = ok && give_all(&giving, store, facts, err);
+    bool has_memory = giving.outputs && giving.had && giving.sequences;
+    bool ok = has_memory ? give_all(&giving, store, facts, err)
+                         : error_set(err, ERR_MEMORY, "out of memory");
     free(giving.outputs);
     free(giving.had);
     free(giving.sequences);
@@ -437,8 +440,8 @@ static void tell_waiting(
               "spool.mode: durable";
     for (size_t i = 0; i < facts->output_count; i++) {
         const struct spool_output_facts *output = &facts->outputs[i];
-        bool is_ours = agent->data_dir || find_output(agent, span_text(output->name)) <
-                                              agent->plan->output_count;
+        bool is_ours = agent->data_dir ||
+                       find_output(agent, span_text(output->name)) < agent->plan->output_count;
         if (output->backlog.records && is_ours) {
             log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL,
                 "%llu events wait in %s for output %s: %s, or drop them with etwship spool forget",

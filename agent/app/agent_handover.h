@@ -14,15 +14,16 @@ struct store;
 
 /* What is noted of outputs. Zero-initialised: nothing. */
 struct agent_handover {
-    bool *known;             /* [stream * session_count + session]: it says how far the stream is */
-    struct had *had;         /* [session * output_count + output]: what the output has, even where its stream
+    bool *known; /* [stream * session_count + session]: it says how far the stream is */
+    struct had
+        *had;   /* [session * output_count + output]: what the output has, even where its stream
                                 has less */
-    bool *left;              /* by output: its last run was one in memory */
+    bool *left; /* by output: its last run was one in memory */
     struct buf *checkpoints; /* by output, of that run */
     bool any;                /* of `left` */
 };
 
-/* Batches wait on the disk from here on: stage where streams begin. False with ${err} set: the agent must
+/* Batches wait on the disk from here on: commit where streams begin. False with ${err} set: the agent must
  * not start, as nobody would know what was delivered. */
 bool agent_handover_to_disk(
     struct agent *agent, struct store *store, struct agent_handover *handover, struct error *err);

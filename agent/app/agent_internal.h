@@ -86,7 +86,8 @@ struct agent {
     bool *ended; /* by output */
 
     const char *data_dir; /* NULL: nothing is remembered beyond the process */
-    bool keeps;           /* batches wait on the disk; else in memory, and outputs count for themselves */
+    bool keeps;   /* batches wait on the disk; else in memory, and outputs count for themselves */
+    bool replays; /* of the latter: all sessions can be read again, so that nothing is lost */
     char output_folder
         [DATA_FOLDER_PATH_BYTES]; /* in data_dir, for files of outputs' own; "": none */
 
@@ -96,12 +97,12 @@ struct agent {
      * while the disk is written. */
     struct plat_mutex store_mutex;
     struct agent_progress *progress; /* by output; NULL if the store keeps batches */
-    struct agent_live *live;  /* by session: agent_live.c */
-    uint64_t *resume;         /* [session * output_count + output] */
-    uint64_t *observed;       /* [session]: agent_observed.h */
-    bool restarted;           /* an earlier run has left positions */
-    uint64_t *stored;         /* [output * (session_count + 1) + session] */
-    uint64_t *stored_changes; /* by output */
+    struct agent_live *live;         /* by session: agent_live.c */
+    uint64_t *resume;                /* [session * output_count + output] */
+    uint64_t *observed;              /* [session]: agent_observed.h */
+    bool restarted;                  /* an earlier run has left positions */
+    uint64_t *stored;                /* [output * (session_count + 1) + session] */
+    uint64_t *stored_changes;        /* by output */
     struct agent_file *files;
     size_t file_count;
     size_t file_capacity;

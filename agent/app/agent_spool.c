@@ -87,13 +87,13 @@ static bool open_store(struct agent *agent, struct error *err)
     enum { NS_PER_MS = 1000000 };
     const struct app_spool *config = &agent->config->spool;
     struct agent_spool *spool = agent->spool;
-    bool ages = agent->keeps && config->max_age_ns != CONFIG_NEVER;
+    bool ages = config->mode == APP_SPOOL_DURABLE && config->max_age_ns != CONFIG_NEVER;
     const struct store_settings settings = {.folder = spool->folder,
         .max_bytes = config->max_size_bytes,
         .min_free_bytes = config->min_free_disk_bytes,
         .max_age_ms = ages ? config->max_age_ns / NS_PER_MS : 0,
         .zstd = config->compression == APP_SPOOL_ZSTD,
-        .no_batches = !agent->keeps,
+        .no_batches = !app_config_copies(agent->config),
         .tell = tell,
         .let_go = let_go,
         .self = agent};
@@ -150,16 +150,31 @@ static bool write_keys(struct agent *agent, struct error *err)
     return ok;
 }
 
+/* Batches of an earlier run are delivered from the disk, and this run goes the same way. */
+static bool choose(struct agent *agent, struct error *err)
+{
+    struct catalogue_info info;
+    bool is_durable = agent->config->spool.mode == APP_SPOOL_DURABLE;
+    if (!catalogue_info(store_catalogue(agent->spool->store), &info, err)) {
+        return false;
+    }
+    agent->keeps = app_config_copies(agent->config) || (is_durable && info.batches);
+    agent->replays = is_durable && !agent->keeps;
+    return true;
+}
+
 bool agent_spool_open(struct agent *agent, struct error *err)
 {
     if (!allocate(agent, err)) {
         return false;
     }
     struct agent_spool *spool = agent->spool;
-    if (agent->keeps && !agent->data_dir) { /* app_config_can_run says more */
+    bool is_durable = agent->config->spool.mode == APP_SPOOL_DURABLE;
+    if (is_durable && !agent->data_dir) { /* app_config_can_run says more */
         return error_set(err, ERR_CONFIG, "agent.data_dir is not set");
     }
-    if (!(agent->data_dir ? open_in_folder(agent, err) : open_in_memory(agent, err))) {
+    if (!(agent->data_dir ? open_in_folder(agent, err) : open_in_memory(agent, err)) ||
+        !choose(agent, err)) {
         return false;
     }
     if (!agent->keeps) {
@@ -241,8 +256,7 @@ bool agent_spool_is_done(
     bool ok;
     if (agent->keeps) {
         struct catalogue *reader = agent_spool_take_reader(spool, &err);
-        ok = reader &&
-             catalogue_find_done(reader, name, file_id, ret_last_sequence, &found, &err);
+        ok = reader && catalogue_find_done(reader, name, file_id, ret_last_sequence, &found, &err);
         plat_mutex_unlock(&spool->mutex);
     } else {
         plat_mutex_lock(&agent->store_mutex);

@@ -63,7 +63,8 @@ static void find_position(struct agent *agent, size_t output, struct span name, 
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
             "output %s goes on behind event %llu of session %s%s%s", output_name(agent, output),
             (unsigned long long)sequence, session_name(agent, s),
-            agent->data_dir ? ", as the state says in " : "", agent->data_dir ? agent->data_dir : "");
+            agent->data_dir ? ", as the state says in " : "",
+            agent->data_dir ? agent->data_dir : "");
     }
 }
 
@@ -136,7 +137,6 @@ bool agent_store_open(struct agent *agent, struct error *err)
 {
     const struct agent_plan *plan = agent->plan;
     size_t cells = row(agent) * (plan->output_count + 1);
-    agent->keeps = agent->config->spool.mode == APP_SPOOL_DURABLE;
     agent->resume = calloc(cells, sizeof(*agent->resume));
     agent->stored = calloc(cells, sizeof(*agent->stored));
     agent->stored_changes = calloc(plan->output_count + 1, sizeof(*agent->stored_changes));

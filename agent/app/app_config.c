@@ -437,6 +437,27 @@ bool app_config_has_session(const struct app_config *config)
     return false;
 }
 
+/* May the output hold events of one route while it delivers others? In memory they would be sent again after a
+ * kill, with all that was delivered since. */
+static bool may_hold(const struct app_output *output)
+{
+    const struct output_ops *ops = output->ops;
+    bool has_checkpoint = ops->checkpoint && output->workers <= 1;
+    return output->enabled && ops->route && ops->route(output->settings) && !has_checkpoint;
+}
+
+bool app_config_copies(const struct app_config *config)
+{
+    bool copies = config->spool.recorded == APP_SPOOL_COPY;
+    for (size_t i = 0; i < config->output_count && !copies; i++) {
+        copies = may_hold(&config->outputs[i]);
+    }
+    for (size_t i = 0; i < config->session_count && !copies; i++) {
+        copies = config->sessions[i].enabled && !config->sessions[i].ops->replayable;
+    }
+    return copies && config->spool.mode == APP_SPOOL_DURABLE;
+}
+
 const char *app_config_data_dir(const struct app_config *config)
 {
     bool keeps = config->spool.mode == APP_SPOOL_DURABLE;

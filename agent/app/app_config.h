@@ -82,6 +82,7 @@ enum app_spool_reason {
     APP_SPOOL_ONLY_SHOWN,    /* no output keeps anything: memory */
     APP_SPOOL_ONLY_RECORDED, /* all sessions read recorded traces: memory */
 };
+enum app_spool_recorded { APP_SPOOL_REPLAY, APP_SPOOL_COPY };
 enum app_spool_full { APP_SPOOL_DROP_OLDEST, APP_SPOOL_DROP_NEWEST, APP_SPOOL_BLOCK };
 enum app_spool_compression { APP_SPOOL_PLAIN, APP_SPOOL_ZSTD };
 
@@ -98,6 +99,7 @@ struct app_spool {
     int on_full; /* enum app_spool_full; live sessions only: replayable ones wait */
     struct app_sync sync;
     int compression; /* enum app_spool_compression */
+    int recorded; /* enum app_spool_recorded: do events that can be read again wait on the disk, too? */
 };
 
 enum app_schema_type { APP_SCHEMA_FOLDER, APP_SCHEMA_TDH };
@@ -336,6 +338,10 @@ bool app_config_takes(const struct app_output *output, const struct app_session 
 
 /* Name of the shape of an output's events, as formats.def has it. */
 const char *app_config_format(const struct app_output *output);
+
+/* Do events wait on the disk? Not if the spool is in memory, and not if all sessions can be read again, no
+ * output may hold events of one route, and nobody asks for copies: then they wait in their own files. */
+bool app_config_copies(const struct app_config *config);
 
 /* Where the agent remembers things: agent.data_dir, or the system's place where a spool keeps
  * (spool.mode: durable) and none is given. NULL: nowhere. */

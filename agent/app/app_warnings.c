@@ -405,7 +405,7 @@ static void warn_of_disk(const struct search *search)
     const struct app_spool *spool = &search->config->spool;
     const char *folder = app_config_data_dir(search->config);
     uint64_t bytes;
-    if (spool->mode == APP_SPOOL_DURABLE && folder && data_folder_free(folder, &bytes) &&
+    if (app_config_copies(search->config) && folder && data_folder_free(folder, &bytes) &&
         bytes < spool->min_free_disk_bytes) {
         enum { KB = 1024 };
         WARN(search, &search->config->root->spool.min_free_disk_bytes,

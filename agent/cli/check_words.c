@@ -378,6 +378,11 @@ static void put_spool(const struct app_config *config, const char *folder, struc
             reasons[config->spool_reason]);
         return;
     }
+    if (!app_config_copies(config)) {
+        buf_add_text(out, "  spool: none is needed, as all sessions read recorded traces: the next "
+                          "run reads again what outputs have not had\n");
+        return;
+    }
     buf_printf(out, "  spool: at most %s; %s of the disk stay free",
         config_value_write_size(spool->max_size_bytes).text,
         config_value_write_size(spool->min_free_disk_bytes).text);

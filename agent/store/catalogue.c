@@ -212,8 +212,7 @@ static bool get_version(struct catalogue *catalogue, unsigned *ret_version, stru
 static bool no_catalogue(const struct catalogue *catalogue, struct error *err)
 {
     return error_set(err, ERR_MISSING,
-        "%s: there is no catalogue: an agent that has this folder makes it",
-        catalogue->path);
+        "%s: there is no catalogue: an agent that has this folder makes it", catalogue->path);
 }
 
 /* Inside a transaction. */

@@ -99,8 +99,8 @@ static const char reserve_3[] = "CREATE TABLE reserve(bytes" BLOB ") STRICT;";
 
 /* How far outputs are with what is read again (catalogue_progress.h). */
 static const char progress_4[] =
-    "CREATE TABLE progress(output TEXT PRIMARY KEY NOT NULL, sessions" BLOB ", checkpoint" BLOB PROOF
-    ") STRICT;";
+    "CREATE TABLE progress(output TEXT PRIMARY KEY NOT NULL, sessions" BLOB
+    ", checkpoint" BLOB PROOF ") STRICT;";
 
 /* In order; what was released is never changed again. */
 static const struct {

@@ -122,9 +122,8 @@ static bool put_entry(struct commit *commit, const struct stage_entry *entry, st
     case STAGE_REMOVED:
         return catalogue_remove_batch(catalogue, entry->numbers[0], err);
     case STAGE_PROGRESS: {
-        const struct catalogue_progress progress = {.output = entry->texts[0],
-            .sessions = entry->texts[1],
-            .checkpoint = entry->texts[2]};
+        const struct catalogue_progress progress = {
+            .output = entry->texts[0], .sessions = entry->texts[1], .checkpoint = entry->texts[2]};
         return catalogue_put_progress(catalogue, &progress, err);
     }
     case STAGE_KINDS:

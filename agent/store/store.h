@@ -43,7 +43,8 @@ enum store_news {
 };
 
 struct store_settings {
-    const char *folder; /* made if missing; NULL: the catalogue is in memory, and there are no batches */
+    const char
+        *folder; /* made if missing; NULL: the catalogue is in memory, and there are no batches */
     uint64_t max_bytes; /* of all files together, of the catalogue a quarter at most; 0: no limit */
     uint64_t min_free_bytes; /* of the disk; 0: no limit */
     uint64_t max_age_ms;     /* of a batch; 0: no limit */

@@ -45,9 +45,10 @@ static bool open_segments(struct store *store, struct error *err)
         .disk = settings->disk,
         .folder = settings->folder,
         .segment_bytes = settings->segment_bytes,
-        .ballast_bytes = settings->no_batches                                 ? 0
-                         : settings->max_bytes && ballast < STORE_BALLAST_BYTES ? ballast
-                                                                                : STORE_BALLAST_BYTES,
+        .ballast_bytes = settings->no_batches ? 0
+                         : settings->max_bytes && ballast < STORE_BALLAST_BYTES
+                             ? ballast
+                             : STORE_BALLAST_BYTES,
         .zstd = settings->zstd,
         .step = settings->step,
         .step_self = settings->self,
@@ -206,8 +207,8 @@ struct store *store_open(const struct store_settings *settings, struct error *er
     }
     store_step(store, "open");
     if ((!store->is_in_memory && !plat_dir_create_private(settings->folder, err)) ||
-        !open_segments(store, err) ||
-        !open_catalogue(store, err) || !take_numbers(store, err) || !store_age_open(store, err)) {
+        !open_segments(store, err) || !open_catalogue(store, err) || !take_numbers(store, err) ||
+        !store_age_open(store, err)) {
         store_close(store);
         return NULL;
     }

@@ -120,7 +120,8 @@ bool store_drop_checkpoint(struct store *store, struct span output, struct error
 {
     struct chain *chain = chains_find(&store->chains, output);
     const struct span none = span_make(NULL, 0);
-    return !chain || chain_move(chain, chain->position, chain->early, chain->early_count, &none, err);
+    return !chain ||
+           chain_move(chain, chain->position, chain->early, chain->early_count, &none, err);
 }
 
 /* ---- reading it back --------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ BODY_BYTES = 1000000
 MEMORY_MB = 128
 # Peers were measured with events of this size.
 PEER_BYTES = 770
-DURABLE = {"mode": "durable", "min_free_disk": "1MB"}
+DURABLE = {"mode": "durable", "min_free_disk": "1MB", "recorded": "copy"}
 
 
 class Sink:

@@ -4,7 +4,7 @@ loopback.
     spool.py [--part ways|outage|start] [--events N] [--rounds N] [--backlog GB] [--folder FOLDER]
 
 ways    Rounds, in each of which every way runs once, so that ratios hold whatever else the machine does:
-        the spool in memory, on a disk, on a disk with zstd, and a program that knows every event in
+        the spool in memory, traces read again, on a disk, on a disk with zstd, and a program that knows every event in
         advance and only posts (linux/limit_ship.c). Medians. CPU is the program's own, user and system;
         `written` is what the process had the system write, for each byte of the events.
 outage  Nobody listens until the whole trace is in the spool: the disk that an event takes. Then the agent
@@ -37,8 +37,8 @@ import ship
 
 # Peers were measured with events of this size.
 PEER_BYTES = ship.PEER_BYTES
-KINDS = {"memory": {"mode": "memory"}, "disk": ship.DURABLE,
-         "disk, zstd": ship.DURABLE | {"compression": "zstd"}}
+KINDS = {"memory": {"mode": "memory"}, "replayed": ship.DURABLE | {"recorded": "replay"},
+         "disk": ship.DURABLE, "disk, zstd": ship.DURABLE | {"compression": "zstd"}}
 NOBODY = 9  # the port of a service that throws away, which nobody runs
 WAIT_S = 60  # without anything that happens
 
@@ -147,7 +147,7 @@ def spool_all(folder, kind, events, **spool):
 
 
 def measure_outage(folder, options):
-    kinds = [kind for kind in KINDS if kind != "memory"]
+    kinds = [kind for kind in KINDS if kind.startswith("disk")]
     live = {kind: ship.Way(kind, lambda port, kind=kind: fresh(folder) or configure(folder, kind, port), folder)
             for kind in kinds}
     late = {kind: ship.Way(kind, lambda port, kind=kind: configure(folder, kind, port), folder) for kind in kinds}

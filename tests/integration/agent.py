@@ -46,6 +46,7 @@ def comparable(line):
 
 def without_run(data):
     return re.sub(rb'"ephemeral_id":"[0-9a-f-]*"', b"", data)
+MODES = {"memory": {"mode": "memory"}, "replay": {"recorded": "replay"}, "copy": {"recorded": "copy"}}
 
 
 class Agent(unittest.TestCase):
@@ -315,7 +316,7 @@ class Agent(unittest.TestCase):
         # The traces have more processes than a table holds: which it forgets depends on the workers.
         plain = {"type": "file", "process_context": False}
         return {"agent": agent,
-                "spool": {"mode": mode, "min_free_disk": "1MB"},
+                "spool": MODES[mode] | {"min_free_disk": "1MB"},
                 "sessions": [
                     {"name": "s", "paths": [str(self.big)], **plain},
                     {"name": "t", "paths": [str(self.one), str(self.two)], **plain}],
@@ -355,11 +356,11 @@ class Agent(unittest.TestCase):
     def test_kills_leave_every_event_once(self):
         self.run_agent(self.kill_config("whole"))
         longest = {}  # s, by mode: what the first run of it took
-        rounds = 100 if FULL else 10
+        rounds = 100 if FULL else 9
         kills = 0
         for number in range(rounds):
             name = f"round{number}"
-            mode = ("memory", "durable")[number % 2]
+            mode = tuple(MODES)[number % 3]
             config = self.kill_config(name, f"state{number}", mode)
             process = self.start(config, stderr=subprocess.PIPE)
             if self.killed_halfway(process, name, random.uniform(0, 0.5)):
@@ -390,7 +391,7 @@ class Agent(unittest.TestCase):
         self.assertGreater(kills, 0)
 
     def test_a_second_run_delivers_nothing_again(self):
-        for mode in ("memory", "durable"):
+        for mode in MODES:
             config = self.kill_config(mode, mode, mode)
             self.run_agent(config)
             sizes = [(self.folder / f"{mode}-{o}").stat().st_size for o in "abc"]

@@ -266,6 +266,8 @@ class Config(unittest.TestCase):
                          r"to a folder that can be written, or spool.mode: memory")
         self.assertFalse((self.out / "o").exists())
         words = self.expect(DONE, "check", "-v", "-c", path).out
+        self.assertRegex(words, r"  data_dir: .*file/x\n  spool: none is needed, as all sessions read recorded traces")
+        words = self.expect(DONE, "check", "-v", "-c", path, "--set", "spool.recorded=copy").out
         self.assertRegex(words, r"  data_dir: .*file/x\n  spool: at most 2GB; 1GB of the disk stay free, "
                          r"now \d+[KMGT]?B are; what waits longer than 7d is dropped\n")
         done = self.etwship("run", "-c", path, "--set", "spool.mode=memory", "--set",
@@ -276,11 +278,13 @@ class Config(unittest.TestCase):
         path = self.write("c.yaml", f"agent: {{data_dir: '{self.folder}/not/yet'}}\n"
                           f"sessions: [{{type: file, paths: ['{self.traces}']}}]\n"
                           f"outputs: [{{type: file, path: '{self.out}/o'}}]\n"
-                          "spool: {min_free_disk: 1024TB}\n")
+                          "spool: {min_free_disk: 1024TB, recorded: copy}\n")
         words = r":4:24: warning: .*the disk of .*/not/yet has \d+[KMGT]?B free, and min_free_disk is 1024TB: "
         self.assertRegex(self.expect(DONE, "check", "-c", path).err, words)
         self.assertNotIn("min_free_disk", self.expect(DONE, "check", "-c", path, "--set",
                                                       "spool.min_free_disk=1KB").err)
+        self.assertNotIn("min_free_disk", self.expect(DONE, "check", "-c", path, "--set",
+                                                      "spool.recorded=replay").err)
 
     def test_without_any_folder_check_and_run_say_the_same(self):
         path = self.write("c.yaml", f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"

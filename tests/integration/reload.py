@@ -6,6 +6,7 @@
 import json
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -252,18 +253,32 @@ class InMemory(Kept):
             # What the next agent reads again is not counted again.
             self.assertRegex(self.said(agent), rf"(?m)^{EVENTS} events in ")
 
+    def catalogue(self):
+        return self.folder / "state/spool/catalogue.db"
+
+    def saved(self):
+        """How far the output is, as a restart would find it."""
+        catalogue = sqlite3.connect(f"file:{self.catalogue()}?mode=ro", uri=True)
+        try:
+            rows = catalogue.execute("SELECT sessions FROM progress").fetchall()
+        finally:
+            catalogue.close()
+        return int.from_bytes(rows[0][0][:8], "little") if rows else 0
+
     def test_a_start_that_fails_goes_back(self):
         self.add_trace("a")
         self.configured(self.local())
         agent = self.running()
-        spool = self.folder / "state" / "spool"
-        spool.write_text("no folder")
+        self.wait_until(lambda: self.saved() == EVENTS)
+        # Somebody writes to the catalogue and does not come to an end.
+        catalogue = sqlite3.connect(self.catalogue(), isolation_level=None)
+        catalogue.execute("BEGIN IMMEDIATE")
         self.configured(self.local(), spool={"mode": "durable"})
         self.ask(agent, BACK)
         self.assertIn("the new configuration does not start", self.said(agent))
+        catalogue.close()
         self.add_trace("bb", 1000)
         self.wait_until(lambda: len(self.lines()) == EVENTS + 1000)
-        spool.unlink()
         self.ask(agent)  # what was in the way is not any more
         self.add_trace("ccc", 1000)
         self.wait_until(lambda: len(self.lines()) == EVENTS + 2000)
@@ -310,11 +325,10 @@ class Process(Rig):
         state = self.folder / "state"
         (state / "spool").rename(state / "away")
         (state / "spool").write_text("no folder")
-        (state / "state").mkdir()
         in_memory = {"spool": {"mode": "memory"}}
         self.configure(self.local(), **in_memory)
         self.ask(agent, "the configuration of before does not start either")
-        (state / "state").rmdir()
+        (state / "spool").unlink()
         self.configure(self.local(batch={"events": 77}), **in_memory)
         self.ask(agent)
         self.ask(agent, SAME)

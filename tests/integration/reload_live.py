@@ -236,8 +236,6 @@ class Live(machine.Shared):
 
 class InMemory(Live):
     spool_lines = "spool: {mode: memory}\n"
-    # Without a spool in the way an agent begins.
-    test_a_stop_where_no_agent_begins_says_whose_events_are_lost = None
 
     def test_what_a_dead_destination_lost_is_told_to_the_next_one(self):
         self.data_dir += "shutdown: 50ms, "
@@ -262,6 +260,7 @@ class InMemory(Live):
 
 class WithoutFolder(InMemory):
     data_dir = ""
+    test_a_stop_where_no_agent_begins_says_whose_events_are_lost = None  # nothing is in the way
     test_a_kept_session_stays_over_reload_and_restart = None  # needs a folder
 
 

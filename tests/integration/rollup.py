@@ -89,7 +89,7 @@ class Rollup(unittest.TestCase):
         self.config.write_text(json.dumps({
             "agent": {"decode_workers": workers, "data_dir": str(self.folder / "state"),
                       "log": {"stats": "0s"}},
-            "spool": {"mode": spool, "min_free_disk": "1MB"},
+            "spool": {"mode": spool, "min_free_disk": "1MB", "recorded": "copy"},
             "sessions": [{"name": "s", "type": "file", "paths": [str(self.trace)]}
                          | lists.get("session", {})],
             "outputs": [{"type": "file", "path": str(self.out)} | lists.get("output", {}) | output]}

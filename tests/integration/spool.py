@@ -21,7 +21,39 @@ FULL = "--full" in sys.argv
 ROUNDS = 300 if FULL else 12
 
 
-class Spool(SpoolRig):
+class Kills(SpoolRig):
+    def check_kills(self):
+        """Whatever moment a kill comes at, each event arrives once."""
+        chance = random.Random(7)
+        with Server(Bulk()) as server:
+            self.write(self.siem(server, workers=2), self.local(rotate={"size": "2MB"}))
+            for number in range(ROUNDS):
+                agent = self.start_agent()
+                goal = len(server.posts()) + chance.randrange(4)
+                self.wait_until(lambda n=goal: len(server.posts()) >= n or agent.poll() is not None)
+                time.sleep(chance.random() / 20)  # any moment: what is waited for is a kill
+                agent.kill()
+                agent.wait()
+                if number % 4 == 3:  # there is more to be done
+                    trace = self.make_trace(f"{'full' if FULL else 'few'}-{number}", 1000, "--seed",
+                                           str(number + 1))
+                    traces = json.loads(self.config.read_text())["sessions"][0]["paths"]
+                    self.write(self.siem(server, workers=2), self.local(rotate={"size": "2MB"}),
+                               traces=[*traces, trace])
+            self.run_agent()
+            traces = json.loads(self.config.read_text())["sessions"][0]["paths"]
+            total = EVENTS + 1000 * (len(traces) - 1)
+            stored = sum(event["provider"].get("name") != "etwship"
+                         for event in map(json.loads, server.app.documents()))
+            self.assertEqual(stored, total)
+            written = 0
+            for path in self.folder.glob("out*.ndjson*"):
+                for line in path.read_bytes().splitlines():
+                    written += json.loads(line)["provider"].get("name") != "etwship"
+            self.assertEqual(written, total)
+
+
+class Spool(Kills):
     # ---- restarts --------------------------------------------------------------------------------
 
     def test_a_file_enters_once(self):
@@ -57,33 +89,7 @@ class Spool(SpoolRig):
             self.assertNotIn("of an earlier run", self.run_agent())
 
     def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(self):
-        chance = random.Random(7)
-        with Server(Bulk()) as server:
-            self.write(self.siem(server, workers=2), self.local(rotate={"size": "2MB"}))
-            for number in range(ROUNDS):
-                agent = self.start_agent()
-                goal = len(server.posts()) + chance.randrange(4)
-                self.wait_until(lambda n=goal: len(server.posts()) >= n or agent.poll() is not None)
-                time.sleep(chance.random() / 20)  # any moment: what is waited for is a kill
-                agent.kill()
-                agent.wait()
-                if number % 4 == 3:  # there is more to be done
-                    more = self.make_trace(f"{'full' if FULL else 'few'}-{number}", 1000, "--seed",
-                                           str(number + 1))
-                    traces = json.loads(self.config.read_text())["sessions"][0]["paths"]
-                    self.write(self.siem(server, workers=2), self.local(rotate={"size": "2MB"}),
-                               traces=[*traces, more])
-            self.run_agent()
-            traces = json.loads(self.config.read_text())["sessions"][0]["paths"]
-            total = EVENTS + 1000 * (len(traces) - 1)
-            stored = sum(event["provider"].get("name") != "etwship"
-                         for event in map(json.loads, server.app.documents()))
-            self.assertEqual(stored, total)
-            written = 0
-            for path in self.folder.glob("out*.ndjson*"):
-                for line in path.read_bytes().splitlines():
-                    written += json.loads(line)["provider"].get("name") != "etwship"
-            self.assertEqual(written, total)
+        self.check_kills()
 
     # ---- outputs ----------------------------------------------------------------------------------
 
@@ -357,6 +363,59 @@ class Spool(SpoolRig):
             got = sum(e["provider"].get("name") != "etwship" for e in events)
             self.assertGreater(lost, 0)
             self.assertEqual(got + lost, EVENTS)
+
+
+class Replayed(Kills):
+    """Recorded events are not copied: what outputs have not had is read again."""
+
+    spool_of_traces = {"recorded": "replay"}
+
+    def write(self, *outputs, spool=None, **more):
+        super().write(*outputs, spool=self.spool_of_traces | (spool or {}), **more)
+
+    def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(self):
+        self.check_kills()
+
+    def test_little_is_left_behind(self):
+        self.write(self.local())
+        said = self.run_agent()
+        self.assertNotIn("warning", said)
+        self.assert_each_once(self.out.read_bytes().splitlines())
+        files = [path for path in (self.folder / "state").rglob("*") if path.is_file()]
+        self.assertEqual([path for path in files if path.suffix == ".seg" or path.name == "ballast"], [])
+        self.assertLess(sum(path.stat().st_size for path in files), 1 << 20)
+        self.run_agent()
+        self.assert_each_once(self.out.read_bytes().splitlines())
+
+    def test_what_a_stop_leaves_is_read_again_by_the_next_run(self):
+        with Server(Bulk(), down) as server:
+            self.write(self.siem(server), self.local(), agent={"shutdown": "50ms"})
+            agent = self.start_agent()
+            self.wait_until(lambda: self.out.exists() and server.posts())
+            self.stop(agent)
+            said = self.said(agent)
+            self.assertIn("the next run reads it again", said)
+            self.assertNotIn("lost", said)
+            server.faults = None
+            self.write(self.siem(server), self.local())
+            self.run_agent()
+            self.assert_each_once(server.app.documents())
+            self.assertEqual(server.app.twice, 0)
+        self.assert_each_once(self.out.read_bytes().splitlines())
+
+    def test_what_waits_on_the_disk_is_delivered_first(self):
+        with Server(Bulk(), down) as server:
+            self.spool_of_traces = {}
+            self.left_behind(server)
+            server.faults = None
+            self.spool_of_traces = {"recorded": "replay"}
+            for number in range(1, 4):
+                more = [self.make_trace(f"more-{n}", 1000, "--seed", str(n)) for n in range(1, number + 1)]
+                self.write(self.siem(server), self.local(), traces=[self.trace, *more])
+                self.run_agent()
+                self.assert_each_once(server.app.documents(), EVENTS + number * 1000)
+            self.assertEqual(server.app.twice, 0)
+            self.assertEqual(self.stat()[0]["batches"], 0)
 
 
 class SystemsFolder(SpoolRig):

@@ -53,7 +53,7 @@ class Modes(unittest.TestCase):
                 "retry": {"min": "10ms", "max": "50ms"}}
         self.config.write_text(json.dumps({
             "agent": {"data_dir": str(self.folder / "state"), "shutdown": "50ms", "log": {"stats": "0s"}},
-            "spool": {"mode": mode, "min_free_disk": "1MB", "sync": {"interval": "20ms"}},
+            "spool": {"mode": mode, "min_free_disk": "1MB", "recorded": "copy", "sync": {"interval": "20ms"}},
             "sessions": [{"name": "s", "type": "file", "paths": [str(t) for t in self.traces]} | session],
             "outputs": ([siem | {"hosts": [server.url]}] if server else [])
             + ([{"name": "local", "type": "file", "path": str(self.out), "batch": {"events": 300}}]
@@ -99,8 +99,8 @@ class Modes(unittest.TestCase):
             self.run_agent()
             self.traces.append(self.make_trace("b", 1000, "--seed", "7"))
             self.write("durable", server)
-            self.assertIn("goes on where an earlier run with spool.mode: memory was", self.run_agent())
-            self.assertNotIn("an earlier run with spool.mode", self.run_agent())
+            self.assertIn("it goes on where outputs were in an earlier run", self.run_agent())
+            self.assertNotIn("where outputs were in an earlier run", self.run_agent())
             self.assert_each_once(server.app.documents(), EVENTS + 1000)
             self.assertEqual(server.app.twice, 0)
         self.assert_each_once(self.out.read_bytes().splitlines(), EVENTS + 1000)
@@ -245,12 +245,19 @@ class Modes(unittest.TestCase):
             self.assertEqual(self.live_events(), runs * 1000, modes[:runs])
 
     def test_no_checkpoint_of_traces_takes_live_events_back(self):
-        self.write("memory")
-        self.run_agent()
-        self.assert_each_once(self.out.read_bytes().splitlines())
-        for runs, mode in enumerate(["memory", "memory", "durable"], 1):
-            self.run_live(mode)
-            self.assertEqual(self.live_events(), EVENTS + runs * 1000)
+        for mode, recorded in (("memory", "copy"), ("durable", "copy"), ("durable", "replay")):
+            with self.subTest(mode=mode, recorded=recorded):
+                self.out.unlink(missing_ok=True)
+                shutil.rmtree(self.folder / "state", ignore_errors=True)
+                self.write(mode)
+                config = json.loads(self.config.read_text())
+                config["spool"]["recorded"] = recorded
+                self.config.write_text(json.dumps(config))
+                self.run_agent()
+                self.assert_each_once(self.out.read_bytes().splitlines())
+                for runs, mode in enumerate(["memory", "memory", "durable", "durable"], 1):
+                    self.run_live(mode)
+                    self.assertEqual(self.live_events(), EVENTS + runs * 1000)
 
     def test_dead_letters_come_along(self):
         refuse = lambda number, *_: WRONG if number % 1000 == 0 else None  # noqa: E731

@@ -45,7 +45,7 @@ agent:
   data_dir: {folder}/data
   log: {{file: {folder}/agent.log}}
   labels: {{site: '${{ETWSHIP_TEST_SITE}}'}}
-spool: {{min_free_disk: 1MB}}
+spool: {{min_free_disk: 1MB, recorded: copy}}
 status: {{listen: '127.0.0.1:9187', token: '{token}'}}
 sessions: [{{name: f, type: file, paths: ['{folder}/*.etl']}}]
 filters:

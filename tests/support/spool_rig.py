@@ -53,7 +53,7 @@ class SpoolRig(unittest.TestCase):
     def write(self, *outputs, traces=None, agent=None, spool=None, **session):
         self.config.write_text(json.dumps({
             "agent": {"data_dir": str(self.folder / "state"), "log": {"stats": "0s"}} | (agent or {}),
-            "spool": {"mode": "durable", "min_free_disk": "1MB",
+            "spool": {"mode": "durable", "min_free_disk": "1MB", "recorded": "copy",
                       "sync": {"interval": "20ms"}} | (spool or {}),
             "sessions": [{"name": "s", "type": "file",
                           "paths": [str(t) for t in traces or [self.trace]]} | session],

@@ -153,6 +153,37 @@ static void events_wait_on_a_disk_if_a_live_session_or_the_configuration_needs_o
     }
 }
 
+static void events_that_can_be_read_again_are_copied_on_demand(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sessions;
+        const char *spool;
+        bool copies;
+    } cases[] = {
+        {LIVE, "{}", true},
+        {LIVE, "{recorded: replay}", true},
+        {LIVE, "{mode: memory, recorded: copy}", false},
+        {RECORDED, "{}", false},
+        {RECORDED, "{recorded: copy}", true},
+        {RECORDED, "{mode: memory, recorded: copy}", false},
+        {RECORDED ", " LIVE, "{}", true},
+        {RECORDED ", {type: clock, enabled: false}", "{}", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[200];
+        struct app_config c;
+        snprintf(text, sizeof(text),
+            "sessions: [%s]\noutputs: [{type: pipe, path: /p}]\nspool: %s\n", cases[i].sessions,
+            cases[i].spool);
+        parse_good(text, &c);
+        if (app_config_copies(&c) != cases[i].copies) {
+            fail_msg("%s", text);
+        }
+        app_config_fini(&c);
+    }
+}
+
 static void every_key_of_this_version_is_taken(void **state)
 {
     (void)state;
@@ -306,6 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_configuration_is_a_session_and_an_output),
         cmocka_unit_test(events_wait_on_a_disk_if_a_live_session_or_the_configuration_needs_one),
+        cmocka_unit_test(events_that_can_be_read_again_are_copied_on_demand),
         cmocka_unit_test(every_key_of_this_version_is_taken),
         cmocka_unit_test(definitions_come_from_schema_and_from_wpp),
         cmocka_unit_test(names_that_are_not_given_are_the_type_and_a_number),

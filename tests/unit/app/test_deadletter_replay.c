@@ -5,8 +5,8 @@
 
 #include "support/fake_output.h"
 #include "support/temp_folder.h"
-#include "support/test_letters.h"
 #include "support/test.h"
+#include "support/test_letters.h"
 
 static char root[TEMP_FOLDER_BYTES];
 

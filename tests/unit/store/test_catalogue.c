@@ -222,7 +222,8 @@ static bool is_letter_7(void *self, const struct catalogue_letter *letter)
 /* The tables of format 1, which knew nothing of a letter's record and of outputs' progress, and kept no
  * room. */
 static const char format_1[] =
-    "DROP TABLE progress; DROP TABLE reserve; DROP INDEX letter_of_record; ALTER TABLE letter DROP COLUMN epoch;"
+    "DROP TABLE progress; DROP TABLE reserve; DROP INDEX letter_of_record; ALTER TABLE letter DROP "
+    "COLUMN epoch;"
     "ALTER TABLE letter DROP COLUMN record; PRAGMA user_version = 1;"
     "INSERT INTO letter VALUES(7, 70, 1, 400, 'o', '', '', '', '', '', x'')";
 
