@@ -1,6 +1,6 @@
 #include "outputs/loki/loki_proto.h"
 
-#include "base/protobuf.h"
+#include "base/protobuf_buf.h"
 #include "base/utf.h"
 #include "outputs/json_member.h"
 #include "outputs/loki/loki_event.h"
@@ -19,78 +19,44 @@ enum {
     PAIR_VALUE = 2,
 };
 
-/* The key of a message or text of up to ${most} bytes, and the place of its length. */
-struct place {
-    size_t at;
-    unsigned width;
-};
-
-static struct place open_field(struct buf *out, unsigned number, size_t most)
-{
-    static const uint8_t zeros[PROTOBUF_MAX_WIDTH];
-    struct place place = {.width = protobuf_width(most)};
-    buf_add_byte(out, PROTOBUF_KEY(number, PROTOBUF_BYTES));
-    place.at = out->size;
-    buf_add(out, zeros, place.width);
-    return place;
-}
-
-static void close_field(struct buf *out, struct place place)
-{
-    if (!out->failed) {
-        protobuf_put_length(out->data + place.at, place.width, out->size - place.at - place.width);
-    }
-}
-
-static void add_field(struct buf *out, unsigned number, struct span bytes)
-{
-    if (buf_reserve(out, 1 + PROTOBUF_VARINT_MAX + bytes.size)) {
-        uint8_t *p = out->data + out->size;
-        *p++ = PROTOBUF_KEY(number, PROTOBUF_BYTES);
-        out->size = (size_t)(protobuf_put_bytes(p, bytes) - out->data);
-    }
-}
-
 /* ---- entries ------------------------------------------------------------------------------------- */
 
 static void add_time(struct buf *out, int64_t nanos)
 {
     const int64_t second = 1000000000;
-    uint8_t text[2 * (1 + PROTOBUF_VARINT_MAX)];
-    uint8_t *p = text;
-    *p++ = PROTOBUF_KEY(TIME_SECONDS, PROTOBUF_VARINT);
-    p = protobuf_put_varint(p, (uint64_t)(nanos / second));
-    *p++ = PROTOBUF_KEY(TIME_NANOS, PROTOBUF_VARINT);
-    p = protobuf_put_varint(p, (uint64_t)(nanos % second));
-    add_field(out, ENTRY_TIME, span_make(text, (size_t)(p - text)));
+    struct protobuf_place place = protobuf_buf_open(out, ENTRY_TIME, 2 * (1 + PROTOBUF_VARINT_MAX));
+    protobuf_buf_varint(out, TIME_SECONDS, (uint64_t)(nanos / second));
+    protobuf_buf_varint(out, TIME_NANOS, (uint64_t)(nanos % second));
+    protobuf_buf_close(out, place);
 }
 
 /* ${text} stands in JSON; without its escapes it is no longer. */
 static void add_pair(struct buf *out, const char *name, struct span text)
 {
     enum { AROUND = 2 * (1 + PROTOBUF_MAX_WIDTH) };
-    struct place pair = open_field(out, ENTRY_METADATA, AROUND + strlen(name) + text.size);
-    add_field(out, PAIR_NAME, span_text(name));
-    struct place value = open_field(out, PAIR_VALUE, text.size);
+    struct protobuf_place pair = protobuf_buf_open(
+        out, ENTRY_METADATA, AROUND + strlen(name) + text.size);
+    protobuf_buf_bytes(out, PAIR_NAME, span_text(name));
+    struct protobuf_place value = protobuf_buf_open(out, PAIR_VALUE, text.size);
     json_member_text(text, out);
-    close_field(out, value);
-    close_field(out, pair);
+    protobuf_buf_close(out, value);
+    protobuf_buf_close(out, pair);
 }
 
 static void write_entry(struct loki_frame *frame, const struct loki_entry *entry)
 {
     struct buf *out = &frame->body;
     struct span texts[LOKI_PLACE_COUNT];
-    struct place place = open_field(out, STREAM_ENTRIES, SIZE_MAX);
+    struct protobuf_place place = protobuf_buf_open(out, STREAM_ENTRIES, SIZE_MAX);
     add_time(out, entry->nanos);
-    add_field(out, ENTRY_LINE, entry->line);
+    protobuf_buf_bytes(out, ENTRY_LINE, entry->line);
     loki_event_texts(entry->line, texts);
     for (size_t i = 0; i < LOKI_PLACE_COUNT; i++) {
         if (texts[i].size && loki_frame_is_metadata(frame, entry->stream, i)) {
             add_pair(out, loki_event_name(i), texts[i]);
         }
     }
-    close_field(out, place);
+    protobuf_buf_close(out, place);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------- */
@@ -101,7 +67,7 @@ static void add_labels(struct loki_frame *frame, struct span labels)
 {
     struct buf *out = &frame->body;
     struct buf *text = &frame->labels_text;
-    struct place place = open_field(out, STREAM_LABELS, SIZE_MAX);
+    struct protobuf_place place = protobuf_buf_open(out, STREAM_LABELS, SIZE_MAX);
     struct span name;
     struct span value;
     buf_reset(text);
@@ -129,18 +95,18 @@ static void add_labels(struct loki_frame *frame, struct span labels)
     }
     buf_add_byte(out, '}');
     out->failed = out->failed || text->failed;
-    close_field(out, place);
+    protobuf_buf_close(out, place);
 }
 
 /* A stream with entries [first, end). */
 static void write_stream(struct loki_frame *frame, size_t first, size_t end)
 {
-    struct place place = open_field(&frame->body, PUSH_STREAMS, SIZE_MAX);
+    struct protobuf_place place = protobuf_buf_open(&frame->body, PUSH_STREAMS, SIZE_MAX);
     add_labels(frame, frame->list[frame->entries[first].stream]->labels);
     for (size_t i = first; i < end; i++) {
         write_entry(frame, &frame->entries[i]);
     }
-    close_field(&frame->body, place);
+    protobuf_buf_close(&frame->body, place);
 }
 
 /* ---- Snappy ---------------------------------------------------------------------------------------- */

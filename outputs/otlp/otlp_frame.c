@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/protobuf.h"
+#include "base/protobuf_buf.h"
 #include "outputs/json_member.h"
 
 /*
@@ -230,12 +230,6 @@ static void add_head(struct buf *out, unsigned number, size_t size)
     buf_add(out, head, (size_t)(protobuf_put_varint(head + 1, size) - head));
 }
 
-static void add_field(struct buf *out, unsigned number, struct span bytes)
-{
-    add_head(out, number, bytes.size);
-    buf_add_span(out, bytes);
-}
-
 static void measure(struct otlp_frame *frame, struct otlp_scope *scope)
 {
     scope->size = field_size(scope->scope.size);
@@ -255,12 +249,12 @@ static void write_proto(struct otlp_frame *frame, const struct otlp_scope *lead)
         }
     }
     add_head(out, FIRST, size);
-    add_field(out, FIRST, lead->resource);
+    protobuf_buf_bytes(out, FIRST, lead->resource);
     for (const struct otlp_scope *s = lead;; s = &frame->scopes[s->same_resource]) {
         add_head(out, SECOND, s->size);
-        add_field(out, FIRST, s->scope);
+        protobuf_buf_bytes(out, FIRST, s->scope);
         for (uint32_t i = s->first; i != NONE; i = frame->records[i].next) {
-            add_field(out, SECOND, frame->records[i].bytes);
+            protobuf_buf_bytes(out, SECOND, frame->records[i].bytes);
         }
         if (s->same_resource == NONE) {
             break;
