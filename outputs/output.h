@@ -169,6 +169,19 @@ struct output_talk {
     void *host; /* first argument of both */
 };
 
+/*
+ * An output that takes the agent's own metrics, too, each time as one request of OpenTelemetry (the agent's
+ * status/metric_otlp.h). They have an object and a thread of their own, and are kept for nobody: of a request that
+ * fails, the next one says all that matters, as counters are cumulative.
+ */
+struct output_metrics {
+    uint64_t (*every_ns)(const void *settings); /* 0: it does not want them */
+    bool (*as_json)(const void *settings);      /* else in protobuf */
+    void *(*create)(const void *settings, const struct output_env *env, struct error *err);
+    bool (*send)(void *self, struct span request, struct error *err); /* false: not all was taken */
+    void (*destroy)(void *self);                                      /* NULL is fine */
+};
+
 /* How many different values the events of one session have, as far as its configuration says; 0: nobody knows
  * before they come. */
 struct output_spread {
@@ -213,6 +226,8 @@ struct output_ops {
     /* Set what it wants of its events' shape beside the format: ${options} is zero, and views of the
      * settings may be put there. Outputs that want the same share a stream. May be NULL. */
     void (*options)(const void *settings, struct event_options *options);
+
+    const struct output_metrics *metrics; /* NULL: it has no use for them */
 
     /* Say how many streams events make that come from sessions with ${spreads}. For `check`. NULL: there are none. */
     void (*streams)(const void *settings, const struct output_spread *spreads, size_t count,

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/agent_push.h"
 #include "app/agent_spool.h"
 #include "app/app_dead_letters.h"
 #include "app/app_memory.h"
@@ -554,6 +555,7 @@ bool agent_finish(struct agent *agent)
     if (agent->stuck && agent->makes_way) {
         wait_for_stuck(agent);
     }
+    agent_push_last(process);
     agent_process_show(process, NULL);
     plat_mutex_lock(&agent->mutex);
     agent->over = true;

@@ -21,6 +21,7 @@
  * reload.
  */
 struct agent;
+struct agent_push;
 struct agent_server;
 struct agent_setup;
 struct plat_lock;
@@ -41,13 +42,15 @@ struct agent_process {
     struct agent_processes processes;
     char ephemeral_id[GUID_TEXT_SIZE + 1];
     uint64_t started_ns;
+    uint64_t started; /* FILETIME: the same moment */
 
     /* Of the control thread. */
     struct plat_thread *control;
     struct agent_notify notify;
     struct agent_server
-        *server;     /* of the thread of agent_run; NULL: the status is shown to nobody */
-    uint64_t end_ns; /* of --duration; UINT64_MAX: none */
+        *server;             /* of the thread of agent_run; NULL: the status is shown to nobody */
+    struct agent_push *push; /* of the same; NULL: nobody wants the metrics */
+    uint64_t end_ns;         /* of --duration; UINT64_MAX: none */
 
     /* Guarded by the mutex. */
     struct plat_mutex mutex;

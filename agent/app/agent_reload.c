@@ -6,6 +6,7 @@
 
 #include "app/agent_internal.h"
 #include "app/agent_limits.h"
+#include "app/agent_push.h"
 #include "app/agent_server.h"
 #include "platform/plat_system.h"
 
@@ -170,6 +171,7 @@ static bool begin_next(struct agent_process *process, struct agent_setup **setup
         *setup = next;
         count(process, true);
         agent_server_apply(process, &next->config);
+        agent_push_apply(process, &next->config);
         say(process, "the new configuration runs");
         return true;
     }

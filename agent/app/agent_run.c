@@ -5,6 +5,7 @@
 
 #include "app/agent_internal.h"
 #include "app/agent_limits.h"
+#include "app/agent_push.h"
 #include "app/agent_reload.h"
 #include "app/agent_server.h"
 #include "app/app_trust.h"
@@ -161,6 +162,7 @@ static struct agent_process *make_process(
     }
     process->settings = settings;
     process->started_ns = plat_monotonic_ns();
+    process->started = plat_now_filetime();
     process->end_ns = settings->duration_ns ? process->started_ns + settings->duration_ns
                                             : UINT64_MAX;
     process->limits = (struct app_limits){.cpu_hundredths = PLAT_LIMITS_ALL_CPU};
@@ -216,6 +218,7 @@ static bool start(struct agent_process *process, struct agent_setup **ret_setup,
         !agent_process_begin(process, *ret_setup, ret_stuck, err)) {
         return false;
     }
+    agent_push_apply(process, config);
     tell_started(process);
     return true;
 }
@@ -291,6 +294,7 @@ bool agent_run(const struct agent_run_settings *settings, struct agent_run_resul
         return false;
     }
     bool ok = live(process, &result, &result.stuck, err);
+    agent_push_stop(process);
     agent_server_stop(process);
     if (process->control) {
         end_control(process);

@@ -1,9 +1,9 @@
 #include "status/metric_text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/utf.h"
+#include "status/metric_order.h"
 
 const char *metric_text_type(enum metric_text_format format)
 {
@@ -122,41 +122,14 @@ static void add_head(struct buf *out, const struct metric *metric, enum metric_t
     }
 }
 
-/* The first sample of each metric and the one behind it: a set is in the order of objects, the text in that of
- * metrics. */
-struct order {
-    size_t first[METRIC_COUNT];
-    size_t last[METRIC_COUNT];
-    size_t *next;
-};
-
-static void sort(const struct metric_set *set, struct order *order)
-{
-    for (size_t i = 0; i < METRIC_COUNT; i++) {
-        order->first[i] = SIZE_MAX;
-    }
-    for (size_t i = 0; i < set->count; i++) {
-        enum metric_id id = set->samples[i].id;
-        order->next[i] = SIZE_MAX;
-        if (order->first[id] == SIZE_MAX) {
-            order->first[id] = i;
-        } else {
-            order->next[order->last[id]] = i;
-        }
-        order->last[id] = i;
-    }
-}
-
 void metric_text_write(
     const struct metric_set *set, enum metric_text_format format, struct buf *out)
 {
-    struct order order = {.next = calloc(set->count + 1, sizeof(*order.next))};
-    if (!order.next || set->failed) {
-        free(order.next);
+    struct metric_order order;
+    if (!metric_order_init(&order, set)) {
         out->failed = true;
         return;
     }
-    sort(set, &order);
     for (size_t id = 0; id < METRIC_COUNT; id++) {
         const struct metric *metric = metric_of((enum metric_id)id);
         if (!metric->name[0] || order.first[id] == SIZE_MAX) {
@@ -170,5 +143,5 @@ void metric_text_write(
     if (format == METRIC_TEXT_OPENMETRICS) {
         buf_add_text(out, "# EOF\n");
     }
-    free(order.next);
+    metric_order_fini(&order);
 }

@@ -151,7 +151,9 @@ static void read_json_count(struct span value, struct otlp_reply *reply)
         }
         count = count * 10 + digit;
     }
-    keep_count(count, reply);
+    if (digits.size) {
+        keep_count(count, reply);
+    }
 }
 
 static void read_json(struct span body, int status, struct otlp_reply *reply)
@@ -162,6 +164,7 @@ static void read_json(struct span body, int status, struct otlp_reply *reply)
     }
     struct span partial = member(body, "partialSuccess", "partial_success");
     read_json_count(member(partial, "rejectedLogRecords", "rejected_log_records"), reply);
+    read_json_count(member(partial, "rejectedDataPoints", "rejected_data_points"), reply);
     read_json_message(member(partial, "errorMessage", "error_message"), reply);
 }
 

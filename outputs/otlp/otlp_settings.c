@@ -5,6 +5,7 @@
 
 static const char *const protocol_names[] = {"http/protobuf", "http/json", NULL};
 static const char logs_path[] = "/v1/logs";
+const char otlp_settings_metrics_path[] = "/v1/metrics";
 
 // clang-format off
 const struct config_field otlp_settings_fields[] = {
@@ -14,6 +15,9 @@ const struct config_field otlp_settings_fields[] = {
                 "does not end so"},
     {CONFIG_ROW("protocol", ENUM, struct otlp_settings, protocol), .names = protocol_names,
         .default_text = "http/protobuf", .help = "how log records are encoded; there is no grpc"},
+    {CONFIG_ROW("metrics", DURATION, struct otlp_settings, metrics_ns), .default_text = "0s",
+        .max = INT64_C(86400000000000),
+        .help = "how often the agent's own metrics are sent to /v1/metrics of the same collector; 0s: never"},
     {CONFIG_ROW("headers", MAP, struct otlp_settings, headers), .max = HTTP_HEADERS_MAX,
         .hide_values = true,
         .help = "further headers of each request; their values are not shown"},
@@ -27,11 +31,16 @@ const char *otlp_settings_format(const void *settings)
     return ((const struct otlp_settings *)settings)->protocol == OTLP_JSON ? "otel" : "otlp";
 }
 
-const char *otlp_settings_path(const char *endpoint)
+size_t otlp_settings_base_size(const char *endpoint)
 {
     size_t size = strlen(endpoint);
     size_t end = sizeof(logs_path) - 1;
-    return size >= end && strcmp(endpoint + size - end, logs_path) == 0 ? NULL : logs_path;
+    return size >= end && strcmp(endpoint + size - end, logs_path) == 0 ? size - end : size;
+}
+
+const char *otlp_settings_path(const char *endpoint)
+{
+    return endpoint[otlp_settings_base_size(endpoint)] ? NULL : logs_path;
 }
 
 const char *otlp_settings_content_type(enum otlp_protocol protocol)
@@ -48,6 +57,10 @@ void otlp_settings_check(const void *settings, struct config_check *check)
             "endpoint: an address of a collector has no query. write keys under headers or auth");
     }
     http_options_check_headers(check, &s->headers, &s->http.auth);
+    if (s->metrics_ns && s->metrics_ns < UINT64_C(1000000000)) {
+        CONFIG_FAULT(
+            check, &s->metrics_ns, "metrics: below a second. write 1s or more, or 0s for none");
+    }
     for (size_t i = 0; i < s->headers.count; i++) {
         if (http_options_is_header(s->headers.items[i].key, "Content-Type")) {
             CONFIG_FAULT(check, &s->headers.items[i],

@@ -9,7 +9,8 @@ enum otlp_protocol { OTLP_PROTOBUF, OTLP_JSON };
 
 struct otlp_settings {
     const char *endpoint;
-    int protocol; /* enum otlp_protocol */
+    int protocol;        /* enum otlp_protocol */
+    uint64_t metrics_ns; /* 0: none are sent */
     struct config_map headers;
     struct http_options http;
 };
@@ -24,6 +25,10 @@ const char *otlp_settings_format(const void *settings);
 
 /* What stands behind the endpoint: "/v1/logs", or NULL where it has that already. Static. */
 const char *otlp_settings_path(const char *endpoint);
+
+/* The size of ${endpoint} without that, and what stands behind it for metrics. */
+size_t otlp_settings_base_size(const char *endpoint);
+extern const char otlp_settings_metrics_path[];
 
 /* Of requests. Static. */
 const char *otlp_settings_content_type(enum otlp_protocol protocol);

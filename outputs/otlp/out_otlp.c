@@ -16,6 +16,7 @@
 #include "outputs/http/http_pieces.h"
 #include "outputs/http/http_said.h"
 #include "outputs/otlp/otlp_frame.h"
+#include "outputs/otlp/otlp_metrics.h"
 #include "outputs/otlp/otlp_reply.h"
 #include "outputs/otlp/otlp_settings.h"
 #include "outputs/otlp/otlp_try.h"
@@ -354,6 +355,7 @@ const struct output_ops output_otlp = {
     .doubt = otlp_settings_doubt,
     .can_run = otlp_settings_can_run,
     .reference = otlp_reply_write_reference,
+    .metrics = &otlp_metrics,
     .examine = otlp_try_run,
     .create = otlp_create,
     .send = otlp_send,

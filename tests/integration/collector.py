@@ -108,6 +108,10 @@ class Collector(unittest.TestCase):
             "service": {"extensions": ["ack"], "pipelines": {"logs": {"receivers": [receiver], "exporters": ["file"]}},
                         "telemetry": {"metrics": {"level": "none"}}},
         }
+        if receiver == "otlp":
+            self.metrics = self.folder / "metrics.json"
+            config["exporters"]["file/metrics"] = {"path": str(self.metrics), "flush_interval": "100ms"}
+            config["service"]["pipelines"]["metrics"] = {"receivers": ["otlp"], "exporters": ["file/metrics"]}
         path = self.folder / "collector.yaml"
         path.write_text(json.dumps(config))
         collector = subprocess.Popen([COLLECTOR, "--config", path], stderr=subprocess.DEVNULL)
@@ -182,6 +186,27 @@ class Collector(unittest.TestCase):
                 self.assertEqual(set(found), set(want))
                 self.assertEqual(set(found.values()), {1})
                 self.file.unlink()
+
+    def test_the_metrics_of_the_agent_are_taken(self):
+        for protocol in ("http/protobuf", "http/json"):
+            with self.subTest(protocol):
+                collector = self.start("otlp")
+                self.ship(collector, {"name": "siem", "type": "otlp", "protocol": protocol, "metrics": "1h",
+                                      "endpoint": f"http://127.0.0.1:{self.port}"})
+                line, = self.metrics.read_text(encoding="utf-8").splitlines()
+                resource, = json.loads(line)["resourceMetrics"]
+                found = {metric["name"]: metric for metric in resource["scopeMetrics"][0]["metrics"]}
+                acked = found["etwship_output_acked_events"]["sum"]
+                self.assertEqual(acked["aggregationTemporality"], 2)
+                self.assertTrue(acked["isMonotonic"])
+                point, = acked["dataPoints"]
+                self.assertEqual((point["asInt"], point["attributes"]),
+                                 (str(EVENTS), [{"key": "output", "value": {"stringValue": "siem"}}]))
+                point, = found["etwship_output_latency_seconds"]["histogram"]["dataPoints"]
+                self.assertEqual(len(point["bucketCounts"]), len(point["explicitBounds"]) + 1)
+                point, = found["etwship_conservation_error"]["gauge"]["dataPoints"]
+                self.assertEqual(point["asInt"], "0")
+                self.metrics.unlink()
 
     def test_a_line_at_loki_is_the_native_event(self):
         for encoding, compression in (("json", "gzip"), ("protobuf", "gzip"), ("protobuf", "none")):

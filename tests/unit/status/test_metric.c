@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "status/metric_json.h"
+#include "status/metric_otlp.h"
 #include "status/metric_text.h"
 #include "support/test.h"
 
@@ -109,6 +110,48 @@ static void openmetrics_names_families_without_total(void **state)
 }
 
 /* What a row says of itself has to hold: a name has its unit, a place has its labels. */
+/* Values that are known from elsewhere: 2026-11-21T09:30:00Z is 1795253400 s by Python's datetime. */
+static void otlp_has_sums_since_their_beginning_gauges_and_histograms(void **state)
+{
+    (void)state;
+    const struct metric_otlp_source source = {.version = span_text("1.2"),
+        .host = span_text("PC"),
+        .now = UINT64_C(1795253400000000001),
+        .started = 7};
+    struct metric_set set;
+    struct buf out;
+    buf_init(&out, MAX_BYTES);
+    fill(&set);
+    metric_set_number(&set, METRIC_CONFIG_LOADED_TIME, 1795253400000);
+    metric_set_number(&set, METRIC_CPU, 1050);
+    metric_otlp_write(&set, &source, METRIC_OTLP_JSON, &out);
+    buf_add_byte(&out, 0);
+    const char *text = (const char *)out.data;
+    static const char *const parts[] = {
+        "{\"resourceMetrics\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{"
+        "\"stringValue\":\"etwship\"}},{\"key\":\"service.version\",\"value\":{\"stringValue\":\"1."
+        "2\"}}"
+        ",{\"key\":\"host.name\",\"value\":{\"stringValue\":\"PC\"}}]},\"scopeMetrics\":[",
+        "{\"attributes\":[{\"key\":\"session\",\"value\":{\"stringValue\":\"a\\\"b\\\\c\\nd\"}}],"
+        "\"startTimeUnixNano\":\"1795253400000000000\",\"timeUnixNano\":\"1795253400000000001\","
+        "\"asInt\":\"10\"}",
+        "],\"aggregationTemporality\":2,\"isMonotonic\":true}},{",
+        "\"unit\":\"s\",\"gauge\":{\"dataPoints\":[{\"attributes\":[{\"key\":\"output\",\"value\":{"
+        "\"stringValue\":\"siem\"}}],\"timeUnixNano\":\"1795253400000000001\",\"asDouble\":1.234}]}"
+        "}",
+        "\"count\":\"6\",\"sum\":1800.029,\"bucketCounts\":[\"2\",\"3\",\"0\",",
+        "\"0\",\"1\"],\"explicitBounds\":[0.005,0.010,",
+        "\"startTimeUnixNano\":\"7\",\"timeUnixNano\":\"1795253400000000001\",\"asDouble\":1.050}",
+    };
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (!strstr(text, parts[i])) {
+            fail_msg("no %s in %s", parts[i], text);
+        }
+    }
+    buf_fini(&out);
+    metric_set_fini(&set);
+}
+
 static void the_table_is_sound(void **state)
 {
     (void)state;
@@ -144,6 +187,7 @@ int main(void)
         cmocka_unit_test(the_json_has_the_paths_of_the_table),
         cmocka_unit_test(the_text_has_each_family_once),
         cmocka_unit_test(openmetrics_names_families_without_total),
+        cmocka_unit_test(otlp_has_sums_since_their_beginning_gauges_and_histograms),
         cmocka_unit_test(the_table_is_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
