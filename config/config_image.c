@@ -7,6 +7,7 @@ struct image {
     struct buf *out;
     void (*read)(void *self, const char *path);
     void *self;
+    bool is_shown; /* secrets are left out */
 };
 
 static void put_value(
@@ -48,7 +49,7 @@ static void put_map(const struct image *image, const struct config_map *map)
     put_size(image, map->count);
     for (size_t i = 0; i < map->count; i++) {
         put_text(image, map->items[i].key);
-        put_text(image, map->items[i].value);
+        put_text(image, image->is_shown ? NULL : map->items[i].value);
     }
 }
 
@@ -117,7 +118,7 @@ static void put_value(
     case CONFIG_SECRET:
     case CONFIG_PATH:
         memcpy(&text, member, sizeof(text));
-        put_path(image, field, text);
+        put_path(image, field, image->is_shown && field->type == CONFIG_SECRET ? NULL : text);
         break;
     case CONFIG_STRINGS:
     case CONFIG_PATHS:
@@ -146,5 +147,12 @@ void config_image_write(const struct config_field *fields, const void *settings,
     void (*read)(void *self, const char *path), void *self)
 {
     const struct image image = {.out = out, .read = read, .self = self};
+    put_fields(&image, fields, settings);
+}
+
+void config_image_write_shown(
+    const struct config_field *fields, const void *settings, struct buf *out)
+{
+    const struct image image = {.out = out, .is_shown = true};
     put_fields(&image, fields, settings);
 }

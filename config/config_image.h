@@ -12,4 +12,8 @@
 void config_image_write(const struct config_field *fields, const void *settings, struct buf *out,
     void (*read)(void *self, const char *path), void *self);
 
+/* The same without what may be secret: values of keys that are, and those of maps, such as headers. */
+void config_image_write_shown(
+    const struct config_field *fields, const void *settings, struct buf *out);
+
 #endif

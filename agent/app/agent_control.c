@@ -35,6 +35,8 @@ static void write_counters(
     struct agent_metrics_source source = {.status = &agent->status,
         .plan = agent->plan,
         .pipeline = agent->pipeline,
+        .summaries = agent->summaries,
+        .worker_count = (size_t)agent->config->agent.decode_workers,
         .loads = loads,
         .uptime_ns = plat_monotonic_ns() - agent->process->started_ns};
     metric_set_init(&set);
@@ -80,7 +82,8 @@ static void report(struct agent *agent)
     agent_status_look(&agent->status, agent->pipeline);
     agent_status_line(&agent->status, agent->plan, &line);
     write_counters(agent, &loads, &json);
-    log_write(agent->log, LOG_LEVEL_INFO, NULL, "%.*s", SPAN_ARG(buf_span(&line)));
+    log_write_as(
+        agent->log, LOG_CAUSE_STATS, LOG_LEVEL_INFO, NULL, "%.*s", SPAN_ARG(buf_span(&line)));
     tell_manager(process, buf_span(&line));
     log_tick(agent->log);
     if (!json.failed) {

@@ -1,5 +1,9 @@
 #include "app/agent_metrics.h"
 
+#include <stdio.h>
+
+#include "app/summary.h"
+#include "base/guid.h"
 #include "base/put.h"
 #include "platform/plat_system.h"
 
@@ -8,7 +12,7 @@
 #define FILETIME_PER_MS UINT64_C(10000)
 #define NS_PER_MS UINT64_C(1000000)
 
-enum { MAX_RULE_NAME_BYTES = 200 };
+enum { MAX_RULE_NAME_BYTES = 200, MAX_PROVIDERS = 50, MAX_PROVIDER_NAME_BYTES = 200 };
 
 /* ---- sessions --------------------------------------------------------------------------------- */
 
@@ -202,6 +206,75 @@ static void add_dead_letters(struct metric_set *set, struct dead_letters *letter
     }
 }
 
+/* ---- providers --------------------------------------------------------------------------------- */
+
+struct provider_count {
+    char name[MAX_PROVIDER_NAME_BYTES + 1];
+    uint64_t events;
+    uint64_t undecoded;
+};
+
+struct provider_counts {
+    struct provider_count shown[MAX_PROVIDERS];
+    size_t count;
+    struct provider_count others;
+};
+
+/* By their names, as several ids may have the same one. */
+static struct provider_count *find_provider(struct provider_counts *counts, const char *name)
+{
+    for (size_t i = 0; i < counts->count; i++) {
+        if (strcmp(counts->shown[i].name, name) == 0) {
+            return &counts->shown[i];
+        }
+    }
+    if (counts->count == MAX_PROVIDERS) {
+        return &counts->others;
+    }
+    struct provider_count *found = &counts->shown[counts->count++];
+    *found = (struct provider_count){.events = 0};
+    memcpy(found->name, name, strlen(name) + 1);
+    return found;
+}
+
+static void count_provider(void *self, const struct summary_provider *provider)
+{
+    char name[MAX_PROVIDER_NAME_BYTES + 1];
+    char guid[GUID_TEXT_SIZE];
+    struct span shown = span_first(provider->name, MAX_PROVIDER_NAME_BYTES);
+    if (!shown.size) {
+        guid_write(provider->guid, guid);
+        shown = span_make(guid, sizeof(guid));
+    }
+    memcpy(name, shown.data, shown.size);
+    name[shown.size] = '\0';
+    struct provider_count *count = provider->guid ? find_provider(self, name)
+                                                  : &((struct provider_counts *)self)->others;
+    count->events += provider->events;
+    count->undecoded += provider->undecoded;
+}
+
+static void add_provider(
+    struct metric_set *set, const char *name, const struct provider_count *count)
+{
+    metric_set_label(set, 0, span_text(name));
+    metric_set_number(set, METRIC_PROVIDER_EVENTS, count->events);
+    metric_set_number(set, METRIC_PROVIDER_UNDECODED, count->undecoded);
+}
+
+static void add_providers(struct metric_set *set, const struct agent_metrics_source *source)
+{
+    struct provider_counts counts = {.count = 0};
+    for (size_t i = 0; i < source->worker_count; i++) {
+        summary_look(source->summaries[i], count_provider, &counts);
+    }
+    metric_set_list(set, METRIC_PROVIDER_LIST);
+    for (size_t i = 0; i < counts.count; i++) {
+        add_provider(set, counts.shown[i].name, &counts.shown[i]);
+    }
+    add_provider(set, "(others)", &counts.others);
+}
+
 static void add_loads(struct metric_set *set, const struct agent_loads *loads)
 {
     uint8_t text[PUT_MAX];
@@ -210,6 +283,11 @@ static void add_loads(struct metric_set *set, const struct agent_loads *loads)
     metric_set_text(set, METRIC_CONFIG_LOADED, span_make(text, (size_t)(end - text)));
     metric_set_number(set, METRIC_CONFIG_LOADED_TIME,
         loads->loaded > UNIX_EPOCH ? (loads->loaded - UNIX_EPOCH) / FILETIME_PER_MS : 0);
+    char hash[17];
+    snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)loads->shown);
+    metric_set_text(set, METRIC_CONFIG_HASH, span_text(hash));
+    metric_set_label(set, 0, span_text(hash));
+    metric_set_number(set, METRIC_CONFIG_INFO, 1);
     metric_set_number(set, METRIC_CONFIG_RELOADS, loads->reloads);
     metric_set_number(set, METRIC_CONFIG_FAILED_RELOADS, loads->failed_reloads);
 }
@@ -256,6 +334,7 @@ void agent_metrics_collect(const struct agent_metrics_source *source, struct met
     }
     add_memory(set, source->pipeline);
     add_dead_letters(set, pipeline_dead_letters(source->pipeline));
+    add_providers(set, source);
     add_loads(set, source->loads);
     metric_set_number(set, METRIC_CONSERVATION_ERROR, agent_metrics_error(status, plan));
     agent_metrics_process(source->uptime_ns, set);

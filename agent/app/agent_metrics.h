@@ -4,11 +4,15 @@
 #include "app/agent_status.h"
 #include "status/metric_set.h"
 
+struct summary;
+
 /* What the metrics are of. All of it stays as it is during the call. */
 struct agent_metrics_source {
     const struct agent_status *status; /* looked at just now */
     const struct agent_plan *plan;
     struct pipeline *pipeline;
+    struct summary *const *summaries; /* of the agent's workers */
+    size_t worker_count;
     const struct agent_loads *loads;
     uint64_t uptime_ns; /* of the process */
 };

@@ -113,6 +113,10 @@ bool agent_process_begin(
     process->loads.loaded = setup->loaded;
     plat_mutex_unlock(&process->mutex);
     bool ok = agent_start(agent, err);
+    plat_mutex_lock(&process->mutex);
+    agent_loads_add(&process->loads, plat_now_filetime(), setup->shown,
+        ok ? AGENT_LOAD_RUNS : AGENT_LOAD_FAILED);
+    plat_mutex_unlock(&process->mutex);
     if (!ok) {
         *ret_stuck = agent->stuck;
         if (!agent->stuck) {

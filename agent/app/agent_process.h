@@ -21,6 +21,7 @@
  * reload.
  */
 struct agent;
+struct agent_history;
 struct agent_push;
 struct agent_server;
 struct agent_setup;
@@ -47,6 +48,7 @@ struct agent_process {
     /* Of the control thread. */
     struct plat_thread *control;
     struct agent_notify notify;
+    struct agent_history *history; /* of the thread of the server; NULL: there is none yet */
     struct agent_server
         *server;             /* of the thread of agent_run; NULL: the status is shown to nobody */
     struct agent_push *push; /* of the same; NULL: nobody wants the metrics */

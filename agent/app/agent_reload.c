@@ -128,9 +128,13 @@ static bool end_heritage(struct agent_process *process, struct agent_setup *setu
     return !stuck;
 }
 
-static void refuse(struct agent_process *process)
+/* ${shown}: 0 if it is unknown. */
+static void refuse(struct agent_process *process, uint64_t shown)
 {
     count(process, false);
+    plat_mutex_lock(&process->mutex);
+    agent_loads_add(&process->loads, plat_now_filetime(), shown, AGENT_LOAD_REFUSED);
+    plat_mutex_unlock(&process->mutex);
     tell(process, LOG_LEVEL_ERROR, "the configuration is not used. the one of before goes on");
 }
 
@@ -142,7 +146,7 @@ static struct agent_setup *read_next(
     struct app_config config;
     *ret_same = false;
     if (!source->read(source->self, &config, tell, process)) {
-        refuse(process);
+        refuse(process, 0);
         return NULL;
     }
     if (is_same(before, &config)) {
@@ -150,9 +154,10 @@ static struct agent_setup *read_next(
         *ret_same = true;
         return NULL;
     }
+    uint64_t shown = app_digest_shown(&config);
     struct agent_setup *next = prepare(process, before, &config);
     if (!next) {
-        refuse(process);
+        refuse(process, shown);
     }
     return next;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/agent_history.h"
 #include "app/agent_internal.h"
 #include "app/agent_limits.h"
 #include "app/agent_push.h"
@@ -296,6 +297,7 @@ bool agent_run(const struct agent_run_settings *settings, struct agent_run_resul
     bool ok = live(process, &result, &result.stuck, err);
     agent_push_stop(process);
     agent_server_stop(process);
+    agent_history_destroy(process->history);
     if (process->control) {
         end_control(process);
     }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "app/agent_history.h"
 #include "app/agent_internal.h"
 #include "app/agent_tap.h"
 #include "app/agent_view.h"
@@ -75,17 +76,43 @@ static void answer_metrics(
     metric_text_write(&server->set, format, &reply->body);
 }
 
-static void add_line(void *self, uint64_t time, enum log_level level, const char *text)
+/* The beginning of an element of a list. */
+static void add_time(struct buf *out, uint64_t time)
 {
-    struct buf *out = self;
     uint8_t stamp[PUT_MAX];
     uint8_t *end = stamp;
     put_filetime(&end, time);
-    buf_printf(out, "%s{\"time\":\"%.*s\",\"level\":\"%s\",\"text\":",
-        out->data[out->size - 1] == '[' ? "" : ",", (int)(end - stamp), (const char *)stamp,
-        log_level_names[level]);
+    buf_printf(out, "%s{\"time\":\"%.*s\"", out->size && out->data[out->size - 1] == '[' ? "" : ",",
+        (int)(end - stamp), (const char *)stamp);
+}
+
+static void add_line(
+    void *self, uint64_t time, enum log_level level, enum log_cause cause, const char *text)
+{
+    struct buf *out = self;
+    add_time(out, time);
+    buf_printf(out, ",\"level\":\"%s\",\"id\":\"%s\",\"text\":", log_level_names[level],
+        log_cause_name(cause));
     metric_json_string(span_text(text), out);
+    buf_add_text(out, ",\"what_to_do\":");
+    metric_json_string(span_text(log_cause_what_to_do(cause)), out);
     buf_add_byte(out, '}');
+}
+
+/* The newest first. */
+static void add_loads(const struct agent_loads *loads, struct buf *out)
+{
+    static const char *const results[] = {[AGENT_LOAD_RUNS] = "runs",
+        [AGENT_LOAD_REFUSED] = "refused",
+        [AGENT_LOAD_FAILED] = "failed"};
+    for (size_t i = 0; i < AGENT_LOADS_KEPT && i < loads->count; i++) {
+        const struct agent_load *load = &loads->last[(loads->count - 1 - i) % AGENT_LOADS_KEPT];
+        add_time(out, load->time);
+        if (load->shown) {
+            buf_printf(out, ",\"hash\":\"%016llx\"", (unsigned long long)load->shown);
+        }
+        buf_printf(out, ",\"result\":\"%s\"}", results[load->result]);
+    }
 }
 
 static void answer_status(struct agent_server *server, struct status_reply *reply)
@@ -97,12 +124,12 @@ static void answer_status(struct agent_server *server, struct status_reply *repl
     agent_health_json(&server->health, &reply->body);
     buf_add_byte(&reply->body, ',');
     metric_json_members(&server->set, &reply->body);
-    buf_add_text(&reply->body, ",\"recent\":[");
-    if (!reply->body.failed) {
-        plat_mutex_lock(&process->mutex); /* the log may be another one after a reload */
-        log_recent(process->log, add_line, &reply->body);
-        plat_mutex_unlock(&process->mutex);
-    }
+    plat_mutex_lock(&process->mutex); /* the log may be another one after a reload */
+    buf_add_text(&reply->body, ",\"loads\":[");
+    add_loads(&process->loads, &reply->body);
+    buf_add_text(&reply->body, "],\"recent\":[");
+    log_recent(process->log, add_line, &reply->body);
+    plat_mutex_unlock(&process->mutex);
     buf_add_text(&reply->body, "]}\n");
 }
 
@@ -145,6 +172,9 @@ static void answer(
         answer_health(server, request, false, reply);
     } else if (span_is(request->path, "/ready")) {
         answer_health(server, request, true, reply);
+    } else if (span_is(request->path, "/history")) {
+        reply->type = "application/json";
+        agent_history_json(server->process->history, &reply->body);
     } else if (span_is(request->path, "/tap")) {
         agent_tap_answer(server->process, request, trusted, reply);
     } else if (span_is(request->path, "/")) {
@@ -154,7 +184,15 @@ static void answer(
     } else {
         reply->status = 404;
         reply->type = "text/plain; charset=utf-8";
-        buf_add_text(&reply->body, "there is: / /metrics /health /ready /status /tap\n");
+        buf_add_text(&reply->body, "there is: / /metrics /health /ready /status /history /tap\n");
+    }
+}
+
+static void mark(void *self)
+{
+    struct agent_server *server = self;
+    if (look(server, true)) {
+        agent_history_mark(server->process->history, &server->set);
     }
 }
 
@@ -162,7 +200,7 @@ static void log_request(void *self, const char *line)
 {
     struct agent_process *process = ((struct agent_server *)self)->process;
     plat_mutex_lock(&process->mutex);
-    log_write(process->log, LOG_LEVEL_DEBUG, NULL, "%s", line);
+    log_write_as(process->log, LOG_CAUSE_STATUS, LOG_LEVEL_DEBUG, NULL, "%s", line);
     plat_mutex_unlock(&process->mutex);
 }
 
@@ -201,6 +239,8 @@ static bool start(struct agent_server *server, const struct app_status *wanted, 
         .tls_key = wanted->tls.key,
         .open_path = "/",
         .answer = answer,
+        .tick = mark,
+        .tick_ms = AGENT_HISTORY_EVERY_MS,
         .log = log_request,
         .self = server};
     if (wanted->listen &&
@@ -215,7 +255,9 @@ static struct agent_server *create(
     struct agent_process *process, const struct app_status *wanted, struct error *err)
 {
     struct agent_server *server = calloc(1, sizeof(*server));
-    if (!server) {
+    process->history = process->history ? process->history : agent_history_create();
+    if (!server || !process->history) {
+        free(server);
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
@@ -248,12 +290,12 @@ void agent_server_apply(struct agent_process *process, const struct app_config *
     agent_server_stop(process);
     process->server = any ? create(process, wanted, &err) : NULL;
     if (any && !process->server) {
-        log_write(process->log, LOG_LEVEL_ERROR, NULL,
+        log_write_as(process->log, LOG_CAUSE_STATUS, LOG_LEVEL_ERROR, NULL,
             "status: %s. nobody can ask this agent how it is", err.text);
     } else if (any) {
-        log_write(process->log, LOG_LEVEL_INFO, NULL, "status: it is told at %s%s%s",
-            wanted->listen ? wanted->listen : "", wanted->listen && local ? " and " : "",
-            local ? local : "");
+        log_write_as(process->log, LOG_CAUSE_STATUS, LOG_LEVEL_INFO, NULL,
+            "status: it is told at %s%s%s", wanted->listen ? wanted->listen : "",
+            wanted->listen && local ? " and " : "", local ? local : "");
     }
 }
 

@@ -53,6 +53,7 @@ struct agent_setup *agent_setup_create(
         .max_events = process->settings->max_events,
         .colors = process->settings->colors};
     /* First of all: a file that changes while it is read is news to the next reload. */
+    setup->shown = app_digest_shown(&setup->config);
     bool good = app_digest_take(&setup->config, &setup->digest, err) &&
                 read_schemas(setup, process, err);
     plan.schemas = setup->schemas;

@@ -18,6 +18,7 @@ struct agent_setup {
     struct agent_plan plan;
     struct schema_shared *schemas; /* of all sessions and workers */
     struct app_digest digest;
+    uint64_t shown;  /* app_digest_shown */
     uint64_t loaded; /* FILETIME */
 };
 

@@ -21,6 +21,14 @@ void agent_status_look(struct agent_status *status, struct pipeline *pipeline)
     books_look(pipeline_books(pipeline), status->sessions, status->outputs);
 }
 
+void agent_loads_add(
+    struct agent_loads *loads, uint64_t time, uint64_t shown, enum agent_load_result result)
+{
+    loads->last[loads->count++ % AGENT_LOADS_KEPT] = (struct agent_load){
+        .time = time, .shown = shown, .result = result};
+    loads->shown = result == AGENT_LOAD_RUNS ? shown : loads->shown;
+}
+
 /* ---- a line ----------------------------------------------------------------------------------- */
 
 static void add_if_any(struct buf *out, uint64_t count, const char *what)

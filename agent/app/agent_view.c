@@ -93,6 +93,8 @@ static bool look(struct agent *agent, const struct agent_loads *loads, uint64_t 
         struct agent_metrics_source source = {.status = &view.status,
             .plan = agent->plan,
             .pipeline = agent->pipeline,
+            .summaries = agent->summaries,
+            .worker_count = (size_t)agent->config->agent.decode_workers,
             .loads = loads,
             .uptime_ns = uptime_ns};
         agent_metrics_collect(&source, set);

@@ -60,6 +60,16 @@ bool app_digest_take(
     return ok;
 }
 
+uint64_t app_digest_shown(const struct app_config *config)
+{
+    struct buf image;
+    buf_init(&image, MAX_IMAGE_BYTES);
+    config_image_write_shown(config->fields, config->root, &image);
+    uint64_t shown = image.failed ? 0 : XXH3_64bits(image.data, image.size);
+    buf_fini(&image);
+    return shown;
+}
+
 /* Without a table of keys the files themselves are all that is read: no file with a secret, and of the
  * variables only those in the names of files. */
 void app_digest_sources(const char *path, struct app_digest *ret_digest)

@@ -17,6 +17,10 @@ struct app_digest {
 bool app_digest_take(
     const struct app_config *config, struct app_digest *ret_digest, struct error *err);
 
+/* A number to show: of the values alone, without secrets and values of maps, so that machines with the same
+ * configuration have the same one. 0: out of memory. */
+uint64_t app_digest_shown(const struct app_config *config);
+
 /*
  * The same of the file ${path} and of the files that it includes, whether they are valid or not: by their names
  * and by when each was last changed. A file that appears or goes changes it, too. One thread at a time.

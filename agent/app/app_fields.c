@@ -36,7 +36,7 @@ static const struct config_field log_fields[] = {
         .help = "a file, or stderr; auto: stderr, as a service of Windows "
                 "logs/etwship.log in the system's place for data, if there is such a folder"},
     {CONFIG_ROW("format", ENUM, struct app_log, format), .names = log_format_names,
-        .default_text = "text", .help = "text for people, json for programs"},
+        .default_text = "text", .help = "text for people, json for programs: ECS, with [ids](log.md)"},
     {CONFIG_STRUCT_ROW("rotate", struct app_log, rotate, rotate_fields),
         .help = "how log files are kept small"},
     {CONFIG_ROW("stats", DURATION, struct app_log, stats_ns), .default_text = "60s",

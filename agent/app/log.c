@@ -25,7 +25,19 @@
  */
 enum { MAX_KINDS = 64, MAX_KIND_BYTES = 64, MAX_LINE_BYTES = 64 * 1024, READER_WAIT_MS = 100 };
 
+/* Of agent/event/ecs_head.c, which has it for events. */
+#define ECS_VERSION "8.17.0"
+
 static const uint64_t window_ns = UINT64_C(60000000000);
+
+static const struct {
+    const char *name;
+    const char *todo;
+} causes[] = {
+#define CAUSE(id, name, todo) [LOG_CAUSE_##id] = {name, todo},
+#include "app/log_causes.def"
+#undef CAUSE
+};
 
 const char *const log_level_names[] = {"error", "warning", "info", "debug", NULL};
 const char *const log_format_names[] = {"text", "json", NULL};
@@ -42,6 +54,7 @@ struct repeat {
 struct recent {
     uint64_t time; /* FILETIME */
     enum log_level level;
+    enum log_cause cause;
     char text[LOG_RECENT_TEXT_BYTES];
 };
 
@@ -64,6 +77,16 @@ static uint64_t now(const struct log *log)
 {
     const struct log_settings *s = &log->settings;
     return s->now_ns ? s->now_ns(s->self) : plat_monotonic_ns();
+}
+
+const char *log_cause_name(enum log_cause cause)
+{
+    return causes[cause].name;
+}
+
+const char *log_cause_what_to_do(enum log_cause cause)
+{
+    return causes[cause].todo;
 }
 
 struct log *log_create(const struct log_settings *settings, struct error *err)
@@ -99,7 +122,8 @@ static void add_time(struct buf *line)
     }
 }
 
-static void add_json(struct buf *line, enum log_level level, struct span text)
+/* By ECS: the names with dots and their order are those of its logging libraries. */
+static void add_json(struct buf *line, enum log_level level, enum log_cause cause, struct span text)
 {
     buf_add_text(line, "{\"@timestamp\":\"");
     add_time(line);
@@ -107,15 +131,18 @@ static void add_json(struct buf *line, enum log_level level, struct span text)
     if (buf_reserve(line, utf8_json_bound(text.size))) {
         line->size += utf8_to_json(text, line->data + line->size);
     }
-    buf_add_text(line, "\"}\n");
+    buf_printf(line,
+        "\",\"ecs.version\":\"" ECS_VERSION "\",\"service.type\":\"etwship\","
+        "\"event.dataset\":\"etwship.log\",\"event.code\":\"%s\",\"process.pid\":%llu}\n",
+        causes[cause].name, (unsigned long long)plat_process_id());
 }
 
 static void add_line(const struct log *log, struct buf *line, enum log_level level,
-    struct span text, bool on_console)
+    enum log_cause cause, struct span text, bool on_console)
 {
     buf_reset(line);
     if (log->settings.format == LOG_FORMAT_JSON) {
-        add_json(line, level, text);
+        add_json(line, level, cause, text);
         return;
     }
     if (on_console) {
@@ -177,10 +204,11 @@ static void write_stderr(struct log *log, struct span line)
     log->left_out += !write_some(log, line, wait_ms) && log->rest.size == 0;
 }
 
-static void write_console(struct log *log, enum log_level level, const char *text)
+static void write_console(
+    struct log *log, enum log_level level, enum log_cause cause, const char *text)
 {
     const struct log_settings *s = &log->settings;
-    add_line(log, &log->line, level, span_text(text), true);
+    add_line(log, &log->line, level, cause, span_text(text), true);
     if (s->console) {
         s->console(s->self, buf_span(&log->line));
     } else {
@@ -198,21 +226,25 @@ static void tell_also(struct log *log, enum log_level level, enum log_cause caus
     }
 }
 
-static void keep_recent(struct log *log, enum log_level level, const char *text)
+static void keep_recent(
+    struct log *log, enum log_level level, enum log_cause cause, const char *text)
 {
     struct recent *recent = &log->recent[log->recent_count++ % LOG_RECENT_MAX];
     recent->time = plat_now_filetime();
     recent->level = level;
+    recent->cause = cause;
     snprintf(recent->text, sizeof(recent->text), "%s", text);
 }
 
 void log_recent(struct log *log,
-    void (*each)(void *self, uint64_t time, enum log_level level, const char *text), void *self)
+    void (*each)(
+        void *self, uint64_t time, enum log_level level, enum log_cause cause, const char *text),
+    void *self)
 {
     plat_mutex_lock(&log->mutex);
     for (size_t i = 0; i < LOG_RECENT_MAX && i < log->recent_count; i++) {
         const struct recent *recent = &log->recent[(log->recent_count - 1 - i) % LOG_RECENT_MAX];
-        each(self, recent->time, recent->level, recent->text);
+        each(self, recent->time, recent->level, recent->cause, recent->text);
     }
     plat_mutex_unlock(&log->mutex);
 }
@@ -222,25 +254,25 @@ static void write_line(
 {
     tell_also(log, level, cause, text);
     if (level <= LOG_LEVEL_WARNING) {
-        keep_recent(log, level, text);
+        keep_recent(log, level, cause, text);
     }
     if (!log->to_file) {
-        write_console(log, level, text);
+        write_console(log, level, cause, text);
         return;
     }
     struct error why;
-    add_line(log, &log->line, level, span_text(text), false);
+    add_line(log, &log->line, level, cause, span_text(text), false);
     bool written = log_file_write(&log->file, buf_span(&log->line), now_ns, &why);
     if (why.code != ERR_NONE) {
         char report[sizeof(why.text) + 64];
         snprintf(report, sizeof(report), "log: %s%s", why.text,
             written ? ". the file grows on" : ". lines are written here until it works again");
-        write_console(log, LOG_LEVEL_WARNING, report);
+        write_console(log, LOG_LEVEL_WARNING, LOG_CAUSE_LOG, report);
         tell_also(log, LOG_LEVEL_WARNING, LOG_CAUSE_LOG, report);
     }
     if (!written) {
         log->elsewhere++;
-        write_console(log, level, text);
+        write_console(log, level, cause, text);
     } else if (log->elsewhere) {
         char report[96];
         snprintf(report, sizeof(report), "log: %llu lines went to standard error instead",

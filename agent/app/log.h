@@ -14,30 +14,17 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
-/* What a warning or an error comes from, for who files them by it: the Event Log of Windows has a number for
- * each (docs/reference/event-log.md). */
+/* What a line is about (log_causes.def), for who files lines by it. */
 enum log_cause {
-    LOG_CAUSE_OTHER,
-    LOG_CAUSE_UNTRUSTED,      /* others could change what the agent believes */
-    LOG_CAUSE_RELOAD_REFUSED, /* another configuration, which cannot be used */
-    LOG_CAUSE_RELOAD_FAILED,  /* one that does not start */
-    LOG_CAUSE_SESSION,        /* a session that has trouble, and goes on */
-    LOG_CAUSE_SESSION_FAILED,
-    LOG_CAUSE_BUDGET, /* a provider that sends more than its budget */
-    LOG_CAUSE_TRACE,  /* a recorded trace that is damaged */
-    LOG_CAUSE_NO_MATCH,
-    LOG_CAUSE_DEFINITIONS, /* layouts and names of events */
-    LOG_CAUSE_RULE,
-    LOG_CAUSE_OUTPUT, /* an output that has trouble, and tries on */
-    LOG_CAUSE_OUTPUT_ENDED,
-    LOG_CAUSE_DEAD_LETTERS,
-    LOG_CAUSE_UNDELIVERED, /* at a stop */
-    LOG_CAUSE_SPOOL,       /* what the agent keeps on disk: events, positions */
-    LOG_CAUSE_LIMITS,
-    LOG_CAUSE_MEMORY,
-    LOG_CAUSE_LOG, /* the log file itself */
+#define CAUSE(id, name, todo) LOG_CAUSE_##id,
+#include "app/log_causes.def"
+#undef CAUSE
     LOG_CAUSE_COUNT
 };
+
+/* A name that stays what it is, and what people do about it. */
+const char *log_cause_name(enum log_cause cause);
+const char *log_cause_what_to_do(enum log_cause cause);
 
 /* The names that a configuration gives them, in this order; each list ends with NULL. */
 extern const char *const log_level_names[];
@@ -86,7 +73,9 @@ void log_write_as(struct log *log, enum log_cause cause, enum log_level level, c
  * within this call, and must not write to the log. */
 enum { LOG_RECENT_MAX = 20, LOG_RECENT_TEXT_BYTES = 600 };
 void log_recent(struct log *log,
-    void (*each)(void *self, uint64_t time, enum log_level level, const char *text), void *self);
+    void (*each)(
+        void *self, uint64_t time, enum log_level level, enum log_cause cause, const char *text),
+    void *self);
 
 /* Write the counts whose minute is over. They are also written by the next log_write; call this now
  * and then (the agent does, with its statistics) so that they come without one. */

@@ -1,5 +1,6 @@
 #include "app/summary.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -9,11 +10,13 @@
 
 enum { MAX_PROVIDERS = 4096, MAX_OUTPUTS = 64, SHOWN = 12, RECENT_ROWS = 64 };
 
+/* One thread counts, others may look on. */
 struct provider_row {
     struct guid guid;
     struct span name;
-    uint64_t events;
-    uint64_t undecoded;
+    atomic_uint_fast64_t events;
+    atomic_uint_fast64_t undecoded;
+    struct provider_row *_Atomic next; /* the one that came behind it */
 };
 
 struct output_row {
@@ -30,6 +33,8 @@ struct summary {
     struct arena arena;
     struct map providers; /* GUID -> provider_row */
     struct provider_row others;
+    struct provider_row *_Atomic first;
+    struct provider_row *last;
     struct provider_row *recent[RECENT_ROWS]; /* by a byte of the GUID: most events find theirs */
     uint64_t events;
     uint64_t raw;
@@ -63,6 +68,25 @@ void summary_destroy(struct summary *summary)
     }
 }
 
+static uint64_t value_of(const atomic_uint_fast64_t *count)
+{
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+/* Only its own thread writes it. */
+static void add_to(atomic_uint_fast64_t *count, uint64_t value)
+{
+    atomic_store_explicit(count, value_of(count) + value, memory_order_relaxed);
+}
+
+/* Whoever finds it finds all of it. */
+static void publish(struct summary *summary, struct provider_row *row)
+{
+    atomic_store_explicit(
+        summary->last ? &summary->last->next : &summary->first, row, memory_order_release);
+    summary->last = row;
+}
+
 static struct provider_row *find_row(
     struct summary *summary, const struct guid *guid, struct span name)
 {
@@ -77,12 +101,13 @@ static struct provider_row *find_row(
         if (!row) {
             return &summary->others;
         }
-        row->guid = *guid;
+        *row = (struct provider_row){.guid = *guid};
         arena_copy(&summary->arena, name, &row->name);
         key.data = row->guid.bytes;
         if (!map_put(&summary->providers, key, row)) {
             return &summary->others;
         }
+        publish(summary, row);
     }
     *recent = row;
     return row;
@@ -100,8 +125,10 @@ static bool on_event(void *self, const struct event *event)
     struct summary *summary = self;
     bool raw = event_is_undecoded(event);
     struct provider_row *row = row_of(summary, event);
-    row->events++;
-    row->undecoded += raw || event->status == DECODE_PARTIAL;
+    add_to(&row->events, 1);
+    if (raw || event->status == DECODE_PARTIAL) {
+        add_to(&row->undecoded, 1);
+    }
     summary->events++;
     summary->raw += raw;
     summary->partial += event->status == DECODE_PARTIAL;
@@ -124,6 +151,27 @@ struct flow_consumer summary_consumer(struct summary *summary)
     return (struct flow_consumer){.self = summary, .event = on_event, .gap = on_gap};
 }
 
+static void tell(const struct provider_row *row, const struct guid *guid,
+    void (*each)(void *self, const struct summary_provider *provider), void *self)
+{
+    struct summary_provider provider = {.guid = guid,
+        .name = row->name,
+        .events = value_of(&row->events),
+        .undecoded = value_of(&row->undecoded)};
+    each(self, &provider);
+}
+
+void summary_look(const struct summary *summary,
+    void (*each)(void *self, const struct summary_provider *provider), void *self)
+{
+    const struct provider_row *row = atomic_load_explicit(&summary->first, memory_order_acquire);
+    while (row) {
+        tell(row, &row->guid, each, self);
+        row = atomic_load_explicit(&row->next, memory_order_acquire);
+    }
+    tell(&summary->others, NULL, each, self);
+}
+
 void summary_merge(struct summary *summary, const struct summary *other)
 {
     size_t cursor = 0;
@@ -131,11 +179,11 @@ void summary_merge(struct summary *summary, const struct summary *other)
     while ((slot = map_next(&other->providers, &cursor))) {
         const struct provider_row *from = slot->value;
         struct provider_row *row = find_row(summary, &from->guid, from->name);
-        row->events += from->events;
-        row->undecoded += from->undecoded;
+        add_to(&row->events, value_of(&from->events));
+        add_to(&row->undecoded, value_of(&from->undecoded));
     }
-    summary->others.events += other->others.events;
-    summary->others.undecoded += other->others.undecoded;
+    add_to(&summary->others.events, value_of(&other->others.events));
+    add_to(&summary->others.undecoded, value_of(&other->others.undecoded));
     summary->events += other->events;
     summary->raw += other->raw;
     summary->partial += other->partial;
@@ -197,8 +245,10 @@ static int by_events(const void *a, const void *b)
 {
     const struct provider_row *x = *(struct provider_row *const *)a;
     const struct provider_row *y = *(struct provider_row *const *)b;
-    if (x->events != y->events) {
-        return x->events > y->events ? -1 : 1;
+    uint64_t more = value_of(&x->events);
+    uint64_t less = value_of(&y->events);
+    if (more != less) {
+        return more > less ? -1 : 1;
     }
     return memcmp(x->guid.bytes, y->guid.bytes, sizeof(x->guid.bytes));
 }
@@ -218,10 +268,11 @@ static void write_providers(const struct summary *summary, struct buf *out)
         guid_write(&rows[i]->guid, guid);
         struct span name = rows[i]->name.size ? span_first(rows[i]->name, 200)
                                               : span_make(guid, sizeof(guid));
-        buf_printf(out, "  %12llu  ", (unsigned long long)rows[i]->events);
+        buf_printf(out, "  %12llu  ", (unsigned long long)value_of(&rows[i]->events));
         visible_add(out, name);
-        if (rows[i]->undecoded) {
-            buf_printf(out, "  (%llu undecoded)", (unsigned long long)rows[i]->undecoded);
+        uint64_t undecoded = value_of(&rows[i]->undecoded);
+        if (undecoded) {
+            buf_printf(out, "  (%llu undecoded)", (unsigned long long)undecoded);
         }
         buf_add_byte(out, '\n');
     }

@@ -13,6 +13,19 @@ void summary_destroy(struct summary *summary);
 /* Counts events as a consumer of flows. */
 struct flow_consumer summary_consumer(struct summary *summary);
 
+/* What a provider has sent so far. */
+struct summary_provider {
+    const struct guid *guid; /* NULL: all that found no row of their own */
+    struct span name;        /* empty: unknown */
+    uint64_t events;
+    uint64_t undecoded; /* with those that were decoded in part */
+};
+
+/* Tell ${each} of every provider, in the order in which they came, also while events are counted on another thread:
+ * each number is as it was a moment ago. */
+void summary_look(const struct summary *summary,
+    void (*each)(void *self, const struct summary_provider *provider), void *self);
+
 /* Add the events of another one. */
 void summary_merge(struct summary *summary, const struct summary *other);
 

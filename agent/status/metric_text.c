@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/put.h"
 #include "base/utf.h"
 #include "status/metric_order.h"
 
@@ -12,10 +13,20 @@ const char *metric_text_type(enum metric_text_format format)
                : "text/plain; version=0.0.4; charset=utf-8";
 }
 
+static bool is_plain(uint8_t c)
+{
+    return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+}
+
 /* In both formats a label's value escapes the backslash, the quote and the line feed, and is UTF-8. */
 static void add_label_value(struct buf *out, struct span value)
 {
-    for (size_t at = 0; at < value.size;) {
+    size_t plain = 0;
+    while (plain < value.size && is_plain(value.data[plain])) {
+        plain++;
+    }
+    buf_add_span(out, span_first(value, plain));
+    for (size_t at = plain; at < value.size;) {
         uint32_t character = utf8_next(value, &at);
         if (character == '\n') {
             buf_add_text(out, "\\n");
@@ -36,7 +47,9 @@ static void add_labels(struct buf *out, const struct metric *metric,
     struct span name;
     char before = '{';
     for (size_t i = 0; metric_next_label(&labels, &name); i++) {
-        buf_printf(out, "%c%.*s=\"", before, SPAN_ARG(name));
+        buf_add_byte(out, (uint8_t)before);
+        buf_add_span(out, name);
+        buf_add_text(out, "=\"");
         add_label_value(out, sample->labels[i]);
         buf_add_byte(out, '"');
         before = ',';
@@ -50,11 +63,29 @@ static void add_labels(struct buf *out, const struct metric *metric,
     }
 }
 
+/* Most of the text: without the C library's formats, which take half of the time. */
+static void add_count(struct buf *out, uint64_t value)
+{
+    uint8_t text[PUT_MAX];
+    uint8_t *end = text;
+    *end++ = ' ';
+    end = put_u64(end, value);
+    *end++ = '\n';
+    buf_add(out, text, (size_t)(end - text));
+}
+
+static void add_name(struct buf *out, const struct metric *metric, const char *behind)
+{
+    buf_add_text(out, "etwship_");
+    buf_add_text(out, metric->name);
+    buf_add_text(out, behind);
+}
+
 /* Without rounding: divisors are 1 or 1000. */
 static void add_value(struct buf *out, const struct metric *metric, uint64_t value)
 {
     if (metric->divisor == 1) {
-        buf_printf(out, " %llu\n", (unsigned long long)value);
+        add_count(out, value);
     } else {
         buf_printf(out, " %llu.%03u\n", (unsigned long long)(value / metric->divisor),
             (unsigned)(value % metric->divisor));
@@ -74,16 +105,16 @@ static void add_histogram(
                 (unsigned)(histogram_bounds_ms[i] % 1000));
         }
         count += histogram->counts[i];
-        buf_printf(out, "etwship_%s_bucket", metric->name);
+        add_name(out, metric, "_bucket");
         add_labels(out, metric, sample, bound);
-        buf_printf(out, " %llu\n", (unsigned long long)count);
+        add_count(out, count);
     }
-    buf_printf(out, "etwship_%s_sum", metric->name);
+    add_name(out, metric, "_sum");
     add_labels(out, metric, sample, NULL);
     add_value(out, metric, histogram->sum_ms);
-    buf_printf(out, "etwship_%s_count", metric->name);
+    add_name(out, metric, "_count");
     add_labels(out, metric, sample, NULL);
-    buf_printf(out, " %llu\n", (unsigned long long)count);
+    add_count(out, count);
 }
 
 static void add_sample(
@@ -93,8 +124,7 @@ static void add_sample(
         add_histogram(out, metric, sample);
         return;
     }
-    buf_printf(
-        out, "etwship_%s%s", metric->name, metric->kind == METRIC_KIND_COUNTER ? "_total" : "");
+    add_name(out, metric, metric->kind == METRIC_KIND_COUNTER ? "_total" : "");
     add_labels(out, metric, sample, NULL);
     add_value(out, metric, sample->number);
 }

@@ -31,6 +31,7 @@ struct status_server {
     char *token;
     struct plat_socket *listeners[LISTENERS]; /* NULL: there is none */
     uint64_t accept_after_ns[LISTENERS];      /* until then nobody can be let in */
+    uint64_t tick_ns;                         /* the next one; UINT64_MAX: none */
     struct status_tls_context *tls;           /* of TCP; NULL: plain */
     struct plat_waker *waker;
     struct plat_thread *thread;
@@ -284,7 +285,7 @@ static void add_wait(
 
 static void begin_round(struct status_server *server, struct round *round, uint64_t now)
 {
-    *round = (struct round){.deadline_ns = UINT64_MAX};
+    *round = (struct round){.deadline_ns = server->tick_ns};
     for (size_t i = 0; i < LISTENERS; i++) {
         if (server->listeners[i] && now >= server->accept_after_ns[i]) {
             round->listeners[round->count] = i;
@@ -312,11 +313,23 @@ static int wait_ms(const struct round *round, uint64_t now)
     return round->streams && (ms < 0 || ms > STREAM_EVERY_MS) ? STREAM_EVERY_MS : ms;
 }
 
+/* One that was missed is not made up for. */
+static void tick(struct status_server *server)
+{
+    uint64_t now = plat_monotonic_ns();
+    if (now >= server->tick_ns) {
+        server->settings.tick(server->settings.self);
+        server->tick_ns = now + server->settings.tick_ms * UINT64_C(1000000);
+    }
+}
+
 static void run(void *self)
 {
     struct status_server *server = self;
     struct round round;
+    server->tick_ns = server->settings.tick ? 0 : UINT64_MAX;
     while (!atomic_load(&server->stopping)) {
+        tick(server);
         begin_round(server, &round, plat_monotonic_ns());
         plat_socket_wait(
             round.waits, round.count, server->waker, wait_ms(&round, plat_monotonic_ns()));

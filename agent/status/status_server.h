@@ -54,6 +54,9 @@ struct status_server_settings {
      * server's thread. */
     void (*answer)(
         void *self, const struct status_request *request, bool trusted, struct status_reply *reply);
+    /* Called every ${tick_ms}, on the server's thread; NULL: nothing is to be done. */
+    void (*tick)(void *self);
+    unsigned tick_ms;
     /* A line for each request; may be NULL. */
     void (*log)(void *self, const char *line);
     void *self;

@@ -20,7 +20,7 @@ FOLDER = TOP / "packaging" / "monitoring"
 TIMEOUT_S = 60
 # By the beginning of a metric's name.
 ROWS = (("Health", ("healthy", "ready", "conservation_", "build_", "config_", "uptime_", "status_")),
-        ("Sessions", ("session_",)), ("Outputs", ("output_",)), ("Filters", ("filter_",)),
+        ("Sessions", ("session_",)), ("Outputs", ("output_",)), ("Providers", ("provider_",)), ("Filters", ("filter_",)),
         ("Spool, dead letters, memory", ("spool_", "dead_letters_", "memory_", "cpu_")))
 COLUMNS, WIDTH, HEIGHT = 3, 8, 7
 UNITS = {"bytes": "bytes", "seconds": "s"}

@@ -53,6 +53,32 @@ def event_fields():
     return page + "".join(f"| `{field}` | {kind} | {mapping} | {value} |\n" for field, kind, mapping, value in rows[1:])
 
 
+CAUSE = re.compile(r'CAUSE\((\w+), "([^"]*)", "([^"]*)"\)')
+
+
+def log_lines():
+    table = (TOP / "agent" / "app" / "log_causes.def").read_text(encoding="utf-8")
+    rows = CAUSE.findall(table)
+    assert len(rows) == table.count("\nCAUSE("), "a row of log_causes.def is not as the others"
+    assert len({name for _, name, _ in rows}) == len(rows), "a name stands there twice"
+    page = ("# The agent's log\n\nMade from [log_causes.def](../../agent/app/log_causes.def) by "
+            "`tests/docs/reference.py --write`; do not edit.\n\n"
+            "With `agent.log.format: json` each line is a JSON object by ECS:\n\n"
+            "| Field | Value |\n|---|---|\n"
+            "| `@timestamp` | when it was written, UTC |\n"
+            "| `log.level` | `error`, `warning`, `info`, `debug` |\n"
+            "| `message` | the line, as it is in text |\n"
+            "| `ecs.version` | `8.17.0` |\n"
+            "| `service.type` | `etwship` |\n"
+            "| `event.dataset` | `etwship.log` |\n"
+            "| `event.code` | what the line is about: an id of the table below |\n"
+            "| `process.pid` | the agent's process |\n\n"
+            "An id stays what it is, and is never used for something else. The same ids are in `recent` of `/status`. "
+            "Windows'\nEvent Log has [numbers](event-log.md) for them. Texts may change: file lines by their id.\n\n"
+            "| `event.code` | What to do about a warning or an error |\n|---|---|\n")
+    return page + "".join(f"| `{name}` | {todo} |\n" for _, name, todo in rows)
+
+
 METRIC = re.compile(r'METRIC\((\w+), (\w+), "([^"]*)", "([^"]*)", (\d+), "([^"]*)", "([^"]*)", "([^"]*)"\)')
 
 
@@ -79,7 +105,7 @@ def metrics():
 
 
 PAGES = {"configuration.md": configuration, "command-line.md": command_line, "event-fields.md": event_fields,
-         "metrics.md": metrics}
+         "log.md": log_lines, "metrics.md": metrics}
 
 # Where the code names reasons of gaps, and kinds of guard reports.
 REASONS = [r'\.reason = "(\w+)"', r'missing_why = "(\w+)"', r'_DROP_\w+\] = "(\w+)"', r'_EVICTED\] = "(\w+)"',

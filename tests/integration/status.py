@@ -154,6 +154,7 @@ class Status(unittest.TestCase):
         self.assertEqual(of(samples, "session_accepted_events_total", session="traces"), EVENTS)
         self.assertEqual(of(samples, "healthy"), 1)
         self.assertEqual(of(samples, "spool_full"), 0)
+        self.assertEqual(of(samples, "provider_events_total"), EVENTS)
         status = json.loads(self.get("/status")[1])
         self.assertEqual(status["sessions"][0]["accepted"], EVENTS)
         self.assertEqual(status["outputs"][0]["acked"], of(samples, "output_acked_events_total"))
@@ -253,6 +254,42 @@ class Status(unittest.TestCase):
         self.assertIn(f"{int(of(samples, 'session_events_total')):,}", cells["traces"])
         self.assertIn(f"{int(of(samples, 'output_acked_events_total')):,}", cells["siem"])
         self.assertIn("Not accounted for||0 events", text)
+        provider = max((dict(labels)["provider"] for name, labels in samples if name == "etwship_provider_events_total"),
+                       key=lambda name: of(samples, "provider_events_total", provider=name))
+        self.assertIn(f"{int(of(samples, 'provider_events_total', provider=provider)):,}", cells[provider])
+        self.assertIn(json.loads(self.get("/status")[1])["config"]["hash"], text)
+        self.assertRegex(shown, r'<svg[^>]*aria-label="events of session traces in the last \d+ minutes: at most ')
+        for heading in re.findall(r'aria-labelledby="([^"]*)"', shown):
+            self.assertIn(f'id="{heading}"', shown)
+        for cell in re.findall(r"<th(?: [^>]*)?>", shown):
+            self.assertIn("scope=", cell)
+
+    def test_what_was_is_kept_and_told(self):
+        self.write()
+        agent = self.start()
+        first = json.loads(self.get("/status")[1])
+        self.assertEqual([load["result"] for load in first["loads"]], ["runs"])
+        self.assertEqual(first["loads"][0]["hash"], first["config"]["hash"])
+        good = self.config.read_text()
+        self.config.write_text("sessions: [\n")
+        agent.send_signal(signal.SIGHUP)
+        self.wait_for_cause(agent, "reload_refused", 200)
+        self.write(batch={"events": 100})
+        agent.send_signal(signal.SIGHUP)
+        wait_until(lambda: len(json.loads(self.get("/status")[1])["loads"]) == 3, self.log, agent)
+        now = json.loads(self.get("/status")[1])
+        self.assertEqual([load["result"] for load in now["loads"]], ["runs", "refused", "runs"])
+        self.assertNotEqual(now["loads"][0]["hash"], first["config"]["hash"])
+        self.config.write_text(good)
+        agent.send_signal(signal.SIGHUP)
+        wait_until(lambda: len(json.loads(self.get("/status")[1])["loads"]) == 4, self.log, agent)
+        again = json.loads(self.get("/status")[1])
+        self.assertEqual(again["config"]["hash"], first["config"]["hash"])
+        self.assertIn("reload_refused", [line["id"] for line in again["recent"]])
+        self.assertTrue(all(line["what_to_do"] for line in again["recent"]))
+        wait_until(lambda: json.loads(self.get("/history")[1])["sessions"], self.log, agent)  # a mark every 10 s
+        kept = json.loads(self.get("/history")[1])
+        self.assertEqual((kept["every_s"], list(kept["sessions"]), list(kept["outputs"])), (10, ["traces"], ["siem"]))
 
     def get_page(self):
         self.write()

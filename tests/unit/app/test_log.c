@@ -179,15 +179,21 @@ static void json_lines_are_json(void **state)
 {
     (void)state;
     struct log *log = make((struct log_settings){.format = LOG_FORMAT_JSON});
-    log_write(log, LOG_LEVEL_ERROR, NULL, "a \"b\"\n\x01\xff");
+    log_write_as(log, LOG_CAUSE_OUTPUT, LOG_LEVEL_ERROR, NULL, "a \"b\"\n\x01\xff");
     log_destroy(log);
     struct span line = buf_span(&console);
+    char end[32];
+    snprintf(end, sizeof(end), "%llu}\n", (unsigned long long)temp_process_id());
     static const char head[] = "{\"@timestamp\":\"";
     static const char tail[] =
-        "Z\",\"log.level\":\"error\",\"message\":\"a \\\"b\\\"\\n\\u0001\xef\xbf\xbd\"}\n";
-    assert_int_equal(line.size, strlen(head) + 27 + strlen(tail));
+        "Z\",\"log.level\":\"error\",\"message\":\"a \\\"b\\\"\\n\\u0001\xef\xbf\xbd\","
+        "\"ecs.version\":\"8.17.0\",\"service.type\":\"etwship\","
+        "\"event.dataset\":\"etwship.log\",\"event.code\":\"output\",\"process.pid\":";
+    assert_int_equal(line.size, strlen(head) + 27 + strlen(tail) + strlen(end));
     assert_memory_equal(line.data, head, strlen(head));
-    assert_span(span_from(line, strlen(head) + 27), tail);
+    line = span_from(line, strlen(head) + 27);
+    assert_span(span_first(line, strlen(tail)), tail);
+    assert_span(span_from(line, strlen(tail)), end);
 }
 
 static void the_first_of_a_kind_is_written_and_the_rest_counted(void **state)
