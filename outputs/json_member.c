@@ -56,7 +56,11 @@ static size_t skip_value(struct span s, size_t at)
 
 static struct span without_space_behind(struct span s)
 {
-    while (s.size && strchr(" \t\r\n", s.data[s.size - 1])) {
+    while (s.size) {
+        uint8_t c = s.data[s.size - 1];
+        if (c != ' ' && c != '\t' && c != '\r' && c != '\n') {
+            break;
+        }
         s.size--;
     }
     return s;

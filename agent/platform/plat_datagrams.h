@@ -14,6 +14,10 @@ bool plat_datagrams_unacked(intptr_t socket, uint64_t *ret_bytes);
  * ${wait_ms}? Then that side may have dropped bytes that it had confirmed (RFC 9293, 3.6.1). */
 bool plat_datagrams_was_reset(intptr_t socket, unsigned wait_ms);
 
+/* Confirm at once what has come over the TCP connection ${socket}, and what comes next: a side that waits for it
+ * before it sends more would wait for a delayed confirmation, 40 ms and more (RFC 9293, 3.8.6.3). */
+void plat_datagrams_confirm(intptr_t socket);
+
 /* Say that nothing more will be sent over the TCP connection ${socket}. What comes can still be read. */
 void plat_datagrams_end(intptr_t socket);
 

@@ -286,6 +286,14 @@ bool net_stream_unacked(const struct net_stream *stream, uint64_t *ret_bytes)
     return fd != CURL_SOCKET_BAD && plat_datagrams_unacked((intptr_t)fd, ret_bytes);
 }
 
+void net_stream_confirm(const struct net_stream *stream)
+{
+    curl_socket_t fd = socket_of(stream);
+    if (fd != CURL_SOCKET_BAD) {
+        plat_datagrams_confirm((intptr_t)fd);
+    }
+}
+
 bool net_stream_was_reset(const struct net_stream *stream, unsigned wait_ms)
 {
     curl_socket_t fd = socket_of(stream);

@@ -49,6 +49,9 @@ bool net_stream_write(
 /* How much of what was written has the other system not confirmed? False: nobody knows. */
 bool net_stream_unacked(const struct net_stream *stream, uint64_t *ret_bytes);
 
+/* Have the other side know at once of what has come: it may send more only then. */
+void net_stream_confirm(const struct net_stream *stream);
+
 /* Was a connection that the other side has closed in an orderly way reset since, or within ${wait_ms}? */
 bool net_stream_was_reset(const struct net_stream *stream, unsigned wait_ms);
 

@@ -56,7 +56,6 @@ static const struct config_field fields[] = {
 struct out_relp {
     struct net_stream *stream;
     struct syslog_writer writer;
-    struct buf message;
     struct buf frames;
     struct buf answers; /* what was read of them, and not looked at */
     size_t window;
@@ -107,7 +106,6 @@ static void *relp_create(const void *settings, const struct output_env *env, str
     self->warn = env->warn;
     self->stopping = env->stopping;
     self->host = env->host;
-    buf_init(&self->message, FRAMES_MAX_BYTES);
     buf_init(&self->frames, FRAMES_MAX_BYTES);
     buf_init(&self->answers, ANSWERS_MAX_BYTES);
     syslog_writer_init(&self->writer, &s->message, SIZE_MAX);
@@ -154,6 +152,9 @@ static enum relp_read next_frame(struct out_relp *self, unsigned wait_ms,
             error_set(err, ERR_LIMIT, "%s: an answer is too long", net_stream_name(self->stream));
             return RELP_BAD;
         }
+        if (wait_ms) {
+            net_stream_confirm(self->stream); /* its next answers wait for it */
+        }
         enum net_stream_read read = net_stream_read(
             self->stream, self->answers.data + self->answers.size, READ_BYTES, wait_ms, &size, err);
         self->answers.size += size;
@@ -187,6 +188,15 @@ static bool put_frame(struct out_relp *self, uint32_t txnr, const char *command,
 {
     relp_frame_begin(&self->frames, txnr, command, data.size);
     buf_add_span(&self->frames, data);
+    buf_add_byte(&self->frames, '\n');
+    return !self->frames.failed;
+}
+
+static bool put_message(struct out_relp *self, uint32_t txnr, const struct syslog_message *message)
+{
+    relp_frame_begin(&self->frames, txnr, "syslog", message->size);
+    buf_add_span(&self->frames, message->head);
+    buf_add_span(&self->frames, message->body);
     buf_add_byte(&self->frames, '\n');
     return !self->frames.failed;
 }
@@ -268,7 +278,6 @@ static void relp_destroy(void *self_)
         relp_disconnect(self);
         net_stream_destroy(self->stream);
         syslog_writer_fini(&self->writer);
-        buf_fini(&self->message);
         buf_fini(&self->frames);
         buf_fini(&self->answers);
         free(self);
@@ -339,10 +348,9 @@ static bool send_more(struct out_relp *self, struct progress *progress)
     most = most < progress->delivery->record_count ? most : progress->delivery->record_count;
     buf_reset(&self->frames);
     for (size_t i = progress->sent; i < most; i++) {
-        buf_reset(&self->message);
-        syslog_writer_add(&self->writer, progress->delivery, i, &self->message);
-        if (self->message.failed ||
-            !put_frame(self, progress->first + (uint32_t)i, "syslog", buf_span(&self->message))) {
+        struct syslog_message message;
+        if (!syslog_writer_write(&self->writer, progress->delivery, i, &message) ||
+            !put_message(self, progress->first + (uint32_t)i, &message)) {
             return error_set(&progress->report->error, ERR_MEMORY, "out of memory for messages");
         }
     }

@@ -69,7 +69,14 @@ enum relp_read relp_frame_read(struct span bytes, struct relp_frame *ret_frame, 
 
 void relp_frame_begin(struct buf *out, uint32_t txnr, const char *command, size_t data_size)
 {
-    buf_printf(out, "%u %s %zu%s", (unsigned)txnr, command, data_size, data_size ? " " : "");
+    buf_add_u64(out, txnr);
+    buf_add_byte(out, ' ');
+    buf_add_text(out, command);
+    buf_add_byte(out, ' ');
+    buf_add_u64(out, data_size);
+    if (data_size) {
+        buf_add_byte(out, ' ');
+    }
 }
 
 int relp_frame_code(struct span data)

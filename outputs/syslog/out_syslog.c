@@ -307,29 +307,24 @@ static bool syslog_connect(void *self_, struct error *err)
 
 /* ---- sending ------------------------------------------------------------------------------------- */
 
-/* The length of a message in front of it: the digits need their place first. */
-static void frame(struct out_syslog *self, size_t start)
+/* Behind its length and a space (RFC 6587, 3.4.1), or as a line; a datagram is a message. */
+static void add_framed(struct out_syslog *self, const struct syslog_message *message)
 {
     struct buf *lines = &self->lines;
-    char digits[24];
-    if (self->framing == FRAMING_LINES) {
+    bool stream = self->transport != TRANSPORT_UDP;
+    if (stream && self->framing == FRAMING_OCTETS) {
+        buf_add_u64(lines, message->size);
+        buf_add_byte(lines, ' ');
+    }
+    size_t start = lines->size;
+    buf_add_span(lines, message->head);
+    buf_add_span(lines, message->body);
+    if (stream && self->framing == FRAMING_LINES) {
         for (size_t i = start; i < lines->size; i++) {
             lines->data[i] = lines->data[i] == '\n' || lines->data[i] == '\r' ? ' '
                                                                               : lines->data[i];
         }
         buf_add_byte(lines, '\n');
-        return;
-    }
-    size_t size = lines->size - start;
-    size_t more = 1;
-    digits[sizeof(digits) - 1] = ' ';
-    for (size_t left = size; left || more == 1; left /= 10) {
-        digits[sizeof(digits) - ++more] = (char)('0' + left % 10);
-    }
-    if (buf_reserve(lines, more)) {
-        memmove(lines->data + start + more, lines->data + start, size);
-        memcpy(lines->data + start, digits + sizeof(digits) - more, more);
-        lines->size += more;
     }
 }
 
@@ -346,11 +341,11 @@ static bool write_lines(struct out_syslog *self, const struct delivery *delivery
     }
     buf_reset(&self->lines);
     for (size_t i = 0; i < delivery->record_count && !self->lines.failed; i++) {
-        size_t start = self->lines.size;
-        syslog_writer_add(&self->writer, delivery, i, &self->lines);
-        if (self->transport != TRANSPORT_UDP) {
-            frame(self, start);
+        struct syslog_message message;
+        if (!syslog_writer_write(&self->writer, delivery, i, &message)) {
+            return false;
         }
+        add_framed(self, &message);
         self->ends[i] = (uint32_t)self->lines.size;
     }
     if (self->writer.cut > self->told_cut && self->warn) {

@@ -5,7 +5,13 @@
 
 #define EPOCH_FILETIME UINT64_C(116444736000000000) /* 1970-01-01 */
 
-enum { TEXTS_MAX_BYTES = 64 * 1024 * 1024, TICKS_PER_MS = 10000, KEY_MAX = 100 };
+enum {
+    TEXTS_MAX_BYTES = 64 * 1024 * 1024,
+    TAIL_MAX_BYTES = 64 * 1024,
+    KIND_MAX_BYTES = 4096,
+    TICKS_PER_MS = 10000,
+    KEY_MAX = 100
+};
 
 /* ---- reading ------------------------------------------------------------------------------------- */
 
@@ -20,37 +26,180 @@ static void add_value(struct span value, struct buf *out)
     }
 }
 
-/* The members of an event that a message says something of, found in one pass. */
-struct members {
-    struct span time;
-    struct span provider;
-    struct span event;
-    struct span host;
-    struct span agent;
-    struct span process;
-    struct span message;
-    struct span data;
-    struct span winlog;
-};
+/* The members of an event that a message says something of, as they stand in it. */
+enum member { TIME, PROVIDER, EVENT, HOST, AGENT, PROCESS, MESSAGE, DATA, WINLOG, MEMBER_COUNT };
 
-static void find_members(struct span record, struct members *ret_members)
+static const struct {
+    const char *name;
+    size_t size;
+} member_names[MEMBER_COUNT] = {[TIME] = {"@timestamp", 10},
+    [PROVIDER] = {"provider", 8},
+    [EVENT] = {"event", 5},
+    [HOST] = {"host", 4},
+    [AGENT] = {"agent", 5},
+    [PROCESS] = {"process", 7},
+    [MESSAGE] = {"message", 7},
+    [DATA] = {"data", 4},
+    [WINLOG] = {"winlog", 6}};
+
+static void read_about(struct span object, struct syslog_about *ret_about)
 {
-    struct members *m = ret_members;
+    struct syslog_about *a = ret_about;
     const struct {
         const char *name;
+        size_t size;
         struct span *to;
-    } wanted[] = {{"@timestamp", &m->time}, {"provider", &m->provider}, {"event", &m->event},
-        {"host", &m->host}, {"agent", &m->agent}, {"process", &m->process},
-        {"message", &m->message}, {"data", &m->data}, {"winlog", &m->winlog}};
+    } wanted[] = {{"code", 4, &a->code}, {"name", 4, &a->name}, {"provider", 8, &a->provider},
+        {"level", 5, &a->level}, {"severity", 8, &a->severity}};
     struct span key;
     struct span value;
-    *m = (struct members){.time = {NULL, 0}};
-    for (size_t at = 0; json_member_next(record, &at, &key, &value);) {
+    *a = (struct syslog_about){.code = {NULL, 0}};
+    for (size_t at = 0; json_member_next(object, &at, &key, &value);) {
         for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-            if (wanted[i].to->size == 0 && span_is(key, wanted[i].name)) {
+            if (key.size == wanted[i].size && wanted[i].to->size == 0 &&
+                memcmp(key.data, wanted[i].name, key.size) == 0) {
                 *wanted[i].to = value;
             }
         }
+    }
+}
+
+/*
+ * Does ${record} end as the last one did, from its `host` on? Then it comes from the same host: what stands there begins
+ * with a comma and a key, and closes one bracket more than it opens, so its members are the event's own. Events of
+ * one machine mostly end alike, and their payloads need not be walked for it.
+ */
+static bool ends_alike(const struct syslog_event *event, struct span record)
+{
+    struct span tail = buf_span(&event->tail);
+    return tail.size && record.size >= tail.size &&
+           memcmp(record.data + record.size - tail.size, tail.data, tail.size) == 0;
+}
+
+/* Keep how ${record} ends, if its ${name} stands there. */
+static void keep_tail(
+    struct syslog_event *event, struct span record, struct span host, struct span name)
+{
+    static const char key[] = ",\"host\":";
+    enum { KEY_SIZE = sizeof(key) - 1 };
+    buf_reset(&event->tail);
+    buf_reset(&event->tail_name);
+    if (!host.size || !name.size || name.data < host.data) {
+        return;
+    }
+    size_t start = (size_t)(host.data - record.data);
+    if (start > KEY_SIZE && record.size - start < TAIL_MAX_BYTES - KEY_SIZE &&
+        memcmp(host.data - KEY_SIZE, key, KEY_SIZE) == 0) {
+        buf_add_span(&event->tail, span_from(record, start - KEY_SIZE));
+        buf_add_span(&event->tail_name, name);
+    }
+}
+
+static void note_member(struct span key, struct span value, struct span members[MEMBER_COUNT])
+{
+    for (size_t i = 0; i < MEMBER_COUNT; i++) {
+        if (key.size == member_names[i].size && members[i].size == 0 &&
+            memcmp(key.data, member_names[i].name, key.size) == 0) {
+            members[i] = value;
+        }
+    }
+}
+
+/* The kind whose text stands at ${at} of ${record}, with another member or the end behind it. NULL: none. */
+static const struct syslog_kind *find_kind(
+    const struct syslog_event *event, struct span record, size_t at)
+{
+    struct span rest = span_from(record, at);
+    for (size_t i = 0; i < SYSLOG_KINDS; i++) {
+        const struct syslog_kind *kind = &event->kinds[(event->last_kind + i) % SYSLOG_KINDS];
+        struct span text = buf_span(&kind->text);
+        if (text.size && rest.size > text.size && memcmp(rest.data, text.data, text.size) == 0 &&
+            (rest.data[text.size] == ',' || rest.data[text.size] == '}')) {
+            return kind;
+        }
+    }
+    return NULL;
+}
+
+/* The same span of another copy of the text that it is in. */
+static struct span moved(struct span s, const uint8_t *from, const uint8_t *to)
+{
+    return s.size ? span_make(to + (s.data - from), s.size) : s;
+}
+
+/* What stands in ${record} from ${at} on, up to the end of its `event`. */
+static void keep_kind(struct syslog_event *event, struct span record, size_t at,
+    const struct span members[MEMBER_COUNT], const struct syslog_about *about)
+{
+    const uint8_t *start = record.data + at;
+    const uint8_t *end = members[EVENT].data + members[EVENT].size;
+    if (end <= start || (size_t)(end - start) > KIND_MAX_BYTES) {
+        return;
+    }
+    event->next_kind = (event->next_kind + 1) % SYSLOG_KINDS;
+    struct syslog_kind *kind = &event->kinds[event->next_kind];
+    buf_reset(&kind->text);
+    buf_add(&kind->text, start, (size_t)(end - start));
+    if (kind->text.failed) {
+        buf_reset(&kind->text);
+        return;
+    }
+    const uint8_t *copy = kind->text.data;
+    bool inside = members[PROVIDER].data > start && members[PROVIDER].data < end;
+    kind->provider = moved(inside ? members[PROVIDER] : span_make(NULL, 0), start, copy);
+    kind->about = (struct syslog_about){.code = moved(about->code, start, copy),
+        .name = moved(about->name, start, copy),
+        .provider = moved(about->provider, start, copy),
+        .level = moved(about->level, start, copy),
+        .severity = moved(about->severity, start, copy)};
+    kind->provider = json_member_find(kind->provider, "name");
+}
+
+/*
+ * What a message says of ${record}. Events of one kind have the same text behind their time, up to the end of `event`,
+ * which is the most of what is read: that of some kinds is remembered, with what it says. ${enough}: the members that
+ * an event begins with are.
+ */
+static void find_members(struct syslog_event *event, struct span record, bool enough,
+    struct span ret_members[MEMBER_COUNT], struct syslog_about *ret_about,
+    struct span *ret_provider)
+{
+    struct span *m = ret_members;
+    struct span key;
+    struct span value;
+    size_t at = 0;
+    const struct syslog_kind *kind = NULL;
+    memset(m, 0, MEMBER_COUNT * sizeof(*m));
+    if (!json_member_next(record, &at, &key, &value)) {
+        read_about(m[EVENT], ret_about);
+        return;
+    }
+    note_member(key, value, m);
+    size_t behind_time = at;
+    if (at < record.size) {
+        kind = find_kind(event, record, at);
+    }
+    if (kind) {
+        event->last_kind = (size_t)(kind - event->kinds);
+        at += kind->text.size;
+        at = record.data[at] == ',' ? at + 1 : record.size;
+    }
+    while (json_member_next(record, &at, &key, &value)) {
+        note_member(key, value, m);
+        /* `provider` stands in front of them in every format that has it. */
+        if (enough && m[TIME].size && (kind || m[EVENT].size) && m[PROCESS].size) {
+            break;
+        }
+    }
+    if (kind) {
+        *ret_about = kind->about;
+        *ret_provider = kind->provider;
+        return;
+    }
+    read_about(m[EVENT], ret_about);
+    *ret_provider = json_member_find(m[PROVIDER], "name");
+    if (m[TIME].size && m[EVENT].size) {
+        keep_kind(event, record, behind_time, m, ret_about);
     }
 }
 
@@ -75,44 +224,69 @@ void syslog_event_init(struct syslog_event *event)
 {
     *event = (struct syslog_event){.level = 4};
     buf_init(&event->texts, TEXTS_MAX_BYTES);
+    buf_init(&event->tail, TAIL_MAX_BYTES);
+    for (size_t i = 0; i < SYSLOG_KINDS; i++) {
+        buf_init(&event->kinds[i].text, KIND_MAX_BYTES);
+    }
+    buf_init(&event->tail_name, TAIL_MAX_BYTES);
 }
 
-void syslog_event_read(struct syslog_event *event, struct span record, bool with_message)
+/* Of a string without escapes, a number or a word the text is what stands there. */
+static bool is_plain(struct span value, struct span *ret_text)
 {
-    struct members m;
+    if (!json_member_inner(value, ret_text)) {
+        *ret_text = value;
+        return true;
+    }
+    return ret_text->size == 0 || !memchr(ret_text->data, '\\', ret_text->size);
+}
+
+void syslog_event_read(struct syslog_event *event, struct span record, bool with_payload)
+{
+    struct span m[MEMBER_COUNT];
+    struct syslog_about about;
     buf_reset(&event->texts);
-    find_members(record, &m);
+    struct span provider = {NULL, 0};
+    bool alike = ends_alike(event, record);
+    find_members(event, record, alike && !with_payload, m, &about, &provider);
+    struct span host = buf_span(&event->tail_name);
+    if (!alike) {
+        host = first_of(json_member_find(m[HOST], "name"), json_member_find(m[AGENT], "name"));
+        keep_tail(event, record, m[HOST], host);
+    }
     const struct {
         struct span *to;
         struct span value;
-    } parts[] = {{&event->time, m.time},
-        {&event->provider,
-            first_of(json_member_find(m.provider, "name"), json_member_find(m.event, "provider"))},
-        {&event->code, json_member_find(m.event, "code")},
-        {&event->name, json_member_find(m.event, "name")},
-        {&event->host,
-            first_of(json_member_find(m.host, "name"), json_member_find(m.agent, "name"))},
-        {&event->pid, json_member_find(m.process, "pid")},
-        {&event->message, with_message ? m.message : span_make(NULL, 0)}};
+    } parts[] = {{&event->time, m[TIME]}, {&event->provider, first_of(provider, about.provider)},
+        {&event->code, about.code}, {&event->name, about.name}, {&event->host, host},
+        {&event->pid, json_member_find(m[PROCESS], "pid")},
+        {&event->message, with_payload ? m[MESSAGE] : span_make(NULL, 0)}};
     enum { COUNT = sizeof(parts) / sizeof(parts[0]) };
-    size_t ends[COUNT];
+    size_t sizes[COUNT] = {0};
     for (size_t i = 0; i < COUNT; i++) {
-        add_value(parts[i].value, &event->texts);
-        ends[i] = event->texts.size;
+        if (!is_plain(parts[i].value, parts[i].to)) {
+            size_t start = event->texts.size;
+            add_value(parts[i].value, &event->texts);
+            sizes[i] = event->texts.size - start;
+        }
     }
-    for (size_t i = 0; i < COUNT; i++) {
-        size_t start = i ? ends[i - 1] : 0;
-        *parts[i].to = span_first(span_from(buf_span(&event->texts), start), ends[i] - start);
+    for (size_t i = 0, start = 0; i < COUNT; start += sizes[i], i++) {
+        if (sizes[i]) {
+            *parts[i].to = span_first(span_from(buf_span(&event->texts), start), sizes[i]);
+        }
     }
-    event->level = level_of(
-        first_of(json_member_find(m.event, "level"), json_member_find(m.event, "severity")),
-        &event->has_level);
-    event->data = first_of(m.data, json_member_find(m.winlog, "event_data"));
+    event->level = level_of(first_of(about.level, about.severity), &event->has_level);
+    event->data = first_of(m[DATA], json_member_find(m[WINLOG], "event_data"));
 }
 
 void syslog_event_fini(struct syslog_event *event)
 {
     buf_fini(&event->texts);
+    buf_fini(&event->tail);
+    for (size_t i = 0; i < SYSLOG_KINDS; i++) {
+        buf_fini(&event->kinds[i].text);
+    }
+    buf_fini(&event->tail_name);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 
 enum {
     BODY_MAX_BYTES = 64 * 1024 * 1024,
+    HEAD_MAX_BYTES = 64 * 1024,
     HOST_MAX = 255,
     PROC_MAX = 128,
     MSG_ID_MAX = 32,
@@ -69,12 +70,14 @@ void syslog_writer_init(
         snprintf(writer->sd_id, sizeof(writer->sd_id), "%.*s", SYSLOG_SD_ID_MAX, options->sd_id);
     }
     buf_init(&writer->body, BODY_MAX_BYTES);
+    buf_init(&writer->head, HEAD_MAX_BYTES);
     syslog_event_init(&writer->event);
 }
 
 void syslog_writer_fini(struct syslog_writer *writer)
 {
     buf_fini(&writer->body);
+    buf_fini(&writer->head);
     syslog_event_fini(&writer->event);
 }
 
@@ -83,15 +86,17 @@ void syslog_writer_fini(struct syslog_writer *writer)
 /* PRINTUSASCII of at most ${max} bytes, `-` for nothing; other characters become `_`. */
 static void add_word(struct buf *out, struct span text, size_t max)
 {
-    text = span_first(text, max);
-    if (text.size == 0) {
-        buf_add_byte(out, '-');
+    text = text.size ? span_first(text, max) : span_text("-");
+    if (!buf_reserve(out, text.size + 1)) {
+        return;
     }
+    uint8_t *to = out->data + out->size;
     for (size_t i = 0; i < text.size; i++) {
         uint8_t c = text.data[i];
-        buf_add_byte(out, c > ' ' && c < 0x7f ? c : '_');
+        to[i] = c > ' ' && c < 0x7f ? c : '_';
     }
-    buf_add_byte(out, ' ');
+    to[text.size] = ' ';
+    out->size += text.size + 1;
 }
 
 /* RFC 5424, 6.2.1, for the levels of ETW; those of a provider's own are informational. */
@@ -127,45 +132,53 @@ static struct span app_name_of(
 
 /* ---- structured data ------------------------------------------------------------------------------ */
 
-/* RFC 5424, 6.3.3: a quote, a backslash and a closing bracket get a backslash. */
+/* RFC 5424, 6.3.3: a quote, a backslash and a closing bracket get a backslash. ${name}: ` name="`. */
 static void add_param(struct buf *out, const char *name, struct span value)
 {
     if (value.size == 0) {
         return;
     }
-    buf_printf(out, " %s=\"", name);
     size_t size = value.size < VALUE_MAX ? value.size : VALUE_MAX;
     while (size < value.size && size && (value.data[size] & 0xc0) == 0x80) {
         size--;
     }
+    buf_add_text(out, name);
+    if (!buf_reserve(out, 2 * size + 1)) {
+        return;
+    }
+    uint8_t *to = out->data + out->size;
     for (size_t i = 0; i < size; i++) {
         uint8_t c = value.data[i];
         if (c == '"' || c == '\\' || c == ']') {
-            buf_add_byte(out, '\\');
+            *to++ = '\\';
         }
-        buf_add_byte(out, c);
+        *to++ = c;
     }
-    buf_add_byte(out, '"');
+    *to++ = '"';
+    out->size = (size_t)(to - out->data);
 }
 
 static void add_structured(struct syslog_writer *writer, const struct syslog_event *event,
     const struct delivery *delivery, size_t index, size_t cut_from, struct buf *out)
 {
     char id[DELIVERY_ID_MAX];
-    char level[12];
     if (!writer->sd_id[0]) {
         buf_add_text(out, "- ");
         return;
     }
-    buf_printf(out, "[%s", writer->sd_id);
-    add_param(out, "provider", event->provider);
-    add_param(out, "code", event->code);
-    add_param(out, "name", event->name);
-    snprintf(level, sizeof(level), "%u", event->level);
-    add_param(out, "level", event->has_level ? span_text(level) : span_make(NULL, 0));
-    add_param(out, "time", event->time);
+    buf_add_byte(out, '[');
+    buf_add_text(out, writer->sd_id);
+    add_param(out, " provider=\"", event->provider);
+    add_param(out, " code=\"", event->code);
+    add_param(out, " name=\"", event->name);
+    if (event->has_level) {
+        buf_add_text(out, " level=\"");
+        buf_add_u64(out, event->level);
+        buf_add_byte(out, '"');
+    }
+    add_param(out, " time=\"", event->time);
     if (delivery->ids) {
-        add_param(out, "id", span_make(id, delivery_id_write(delivery, index, id)));
+        add_param(out, " id=\"", span_make(id, delivery_id_write(delivery, index, id)));
     }
     if (cut_from) {
         buf_printf(out, " cut_from=\"%zu\"", cut_from);
@@ -199,39 +212,57 @@ static struct span write_body(
     return buf_span(body);
 }
 
-static void add_message(struct syslog_writer *writer, const struct syslog_event *event,
-    const struct delivery *delivery, size_t index, size_t cut_from, struct span body,
-    struct buf *out)
+/* All that stands before the body, in place of what was there. */
+static void write_head(
+    struct syslog_writer *writer, const struct delivery *delivery, size_t index, size_t cut_from)
 {
-    buf_printf(out, "<%d>1 ", writer->facility * 8 + severity_of(event->level));
+    const struct syslog_event *event = &writer->event;
+    struct buf *out = &writer->head;
+    buf_reset(out);
+    buf_add_byte(out, '<');
+    buf_add_u64(out, (uint64_t)(writer->facility * 8 + severity_of(event->level)));
+    buf_add_text(out, ">1 ");
     add_time(out, event->time);
     add_word(out, event->host, HOST_MAX);
     add_word(out, app_name_of(writer, delivery, index), SYSLOG_APP_NAME_MAX);
     add_word(out, event->pid, PROC_MAX);
     add_word(out, event->code.size ? event->code : event->name, MSG_ID_MAX);
     add_structured(writer, event, delivery, index, cut_from, out);
-    buf_add_span(out, body);
 }
 
-void syslog_writer_add(
-    struct syslog_writer *writer, const struct delivery *delivery, size_t index, struct buf *out)
+/* Cut both at max_bytes in all, on a character. */
+static void cut(struct syslog_writer *writer, struct span *head, struct span *body)
 {
-    struct syslog_event *event = &writer->event;
-    struct span record = http_frame_record(delivery, index);
-    size_t start = out->size;
-    syslog_event_read(event, record, writer->format != SYSLOG_JSON);
-    struct span body = write_body(writer, event, record);
-    out->failed = out->failed || writer->body.failed;
-    add_message(writer, event, delivery, index, 0, body, out);
-    size_t size = out->size - start;
-    if (!out->failed && size > writer->max_bytes) {
-        out->size = start;
-        add_message(writer, event, delivery, index, size, body, out);
-        size_t end = writer->max_bytes;
-        while (end && start + end < out->size && (out->data[start + end] & 0xc0) == 0x80) {
+    struct span *last = head->size > writer->max_bytes ? head : body;
+    size_t before = last == body ? head->size : 0;
+    size_t end = writer->max_bytes - before;
+    *body = last == head ? span_make(NULL, 0) : *body;
+    if (end < last->size) {
+        while (end && (last->data[end] & 0xc0) == 0x80) {
             end--;
         }
-        out->size = start + end < out->size ? start + end : out->size;
-        writer->cut++;
+        *last = span_first(*last, end);
     }
+    writer->cut++;
+}
+
+bool syslog_writer_write(struct syslog_writer *writer, const struct delivery *delivery,
+    size_t index, struct syslog_message *ret_message)
+{
+    struct span record = http_frame_record(delivery, index);
+    syslog_event_read(&writer->event, record, writer->format != SYSLOG_JSON);
+    struct span body = write_body(writer, &writer->event, record);
+    write_head(writer, delivery, index, 0);
+    size_t size = writer->head.size + body.size;
+    bool long_one = size > writer->max_bytes;
+    if (long_one) {
+        write_head(writer, delivery, index, size);
+    }
+    struct span head = buf_span(&writer->head);
+    if (long_one) {
+        cut(writer, &head, &body);
+    }
+    *ret_message = (struct syslog_message){
+        .head = head, .body = body, .size = head.size + body.size};
+    return !writer->head.failed && !writer->body.failed && !writer->event.texts.failed;
 }

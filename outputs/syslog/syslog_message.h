@@ -69,7 +69,8 @@ struct syslog_writer {
     char app_name[SYSLOG_APP_NAME_MAX + 1];
     char sd_id[SYSLOG_SD_ID_MAX + 1]; /* empty: no structured data */
     struct syslog_event event;        /* in hand */
-    struct buf body;                  /* of the message in hand, unless it is the record */
+    struct buf head;                  /* of the message in hand */
+    struct buf body;                  /* and its body, unless that is the record */
 };
 
 /* ${most}: what the transport takes. */
@@ -77,8 +78,15 @@ void syslog_writer_init(
     struct syslog_writer *writer, const struct syslog_options *options, size_t most);
 void syslog_writer_fini(struct syslog_writer *writer);
 
-/* Append the message of record ${index}, in no framing. out->failed as ever. */
-void syslog_writer_add(
-    struct syslog_writer *writer, const struct delivery *delivery, size_t index, struct buf *out);
+/* A message is these two back to back, ${size} bytes: views until the next one. */
+struct syslog_message {
+    struct span head;
+    struct span body;
+    size_t size;
+};
+
+/* The message of record ${index}, in no framing. False: out of memory. */
+bool syslog_writer_write(struct syslog_writer *writer, const struct delivery *delivery,
+    size_t index, struct syslog_message *ret_message);
 
 #endif

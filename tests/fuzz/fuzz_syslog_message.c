@@ -24,8 +24,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .bytes = span_make(data + 1, end), .record_ends = &end, .record_count = 1};
     buf_init(&out, 1 << 24);
     syslog_writer_init(&writer, &options, SIZE_MAX);
-    syslog_writer_add(&writer, &delivery, 0, &out);
-    if (out.failed || out.size > options.max_bytes || out.size < 20 || out.data[0] != '<') {
+    struct syslog_message message;
+    bool good = syslog_writer_write(&writer, &delivery, 0, &message);
+    buf_add_span(&out, message.head);
+    buf_add_span(&out, message.body);
+    if (!good || message.size != out.size || out.failed || out.size > options.max_bytes ||
+        out.size < 20 || out.data[0] != '<') {
         abort();
     }
     size_t spaces = 0;

@@ -37,6 +37,13 @@ bool plat_datagrams_was_reset(intptr_t socket, unsigned wait_ms)
            info.tcpi_state == TCP_CLOSE;
 }
 
+/* Holds until the system thinks otherwise (tcp(7), TCP_QUICKACK). */
+void plat_datagrams_confirm(intptr_t socket)
+{
+    int on = 1;
+    setsockopt((int)socket, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+}
+
 void plat_datagrams_end(intptr_t socket)
 {
     shutdown((int)socket, SHUT_WR);

@@ -34,6 +34,15 @@ bool plat_datagrams_was_reset(intptr_t socket, unsigned wait_ms)
     }
 }
 
+/* SIO_TCP_SET_ACK_FREQUENCY of mstcpip.h, which not every SDK has. */
+void plat_datagrams_confirm(intptr_t socket)
+{
+    DWORD code = _WSAIOW(IOC_VENDOR, 23);
+    DWORD each = 1;
+    DWORD size = 0;
+    WSAIoctl((SOCKET)socket, code, &each, sizeof(each), NULL, 0, &size, NULL, NULL);
+}
+
 void plat_datagrams_end(intptr_t socket)
 {
     shutdown((SOCKET)socket, SD_SEND);

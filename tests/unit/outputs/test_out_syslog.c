@@ -79,6 +79,40 @@ static void a_message_is_as_rfc_5424_has_it(void **state)
     end();
 }
 
+/* The machine is not looked for in each event: what ends alike has the same. */
+static void each_message_names_its_own_machine(void **state)
+{
+    (void)state;
+    static const char events[] =
+        "{\"@timestamp\":\"\",\"event\":{\"code\":1},\"process\":{\"pid\":1},\"host\":{\"a\":1},"
+        "\"agent\":{\"name\":\"p\"}}\n"
+        "{\"@timestamp\":\"\",\"event\":{\"code\":2},\"process\":{\"pid\":2},\"host\":{\"a\":1},"
+        "\"agent\":{\"name\":\"p\"}}\n"
+        "{\"event\":{\"code\":3},\"host\":{\"a\":1},\"agent\":{\"name\":\"p\"}}\n"
+        "{\"event\":{\"code\":4},\"data\":{\"x\":\",\\\"host\\\":{\"},\"host\":{\"name\":\"q\"},"
+        "\"agent\":{\"name\":\"p\"}}\n"
+        "{\"event\":{\"code\":5},\"agent\":{\"name\":\"r\"},\"host\":{\"a\":1}}\n"
+        "{\"event\":{\"code\":6},\"agent\":{\"name\":\"s\"},\"host\":{\"a\":1}}\n"
+        "{\"event\":{\"code\":7},\"data\":{\"y\":1,\"host\":{\"name\":\"t\"}}}\n"
+        "{\"event\":{\"code\":8},\"host\":{\"name\":\"u\"}}\n";
+    static const char *const names[] = {"p", "p", "p", "q", "r", "s", "-", "u"};
+    begin(", sd_id: none");
+    assert_int_equal(rig_send(&rig, events), OUTPUT_DELIVERED);
+    const char *at = (const char *)tcp_fake_bytes(fake).data;
+    for (int i = 0; i < 8; i++) {
+        char header[64];
+        at = strstr(at, ">1 - ");
+        assert_non_null(at);
+        snprintf(header, sizeof(header), ">1 - %s etwship %s %d - {", names[i],
+            i < 2 ? i ? "2" : "1" : "-", i + 1);
+        if (strncmp(at, header, strlen(header)) != 0) {
+            fail_msg("%.60s is not %s", at, header);
+        }
+        at++;
+    }
+    end();
+}
+
 static void values_of_structured_data_are_escaped(void **state)
 {
     (void)state;
@@ -362,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_is_as_rfc_5424_has_it),
+        cmocka_unit_test(each_message_names_its_own_machine),
         cmocka_unit_test(values_of_structured_data_are_escaped),
         cmocka_unit_test(cef_and_leef_escape_as_their_documents_say),
         cmocka_unit_test(a_payload_cannot_take_the_place_of_our_own_keys),
