@@ -124,6 +124,20 @@ static void *relp_create(const void *settings, const struct output_env *env, str
 
 /* ---- answers ------------------------------------------------------------------------------------- */
 
+/* More bytes of answers. Before they are waited for, the other side hears that the last ones have come: it may have
+ * held back the next until then. */
+static enum net_stream_read read_more(
+    struct out_relp *self, unsigned wait_ms, size_t *ret_size, struct error *err)
+{
+    uint8_t *to = self->answers.data + self->answers.size;
+    enum net_stream_read read = net_stream_read(self->stream, to, READ_BYTES, 0, ret_size, err);
+    if (read == NET_STREAM_NOTHING && wait_ms) {
+        net_stream_confirm(self->stream);
+        read = net_stream_read(self->stream, to, READ_BYTES, wait_ms, ret_size, err);
+    }
+    return read;
+}
+
 /* The next frame that has come, within ${wait_ms}. RELP_MORE: none. RELP_BAD: nor will there be, ${err} says
  * why. Valid until the next call. */
 static enum relp_read next_frame(struct out_relp *self, unsigned wait_ms,
@@ -152,11 +166,7 @@ static enum relp_read next_frame(struct out_relp *self, unsigned wait_ms,
             error_set(err, ERR_LIMIT, "%s: an answer is too long", net_stream_name(self->stream));
             return RELP_BAD;
         }
-        if (wait_ms) {
-            net_stream_confirm(self->stream); /* its next answers wait for it */
-        }
-        enum net_stream_read read = net_stream_read(
-            self->stream, self->answers.data + self->answers.size, READ_BYTES, wait_ms, &size, err);
+        enum net_stream_read read = read_more(self, wait_ms, &size, err);
         self->answers.size += size;
         if (read == NET_STREAM_NOTHING) {
             return RELP_MORE;
