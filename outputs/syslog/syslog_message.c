@@ -220,7 +220,7 @@ static void write_head(
     struct buf *out = &writer->head;
     buf_reset(out);
     buf_add_byte(out, '<');
-    buf_add_u64(out, (uint64_t)(writer->facility * 8 + severity_of(event->level)));
+    buf_add_i64(out, writer->facility * 8 + severity_of(event->level));
     buf_add_text(out, ">1 ");
     add_time(out, event->time);
     add_word(out, event->host, HOST_MAX);
