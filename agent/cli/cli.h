@@ -121,6 +121,7 @@ extern const struct cli_command cmd_stat;
 extern const struct cli_command cmd_providers;
 extern const struct cli_command cmd_schema;
 extern const struct cli_command cmd_sessions;
+extern const struct cli_command cmd_eventlog;
 extern const struct cli_command cmd_service;
 extern const struct cli_command cmd_autologger;
 extern const struct cli_command cmd_setup;

@@ -20,7 +20,7 @@ static int run(const struct cli_args *args)
     if (!settings.record) {
         cli_error("record: --output FILE.etl is missing");
         exit_code = EXIT_USAGE;
-    } else if (live_run_take(args, lists, &settings, &exit_code)) {
+    } else if (live_run_take(args, lists, false, &settings, &exit_code)) {
         exit_code = live_run(&settings);
         if (exit_code == EXIT_DONE && plat_path_kind(settings.record) == PLAT_PATH_NONE) {
             cli_error("record: no %s was written", settings.record);

@@ -11,6 +11,7 @@
 #include "etw/etw_control.h"
 #include "etw/etw_hold.h"
 #include "event/value_json.h"
+#include "evt/evt_api.h"
 #include "input/kernel_flags.h"
 #include "platform/plat_system.h"
 
@@ -54,7 +55,30 @@ static bool are_providers(const struct live_run_settings *settings)
     return selection != NULL;
 }
 
-bool live_run_take(const struct cli_args *args, const char **lists,
+/* Channels have no providers that could be switched on, and need no rights to trace. */
+static bool take_logs(
+    const struct cli_args *args, struct live_run_settings *settings, int *ret_exit)
+{
+    if (settings->provider_count + settings->flag_count) {
+        cli_error("%s: --log goes without --provider and --kernel-flag. choose with --where",
+            settings->name);
+        return false;
+    }
+    if (!cli_duration(args, "duration", &settings->duration_ns)) {
+        return false;
+    }
+    if (!evt_api_is_there()) {
+        cli_error(
+            "%s: this system has no Windows Event Log. `etwship dump` reads saved logs (.evtx) "
+            "anywhere",
+            settings->name);
+        *ret_exit = EXIT_FAILED;
+        return false;
+    }
+    return true;
+}
+
+bool live_run_take(const struct cli_args *args, const char **lists, bool takes_logs,
     struct live_run_settings *settings, int *ret_exit)
 {
     *ret_exit = EXIT_USAGE;
@@ -63,8 +87,19 @@ bool live_run_take(const struct cli_args *args, const char **lists,
     settings->flags = lists + LIVE_RUN_MAX_NAMES;
     settings->flag_count = cli_values(
         args, "kernel-flag", lists + LIVE_RUN_MAX_NAMES, LIVE_RUN_MAX_NAMES);
+    settings->logs = lists + (size_t)2 * LIVE_RUN_MAX_NAMES;
+    settings->log_count = takes_logs
+                              ? cli_values(args, "log", lists + (size_t)2 * LIVE_RUN_MAX_NAMES,
+                                    LIVE_RUN_MAX_NAMES)
+                              : 0;
+    if (settings->log_count) {
+        return take_logs(args, settings, ret_exit);
+    }
     if (settings->provider_count + settings->flag_count == 0) {
-        cli_error("%s: --provider PROVIDER or --kernel-flag FLAG is missing", settings->name);
+        cli_error(takes_logs
+                      ? "%s: --provider PROVIDER, --kernel-flag FLAG or --log CHANNEL is missing"
+                      : "%s: --provider PROVIDER or --kernel-flag FLAG is missing",
+            settings->name);
         return false;
     }
     if (!cli_duration(args, "duration", &settings->duration_ns)) {
@@ -118,7 +153,10 @@ static void add_list(struct buf *out, const char *key, const char *const *items,
 
 static const char *type_of(const struct live_run_settings *settings)
 {
-    return settings->record ? "record" : settings->flag_count ? "system" : "realtime";
+    return settings->log_count    ? "eventlog"
+           : settings->record     ? "record"
+           : settings->flag_count ? "system"
+                                  : "realtime";
 }
 
 static void add_session(const struct live_run_settings *settings, struct buf *out)
@@ -131,6 +169,9 @@ static void add_session(const struct live_run_settings *settings, struct buf *ou
     if (settings->flag_count) {
         add_list(out, "flags", settings->flags, settings->flag_count);
     }
+    if (settings->log_count) {
+        add_list(out, "channels", settings->logs, settings->log_count);
+    }
     if (settings->where) {
         buf_add_text(out, ",\"filters\":[{\"keep\":");
         add_text(out, settings->where);
@@ -140,6 +181,8 @@ static void add_session(const struct live_run_settings *settings, struct buf *ou
         buf_add_text(out, ",\"log_file\":{\"path\":");
         add_text(out, settings->record);
         buf_add_byte(out, '}');
+    } else if (settings->log_count) {
+        buf_add_text(out, ",\"start\":\"now\"");
     } else {
         buf_add_text(out, ",\"flush\":\"200ms\""); /* somebody looks on */
     }

@@ -19,6 +19,8 @@ struct live_run_settings {
     size_t provider_count;
     const char *const *flags; /* of kernel events */
     size_t flag_count;
+    const char *const *logs; /* channels of the Event Log, in place of the two above */
+    size_t log_count;
     const char *const *schemas; /* files and folders */
     size_t schema_count;
     const char *where;  /* NULL: all events */
@@ -49,10 +51,18 @@ struct live_run_settings {
         .name = "duration", .argument = "D", .help = "Stop after this time, as in 90s or 1h30m." \
     }
 
+/* One of `watch` alone, which takes channels in place of those. */
+#define LIVE_RUN_LOG_OPTION                                                                 \
+    {                                                                                       \
+        .name = "log", .argument = "CHANNEL", .repeated = true,                             \
+        .help = "In place of providers: what comes to this channel of the Windows Event Log, " \
+                "as in Security. * and ? match any."                                        \
+    }
+
 /* Take these options, and check them and what is set already. False: *ret_exit says how the command
- * ends, everything is said. ${lists}: room for 2 * LIVE_RUN_MAX_NAMES texts, which outlive the
+ * ends, everything is said. ${lists}: room for 3 * LIVE_RUN_MAX_NAMES texts, which outlive the
  * settings. */
-bool live_run_take(const struct cli_args *args, const char **lists,
+bool live_run_take(const struct cli_args *args, const char **lists, bool takes_logs,
     struct live_run_settings *settings, int *ret_exit);
 
 /* Run it to its end: the exit code. */

@@ -1,8 +1,10 @@
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/cli.h"
 #include "platform/plat_system.h"
+#include "platform/plat_thread.h"
 #include "sim_script.h"
 #include "support/etw_sim/sim_registry.h"
 #include "support/etw_sim/sim_world_file.h"
@@ -18,31 +20,64 @@ enum { EXIT_LEFT = 99 };
 
 /*
  * ETWSIM_EVENTLOG=NAME:COUNT: a channel of the Event Log that has COUNT records when the program starts, the same ones
- * each time.
+ * each time. NAME:COUNT+: more come as long as it runs.
  */
-static void fill_event_log(const char *what)
+enum { LOG_NAME_BYTES = 128, WRITE_EVERY_MS = 20 };
+
+static struct {
+    char name[LOG_NAME_BYTES];
+    unsigned long count;
+    atomic_bool stop;
+    struct plat_thread *writer;
+} event_log;
+
+static void write_record(unsigned long number)
 {
-    enum { NAME_BYTES = 128, CYCLE = 5 };
-    char name[NAME_BYTES];
-    unsigned long count = 0;
+    enum { CYCLE = 5 };
+    char user[LOG_NAME_BYTES];
+    snprintf(user, sizeof(user), "user%lu", number);
+    const struct evt_sim_event event = {.provider = "Microsoft-Windows-Security-Auditing",
+        .id = (uint16_t)(4624 + number % CYCLE),
+        .level = 4,
+        .time = UINT64_C(134084814000000000) + number,
+        .data = {{"TargetUserName", 1, user, 0}, {"LogonType", 8, NULL, 3},
+            {"TargetLogonId", 21, NULL, number}},
+        .data_count = 3};
+    evt_sim_write(event_log.name, &event);
+}
+
+static void write_more(void *self)
+{
+    (void)self;
+    while (!atomic_load(&event_log.stop)) {
+        write_record(++event_log.count);
+        plat_sleep_ms(WRITE_EVERY_MS);
+    }
+}
+
+static void start_event_log(const char *what, struct error *err)
+{
+    enum { MORE = 100000 };
+    char plus = 0;
     evt_sim_start();
-    if (!what || sscanf(what, "%127[^:]:%lu", name, &count) != 2) {
+    if (!what || sscanf(what, "%127[^:]:%lu%c", event_log.name, &event_log.count, &plus) < 2) {
         return;
     }
-    evt_sim_channel(name, EVT_CHANNEL_ADMIN, count + 1);
+    evt_sim_channel(event_log.name, EVT_CHANNEL_ADMIN, event_log.count + MORE);
     evt_sim_channel("Simulated/Analytic", EVT_CHANNEL_ANALYTIC, 1);
-    for (unsigned long i = 1; i <= count; i++) {
-        char user[NAME_BYTES];
-        snprintf(user, sizeof(user), "user%lu", i);
-        const struct evt_sim_event event = {.provider = "Microsoft-Windows-Security-Auditing",
-            .id = (uint16_t)(4624 + i % CYCLE),
-            .level = 4,
-            .time = UINT64_C(134084814000000000) + i,
-            .data = {{"TargetUserName", 1, user, 0}, {"LogonType", 8, NULL, 3},
-                {"TargetLogonId", 21, NULL, i}},
-            .data_count = 3};
-        evt_sim_write(name, &event);
+    evt_sim_channel("Simulated/Denied", EVT_CHANNEL_OPERATIONAL, 1);
+    evt_sim_set_denied("Simulated/Denied", true);
+    for (unsigned long i = 1; i <= event_log.count; i++) {
+        write_record(i);
     }
+    event_log.writer = plus == '+' ? plat_thread_start("eventlog", write_more, NULL, err) : NULL;
+}
+
+static size_t end_event_log(void)
+{
+    atomic_store(&event_log.stop, true);
+    plat_thread_join(event_log.writer);
+    return evt_sim_end();
 }
 
 static void warn(void *self, const char *text)
@@ -71,7 +106,7 @@ int main(int argc, char **argv)
     struct sim_registry *registry = registry_path ? sim_registry_create(registry_path) : NULL;
     etw_registry_use(registry ? sim_registry_api(registry) : NULL);
     etw_api_use(etw_sim_api(sim));
-    fill_event_log(getenv("ETWSIM_EVENTLOG"));
+    start_event_log(getenv("ETWSIM_EVENTLOG"), &err);
     uint32_t before = etw_sim_session_count(sim);
     struct plat_thread *script = sim_script_start(sim, &err);
     int exit_code = cli_main(argc, argv);
@@ -81,7 +116,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "etwship-sim: %u sessions are left behind\n", left - before);
         exit_code = EXIT_LEFT;
     }
-    if (evt_sim_end()) {
+    if (end_event_log()) {
         fprintf(stderr, "etwship-sim: handles of the Event Log are left open\n");
         exit_code = EXIT_LEFT;
     }

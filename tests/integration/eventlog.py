@@ -37,10 +37,13 @@ class EventLog(unittest.TestCase):
         self.out = self.folder / "out.ndjson"
 
     def start(self):
-        agent = subprocess.Popen([SIM, "run", "-c", "c.yaml"], cwd=self.folder, stderr=subprocess.DEVNULL,
-                                 env=os.environ | {"ETWSIM_EVENTLOG": f"Security:{RECORDS}"})
+        errors = self.folder / "errors.txt"
+        with open(errors, "wb") as file:
+            agent = subprocess.Popen([SIM, "run", "-c", "c.yaml"], cwd=self.folder, stderr=file,
+                                     env=os.environ | {"ETWSIM_EVENTLOG": f"Security:{RECORDS}"})
         self.addCleanup(agent.wait)
         self.addCleanup(agent.kill)
+        wait_until(lambda: b"spool: events wait in" in errors.read_bytes(), process=agent)
         return agent
 
     def size(self):
@@ -53,7 +56,7 @@ class EventLog(unittest.TestCase):
         for _ in range(KILLS):
             before = self.size()
             agent = self.start()
-            wait_until(lambda: self.size() > before or agent.poll() is not None)
+            wait_until(lambda: self.size() > before or self.size() and self.out.read_bytes().count(b"\n") >= RECORDS)
             agent.kill()
             agent.wait()
         agent = self.start()
@@ -80,6 +83,37 @@ class EventLog(unittest.TestCase):
                               timeout=TIMEOUT_S, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("c.yaml:4:31: error: type: 'eventlog' needs Windows", done.stderr)
+
+    def sim(self, *arguments, log=f"Security:{RECORDS}"):
+        return subprocess.run([SIM, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT_S,
+                              env=os.environ | {"ETWSIM_EVENTLOG": log}, check=False)
+
+    def test_channels_are_listed(self):
+        done = self.sim("eventlog", "list", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([json.loads(line) for line in done.stdout.splitlines()], [
+            {"name": "Security", "type": "admin", "enabled": True, "readable": True, "records": RECORDS,
+             "file_bytes": 69632, "oldest_record": 1, "max_bytes": 20971520},
+            {"name": "Simulated/Analytic", "type": "analytic", "enabled": True, "readable": True, "records": 0,
+             "file_bytes": 69632, "max_bytes": 20971520},
+            {"name": "Simulated/Denied", "type": "operational", "enabled": True, "readable": False,
+             "reason": "Windows does not allow it. run as administrator, or as a member of Event Log Readers",
+             "max_bytes": 20971520}])
+        done = self.sim("eventlog", "list")
+        self.assertEqual(done.stdout.splitlines()[1].split(),
+                         ["admin", "enabled", str(RECORDS), "1", "68", "Security"])
+
+    def test_watch_shows_what_comes_now(self):
+        done = self.sim("watch", "--log", "Sec*", "-n", "2", "--where", "event.code == 4625", log="Security:3+")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
+        self.assertEqual([event["code"] for event in events], [4625, 4625])
+        self.assertGreater(events[0]["record_id"], 3)
+
+    def test_watch_takes_channels_or_providers(self):
+        done = self.sim("watch", "--log", "Security", "-p", "X")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--log goes without --provider", done.stderr)
 
     def test_mistakes_are_said_at_their_place(self):
         (self.folder / "c.yaml").write_text(CONFIG.replace(
