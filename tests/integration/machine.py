@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -153,8 +154,15 @@ class Shared(unittest.TestCase):
 
     def positioned(self):
         """Until the agent has stored how far it is."""
-        state = self.folder / "data" / "state"
-        wait_until(lambda: state.exists() and "\nat " in state.read_text())
+        path = self.folder / "data/spool/catalogue.db"
+
+        def is_stored():
+            catalogue = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+            try:
+                return catalogue.execute("SELECT count(*) FROM live").fetchone() != (0,)
+            finally:
+                catalogue.close()
+        wait_until(is_stored)
 
 
 class Sessions(Shared):
