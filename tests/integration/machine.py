@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support import catalogue  # noqa: E402
 from support.waiting import wait_until  # noqa: E402
 
 SIM = os.environ["ETWSHIP_SIM"]
@@ -155,14 +155,7 @@ class Shared(unittest.TestCase):
     def positioned(self):
         """Until the agent has stored how far it is."""
         path = self.folder / "data/spool/catalogue.db"
-
-        def is_stored():
-            catalogue = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-            try:
-                return catalogue.execute("SELECT count(*) FROM live").fetchone() != (0,)
-            finally:
-                catalogue.close()
-        wait_until(is_stored)
+        wait_until(lambda: catalogue.ask(path, "SELECT time FROM live"))
 
 
 class Sessions(Shared):

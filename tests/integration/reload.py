@@ -14,6 +14,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support import catalogue  # noqa: E402
 from support.scripted_http import Bulk, Fault, Server  # noqa: E402
 from support.spool_rig import BINARY, DONE, EVENTS, TIMEOUT_S, SpoolRig, down  # noqa: E402
 
@@ -258,11 +259,7 @@ class InMemory(Kept):
 
     def saved(self):
         """How far the output is, as a restart would find it."""
-        catalogue = sqlite3.connect(f"file:{self.catalogue()}?mode=ro", uri=True)
-        try:
-            rows = catalogue.execute("SELECT sessions FROM progress").fetchall()
-        finally:
-            catalogue.close()
+        rows = catalogue.ask(self.catalogue(), "SELECT sessions FROM progress")
         return int.from_bytes(rows[0][0][:8], "little") if rows else 0
 
     def test_a_start_that_fails_goes_back(self):
@@ -271,12 +268,12 @@ class InMemory(Kept):
         agent = self.running()
         self.wait_until(lambda: self.saved() == EVENTS)
         # Somebody writes to the catalogue and does not come to an end.
-        catalogue = sqlite3.connect(self.catalogue(), isolation_level=None)
-        catalogue.execute("BEGIN IMMEDIATE")
+        writer = sqlite3.connect(self.catalogue(), isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
         self.configured(self.local(), spool={"mode": "durable"})
         self.ask(agent, BACK)
         self.assertIn("the new configuration does not start", self.said(agent))
-        catalogue.close()
+        writer.close()
         self.add_trace("bb", 1000)
         self.wait_until(lambda: len(self.lines()) == EVENTS + 1000)
         self.ask(agent)  # what was in the way is not any more

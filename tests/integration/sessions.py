@@ -7,9 +7,13 @@ and those that gaps count, to the last one. At the end no session and no connect
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support import catalogue  # noqa: E402
 
 SIM = os.environ["ETWSHIP_SIM"]
 BURST = int(os.environ.get("ETWSHIP_BURST", "1000000"))
@@ -131,8 +135,8 @@ class Sessions(unittest.TestCase):
         env = dict(os.environ, ETWSIM_SCRIPT=str(self.folder / "script"))
         agent = subprocess.Popen([SIM, "run", "-c", self.folder / "etwship.yaml"], env=env,
                                  stderr=subprocess.DEVNULL, cwd=self.folder)
-        state = self.folder / "data" / "state"
-        while not (state.exists() and "\nat " in state.read_text()):
+        path = self.folder / "data/spool/catalogue.db"
+        while not catalogue.ask(path, "SELECT time FROM live"):
             self.assertIsNone(agent.poll())
         agent.kill()
         agent.wait(timeout=TIMEOUT_S)

@@ -16,6 +16,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support import catalogue  # noqa: E402
 from support.scripted_http import Bulk, Fault, Reply, Server  # noqa: E402
 from support.waiting import wait_until  # noqa: E402
 
@@ -132,11 +133,7 @@ class Modes(unittest.TestCase):
     def is_taken_over(self):
         """Has what outputs counted for themselves become the spool's?"""
         path = self.folder / "state/spool/catalogue.db"
-        catalogue = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        try:
-            return catalogue.execute("SELECT count(*) FROM progress").fetchone() == (0,)
-        finally:
-            catalogue.close()
+        return catalogue.ask(path, "SELECT count(*) FROM progress") == [(0,)]
 
     def waiting(self):
         """Batches in the spool that wait for siem."""
@@ -207,10 +204,10 @@ class Modes(unittest.TestCase):
         self.write("durable")
         self.run_agent()
         # Format 1 knew nothing of a letter's record.
-        catalogue = sqlite3.connect(self.folder / "state/spool/catalogue.db")
-        catalogue.executescript("DROP TABLE progress; DROP TABLE reserve; DROP INDEX letter_of_record; ALTER TABLE letter DROP COLUMN epoch;"
+        older = sqlite3.connect(self.folder / "state/spool/catalogue.db")
+        older.executescript("DROP TABLE progress; DROP TABLE reserve; DROP INDEX letter_of_record; ALTER TABLE letter DROP COLUMN epoch;"
                                 "ALTER TABLE letter DROP COLUMN record; PRAGMA user_version = 1")
-        catalogue.close()
+        older.close()
         self.traces.append(self.make_trace("b", 1000, "--seed", "7"))
         self.write("memory")
         self.assertNotIn("cannot be told", self.run_agent())
