@@ -165,6 +165,10 @@ uint64_t agent_live_last_time(const struct agent *agent, size_t session);
 /* After the outputs' states were taken; with a spool that keeps, while staging. */
 bool agent_live_save(struct agent *agent, struct error *err);
 
+/* Up to where all outputs of a live session have acked, or it is in a spool that keeps; false: nobody
+ * takes it. */
+bool agent_live_acked(const struct agent *agent, size_t session, uint64_t *ret_sequence);
+
 /* agent_control.c: what the thread that keeps time does for the agent that runs. */
 void agent_control_begin(struct agent *agent);
 /* Do what is due; returns when something is next. */

@@ -45,9 +45,7 @@ static uint64_t numbered(const struct session_counts *counts)
            counts->dropped[SESSION_DROP_STACK_WALK] + counts->gaps;
 }
 
-/* Up to where all outputs of the session have acked, or it is in a spool that keeps; false: nobody
- * takes it. */
-static bool find_acked(const struct agent *agent, size_t session, uint64_t *ret_sequence)
+bool agent_live_acked(const struct agent *agent, size_t session, uint64_t *ret_sequence)
 {
     const struct agent_plan *plan = agent->plan;
     bool taken = false;
@@ -71,7 +69,7 @@ static bool look_at(struct agent *agent, size_t session, const struct session_co
     struct agent_live *live = &agent->live[session];
     uint64_t now = plat_now_filetime();
     uint64_t acked = 0;
-    if (!find_acked(agent, session, &acked)) {
+    if (!agent_live_acked(agent, session, &acked)) {
         return true;
     }
     if (live->mark_time && acked >= live->mark_sequence) {

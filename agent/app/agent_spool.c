@@ -284,9 +284,9 @@ static bool write_state(struct agent *agent, size_t session, struct buf *out, st
     }
     const struct input_ops *ops = agent->plan->session_configs[session]->ops;
     void *input = agent->sessions[session].input;
-    bool ok = ops->state
-                  ? ops->state(input, out, &why)
-                  : ops->bookmarks(input, pipeline_staged(agent->pipeline, session), out, &why);
+    uint64_t safe = 0;
+    agent_live_acked(agent, session, &safe);
+    bool ok = ops->state ? ops->state(input, out, &why) : ops->bookmarks(input, safe, out, &why);
     if (!ok && why.code == ERR_LIMIT) {
         log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "spool state",
             "session %s: %s", session_name(agent, session), why.text);

@@ -66,6 +66,13 @@ class EventLog(unittest.TestCase):
         events = [line["event"] for line in self.lines()]
         self.assertEqual([event["record_id"] for event in events], list(range(1, RECORDS + 1)))
 
+    def test_in_memory_mode_a_stop_costs_nothing_and_repeats_nothing(self):
+        (self.folder / "c.yaml").write_text(CONFIG + "spool: {mode: memory}\n")
+        for _ in range(2):
+            done = self.sim("run", "-c", "c.yaml", "--duration", "2s")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line["event"]["record_id"] for line in self.lines()], list(range(1, RECORDS + 1)))
+
     def test_values_have_their_types(self):
         agent = self.start()
         wait_until(lambda: self.size() and b"\n" in self.out.read_bytes())
