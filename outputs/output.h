@@ -95,6 +95,10 @@ struct output_report {
      * as dead letters, but so many count as delivered. */
     uint64_t rejected_but_arrived;
 
+    /* Of the records that are rejected: so many may have arrived, these included. Where one cannot be kept as a
+     * dead letter it comes again, and is there twice then. */
+    uint64_t rejected_maybe_arrived;
+
     /* Records of earlier deliveries that may be lost although they counted as delivered, at most: over a
      * connection without acknowledgements that broke. Told as a gap. */
     uint64_t maybe_lost;

@@ -387,14 +387,16 @@ static void take_blocked(
 static void take_note(struct delivery_host *host, enum output_verdict verdict,
     struct output_report *report, const struct delivery *left)
 {
-    bool refused = verdict == OUTPUT_MIXED && delivery_part_any(host->statuses, left->record_count);
+    size_t refused = verdict == OUTPUT_MIXED
+                         ? delivery_part_rejected(host->statuses, left->record_count)
+                         : 0;
     if (refused) {
         tell(host, DELIVERY_REFUSED, report->error.text);
     }
     if (refused && host->settings.keep) {
         uint64_t before = host->counts.dead_lettered;
         keep_refused(host, left, report);
-        delivery_part_count(report, before, &host->counts);
+        delivery_part_count(report, refused, before, &host->counts);
     } else if (refused) {
         delivery_part_take(report, host->statuses, left->record_count);
     }

@@ -1,19 +1,28 @@
 #include "pipeline/delivery_part.h"
 
-bool delivery_part_any(const enum record_status *statuses, size_t count)
+static uint64_t smaller(uint64_t a, uint64_t b)
 {
-    size_t i = 0;
-    for (; i < count && statuses[i] != RECORD_REJECTED; i++) {}
-    return i < count;
+    return a < b ? a : b;
 }
 
-void delivery_part_count(
-    const struct output_report *report, uint64_t before, struct delivery_counts *counts)
+size_t delivery_part_rejected(const enum record_status *statuses, size_t count)
+{
+    size_t rejected = 0;
+    for (size_t i = 0; i < count; i++) {
+        rejected += statuses[i] == RECORD_REJECTED;
+    }
+    return rejected;
+}
+
+void delivery_part_count(const struct output_report *report, size_t rejected, uint64_t before,
+    struct delivery_counts *counts)
 {
     uint64_t kept = counts->dead_lettered - before;
-    uint64_t arrived = report->rejected_but_arrived < kept ? report->rejected_but_arrived : kept;
-    counts->dead_lettered -= arrived;
-    counts->delivered += arrived;
+    uint64_t sure = rejected - smaller(report->rejected_but_arrived, rejected);
+    uint64_t dead = smaller(kept, sure);
+    counts->dead_lettered = before + dead;
+    counts->delivered += kept - dead;
+    counts->maybe_duplicates += smaller(rejected - kept, report->rejected_maybe_arrived);
 }
 
 void delivery_part_take(

@@ -5,12 +5,16 @@
 
 /* Records of which a destination rejects some, and does not say which (output_report.rejected_but_arrived). */
 
-/* Is any of ${statuses} rejected at all? */
-bool delivery_part_any(const enum record_status *statuses, size_t count);
+/* How many of ${statuses} are rejected at all. */
+size_t delivery_part_rejected(const enum record_status *statuses, size_t count);
 
-/* They are kept as dead letters, since ${before} of ${counts}: those that arrived count as delivered. */
-void delivery_part_count(
-    const struct output_report *report, uint64_t before, struct delivery_counts *counts);
+/*
+ * Of ${rejected} records those that are dead letters since ${before} of ${counts} are kept, and the others come again.
+ * As many of the letters as are sure to be rejected count so, the others as delivered: what comes again is counted by
+ * the answer that it gets then. It may have arrived already, which is counted, too.
+ */
+void delivery_part_count(const struct output_report *report, size_t rejected, uint64_t before,
+    struct delivery_counts *counts);
 
 /* Nobody keeps dead letters: as many of the rejected ones in ${statuses} count as delivered. */
 void delivery_part_take(

@@ -31,6 +31,7 @@ enum {
 /* A request whose records are dead letters, though the server does not say which it has rejected. */
 struct doubt {
     size_t arrived;
+    size_t maybe_arrived; /* these included */
     int status;
     char words[WORDS_BYTES];
 };
@@ -145,12 +146,13 @@ static bool post_body(struct out_otlp *self, struct span body, struct error *err
     return http_said_ask(&self->said, self->client, &request, err);
 }
 
-/* Note that the records of ${piece} are to be dead letters, ${arrived} of which are none. */
-static void doubt(
-    struct out_otlp *self, const struct http_piece *piece, size_t arrived, const char *words)
+/* Note that the records of ${piece} are to be dead letters, though ${arrived} have arrived, and up to ${maybe}. */
+static void doubt(struct out_otlp *self, const struct http_piece *piece, size_t arrived,
+    size_t maybe, const char *words)
 {
     struct doubt *d = &self->doubts[self->doubt_count++];
-    *d = (struct doubt){.arrived = arrived, .status = self->said.reply.status};
+    *d = (struct doubt){
+        .arrived = arrived, .maybe_arrived = maybe, .status = self->said.reply.status};
     snprintf(d->words, sizeof(d->words), "%s", words);
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
         if (http_piece_holds(piece, i)) {
@@ -177,7 +179,7 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
         return answer;
     }
     if (!reply->rejected && (reply->broken || self->said.is_cut)) {
-        doubt(self, piece, 0,
+        doubt(self, piece, 0, count,
             "the server took the request, but its reply cannot be read, so some events may be "
             "rejected");
     } else if (reply->rejected) {
@@ -185,7 +187,7 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
         snprintf(words, sizeof(words), "%zu of %zu rejected%s%s%s", rejected, count,
             rejected < count ? ", and the server does not say which" : "",
             reply->message[0] ? ": " : "", reply->message);
-        doubt(self, piece, count - rejected, words);
+        doubt(self, piece, count - rejected, count - rejected, words);
     } else if (reply->message[0] && self->warn) {
         snprintf(words, sizeof(words), "the server took all, and says: %s", reply->message);
         http_client_hide(self->client, words);
@@ -218,7 +220,7 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
             break;
         }
         answer.verdict = HTTP_PIECE_TAKEN; /* as far as sending goes */
-        doubt(self, piece, 0, reply->message[0] ? reply->message : words);
+        doubt(self, piece, 0, self->frame.count, reply->message[0] ? reply->message : words);
         return answer;
     case OTLP_LATER:
         answer.verdict = HTTP_PIECE_LATER;
@@ -313,6 +315,7 @@ static void settle_doubts(
         struct doubt *d = &self->doubts[i];
         http_client_hide(self->client, d->words);
         report->rejected_but_arrived += d->arrived;
+        report->rejected_maybe_arrived += d->maybe_arrived;
         self->said.shown[0] = '\0';
         self->said.reply.status = d->status;
         http_said_tell(&self->said, self->endpoint, d->words, &report->error);

@@ -225,6 +225,7 @@ static void a_partial_success_is_kept_and_counted_and_not_sent_again(void **stat
         OUTPUT_REJECTED);
     assert_int_equal(http_fake_count(s.fake), 1);
     assert_int_equal(s.rig.report.rejected_but_arrived, 1);
+    assert_int_equal(s.rig.report.rejected_maybe_arrived, 1);
     assert_int_equal(s.rig.rejected_count, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_string_equal(s.rig.rejected[i].reason,
@@ -285,6 +286,7 @@ static void a_success_that_cannot_be_read_is_kept_as_doubtful(void **state)
     http_fake_script(s.fake, &broken, 1);
     assert_int_equal(send_proto(records, 2), OUTPUT_REJECTED);
     assert_int_equal(s.rig.report.rejected_but_arrived, 0);
+    assert_int_equal(s.rig.report.rejected_maybe_arrived, 2);
     assert_non_null(strstr(s.rig.rejected[0].reason, "its reply cannot be read"));
     stop();
 }

@@ -120,11 +120,11 @@ static inline enum output_verdict mixed(
 }
 
 /* What stands before a verdict: w asks for 7 s, W for 2 h, g says that the set-up is wrong, u that
- * there are two unexpected duplicates, x that every second record is refused, and why. */
+ * there are two unexpected duplicates, p that one of the rejected has arrived, x that every second record is refused, and why. */
 static inline void take_hints(
     struct script *script, const struct delivery *delivery, struct output_report *report)
 {
-    for (; *script->at && strchr("wWgux", *script->at); script->at++) {
+    for (; *script->at && strchr("wWgupx", *script->at); script->at++) {
         switch (*script->at) {
         case 'w':
             report->wait_ms = 7000;
@@ -139,6 +139,10 @@ static inline void take_hints(
             report->unexpected_duplicates = 2;
             report->maybe_duplicates = 3;
             report->maybe_lost = 4;
+            break;
+        case 'p':
+            report->rejected_but_arrived = 1;
+            report->rejected_maybe_arrived = 1;
             break;
         default:
             for (size_t i = 0; i < delivery->record_count; i += 2) {

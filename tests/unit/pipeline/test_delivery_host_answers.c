@@ -196,6 +196,20 @@ static void what_cannot_be_kept_is_tried_again_and_kept_once(void **state)
     finish(&script, host);
 }
 
+/* Of two records one has arrived, and nobody knows which. */
+static void what_may_have_arrived_and_cannot_be_kept_is_a_possible_duplicate(void **state)
+{
+    (void)state;
+    struct script script = {.keeps = true, .keeps_that_fail = 1};
+    struct delivery_host *host = start(&script, "pJ", &full_ops, false);
+    assert_true(deliver(host, "a b"));
+    assert_span(buf_span(&script.log), "<(a,b)(a,b)*");
+    assert_int_equal(delivery_host_counts(host).delivered, 2);
+    assert_int_equal(delivery_host_counts(host).dead_lettered, 0);
+    assert_int_equal(delivery_host_counts(host).maybe_duplicates, 1);
+    finish(&script, host);
+}
+
 static void without_room_for_dead_letters_the_output_is_degraded_and_waits(void **state)
 {
     (void)state;
@@ -269,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_batch_refused_as_a_whole_is_kept_record_by_record),
         cmocka_unit_test(a_record_that_is_not_refused_after_all_is_not_kept),
         cmocka_unit_test(what_cannot_be_kept_is_tried_again_and_kept_once),
+        cmocka_unit_test(what_may_have_arrived_and_cannot_be_kept_is_a_possible_duplicate),
         cmocka_unit_test(without_room_for_dead_letters_the_output_is_degraded_and_waits),
         cmocka_unit_test(many_refused_records_are_each_kept_once),
         cmocka_unit_test(unexpected_duplicates_are_counted_and_told_once_per_series),
