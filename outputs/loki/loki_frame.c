@@ -12,6 +12,8 @@ enum {
     TEXTS_MAX_BYTES = 64 * 1024 * 1024,
 };
 
+#define SLICE_NS (INT64_C(1800) * 1000000000)
+
 static const char overflow_labels[] = "\"job\":\"etwship\",\"overflow\":\"true\"";
 
 bool loki_frame_init(
@@ -78,10 +80,13 @@ static struct loki_stream *stream_of(
     return stream ? stream : add_stream(frame, overflow);
 }
 
-static int by_stream_and_time(const void *a_, const void *b_)
+static int by_slice_stream_and_time(const void *a_, const void *b_)
 {
     const struct loki_entry *a = a_;
     const struct loki_entry *b = b_;
+    if (a->slice != b->slice) {
+        return a->slice < b->slice ? -1 : 1;
+    }
     if (a->stream != b->stream) {
         return a->stream < b->stream ? -1 : 1;
     }
@@ -111,7 +116,20 @@ static struct span without_end(struct span line)
     return line;
 }
 
-bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece, size_t *ret_culprit)
+/* From the first of them on. */
+static void cut_into_slices(struct loki_frame *frame)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < frame->entry_count; i++) {
+        first = frame->entries[i].nanos < first ? frame->entries[i].nanos : first;
+    }
+    for (size_t i = 0; i < frame->entry_count; i++) {
+        frame->entries[i].slice = (uint32_t)((frame->entries[i].nanos - first) / SLICE_NS);
+    }
+}
+
+bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece,
+    const enum loki_fate *fates, size_t *ret_culprit)
 {
     const struct delivery *delivery = piece->delivery;
     struct span texts[LOKI_PLACE_COUNT];
@@ -120,7 +138,7 @@ bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece, s
         return false;
     }
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
-        if (!http_piece_holds(piece, i)) {
+        if (!http_piece_holds(piece, i) || fates[i] != LOKI_OPEN) {
             continue;
         }
         uint32_t start = i ? delivery->record_ends[i - 1] : 0;
@@ -140,15 +158,27 @@ bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece, s
         frame->entries[frame->entry_count++] = entry;
     }
     if (frame->entry_count) {
-        qsort(frame->entries, frame->entry_count, sizeof(*frame->entries), by_stream_and_time);
+        cut_into_slices(frame);
+        qsort(
+            frame->entries, frame->entry_count, sizeof(*frame->entries), by_slice_stream_and_time);
     }
     return true;
+}
+
+size_t loki_frame_slice_end(const struct loki_frame *frame, size_t first)
+{
+    size_t end = first;
+    while (end < frame->entry_count && frame->entries[end].slice == frame->entries[first].slice) {
+        end++;
+    }
+    return end;
 }
 
 size_t loki_frame_stream_end(const struct loki_frame *frame, size_t first)
 {
     size_t end = first;
-    while (end < frame->entry_count && frame->entries[end].stream == frame->entries[first].stream) {
+    while (end < frame->entry_count && frame->entries[end].slice == frame->entries[first].slice &&
+           frame->entries[end].stream == frame->entries[first].stream) {
         end++;
     }
     return end;

@@ -12,14 +12,21 @@
  * metadata, all values of which are strings. Lines of a stream are sorted by time, as Loki wants
  * them. A line is the native event.
  *
+ * A request holds a slice of time that is shorter than what Loki takes out of order, an hour by default. So lines of
+ * one request can be sent again, and Loki drops those that it has, where it would else call them too far behind.
+ *
  * Streams are counted for as long as the output lives: each costs Loki an index entry and a chunk in memory.
  */
 struct loki_entry {
     struct span line;
     int64_t nanos; /* since 1970 */
+    uint32_t slice;
     uint32_t stream;
     uint32_t record; /* of the delivery */
 };
+
+/* What becomes of a record at Loki. */
+enum loki_fate { LOKI_OPEN, LOKI_STORED, LOKI_REFUSED };
 
 struct loki_stream {
     struct span labels; /* `"job":"etwship",…` */
@@ -37,7 +44,7 @@ struct loki_frame {
     size_t stream_count;
     bool has_overflowed; /* some events went to the stream of overflow */
 
-    struct loki_entry *entries; /* of the piece in hand, by stream and time */
+    struct loki_entry *entries; /* of the piece in hand, by slice, stream and time */
     size_t entry_count;
     size_t entry_capacity;
     struct buf labels_text;
@@ -48,11 +55,14 @@ bool loki_frame_init(
     struct loki_frame *frame, enum loki_encoding encoding, unsigned labels, size_t max_streams);
 void loki_frame_fini(struct loki_frame *frame);
 
-/* Sort the records of ${piece} that are to be sent into streams. ${ret_culprit}: the record that is no native
- * event, or HTTP_PIECES_UNKNOWN. False: that, or no memory. */
-bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece, size_t *ret_culprit);
+/* Sort the records of ${piece} that are to be sent, and whose fate is open (by record of the delivery), into slices
+ * and streams. ${ret_culprit}: the record that is no native event, or HTTP_PIECES_UNKNOWN. False: that, or no
+ * memory. */
+bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece,
+    const enum loki_fate *fates, size_t *ret_culprit);
 
-/* The end of the stream that begins at entry ${first}. */
+/* The end of the slice, or of the stream in its slice, that begins at entry ${first}. */
+size_t loki_frame_slice_end(const struct loki_frame *frame, size_t first);
 size_t loki_frame_stream_end(const struct loki_frame *frame, size_t first);
 
 /* Put entries [first, end) into `body`. False: no memory. */

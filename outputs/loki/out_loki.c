@@ -2,7 +2,7 @@
  * Loki's push API. A delivery goes in pieces (http_pieces.h), each a request of all its streams. Loki stores what
  * it can of a request that it answers with 400, and says so of the last stream alone. So such a request is
  * followed by one for each stream: what Loki has already it drops, as it drops any line that stands in a stream
- * with the same time. What a stream's reply names becomes dead letters, the rest is delivered. Where it does not
+ * with the same time. A request holds half an hour at most (loki_frame.h), so that this is so. What a stream's reply names becomes dead letters, the rest is delivered. Where it does not
  * name all, http_pieces.h sends less at a time, down to the line that is refused.
  */
 #include <stdio.h>
@@ -33,8 +33,10 @@ struct out_loki {
     struct http_pieces pieces;
     struct http_said said;
     struct loki_reply reply;
-    bool *named; /* by record of the delivery in hand: Loki refused it by its time */
-    size_t named_capacity;
+    enum loki_fate *fates; /* by record of the delivery in hand */
+    size_t fate_capacity;
+    bool repeated;        /* some of that may be there already */
+    size_t maybe_arrived; /* of it what was refused, and may be there already */
     bool has_warned;
     bool (*stopping)(void *host);
     void (*warn)(void *host, const char *text);
@@ -82,7 +84,7 @@ static void loki_destroy(void *self_)
         http_pieces_fini(&self->pieces);
         http_said_fini(&self->said);
         buf_fini(&self->packed);
-        free(self->named);
+        free(self->fates);
         arena_fini(&self->kept);
         free(self);
     }
@@ -194,45 +196,92 @@ static bool names_all(const struct out_loki *self, size_t first, size_t end)
            (reply->ignored == reply->total || found == reply->ignored);
 }
 
-/* Those that it has refused are dead letters when the delivery ends. */
-static void note_named(struct out_loki *self, size_t first, size_t end)
+static bool has(struct span text, const char *words)
 {
-    const struct loki_reply *reply = &self->reply;
-    for (size_t i = first; i < end; i++) {
-        const struct loki_entry *entry = &self->frame.entries[i];
-        const struct loki_named *named = named_of(reply, entry->nanos);
-        if (named || reply->ignored == reply->total) {
-            const struct output_rejection why = {.status = BAD_REQUEST,
-                .type = span_text("loki"),
-                .reason = named ? named->reason : span_text(self->said.shown)};
-            rejections_add(&self->pieces.notes, entry->record, &why);
-            self->named[entry->record] = true;
+    struct span wanted = span_text(words);
+    for (size_t i = 0; i + wanted.size <= text.size; i++) {
+        if (memcmp(text.data + i, wanted.data, wanted.size) == 0) {
+            return true;
         }
+    }
+    return false;
+}
+
+/* A dead letter when the delivery ends. Where it was sent before and nobody knows what became of it, Loki may have
+ * stored it: what is too far behind is refused then, too. */
+static void refuse(struct out_loki *self, const struct loki_entry *entry, struct span reason)
+{
+    char text[640];
+    if (self->repeated && has(reason, "too far behind")) {
+        snprintf(text, sizeof(text), "it was sent before, and may be stored since: %.*s",
+            SPAN_ARG(span_first(reason, sizeof(text) / 2)));
+        reason = span_text(text);
+        self->maybe_arrived++;
+    }
+    const struct output_rejection why = {
+        .status = BAD_REQUEST, .type = span_text("loki"), .reason = reason};
+    rejections_add(&self->pieces.notes, entry->record, &why);
+    self->fates[entry->record] = LOKI_REFUSED;
+}
+
+static void store(struct out_loki *self, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        self->fates[self->frame.entries[i].record] = LOKI_STORED;
     }
 }
 
 /* Loki has refused something of entries [first, end), which are of one stream. */
 static enum http_piece_verdict judge_stream(struct out_loki *self, size_t first, size_t end)
 {
+    const struct loki_reply *reply = &self->reply;
     loki_reply_read(buf_span(&self->said.body), &self->reply);
     if (!names_all(self, first, end)) {
         return HTTP_PIECE_REFUSED;
     }
-    note_named(self, first, end);
+    store(self, first, end);
+    for (size_t i = first; i < end; i++) {
+        const struct loki_named *named = named_of(reply, self->frame.entries[i].nanos);
+        if (named || reply->ignored == reply->total) {
+            refuse(
+                self, &self->frame.entries[i], named ? named->reason : span_text(self->said.shown));
+        }
+    }
     return HTTP_PIECE_TAKEN;
 }
 
-/* Each stream by itself, until one has to wait. */
-static enum http_piece_verdict post_streams(struct out_loki *self, struct output_report *report)
+static enum http_piece_verdict post_stream(
+    struct out_loki *self, size_t first, size_t end, struct output_report *report)
 {
-    size_t count = self->frame.entry_count;
-    enum http_piece_verdict verdict = HTTP_PIECE_TAKEN;
-    for (size_t first = 0, end = 0; first < count && verdict == HTTP_PIECE_TAKEN; first = end) {
-        end = loki_frame_stream_end(&self->frame, first);
-        verdict = post_entries(self, first, end, report);
-        if (verdict == HTTP_PIECE_REFUSED && self->said.reply.status == BAD_REQUEST) {
-            verdict = judge_stream(self, first, end);
+    enum http_piece_verdict verdict = post_entries(self, first, end, report);
+    if (verdict == HTTP_PIECE_REFUSED && self->said.reply.status == BAD_REQUEST) {
+        return judge_stream(self, first, end);
+    }
+    if (verdict == HTTP_PIECE_TAKEN) {
+        store(self, first, end);
+    }
+    return verdict;
+}
+
+/* Entries [first, end) are a slice. Where something of it is refused, each stream comes by itself, until one has to
+ * wait. */
+static enum http_piece_verdict post_slice(
+    struct out_loki *self, size_t first, size_t end, struct output_report *report)
+{
+    if (loki_frame_stream_end(&self->frame, first) == end) {
+        return post_stream(self, first, end, report);
+    }
+    enum http_piece_verdict verdict = post_entries(self, first, end, report);
+    if (verdict != HTTP_PIECE_REFUSED || self->said.reply.status != BAD_REQUEST) {
+        if (verdict == HTTP_PIECE_TAKEN) {
+            store(self, first, end);
         }
+        return verdict;
+    }
+    verdict = HTTP_PIECE_TAKEN;
+    for (size_t next = first; first < end && verdict == HTTP_PIECE_TAKEN; first = next) {
+        next = loki_frame_stream_end(&self->frame, first);
+        verdict = post_stream(self, first, next, report);
     }
     return verdict;
 }
@@ -256,7 +305,7 @@ static struct http_piece_answer loki_post(
 {
     struct out_loki *self = self_;
     struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
-    if (!loki_frame_sort(&self->frame, piece, &answer.culprit)) {
+    if (!loki_frame_sort(&self->frame, piece, self->fates, &answer.culprit)) {
         bool known = answer.culprit != HTTP_PIECES_UNKNOWN;
         error_set(&report->error, known ? ERR_FORMAT : ERR_MEMORY, "%s",
             known ? "an event has no @timestamp" : "out of memory");
@@ -266,11 +315,11 @@ static struct http_piece_answer loki_post(
         return answer;
     }
     warn_of_overflow(self);
-    size_t count = self->frame.entry_count;
-    answer.verdict = post_entries(self, 0, count, report);
-    if (answer.verdict == HTTP_PIECE_REFUSED && self->said.reply.status == BAD_REQUEST) {
-        bool is_one = loki_frame_stream_end(&self->frame, 0) == count;
-        answer.verdict = is_one ? judge_stream(self, 0, count) : post_streams(self, report);
+    answer.verdict = HTTP_PIECE_TAKEN;
+    for (size_t first = 0, end = 0;
+         first < self->frame.entry_count && answer.verdict == HTTP_PIECE_TAKEN; first = end) {
+        end = loki_frame_slice_end(&self->frame, first);
+        answer.verdict = post_slice(self, first, end, report);
     }
     answer.why = (struct output_rejection){.status = self->said.reply.status,
         .type = span_text("loki"),
@@ -281,27 +330,41 @@ static struct http_piece_answer loki_post(
 
 /* ---- one delivery -------------------------------------------------------------------------------- */
 
-static bool begin(struct out_loki *self, size_t count)
+static bool begin(struct out_loki *self, const struct delivery *delivery)
 {
-    if (count > self->named_capacity) {
-        bool *named = realloc(self->named, count * sizeof(*named));
-        if (!named) {
+    size_t count = delivery->record_count;
+    if (count > self->fate_capacity) {
+        enum loki_fate *fates = realloc(self->fates, count * sizeof(*fates));
+        if (!fates) {
             return false;
         }
-        self->named = named;
-        self->named_capacity = count;
+        self->fates = fates;
+        self->fate_capacity = count;
     }
-    if (count) {
-        memset(self->named, 0, count * sizeof(*self->named));
+    for (size_t i = 0; i < count; i++) {
+        self->fates[i] = LOKI_OPEN;
     }
+    self->repeated = delivery->repeated;
+    self->maybe_arrived = 0;
     return true;
+}
+
+/* What is known of single records goes before what is known of their requests. */
+static void settle_fates(struct out_loki *self, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (self->fates[i] != LOKI_OPEN) {
+            self->pieces.statuses[i] = self->fates[i] == LOKI_REFUSED ? RECORD_REJECTED
+                                                                      : RECORD_DELIVERED;
+        }
+    }
 }
 
 static enum output_verdict loki_send(
     void *self_, const struct delivery *delivery, struct output_report *report)
 {
     struct out_loki *self = self_;
-    if (!begin(self, delivery->record_count)) {
+    if (!begin(self, delivery)) {
         error_set(&report->error, ERR_MEMORY, "out of memory");
         return OUTPUT_RETRY;
     }
@@ -309,11 +372,8 @@ static enum output_verdict loki_send(
             &self->pieces, delivery, report, loki_post, self, self->stopping, self->host)) {
         return OUTPUT_RETRY;
     }
-    for (size_t i = 0; i < delivery->record_count; i++) {
-        if (self->named[i] && self->pieces.statuses[i] == RECORD_DELIVERED) {
-            self->pieces.statuses[i] = RECORD_REJECTED;
-        }
-    }
+    settle_fates(self, delivery->record_count);
+    report->rejected_maybe_arrived = self->maybe_arrived;
     return http_pieces_verdict(&self->pieces, delivery, report);
 }
 

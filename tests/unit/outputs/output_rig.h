@@ -32,6 +32,7 @@ struct output_rig {
     bool (*stops)(void); /* NULL: never */
     char said[8192];     /* of an examination or a set-up */
     char shown[32768];
+    bool repeated; /* what is sent, as delivery.repeated */
 };
 
 static inline bool rig_stopping(void *rig)
@@ -97,7 +98,8 @@ static inline enum output_verdict rig_send_routed(struct output_rig *rig, const 
         .routes = routes,
         .route_names = names,
         .route_count = name_count,
-        .ids = ids};
+        .ids = ids,
+        .repeated = rig->repeated};
     for (uint32_t i = 0; lines[i]; i++) {
         if (lines[i] == '\n') {
             assert_true(delivery.record_count < RIG_RECORDS);

@@ -224,6 +224,74 @@ static void a_line_that_is_not_named_is_found(void **state)
     stop();
 }
 
+#define AT_HOUR(hour, provider)                                                                 \
+    "{\"@timestamp\":\"2026-11-21T" hour ":00:00.0000000Z\",\"provider\":{\"name\":\"" provider \
+    "\"}}\n"
+
+/* Loki takes what lies up to an hour behind the newest line of its stream: so what is sent again after a fault must
+ * not lie further apart. */
+static void a_request_holds_no_more_time_than_loki_takes_out_of_order(void **state)
+{
+    (void)state;
+    const struct http_fake_reply replies[] = {{.status = 204}, {.status = 503}};
+    start("");
+    http_fake_script(s.fake, replies, 2);
+    assert_int_equal(rig_send(&s.rig, AT_HOUR("11", "A") AT_HOUR("09", "A") AT_HOUR("09", "B")
+                                          AT_HOUR("13", "A")),
+        OUTPUT_MIXED);
+    assert_int_equal(http_fake_count(s.fake), 2);
+    assert_non_null(strstr(body_of(0), "T09:00"));
+    assert_null(strstr(body_of(0), "T11:00"));
+    assert_non_null(strstr(body_of(1), "T11:00"));
+    assert_null(strstr(body_of(1), "T13:00"));
+    /* What is stored does not come again. */
+    assert_int_equal(s.rig.records[0], RECORD_RETRY);
+    assert_int_equal(s.rig.records[1], RECORD_DELIVERED);
+    assert_int_equal(s.rig.records[2], RECORD_DELIVERED);
+    assert_int_equal(s.rig.records[3], RECORD_RETRY);
+    stop();
+}
+
+/* Stream A is stored when B is asked for itself, and has to be halved. */
+static void what_is_stored_is_not_sent_again_while_a_bad_line_is_looked_for(void **state)
+{
+    (void)state;
+    start("");
+    http_fake_handle(s.fake, refuse_bad, NULL);
+    assert_int_equal(
+        rig_send(&s.rig, EVENT("A", "0000001") EVENT("B", "0000002") EVENT("B", "0000003")),
+        OUTPUT_MIXED);
+    assert_true(http_fake_count(s.fake) > 3);
+    for (size_t i = 2; i < http_fake_count(s.fake); i++) {
+        assert_null(strstr(body_of(i), "\"provider\":\"A\""));
+    }
+    assert_int_equal(s.rig.records[0], RECORD_DELIVERED);
+    assert_int_equal(s.rig.records[1], RECORD_REJECTED);
+    assert_int_equal(s.rig.records[2], RECORD_DELIVERED);
+    stop();
+}
+
+static void what_was_sent_before_and_is_too_far_behind_may_be_stored(void **state)
+{
+    (void)state;
+    static const char words[] = "entry with timestamp 2026-11-21 09:30:00.0000001 +0000 UTC "
+                                "ignored, reason: 'entry too far behind',\nuser 'fake', total "
+                                "ignored: 1 out of 2 for stream: {}";
+    static const char *const reasons[] = {"entry too far behind",
+        "it was sent before, and may be stored since: entry too far behind"};
+    const struct http_fake_reply reply = {.status = 400, .body = words};
+    start("");
+    for (size_t repeated = 0; repeated < 2; repeated++) {
+        s.rig.repeated = repeated;
+        http_fake_script(s.fake, &reply, 1);
+        assert_int_equal(
+            rig_send(&s.rig, EVENT("A", "0000001") EVENT("A", "0000002")), OUTPUT_MIXED);
+        assert_string_equal(s.rig.rejected[0].reason, reasons[repeated]);
+        assert_int_equal(s.rig.report.rejected_maybe_arrived, repeated);
+    }
+    stop();
+}
+
 static void statuses_lead_to_verdicts(void **state)
 {
     (void)state;
@@ -285,6 +353,9 @@ int main(void)
         cmocka_unit_test(lines_that_loki_names_are_dead_letters_and_the_others_delivered),
         cmocka_unit_test(each_stream_is_asked_for_itself_where_loki_refuses_something),
         cmocka_unit_test(a_line_that_is_not_named_is_found),
+        cmocka_unit_test(a_request_holds_no_more_time_than_loki_takes_out_of_order),
+        cmocka_unit_test(what_is_stored_is_not_sent_again_while_a_bad_line_is_looked_for),
+        cmocka_unit_test(what_was_sent_before_and_is_too_far_behind_may_be_stored),
         cmocka_unit_test(statuses_lead_to_verdicts),
         cmocka_unit_test(settings_that_cannot_work_are_named),
         cmocka_unit_test(an_examination_says_what_is_wrong),
