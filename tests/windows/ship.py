@@ -53,6 +53,29 @@ class Ship(unittest.TestCase):
     def tearDownClass(cls):
         cls.prefix.close()
 
+    def test_it_tells_how_it_is_at_a_named_pipe(self):
+        config = self.folder / "pipe.yaml"
+        config.write_text(json.dumps({
+            "status": {"pipe": self.folder.name}, "spool": {"mode": "memory"},
+            "sessions": [{"name": "t", "type": "file", "follow": True, "paths": ["one.etl"]}],
+            "outputs": [{"name": "o", "type": "file", "path": "pipe.ndjson"}]}))
+
+        def ask(*command):
+            return self.prefix.run(wine.EXE, *command, "-c", config.name, cwd=self.folder)
+        nobody = ask("status")
+        self.assertEqual(nobody.returncode, 1)
+        self.assertIn(b"no agent runs", nobody.stderr)
+        agent = self.prefix.start(wine.EXE, "run", "-c", config.name, out=subprocess.DEVNULL, err=subprocess.DEVNULL,
+                                  cwd=self.folder)
+        try:
+            wait_until(lambda: ask("status").stdout.replace(b"\r", b"") == b"healthy\n", process=agent)
+            wait_until(lambda: json.loads(ask("status", "--json").stdout)["outputs"][0]["acked"] == EVENTS,
+                       process=agent)
+            self.assertRegex(ask("top").stdout, rb"(?m)^o +\d+ +\d+ +0 +0 +0 +0\r?$")
+        finally:
+            agent.kill()
+            agent.wait()
+
     def configure(self, output, **agent):
         path = self.folder / "c.yaml"
         path.write_text(json.dumps({
