@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "pipeline/dead_letters.h"
+#include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "store/catalogue_letters.h"
 #include "store/letter_files.h"
@@ -19,6 +20,9 @@
  *
  * The mutex guards the count, and lets one change at a time.
  */
+/* Opening a connection takes a scraper's patience. Other processes rarely change anything. */
+static const uint64_t known_for_ns = UINT64_C(30000000000);
+
 enum { PUT_AT_ONCE = 64, TRIES = 3, FILES_SPARE_BYTES = 32 << 20, LOOK_EVERY = 32 };
 
 struct letters {
@@ -29,6 +33,12 @@ struct letters {
     struct plat_mutex mutex;
     uint64_t evicted;
     uint64_t puts;
+    uint64_t changes; /* that were tried here */
+
+    /* What all letters took when that was asked last. */
+    uint64_t known_bytes;
+    uint64_t known_changes;
+    uint64_t known_until_ns; /* 0: it was never asked */
 };
 
 static struct letters *self_of(struct dead_letters *base)
@@ -234,6 +244,7 @@ static bool put(
     plat_mutex_lock(&letters->mutex);
     bool ok = run(&change, err);
     letters->puts += ok;
+    letters->changes++;
     letters->evicted += ok ? evictions_total(&change.evictions) : 0;
     plat_mutex_unlock(&letters->mutex);
     if (ok) {
@@ -251,6 +262,7 @@ static bool remove_letters(struct dead_letters *base, const uint64_t *ids, size_
     struct error why = {.code = ERR_NONE};
     plat_mutex_lock(&letters->mutex);
     bool ok = run(&change, &why);
+    letters->changes++;
     plat_mutex_unlock(&letters->mutex);
     if (!ok && (why.code != ERR_MISSING || is_lost(letters, &why))) {
         *err = why;
@@ -308,17 +320,40 @@ static bool each(struct dead_letters *base,
     return ok;
 }
 
+/* True: ${ret_usage} is what was found a moment ago. ${ret_changes}: what was changed here so far. */
+static bool is_known(
+    struct letters *letters, struct dead_letters_usage *ret_usage, uint64_t *ret_changes)
+{
+    plat_mutex_lock(&letters->mutex);
+    bool known = letters->known_changes == letters->changes &&
+                 plat_monotonic_ns() < letters->known_until_ns;
+    *ret_usage = (struct dead_letters_usage){
+        .bytes = letters->known_bytes, .evicted = letters->evicted};
+    *ret_changes = letters->changes;
+    plat_mutex_unlock(&letters->mutex);
+    return known;
+}
+
 static bool usage(
     struct dead_letters *base, struct dead_letters_usage *ret_usage, struct error *err)
 {
     struct letters *letters = self_of(base);
     struct catalogue_info info = {.letter_bytes = 0};
+    struct dead_letters_usage found;
+    uint64_t changes;
     bool ok;
+    if (is_known(letters, &found, &changes)) {
+        *ret_usage = found;
+        return true;
+    }
     struct catalogue *reader = open_reader(letters, &ok, err);
     ok = reader ? catalogue_info(reader, &info, err) : ok;
     catalogue_close(reader);
     if (ok) {
         plat_mutex_lock(&letters->mutex);
+        letters->known_bytes = info.letter_bytes;
+        letters->known_changes = changes;
+        letters->known_until_ns = plat_monotonic_ns() + known_for_ns;
         *ret_usage = (struct dead_letters_usage){
             .bytes = info.letter_bytes, .evicted = letters->evicted};
         plat_mutex_unlock(&letters->mutex);
