@@ -1,4 +1,4 @@
-"""The Grafana dashboard and the alerts, made from the table of metrics.
+"""The dashboards of Grafana and of OpenSearch Dashboards and Kibana, and the alerts, made from the table of metrics.
 
 `dashboards.py --write` writes packaging/monitoring anew; without it the test fails where it is old. With promtool,
 which Debian has in the package prometheus, the alerts and every expression of the dashboard are parsed by Prometheus'
@@ -114,7 +114,82 @@ def alerts():
     return text
 
 
-FILES = {"grafana.json": dashboard, "alerts.yaml": alerts}
+# ---- OpenSearch Dashboards and Kibana: documents as the prometheus module of Metricbeat writes them
+
+METRICS, LABELS, INDEX = "prometheus.metrics.etwship_", "prometheus.labels.", "metricbeat-*"
+# Of Kibana 7.10, which OpenSearch Dashboards goes on from: both bring objects of these versions up to date.
+MIGRATED = {"index-pattern": "7.6.0", "visualization": "7.10.0", "dashboard": "7.9.3"}
+BOARD_COLUMNS, BOARD_WIDTH, BOARD_HEIGHT = 3, 16, 10
+
+
+def saved(kind, name, attributes, references=()):
+    return {"id": name, "type": kind, "attributes": attributes, "references": list(references),
+            "migrationVersion": {kind: MIGRATED[kind]}}
+
+
+def rate_of(field, name):
+    """Of a counter, which begins again with the agent."""
+    return [{"id": f"{name}-max", "type": "max", "field": field},
+            {"id": f"{name}-step", "type": "derivative", "field": f"{name}-max", "unit": "1s"},
+            {"id": name, "type": "positive_only", "field": f"{name}-step"}]
+
+
+def board_metrics(kind, name):
+    if kind == "HISTOGRAM":  # the mean of what came in each interval
+        return [*rate_of(f"{METRICS}{name}_sum", "sum"), *rate_of(f"{METRICS}{name}_count", "count"),
+                {"id": "mean", "type": "calculation", "script": "params.count > 0 ? params.sum / params.count : 0",
+                 "variables": [{"id": "a", "name": "sum", "field": "sum"},
+                               {"id": "b", "name": "count", "field": "count"}]}]
+    if kind == "COUNTER":
+        return rate_of(f"{METRICS}{name}_total", "rate")
+    return [{"id": "max", "type": "max", "field": f"{METRICS}{name}"}]
+
+
+def visualization(row):
+    _, kind, name, unit, _, labels, _, text = row
+    made = panel(row, 0, 0)
+    shown = [label for label in labels.split(",") if label and label not in ("list", "number", "of")]
+    title = f"{name.split('_')[0].capitalize()}: {made['title']}" + (" (mean)" if kind == "HISTOGRAM" else "")
+    series = {"id": "series", "color": "#3b82c4", "split_mode": "terms", "terms_size": "20",
+              "terms_field": LABELS + (shown[-1] if shown else "instance"), "metrics": board_metrics(kind, name),
+              "separate_axis": 0, "axis_position": "right", "formatter": "bytes" if unit == "bytes" else "number",
+              "chart_type": "line", "line_width": 1, "point_size": 0, "fill": 0, "stacked": "none"}
+    params = {"id": f"etwship-{name}", "type": "timeseries", "series": [series], "time_field": "@timestamp",
+              "index_pattern": INDEX, "interval": "", "axis_position": "left", "axis_formatter": "number",
+              "axis_scale": "normal", "axis_min": "0", "show_legend": 1, "show_grid": 1, "drop_last_bucket": 1}
+    return saved("visualization", f"etwship-{name}", {
+        "title": f"etwship {title}", "description": text, "uiStateJSON": "{}", "version": 1,
+        "visState": json.dumps({"title": f"etwship {title}", "type": "metrics", "aggs": [], "params": params}),
+        "kibanaSavedObjectMeta": {"searchSourceJSON": "{}"}})
+
+
+def board():
+    shown = [visualization(row) for _, starts in ROWS for row in table() if row[2].startswith(starts)]
+    panels = [{"version": "7.10.2", "panelIndex": str(i), "panelRefName": f"panel_{i}", "embeddableConfig": {},
+               "gridData": {"x": i % BOARD_COLUMNS * BOARD_WIDTH, "y": i // BOARD_COLUMNS * BOARD_HEIGHT,
+                            "w": BOARD_WIDTH, "h": BOARD_HEIGHT, "i": str(i)}} for i in range(len(shown))]
+    references = [{"name": f"panel_{i}", "type": "visualization", "id": made["id"]} for i, made in enumerate(shown)]
+    whole = saved("dashboard", "etwship", {
+        "title": "etwship", "description": "Every metric of etwship.", "hits": 0, "version": 1, "timeRestore": True,
+        "timeFrom": "now-1h", "timeTo": "now", "refreshInterval": {"pause": False, "value": 30000},
+        "panelsJSON": json.dumps(panels), "optionsJSON": json.dumps({"useMargins": True, "hidePanelTitles": False}),
+        "kibanaSavedObjectMeta": {"searchSourceJSON": json.dumps(
+            {"query": {"language": "kuery", "query": ""}, "filter": []})}}, references)
+    pattern = saved("index-pattern", "etwship-metrics", {"title": INDEX, "timeFieldName": "@timestamp"})
+    return "".join(json.dumps(made) + "\n" for made in (pattern, *shown, whole))
+
+
+FILES = {"grafana.json": dashboard, "opensearch.ndjson": board, "alerts.yaml": alerts}
+# What a panel must have, and what each part may, by src/plugins/vis_type_timeseries/common/vis_schema.ts of OpenSearch
+# Dashboards 2.
+PANEL = {"axis_formatter": str, "axis_position": str, "axis_scale": str, "id": str, "index_pattern": str, "interval": str,
+         "series": list, "show_grid": int, "show_legend": int, "type": str}
+SERIES = {"axis_position": str, "chart_type": str, "color": str, "formatter": str, "id": str, "metrics": list,
+          "split_mode": str, "stacked": str}
+METRIC_KEYS = {"id": str, "type": str}
+MORE = {"panel": {"axis_min", "drop_last_bucket", "time_field"},
+        "series": {"fill", "line_width", "point_size", "separate_axis", "terms_field", "terms_size"},
+        "metric": {"field", "script", "unit", "variables"}}
 
 
 class Dashboards(unittest.TestCase):
@@ -130,6 +205,44 @@ class Dashboards(unittest.TestCase):
                          len(json.loads(dashboard())["panels"]))
         places = {(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels}
         self.assertEqual(len(places), len(panels))
+
+    def assert_is(self, made, wanted, more):
+        self.assertLessEqual(set(wanted), set(made))
+        self.assertLessEqual(set(made), set(wanted) | more)
+        for key, kind in wanted.items():
+            self.assertIsInstance(made[key], kind, key)
+
+    def test_saved_objects_are_whole(self):
+        objects = [json.loads(line) for line in board().splitlines()]
+        known = {(made["type"], made["id"]): made for made in objects}
+        self.assertEqual(len(known), len(objects))
+        self.assertEqual(len(objects), len(table()) + 2)
+        for made in objects:
+            self.assertEqual(set(made), {"id", "type", "attributes", "references", "migrationVersion"})
+            for reference in made["references"]:
+                self.assertIn((reference["type"], reference["id"]), known)
+        names = set()
+        for made in (made for made in objects if made["type"] == "visualization"):
+            params = json.loads(made["attributes"]["visState"])["params"]
+            self.assert_is(params, PANEL, MORE["panel"])
+            for series in params["series"]:
+                self.assert_is(series, SERIES, MORE["series"])
+                earlier = set()
+                for metric in series["metrics"]:
+                    self.assert_is(metric, METRIC_KEYS, MORE["metric"])
+                    if metric["type"] == "max":
+                        names.add(metric["field"].removeprefix(METRICS))
+                    elif metric["type"] != "calculation":
+                        self.assertIn(metric["field"], earlier)
+                    self.assertLessEqual({variable["field"] for variable in metric.get("variables", ())}, earlier)
+                    earlier.add(metric["id"])
+        said = (TOP / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+        for name in names:
+            self.assertRegex(said, rf"`etwship_{name.removesuffix('_sum').removesuffix('_count')}`", name)
+        panels = json.loads(known["dashboard", "etwship"]["attributes"]["panelsJSON"])
+        self.assertEqual([panel["panelRefName"] for panel in panels],
+                         [reference["name"] for reference in known["dashboard", "etwship"]["references"]])
+        self.assertEqual(len({(panel["gridData"]["x"], panel["gridData"]["y"]) for panel in panels}), len(panels))
 
     def test_prometheus_can_read_every_expression(self):
         if not shutil.which("promtool"):
