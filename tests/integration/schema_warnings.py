@@ -4,6 +4,7 @@ FOLDER, `schema:` and `wpp:` of a configuration; with a place as compilers write
 
 import random
 import re
+import shutil
 import unittest
 
 from cli_rig import DONE, Cli
@@ -40,9 +41,7 @@ class SchemaWarnings(Cli):
             "outputs: [{name: o, type: file, path: out.ndjson}]\n"))
 
     def run_anew(self, path):
-        for left in self.folder.glob("state/*"):
-            if left.is_file():
-                left.unlink()
+        shutil.rmtree(self.folder / "state", ignore_errors=True)
         return self.expect(DONE, "run", "-c", path).err
 
     def test_each_file_that_is_named(self):
