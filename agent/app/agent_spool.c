@@ -150,15 +150,27 @@ static bool write_keys(struct agent *agent, struct error *err)
     return ok;
 }
 
-/* Batches of an earlier run are delivered from the disk, and this run goes the same way. */
+static bool note_gap(void *self, const struct catalogue_gap *gap)
+{
+    (void)gap;
+    *(bool *)self = true;
+    return false;
+}
+
+/* Batches of an earlier run are delivered from the disk, and gaps that it left open are told with them: then
+ * this run goes the same way. */
 static bool choose(struct agent *agent, struct error *err)
 {
     struct catalogue_info info;
+    struct catalogue *catalogue = store_catalogue(agent->spool->store);
     bool is_durable = agent->config->spool.mode == APP_SPOOL_DURABLE;
-    if (!catalogue_info(store_catalogue(agent->spool->store), &info, err)) {
+    bool has_gap = false;
+    if (!catalogue_info(catalogue, &info, err) ||
+        !catalogue_gaps(catalogue, note_gap, &has_gap, err)) {
         return false;
     }
-    agent->keeps = app_config_copies(agent->config) || (is_durable && info.batches);
+    bool is_left = info.batches || has_gap;
+    agent->keeps = app_config_copies(agent->config) || (is_durable && is_left);
     agent->replays = is_durable && !agent->keeps;
     return true;
 }

@@ -125,6 +125,7 @@ static bool open_progress(struct agent *agent, struct error *err)
         !store_each_progress(store, find_progress, agent, err)) {
         return false;
     }
+    store_tidy(store); /* files of earlier runs that nobody needs */
     for (size_t o = 0; o < count; o++) {
         if (agent->progress[o].others.failed || agent->progress[o].checkpoint.failed) {
             return error_set(err, ERR_MEMORY, "out of memory");

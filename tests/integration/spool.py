@@ -416,6 +416,7 @@ class Replayed(Kills):
                 self.assert_each_once(server.app.documents(), EVENTS + number * 1000)
             self.assertEqual(server.app.twice, 0)
             self.assertEqual(self.stat()[0]["batches"], 0)
+            self.assertEqual(list((self.folder / "state/spool").glob("*.seg")), [])
 
 
 class SystemsFolder(SpoolRig):
