@@ -4,7 +4,7 @@
 #include "outputs/http/http_here.h"
 
 static const char *const protocol_names[] = {"http/protobuf", "http/json", NULL};
-static const char logs_path[] = "/v1/logs";
+const char otlp_settings_logs_path[] = "/v1/logs";
 const char otlp_settings_metrics_path[] = "/v1/metrics";
 
 // clang-format off
@@ -34,13 +34,9 @@ const char *otlp_settings_format(const void *settings)
 size_t otlp_settings_base_size(const char *endpoint)
 {
     size_t size = strlen(endpoint);
-    size_t end = sizeof(logs_path) - 1;
-    return size >= end && strcmp(endpoint + size - end, logs_path) == 0 ? size - end : size;
-}
-
-const char *otlp_settings_path(const char *endpoint)
-{
-    return endpoint[otlp_settings_base_size(endpoint)] ? NULL : logs_path;
+    size_t end = strlen(otlp_settings_logs_path);
+    return size >= end && strcmp(endpoint + size - end, otlp_settings_logs_path) == 0 ? size - end
+                                                                                      : size;
 }
 
 const char *otlp_settings_content_type(enum otlp_protocol protocol)

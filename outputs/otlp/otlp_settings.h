@@ -23,11 +23,11 @@ void otlp_settings_doubt(const void *settings, struct config_check *check);
 void otlp_settings_can_run(const void *settings, struct config_check *check);
 const char *otlp_settings_format(const void *settings);
 
-/* What stands behind the endpoint: "/v1/logs", or NULL where it has that already. Static. */
-const char *otlp_settings_path(const char *endpoint);
-
-/* The size of ${endpoint} without that, and what stands behind it for metrics. */
+/* The size of ${endpoint} without the path of logs, which it may end with. */
 size_t otlp_settings_base_size(const char *endpoint);
+
+/* What stands behind that. */
+extern const char otlp_settings_logs_path[];
 extern const char otlp_settings_metrics_path[];
 
 /* Of requests. Static. */

@@ -11,19 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "outputs/compress.h"
-#include "outputs/http/http_headers.h"
 #include "outputs/http/http_pieces.h"
-#include "outputs/http/http_said.h"
 #include "outputs/otlp/otlp_frame.h"
+#include "outputs/otlp/otlp_link.h"
 #include "outputs/otlp/otlp_metrics.h"
 #include "outputs/otlp/otlp_reply.h"
 #include "outputs/otlp/otlp_settings.h"
 #include "outputs/otlp/otlp_try.h"
 
 enum {
-    PACKED_MAX_BYTES = 512 * 1024 * 1024,
-    KEPT_MAX_BYTES = 64 * 1024,
     WORDS_BYTES = 400,
     MAX_DOUBTS = 16, /* of one delivery */
 };
@@ -39,17 +35,9 @@ struct doubt {
 /* ---- making -------------------------------------------------------------------------------------- */
 
 struct out_otlp {
-    struct arena kept;
-    const char *endpoint;
-    const char *path;
-    enum otlp_protocol protocol;
-    struct http_client *client;
-    struct http_headers headers;
-    struct compress *compress; /* NULL: none */
-    struct buf packed;
+    struct otlp_link link;
     struct otlp_frame frame;
     struct http_pieces pieces;
-    struct http_said said;
     uint64_t unsure; /* records of the delivery in hand that may have arrived, unknown to us */
     struct doubt doubts[MAX_DOUBTS]; /* of the delivery in hand */
     size_t doubt_count;
@@ -60,72 +48,32 @@ struct out_otlp {
     void *host;
 };
 
-static bool set_up(struct out_otlp *self, const struct otlp_settings *s,
-    const struct output_env *env, struct error *err)
-{
-    struct span endpoint;
-    enum otlp_protocol protocol = (enum otlp_protocol)s->protocol;
-    enum http_compression compression = (enum http_compression)s->http.compression;
-    self->client = http_client_create(
-        &(struct http_client_setup){
-            .options = &s->http, .stopping = env->stopping, .note = env->note, .host = env->host},
-        err);
-    if (!self->client) {
-        return false;
-    }
-    if (compression != HTTP_PLAIN) {
-        self->compress = compress_create(compression, err);
-        if (!self->compress) {
-            return false;
-        }
-    }
-    self->protocol = protocol;
-    otlp_frame_init(&self->frame, protocol);
-    if (!arena_copy(&self->kept, span_text(s->endpoint), &endpoint) ||
-        !http_headers_take(&self->headers, &s->headers, self->client) ||
-        !http_headers_add(&self->headers, "Content-Type", otlp_settings_content_type(protocol)) ||
-        !http_headers_add(&self->headers, "Content-Encoding",
-            self->compress ? http_compression_names[compression] : NULL)) {
-        return error_set(err, ERR_MEMORY, "out of memory");
-    }
-    self->endpoint = (const char *)endpoint.data;
-    self->path = otlp_settings_path(self->endpoint);
-    return true;
-}
-
 static void otlp_destroy(void *self_)
 {
     struct out_otlp *self = self_;
     if (self) {
-        http_client_destroy(self->client);
-        http_headers_fini(&self->headers);
-        compress_destroy(self->compress);
+        otlp_link_fini(&self->link);
         otlp_frame_fini(&self->frame);
         http_pieces_fini(&self->pieces);
-        http_said_fini(&self->said);
-        buf_fini(&self->packed);
         free(self->doubted);
-        arena_fini(&self->kept);
         free(self);
     }
 }
 
 static void *otlp_create(const void *settings, const struct output_env *env, struct error *err)
 {
+    const struct otlp_settings *s = settings;
     struct out_otlp *self = calloc(1, sizeof(*self));
     if (!self) {
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    arena_init(&self->kept, KEPT_MAX_BYTES);
-    buf_init(&self->packed, PACKED_MAX_BYTES);
-    http_headers_init(&self->headers);
-    http_said_init(&self->said);
     http_pieces_init(&self->pieces);
     self->stopping = env->stopping;
     self->warn = env->warn;
     self->host = env->host;
-    if (!set_up(self, settings, env, err)) {
+    otlp_frame_init(&self->frame, (enum otlp_protocol)s->protocol);
+    if (!otlp_link_init(&self->link, s, env, err)) {
         otlp_destroy(self);
         return NULL;
     }
@@ -134,25 +82,13 @@ static void *otlp_create(const void *settings, const struct output_env *env, str
 
 /* ---- one request --------------------------------------------------------------------------------- */
 
-static bool post_body(struct out_otlp *self, struct span body, struct error *err)
-{
-    const struct http_request request = {.method = "POST",
-        .url = self->endpoint,
-        .path = self->path,
-        .headers = self->headers.list,
-        .header_count = self->headers.count,
-        .parts = &body,
-        .part_count = 1};
-    return http_said_ask(&self->said, self->client, &request, err);
-}
-
 /* Note that the records of ${piece} are to be dead letters, though ${arrived} have arrived, and up to ${maybe}. */
 static void doubt(struct out_otlp *self, const struct http_piece *piece, size_t arrived,
     size_t maybe, const char *words)
 {
     struct doubt *d = &self->doubts[self->doubt_count++];
     *d = (struct doubt){
-        .arrived = arrived, .maybe_arrived = maybe, .status = self->said.reply.status};
+        .arrived = arrived, .maybe_arrived = maybe, .status = self->link.said.reply.status};
     snprintf(d->words, sizeof(d->words), "%s", words);
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
         if (http_piece_holds(piece, i)) {
@@ -168,17 +104,17 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
     struct http_piece_answer answer = {.verdict = HTTP_PIECE_TAKEN, .culprit = HTTP_PIECES_UNKNOWN};
     char words[WORDS_BYTES];
     size_t count = self->frame.count;
-    if (!self->said.reply.sent || self->said.page) {
-        http_said_tell(&self->said, self->endpoint,
-            self->said.page
+    if (!self->link.said.reply.sent || self->link.said.page) {
+        http_said_tell(&self->link.said, self->link.base,
+            self->link.said.page
                 ? "a web page answers, and no collector. check the address, and what is on the "
                   "way"
                 : "an answer to half a request",
             &report->error);
-        answer.verdict = self->said.page ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
+        answer.verdict = self->link.said.page ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
         return answer;
     }
-    if (!reply->rejected && (reply->broken || self->said.is_cut)) {
+    if (!reply->rejected && (reply->broken || self->link.said.is_cut)) {
         doubt(self, piece, 0, count,
             "the server took the request, but its reply cannot be read, so some events may be "
             "rejected");
@@ -190,7 +126,7 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
         doubt(self, piece, count - rejected, count - rejected, words);
     } else if (reply->message[0] && self->warn) {
         snprintf(words, sizeof(words), "the server took all, and says: %s", reply->message);
-        http_client_hide(self->client, words);
+        http_client_hide(self->link.client, words);
         self->warn(self->host, words);
     }
     return answer;
@@ -200,7 +136,7 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
     const struct otlp_reply *reply, struct output_report *report)
 {
     struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
-    int status = self->said.reply.status;
+    int status = self->link.said.reply.status;
     const char *words = otlp_reply_words(status);
     switch (otlp_reply_verdict(status)) {
     case OTLP_TAKEN:
@@ -215,7 +151,7 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
         answer.verdict = HTTP_PIECE_REFUSED;
         break;
     case OTLP_NEVER:
-        if (!self->said.reply.sent) { /* half a request is no request yet */
+        if (!self->link.said.reply.sent) { /* half a request is no request yet */
             answer.verdict = HTTP_PIECE_LATER;
             break;
         }
@@ -228,13 +164,13 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
     }
     char text[WORDS_BYTES];
     snprintf(text, sizeof(text), "%s%s%s", words, reply->message[0] ? ": " : "", reply->message);
-    http_client_hide(self->client, text);
-    self->said.shown[0] = '\0'; /* of protobuf nobody can read it */
-    http_said_tell(&self->said, self->endpoint, text, &report->error);
-    snprintf(self->said.shown, sizeof(self->said.shown), "%.*s", (int)sizeof(self->said.shown) - 1,
-        text);
+    http_client_hide(self->link.client, text);
+    self->link.said.shown[0] = '\0'; /* of protobuf nobody can read it */
+    http_said_tell(&self->link.said, self->link.base, text, &report->error);
+    snprintf(self->link.said.shown, sizeof(self->link.said.shown), "%.*s",
+        (int)sizeof(self->link.said.shown) - 1, text);
     answer.why = (struct output_rejection){
-        .status = status, .type = span_text("otlp"), .reason = span_text(self->said.shown)};
+        .status = status, .type = span_text("otlp"), .reason = span_text(self->link.said.shown)};
     return answer;
 }
 
@@ -266,22 +202,17 @@ static struct http_piece_answer otlp_post(
         break;
     }
     struct span body = buf_span(&self->frame.body);
-    if (self->compress) {
-        if (!compress_whole(self->compress, body, &self->packed, &report->error)) {
-            return answer;
-        }
-        body = buf_span(&self->packed);
-    }
-    if (!post_body(self, body, &report->error)) {
-        const struct http_reply *reply = &self->said.reply;
+    if (!otlp_link_post(&self->link, otlp_settings_logs_path, body, &report->error)) {
+        const struct http_reply *reply = &self->link.said.reply;
         answer.verdict = http_failure_lasts(reply->failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
         self->unsure += reply->sent ? self->frame.count : 0;
         return answer;
     }
-    uint64_t wait_ms = self->said.reply.retry_after_ms;
+    uint64_t wait_ms = self->link.said.reply.retry_after_ms;
     report->wait_ms = wait_ms < UINT32_MAX ? (uint32_t)wait_ms : UINT32_MAX;
     struct otlp_reply reply;
-    otlp_reply_read(buf_span(&self->said.body), self->said.reply.status, self->protocol, &reply);
+    otlp_reply_read(
+        buf_span(&self->link.said.body), self->link.said.reply.status, self->link.protocol, &reply);
     return judge(self, piece, &reply, report);
 }
 
@@ -313,12 +244,12 @@ static void settle_doubts(
 {
     for (size_t i = 0; i < self->doubt_count; i++) {
         struct doubt *d = &self->doubts[i];
-        http_client_hide(self->client, d->words);
+        http_client_hide(self->link.client, d->words);
         report->rejected_but_arrived += d->arrived;
         report->rejected_maybe_arrived += d->maybe_arrived;
-        self->said.shown[0] = '\0';
-        self->said.reply.status = d->status;
-        http_said_tell(&self->said, self->endpoint, d->words, &report->error);
+        self->link.said.shown[0] = '\0';
+        self->link.said.reply.status = d->status;
+        http_said_tell(&self->link.said, self->link.base, d->words, &report->error);
     }
     for (size_t i = 0; self->doubt_count && i < delivery->record_count; i++) {
         if (self->doubted[i] && self->pieces.statuses[i] == RECORD_DELIVERED) {
