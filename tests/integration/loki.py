@@ -8,6 +8,7 @@ collector's receiver takes its turn in collector.py.
 import collections
 import json
 import re
+import shutil
 import subprocess
 import sys
 from datetime import datetime, timedelta, timezone
@@ -116,6 +117,41 @@ class Loki:
                 yield labels, time, event, about
 
 
+class Picky(Loki):
+    """Refuses some lines as Loki does: it stores the others, answers 400, and speaks of one stream alone, of which it
+    names ten lines at most."""
+
+    NAMED = 10
+
+    @staticmethod
+    def is_refused(line):
+        event = json.loads(line)
+        return event["provider"].get("name") != "etwship" and event["etw"]["sequence"] % 7 == 0
+
+    def __call__(self, request):
+        said = None
+        for labels, entries in streams_of(request):
+            refused = [time for time, line, _ in entries if self.is_refused(line)]
+            for time, line, about in entries:
+                if not self.is_refused(line):
+                    self.lines.append((labels, time, line, about))
+                    self.kept[frozenset(labels.items()), time, line] = about
+            if refused:
+                text = ",".join(f'{name}="{value}"' for name, value in labels.items())
+                names = "\n".join(
+                    f"entry with timestamp {self.go_time(time)} ignored, reason: 'entry too far behind, oldest "
+                    "acceptable timestamp is: 2026-11-21T10:00:00Z'," for time in refused[:self.NAMED])
+                said = f"{names}\nuser 'fake', total ignored: {len(refused)} out of {len(entries)} " \
+                       f"for stream: {{{text}}}"
+        return Reply(400, said) if said else Reply(204)
+
+    @staticmethod
+    def go_time(nanos):
+        second = datetime.fromtimestamp(nanos // 10**9, timezone.utc)
+        fraction = f".{nanos % 10**9:09}".rstrip("0").rstrip(".")
+        return f"{second:%Y-%m-%d %H:%M:%S}{fraction} +0000 UTC"
+
+
 class LokiOutput(siem_rig.Agent):
     def output(self, server, **keys):
         return {"type": "loki", "url": server.url, "proxy": "", "batch": {"events": 100}} | keys
@@ -198,6 +234,23 @@ class LokiOutput(siem_rig.Agent):
             self.run_to_the_end()
             self.assertGreater(len(server.app.lines), len(server.app.kept))
             self.assert_all_there(self.kept(server))
+
+    def test_of_a_request_with_refused_lines_these_are_dead_letters_and_the_others_there_once(self):
+        for encoding in ("json", "protobuf"):
+            with self.subTest(encoding), Server(Picky()) as server:
+                self.write(self.output(server, encoding=encoding), durable=True)
+                said = self.run_to_the_end(3)
+                done = subprocess.run([siem_rig.BINARY, "deadletter", "list", "--json", "-c", self.config],
+                                      check=True, timeout=siem_rig.TIMEOUT_S, stdout=subprocess.PIPE)
+                letters = [json.loads(line) for line in done.stdout.splitlines()]
+                refused = set(range(7, self.EVENTS + 1, 7))
+                self.assertEqual(sorted(letter["document"]["etw"]["sequence"] for letter in letters),
+                                 sorted(refused))
+                self.assertIn(f"{len(refused)} refused", said)
+                found = self.kept(server)
+                self.assertEqual(set(found), set(range(1, self.EVENTS + 1)) - refused)
+                self.assertEqual(set(found.values()), {1})
+            shutil.rmtree(self.folder / "data")
 
     def kept(self, server):
         return self.sequences(json.loads(line) for _, _, line in server.app.kept)
