@@ -4,7 +4,7 @@
 #include "outputs/template_check.h"
 
 static const char *const method_names[] = {
-    "client_secret", "managed_identity", "workload_identity", NULL};
+    "client_secret", "certificate", "managed_identity", "workload_identity", NULL};
 /* The service takes gzip alone. */
 static const char *const compressions[] = {"none", "gzip", NULL};
 
@@ -12,13 +12,17 @@ static const char *const compressions[] = {"none", "gzip", NULL};
 static const struct config_field auth_fields[] = {
     {CONFIG_ROW("method", ENUM, struct azure_auth, method), .names = method_names,
         .default_text = "client_secret",
-        .help = "client_secret: of an application of Entra; managed_identity: of this virtual machine, or "
+        .help = "client_secret, certificate: of an application of Entra; managed_identity: of this virtual machine, or "
                 "of Azure Arc; workload_identity: by a token in a file, as Kubernetes writes one"},
     {CONFIG_ROW("tenant", STRING, struct azure_auth, tenant),
         .help = "id or name of the directory; managed identities need none"},
     {CONFIG_ROW("client_id", STRING, struct azure_auth, client_id),
         .help = "id of the application, or of a managed identity that was assigned by a user"},
     {CONFIG_ROW("client_secret", SECRET, struct azure_auth, client_secret), .help = "its secret"},
+    {CONFIG_ROW("certificate", PATH, struct azure_auth, certificate), .is_read = true,
+        .help = "of certificate: the file with it, as PEM, read anew each time"},
+    {CONFIG_ROW("key", PATH, struct azure_auth, key), .is_read = true,
+        .help = "the file with its RSA key, as PEM and without a password; by default that of the certificate"},
     {CONFIG_ROW("token_file", PATH, struct azure_auth, token_file), .is_read = true,
         .help = "of workload_identity: the file with the token of this workload, read anew each time"},
     {CONFIG_ROW("authority", STRING, struct azure_auth, authority), .is_address = true,
@@ -79,6 +83,13 @@ static void check_auth(const struct azure_auth *auth, struct config_check *check
     if ((auth->method == AZURE_WORKLOAD_IDENTITY) != (auth->token_file != NULL)) {
         CONFIG_FAULT(check, auth,
             "auth: token_file and method: workload_identity belong together. add or remove one");
+    }
+    if ((auth->method == AZURE_CERTIFICATE) != (auth->certificate != NULL)) {
+        CONFIG_FAULT(check, auth,
+            "auth: certificate and method: certificate belong together. add or remove one");
+    }
+    if (auth->key && !auth->certificate) {
+        CONFIG_FAULT(check, &auth->key, "auth: key is that of a certificate. remove it");
     }
     if (auth->tenant && !is_word(auth->tenant)) {
         CONFIG_FAULT(check, &auth->tenant, "auth: tenant has letters, digits, '.', '_' and '-'");

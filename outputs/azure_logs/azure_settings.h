@@ -6,13 +6,20 @@
 #include "outputs/http/http_options.h"
 
 /* What the configuration says of an output of type `azure_logs`. */
-enum azure_method { AZURE_CLIENT_SECRET, AZURE_MANAGED_IDENTITY, AZURE_WORKLOAD_IDENTITY };
+enum azure_method {
+    AZURE_CLIENT_SECRET,
+    AZURE_CERTIFICATE,
+    AZURE_MANAGED_IDENTITY,
+    AZURE_WORKLOAD_IDENTITY,
+};
 
 struct azure_auth {
     int method; /* enum azure_method */
     const char *tenant;
     const char *client_id;
     const char *client_secret;
+    const char *certificate; /* files */
+    const char *key;         /* NULL: in that of the certificate */
     const char *token_file;
     const char *authority;
     const char *identity_endpoint;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "outputs/azure_logs/azure_assertion.h"
 #include "outputs/json_member.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
@@ -15,7 +16,10 @@ enum {
     EARLY_SECONDS = 5 * 60,
     NS_PER_MS = 1000000,
     MS_PER_S = 1000,
+    FILETIME_PER_S = 10000000,
 };
+
+#define EPOCH_FILETIME UINT64_C(116444736000000000) /* 1970-01-01 */
 
 /* ---- secrets ------------------------------------------------------------------------------------- */
 
@@ -190,8 +194,22 @@ static enum azure_token_result refuse(
 /* ---- an application ------------------------------------------------------------------------------- */
 
 /* The token of the workload, which whoever runs it renews in its file. */
+static bool sign_assertion(struct azure_token *token, struct error *err)
+{
+    struct buf assertion;
+    buf_init(&assertion, MAX_TOKEN_BYTES);
+    uint64_t now = (plat_now_filetime() - EPOCH_FILETIME) / FILETIME_PER_S;
+    bool good = azure_assertion_write(&token->auth, now, &assertion, err) &&
+                keep_proof(token, buf_span(&assertion), err);
+    buf_fini(&assertion);
+    return good;
+}
+
 static bool read_assertion(struct azure_token *token, struct error *err)
 {
+    if (token->auth.method == AZURE_CERTIFICATE) {
+        return sign_assertion(token, err);
+    }
     char *text;
     size_t size;
     if (!plat_file_load(token->auth.token_file, MAX_TOKEN_BYTES, &text, &size, err)) {
@@ -250,11 +268,11 @@ static enum azure_token_result ask_entra(
     if (!replied) {
         return http_failure_lasts(said->reply.failure) ? AZURE_TOKEN_MEND : AZURE_TOKEN_LATER;
     }
-    return said->reply.status == 200
-               ? keep(token, said, token->auth.authority, err)
-               : refuse(said, token->auth.authority,
-                     "Entra gives no token. check tenant, client_id and the secret or token_file",
-                     err);
+    return said->reply.status == 200 ? keep(token, said, token->auth.authority, err)
+                                     : refuse(said, token->auth.authority,
+                                           "Entra gives no token. check tenant, client_id and the "
+                                           "secret, certificate or token_file",
+                                           err);
 }
 
 /* ---- the identity of this machine ------------------------------------------------------------------ */

@@ -2,13 +2,21 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
+#include "outputs/azure_logs/azure_assertion.h"
 #include "outputs/azure_logs/azure_token.h"
 
-/* Any bytes as a reply with a token: what is taken for one can stand in a header, lies within the bytes, and ends. */
+/* Any bytes as a reply with a token: what is taken for one can stand in a header, lies within the bytes, and ends. And
+ * as a file of PEM: what is in it is shorter than its text. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct span text;
+    struct buf der;
     uint64_t seconds;
+    buf_init(&der, 1 << 20);
+    if (azure_assertion_read_pem(span_make(data, size), "CERTIFICATE", &der) && der.size > size) {
+        abort();
+    }
+    buf_fini(&der);
     if (azure_token_read(span_make(data, size), &text, &seconds)) {
         if (text.data < data || text.data + text.size > data + size || seconds == 0 ||
             seconds > 24 * 60 * 60) {
@@ -25,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 static const char *const seeds[] = {
     "{\"token_type\":\"Bearer\",\"expires_in\":3599,\"access_token\":\"eyJ0.a-b_c\"}",
-    "{\"access_token\":\"x\",\"expires_in\":\"86399\",\"resource\":\"https://monitor.azure.com\"}"};
+    "{\"access_token\":\"x\",\"expires_in\":\"86399\",\"resource\":\"https://monitor.azure.com\"}",
+    "x\n-----BEGIN CERTIFICATE-----\r\nQUJD\nREVG\n-----END CERTIFICATE-----\n"};
 
 size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
 {

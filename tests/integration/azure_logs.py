@@ -1,5 +1,7 @@
 """The azure_logs output in a running agent, against a server that keeps to the published limits of the service."""
 
+import base64
+import hashlib
 import itertools
 import json
 import sys
@@ -18,7 +20,7 @@ except ImportError:
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import siem_rig  # noqa: E402
-from support.scripted_http import Fault, Reply, Server, every  # noqa: E402
+from support.scripted_http import Authority, Fault, Reply, Server, every  # noqa: E402
 
 LIMIT = 1024 * 1024
 
@@ -29,10 +31,11 @@ class Azure:
     def __init__(self, requests_per_token=1000, limit=LIMIT):
         self.uses, self.left, self.limit = requests_per_token, 0, limit
         self.tokens, self.wrong = itertools.count(1), []
-        self.token, self.records, self.largest = None, [], 0
+        self.token, self.records, self.largest, self.forms = None, [], 0, []
 
     def __call__(self, request):
         if request.path == "/tenant/oauth2/v2.0/token":
+            self.forms.append(dict(urllib.parse.parse_qsl(request.body.decode())))
             self.token, self.left = f"token-{next(self.tokens)}", self.uses
             return Reply(200, {"token_type": "Bearer", "expires_in": 3600, "access_token": self.token})
         if request.path != "/dataCollectionRules/dcr-1/streams/Custom-Etw" or request.query != {
@@ -51,12 +54,13 @@ class Azure:
 
 
 class AzureLogs(siem_rig.Agent):
-    def ship(self, app, faults=None):
+    def ship(self, app, faults=None, auth=None):
         with Server(app, faults) as server:
+            self.url = server.url
             self.write({"type": "azure_logs", "endpoint": server.url, "dcr": "dcr-1", "stream": "Custom-Etw",
                         "proxy": "", "batch": {"events": 100},
-                        "auth": {"authority": server.url, "tenant": "tenant", "client_id": "c",
-                                 "client_secret": "s3cret-of-the-tests"}})
+                        "auth": {"authority": server.url, "tenant": "tenant", "client_id": "c"} |
+                                (auth or {"client_secret": "s3cret-of-the-tests"})})
             said = self.run_to_the_end()
         self.assertNotIn("s3cret", said)
         self.assertEqual(app.wrong, [])
@@ -85,6 +89,45 @@ class AzureLogs(siem_rig.Agent):
             with self.subTest(status):
                 fault = Fault(Reply(status, headers={"Retry-After": "0"}))
                 self.ship(Azure(), every(9, fault))
+
+
+    def test_an_application_with_a_certificate_signs_who_it_is(self):
+        if not Authority.openssl():
+            self.skipTest("no openssl")
+        authority = Authority(self.folder)
+        certificate, key = authority.issue("app", key=("rsa:2048",))
+        both = self.folder / "both.pem"
+        both.write_bytes(certificate.read_bytes() +
+                         authority.run("rsa", "-in", str(key), "-traditional"))
+        for auth in ({"certificate": str(certificate), "key": str(key)}, {"certificate": str(both)}):
+            with self.subTest(auth):
+                # The next token has an assertion of its own.
+                app = self.ship(Azure(requests_per_token=15), auth=auth | {"method": "certificate"})
+                self.assertEqual(len({form["client_assertion"] for form in app.forms}), len(app.forms))
+                self.assertGreater(len(app.forms), 1)
+                for form in app.forms:
+                    self.assert_signed(form, authority, certificate)
+
+    def assert_signed(self, form, authority, certificate):
+        self.assertEqual(form["client_assertion_type"],
+                         "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+        self.assertEqual(form["scope"], "https://monitor.azure.com/.default")
+        self.assertNotIn("client_secret", form)
+        parts = form["client_assertion"].split(".")
+        head, claims, signature = (base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in parts)
+        der = authority.run("x509", "-in", str(certificate), "-outform", "DER")
+        thumbprint = base64.urlsafe_b64encode(hashlib.sha256(der).digest()).decode().rstrip("=")
+        self.assertEqual(json.loads(head), {"alg": "PS256", "typ": "JWT", "x5t#S256": thumbprint})
+        claims = json.loads(claims)
+        self.assertEqual({name: claims[name] for name in ("aud", "iss", "sub")},
+                         {"aud": f"{self.url}/tenant/oauth2/v2.0/token", "iss": "c", "sub": "c"})
+        self.assertEqual(claims["exp"] - claims["nbf"], 600)
+        self.assertLess(abs(claims["nbf"] - time.time()), 300)
+        public = self.folder / "public.pem"
+        public.write_bytes(authority.run("x509", "-in", str(certificate), "-noout", "-pubkey"))
+        (self.folder / "signature").write_bytes(signature)
+        authority.run("dgst", "-sha256", "-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:32",
+                      "-verify", str(public), "-signature", "signature", data=".".join(parts[:2]).encode())
 
 
 @unittest.skipUnless(LogsIngestionClient, "no azure-monitor-ingestion")

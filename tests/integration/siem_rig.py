@@ -120,9 +120,9 @@ class Agent(unittest.TestCase):
 
     @staticmethod
     def count(said, words):
-        """A number of the summary: `12 maybe duplicates`."""
-        found = re.search(rf"(\d+) {words}", said)
-        return int(found[1]) if found else 0
+        """A number of the summary, the last that was said: `12 maybe duplicates`."""
+        found = re.findall(rf"(\d+) {words}", said)
+        return int(found[-1]) if found else 0
 
     def sequences(self, events):
         """How often each event of the trace is there; events of the agent left out."""

@@ -282,6 +282,46 @@ static void what_is_shown_for_a_token_stands_in_no_text(void **state)
 }
 
 /* Of another status, or of a proxy, or where the token is not as it should be. */
+static void write_file(const char *text)
+{
+    FILE *file = fopen("azure.cert.tmp", "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void files_without_certificate_or_key_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *words;
+    } cases[] = {{"", "there is no certificate in it"},
+        {"-----BEGIN CERTIFICATE-----\nAAAA\n", "there is no certificate in it"},
+        {"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n",
+            "there is no certificate in it"},
+        {"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            "there is no private key in it"},
+        {"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+         "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
+            "the key has a password"},
+        {"-----BEGIN CERTIFICATE-----\r\nAAAA\r\n-----END CERTIFICATE-----\r\n"
+         "-----BEGIN RSA PRIVATE KEY-----\r\nQUJD\r\n-----END RSA PRIVATE KEY-----\r\n",
+            "private key"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        write_file(cases[i].text);
+        begin("method: certificate, tenant: t, client_id: c, certificate: azure.cert.tmp", "");
+        assert_int_equal(rig_send(&s.rig, "{}\n"), OUTPUT_RETRY);
+        assert_true(s.rig.report.degraded);
+        assert_int_equal(http_fake_count(s.fake), 0);
+        if (!strstr(s.rig.report.error.text, cases[i].words)) {
+            fail_msg("%zu: %s", i, s.rig.report.error.text);
+        }
+        assert_null(strstr(s.rig.report.error.text, "QUJD"));
+        end();
+    }
+    remove("azure.cert.tmp");
+}
+
 static void a_reply_that_may_hold_a_token_is_not_shown(void **state)
 {
     (void)state;
@@ -466,6 +506,7 @@ int main(void)
         cmocka_unit_test(a_workload_shows_the_token_of_its_file),
         cmocka_unit_test(entra_that_gives_no_token_is_told_without_the_secret),
         cmocka_unit_test(what_is_shown_for_a_token_stands_in_no_text),
+        cmocka_unit_test(files_without_certificate_or_key_are_named),
         cmocka_unit_test(a_reply_that_may_hold_a_token_is_not_shown),
         cmocka_unit_test(only_a_whole_token_is_one),
         cmocka_unit_test(every_status_has_its_verdict),

@@ -1,0 +1,189 @@
+#include "outputs/azure_logs/azure_assertion.h"
+
+#include <stdlib.h>
+
+#include "base/base64.h"
+#include "base/guid.h"
+#include "base/sha256.h"
+#include "platform/plat_file.h"
+#include "platform/plat_sign.h"
+#include "platform/plat_system.h"
+
+enum { MAX_FILE_BYTES = 64 * 1024, MAX_TEXT_BYTES = 64 * 1024, LASTS_SECONDS = 10 * 60 };
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+/* The line that ${text} begins with, without white space around it. */
+static struct span take_line(struct span *text)
+{
+    const uint8_t *feed = memchr(text->data, '\n', text->size);
+    struct span line = feed ? span_first(*text, (size_t)(feed - text->data)) : *text;
+    *text = span_from(*text, line.size + (feed ? 1 : 0));
+    return span_trim(line);
+}
+
+static bool is_edge(struct span line, const char *edge, const char *label)
+{
+    static const char dashes[] = "-----";
+    size_t head = strlen(edge);
+    size_t tail = strlen(label) + sizeof(dashes) - 1;
+    return line.size >= head + tail && memcmp(line.data, edge, head) == 0 &&
+           memcmp(line.data + line.size - tail, label, strlen(label)) == 0 &&
+           memcmp(line.data + line.size - (sizeof(dashes) - 1), dashes, sizeof(dashes) - 1) == 0;
+}
+
+bool azure_assertion_read_pem(struct span pem, const char *label, struct buf *out)
+{
+    struct buf digits;
+    bool inside = false;
+    bool whole = false;
+    buf_init(&digits, MAX_FILE_BYTES);
+    while (pem.size && !whole) {
+        struct span line = take_line(&pem);
+        if (is_edge(line, "-----END ", label)) {
+            whole = inside;
+        } else if (inside) {
+            buf_add_span(&digits, line);
+        } else {
+            inside = is_edge(line, "-----BEGIN ", label);
+        }
+    }
+    bool good = whole && !digits.failed && base64_read(buf_span(&digits), out) && !out->failed;
+    buf_fini(&digits);
+    return good;
+}
+
+/* ${what} of ${path}, as DER. */
+static bool load(const char *path, const char *label, struct buf *out, struct error *err)
+{
+    char *text;
+    size_t size;
+    if (!plat_file_load(path, MAX_FILE_BYTES, &text, &size, err)) {
+        return false;
+    }
+    bool locked = strstr(text, "-----BEGIN ENCRYPTED PRIVATE KEY-----") != NULL ||
+                  strstr(text, "Proc-Type: 4,ENCRYPTED") != NULL;
+    bool key = strcmp(label, "CERTIFICATE") != 0;
+    bool good = !(key && locked) && azure_assertion_read_pem(span_make(text, size), label, out);
+    memset(text, 0, size);
+    free(text);
+    if (key && locked) {
+        return error_set(err, ERR_UNSUPPORTED,
+            "%s: the key has a password. write it without one, for this program alone: openssl "
+            "pkey",
+            path);
+    }
+    return good || error_set(err, ERR_FORMAT, "%s: there is no %s in it. write it as PEM", path,
+                       key ? "private key" : "certificate");
+}
+
+/* ---- tokens -------------------------------------------------------------------------------------- */
+
+/* RFC 4648, 5, without padding. */
+static void add_coded(struct buf *out, struct span bytes)
+{
+    size_t start = out->size;
+    base64_write(out, bytes);
+    for (size_t i = start; i < out->size; i++) {
+        uint8_t c = out->data[i];
+        out->data[i] = c == '+' ? '-' : c == '/' ? '_' : c;
+    }
+    while (out->size > start && out->data[out->size - 1] == '=') {
+        out->size--;
+    }
+}
+
+/* A string of JSON: of a configuration, which has no control characters there. */
+static void add_string(struct buf *out, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\') {
+            buf_add_byte(out, '\\');
+        }
+        buf_add_byte(out, (uint8_t)*c);
+    }
+}
+
+static bool add_head(struct buf *out, struct span certificate)
+{
+    struct sha256 sha;
+    uint8_t digest[SHA256_SIZE];
+    struct buf head;
+    sha256_init(&sha);
+    sha256_update(&sha, certificate);
+    sha256_final(&sha, digest);
+    buf_init(&head, MAX_TEXT_BYTES);
+    buf_add_text(&head, "{\"alg\":\"PS256\",\"typ\":\"JWT\",\"x5t#S256\":\"");
+    add_coded(&head, span_make(digest, sizeof(digest)));
+    buf_add_text(&head, "\"}");
+    add_coded(out, buf_span(&head));
+    bool good = !head.failed;
+    buf_fini(&head);
+    return good;
+}
+
+static bool add_claims(
+    struct buf *out, const struct azure_auth *auth, uint64_t now, struct error *err)
+{
+    struct guid guid;
+    char id[GUID_TEXT_SIZE + 1] = "";
+    struct buf claims;
+    if (!plat_random(guid.bytes, sizeof(guid.bytes), err)) {
+        return false;
+    }
+    guid_write(&guid, id);
+    buf_init(&claims, MAX_TEXT_BYTES);
+    buf_add_text(&claims, "{\"aud\":\"");
+    add_string(&claims, auth->authority);
+    buf_printf(&claims, "/%.200s/oauth2/v2.0/token\",\"iss\":\"", auth->tenant);
+    add_string(&claims, auth->client_id);
+    buf_add_text(&claims, "\",\"sub\":\"");
+    add_string(&claims, auth->client_id);
+    buf_printf(&claims, "\",\"jti\":\"%.*s\",\"nbf\":%llu,\"exp\":%llu}", GUID_TEXT_SIZE, id,
+        (unsigned long long)now, (unsigned long long)(now + LASTS_SECONDS));
+    add_coded(out, buf_span(&claims));
+    bool good = !claims.failed;
+    buf_fini(&claims);
+    return good || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static bool write_signed(const struct azure_auth *auth, uint64_t now, struct span certificate,
+    struct span key, struct buf *out, struct error *err)
+{
+    struct buf signature;
+    buf_reset(out);
+    if (!add_head(out, certificate)) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    buf_add_byte(out, '.');
+    if (!add_claims(out, auth, now, err)) {
+        return false;
+    }
+    buf_init(&signature, MAX_TEXT_BYTES);
+    bool good = plat_sign_ps256(key, buf_span(out), &signature, err);
+    if (good) {
+        buf_add_byte(out, '.');
+        add_coded(out, buf_span(&signature));
+        good = !out->failed || error_set(err, ERR_MEMORY, "out of memory");
+    }
+    buf_fini(&signature);
+    return good;
+}
+
+bool azure_assertion_write(
+    const struct azure_auth *auth, uint64_t now, struct buf *out, struct error *err)
+{
+    struct buf certificate;
+    struct buf key;
+    buf_init(&certificate, MAX_FILE_BYTES);
+    buf_init(&key, MAX_FILE_BYTES);
+    bool good = load(auth->certificate, "CERTIFICATE", &certificate, err) &&
+                load(auth->key ? auth->key : auth->certificate, "PRIVATE KEY", &key, err) &&
+                write_signed(auth, now, buf_span(&certificate), buf_span(&key), out, err);
+    if (key.size) {
+        memset(key.data, 0, key.size);
+    }
+    buf_fini(&certificate);
+    buf_fini(&key);
+    return good;
+}
