@@ -139,8 +139,11 @@ static bool add_claims(
     add_string(&claims, auth->client_id);
     buf_add_text(&claims, "\",\"sub\":\"");
     add_string(&claims, auth->client_id);
-    buf_printf(&claims, "\",\"jti\":\"%.*s\",\"nbf\":%llu,\"exp\":%llu}", GUID_TEXT_SIZE, id,
-        (unsigned long long)now, (unsigned long long)(now + LASTS_SECONDS));
+    buf_printf(&claims, "\",\"jti\":\"%.*s\",\"nbf\":", GUID_TEXT_SIZE, id);
+    buf_add_u64(&claims, now);
+    buf_add_text(&claims, ",\"exp\":");
+    buf_add_u64(&claims, now + LASTS_SECONDS);
+    buf_add_byte(&claims, '}');
     add_coded(out, buf_span(&claims));
     bool good = !claims.failed;
     buf_fini(&claims);
