@@ -187,6 +187,18 @@ class Collector(unittest.TestCase):
                 self.assertEqual(set(found.values()), {1})
                 self.file.unlink()
 
+    def test_the_configuration_in_the_guide_is_one(self):
+        guide = (RECIPE.parents[3] / "docs" / "guide" / "opentelemetry.md").read_text(encoding="utf-8")
+        text = guide.split("## The collector", 1)[1].split("```yaml", 1)[1].split("```", 1)[0]
+        # Ours has no exporter `debug`.
+        self.assertIn("debug: {verbosity: detailed}", text)
+        text = text.replace("debug: {verbosity: detailed}", f"file: {{path: {self.folder / 'out.json'}}}")
+        path = self.folder / "guide.yaml"
+        path.write_text(text.replace("[debug]", "[file]"), encoding="utf-8")
+        done = subprocess.run([COLLECTOR, "validate", "--config", path], check=False, timeout=TIMEOUT_S,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
     def test_the_metrics_of_the_agent_are_taken(self):
         for protocol in ("http/protobuf", "http/json"):
             with self.subTest(protocol):
