@@ -1,3 +1,5 @@
+#include <xxhash.h>
+
 #include "app/agent_internal.h"
 #include "app/agent_metrics.h"
 #include "app/agent_view.h"
@@ -12,6 +14,7 @@
 enum { MAX_LINE_BYTES = 64 * 1024 };
 
 static const uint64_t save_every_ns = UINT64_C(200000000);
+static const uint64_t health_every_ns = UINT64_C(4000000000);
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
@@ -45,26 +48,38 @@ static void write_counters(
     metric_set_fini(&set);
 }
 
-/* What is wrong stands first, as the service manager shows the beginning alone. */
-static void tell_manager(struct agent_process *process, struct span counters)
+/* What is wrong, in a line. */
+static void add_health(struct agent_process *process, struct buf *line)
 {
     struct agent_health health;
     struct arena names;
+    arena_init(&names, MAX_LINE_BYTES);
+    if (agent_view_take(process, NULL, &health, &names) && !health.healthy) {
+        buf_add_text(line, "degraded: ");
+        agent_health_line(&health, line);
+        buf_add_text(line, "; ");
+    }
+    arena_fini(&names);
+}
+
+/* What is wrong stands first, as the service manager shows the beginning alone. ${always}: also if it is what was told
+ * last. */
+static void tell_manager(struct agent *agent, bool always)
+{
+    struct agent_notify *notify = &agent->process->notify;
     struct buf line;
-    if (!process->notify.manager) {
+    if (!notify->manager) {
         return;
     }
-    arena_init(&names, MAX_LINE_BYTES);
     buf_init(&line, 2 * MAX_LINE_BYTES);
-    if (agent_view_take(process, NULL, &health, &names) && !health.healthy) {
-        buf_add_text(&line, "degraded: ");
-        agent_health_line(&health, &line);
-        buf_add_text(&line, "; ");
+    add_health(agent->process, &line);
+    uint64_t hash = line.size ? XXH3_64bits(line.data, line.size) : 0;
+    if (always || hash != notify->told_health) {
+        notify->told_health = hash;
+        agent_status_line(&agent->status, agent->plan, &line);
+        agent_notify_status(notify, buf_span(&line));
     }
-    buf_add_span(&line, counters);
-    agent_notify_status(&process->notify, buf_span(&line));
     buf_fini(&line);
-    arena_fini(&names);
 }
 
 static void report(struct agent *agent)
@@ -84,7 +99,7 @@ static void report(struct agent *agent)
     write_counters(agent, &loads, &json);
     log_write_as(
         agent->log, LOG_CAUSE_STATS, LOG_LEVEL_INFO, NULL, "%.*s", SPAN_ARG(buf_span(&line)));
-    tell_manager(process, buf_span(&line));
+    tell_manager(agent, true);
     log_tick(agent->log);
     if (!json.failed) {
         struct status status = {.counters = buf_span(&json), .message = buf_span(&line)};
@@ -114,6 +129,8 @@ void agent_control_begin(struct agent *agent)
     uint64_t stats_ns = agent->config->agent.log.stats_ns;
     agent->clock.next_stats = stats_ns ? agent->started_ns + stats_ns : UINT64_MAX;
     agent->clock.next_save = !agent->keeps ? agent->started_ns + save_every_ns : UINT64_MAX;
+    agent->clock.next_health = agent->process->notify.manager ? agent->started_ns + health_every_ns
+                                                              : UINT64_MAX;
 }
 
 /* The outputs' time is over, or when it will be. */
@@ -144,5 +161,11 @@ uint64_t agent_control_tick(struct agent *agent, uint64_t now)
         report(agent);
         clock->next_stats += stats_ns * ((now - clock->next_stats) / stats_ns + 1);
     }
-    return earlier(deadline, earlier(clock->next_stats, clock->next_save));
+    if (now >= clock->next_health) {
+        agent_status_look(&agent->status, agent->pipeline);
+        tell_manager(agent, false);
+        clock->next_health = now + health_every_ns;
+    }
+    uint64_t next = earlier(clock->next_stats, clock->next_save);
+    return earlier(deadline, earlier(next, clock->next_health));
 }

@@ -47,6 +47,7 @@ struct agent_progress {
 struct agent_clock {
     uint64_t next_stats;
     uint64_t next_save;
+    uint64_t next_health;
 };
 
 struct agent {

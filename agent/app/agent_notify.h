@@ -22,6 +22,7 @@ struct agent_notify {
     enum agent_phase told;
     bool told_reload;      /* that one has begun, and not yet that it is over */
     uint64_t told_reloads; /* which one that was */
+    uint64_t told_health;  /* a hash of what was wrong then; 0: nothing */
 };
 
 /* Cannot fail. */

@@ -4,6 +4,7 @@ and at a socket of the file system.
 
 import http.client
 import json
+import os
 import re
 import shutil
 import signal
@@ -191,6 +192,36 @@ class Status(Rig):
         self.server.faults = always(Fault(Reply(200), delay_s=30))
         self.add_events(50)
         self.wait_for_cause(agent, "output_stalled", 503)
+
+    def test_the_service_manager_hears_what_health_says(self):
+        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(manager.close)
+        manager.bind(str(self.folder / "notify"))
+        manager.settimeout(TIMEOUT_S)
+        self.write()
+        with open(self.folder / "log", "ab") as log:
+            agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=log, env=dict(
+                os.environ, NOTIFY_SOCKET=str(self.folder / "notify"), WATCHDOG_USEC="1000000"))
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+
+        def hear(wanted):
+            """Signs of life go on, whatever is wrong: a restart does not mend a server."""
+            lives = 0
+            while True:
+                name, _, value = manager.recv(65536).decode().partition("=")
+                lives += name == "WATCHDOG"
+                if name == "STATUS" and wanted(value) and lives:
+                    return value
+        wait_until(self.is_ready, self.log, agent)
+        self.server.faults = always(AWAY)
+        self.add_events(50)
+        self.wait_for_cause(agent, "output_failing", 503)
+        said = hear(lambda value: value.startswith("degraded: "))
+        self.assertRegex(said, r"^degraded: output siem: .*; session traces: \d+ received")
+        self.server.faults = None
+        self.wait_until_healthy(agent)
+        hear(lambda value: value.startswith("session traces: "))
 
     def test_a_configuration_that_is_refused_is_told_until_it_is_mended(self):
         self.write()
