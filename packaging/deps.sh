@@ -1,9 +1,9 @@
 #!/bin/sh
 # Installs with apt what is missing to build etwship, or to build and test it.
 #
-#   packaging/deps.sh build|test|windows ...
+#   packaging/deps.sh build|test|windows|kafka ...
 #
-# `windows`: what cross-builds and runs etwship.exe.
+# `windows`: what cross-builds and runs etwship.exe. `kafka`: what packaging/linux/librdkafka.sh needs.
 #
 # On systems without apt it only says what is needed. Exit code 1: a package that every build needs cannot
 # be had. Where another cannot be had it says so, and what is left out without it, and goes on.
@@ -19,6 +19,7 @@ test="git clang clang-format clang-tidy libclang-rt-14-dev|libclang-rt-dev libcm
     rsyslog rsyslog-gnutls rsyslog-relp llvm jq zip"
 windows="gcc-mingw-w64-x86-64-win32 binutils-mingw-w64-x86-64 cmake ninja-build pkg-config clang lld make
     nasm xz-utils wine64 git python3 wixl msitools osslsigncode"
+kafka="gcc libssl-dev zlib1g-dev libzstd-dev"
 # Debian 12 has a cargo that is too old, and a newer one under another name.
 cargo="cargo-web|cargo"
 cargo_version=1.85
@@ -41,6 +42,7 @@ without() {
     wine64) echo "the Windows tests, which run under Wine" ;;
     wixl | msitools) echo "the MSI and its tests" ;;
     osslsigncode) echo "signatures of the packages for Windows" ;;
+    libssl-dev) echo "the output kafka" ;;
     *) echo "the build for Windows" ;;
     esac
 }
@@ -55,12 +57,12 @@ for part in "${@:-none}"; do
     case "$part" in
     build) wanted="$wanted $build" ;;
     test) wanted="$wanted $build $test" ;;
-    windows)
-        wanted="$wanted $windows"
+    windows | kafka)
+        if [ "$part" = windows ]; then wanted="$wanted $windows"; else wanted="$wanted $kafka"; fi
         has_cargo || wanted="$wanted $cargo"
         ;;
     *)
-        echo "usage: $0 build|test|windows ..." >&2
+        echo "usage: $0 build|test|windows|kafka ..." >&2
         exit 2
         ;;
     esac

@@ -61,6 +61,10 @@ install -m 644 "$here/etwship.yaml" "$root/etc/etwship/etwship.yaml"
 install -D -m 644 "$here/etwship.service" "$root/usr/lib/systemd/system/etwship.service"
 install -D -m 644 "$here/etwship.sysusers" "$root/usr/lib/sysusers.d/etwship.conf"
 install -m 644 "$here/deb/copyright" "$doc/copyright"
+# What the program may be linked with statically must be said with it.
+if rdkafka=$("$here/librdkafka.sh" --kept 2>/dev/null); then
+    install -m 644 "$rdkafka/share/licenses/librdkafka.txt" "$doc/librdkafka-licenses.txt"
+fi
 install -m 644 "$here/README.md" "$doc/README.md"
 install -m 644 "$top/docs/reference/configuration.md" "$doc/REFERENCE.md"
 cp -R "$top/config/examples/." "$doc/examples"
