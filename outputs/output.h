@@ -119,6 +119,7 @@ struct config_field;
 struct output_env {
     const char *name;       /* of the output in the configuration */
     const char *format;     /* name of the event format that the records have */
+    const char *agent_id;   /* agent.id of the events; copied by create. NULL: there is none */
     struct span checkpoint; /* what checkpoint() gave last before a restart; copied by create */
 
     /* Where it may keep files of its own, the agent's alone: made if it needs it. Another output uses it, too.

@@ -1,6 +1,9 @@
 #include "outputs/output_libraries.h"
 
 #include <curl/curl.h>
+#ifdef ETWSHIP_KAFKA
+#include <librdkafka/rdkafka.h>
+#endif
 #include <stdio.h>
 #include <zstd.h>
 
@@ -14,6 +17,11 @@ size_t output_libraries_list(struct output_library ret_libraries[OUTPUT_LIBRARIE
     const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
     /* The library found at run time may be older than its header; nghttp2 is told from 7.66 on. */
     const char *http2 = curl->age >= CURLVERSION_SIXTH ? curl->nghttp2_version : NULL;
+#ifdef ETWSHIP_KAFKA
+    const char *rdkafka = rd_kafka_version_str();
+#else
+    const char *rdkafka = NULL;
+#endif
     const struct {
         const char *name;
         const char *key;
@@ -24,6 +32,7 @@ size_t output_libraries_list(struct output_library ret_libraries[OUTPUT_LIBRARIE
         {"nghttp2", "nghttp2", http2},
         {"zstd", "zstd", ZSTD_versionString()},
         {"ISA-L", "isa-l", ETWSHIP_ISAL},
+        {"librdkafka", "librdkafka", rdkafka},
     };
     size_t count = 0;
     for (size_t i = 0; i < OUTPUT_LIBRARIES_MAX; i++) {

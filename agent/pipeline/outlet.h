@@ -29,6 +29,7 @@ struct outlet_settings {
     bool ids;               /* it wants to know what its records are called */
     struct span checkpoint; /* of the run before; copied */
     const char *folder;     /* output_env.folder; copied */
+    const char *agent_id;   /* output_env.agent_id; borrowed */
     const uint64_t
         *resume; /* by session: what lies at or below was delivered then; NULL: nothing */
     /* By session: of which batches that holds, and what else was delivered; NULL: of all. */

@@ -264,6 +264,7 @@ bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct er
         .save = checkpoints && (settings->save || settings->spool->keeps) ? outlet_checkpoint_save
                                                                           : NULL,
         .folder = settings->folder,
+        .agent_id = settings->agent_id,
         .warn = outlet_lane_warn,
         .note = note,
         .stopping = is_giving_up,

@@ -1,6 +1,7 @@
 #include "pipeline/pipeline.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "pipeline/budget.h"
@@ -33,6 +34,7 @@ static const uint64_t last_losses_ns = UINT64_C(500000000);
 struct pipeline {
     struct pipeline_settings settings;
     size_t session_count; /* with the agent itself */
+    char agent_id[64];    /* output_env.agent_id; "": there is none */
 
     struct pipeline_tables tables;
     struct schema_cache **caches; /* [worker * session_count + session] */
@@ -267,6 +269,7 @@ static bool make_outlet(
         .ids = output->ids,
         .checkpoint = checkpoint,
         .folder = s->output_folder,
+        .agent_id = *p->agent_id ? p->agent_id : NULL,
         .resume = keeps && !s->store.had ? NULL : p->tables.output_resume + i * p->session_count,
         .had = s->store.had ? p->tables.output_had + i * p->session_count : NULL,
         .repeats = p->tables.repeats,
@@ -311,6 +314,9 @@ struct pipeline *pipeline_create(const struct pipeline_settings *settings, struc
     }
     p->settings = *settings;
     p->session_count = settings->session_count + 1;
+    if (settings->agent) {
+        snprintf(p->agent_id, sizeof(p->agent_id), "%.*s", SPAN_ARG(settings->agent->id));
+    }
     atomic_init(&p->workers_started, 0);
     atomic_init(&p->reports_in_flight, 0);
     bool ok = allocate(p, err) && pipeline_tables_init(&p->tables, settings, err) &&

@@ -35,6 +35,8 @@ SECRETS = {
     "token": "status-token-5f6e7d8c9b0a",
     "hec_token": "hec-token-0a1b2c3d",
     "client_secret": "Q~client/secret+8b7a",
+    "key_password": "opens/the+key-3c4d",
+    "rdkafka": "ssl-keystore-5e6f7a8b",
     "hash_key": "hash-key-\u202e0123456789abcdef",
     "of_a_file": "token-in-a-file-77aa88bb",
     "variable": "shared-by-variable-31337",
@@ -69,6 +71,13 @@ outputs:
     dcr: dcr-00000000000000000000000000000000
     stream: Custom-Etwship
     auth: {{tenant: 00000000-0000-0000-0000-000000000000, client_id: 00000000-0000-0000-0000-000000000001, client_secret: '{client_secret}'}}
+  - name: kafka
+    type: kafka
+    enabled: false
+    brokers: ['127.0.0.1:9']
+    topic: t
+    tls: {{cert: {folder}/c.pem, key: {folder}/k.pem, key_password: '{key_password}'}}
+    rdkafka: {{ssl.keystore.password: '{rdkafka}'}}
   - {{name: local, type: file, path: {folder}/out.ndjson}}
 """
 
@@ -154,7 +163,8 @@ class Support(unittest.TestCase):
     def test_every_key_that_is_secret_was_planted(self):
         reference = self.etwship(DONE, "check", "--print-reference").stdout
         keys = set(re.findall(r"^\|[^|]*?`[^`|]*?([a-z_0-9]+)`[^|]*\| *secret", reference, re.M))
-        self.assertEqual(keys, {"api_key", "password", "bearer", "proxy", "key", "token", "client_secret"},
+        self.assertEqual(keys, {"api_key", "password", "bearer", "proxy", "key", "token", "client_secret",
+                                "key_password"},
                          "plant the others here, too")
 
     def test_nothing_shows_when_the_configuration_has_errors(self):

@@ -18,6 +18,7 @@
 #include "support/bulk_fake.h"
 #include "support/fake_output.h"
 #include "support/http_fake.h"
+#include "support/kafka_fake.h"
 #include "support/relp_fake.h"
 #include "support/tcp_fake.h"
 
@@ -428,6 +429,40 @@ static inline char *loki_collect(size_t *ret_size)
     return data;
 }
 
+#ifdef ETWSHIP_KAFKA
+/* Kafka: refuses what it gets while it fails. Without headers, which want routes of the host. */
+static struct kafka_fake *kafka;
+static char kafka_settings[200] = "{brokers: ['127.0.0.1:1'], topic: t}";
+
+static inline void kafka_prepare(void)
+{
+    kafka_fake_stop(kafka);
+    kafka = kafka_fake_start();
+    kafka_fake_make_topic(kafka, "t", 1);
+    snprintf(kafka_settings, sizeof(kafka_settings),
+        "{brokers: ['%s'], topic: t, key: '', headers: [none], transport: tcp}",
+        kafka_fake_broker(kafka));
+}
+
+static inline void kafka_fail_soon(bool fails)
+{
+    if (fails) {
+        kafka_fake_fail(kafka, KAFKA_FAKE_PRODUCE, 3, KAFKA_FAKE_TOPIC_AUTHORIZATION_FAILED);
+    } else {
+        kafka_fake_obey(kafka, KAFKA_FAKE_PRODUCE);
+    }
+}
+
+static inline char *kafka_collect(size_t *ret_size)
+{
+    char *text = kafka_fake_messages(kafka, "t", true);
+    *ret_size = strlen(text);
+    kafka_fake_stop(kafka);
+    kafka = NULL;
+    return text;
+}
+#endif
+
 static struct fake_output *fake;
 
 static inline void fake_make(const struct fake_step *steps, size_t count)
@@ -505,6 +540,9 @@ static const struct subject subjects[] = {
     {"azure_logs", azure_settings, NULL, azure_prepare, NULL, http_fail_soon, azure_collect},
     {"syslog", syslog_settings, "{address: '127.0.0.1:1', transport: tcp}", syslog_prepare, NULL,
         syslog_fail_soon, syslog_collect},
+#ifdef ETWSHIP_KAFKA
+    {"kafka", kafka_settings, NULL, kafka_prepare, NULL, kafka_fail_soon, kafka_collect},
+#endif
     {"relp", relp_settings, "{address: '127.0.0.1:1', transport: tcp}", relp_prepare, NULL,
         relp_fail_soon, relp_collect},
     {"fake", "{}", NULL, fake_prepare, fake_adjust, fake_fail_soon, fake_collect},

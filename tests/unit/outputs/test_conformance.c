@@ -160,6 +160,9 @@ static void every_output_of_the_build_is_a_subject(void **state)
         for (size_t k = 0; k < SUBJECT_COUNT; k++) {
             found = found || strcmp(subjects[k].name, list[i]->name) == 0;
         }
+#ifndef ETWSHIP_KAFKA
+        found = found || strcmp(list[i]->name, "kafka") == 0; /* this build cannot have it */
+#endif
         if (!found) {
             fail_msg("add output %s to the subjects of this test", list[i]->name);
         }
@@ -367,8 +370,8 @@ static void after_a_checkpoint_what_came_later_is_taken_back(void **state)
     for (size_t i = 0; i < SUBJECT_COUNT; i++) {
         struct fixture f;
         struct error err = {0};
-        if (!ops_of(&subjects[i])->checkpoint) {
-            continue;
+        if (!ops_of(&subjects[i])->checkpoint || ops_of(&subjects[i])->ids) {
+            continue; /* what knows records by their ids takes nothing back: it leaves out what it delivered */
         }
         struct buf checkpoint;
         buf_init(&checkpoint, OUTPUT_CHECKPOINT_MAX_BYTES);
@@ -407,7 +410,7 @@ static void a_checkpoint_without_room_fails(void **state)
         struct fixture f;
         struct error err = {0};
         struct buf none;
-        if (!ops_of(&subjects[i])->checkpoint) {
+        if (!ops_of(&subjects[i])->checkpoint || ops_of(&subjects[i])->ids) {
             continue;
         }
         buf_init(&none, 0);

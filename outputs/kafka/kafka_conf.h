@@ -1,0 +1,27 @@
+#ifndef ETWSHIP_OUTPUTS_KAFKA_CONF_H
+#define ETWSHIP_OUTPUTS_KAFKA_CONF_H
+
+#include <librdkafka/rdkafka.h>
+
+#include "outputs/kafka/kafka_settings.h"
+
+/* Settings as options of librdkafka. */
+
+/* What connects: brokers, TLS, login, and the user's own options. NULL with ${err} set. */
+rd_kafka_conf_t *kafka_conf_create(const struct kafka_settings *settings, struct error *err);
+
+/* How a producer goes about a batch. */
+struct kafka_conf_producer {
+    const char *transactional_id; /* NULL: no transactions */
+    uint64_t timeout_ms;          /* of a transaction */
+    size_t batch_bytes;           /* of messages that go together; 0: each message goes alone */
+};
+
+/* A copy of ${base} for a producer. NULL with ${err} set. */
+rd_kafka_conf_t *kafka_conf_producer(
+    const rd_kafka_conf_t *base, const struct kafka_conf_producer *producer, struct error *err);
+
+/* A copy for who reads what is committed. */
+rd_kafka_conf_t *kafka_conf_reader(const rd_kafka_conf_t *base, struct error *err);
+
+#endif

@@ -1,0 +1,51 @@
+#ifndef ETWSHIP_OUTPUTS_KAFKA_SEND_H
+#define ETWSHIP_OUTPUTS_KAFKA_SEND_H
+
+#include "outputs/kafka/kafka_link.h"
+
+/* Records of a delivery as messages: topic, key and headers by their routes, the value as it is. */
+
+/* Where the records of one route go; views into the delivery's names and `topic_name`. */
+struct kafka_target {
+    bool known;
+    rd_kafka_topic_t *topic; /* NULL: there can be none */
+    struct span parts[KAFKA_PART_COUNT];
+};
+
+struct kafka_send {
+    struct arena kept;
+    struct span parts[KAFKA_PART_COUNT]; /* of outputs without routes */
+    bool headers[KAFKA_HEADER_COUNT];
+    const char *shape;
+    const char *agent; /* "": unknown */
+    struct kafka_target *targets;
+    size_t target_capacity;
+    char topic_name[KAFKA_TOPIC_MAX_BYTES + 1];
+};
+
+/* False with ${err} set; then kafka_send_fini is fine. */
+bool kafka_send_init(struct kafka_send *send, const struct kafka_settings *settings,
+    const struct output_env *env, struct error *err);
+void kafka_send_fini(struct kafka_send *send);
+
+/*
+ * Hand record ${index} of ${delivery} over; ${result} gets the answer, at once or by kafka_link_wait. The bytes of
+ * the delivery and ${result} stay until then. Call kafka_send_begin before the first of a delivery. False: out of
+ * memory.
+ */
+bool kafka_send_begin(struct kafka_send *send, const struct delivery *delivery);
+bool kafka_send_put(struct kafka_send *send, struct kafka_link *link,
+    const struct delivery *delivery, size_t index, struct kafka_result *result);
+
+/* The same of a message to ${partition} of ${topic}, whose bytes stay until the answer. */
+bool kafka_send_raw(struct kafka_link *link, rd_kafka_topic_t *topic, int32_t partition,
+    struct span key, struct span value, struct kafka_result *result);
+
+/* How long the message of record ${index} is, but for what is the same for all. */
+size_t kafka_send_size(struct kafka_send *send, const struct delivery *delivery, size_t index);
+
+/* The topic of record ${index}, for people. Valid until the next call. */
+const char *kafka_send_topic(
+    struct kafka_send *send, const struct delivery *delivery, size_t index);
+
+#endif

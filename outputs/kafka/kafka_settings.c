@@ -1,0 +1,364 @@
+#include "outputs/kafka/kafka_settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "outputs/kafka/kafka_options.h"
+#include "outputs/template_check.h"
+
+static const char separator[] = "|/";
+static const char *const delivery_names[] = {"auto", "exactly_once", "at_least_once", NULL};
+static const char *const transport_names[] = {"tls", "tcp", NULL};
+static const char *const verify_names[] = {"full", "ca", "none", NULL};
+static const char *const cleanup_names[] = {"delete", "compact", NULL};
+
+const char *const kafka_header_names[KAFKA_HEADER_COUNT + 2] = {
+    "provider", "code", "id", "shape", "agent", "none", NULL};
+const char *const kafka_partitioner_names[] = {"murmur2_random", "murmur2", "consistent_random",
+    "consistent", "fnv1a_random", "fnv1a", "random", NULL};
+const char *const kafka_compression_names[] = {"none", "gzip", "snappy", "lz4", "zstd", NULL};
+const char *const kafka_mechanism_names[] = {
+    "none", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", NULL};
+
+// clang-format off
+static const struct config_field sasl_fields[] = {
+    {CONFIG_ROW("mechanism", ENUM, struct kafka_sasl, mechanism), .names = kafka_mechanism_names,
+        .default_text = "none", .help = "how we log in"},
+    {CONFIG_ROW("user", STRING, struct kafka_sasl, user),
+        .help = "of PLAIN and SCRAM; of Event Hubs $ConnectionString"},
+    {CONFIG_ROW("password", SECRET, struct kafka_sasl, password),
+        .help = "of PLAIN and SCRAM; of Event Hubs the connection string"},
+    {CONFIG_ROW("token_url", STRING, struct kafka_sasl, token_url), .is_address = true,
+        .help = "of OAUTHBEARER: address that gives tokens for client_id and client_secret"},
+    {CONFIG_ROW("client_id", STRING, struct kafka_sasl, client_id), .help = "of OAUTHBEARER"},
+    {CONFIG_ROW("client_secret", SECRET, struct kafka_sasl, client_secret),
+        .help = "of OAUTHBEARER"},
+    {CONFIG_ROW("scope", STRING, struct kafka_sasl, scope),
+        .help = "of OAUTHBEARER: what the token is for, where its server asks"},
+    {CONFIG_ROW("token_ca", PATH, struct kafka_sasl, token_ca),
+        .help = "of OAUTHBEARER: file of certificates that token_url is checked by; default: the system's"},
+    {CONFIG_ROW("extensions", MAP, struct kafka_sasl, extensions), .max = 16,
+        .help = "of OAUTHBEARER: what the brokers are told beside the token, as in logicalCluster"},
+    {.key = NULL},
+};
+
+static const struct config_field tls_fields[] = {
+    {CONFIG_ROW("ca", PATH, struct kafka_tls, ca),
+        .help = "file of certificates (PEM) that the brokers' are checked by; default: the system's"},
+    {CONFIG_ROW("cert", PATH, struct kafka_tls, cert), .help = "file of our certificate (PEM)"},
+    {CONFIG_ROW("key", PATH, struct kafka_tls, key), .help = "file of its key (PEM)"},
+    {CONFIG_ROW("key_password", SECRET, struct kafka_tls, key_password),
+        .help = "what the key is encrypted with"},
+    {CONFIG_ROW("verify", ENUM, struct kafka_tls, verify), .names = verify_names,
+        .default_text = "full",
+        .help = "full: certificate and host; ca: certificate alone; none: nothing"},
+    {.key = NULL},
+};
+
+static const struct config_field create_fields[] = {
+    {CONFIG_ROW("partitions", INT, struct kafka_create, partitions), .default_text = "-1",
+        .min = -1, .max = 100000, .help = "how many; -1: as the brokers have it"},
+    {CONFIG_ROW("replicas", INT, struct kafka_create, replicas), .default_text = "-1",
+        .min = -1, .max = 1000, .help = "how many; -1: as the brokers have it"},
+    {CONFIG_ROW("retention", DURATION, struct kafka_create, retention_ns), .default_text = "0",
+        .help = "how long messages are kept; 0: as the brokers have it"},
+    {CONFIG_ROW("cleanup", ENUM, struct kafka_create, cleanup), .names = cleanup_names,
+        .default_text = "delete",
+        .help = "delete: what is older goes; compact: the last message of each key stays"},
+    {.key = NULL},
+};
+
+const struct config_field kafka_settings_fields[] = {
+    {CONFIG_ROW("brokers", STRINGS, struct kafka_settings, brokers), .required = true, .min = 1,
+        .max = 64, .is_address = true,
+        .help = "hosts and ports that the cluster is found by, as in kafka1.example:9093"},
+    {CONFIG_ROW("topic", STRING, struct kafka_settings, topic), .required = true,
+        .help = "where they go; may be a template, as in etw-{provider.name}"},
+    {CONFIG_ROW("key", STRING, struct kafka_settings, key), .default_text = "{host.name}",
+        .help = "key of each message: events of one key stay in order; may be a template; empty: none"},
+    {CONFIG_ROW("headers", STRINGS, struct kafka_settings, headers), .names = kafka_header_names,
+        .help = "which headers each message has: provider, code, id (the same when an event is sent "
+                "again), shape (the format), agent; none; default: all"},
+    {CONFIG_ROW("delivery", ENUM, struct kafka_settings, delivery), .names = delivery_names,
+        .default_text = "auto",
+        .help = "exactly_once: each batch is a transaction; at_least_once: an event may come twice "
+                "after a crash; auto: exactly_once where the brokers allow it"},
+    {CONFIG_ROW("transactional_id", STRING, struct kafka_settings, transactional_id),
+        .help = "name of our transactions; default: etwship-AGENT-OUTPUT, where AGENT is agent.id"},
+    {CONFIG_ROW("positions_topic", STRING, struct kafka_settings, positions_topic),
+        .default_text = "etwship-positions",
+        .help = "of exactly_once: topic in which each transaction says what it delivered"},
+    {CONFIG_ROW("partitioner", ENUM, struct kafka_settings, partitioner),
+        .names = kafka_partitioner_names, .default_text = "murmur2_random",
+        .help = "how a key chooses its partition; murmur2_random: as clients in Java do"},
+    {CONFIG_ROW("compression", ENUM, struct kafka_settings, compression),
+        .names = kafka_compression_names, .default_text = "lz4", .help = "of what is sent"},
+    {CONFIG_ROW("transport", ENUM, struct kafka_settings, transport), .names = transport_names,
+        .default_text = "tls", .help = "tls, or tcp without it"},
+    {CONFIG_STRUCT_ROW("sasl", struct kafka_settings, sasl, sasl_fields), .help = "who we are"},
+    {CONFIG_STRUCT_ROW("tls", struct kafka_settings, tls, tls_fields),
+        .help = "how the brokers are checked"},
+    {CONFIG_STRUCT_ROW("create", struct kafka_settings, create, create_fields),
+        .help = "what `etwship setup` makes of a topic that is not there"},
+    {CONFIG_ROW("connect_timeout", DURATION, struct kafka_settings, connect_timeout_ns),
+        .default_text = "30s", .min = 1000000, .max = INT64_C(3600000000000),
+        .help = "longest wait until brokers answer, TLS, login and transactions included"},
+    {CONFIG_ROW("timeout", DURATION, struct kafka_settings, timeout_ns), .default_text = "60s",
+        .min = 1000000000, .max = INT64_C(900000000000),
+        .help = "longest wait for one batch; then it is sent again"},
+    {CONFIG_ROW("rdkafka", MAP, struct kafka_settings, rdkafka), .max = 64, .hide_values = true,
+        .help = "further options of librdkafka by their names; their values are not shown"},
+    {.key = NULL},
+};
+// clang-format on
+
+bool kafka_settings_has_header(const struct kafka_settings *settings, enum kafka_header header)
+{
+    for (size_t i = 0; i < settings->headers.count; i++) {
+        if (strcmp(settings->headers.items[i], kafka_header_names[header]) == 0) {
+            return true;
+        }
+    }
+    return settings->headers.count == 0;
+}
+
+/* ---- routes -------------------------------------------------------------------------------------- */
+
+static bool is_template(const char *text)
+{
+    return strpbrk(text, "{}%") != NULL;
+}
+
+const char *kafka_settings_route(const void *settings)
+{
+    /* The settings are the owner's, who gave them to us before any thread began. */
+    struct kafka_settings *s = (struct kafka_settings *)settings;
+    bool provider = kafka_settings_has_header(s, KAFKA_HEADER_PROVIDER);
+    bool code = kafka_settings_has_header(s, KAFKA_HEADER_CODE);
+    if (!is_template(s->topic) && !is_template(s->key) && !provider && !code) {
+        return NULL;
+    }
+    if (!s->route[0]) {
+        snprintf(s->route, sizeof(s->route), "%s%s%s%s%s%s%s", s->topic, separator, s->key,
+            separator, provider ? "{provider.name}" : "", separator, code ? "{event.code}" : "");
+    }
+    return s->route;
+}
+
+static bool is_topic_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+}
+
+static struct span next_part(struct span *rest)
+{
+    for (size_t i = 0; i + 1 < rest->size; i++) {
+        if (memcmp(rest->data + i, separator, sizeof(separator) - 1) == 0) {
+            struct span part = span_first(*rest, i);
+            *rest = span_from(*rest, i + sizeof(separator) - 1);
+            return part;
+        }
+    }
+    struct span part = *rest;
+    *rest = span_make(NULL, 0);
+    return part;
+}
+
+bool kafka_settings_split(struct span rendered, struct span ret_parts[KAFKA_PART_COUNT],
+    char topic_room[KAFKA_TOPIC_MAX_BYTES + 1])
+{
+    int parts = 1;
+    for (size_t i = 0; i + 1 < rendered.size; i++) {
+        parts += memcmp(rendered.data + i, separator, sizeof(separator) - 1) == 0;
+    }
+    for (int i = 0; i < KAFKA_PART_COUNT; i++) {
+        ret_parts[i] = next_part(&rendered);
+    }
+    struct span *topic = &ret_parts[KAFKA_PART_TOPIC];
+    *topic = span_first(*topic, KAFKA_TOPIC_MAX_BYTES);
+    for (size_t i = 0; i < topic->size; i++) {
+        char c = (char)topic->data[i];
+        topic_room[i] = (char)(is_topic_letter(c) ? c : '_');
+    }
+    topic_room[topic->size] = '\0';
+    *topic = span_make(topic_room, topic->size);
+    return parts == KAFKA_PART_COUNT;
+}
+
+/* ---- checks -------------------------------------------------------------------------------------- */
+
+static void check_broker(struct config_check *check, const char *const *broker)
+{
+    const char *text = *broker;
+    const char *colon = text ? strrchr(text, ':') : NULL;
+    const char *port = colon ? colon + 1 : "";
+    size_t digits = strspn(port, "0123456789");
+    long number = digits && digits < 6 && !port[digits] ? strtol(port, NULL, 10) : 0;
+    size_t host = colon ? (size_t)(colon - text) : 0;
+    bool bracketed = host > 2 && text[0] == '[' && text[host - 1] == ']';
+    bool plain = host && strcspn(text, ":/?#@[], ") >= host;
+    if (text && (number < 1 || number > 65535 || host > 255 || !(bracketed || plain))) {
+        CONFIG_FAULT(
+            check, broker, "brokers: this is no host and port. write it as in kafka1.example:9093");
+    }
+}
+
+static bool check_letters(
+    struct config_check *check, const char *key, const char *const *text, bool braces)
+{
+    bool inside = false;
+    for (const char *c = *text; *c; c++) {
+        bool is_date = braces && *c == '%' && c[1];
+        inside = braces && (*c == '{' || (inside && *c != '}'));
+        if (!inside && !is_date && !(braces && *c == '}') && !is_topic_letter(*c)) {
+            CONFIG_FAULT(check, text,
+                "%s: '%c' cannot stand in the name of a topic. write letters, digits, '.', '_' and "
+                "'-'",
+                key, (uint8_t)*c < ' ' || (uint8_t)*c > '~' ? '?' : *c);
+            return false;
+        }
+        c += is_date;
+    }
+    return true;
+}
+
+static void check_topic(struct config_check *check, const char *key, const char *const *text)
+{
+    bool varies = *text && is_template(*text);
+    if (!*text) {
+        return;
+    }
+    if (!(*text)[0] || strcmp(*text, ".") == 0 || strcmp(*text, "..") == 0 ||
+        (!varies && strlen(*text) > KAFKA_TOPIC_MAX_BYTES)) {
+        CONFIG_FAULT(check, text,
+            "%s: no topic can be called so. write 1 to %d letters, digits, '.', '_' and '-'", key,
+            KAFKA_TOPIC_MAX_BYTES);
+    } else if ((*text)[0] == '{' || (*text)[0] == '%') {
+        CONFIG_FAULT(check, text,
+            "%s: it must begin with text of its own, or whoever writes events chooses where they "
+            "go. "
+            "write some in front, as in etw-{provider.name}",
+            key);
+    } else if (check_letters(check, key, text, true) && varies) {
+        template_check(check, key, text, EVENT_TEMPLATE_PATH);
+    }
+}
+
+static void check_key(struct config_check *check, const char *const *key)
+{
+    if (!*key) {
+        return;
+    }
+    if (strchr(*key, '|') || strchr(*key, '/')) {
+        CONFIG_FAULT(check, key, "key: '|' and '/' cannot stand in it. write other characters");
+    } else if (strlen(*key) > EVENT_TEMPLATE_MAX_BYTES / 8) {
+        CONFIG_FAULT(check, key, "key: it has at most %d bytes. write a shorter one",
+            EVENT_TEMPLATE_MAX_BYTES / 8);
+    } else if (is_template(*key)) {
+        template_check(check, "key", key, EVENT_TEMPLATE_PATH);
+    }
+}
+
+static void want(struct config_check *check, const struct kafka_sasl *sasl,
+    const char *const *value, const char *name, bool wanted)
+{
+    const char *mechanism = kafka_mechanism_names[sasl->mechanism];
+    if (wanted && !*value) {
+        CONFIG_FAULT(check, &sasl->mechanism, "sasl: %s needs %s. write it, too", mechanism, name);
+    } else if (!wanted && *value && sasl->mechanism == KAFKA_NO_SASL) {
+        CONFIG_FAULT(check, value,
+            "sasl: %s is of no use without mechanism. write mechanism: PLAIN, or another", name);
+    } else if (!wanted && *value) {
+        CONFIG_FAULT(check, value, "sasl: %s knows no %s. remove it", mechanism, name);
+    }
+}
+
+static void check_sasl(struct config_check *check, const struct kafka_settings *s)
+{
+    const struct kafka_sasl *sasl = &s->sasl;
+    bool bearer = sasl->mechanism == KAFKA_OAUTHBEARER;
+    bool password = sasl->mechanism != KAFKA_NO_SASL && !bearer;
+    want(check, sasl, &sasl->user, "user", password);
+    want(check, sasl, &sasl->password, "password", password);
+    want(check, sasl, &sasl->token_url, "token_url", bearer);
+    want(check, sasl, &sasl->client_id, "client_id", bearer);
+    want(check, sasl, &sasl->client_secret, "client_secret", bearer);
+    if (!bearer) {
+        want(check, sasl, &sasl->scope, "scope", false);
+        want(check, sasl, &sasl->token_ca, "token_ca", false);
+    }
+    if (!bearer && sasl->extensions.count) {
+        CONFIG_FAULT(
+            check, &sasl->extensions, "sasl: only OAUTHBEARER has extensions. remove them");
+    }
+    http_options_check_url(check, "sasl", &sasl->token_url);
+}
+
+static void check_tls(struct config_check *check, const struct kafka_settings *s)
+{
+    const struct kafka_tls *tls = &s->tls;
+    const char *const *values[] = {&tls->ca, &tls->cert, &tls->key, &tls->key_password};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        if (*values[i] && s->transport == KAFKA_TCP) {
+            CONFIG_FAULT(check, values[i],
+                "tls: with transport: tcp nothing is encrypted. remove one of both");
+            return;
+        }
+    }
+    if (tls->cert && !tls->key) {
+        CONFIG_FAULT(
+            check, &tls->cert, "tls: a certificate is of no use without its key. write key");
+    } else if (tls->key && !tls->cert) {
+        CONFIG_FAULT(
+            check, &tls->key, "tls: a key is of no use without its certificate. write cert");
+    } else if (tls->key_password && !tls->key) {
+        CONFIG_FAULT(check, &tls->key_password, "tls: there is no key that it opens. write key");
+    }
+}
+
+void kafka_settings_check(const void *settings, struct config_check *check)
+{
+    const struct kafka_settings *s = settings;
+    for (size_t i = 0; i < s->brokers.count; i++) {
+        check_broker(check, &s->brokers.items[i]);
+    }
+    for (size_t i = 0; i < s->headers.count; i++) {
+        if (s->headers.count > 1 && s->headers.items[i] &&
+            strcmp(s->headers.items[i], "none") == 0) {
+            CONFIG_FAULT(check, &s->headers.items[i],
+                "headers: none stands alone. remove it, or all others");
+        }
+    }
+    check_topic(check, "topic", &s->topic);
+    check_topic(check, "positions_topic", &s->positions_topic);
+    if (s->positions_topic && is_template(s->positions_topic)) {
+        CONFIG_FAULT(check, &s->positions_topic,
+            "positions_topic: it is one topic for all events. write a name without fields");
+    } else if (s->positions_topic && s->topic && strcmp(s->topic, s->positions_topic) == 0) {
+        CONFIG_FAULT(check, &s->positions_topic,
+            "positions_topic: events go to this topic. write another one");
+    }
+    if (s->transactional_id && (!s->transactional_id[0] || strlen(s->transactional_id) > 200)) {
+        CONFIG_FAULT(check, &s->transactional_id,
+            "transactional_id: it has 1 to 200 bytes. write it so, or remove it");
+    }
+    check_key(check, &s->key);
+    check_sasl(check, s);
+    check_tls(check, s);
+    kafka_options_check(check, &s->rdkafka);
+}
+
+void kafka_settings_doubt(const void *settings, struct config_check *check)
+{
+    const struct kafka_settings *s = settings;
+    if (s->transport == KAFKA_TCP && s->sasl.mechanism == KAFKA_PLAIN) {
+        CONFIG_FAULT(check, &s->transport,
+            "transport: without TLS everybody on the way can read the password. write transport: "
+            "tls, or use SCRAM");
+    }
+    if (s->transport == KAFKA_TLS && s->tls.verify == KAFKA_VERIFY_NONE) {
+        CONFIG_FAULT(check, &s->tls.verify,
+            "tls: with verify: none anybody can pretend to be the cluster. write ca: FILE");
+    }
+}

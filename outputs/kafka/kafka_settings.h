@@ -1,0 +1,120 @@
+#ifndef ETWSHIP_OUTPUTS_KAFKA_SETTINGS_H
+#define ETWSHIP_OUTPUTS_KAFKA_SETTINGS_H
+
+#include "config/config_check.h"
+#include "event/event_template.h"
+#include "outputs/http/http_options.h"
+
+/* What the configuration says of an output of type `kafka`. */
+enum kafka_delivery {
+    KAFKA_AUTO, /* exactly once where the brokers let us, else at least once */
+    KAFKA_EXACTLY_ONCE,
+    KAFKA_AT_LEAST_ONCE,
+};
+
+enum kafka_transport { KAFKA_TLS, KAFKA_TCP };
+
+enum kafka_mechanism {
+    KAFKA_NO_SASL,
+    KAFKA_PLAIN,
+    KAFKA_SCRAM_SHA_256,
+    KAFKA_SCRAM_SHA_512,
+    KAFKA_OAUTHBEARER,
+};
+
+struct kafka_sasl {
+    int mechanism; /* enum kafka_mechanism */
+    const char *user;
+    const char *password;
+    const char *token_url;
+    const char *client_id;
+    const char *client_secret;
+    const char *scope;
+    const char *token_ca;
+    struct config_map extensions;
+};
+
+enum kafka_verify { KAFKA_VERIFY_FULL, KAFKA_VERIFY_CA, KAFKA_VERIFY_NONE };
+
+struct kafka_tls {
+    const char *ca;
+    const char *cert;
+    const char *key;
+    const char *key_password;
+    int verify; /* enum kafka_verify */
+};
+
+/* What `setup` makes of a topic; -1 and 0: as the brokers have it. */
+struct kafka_create {
+    int64_t partitions;
+    int64_t replicas;
+    uint64_t retention_ns;
+    int cleanup; /* 0: delete, 1: compact */
+};
+
+/* What is put in front of each message beside its value. */
+enum kafka_header {
+    KAFKA_HEADER_PROVIDER,
+    KAFKA_HEADER_CODE,
+    KAFKA_HEADER_ID,
+    KAFKA_HEADER_SHAPE,
+    KAFKA_HEADER_AGENT,
+    KAFKA_HEADER_COUNT,
+};
+
+/* What differs from event to event, in the order in which a route has it. */
+enum kafka_part {
+    KAFKA_PART_TOPIC,
+    KAFKA_PART_KEY,
+    KAFKA_PART_PROVIDER,
+    KAFKA_PART_CODE,
+    KAFKA_PART_COUNT,
+};
+
+enum { KAFKA_TOPIC_MAX_BYTES = 249 };
+
+struct kafka_settings {
+    struct config_strings brokers;
+    const char *topic;
+    const char *key;
+    struct config_strings headers;
+    int delivery; /* enum kafka_delivery */
+    const char *transactional_id;
+    const char *positions_topic;
+    int partitioner;
+    int compression;
+    int transport; /* enum kafka_transport */
+    struct kafka_sasl sasl;
+    struct kafka_tls tls;
+    struct kafka_create create;
+    uint64_t connect_timeout_ns;
+    uint64_t timeout_ns;
+    struct config_map rdkafka;
+    char route
+        [EVENT_TEMPLATE_MAX_BYTES]; /* kafka_settings_route's, made when it is asked for first */
+};
+
+extern const struct config_field kafka_settings_fields[];
+extern const char *const kafka_header_names[KAFKA_HEADER_COUNT + 2]; /* then "none", and NULL */
+extern const char *const kafka_partitioner_names[];
+extern const char *const kafka_compression_names[];
+extern const char *const kafka_mechanism_names[];
+
+/* output_ops.check, doubt */
+void kafka_settings_check(const void *settings, struct config_check *check);
+void kafka_settings_doubt(const void *settings, struct config_check *check);
+
+bool kafka_settings_has_header(const struct kafka_settings *settings, enum kafka_header header);
+
+/*
+ * output_ops.route: one template of all parts, if one of them varies; NULL: none does. No field can hold the
+ * separators, as fields in paths hold neither `|` nor `/`.
+ */
+const char *kafka_settings_route(const void *settings);
+
+/* Take ${rendered}, a route, apart. What no topic has in its name becomes `_`, in ${topic_room}, which ends with a
+ * NUL. False: it is none of kafka_settings_route. */
+bool kafka_settings_split(struct span rendered, struct span ret_parts[KAFKA_PART_COUNT],
+    char topic_room[KAFKA_TOPIC_MAX_BYTES + 1]);
+
+#endif

@@ -1,0 +1,165 @@
+#include "outputs/kafka/kafka_token.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "outputs/azure_logs/azure_token.h"
+#include "outputs/http/http_said.h"
+#include "platform/plat_system.h"
+
+enum { KEPT_MAX_BYTES = 1024 * 1024, FORM_MAX_BYTES = 256 * 1024, REASON_BYTES = 300 };
+
+static const uint64_t filetime_of_1970 = UINT64_C(116444736000000000);
+
+struct kafka_token {
+    struct arena kept;
+    const char *url;
+    const char *client_id;
+    const char *client_secret;
+    const char *scope;       /* NULL: none */
+    const char **extensions; /* key, value, key, value, … */
+    size_t extension_count;  /* of both together */
+    char *before;            /* the last token, a secret */
+    struct http_client *http;
+    struct http_said said;
+};
+
+static const char *keep(struct kafka_token *token, const char *text, bool *good)
+{
+    struct span copy;
+    if (!text) {
+        return NULL;
+    }
+    *good = *good && arena_copy(&token->kept, span_text(text), &copy);
+    return *good ? (const char *)copy.data : NULL;
+}
+
+struct kafka_token *kafka_token_create(const struct kafka_settings *settings,
+    bool (*stopping)(void *host), void (*note)(void *host, const char *text), void *host,
+    struct error *err)
+{
+    const struct kafka_sasl *sasl = &settings->sasl;
+    struct kafka_token *token = calloc(1, sizeof(*token));
+    bool good = token != NULL;
+    if (!good) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    arena_init(&token->kept, KEPT_MAX_BYTES);
+    http_said_init(&token->said);
+    token->url = keep(token, sasl->token_url, &good);
+    token->client_id = keep(token, sasl->client_id, &good);
+    token->client_secret = keep(token, sasl->client_secret, &good);
+    token->scope = keep(token, sasl->scope, &good);
+    token->extensions = arena_alloc_array(
+        &token->kept, 2 * sasl->extensions.count + 1, sizeof(*token->extensions));
+    for (size_t i = 0; token->extensions && i < sasl->extensions.count; i++) {
+        token->extensions[2 * i] = keep(token, sasl->extensions.items[i].key, &good);
+        token->extensions[2 * i + 1] = keep(token, sasl->extensions.items[i].value, &good);
+        token->extension_count += 2;
+    }
+    const struct http_options options = {.tls = {.ca = sasl->token_ca},
+        .connect_timeout_ns = settings->connect_timeout_ns,
+        .timeout_ns = settings->connect_timeout_ns};
+    const struct http_client_setup setup = {
+        .options = &options, .stopping = stopping, .note = note, .host = host};
+    if (!good || !token->extensions) {
+        error_set(err, ERR_MEMORY, "out of memory");
+    } else {
+        token->http = http_client_create(&setup, err);
+    }
+    if (!token->http || !http_client_add_secret(token->http, token->client_secret)) {
+        kafka_token_destroy(token);
+        return NULL;
+    }
+    return token;
+}
+
+void kafka_token_destroy(struct kafka_token *token)
+{
+    if (token) {
+        http_client_destroy(token->http);
+        http_said_fini(&token->said);
+        arena_fini(&token->kept);
+        free(token->before);
+        free(token);
+    }
+}
+
+static void add_field(struct buf *out, const char *name, const char *value)
+{
+    buf_printf(out, "%s%s=", out->size ? "&" : "", name);
+    for (const char *c = value; *c; c++) {
+        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                     (*c >= '0' && *c <= '9') || strchr("-._~", *c);
+        buf_printf(out, plain ? "%c" : "%%%02X", plain ? *c : (int)(uint8_t)*c);
+    }
+}
+
+static bool ask(struct kafka_token *token, struct error *err)
+{
+    static const struct http_header type = {"Content-Type", "application/x-www-form-urlencoded"};
+    struct buf form;
+    buf_init(&form, FORM_MAX_BYTES);
+    add_field(&form, "grant_type", "client_credentials");
+    add_field(&form, "client_id", token->client_id);
+    add_field(&form, "client_secret", token->client_secret);
+    if (token->scope) {
+        add_field(&form, "scope", token->scope);
+    }
+    struct span body = buf_span(&form);
+    const struct http_request request = {.method = "POST",
+        .url = token->url,
+        .headers = &type,
+        .header_count = 1,
+        .parts = &body,
+        .part_count = 1};
+    bool replied = !form.failed && http_said_ask(&token->said, token->http, &request, err);
+    buf_fini(&form);
+    if (replied && token->said.reply.status != 200) {
+        http_said_tell(&token->said, token->url,
+            "there is no token. check token_url, client_id and client_secret", err);
+        return false;
+    }
+    return replied;
+}
+
+/* Into ${rk}; a copy stays, to be hidden in texts. */
+static bool put(struct kafka_token *token, rd_kafka_t *rk, struct span text, uint64_t seconds,
+    struct error *err)
+{
+    char reason[REASON_BYTES] = "";
+    char *copy = malloc(text.size + 1);
+    if (!copy) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    http_client_replace_secret(token->http, token->before, copy);
+    free(token->before);
+    token->before = copy;
+    int64_t now_ms = (int64_t)((plat_now_filetime() - filetime_of_1970) / 10000);
+    rd_kafka_resp_err_t code = rd_kafka_oauthbearer_set_token(rk, copy,
+        now_ms + (int64_t)seconds * 1000, token->client_id, token->extensions,
+        token->extension_count, reason, sizeof(reason));
+    return code == RD_KAFKA_RESP_ERR_NO_ERROR ||
+           error_set(err, ERR_FORMAT, "sasl: the token cannot be used: %s", reason);
+}
+
+bool kafka_token_give(struct kafka_token *token, rd_kafka_t *rk, struct error *err)
+{
+    struct span text;
+    uint64_t seconds;
+    bool good = ask(token, err);
+    if (good && !azure_token_read(buf_span(&token->said.body), &text, &seconds)) {
+        /* Nothing is shown of what may be half a token. */
+        good = error_set(
+            err, ERR_FORMAT, "%.200s: the reply holds no token. check token_url", token->url);
+    }
+    good = good && put(token, rk, text, seconds, err);
+    if (!good) {
+        rd_kafka_oauthbearer_set_token_failure(rk, err->text);
+    }
+    return good;
+}

@@ -1,0 +1,197 @@
+/*
+ * Apache Kafka, over librdkafka: each event is a message. A delivery ends with the answers of the brokers for all
+ * of its messages, which all replicas in sync have then.
+ *
+ * Exactly once: each delivery is a transaction, with what it delivers (kafka_ring.h). At least once: an idempotent
+ * producer, which repeats by itself without making duplicates, for as long as it lives.
+ */
+#include "outputs/kafka/out_kafka.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "platform/plat_system.h"
+
+enum {
+    KEPT_MAX_BYTES = 64 * 1024,
+    ID_BYTES = 300,
+    TEXT_BYTES = 700,
+    IDLE_MS = 5000,
+    NS_PER_MS = 1000000,
+};
+
+/* ---- making -------------------------------------------------------------------------------------- */
+
+static const char *keep(struct out_kafka *self, const char *text, bool *good)
+{
+    struct span copy;
+    *good = *good && arena_copy(&self->kept, span_text(text), &copy);
+    return *good ? (const char *)copy.data : NULL;
+}
+
+/* Transactions are of use where there is a restart to prepare for, and somebody to be known as after it. */
+static const char *name_transactions(struct out_kafka *self, const struct kafka_settings *s,
+    const struct output_env *env, bool *good)
+{
+    char id[ID_BYTES];
+    bool nameless = !env->agent_id || !env->agent_id[0];
+    if (s->delivery == KAFKA_AT_LEAST_ONCE || !env->save || (nameless && !s->transactional_id)) {
+        return NULL;
+    }
+    if (s->transactional_id) {
+        return keep(self, s->transactional_id, good);
+    }
+    snprintf(
+        id, sizeof(id), "etwship-%.100s-%.100s", env->agent_id, env->name ? env->name : "kafka");
+    return keep(self, id, good);
+}
+
+void *out_kafka_create(const void *settings, const struct output_env *env, struct error *err)
+{
+    const struct kafka_settings *s = settings;
+    struct out_kafka *self = calloc(1, sizeof(*self));
+    bool good = true;
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    arena_init(&self->kept, KEPT_MAX_BYTES);
+    self->wanted = (enum kafka_delivery)s->delivery;
+    self->batch_bytes = OUT_KAFKA_BATCH_BYTES;
+    self->plain = s->compression == 0;
+    self->one_topic = strpbrk(s->topic, "{}%") == NULL;
+    self->save = env->save;
+    self->warn = env->warn;
+    self->note = env->note;
+    self->host = env->host;
+    self->id = name_transactions(self, s, env, &good);
+    const char *topic = keep(self, s->positions_topic, &good);
+    kafka_ring_init(&self->ring, topic, self->id, env->checkpoint);
+    if (!good) {
+        error_set(err, ERR_MEMORY, "out of memory");
+    }
+    good = kafka_send_init(&self->send, s, env, err) && good;
+    if (!kafka_link_init(&self->link, s, env, err) || !good) {
+        out_kafka_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+void out_kafka_destroy(void *self_)
+{
+    struct out_kafka *self = self_;
+    if (self) {
+        kafka_link_fini(&self->link);
+        kafka_ring_fini(&self->ring);
+        kafka_send_fini(&self->send);
+        arena_fini(&self->kept);
+        free(self->results);
+        free(self->skip);
+        free(self->refused);
+        free(self);
+    }
+}
+
+/* ---- connecting ---------------------------------------------------------------------------------- */
+
+bool out_kafka_open(
+    struct out_kafka *self, size_t batch_bytes, rd_kafka_resp_err_t *ret_code, struct error *err)
+{
+    const struct kafka_conf_producer producer = {.transactional_id = self->once ? self->id : NULL,
+        .timeout_ms = self->link.timeout_ns / NS_PER_MS,
+        .batch_bytes = batch_bytes};
+    self->link_bytes = batch_bytes;
+    if (!kafka_link_open(&self->link, &producer, ret_code, err)) {
+        return false;
+    }
+    if (self->once && !kafka_ring_recall(&self->ring, &self->link, ret_code, err)) {
+        kafka_link_close(&self->link);
+        return false;
+    }
+    return true;
+}
+
+/* People hear which mode is in force, and why where it is not what they want. */
+static void tell_mode(struct out_kafka *self, const char *why)
+{
+    char text[TEXT_BYTES];
+    bool same = self->told && self->told_once == self->once;
+    self->told = true;
+    self->told_once = self->once;
+    if (same) {
+        return;
+    }
+    if (self->once && self->note) {
+        snprintf(text, sizeof(text), "delivers exactly once, as %s", self->id);
+        self->note(self->host, text);
+    } else if (!self->once && why && self->warn) {
+        snprintf(text, sizeof(text),
+            "delivers at least once, as it cannot have transactions: %s. or write delivery: "
+            "at_least_once",
+            why);
+        self->warn(self->host, text);
+    } else if (!self->once && self->note) {
+        self->note(self->host,
+            self->wanted == KAFKA_AT_LEAST_ONCE
+                ? "delivers at least once"
+                : "delivers at least once, as nothing is remembered over a restart here");
+    }
+}
+
+bool out_kafka_connect(struct out_kafka *self, rd_kafka_resp_err_t *ret_code, struct error *err)
+{
+    char why[sizeof(err->text)] = "";
+    self->once = self->id != NULL;
+    bool good = out_kafka_open(self, self->batch_bytes, ret_code, err);
+    if (!good && self->once && self->wanted == KAFKA_AUTO &&
+        kafka_words_refuses_transactions(*ret_code)) {
+        snprintf(why, sizeof(why), "%s", err->text);
+        self->once = false;
+        good = out_kafka_open(self, self->batch_bytes, ret_code, err);
+    }
+    if (good) {
+        tell_mode(self, why[0] ? why : NULL);
+    }
+    return good;
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------ */
+
+static bool wants_ids(const void *settings)
+{
+    (void)settings;
+    return true;
+}
+
+static bool kafka_checkpoint(void *self, struct buf *out, struct error *err)
+{
+    kafka_ring_checkpoint(&((struct out_kafka *)self)->ring, out);
+    return !out->failed || error_set(err, ERR_LIMIT, "a checkpoint is too long");
+}
+
+/* What brokers say meanwhile, and new tokens. */
+static uint64_t kafka_idle(void *self)
+{
+    kafka_link_poll(&((struct out_kafka *)self)->link, 0);
+    return plat_monotonic_ns() + (uint64_t)IDLE_MS * NS_PER_MS;
+}
+
+const struct output_ops output_kafka = {
+    .name = "kafka",
+    .fields = kafka_settings_fields,
+    .settings_size = sizeof(struct kafka_settings),
+    .alone = true,
+    .check = kafka_settings_check,
+    .doubt = kafka_settings_doubt,
+    .route = kafka_settings_route,
+    .route_safety = EVENT_TEMPLATE_PATH,
+    .ids = wants_ids,
+    .setup = kafka_talk_setup,
+    .examine = kafka_talk_examine,
+    .create = out_kafka_create,
+    .send = kafka_batch_send,
+    .destroy = out_kafka_destroy,
+    .checkpoint = kafka_checkpoint,
+    .idle = kafka_idle,
+};

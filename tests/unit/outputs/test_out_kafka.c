@@ -1,0 +1,513 @@
+#include "support/test.h"
+
+#ifdef ETWSHIP_KAFKA
+
+#include "outputs/kafka/kafka_position.h"
+#include "support/kafka_fake.h"
+#include "unit/outputs/output_rig.h"
+
+/* What brokers are is played by librdkafka's own mock; what of it is like Kafka, integration.kafka shows. */
+static struct output_rig rig;
+static struct kafka_fake *fake;
+static char told[4096]; /* notes and warnings */
+static unsigned saves;
+static uint8_t checkpoint[256];
+static size_t checkpoint_size;
+
+static const char id_of_agent[] = "6f1c";
+
+static void tell(void *host, const char *text)
+{
+    (void)host;
+    strncat(told, text, sizeof(told) - strlen(told) - 2);
+    strcat(told, "\n");
+}
+
+static bool save(void *host, struct error *err)
+{
+    (void)host;
+    (void)err;
+    saves++;
+    return true;
+}
+
+static const char *yaml(const char *more)
+{
+    static char text[700];
+    snprintf(text, sizeof(text),
+        "{brokers: ['%s'], topic: t, transport: tcp, connect_timeout: 20s%s}",
+        kafka_fake_broker(fake), more);
+    return text;
+}
+
+static void make(const char *more, bool remembers)
+{
+    struct error err = {0};
+    struct config *config = config_create(NULL, NULL);
+    rig = (struct output_rig){.ops = &output_kafka};
+    void *settings = rig_settings(config, &output_kafka, yaml(more), &err);
+    assert_string_equal(err.text, "");
+    const struct output_env env = {.name = "siem",
+        .format = "native",
+        .agent_id = id_of_agent,
+        .checkpoint = span_make(checkpoint, checkpoint_size),
+        .save = remembers ? save : NULL,
+        .note = tell,
+        .warn = tell,
+        .host = &rig};
+    rig.self = output_kafka.create(settings, &env, &err);
+    assert_string_equal(err.text, "");
+    config_destroy(config);
+}
+
+static void begin(const char *more, bool remembers)
+{
+    fake = kafka_fake_start();
+    kafka_fake_make_topic(fake, "t", 1);
+    if (remembers) {
+        kafka_fake_make_topic(fake, "etwship-positions", 4);
+    }
+    told[0] = '\0';
+    saves = 0;
+    checkpoint_size = 0;
+    make(more, remembers);
+}
+
+static void end(void)
+{
+    rig_teardown(&rig);
+    kafka_fake_stop(fake);
+}
+
+/* Records of a live session from number ${first} on. */
+static enum output_verdict send(const char *lines, uint64_t first, bool repeated)
+{
+    static const struct span names[] = {{(const uint8_t *)"t|/pc1|/Prov|/7", 15}};
+    static const uint32_t routes[RIG_RECORDS];
+    const struct delivery_ids ids = {.epoch = 0xab, .first_number = first};
+    uint32_t ends[RIG_RECORDS];
+    struct delivery delivery = {.bytes = span_text(lines),
+        .record_ends = ends,
+        .routes = routes,
+        .route_names = names,
+        .route_count = 1,
+        .ids = &ids,
+        .repeated = repeated};
+    for (uint32_t i = 0; lines[i]; i++) {
+        if (lines[i] == '\n') {
+            ends[delivery.record_count++] = i + 1;
+        }
+    }
+    memset(rig.records, 0x5a, sizeof(rig.records));
+    rig.rejected_count = 0;
+    rig.report = (struct output_report){.records = rig.records, .reject = rig_reject, .host = &rig};
+    enum output_verdict verdict = rig.ops->send(rig.self, &delivery, &rig.report);
+    assert_int_equal(verdict == OUTPUT_DELIVERED, rig.report.error.code == ERR_NONE);
+    return verdict;
+}
+
+static void assert_topic(const char *topic, const char *expected)
+{
+    char *text = kafka_fake_messages(fake, topic, true);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void assert_says(const char *text, const char *words)
+{
+    if (!strstr(text, words)) {
+        fail_msg("\"%s\" is not in \"%s\"", words, text);
+    }
+}
+
+/* ---- messages ------------------------------------------------------------------------------------ */
+
+static void an_event_is_a_message_with_key_and_headers(void **state)
+{
+    (void)state;
+    begin("", false);
+    assert_int_equal(send("{\"a\":1}\n{\"b\":2}\n", 0x10, false), OUTPUT_DELIVERED);
+    char *text = kafka_fake_messages(fake, "t", false);
+    assert_string_equal(text, "pc1|provider=Prov,code=7,id=00000000000000ab0000000000000010,shape="
+                              "native,agent=6f1c|{\"a\":1}\n"
+                              "pc1|provider=Prov,code=7,id=00000000000000ab0000000000000011,shape="
+                              "native,agent=6f1c|{\"b\":2}\n");
+    free(text);
+    end();
+}
+
+static void topics_are_named_by_events_in_letters_that_topics_have(void **state)
+{
+    (void)state;
+    static const struct span names[] = {{(const uint8_t *)"etw-A B\xc3\xa4|/|/|/", 16},
+        {(const uint8_t *)"etw-x.Y_z-1|/k|/|/unknown", 25}};
+    static const uint32_t routes[] = {0, 1, 0};
+    begin(", headers: [provider, code]", false);
+    kafka_fake_make_topic(fake, "etw-A_B__", 1);
+    assert_int_equal(rig_send_routed(&rig, "1\n2\n3\n", routes, names, 2, NULL), OUTPUT_DELIVERED);
+    assert_topic("etw-A_B__", "1\n3\n");
+    char *text = kafka_fake_messages(fake, "etw-x.Y_z-1", false);
+    assert_string_equal(text, "k||2\n");
+    free(text);
+    end();
+}
+
+/* ---- verdicts ------------------------------------------------------------------------------------ */
+
+static void what_brokers_pass_by_themselves_arrives_at_the_first_try(void **state)
+{
+    (void)state;
+    static const int errors[] = {KAFKA_FAKE_NOT_LEADER, KAFKA_FAKE_UNKNOWN_TOPIC};
+    begin("", false);
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        kafka_fake_fail(fake, KAFKA_FAKE_PRODUCE, 2, errors[i]);
+        assert_int_equal(send("1\n2\n", 1, false), OUTPUT_DELIVERED);
+    }
+    assert_topic("t", "1\n2\n1\n2\n");
+    end();
+}
+
+static void an_event_that_is_too_large_is_refused_alone(void **state)
+{
+    (void)state;
+    begin("", false);
+    kafka_fake_fail(fake, KAFKA_FAKE_PRODUCE, 2, KAFKA_FAKE_MSG_SIZE_TOO_LARGE);
+    assert_int_equal(send("12345678\n2\n3\n", 1, false), OUTPUT_MIXED);
+    assert_int_equal(rig.rejected_count, 1);
+    assert_int_equal(rig.rejected[0].record, 0);
+    assert_says(rig.rejected[0].reason, "no event of 9 bytes");
+    assert_says(rig.rejected[0].reason, "max.message.bytes");
+    assert_int_equal(rig.records[0], RECORD_REJECTED);
+    assert_int_equal(rig.records[1], RECORD_DELIVERED);
+    assert_int_equal(rig.records[2], RECORD_DELIVERED);
+    assert_false(rig.report.degraded);
+    assert_int_equal(send("4\n", 4, false), OUTPUT_DELIVERED);
+    assert_topic("t", "2\n3\n4\n");
+    end();
+}
+
+static void a_batch_that_is_too_large_arrives_in_parts(void **state)
+{
+    (void)state;
+    begin("", false);
+    kafka_fake_fail(fake, KAFKA_FAKE_PRODUCE, 1, KAFKA_FAKE_MSG_SIZE_TOO_LARGE);
+    assert_int_equal(send("1\n2\n3\n", 1, false), OUTPUT_DELIVERED);
+    assert_int_equal(rig.rejected_count, 0);
+    assert_topic("t", "1\n2\n3\n");
+    end();
+}
+
+static void a_set_up_that_is_wrong_degrades_and_mends_by_itself(void **state)
+{
+    (void)state;
+    static const struct {
+        int error;
+        const char *words;
+    } cases[] = {{KAFKA_FAKE_TOPIC_AUTHORIZATION_FAILED, "rights Write and Describe"},
+        {KAFKA_FAKE_POLICY_VIOLATION, "policies of the cluster"}};
+    begin("", false);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (int k = 0; k < 2; k++) {
+            kafka_fake_fail(fake, KAFKA_FAKE_PRODUCE, 1, cases[i].error);
+            assert_int_equal(send("1\n", 1, k > 0), OUTPUT_RETRY);
+            assert_true(rig.report.degraded);
+            assert_says(rig.report.error.text, cases[i].words);
+            assert_says(rig.report.error.text, "topic t");
+            assert_int_equal(rig.report.maybe_duplicates, 0);
+        }
+        assert_int_equal(send("1\n", 1, true), OUTPUT_DELIVERED);
+    }
+    assert_topic("t", "1\n1\n");
+    end();
+}
+
+static void brokers_that_say_nothing_are_given_up_in_time(void **state)
+{
+    (void)state;
+    begin(", timeout: 1s", false);
+    assert_int_equal(send("1\n", 1, false), OUTPUT_DELIVERED);
+    kafka_fake_slow(fake, 60000);
+    assert_int_equal(send("2\n", 2, false), OUTPUT_RETRY);
+    assert_int_equal(rig.report.maybe_duplicates, 1);
+    kafka_fake_slow(fake, 0);
+    assert_int_equal(send("3\n", 3, true), OUTPUT_DELIVERED);
+    end();
+}
+
+static void a_cluster_that_is_not_there_says_so(void **state)
+{
+    (void)state;
+    begin("", false);
+    rig_teardown(&rig);
+    rig_setup(&rig, &output_kafka, "{brokers: ['127.0.0.1:1'], topic: t, transport: tcp}");
+    assert_int_equal(rig_send(&rig, "1\n"), OUTPUT_RETRY);
+    assert_false(rig.report.degraded);
+    assert_says(rig.report.error.text, "127.0.0.1:1");
+    assert_says(rig.report.error.text, "refused");
+    end();
+}
+
+/* ---- exactly once -------------------------------------------------------------------------------- */
+
+static void take_checkpoint(void)
+{
+    struct error err = {0};
+    struct buf out;
+    buf_init(&out, sizeof(checkpoint));
+    assert_true(rig.ops->checkpoint(rig.self, &out, &err));
+    checkpoint_size = out.size;
+    if (out.size) {
+        memcpy(checkpoint, out.data, out.size);
+    }
+    buf_fini(&out);
+}
+
+static void a_batch_is_a_transaction_with_its_position(void **state)
+{
+    (void)state;
+    begin("", true);
+    assert_int_equal(send("1\n2\n", 0x1f, false), OUTPUT_DELIVERED);
+    assert_says(told, "delivers exactly once, as etwship-6f1c-siem");
+    assert_int_equal(saves, 1);
+    char *text = kafka_fake_messages(fake, "etwship-positions", false);
+    assert_says(text, "etwship-6f1c-siem/begin||");
+    assert_says(text, "etwship-6f1c-siem/1/0||etwship 1 1\n"
+                      "000000000000000ab000000000000001f\nN20\n");
+    free(text);
+    assert_int_equal(kafka_fake_requests(fake, KAFKA_FAKE_END_TXN), 2);
+    end();
+}
+
+static void what_was_committed_before_a_kill_does_not_come_again(void **state)
+{
+    (void)state;
+    begin("", true);
+    assert_int_equal(send("1\n2\n", 1, false), OUTPUT_DELIVERED);
+    take_checkpoint();
+    assert_int_equal(send("3\n4\n", 3, false), OUTPUT_DELIVERED);
+    for (int lives = 0; lives < 3; lives++) {
+        rig_teardown(&rig);
+        make("", true);
+        assert_int_equal(send("3\n4\n", 3, true), OUTPUT_DELIVERED);
+    }
+    /* In other batches than before, and with events that are new. */
+    assert_int_equal(send("4\n5\n", 4, true), OUTPUT_DELIVERED);
+    assert_int_equal(send("6\n", 6, false), OUTPUT_DELIVERED);
+    assert_topic("t", "1\n2\n3\n4\n5\n6\n");
+    end();
+}
+
+static void the_host_stores_its_position_before_the_ring_comes_round(void **state)
+{
+    (void)state;
+    begin("", true);
+    for (unsigned i = 0; i < 33; i++) {
+        assert_int_equal(send("1\n", i, false), OUTPUT_DELIVERED);
+    }
+    assert_int_equal(saves, 5); /* before the first, and every eight */
+    assert_int_equal(kafka_fake_requests(fake, KAFKA_FAKE_END_TXN), 34);
+    end();
+}
+
+static void a_commit_without_an_answer_is_looked_up(void **state)
+{
+    (void)state;
+    begin(", timeout: 2s", true);
+    assert_int_equal(send("1\n", 1, false), OUTPUT_DELIVERED);
+    kafka_fake_fail(fake, KAFKA_FAKE_END_TXN, 1, KAFKA_FAKE_TRANSPORT);
+    enum output_verdict verdict = send("2\n", 2, false);
+    for (int tries = 0; verdict != OUTPUT_DELIVERED && tries < 5; tries++) {
+        verdict = send("2\n", 2, true);
+    }
+    assert_int_equal(verdict, OUTPUT_DELIVERED);
+    assert_topic("t", "1\n2\n");
+    end();
+}
+
+static void a_twin_is_told_of_and_survived(void **state)
+{
+    (void)state;
+    begin("", true);
+    assert_int_equal(send("1\n", 1, false), OUTPUT_DELIVERED);
+    kafka_fake_fail(fake, KAFKA_FAKE_ADD_PARTITIONS_TO_TXN, 1, KAFKA_FAKE_PRODUCER_FENCED);
+    assert_int_equal(send("2\n", 2, false), OUTPUT_RETRY);
+    assert_says(rig.report.error.text, "another producer has taken our transactional id");
+    assert_true(rig.report.degraded);
+    assert_int_equal(send("2\n", 2, true), OUTPUT_DELIVERED);
+    assert_topic("t", "1\n2\n");
+    end();
+}
+
+static void without_a_right_to_transactions_auto_goes_on_without_them(void **state)
+{
+    (void)state;
+    begin("", true);
+    kafka_fake_fail(
+        fake, KAFKA_FAKE_INIT_PRODUCER_ID, 1, KAFKA_FAKE_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+    assert_int_equal(send("1\n", 1, false), OUTPUT_DELIVERED);
+    assert_says(told, "delivers at least once, as it cannot have transactions");
+    assert_says(told, "on the transactional id");
+    rig_teardown(&rig);
+    make(", delivery: exactly_once", true);
+    kafka_fake_fail(
+        fake, KAFKA_FAKE_INIT_PRODUCER_ID, 1, KAFKA_FAKE_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+    assert_int_equal(send("2\n", 2, false), OUTPUT_RETRY);
+    assert_true(rig.report.degraded);
+    assert_int_equal(send("2\n", 2, true), OUTPUT_DELIVERED);
+    assert_topic("t", "1\n2\n");
+    end();
+}
+
+static void a_checkpoint_of_others_is_as_good_as_none(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "2 0 1", "1 ", "1 99999999999 5", "1 3", "1 x y"};
+    begin("", true);
+    assert_int_equal(send("1\n", 1, false), OUTPUT_DELIVERED);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        rig_teardown(&rig);
+        checkpoint_size = strlen(texts[i]);
+        memcpy(checkpoint, texts[i], checkpoint_size);
+        make("", true);
+        assert_int_equal(send("1\n", 1, true), OUTPUT_DELIVERED);
+    }
+    assert_topic("t", "1\n");
+    end();
+}
+
+/* ---- positions ----------------------------------------------------------------------------------- */
+
+struct taken {
+    char text[2048];
+};
+
+static bool take(void *self, struct span id)
+{
+    struct taken *taken = self;
+    size_t at = strlen(taken->text);
+    snprintf(taken->text + at, sizeof(taken->text) - at, "%.*s ", SPAN_ARG(id));
+    return true;
+}
+
+static void a_position_is_read_as_it_was_written_and_nothing_else_is(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"abc", "abd", "abd", "", "z", "zz", "abc"};
+    struct kafka_position_writer writer;
+    struct taken taken = {""};
+    struct buf out;
+    uint64_t number = 0;
+    buf_init(&out, 4096);
+    kafka_position_begin(&writer, &out, 12345678901234);
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        kafka_position_add(&writer, span_text(ids[i]));
+    }
+    assert_true(kafka_position_read(buf_span(&out), &number, take, &taken));
+    assert_int_equal(number, 12345678901234);
+    assert_string_equal(taken.text, "abc abd abd  z zz abc ");
+    for (size_t i = 0; i < out.size; i++) { /* cut at every byte */
+        bool whole = i && out.data[i - 1] == '\n';
+        struct taken rest = {""};
+        assert_int_equal(kafka_position_read(span_make(out.data, i), &number, take, &rest), whole);
+        assert_memory_equal(rest.text, taken.text, strlen(rest.text));
+    }
+    static const char *const wrong[] = {"etwship 1 1\n1a\n", "etwship 1 1\n\n", "etwship 2 1\n",
+        "etwship 1 \n", "etwship 1 1x\n", "etwship 1 1234567890123456789\n", "etwship 1 1\n/a\n"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_false(kafka_position_read(span_text(wrong[i]), &number, take, &taken));
+    }
+    buf_fini(&out);
+}
+
+/* ---- settings ------------------------------------------------------------------------------------ */
+
+static void what_is_wrong_is_told_with_what_to_do(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml;
+        const char *words;
+    } cases[] = {
+        {"{brokers: [k], topic: t}", "no host and port"},
+        {"{brokers: ['k:0'], topic: t}", "no host and port"},
+        {"{brokers: ['k:1'], topic: 'a b'}", "' ' cannot stand in the name of a topic"},
+        {"{brokers: ['k:1'], topic: '{provider.name}'}", "begin with text of its own"},
+        {"{brokers: ['k:1'], topic: 'x-{nope'}", "topic: "},
+        {"{brokers: ['k:1'], topic: '..'}", "no topic can be called so"},
+        {"{brokers: ['k:1'], topic: t, key: 'a|b'}", "cannot stand in it"},
+        {"{brokers: ['k:1'], topic: t, key: '{nope.x}'}", "key: "},
+        {"{brokers: ['k:1'], topic: t, positions_topic: t}", "write another one"},
+        {"{brokers: ['k:1'], topic: t, headers: [id, none]}", "none stands alone"},
+        {"{brokers: ['k:1'], topic: t, sasl: {mechanism: PLAIN, user: u}}", "PLAIN needs password"},
+        {"{brokers: ['k:1'], topic: t, sasl: {user: u}}", "of no use without mechanism"},
+        {"{brokers: ['k:1'], topic: t, sasl: {mechanism: OAUTHBEARER, user: u}}", "OAUTHBEARER"},
+        {"{brokers: ['k:1'], topic: t, tls: {cert: c.pem}}", "write key"},
+        {"{brokers: ['k:1'], topic: t, tls: {ca: c.pem}, transport: tcp}", "nothing is encrypted"},
+        {"{brokers: ['k:1'], topic: t, rdkafka: {socket.keepalive.enabl: true}}",
+            "did you mean socket.keepalive.enable?"},
+        {"{brokers: ['k:1'], topic: t, rdkafka: {client.dns.lookup: sometimes}}",
+            "client.dns.lookup: librdkafka does not take this value"},
+        {"{brokers: ['k:1'], topic: t, rdkafka: {sasl.password: x}}", "write sasl: {password}"},
+        {"{brokers: ['k:1'], topic: t, rdkafka: {plugin.library.paths: x.so}}", "code of others"},
+        {"{brokers: ['k:1'], topic: t, rdkafka: {acks: 1}}", "remove it"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rig_assert_fault(&output_kafka, cases[i].yaml, cases[i].words);
+    }
+}
+
+/* ---- setup and test-output ------------------------------------------------------------------------ */
+
+static void an_examination_says_what_is_there_and_what_is_missing(void **state)
+{
+    (void)state;
+    fake = kafka_fake_start();
+    kafka_fake_make_topic(fake, "t", 1);
+    kafka_fake_make_topic(fake, "etwship-positions", 4);
+    assert_true(rig_examine(&rig, &output_kafka, yaml("")));
+    assert_says(rig.said, "good: a broker answers");
+    assert_says(rig.said, "good: topic t is there, with 1 partitions");
+    assert_says(
+        rig.said, "good: the brokers let us have transactions (tried as etwship-test-test)");
+    assert_says(rig.said, "good: topic etwship-positions is there, with 4 partitions");
+    assert_false(
+        rig_examine(&rig, &output_kafka, "{brokers: ['127.0.0.1:1'], topic: t, transport: tcp}"));
+    assert_says(rig.said, "fault: kafka: ");
+    assert_says(rig.said, "refused");
+    kafka_fake_stop(fake);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_event_is_a_message_with_key_and_headers),
+        cmocka_unit_test(topics_are_named_by_events_in_letters_that_topics_have),
+        cmocka_unit_test(what_brokers_pass_by_themselves_arrives_at_the_first_try),
+        cmocka_unit_test(an_event_that_is_too_large_is_refused_alone),
+        cmocka_unit_test(a_batch_that_is_too_large_arrives_in_parts),
+        cmocka_unit_test(a_set_up_that_is_wrong_degrades_and_mends_by_itself),
+        cmocka_unit_test(brokers_that_say_nothing_are_given_up_in_time),
+        cmocka_unit_test(a_cluster_that_is_not_there_says_so),
+        cmocka_unit_test(a_batch_is_a_transaction_with_its_position),
+        cmocka_unit_test(what_was_committed_before_a_kill_does_not_come_again),
+        cmocka_unit_test(the_host_stores_its_position_before_the_ring_comes_round),
+        cmocka_unit_test(a_commit_without_an_answer_is_looked_up),
+        cmocka_unit_test(a_twin_is_told_of_and_survived),
+        cmocka_unit_test(without_a_right_to_transactions_auto_goes_on_without_them),
+        cmocka_unit_test(a_checkpoint_of_others_is_as_good_as_none),
+        cmocka_unit_test(a_position_is_read_as_it_was_written_and_nothing_else_is),
+        cmocka_unit_test(what_is_wrong_is_told_with_what_to_do),
+        cmocka_unit_test(an_examination_says_what_is_there_and_what_is_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+/* This build has no librdkafka. */
+int main(void)
+{
+    return 77;
+}
+
+#endif
