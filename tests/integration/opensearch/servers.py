@@ -77,12 +77,11 @@ def run(*command):
     return done.returncode, "\n    ".join(lines[-15:])
 
 
-def fetch(kind):
-    """The files that the profile ${kind} of pom.xml names, in order."""
+def fetch(kind, pom=HERE / "pom.xml"):
+    """The files that the profile ${kind} of ${pom} names, in order."""
     for tool in ("java", "javac", "mvn"):
         if not shutil.which(tool):
             raise Missing(f"{tool} is not installed (packaging/deps.sh test installs it)")
-    pom = HERE / "pom.xml"
     listed = CACHE / f"{kind}-{hashlib.sha256(pom.read_bytes()).hexdigest()[:16]}.classpath"
     with locked("maven.lock"):
         if not listed.exists() or not all(map(os.path.exists, listed.read_text().split(":"))):
