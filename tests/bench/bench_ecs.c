@@ -4,15 +4,11 @@
  *
  *   bench_ecs [ROUNDS]   prints the table; exit 1 if an event is not mapped where it should be
  */
-#include <stdio.h>
-#include <stdlib.h>
+#include "bench/bench_rig.h"
 
 #include "decode/decode.h"
 #include "event/event_writer.h"
-#include "pipeline/record_copy.h"
 #include "platform/plat_system.h"
-#include "schema/schema_cache.h"
-#include "support/etl_mix.h"
 
 enum { KINDS = 3, RECORDS = 2048, DEFAULT_ROUNDS = 21, MAX_ROUNDS = 1000, UNKNOWN_SERIAL = 4000 };
 
@@ -34,28 +30,11 @@ struct bench {
     struct buf out;
 };
 
-static void die(const char *what)
-{
-    fprintf(stderr, "bench_ecs: %s\n", what);
-    exit(1);
-}
-
 static void draw(struct bench *b)
 {
-    struct etl_mix_options options = {
-        .seed = 1, .processors = 4, .clock = b->trace.clock, .trace = &b->trace};
-    struct etl_mix *mix = etl_mix_create(&options, NULL);
-    const struct etl_mix_event *event;
-    while (mix && (event = etl_mix_metadata(mix))) {
-        schema_cache_learn(b->cache, event->record);
-    }
+    struct etl_mix *mix = rig_mix(b->cache, &b->trace);
     for (size_t i = 0; i < (size_t)KINDS * RECORDS; i++) {
-        event = mix ? etl_mix_make(mix, kinds[i / RECORDS].kind) : NULL;
-        void *memory = event ? malloc(record_copy_size(event->record)) : NULL;
-        if (!memory) {
-            die("out of memory");
-        }
-        b->records[i / RECORDS][i % RECORDS] = record_copy_make(event->record, memory);
+        b->records[i / RECORDS][i % RECORDS] = rig_record(mix, kinds[i / RECORDS].kind);
     }
     etl_mix_destroy(mix);
 }
@@ -64,17 +43,13 @@ static void bench_init(struct bench *b)
 {
     const struct schema_cache_settings cache = {.sources = {.path_count = 0}};
     const struct event_writer_settings writer = {.session = span_text("sample")};
-    b->trace = (struct trace_info){.host_name = span_text("PC-0042"),
-        .clock = {.type = TRACE_CLOCK_QPC,
-            .start_time = UINT64_C(134397270000000000),
-            .frequency = 10000000},
-        .pointer_size = 8};
+    b->trace = rig_trace();
     b->cache = schema_cache_create(&cache, NULL);
     b->writer = event_writer_create(&writer, NULL);
     buf_init(&b->out, 1 << 24);
     if (!b->cache || !b->writer || !decoder_init(&b->decoder, NULL) ||
         !buf_reserve(&b->out, 1 << 20)) {
-        die("out of memory");
+        rig_die("out of memory");
     }
     draw(b);
 }
@@ -115,19 +90,6 @@ static double round_of(struct bench *b, size_t kind, bool is_known, size_t *ret_
     return (double)(plat_cpu_ns() - start) / RECORDS;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof(*values), compare_doubles);
-    return values[count / 2];
-}
-
 static bool measure(struct bench *b, size_t rounds)
 {
     static double ns[2][MAX_ROUNDS];
@@ -140,7 +102,8 @@ static bool measure(struct bench *b, size_t rounds)
             ns[1][r] = round_of(b, k, true, &bytes[1]);
         }
         printf("%-22s %8zu %9.0f %8zu %9.0f\n", etl_mix_kind_name(kinds[k].kind),
-            bytes[0] / RECORDS, median(ns[0], rounds), bytes[1] / RECORDS, median(ns[1], rounds));
+            bytes[0] / RECORDS, rig_median(ns[0], rounds), bytes[1] / RECORDS,
+            rig_median(ns[1], rounds));
         ok = ok && bytes[1] > bytes[0];
     }
     return ok;

@@ -4,16 +4,12 @@
  *
  *   bench_otel [ROUNDS]   prints the table; exit 1 if anything is allocated while events are written
  */
-#include <stdio.h>
-#include <stdlib.h>
+#include "bench/bench_rig.h"
 
 #include "decode/decode.h"
 #include "event/event_writer.h"
 #include "outputs/otlp/otlp_frame.h"
-#include "pipeline/record_copy.h"
 #include "platform/plat_system.h"
-#include "schema/schema_cache.h"
-#include "support/etl_mix.h"
 
 enum { KINDS = 4, RECORDS = 2048, FORMATS = 3, DEFAULT_ROUNDS = 21, MAX_ROUNDS = 1000 };
 
@@ -63,28 +59,11 @@ void *__wrap_realloc(void *memory, size_t size)
 
 /* ---- events ---------------------------------------------------------------------------------------- */
 
-static void die(const char *what)
-{
-    fprintf(stderr, "bench_otel: %s\n", what);
-    exit(1);
-}
-
 static void draw(struct bench *b)
 {
-    struct etl_mix_options options = {
-        .seed = 1, .processors = 4, .clock = b->trace.clock, .trace = &b->trace};
-    struct etl_mix *mix = etl_mix_create(&options, NULL);
-    const struct etl_mix_event *event;
-    while (mix && (event = etl_mix_metadata(mix))) {
-        schema_cache_learn(b->cache, event->record);
-    }
+    struct etl_mix *mix = rig_mix(b->cache, &b->trace);
     for (size_t i = 0; i < (size_t)KINDS * RECORDS; i++) {
-        event = mix ? etl_mix_make(mix, kinds[i / RECORDS]) : NULL;
-        void *memory = event ? malloc(record_copy_size(event->record)) : NULL;
-        if (!memory) {
-            die("out of memory");
-        }
-        b->records[i / RECORDS][i % RECORDS] = record_copy_make(event->record, memory);
+        b->records[i / RECORDS][i % RECORDS] = rig_record(mix, kinds[i / RECORDS]);
     }
     etl_mix_destroy(mix);
 }
@@ -97,11 +76,7 @@ static void bench_init(struct bench *b)
         .version = span_text("0.1.0")};
     const struct event_writer_settings writer = {
         .session = span_text("sample"), .agent = &b->agent};
-    b->trace = (struct trace_info){.host_name = span_text("PC-0042"),
-        .clock = {.type = TRACE_CLOCK_QPC,
-            .start_time = UINT64_C(134397270000000000),
-            .frequency = 10000000},
-        .pointer_size = 8};
+    b->trace = rig_trace();
     b->cache = schema_cache_create(&cache, NULL);
     buf_init(&b->out, 1 << 24);
     buf_init(&b->batch, 1 << 26);
@@ -112,7 +87,7 @@ static void bench_init(struct bench *b)
         good = b->writers[i] != NULL;
     }
     if (!good) {
-        die("out of memory");
+        rig_die("out of memory");
     }
     draw(b);
 }
@@ -153,19 +128,6 @@ static double round_of(struct bench *b, size_t kind, const struct event_format *
     return (double)(plat_cpu_ns() - start) / RECORDS;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof(*values), compare_doubles);
-    return values[count / 2];
-}
-
 /* Encoding alone: what a round with it takes more than one without. */
 static bool measure(struct bench *b, size_t rounds)
 {
@@ -186,11 +148,11 @@ static bool measure(struct bench *b, size_t rounds)
             }
         }
         size_t allocated = rounds > 1 ? allocations - before : 0;
-        double none = median(ns[FORMATS], rounds);
-        double otlp = median(ns[0], rounds) - none;
+        double none = rig_median(ns[FORMATS], rounds);
+        double otlp = rig_median(ns[0], rounds) - none;
         printf("%-24s %6zu %6.0f %9.2f %6zu %6.0f %6zu %6.0f\n", etl_mix_kind_name(kinds[k]),
-            bytes[0] / RECORDS, otlp, 1e3 / otlp, bytes[1] / RECORDS, median(ns[1], rounds) - none,
-            bytes[2] / RECORDS, median(ns[2], rounds) - none);
+            bytes[0] / RECORDS, otlp, 1e3 / otlp, bytes[1] / RECORDS,
+            rig_median(ns[1], rounds) - none, bytes[2] / RECORDS, rig_median(ns[2], rounds) - none);
         if (allocated) {
             printf("%zu allocations\n", allocated);
         }
@@ -227,7 +189,8 @@ static bool measure_frame(struct bench *b, size_t rounds)
         ok = otlp_frame_write(&frame, &piece, &culprit) == OTLP_FRAMED && ok;
         ns[r] = (double)(plat_cpu_ns() - start) / RECORDS;
     }
-    printf("one request of them      %6zu %6.0f\n", frame.body.size / RECORDS, median(ns, rounds));
+    printf(
+        "one request of them      %6zu %6.0f\n", frame.body.size / RECORDS, rig_median(ns, rounds));
     otlp_frame_fini(&frame);
     return ok;
 }
