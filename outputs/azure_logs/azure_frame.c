@@ -1,5 +1,7 @@
 #include "outputs/azure_logs/azure_frame.h"
 
+#include <stdio.h>
+
 #include "outputs/azure_logs/azure_settings.h"
 #include "outputs/delivery_id.h"
 #include "outputs/http/http_frame.h"
@@ -115,44 +117,104 @@ static const char table_path[] =
     "workspaces/{workspace}/tables/Etw_CL?api-version=2022-10-01";
 static const char rule_path[] =
     "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Insights/"
-    "dataCollectionRules/{rule}?api-version=2023-03-11";
+    "dataCollectionRules/{rule}%s%s?api-version=2023-03-11";
 
-bool azure_frame_setup(const void *settings, const struct output_talk *talk)
+/* Tables that every workspace has, and that take what others send ("Tables that support ingestion", Azure Monitor). The
+ * columns are those of the "Azure Monitor Logs reference"; what has no column there goes where the table keeps the
+ * rest. */
+static const struct standard {
+    const char *table;
+    const char *transform; /* of native events */
+} standards[] = {
+    {"ASimDnsActivityLogs",
+        "source | where tostring(provider.name) == 'Microsoft-Windows-DNS-Client' and "
+        "toint(event.code) == 3008 | extend status = toint(data.QueryStatus) | project "
+        "TimeGenerated, EventStartTime = TimeGenerated, EventEndTime = TimeGenerated, EventCount = "
+        "int(1), EventType = 'Query', EventVendor = 'Microsoft', EventProduct = 'DNS Client', "
+        "EventOriginalType = '3008', EventResult = iif(status == 0, 'Success', 'Failure'), "
+        "DnsQuery = tostring(data.QueryName), DnsQueryType = toint(data.QueryType), "
+        /* winerror.h: 9000 and the RCODE of RFC 1035, 4.1.1 and its successors. */
+        "DnsResponseCode = case(status == 0, int(0), status > 9000 and status < 9017, status - "
+        "9000, int(null)), DnsResponseName = tostring(data.QueryResults), SrcProcessId = "
+        "tostring(process.pid), Dvc = iif(isnotempty(host.name), tostring(host.name), "
+        "tostring(agent.name)), AdditionalFields "
+        "= bag_pack('etwship_id', etwship_id, 'status', status)"},
+    {"WindowsEvent",
+        "source | where isnotempty(event.code) | project TimeGenerated, Provider = "
+        "tostring(provider.name), EventID = toint(event.code), Version = toint(event.version), "
+        "EventLevel = toint(event.level), EventLevelName = tostring(event.level_name), Task = "
+        "toint(event.task), Opcode = tostring(event.opcode), Keywords = tostring(event.keywords), "
+        "Channel = tostring(event.channel_name), Computer = iif(isnotempty(host.name), "
+        "tostring(host.name), tostring(agent.name)), Correlation = activity_id, SystemProcessId = "
+        "toint(process.pid), "
+        "SystemThreadId = toint(process.thread.id), SystemUserId = tostring(extended.sid), "
+        "EventData = data, EventRecordId = etwship_id"},
+};
+
+/* A rule with the stream of ${s} whose events become rows of ${output}. */
+static bool show_rule(const struct azure_settings *s, const struct output_talk *talk, bool ecs,
+    const char *name, const char *output, const char *transform)
 {
-    const struct azure_settings *s = settings;
-    bool ecs = talk->format && strcmp(talk->format, "ecs") == 0;
     const char *stream = azure_settings_route(s) ? "Custom-Etw" : s->stream;
+    char path[sizeof(rule_path) + 64];
     struct buf out;
     buf_init(&out, 64 * 1024);
-    buf_add_text(&out, "{\"properties\":{\"schema\":{\"name\":\"Etw_CL\",\"columns\":[");
-    add_columns(&out, table, sizeof(table) / sizeof(table[0]));
-    buf_add_text(&out, "]}}}");
-    talk->show(talk->host, "PUT", table_path, buf_span(&out));
-    buf_reset(&out);
+    snprintf(path, sizeof(path), rule_path, name[0] ? "-" : "", name);
     buf_printf(&out,
         "{\"location\":\"{region}\",\"kind\":\"Direct\",\"properties\":{\"streamDeclarations\":{\"%"
-        "s\":{"
-        "\"columns\":[",
+        "s\":{\"columns\":[",
         stream);
     add_columns(&out, ecs ? ecs_stream : native_stream,
         ecs ? sizeof(ecs_stream) / sizeof(ecs_stream[0])
             : sizeof(native_stream) / sizeof(native_stream[0]));
     buf_printf(&out,
         "]}},\"destinations\":{\"logAnalytics\":[{\"workspaceResourceId\":\"/subscriptions/"
-        "{subscription}/"
-        "resourceGroups/{group}/providers/Microsoft.OperationalInsights/workspaces/"
-        "{workspace}\",\"name\":"
-        "\"workspace\"}]},\"dataFlows\":[{\"streams\":[\"%s\"],\"destinations\":[\"workspace\"],"
-        "\"transformKql\":\"%s\",\"outputStream\":\"Custom-Etw_CL\"}]}}",
-        stream, ecs ? ecs_transform : native_transform);
+        "{subscription}/resourceGroups/{group}/providers/Microsoft.OperationalInsights/workspaces/"
+        "{workspace}\",\"name\":\"workspace\"}]},\"dataFlows\":[{\"streams\":[\"%s\"],"
+        "\"destinations\":[\"workspace\"],\"transformKql\":\"",
+        stream);
+    buf_add_text(&out, transform);
+    buf_printf(&out, "\",\"outputStream\":\"%s\"}]}}", output);
+    talk->show(talk->host, "PUT", path, buf_span(&out));
     bool good = !out.failed;
-    talk->show(talk->host, "PUT", rule_path, buf_span(&out));
     buf_fini(&out);
+    return good;
+}
+
+static bool show_table(const struct output_talk *talk)
+{
+    struct buf out;
+    buf_init(&out, 64 * 1024);
+    buf_add_text(&out, "{\"properties\":{\"schema\":{\"name\":\"Etw_CL\",\"columns\":[");
+    add_columns(&out, table, sizeof(table) / sizeof(table[0]));
+    buf_add_text(&out, "]}}}");
+    talk->show(talk->host, "PUT", table_path, buf_span(&out));
+    bool good = !out.failed;
+    buf_fini(&out);
+    return good;
+}
+
+bool azure_frame_setup(const void *settings, const struct output_talk *talk)
+{
+    const struct azure_settings *s = settings;
+    bool ecs = talk->format && strcmp(talk->format, "ecs") == 0;
+    bool good = show_table(talk) && show_rule(s, talk, ecs, "", "Custom-Etw_CL",
+                                        ecs ? ecs_transform : native_transform);
     talk->say(talk->host, OUTPUT_FOUND_NOTE,
-        "nothing was made in Azure: send the two requests to https://management.azure.com (az "
-        "rest), with "
-        "your values in place of the braces. then give the identity the role Monitoring Metrics "
-        "Publisher "
-        "on the rule, and write its immutable id and its endpoint into the output");
+        "nothing was made in Azure: send the two requests to https://management.azure.com, or to "
+        "that of a sovereign cloud (az rest), with your values in place of the braces. then give "
+        "the identity the role Monitoring Metrics Publisher on the rule, and write its immutable "
+        "id and its endpoint into the output");
+    for (size_t i = 0; good && !ecs && i < sizeof(standards) / sizeof(standards[0]); i++) {
+        char stream[64];
+        snprintf(stream, sizeof(stream), "Microsoft-%s", standards[i].table);
+        good = show_rule(s, talk, ecs, standards[i].table, stream, standards[i].transform);
+    }
+    if (good && !ecs) {
+        talk->say(talk->host, OUTPUT_FOUND_NOTE,
+            "the last two rules are for tables of the workspace's own, where their events fit: "
+            "queries of the DNS client, and any event of a provider with event ids. they need no "
+            "table, and an output of its own each, with their immutable id as dcr");
+    }
     return good;
 }

@@ -473,6 +473,16 @@ static void set_up_shows_the_table_and_the_rule(void **state)
         assert_non_null(strstr(rig.shown, "\"outputStream\":\"Custom-Etw_CL\""));
         assert_non_null(strstr(rig.shown, ecs ? "winlog.event_data" : "tostring(provider.name)"));
         assert_non_null(strstr(rig.said, "Monitoring Metrics Publisher"));
+        /* Tables of the workspace's own take native events. */
+        static const char *const tables[] = {"ASimDnsActivityLogs", "WindowsEvent"};
+        for (size_t i = 0; i < 2; i++) {
+            char path[64];
+            char stream[64];
+            snprintf(path, sizeof(path), "dataCollectionRules/{rule}-%s?", tables[i]);
+            snprintf(stream, sizeof(stream), "\"outputStream\":\"Microsoft-%s\"", tables[i]);
+            assert_int_equal(strstr(rig.shown, path) != NULL, !ecs);
+            assert_int_equal(strstr(rig.shown, stream) != NULL, !ecs);
+        }
     }
     config_destroy(config);
 }
