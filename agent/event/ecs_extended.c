@@ -133,7 +133,8 @@ static void add_number(struct buf *out, const char *key, uint64_t value)
 /* The reader of an event log describes its events by them; the log itself has none. */
 static bool is_of_reader(const struct event_record *record, uint16_t type)
 {
-    bool describes = type == EXTENDED_SCHEMA_TL || type == EXTENDED_PROV_TRAITS;
+    bool describes = type == EXTENDED_SCHEMA_TL || type == EXTENDED_PROV_TRAITS ||
+                     type == EXTENDED_LOG_MESSAGE;
     return describes && (record->present & RECORD_OF_LOG);
 }
 

@@ -239,7 +239,8 @@ bool event_path_possible(const struct event_path *path, const struct event_schem
 {
     switch (path->field) {
     case PATH_MESSAGE:
-        return schema && schema->has_layout && (schema->message.size || schema->wpp);
+        return schema && ((schema->has_layout && (schema->message.size || schema->wpp)) ||
+                             schema->kind == SCHEMA_EVENTLOG);
     case PATH_PAYLOAD_REST:
     case PATH_DECODE_ERROR:
         return schema && schema->has_layout;

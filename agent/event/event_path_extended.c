@@ -14,7 +14,7 @@ static bool has_extended(const struct event *event)
     for (size_t i = 0; i < record->extended_count; i++) {
         uint16_t type = record->extended[i].type;
         if (type != EXTENDED_RELATED_ACTIVITY_ID && type != EXTENDED_SCHEMA_TL &&
-            type != EXTENDED_PROV_TRAITS) {
+            type != EXTENDED_PROV_TRAITS && !record_is_log_message(record, &record->extended[i])) {
             return true;
         }
     }

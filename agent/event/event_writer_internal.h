@@ -192,6 +192,9 @@ static inline bool event_has_message(const struct event *event, struct span mess
     if (event->edits && event->edits->has_message) {
         return event->edits->message.size > 0;
     }
+    if (record_log_message(event->record).size) {
+        return true;
+    }
     return event->status != DECODE_RAW &&
            (message.size || (event->schema->wpp && event->schema->wpp->piece_count));
 }

@@ -32,7 +32,7 @@ static uint64_t extended_types(const struct event_record *record)
     for (size_t i = 0; i < record->extended_count; i++) {
         types |= EXTENDED_BIT(record->extended[i].type);
     }
-    return types;
+    return record->present & RECORD_OF_LOG ? types & ~EXTENDED_BIT(EXTENDED_LOG_MESSAGE) : types;
 }
 
 /* ---- process, etw ------------------------------------------------------------------------------- */
@@ -376,7 +376,7 @@ static void add_extended(
     for (size_t i = 0; i < record->extended_count; i++) {
         const struct extended_item *item = &record->extended[i];
         if (!(EXTENDED_BIT(item->type) & EXTENDED_SILENT) && !event_stack_is_item(item->type) &&
-            !extended_items_is_repeated(record, i)) {
+            !record_is_log_message(record, item) && !extended_items_is_repeated(record, i)) {
             if (item->type == EXTENDED_SID && (record->present & RECORD_SID_IS_TEXT)) {
                 buf_add_text(out, "\"sid\":");
                 value_json_string(item->data, out);

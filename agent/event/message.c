@@ -185,8 +185,10 @@ static void render(const struct value_context *values, const struct event *event
 void event_message_add(const struct value_context *values, const struct event *event,
     const struct event_head *head, struct buf *out)
 {
-    if (event->edits && event->edits->has_message) {
-        struct span message = event->edits->message;
+    struct span log_message = record_log_message(event->record);
+    bool is_set = event->edits && event->edits->has_message;
+    if (is_set || log_message.size) {
+        struct span message = is_set ? event->edits->message : log_message;
         if (buf_reserve(out, utf8_json_bound(message.size))) {
             out->size += utf8_to_json(message, out->data + out->size);
         }

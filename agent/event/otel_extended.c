@@ -184,7 +184,8 @@ void otel_extended_add(struct event_writer *writer, const struct event *event, s
     }
     for (size_t i = 0; i < record->extended_count; i++) {
         const struct extended_item *item = &record->extended[i];
-        if (is_silent(item->type) || extended_items_is_repeated(record, i)) {
+        if (is_silent(item->type) || record_is_log_message(record, item) ||
+            extended_items_is_repeated(record, i)) {
             continue;
         }
         if (item->type == EXTENDED_SID) {

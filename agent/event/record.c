@@ -29,6 +29,14 @@ bool record_is_manifest_data(const struct event_record *record)
            payload.data[0] == FORMAT_XML && payload.data[3] == MAGIC;
 }
 
+struct span record_log_message(const struct event_record *record)
+{
+    const struct extended_item *item = record->present & RECORD_OF_LOG
+                                           ? record_extended(record, EXTENDED_LOG_MESSAGE)
+                                           : NULL;
+    return item ? item->data : span_make(NULL, 0);
+}
+
 bool record_is_metadata(const struct event_record *record)
 {
     switch (record->kind) {

@@ -84,6 +84,7 @@ enum extended_type {
     EXTENDED_CONTAINER_ID = 0x10,
     EXTENDED_STACK_KEY32 = 0x11,
     EXTENDED_STACK_KEY64 = 0x12,
+    EXTENDED_LOG_MESSAGE = 0x3e, /* none of ETW's; see record_log_message */
 };
 
 struct extended_item {
@@ -187,6 +188,16 @@ static inline uint32_t record_user_ticks(const struct event_record *record)
 /* The first extended item of ${type}, or NULL. */
 const struct extended_item *record_extended(
     const struct event_record *record, enum extended_type type);
+
+/* The message of a record of an event log, UTF-8, as its publisher says it, or said it on the machine that it comes
+ * from; empty: nobody told. */
+struct span record_log_message(const struct event_record *record);
+
+static inline bool record_is_log_message(
+    const struct event_record *record, const struct extended_item *item)
+{
+    return item->type == EXTENDED_LOG_MESSAGE && (record->present & RECORD_OF_LOG);
+}
 
 /*
  * Does the record only carry metadata? Exactly kernel group 0 type 0 (the trace header), class

@@ -18,6 +18,9 @@ struct evt_api {
     /* GetLastError(), right after a call of the table that failed. */
     uint32_t (*last_error)(void);
 
+    /* LocaleNameToLCID: the number of a language, such as en-US; 0: there is none. */
+    uint32_t (*locale)(const evt_char *name);
+
     /* An event object that resets itself, for EvtSubscribe to raise. NULL: there is none to be had. */
     evt_handle (*make_signal)(void);
     void (*raise_signal)(evt_handle signal);

@@ -38,6 +38,10 @@ const struct config_field evt_options_fields[] = {
     {CONFIG_ROW("max_age", DURATION, struct evt_settings, max_age_ns), .default_text = "never",
      .min = 1000000000, .max = INT64_C(315360000000000000), .may_be_never = true,
      .help = "Events that are older are left out."},
+    {CONFIG_ROW("messages", BOOL, struct evt_settings, messages), .default_text = "true",
+     .help = "Have Windows say each event in words, as message. Costs about as much as the rest of reading it."},
+    {CONFIG_ROW("language", STRING, struct evt_settings, language),
+     .help = "Language of messages, such as en-US; without one the system's. What was forwarded has that of its machine."},
     {.key = NULL},
 };
 // clang-format on

@@ -12,6 +12,8 @@ struct evt_settings {
     struct config_list channels; /* struct evt_channel_settings */
     int start;                   /* enum evt_start: of channels that were never read */
     uint64_t max_age_ns;         /* CONFIG_NEVER: of any age */
+    bool messages;
+    const char *language; /* NULL: the system's */
 };
 
 extern const struct config_field evt_options_fields[];

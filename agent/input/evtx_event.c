@@ -134,6 +134,39 @@ static void fill_header(struct evtx_event *event, const struct evtx_tree *tree, 
         event->computer_bytes, sizeof(event->computer_bytes));
 }
 
+/* ---- message ----------------------------------------------------------------------------------------- */
+
+/* Without CR in front of LF, and without white space at the end. */
+static size_t tidy_lines(uint8_t *text, size_t size)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] != '\r' || i + 1 == size || text[i + 1] != '\n') {
+            text[to++] = text[i];
+        }
+    }
+    while (to && span_is_blank(text[to - 1])) {
+        to--;
+    }
+    return to;
+}
+
+void evtx_event_set_message(struct evtx_event *event, struct span utf16)
+{
+    struct span cut = span_first(utf16, (size_t)EVTX_EVENT_MESSAGE_CHARS * 2);
+    size_t size = utf16_to_utf8(span_first(cut, utf16_until_nul(cut)), event->message);
+    struct span message = span_make(event->message, tidy_lines(event->message, size));
+    for (size_t i = 0; i < event->record.extended_count; i++) {
+        if (event->items[i].type == EXTENDED_LOG_MESSAGE) {
+            event->items[i].data = message;
+            return;
+        }
+    }
+    if (message.size) {
+        add_item(event, EXTENDED_LOG_MESSAGE, message);
+    }
+}
+
 /* ---- fields ------------------------------------------------------------------------------------------ */
 
 /* TraceLogging's metadata: names with their NULs and types (TraceLoggingProvider.h). */
@@ -143,9 +176,10 @@ struct fields {
     const struct evtx_tree *tree;
     struct evtx_out blob;
     struct evtx_out payload;
-    unsigned open;    /* structs around what is added */
-    uint32_t members; /* of the innermost of them */
-    uint32_t count;   /* of all fields that were begun */
+    unsigned open;     /* structs around what is added */
+    uint32_t members;  /* of the innermost of them */
+    uint32_t count;    /* of all fields that were begun */
+    uint16_t left_out; /* an element that is told elsewhere */
     const char *problem;
 };
 
@@ -284,7 +318,7 @@ static void add_members(struct fields *f, uint16_t node, const struct content *c
     const struct evtx_tree *tree = f->tree;
     for (uint16_t at = tree->nodes[node].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
         const struct evtx_node *child = &tree->nodes[at];
-        if (child->kind == EVTX_NODE_ELEMENT) {
+        if (child->kind == EVTX_NODE_ELEMENT && at != f->left_out) {
             add_element(f, at);
         } else if (child->kind == EVTX_NODE_ATTRIBUTE && !is_namespace(child)) {
             struct content inner = look(tree, at);
@@ -439,7 +473,9 @@ static const char *fill_payload(
     struct evtx_event *event, const struct evtx_tree *tree, uint16_t root)
 {
     enum { SIZE_TAGS_NAME_BYTES = 4 };
+    uint16_t rendered = element(tree, element(tree, root, "RenderingInfo"), "Message");
     struct fields fields = {.tree = tree,
+        .left_out = rendered,
         .blob = {.at = event->blob, .end = event->blob + sizeof(event->blob)},
         .payload = {.at = event->payload, .end = event->payload + sizeof(event->payload)}};
     static const uint8_t head[SIZE_TAGS_NAME_BYTES];
@@ -461,6 +497,10 @@ static const char *fill_payload(
     store_le16(event->blob, (uint16_t)blob_size);
     add_item(event, EXTENDED_SCHEMA_TL, span_make(event->blob, blob_size));
     event->record.payload = span_make(event->payload, (size_t)(fields.payload.at - event->payload));
+    uint16_t text = rendered == EVTX_TREE_NONE ? EVTX_TREE_NONE : tree->nodes[rendered].first;
+    if (text != EVTX_TREE_NONE && tree->nodes[text].type == EVTX_TEXT16) {
+        evtx_event_set_message(event, tree->nodes[text].bytes);
+    }
     return fields.problem;
 }
 

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_INPUT_EVTX_EVENT_H
 #define ETWSHIP_INPUT_EVTX_EVENT_H
 
+#include "base/utf.h"
 #include "event/record.h"
 #include "input/evtx_value.h"
 
@@ -12,12 +13,15 @@
  *                place, of which an array takes one for each element
  *   UserData     a field for each element, with members for its attributes and elements
  *   other parts  as one of UserData, by their own name: RenderingInfo, ProcessingErrorData…
+ *
+ * The Message of RenderingInfo is the event's message.
  */
 enum {
     EVTX_EVENT_PAYLOAD_BYTES = 128 * 1024,
     EVTX_EVENT_BLOB_BYTES = 32 * 1024,
     EVTX_EVENT_NAME_BYTES = 1024,
-    EVTX_EVENT_ITEMS = 5,
+    EVTX_EVENT_MESSAGE_CHARS = 32 * 1024, /* longer ones are cut */
+    EVTX_EVENT_ITEMS = 6,
 };
 
 struct evtx_event {
@@ -31,6 +35,7 @@ struct evtx_event {
     uint8_t traits[2 + 2 * EVTX_EVENT_NAME_BYTES + 3];
     uint8_t blob[EVTX_EVENT_BLOB_BYTES];
     uint8_t payload[EVTX_EVENT_PAYLOAD_BYTES];
+    uint8_t message[EVTX_EVENT_MESSAGE_CHARS * 6 + UTF_SLACK];
 };
 
 /*
@@ -40,5 +45,9 @@ struct evtx_event {
  */
 bool evtx_event_fill(
     struct evtx_event *event, const struct evtx_tree *tree, const char **ret_problem);
+
+/* The event's message, UTF-16, which is copied: lines end with LF alone, and none is empty at the end. It counts instead
+ * of one that the XML has. After evtx_event_fill. */
+void evtx_event_set_message(struct evtx_event *event, struct span utf16);
 
 #endif

@@ -84,6 +84,15 @@ class EventLog(unittest.TestCase):
         self.assertEqual(event["data"], {"TargetUserName": "user1", "LogonType": 3, "TargetLogonId": "0x1"})
         self.assertEqual(event["extended"], {"sid": "S-1-5-18"})
         self.assertEqual(event["host"]["name"], "SIM-PC")
+        self.assertEqual(event["message"], "An account was logged on.")
+
+    def test_every_shape_has_the_message(self):
+        done = self.sim("watch", "--log", "Security", "-n", "1", "-f", "ecs", "--where", "message contains 'logged on'",
+                        log="Security:3+")
+        event = json.loads(done.stdout)
+        self.assertEqual(event["message"], "An account was logged on.")
+        self.assertEqual(event["winlog"]["channel"], "Security")
+        self.assertNotIn("logged", json.dumps(event["winlog"]))
 
     def test_without_an_event_log_the_session_does_not_run(self):
         done = subprocess.run([BINARY, "run", "-c", "c.yaml"], cwd=self.folder, capture_output=True, text=True,

@@ -8,6 +8,7 @@
 #include "etw/etw_text.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
+#include "support/evt_sim_signal.h"
 #include "support/evt_sim_xml.h"
 
 enum { MAX_CHANNELS = 64, NAME_BYTES = 256, QUERY_BYTES = 16 * 1024, XML_BYTES = 256 * 1024 };
@@ -28,7 +29,7 @@ struct channel {
     size_t count;
 };
 
-enum kind { RESULTS, EVENT, BOOKMARK, CONTEXT, CHANNELS, LOG, CONFIG };
+enum kind { RESULTS, EVENT, BOOKMARK, CONTEXT, CHANNELS, LOG, CONFIG, PUBLISHER };
 
 struct handle {
     enum kind kind;
@@ -37,15 +38,9 @@ struct handle {
     uint64_t life;
     bool strict;
     bool stale;
-    struct signal *signal;
+    evt_handle signal;
     char *query;          /* of results */
     struct record record; /* of an event; of a bookmark its id */
-};
-
-struct signal {
-    struct plat_mutex mutex;
-    struct plat_cond cond;
-    bool raised;
 };
 
 static struct sim {
@@ -61,6 +56,8 @@ static struct sim {
     uint32_t slow_ms;
     uint64_t fail_render;
     bool wrong_values;
+    size_t publishers;
+    uint32_t locale;
 } sim;
 
 #ifdef _WIN32
@@ -142,15 +139,6 @@ static struct channel *find_wide(const evt_char *name)
     return find(text);
 }
 
-static void raise_signal(evt_handle handle)
-{
-    struct signal *signal = handle;
-    plat_mutex_lock(&signal->mutex);
-    signal->raised = true;
-    plat_cond_broadcast(&signal->cond);
-    plat_mutex_unlock(&signal->mutex);
-}
-
 static void drop_first(struct channel *channel, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -173,7 +161,7 @@ uint64_t evt_sim_write(const char *name, const struct evt_sim_event *event)
     uint64_t id = record->id;
     for (size_t i = 0; i < sim.subscription_count; i++) {
         if (sim.subscriptions[i]->channel == channel) {
-            raise_signal(sim.subscriptions[i]->signal);
+            evt_sim_signal_raise(sim.subscriptions[i]->signal);
         }
     }
     leave(0);
@@ -209,9 +197,7 @@ void evt_sim_channel(const char *name, uint32_t type, size_t max_records)
 
 void evt_sim_set_denied(const char *name, bool denied)
 {
-    enter();
     find(name)->denied = denied;
-    leave(0);
 }
 
 /* ---- handles ------------------------------------------------------------------------------------------- */
@@ -301,7 +287,7 @@ static evt_handle subscribe(evt_handle session, evt_handle signal, const evt_cha
     sim.subscribed++;
     plat_mutex_unlock(&sim.mutex);
     if (channel->count) {
-        raise_signal(signal);
+        evt_sim_signal_raise(signal);
     }
     return handle;
 }
@@ -578,40 +564,51 @@ static int32_t config_property(evt_handle config, uint32_t property, uint32_t fl
     return 1;
 }
 
+/* ---- messages ------------------------------------------------------------------------------------------ */
+
+/* Providers whose name begins with `Missing` are not registered. */
+static evt_handle open_publisher(evt_handle session, const evt_char *publisher,
+    const evt_char *file, uint32_t locale, uint32_t flags)
+{
+    (void)session;
+    (void)file;
+    (void)flags;
+    enter();
+    sim.publishers++;
+    sim.locale = locale;
+    if (publisher[0] == 'M' && publisher[1] == 'i' && publisher[2] == 's') {
+        return fail_handle(EVT_ERROR_PUBLISHER_NOT_FOUND);
+    }
+    struct handle *handle = make(PUBLISHER, NULL);
+    leave(0);
+    return handle;
+}
+
+static int32_t format_message(evt_handle publisher, evt_handle event, uint32_t message,
+    uint32_t value_count, const struct evt_variant *values, uint32_t flags, uint32_t size,
+    evt_char *buffer, uint32_t *ret_used)
+{
+    const struct handle *handle = event;
+    size_t units = 0;
+    (void)publisher, (void)message, (void)value_count, (void)values;
+    if (flags != EVT_FORMAT_MESSAGE_EVENT) {
+        return fail(EVT_ERROR_INVALID_PARAMETER);
+    }
+    if (!handle->record.event.message) {
+        return fail(EVT_ERROR_MESSAGE_NOT_FOUND);
+    }
+    *ret_used = (uint32_t)strlen(handle->record.event.message) + 1;
+    if (!etw_text_encode(span_text(handle->record.event.message), buffer, size, &units)) {
+        return fail(EVT_ERROR_INSUFFICIENT_BUFFER);
+    }
+    return 1;
+}
+
 /* ---- the system ---------------------------------------------------------------------------------------- */
 
 static uint32_t last_error(void)
 {
     return error_code;
-}
-
-static evt_handle make_signal(void)
-{
-    struct signal *signal = calloc(1, sizeof(*signal));
-    plat_mutex_init(&signal->mutex);
-    plat_cond_init(&signal->cond);
-    return signal;
-}
-
-static void wait_signal(evt_handle handle, uint32_t timeout_ms)
-{
-    struct signal *signal = handle;
-    uint64_t until = plat_monotonic_ns() + timeout_ms * UINT64_C(1000000);
-    bool in_time = true;
-    plat_mutex_lock(&signal->mutex);
-    while (!signal->raised && in_time) {
-        in_time = plat_cond_wait_until(&signal->cond, &signal->mutex, until);
-    }
-    signal->raised = false;
-    plat_mutex_unlock(&signal->mutex);
-}
-
-static void close_signal(evt_handle handle)
-{
-    struct signal *signal = handle;
-    plat_cond_fini(&signal->cond);
-    plat_mutex_fini(&signal->mutex);
-    free(signal);
 }
 
 const struct evt_api *evt_sim_api(void)
@@ -629,11 +626,14 @@ const struct evt_api *evt_sim_api(void)
         .EvtGetLogInfo = log_info,
         .EvtOpenChannelConfig = open_config,
         .EvtGetChannelConfigProperty = config_property,
+        .EvtOpenPublisherMetadata = open_publisher,
+        .EvtFormatMessage = format_message,
         .last_error = last_error,
-        .make_signal = make_signal,
-        .raise_signal = raise_signal,
-        .wait_signal = wait_signal,
-        .close_signal = close_signal};
+        .locale = evt_sim_locale_find,
+        .make_signal = evt_sim_signal_make,
+        .raise_signal = evt_sim_signal_raise,
+        .wait_signal = evt_sim_signal_wait,
+        .close_signal = evt_sim_signal_close};
     return &api;
 }
 
@@ -676,6 +676,16 @@ void evt_sim_fail_render(uint64_t id)
 void evt_sim_wrong_values(bool wrong)
 {
     sim.wrong_values = wrong;
+}
+
+size_t evt_sim_opened_publishers(void)
+{
+    return sim.publishers;
+}
+
+uint32_t evt_sim_locale(void)
+{
+    return sim.locale;
 }
 
 size_t evt_sim_subscriptions(void)

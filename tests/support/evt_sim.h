@@ -38,7 +38,7 @@ struct evt_sim_event {
     uint64_t time;         /* FILETIME; 0: now */
     const char *computer;  /* NULL: SIM-PC */
     uint64_t forwarded_id; /* EventRecordID that is not the log's own; 0: it is */
-    const char *message;   /* RenderingInfo of what was forwarded; NULL: none */
+    const char *message; /* of the publisher; or RenderingInfo of what was forwarded; NULL: none */
     struct evt_sim_data data[EVT_SIM_MAX_DATA];
     size_t data_count;
 };
@@ -63,6 +63,10 @@ void evt_sim_fail_next(uint32_t code);
 void evt_sim_slow_render(uint32_t ms);
 void evt_sim_fail_render(uint64_t id);
 void evt_sim_wrong_values(bool wrong);
+
+/* How often EvtOpenPublisherMetadata was called, and the language of the last call. */
+size_t evt_sim_opened_publishers(void);
+uint32_t evt_sim_locale(void);
 
 /* How often EvtSubscribe was called, and the query of the last call (UTF-8). */
 size_t evt_sim_subscriptions(void);

@@ -78,7 +78,7 @@ void evt_sim_xml_write(
         buf_add_text(out, "</Data>");
     }
     buf_add_text(out, "</EventData>");
-    if (e->message) {
+    if (e->message && e->forwarded_id) {
         buf_add_text(out, "<RenderingInfo Culture='en-US'><Message>");
         add_escaped(out, e->message);
         buf_add_text(out, "</Message><Level>Information</Level></RenderingInfo>");

@@ -20,6 +20,11 @@ static uint32_t last_error(void)
     return GetLastError();
 }
 
+static uint32_t locale(const evt_char *name)
+{
+    return LocaleNameToLCID((const wchar_t *)name, 0);
+}
+
 static evt_handle make_signal(void)
 {
     return CreateEventW(NULL, FALSE, FALSE, NULL);
@@ -51,6 +56,7 @@ void evt_load(struct evt_api *api)
 #include "evt/evt_calls.def"
 #undef EVT_CALL
     api->last_error = last_error;
+    api->locale = locale;
     api->make_signal = make_signal;
     api->raise_signal = raise_signal;
     api->wait_signal = wait_signal;

@@ -10,6 +10,7 @@
 #include "input/input.h"
 #include "input/windows/etw_trace.h"
 #include "input/windows/evt_channel.h"
+#include "input/windows/evt_messages.h"
 #include "input/windows/evt_render.h"
 #include "platform/plat_system.h"
 
@@ -41,6 +42,7 @@ struct evt_input {
     size_t channel_capacity;
     struct evt_marks *marks; /* numbers of channels are those of `channels` */
     struct evt_render *render;
+    struct evt_messages *messages; /* NULL: they are not wanted */
     evt_handle signal;
     atomic_bool stop;
     bool has_started; /* all channels that were there at first are known */
@@ -93,6 +95,7 @@ static void destroy(void *self)
     free(in->channels);
     free(in->rules);
     evt_marks_destroy(in->marks);
+    evt_messages_destroy(in->messages);
     evt_render_destroy(in->render);
     if (in->signal) {
         in->api->close_signal(in->signal);
@@ -382,6 +385,10 @@ static bool give(struct evt_input *in, struct evt_channel *channel, evt_handle h
     if (!evt_rule_keeps(channel->rule, record, provider_of(event), plat_now_filetime())) {
         return true;
     }
+    if (in->messages && !record_log_message(record).size &&
+        !evt_messages_add(in->messages, handle, provider_of(event), event, &err)) {
+        note(in, INPUT_NOTE_INFO, err.text);
+    }
     if (problem && in->sink->damage) {
         in->sink->damage(in->sink->self, &in->here.info, INPUT_WHOLE_FILE, problem);
     }
@@ -471,7 +478,10 @@ static enum input_end run(void *self, const struct input_sink *sink, struct erro
         return INPUT_FAILED;
     }
     in->render = evt_render_create(err);
-    if (!in->render) {
+    in->messages = in->render && in->settings->messages
+                       ? evt_messages_create(in->settings->language, err)
+                       : NULL;
+    if (!in->render || (in->settings->messages && !in->messages)) {
         return INPUT_FAILED;
     }
     while (goes_on && !is_stopped(in)) {

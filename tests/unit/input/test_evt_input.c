@@ -20,6 +20,7 @@ struct given {
     uint64_t record_id;
     uint16_t event_id;
     char host[64];
+    char message[64];
 };
 
 struct rig {
@@ -55,6 +56,8 @@ static bool on_record(void *self, const struct event_record *record)
         *given = (struct given){
             .record_id = record->log_record_id, .event_id = record->descriptor.id};
         snprintf(given->host, sizeof(given->host), "%.*s", SPAN_ARG(record->trace->host_name));
+        snprintf(
+            given->message, sizeof(given->message), "%.*s", SPAN_ARG(record_log_message(record)));
         rig.number++;
     }
     plat_cond_broadcast(&rig.changed);
@@ -449,6 +452,7 @@ static void forwarded_events_go_by_the_numbers_of_their_own_log(void **state)
     assert_int_equal(rig.given[1].record_id, 17);
     assert_string_equal(rig.given[0].host, "other.corp.example");
     assert_string_equal(rig.given[1].host, "third.corp.example");
+    assert_string_equal(rig.given[0].message, "It was rendered there.");
     await_pause();
     keep(1, &kept);
     end();
@@ -560,6 +564,61 @@ static void what_the_sink_did_not_take_comes_again(void **state)
     buf_fini(&kept);
 }
 
+static void publishers_say_events_in_words(void **state)
+{
+    (void)state;
+    struct evt_sim_event event = {
+        .provider = "Test", .id = 1, .message = "First line.\r\nSecond line.\r\n"};
+    rig.settings.messages = true;
+    rig.settings.language = "en-US";
+    evt_sim_write("Security", &event);
+    event.message = "Another.";
+    evt_sim_write("Security", &event);
+    event.message = NULL;
+    evt_sim_write("Security", &event);
+    start("Security", EVT_START_OLDEST, nothing);
+    await_count(3);
+    end();
+    assert_string_equal(rig.given[0].message, "First line.\nSecond line.");
+    assert_string_equal(rig.given[1].message, "Another.");
+    assert_string_equal(rig.given[2].message, "");
+    assert_int_equal(evt_sim_opened_publishers(), 1);
+    assert_int_equal(evt_sim_locale(), 1033);
+}
+
+static void a_missing_publisher_is_said_once(void **state)
+{
+    (void)state;
+    const struct evt_sim_event event = {.provider = "Missing-Provider", .id = 1, .message = "x"};
+    rig.settings.messages = true;
+    for (int i = 0; i < 5; i++) {
+        evt_sim_write("Security", &event);
+    }
+    start("Security", EVT_START_OLDEST, nothing);
+    await_count(5);
+    end();
+    assert_int_equal(rig.notes, 1);
+    assert_int_equal(evt_sim_opened_publishers(), 1);
+    assert_string_equal(rig.given[4].message, "");
+}
+
+static void more_publishers_than_stay_open_are_opened_again(void **state)
+{
+    (void)state;
+    enum { PUBLISHERS = 300 };
+    rig.settings.messages = true;
+    for (int i = 0; i < 2 * PUBLISHERS; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "P%d", i % PUBLISHERS);
+        const struct evt_sim_event event = {.provider = name, .id = 1, .message = name};
+        evt_sim_write("Security", &event);
+    }
+    start("Security", EVT_START_OLDEST, nothing);
+    await_count(2 * PUBLISHERS);
+    end();
+    assert_string_equal(rig.given[PUBLISHERS + 7].message, "P7");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -579,6 +638,9 @@ int main(void)
         TEST(an_event_that_windows_does_not_render_is_a_gap),
         TEST(a_slow_render_does_not_keep_a_session_from_stopping),
         TEST(what_the_sink_did_not_take_comes_again),
+        TEST(publishers_say_events_in_words),
+        TEST(a_missing_publisher_is_said_once),
+        TEST(more_publishers_than_stay_open_are_opened_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
