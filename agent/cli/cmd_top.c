@@ -88,9 +88,10 @@ const struct cli_command cmd_top = {
     .summary = "show what goes through the running agent",
     .description =
         "Asks the agent that runs with this configuration, at the place that its section status "
-        "names, every other second: events a second of each session and output, what was lost, "
-        "what "
-        "waits. Ctrl-C ends it. Where the output is no terminal it prints one table and ends.",
+        "names, every other second: events a second of each session, output and provider (the 15 "
+        "that "
+        "send the most), what was lost, what waits. Ctrl-C ends it. Where the output is no "
+        "terminal it prints one table and ends.",
     .options = options,
     .examples = "       etwship top -c etwship.yaml\n",
     .min_operands = 0,

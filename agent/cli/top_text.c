@@ -6,7 +6,7 @@
 #include "base/visible.h"
 #include "status/metric_read.h"
 
-enum { MAX_ROWS = 1200, NAME_BYTES = 64, COLUMNS = 6 };
+enum { MAX_ROWS = 1200, NAME_BYTES = 64, COLUMNS = 6, MAX_PROVIDERS = 15 };
 
 /* Which metric stands in which column. A rate is shown as so many a second, a count as it is. */
 struct column {
@@ -31,6 +31,11 @@ static const struct column output_columns[COLUMNS] = {
     {"etwship_output_dead_lettered_events_total", "dead letters", false},
     {"etwship_output_dropped_events_total", "lost", false}};
 
+/* The first of the metrics decides which are shown. */
+static const struct column provider_columns[COLUMNS] = {
+    {"etwship_provider_events_total", "events/s", true},
+    {"etwship_provider_undecoded_events_total", "undecoded/s", true}};
+
 struct row {
     char name[NAME_BYTES];
     double values[COLUMNS];
@@ -45,6 +50,7 @@ struct top_look {
     uint64_t at_ns;
     struct table sessions;
     struct table outputs;
+    struct table providers;
     double healthy;
     double spool_bytes;
     double spool_max_bytes;
@@ -88,7 +94,7 @@ static void add(struct table *table, const struct column *columns, const char *l
     char name[NAME_BYTES];
     struct buf text;
     for (size_t i = 0; i < COLUMNS; i++) {
-        if (!span_is(line->name, columns[i].metric)) {
+        if (!columns[i].metric || !span_is(line->name, columns[i].metric)) {
             continue;
         }
         buf_init(&text, 4096);
@@ -122,6 +128,7 @@ bool top_text_read(
         any = true;
         add(&ret_look->sessions, session_columns, "session", &line);
         add(&ret_look->outputs, output_columns, "output", &line);
+        add(&ret_look->providers, provider_columns, "provider", &line);
         set(&ret_look->healthy, &line, "etwship_healthy");
         set(&ret_look->spool_bytes, &line, "etwship_spool_bytes");
         set(&ret_look->spool_max_bytes, &line, "etwship_spool_max_bytes");
@@ -152,22 +159,65 @@ static double shown(const struct column *column, const struct row *before, const
 }
 
 static void write_table(const struct table *before, const struct table *now,
-    const struct column *columns, const char *title, double seconds, const char *end,
+    const struct column *columns, const char *title, size_t most, double seconds, const char *end,
     struct buf *out)
 {
     buf_printf(out, "%s\n%-24s", end, title);
-    for (size_t i = 0; i < COLUMNS; i++) {
+    for (size_t i = 0; i < COLUMNS && columns[i].metric; i++) {
         buf_printf(out, " %13s", columns[i].title);
     }
     buf_printf(out, "%s\n", end);
-    for (size_t r = 0; r < now->count; r++) {
+    for (size_t r = 0; r < now->count && r < most; r++) {
         const struct row *row = &now->rows[r];
         const struct row *old = same_row(before, row, r);
         buf_printf(out, "%-24s", row->name);
-        for (size_t i = 0; i < COLUMNS; i++) {
+        for (size_t i = 0; i < COLUMNS && columns[i].metric; i++) {
             buf_printf(out, " %13.0f", shown(&columns[i], old, row, i, seconds));
         }
         buf_printf(out, "%s\n", end);
+    }
+}
+
+struct ranked {
+    struct row row;
+    struct row old;
+    double rate;
+};
+
+static int by_rate(const void *a, const void *b)
+{
+    const struct ranked *x = a;
+    const struct ranked *y = b;
+    return x->rate != y->rate ? (x->rate > y->rate ? -1 : 1) : strcmp(x->row.name, y->row.name);
+}
+
+/* Those that send the most come first, as there may be more than a screen has lines. */
+static void write_providers(const struct top_look *before, const struct top_look *now,
+    double seconds, const char *end, struct buf *out)
+{
+    enum { MOST = 64 };
+    struct ranked ranked[MOST];
+    static struct table olds; /* large, and one thread draws */
+    static struct table news;
+    size_t count = 0;
+    olds.count = 0;
+    news.count = 0;
+    for (size_t i = 0; i < now->providers.count && count < MOST; i++) {
+        const struct row *row = &now->providers.rows[i];
+        const struct row *old = same_row(&before->providers, row, i);
+        if (row->values[0] > 0) {
+            ranked[count++] = (struct ranked){.row = *row,
+                .old = old ? *old : *row,
+                .rate = shown(&provider_columns[0], old, row, 0, seconds)};
+        }
+    }
+    qsort(ranked, count, sizeof(ranked[0]), by_rate);
+    for (size_t i = 0; i < count; i++) {
+        olds.rows[olds.count++] = ranked[i].old;
+        news.rows[news.count++] = ranked[i].row;
+    }
+    if (count) {
+        write_table(&olds, &news, provider_columns, "PROVIDER", MAX_PROVIDERS, seconds, end, out);
     }
 }
 
@@ -187,6 +237,9 @@ void top_text_write(
         buf_printf(out, "%.0f events are not accounted for: please report it%s\n",
             now->conservation_error, end);
     }
-    write_table(&before->sessions, &now->sessions, session_columns, "SESSION", seconds, end, out);
-    write_table(&before->outputs, &now->outputs, output_columns, "OUTPUT", seconds, end, out);
+    write_table(
+        &before->sessions, &now->sessions, session_columns, "SESSION", MAX_ROWS, seconds, end, out);
+    write_table(
+        &before->outputs, &now->outputs, output_columns, "OUTPUT", MAX_ROWS, seconds, end, out);
+    write_providers(before, now, seconds, end, out);
 }

@@ -101,6 +101,8 @@ class Status(Rig):
         self.assertEqual(rows["etwship"][0], "healthy,")
         self.assertEqual(rows["traces"][3:], ["0", "0", "0"])
         self.assertEqual(rows["siem"][4:], ["0", "0"])
+        self.assertEqual(rows["PROVIDER"], ["events/s", "undecoded/s"])
+        self.assertEqual(rows["Etwship-Sample-Process"], ["0", "0"])
         self.server.faults = always(AWAY)
         self.add_events(50)
         self.wait_for_cause(agent, "output_failing", 503)
