@@ -7,9 +7,10 @@
 #include "base/visible.h"
 
 static const struct cli_command *const commands[] = {&cmd_run, &cmd_check, &cmd_explain, &cmd_watch,
-    &cmd_record, &cmd_dump, &cmd_stat, &cmd_providers, &cmd_schema, &cmd_sessions, &cmd_eventlog, &cmd_service,
-    &cmd_autologger, &cmd_setup, &cmd_test_output, &cmd_status, &cmd_top, &cmd_tap, &cmd_spool,
-    &cmd_deadletter, &cmd_secret, &cmd_selftest, &cmd_support, &cmd_completion, &cmd_version};
+    &cmd_record, &cmd_dump, &cmd_stat, &cmd_providers, &cmd_schema, &cmd_sessions, &cmd_eventlog,
+    &cmd_service, &cmd_autologger, &cmd_setup, &cmd_test_output, &cmd_status, &cmd_top, &cmd_tap,
+    &cmd_spool, &cmd_deadletter, &cmd_secret, &cmd_selftest, &cmd_support, &cmd_completion,
+    &cmd_version};
 
 const struct cli_command *cli_command_at(size_t index)
 {

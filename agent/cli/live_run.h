@@ -52,11 +52,11 @@ struct live_run_settings {
     }
 
 /* One of `watch` alone, which takes channels in place of those. */
-#define LIVE_RUN_LOG_OPTION                                                                 \
-    {                                                                                       \
-        .name = "log", .argument = "CHANNEL", .repeated = true,                             \
+#define LIVE_RUN_LOG_OPTION                                                                    \
+    {                                                                                          \
+        .name = "log", .argument = "CHANNEL", .repeated = true,                                \
         .help = "In place of providers: what comes to this channel of the Windows Event Log, " \
-                "as in Security. * and ? match any."                                        \
+                "as in Security. * and ? match any."                                           \
     }
 
 /* Take these options, and check them and what is set already. False: *ret_exit says how the command

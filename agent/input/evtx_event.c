@@ -176,10 +176,11 @@ struct fields {
     const struct evtx_tree *tree;
     struct evtx_out blob;
     struct evtx_out payload;
-    unsigned open;     /* structs around what is added */
-    uint32_t members;  /* of the innermost of them */
-    uint32_t count;    /* of all fields that were begun */
-    uint16_t left_out; /* an element that is told elsewhere */
+    unsigned open;       /* structs around what is added */
+    uint32_t members;    /* of the innermost of them */
+    uint32_t count;      /* of all fields that were begun */
+    uint16_t left_out;   /* an element that is told elsewhere */
+    uint16_t field_name; /* an attribute that is the name of the field already */
     const char *problem;
 };
 
@@ -320,7 +321,8 @@ static void add_members(struct fields *f, uint16_t node, const struct content *c
         const struct evtx_node *child = &tree->nodes[at];
         if (child->kind == EVTX_NODE_ELEMENT && at != f->left_out) {
             add_element(f, at);
-        } else if (child->kind == EVTX_NODE_ATTRIBUTE && !is_namespace(child)) {
+        } else if (child->kind == EVTX_NODE_ATTRIBUTE && at != f->field_name &&
+                   !is_namespace(child)) {
             struct content inner = look(tree, at);
             add_text(f, without_prefix(child->bytes), at, &inner);
         }
@@ -436,6 +438,7 @@ static void add_data(struct fields *f, uint16_t node, uint32_t *place)
     }
     struct content content = look(tree, node);
     ++*place;
+    f->field_name = named;
     add_content(f, span_make(memory, (size_t)(name.at - memory)), node, &content);
 }
 
@@ -476,6 +479,7 @@ static const char *fill_payload(
     uint16_t rendered = element(tree, element(tree, root, "RenderingInfo"), "Message");
     struct fields fields = {.tree = tree,
         .left_out = rendered,
+        .field_name = EVTX_TREE_NONE,
         .blob = {.at = event->blob, .end = event->blob + sizeof(event->blob)},
         .payload = {.at = event->payload, .end = event->payload + sizeof(event->payload)}};
     static const uint8_t head[SIZE_TAGS_NAME_BYTES];

@@ -233,6 +233,20 @@ static void system_becomes_the_header(void **state)
     assert_true(span_equal(sid->data, span_make(user, sizeof(user))));
 }
 
+/* The metadata has the name of the field and those of its members, each with its NUL. */
+static void data_with_elements_has_its_name_once(void **state)
+{
+    (void)state;
+    const char *problem = NULL;
+    assert_null(read_xml(DATA("<Data Name='Rule' Kind='x'><Id>7</Id></Data>")));
+    event.record = (struct event_record){.trace = NULL};
+    assert_true(evtx_event_fill(&event, &tree, &problem));
+    const struct extended_item *blob = record_extended(&event.record, EXTENDED_SCHEMA_TL);
+    static const char expected[] = "Rule\0\x98\x02Kind\0\x16Id\0\x16";
+    assert_non_null(blob);
+    assert_true(span_equal(span_from(blob->data, 4), span_make(expected, sizeof(expected) - 1)));
+}
+
 static void xml_without_system_is_no_event(void **state)
 {
     (void)state;
@@ -254,6 +268,7 @@ int main(void)
         cmocka_unit_test(nothing_and_an_empty_text_are_told_apart),
         cmocka_unit_test(values_of_user_data_go_by_the_order_of_the_document),
         cmocka_unit_test(system_becomes_the_header),
+        cmocka_unit_test(data_with_elements_has_its_name_once),
         cmocka_unit_test(xml_without_system_is_no_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
