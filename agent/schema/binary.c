@@ -9,38 +9,38 @@
 #include "schema/schema_files.h"
 
 /*
- * Compiled manifests in the program files (.dll, .exe, .sys, .mui) that the user named, or that
- * stand in folders that the user named, all read when the source is made. Texts come from the
- * message table of the file itself, or from that of its .mui, which lies beside it or in a folder of
- * a language there: "x.dll" and "en-US/x.dll.mui". American English goes first, as for manifests.
+ * Compiled manifests in program files (.dll, .exe, .sys, .mui). The user names the files, or
+ * folders that hold them; all are read when the source is created. Texts come from the message
+ * table of the file itself, or from its .mui file, which lies beside it or in a language folder
+ * there: "x.dll" and "en-US/x.dll.mui". American English is preferred, as for manifests.
  *
- * A folder may be a copy of all of Windows: of a file without manifest a few hundred bytes are
- * read, of the others no more than the resources.
+ * A folder may be a copy of a whole Windows. Of a file without a manifest only a few hundred bytes
+ * are read, of the others only the resources.
  */
 enum {
     MAX_FILE_MEMORY = 512 * 1024 * 1024,
     MAX_TABLE_BYTES = 64 * 1024 * 1024,
     MAX_PATH_MEMORY = 64 * 1024 * 1024,
     MAX_PATHS = 1 << 20,
-    MAX_TABLES = 2, /* its own one, and its .mui's */
+    MAX_TABLES = 2, /* the program's own and that of its .mui */
     LANGUAGE_EN_US = 0x409,
     PRIMARY_LANGUAGE = 0x3ff,
     PRIMARY_ENGLISH = 0x09,
 };
 
-/* The lowest is read. */
+/* The lowest available rank is read. */
 enum language_rank { RANK_EN_US, RANK_NEUTRAL, RANK_ENGLISH, RANK_OTHER };
 
 struct path {
     const char *text;
-    struct path *next; /* the next of its name, the next program */
+    struct path *next; /* next program of this name */
 };
 
-/* What one setting names. */
+/* The files that one setting names. */
 struct binary_search {
     const struct schema_source_settings *settings;
     struct manifest_set *set;
-    bool is_named; /* the file read now was named by the user: all that is wrong with it matters */
+    bool is_named; /* the user named the current file, so every problem with it is reported */
     struct arena paths;
     struct map muis; /* name in lower case -> struct path */
     struct path *programs;
@@ -78,7 +78,7 @@ static struct span name_of(struct span path)
     return span_from(path, at);
 }
 
-/* The folder that the file at ${path} lies in: "." for a bare name; roots keep their separator. */
+/* Folder of the file at ${path}: "." for a bare name. A root keeps its separator. */
 static struct span folder_of(struct span path)
 {
     size_t size = path.size - name_of(path).size;
@@ -90,7 +90,7 @@ static struct span folder_of(struct span path)
     return is_root ? span_first(path, size) : folder;
 }
 
-/* The name of ${path} and ${ending} in lower case, in the arena of paths; empty if there is no room. */
+/* Lower-case name of ${path} plus ${ending}, in the arena of paths. Empty if the arena is full. */
 static struct span lower_name(struct binary_search *search, struct span path, const char *ending)
 {
     struct span name = name_of(path);
@@ -115,7 +115,7 @@ static enum language_rank rank_of_language(uint16_t language)
                                                               : RANK_OTHER;
 }
 
-/* By the folder that ${mui} lies in, if it belongs to a program in ${folder}. */
+/* Rank ${mui} by its folder. False if it does not belong to a program in ${folder}. */
 static bool rank_of_mui(struct span mui, struct span folder, enum language_rank *ret_rank)
 {
     struct span own = folder_of(mui);
@@ -132,7 +132,7 @@ static bool rank_of_mui(struct span mui, struct span folder, enum language_rank 
     return span_equal(folder_of(own), folder);
 }
 
-/* ---- what there is ----------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------- */
 
 static struct path *keep_path(struct binary_search *search, const char *text)
 {
@@ -194,7 +194,7 @@ struct folder {
     const char *path;
 };
 
-/* False if there is no room. */
+/* False if ${path} is too small. */
 static bool join(const struct folder *folder, const char *name, char *path, size_t bytes)
 {
     bool is_root = name_of(span_text(folder->path)).size == 0;
@@ -222,7 +222,7 @@ static bool add_muis_of_folder(void *self, const char *name)
     return true;
 }
 
-/* The .mui files that may belong to one in the folder of ${path}. */
+/* Collect the .mui files that may belong to a program in the folder of ${path}. */
 static void add_muis_around(struct binary_search *search, const char *path)
 {
     struct span folder = folder_of(span_text(path));
@@ -244,7 +244,7 @@ static bool read_at(
     return plat_file_read_at(self, offset, data, size, ret_read, err);
 }
 
-/* False with ${err} set; ERR_MISSING: no program. */
+/* False with ${err} set; ERR_MISSING: not a program file. */
 static bool open_program(struct program *program, const char *path, struct error *err)
 {
     program->path = path;
@@ -256,7 +256,7 @@ static bool open_program(struct program *program, const char *path, struct error
     return pe_resources_find(&input, &program->resources, err);
 }
 
-/* The first one of ${type} in the best language, or NULL. */
+/* First resource of ${type} in the best language, or NULL. */
 static const struct pe_resource *best_of(
     const struct pe_resources *resources, enum pe_resource_type type)
 {
@@ -271,13 +271,14 @@ static const struct pe_resource *best_of(
     return best;
 }
 
-/* The bytes of ${resource}, which the caller gives to unload; NULL with ${err} set. */
+/* Read the bytes of ${resource}; the caller frees them with unload(). NULL with ${err} set on
+ * failure. */
 static uint8_t *load(const struct binary_search *search, const struct program *program,
     const struct pe_resource *resource, size_t max_bytes, struct error *err)
 {
     struct arena_budget *budget = search->settings->budget;
     if (resource->size > max_bytes) {
-        error_set(err, ERR_LIMIT, "a resource of more than %zu MB", max_bytes >> 20);
+        error_set(err, ERR_LIMIT, "a resource is larger than %zu MB", max_bytes >> 20);
         return NULL;
     }
     uint64_t file_size = 0;
@@ -289,7 +290,7 @@ static uint8_t *load(const struct binary_search *search, const struct program *p
         return NULL;
     }
     if (!arena_budget_take(budget, resource->size)) {
-        error_set(err, ERR_LIMIT, "needs more memory than is left for definitions");
+        error_set(err, ERR_LIMIT, "not enough memory is left for definitions");
         return NULL;
     }
     uint8_t *data = malloc((size_t)resource->size + 1);
@@ -347,7 +348,7 @@ static void fini_texts(const struct binary_search *search, struct texts *texts)
 
 /* ---- texts ------------------------------------------------------------------------------------- */
 
-/* The best .mui of the program at ${path}, or NULL; first in byte order among equal ones. */
+/* Best .mui of the program at ${path}, or NULL. Among equal ranks the first in byte order. */
 static const char *find_mui(
     struct binary_search *search, const char *path, enum language_rank *ret_rank)
 {
@@ -385,7 +386,7 @@ static void add_mui_table(struct binary_search *search, const char *path, struct
     free(mui);
 }
 
-/* Its own table and that of its .mui, the better language first. */
+/* Add the message tables of the program and of its .mui, the better language first. */
 static void add_texts(
     struct binary_search *search, const struct program *program, struct texts *texts)
 {
@@ -432,10 +433,10 @@ static void take_program(struct binary_search *search, const struct program *pro
     const struct pe_resource *best = best_of(resources, PE_WEVT_TEMPLATE);
     if (!best) {
         if (!resources->is_program) {
-            schema_files_warn(search->settings, program->path, "no program file (PE)");
+            schema_files_warn(search->settings, program->path, "not a program file (PE)");
         } else if (search->is_named) {
             schema_files_warn(search->settings, program->path,
-                "describes no events: it has no resource WEVT_TEMPLATE");
+                "describes no events: it has no WEVT_TEMPLATE resource");
         }
         return;
     }
@@ -491,7 +492,7 @@ static void load_setting(
     arena_fini(&search.paths);
 }
 
-/* Other files in the list belong to other sources, which also complain about missing ones. */
+/* Files with other endings belong to other sources, which also report missing files. */
 static void *binary_create(const struct schema_source_settings *settings, struct error *err)
 {
     struct manifest_set *set = manifest_set_create(settings, err);

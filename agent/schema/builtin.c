@@ -7,13 +7,13 @@
 #include "schema/schema_source.h"
 
 /*
- * The source `builtin`: layouts of providers that Windows machines describe themselves, for traces
- * that are read elsewhere. The texts are part of the program. One is read when an event of its
- * provider is first met, or when everything is listed: a trace without such events costs a
+ * The source `builtin`: layouts of common Windows providers, compiled into the program as text, for
+ * traces that are read on other machines. The text of a provider is parsed at the first event of
+ * that provider, or when all definitions are listed. A trace without such events costs one
  * comparison of GUIDs per event type.
  *
- * The source is shared. Any thread may come in; `mutex` guards which texts have been read. What was
- * read stays until the source ends, so schemas are used without it.
+ * Threads share the source. `mutex` guards which texts have been parsed. Parsed schemas live until
+ * the source is destroyed, so using them needs no lock.
  */
 #include "builtin_bytes.def"
 
@@ -30,13 +30,13 @@ static const struct text {
 
 enum {
     TEXT_COUNT = sizeof(texts) / sizeof(texts[0]),
-    MAX_TEXT_MEMORY = 8 * 1024 * 1024, /* of one text, both for the result and while it is read */
+    MAX_TEXT_MEMORY = 8 * 1024 * 1024, /* per text, while parsing and for the result */
 };
 
 struct builtin {
     struct plat_mutex mutex;
     struct guid guids[TEXT_COUNT];
-    struct manifest *manifests[TEXT_COUNT]; /* NULL: not read yet, or it cannot be */
+    struct manifest *manifests[TEXT_COUNT]; /* NULL: not parsed yet, or parsing failed */
     bool tried[TEXT_COUNT];
 };
 
@@ -51,7 +51,7 @@ struct span builtin_text(size_t index, const char **ret_name)
     return span_make(texts[index].bytes, texts[index].size);
 }
 
-/* Without memory the events of the provider stay as they are without the text. */
+/* NULL if memory is short: events of this provider then decode without the built-in layout. */
 static const struct manifest *manifest_of(struct builtin *builtin, size_t index)
 {
     const struct text *text = &texts[index];

@@ -3,8 +3,8 @@
 
 #include "base/span.h"
 
-/* The built-in texts (agent/schema/builtin/), for tests: their number, and the file name without
- * ending and the text of one. Static. */
+/* For tests: the number of built-in texts (agent/schema/builtin/), and the text at ${index} with
+ * its file name without ending. Static storage. */
 size_t builtin_text_count(void);
 struct span builtin_text(size_t index, const char **ret_name);
 

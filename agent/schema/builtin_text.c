@@ -8,18 +8,18 @@
 
 /*
  * A statement begins at the start of a line; lines that begin with a blank continue it. Its first
- * word picks a row of `statements`. The text fills the model that XML manifests fill, too. There,
- * levels, tasks, opcodes and channels are known by their numbers as the text spells them.
+ * word selects a row of `statements`. The result is the model that XML manifests produce, too.
+ * Levels, tasks, opcodes and channels are found in it by their numbers as the text spells them.
  */
 enum { MAX_BASES = 16 };
 
-/* Where a statement is read. */
+/* Reading position in the text. */
 struct words {
     struct span rest;
     size_t line;
 };
 
-/* A template keeps its words, as later ones may begin with its fields. */
+/* Keeps its words because later templates may begin with its fields. */
 struct text_template {
     struct model_template model;
     struct words fields;
@@ -59,7 +59,7 @@ static bool is_blank(uint8_t c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Skip blanks, and the ends of lines whose next line continues the statement. */
+/* Skip blanks, and line ends inside a statement. */
 static void skip_blanks(struct words *in)
 {
     while (in->rest.size) {
@@ -72,8 +72,8 @@ static void skip_blanks(struct words *in)
     }
 }
 
-/* The next word of the statement, with its quotes, between which blanks may stand; empty at the end
- * of the statement. */
+/* Next word of the statement including its quotes, which may enclose blanks. Empty at the end of
+ * the statement. */
 static struct span next_word(struct words *in)
 {
     skip_blanks(in);
@@ -89,7 +89,7 @@ static struct span next_word(struct words *in)
     return word;
 }
 
-/* Empty lines and comments lie between statements. False at the end of the text. */
+/* Skip to the next statement over empty lines and comments. False at the end of the text. */
 static bool next_statement(struct words *in)
 {
     while (in->rest.size) {
@@ -107,8 +107,7 @@ static bool next_statement(struct words *in)
     return false;
 }
 
-/* What stands before the first ${separator}, which is outside of quotes, and what behind; false if
- * there is none. */
+/* Split ${word} at the first ${separator} outside quotes. False if there is none. */
 static bool split(
     struct span word, uint8_t separator, struct span *ret_left, struct span *ret_right)
 {
@@ -124,7 +123,7 @@ static bool split(
     return false;
 }
 
-/* A text without the quotes around it. */
+/* Remove the quotes around a text. */
 static struct span unquote(struct span word)
 {
     if (word.size >= 2 && word.data[0] == '"' && word.data[word.size - 1] == '"') {
@@ -139,21 +138,21 @@ static bool read_number(struct text_reader *r, uint64_t max, struct span *ret_wo
     if (ret_word) {
         *ret_word = word;
     }
-    return names_number(word, max, ret) || fail(r, "no number of its size:", word);
+    return names_number(word, max, ret) || fail(r, "not a number, or out of range:", word);
 }
 
 static bool define(const struct text_reader *r, enum model_kind kind, struct span name, void *thing)
 {
     struct map *names = &r->provider->names[kind];
     if (name.size == 0 || map_get(names, name)) {
-        return fail(r, "no name, or there is another of it:", name);
+        return fail(r, "name is empty or defined twice:", name);
     }
     return map_put(names, name, thing) || fail_memory(r);
 }
 
 /* ---- levels, tasks, opcodes, keywords, channels ---------------------------------------------------- */
 
-/* NUMBER NAME: known by the number as it is written, shown by the name; `-`: it has none. */
+/* Parse `NUMBER NAME`. Events refer to the number as written; the name is shown. `-`: no name. */
 static struct model_name *read_named(struct text_reader *r, uint64_t max)
 {
     uint64_t value;
@@ -167,7 +166,7 @@ static struct model_name *read_named(struct text_reader *r, uint64_t max)
     return named;
 }
 
-/* The same, added to the provider's things of ${kind}. */
+/* Parse `NUMBER NAME` and add it to the provider's items of ${kind}. */
 static struct model_name *define_named(struct text_reader *r, enum model_kind kind, uint64_t max)
 {
     struct model_name *named = read_named(r, max);
@@ -215,7 +214,7 @@ static bool read_task(struct text_reader *r)
         }
         if (!split(word, '=', &opcode->name, &opcode->message) ||
             !names_number(opcode->name, UINT8_MAX, &opcode->value)) {
-            return fail(r, "an opcode is NUMBER=NAME, not", word);
+            return fail(r, "an opcode must be NUMBER=NAME, not", word);
         }
         opcode->message = unquote(opcode->message);
         opcode->next = task->opcodes;
@@ -244,7 +243,7 @@ static bool read_map(struct text_reader *r, enum map_kind kind)
         }
         if (map->count == SCHEMA_MAX_MAP_ENTRIES || !split(word, '=', &value, &entry->message) ||
             !names_number(value, UINT64_MAX, &entry->value)) {
-            return fail(r, "an entry of a map is NUMBER=TEXT, not", word);
+            return fail(r, "a map entry must be NUMBER=TEXT, not", word);
         }
         entry->message = unquote(entry->message);
         manifest_model_add_entry(map, entry);
@@ -264,7 +263,7 @@ static bool read_bits(struct text_reader *r)
 
 /* ---- templates ------------------------------------------------------------------------------------- */
 
-/* Take `OPEN extent CLOSE` off the end of ${word}; false if it does not end so. */
+/* Remove `OPEN extent CLOSE` from the end of ${word}; false if it does not end like that. */
 static bool take_extent(struct span *word, uint8_t open, uint8_t close, struct span *ret_extent)
 {
     struct span left;
@@ -284,14 +283,14 @@ static bool read_extent(struct text_reader *r, struct span extent, uint16_t *num
 {
     uint64_t value;
     if (extent.size == 0) {
-        return fail(r, "no count or length:", extent);
+        return fail(r, "not a count or length:", extent);
     }
     if (!names_number(extent, UINT64_MAX, &value)) {
         *ret_name = extent;
         return true;
     }
     if (value == 0 || value > UINT16_MAX) {
-        return fail(r, "no count or length:", extent);
+        return fail(r, "not a count or length:", extent);
     }
     *number = (uint16_t)value;
     *flags |= fixed;
@@ -306,7 +305,7 @@ static bool read_types(struct text_reader *r, struct span types, struct schema_f
     bool has_out = split(types, '@', &in_type, &out_type);
     if (!type_names_find_in(in_type, &field->in_type) ||
         (has_out && !type_names_find_out(out_type, &field->out_type))) {
-        return fail(r, "no type:", types);
+        return fail(r, "unknown type:", types);
     }
     return true;
 }
@@ -350,12 +349,12 @@ static bool read_field(struct text_reader *r, struct layout *layout, struct span
     bool has_type = split(word, ':', &field->name, &types);
     field->name = unquote(has_type ? field->name : word);
     if (field->name.size == 0) {
-        return fail(r, "no field:", whole);
+        return fail(r, "not a field:", whole);
     }
     return !has_type || read_types(r, types, field);
 }
 
-/* Was the field added last written without a type? Then it is a struct. */
+/* True if the last field was written without a type, which makes it a struct. */
 static bool lacks_type(const struct layout *layout)
 {
     return layout->newest && layout->newest->field.in_type == IN_NULL &&
@@ -367,13 +366,13 @@ static bool read_brace(struct text_reader *r, struct layout *layout, struct span
     struct error why = {0};
     if (word.data[0] == '}') {
         if (layout->depth == 0) {
-            return fail(r, "nothing is open for", word);
+            return fail(r, "no struct is open for", word);
         }
         layout_close(layout);
         return true;
     }
     if (!lacks_type(layout)) {
-        return fail(r, "before the members of a struct stands its name, not", word);
+        return fail(r, "the members of a struct must follow its name, not", word);
     }
     return layout_open(layout, &why) ||
            error_set(r->err, why.code, "line %zu: %s", r->in.line, why.text);
@@ -381,14 +380,14 @@ static bool read_brace(struct text_reader *r, struct layout *layout, struct span
 
 static bool read_fields(struct text_reader *r, struct layout *layout, unsigned bases);
 
-/* +BASE: begin with the fields of another template. */
+/* +BASE: begin with the fields of the template BASE. */
 static bool read_base(
     struct text_reader *r, struct layout *layout, struct span word, unsigned bases)
 {
     const struct text_template *base = map_get(
         &r->provider->names[MODEL_TEMPLATE], span_from(word, 1));
     if (!base || bases == MAX_BASES) {
-        return fail(r, "no template to begin with:", word);
+        return fail(r, "no earlier template is called", word);
     }
     struct words here = r->in;
     r->in = base->fields;
@@ -407,7 +406,7 @@ static bool read_fields(struct text_reader *r, struct layout *layout, unsigned b
         } else if (span_is(word, "{") || span_is(word, "}")) {
             ok = read_brace(r, layout, word);
         } else if (lacks_type(layout)) {
-            ok = fail(r, "behind the name of a struct stands '{', not", word);
+            ok = fail(r, "'{' must follow the name of a struct, not", word);
         } else {
             ok = read_field(r, layout, word);
         }
@@ -434,7 +433,7 @@ static bool read_template(struct text_reader *r)
 
 /* ---- events ---------------------------------------------------------------------------------------- */
 
-/* `A=%1;%nB=%2`, as the .NET runtime says of nearly all its events. */
+/* Build `A=%1;%nB=%2`, the form of nearly all messages of the .NET runtime. */
 static bool make_message(
     const struct text_reader *r, const struct layout *layout, struct span *ret_message)
 {
@@ -457,7 +456,8 @@ static bool make_message(
     return true;
 }
 
-/* Behind the template: nothing, a text, or `*` for one that is made of the names of the fields. */
+/* Parse the word after the template: nothing, a text, or `*` for a message made of the field
+ * names. */
 static bool read_message(struct text_reader *r, struct model_event *event)
 {
     struct span word = next_word(&r->in);
@@ -466,10 +466,10 @@ static bool read_message(struct text_reader *r, struct model_event *event)
         return true;
     }
     return event->template ? make_message(r, &event->template->layout, &event->message)
-                           : fail(r, "without fields there is no", word);
+                           : fail(r, "an event without fields cannot have the message", word);
 }
 
-/* The template called ${name}; `-`: no payload. */
+/* Find the template ${name}; `-`: no payload. */
 static bool find_template(struct text_reader *r, struct span name, struct model_event *event)
 {
     if (span_is(name, "-")) {
@@ -512,7 +512,7 @@ static bool read_event(struct text_reader *r)
 
 /* ---- statements -------------------------------------------------------------------------------------- */
 
-/* GUID NAME: the first statement, and there is one of it. */
+/* GUID NAME: must be the first statement and the only one of its kind. */
 static bool read_provider(struct text_reader *r)
 {
     struct model_provider *provider = allocate(r, sizeof(*provider));
@@ -521,7 +521,7 @@ static bool read_provider(struct text_reader *r)
     }
     struct span guid = next_word(&r->in);
     if (!guid_parse(guid, &provider->guid)) {
-        return fail(r, "no GUID:", guid);
+        return fail(r, "not a GUID:", guid);
     }
     provider->name = unquote(next_word(&r->in));
     provider->kind = r->model->options->kind;
@@ -554,15 +554,15 @@ static bool read_statement(struct text_reader *r)
             continue;
         }
         if ((statements[i].read == read_provider) != (r->provider == NULL)) {
-            return fail(r, "the provider stands first, and alone; not so", word);
+            return fail(r, "exactly one provider must come first; found", word);
         }
         if (!statements[i].read(r)) {
             return false;
         }
         struct span more = next_word(&r->in);
-        return more.size == 0 || fail(r, "the statement ends before", more);
+        return more.size == 0 || fail(r, "unexpected text after the statement:", more);
     }
-    return fail(r, "no statement begins with", word);
+    return fail(r, "unknown statement:", word);
 }
 
 static bool fill_model(struct model *model, void *self, struct error *err)
@@ -575,7 +575,7 @@ static bool fill_model(struct model *model, void *self, struct error *err)
             return false;
         }
     }
-    return r.provider || error_set(err, ERR_FORMAT, "no provider in it");
+    return r.provider || error_set(err, ERR_FORMAT, "the text names no provider");
 }
 
 struct manifest *builtin_text_read(

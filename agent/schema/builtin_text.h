@@ -4,15 +4,15 @@
 #include "schema/manifest_events.h"
 
 /*
- * The compact text in which built-in layouts are kept (agent/schema/builtin/), read into schemas. The
- * format is described in agent/schema/README.md, "Built-in layouts".
+ * Parser of the compact text format of built-in layouts (agent/schema/builtin/).
+ * agent/schema/README.md, "Built-in layouts", describes the format.
  */
 enum { BUILTIN_TEXT_MAX_BYTES = 1024 * 1024 };
 
 /*
- * Read the definitions of one provider. Schemas keep views of ${text}, which must outlive them. NULL
- * with ${err} set to `line N: ...` at the first error; what is wrong with one event alone is told to
- * ${options}. The caller destroys the manifest.
+ * Read the definitions of one provider. Schemas keep views of ${text}, which must outlive them.
+ * Returns NULL with ${err} set to `line N: ...` at the first error; problems of a single event go
+ * to ${options} as warnings. The caller destroys the manifest.
  */
 struct manifest *builtin_text_read(
     struct span text, const struct manifest_options *options, struct error *err);

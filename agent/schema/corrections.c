@@ -10,9 +10,9 @@
 #include "schema/text_encoding.h"
 
 /*
- * A schema is corrected on a copy of its fields, row by row, and finished again. Rows are looked at in
- * their order; of those for one field of an event the first counts, and what it does not say stays as
- * the definition has it.
+ * Corrections apply to a copy of the schema's fields, row by row; then the schema is finished
+ * again. Rows apply in table order. If several rows match a field of an event, only the first
+ * counts; cells it leaves empty keep the value of the definition.
  */
 enum {
     MAX_ROWS = 16384,
@@ -79,7 +79,7 @@ static bool add_lines(
         }
         if (!has_header && !corrections_is_header(line)) {
             return error_set(err, ERR_FORMAT,
-                "%s: the names of the columns are missing: provider, guid, events, versions, "
+                "%s: the header line is missing: provider, guid, events, versions, "
                 "field, "
                 "was, in, out, length, count, before, known_from",
                 where);
@@ -112,7 +112,7 @@ static bool add_built_in(struct corrections *corrections, struct error *err)
 #include "corrections.def"
 #undef ROW
     };
-    for (size_t i = 1; i < sizeof(rows) / sizeof(rows[0]); i++) { /* behind the header */
+    for (size_t i = 1; i < sizeof(rows) / sizeof(rows[0]); i++) { /* after the header */
         if (!add_row(corrections, span_text(rows[i]), "built in", err)) {
             return false;
         }
@@ -168,7 +168,7 @@ void corrections_destroy(struct corrections *corrections)
     }
 }
 
-/* ---- whose ---------------------------------------------------------------------------------------- */
+/* ---- matching ------------------------------------------------------------------------------------- */
 
 static bool is_provider(const struct correction *row, const struct event_schema *schema)
 {
@@ -214,7 +214,7 @@ bool corrections_concern(const struct corrections *corrections, const struct eve
     return false;
 }
 
-/* Has a row before this one decided about its field? */
+/* True if an earlier row already matched this field. */
 static bool is_decided(
     const struct corrections *corrections, size_t index, const struct event_schema *schema)
 {
@@ -228,16 +228,16 @@ static bool is_decided(
     return false;
 }
 
-/* ---- what ----------------------------------------------------------------------------------------- */
+/* ---- correcting ----------------------------------------------------------------------------------- */
 
-/* Fields that may still grow by MAX_INSERTED. */
+/* Room for MAX_INSERTED more fields. */
 struct draft {
     struct event_schema *schema;
     size_t room;
     bool changed;
 };
 
-/* A top-level field by its name, or SIZE_MAX. */
+/* Index of the top-level field ${name}, or SIZE_MAX. */
 static size_t find_field(const struct event_schema *schema, struct span name)
 {
     for (size_t i = 0; i < schema->top_count; i++) {
@@ -248,7 +248,8 @@ static size_t find_field(const struct event_schema *schema, struct span name)
     return SIZE_MAX;
 }
 
-/* What a cell says of ${index}'s length or count: a number, or an integer before it. */
+/* Resolve a length or count cell for field ${index}: a number, or the name of an earlier
+ * integer. */
 static bool resolve(const struct event_schema *schema, size_t index, struct span cell,
     uint16_t *ret_value, bool *ret_is_field)
 {
@@ -308,7 +309,7 @@ static void correct(struct draft *draft, size_t index, const struct correction *
     bool is_right = !row->has_in || field->in_type == row->in;
     if ((field->flags & FIELD_STRUCT) ||
         (!is_right && !(row->has_was && field->in_type == row->was))) {
-        return; /* it says something else */
+        return; /* the definition says something else */
     }
     field->in_type = row->has_in ? row->in : field->in_type;
     set_out_type(field, row, before.in_type);
@@ -322,7 +323,7 @@ static void correct(struct draft *draft, size_t index, const struct correction *
     }
 }
 
-/* Make room for a field at ${at}: what points behind it moves. */
+/* Make room for a field at ${at} and shift indexes that point past it. */
 static void shift(struct event_schema *schema, size_t at)
 {
     memmove(schema->fields + at + 1, schema->fields + at,
@@ -343,7 +344,8 @@ static void shift(struct event_schema *schema, size_t at)
     }
 }
 
-/* Inserts of a message count fields, so one with a message has all of them. */
+/* Inserts of a message refer to fields by number, so a definition with a message lacks no
+ * fields. */
 static void insert(struct draft *draft, const struct correction *row)
 {
     struct event_schema *schema = draft->schema;
@@ -370,7 +372,7 @@ static void apply_row(struct draft *draft, const struct correction *row)
     }
 }
 
-/* What schema_finish derives, as before it. */
+/* Reset what schema_finish derives. */
 static void forget_derived(struct event_schema *schema)
 {
     for (size_t i = 0; i < schema->field_count; i++) {
@@ -381,7 +383,7 @@ static void forget_derived(struct event_schema *schema)
     }
 }
 
-/* Finish ${draft} in ${arena}, and have it in place of ${schema}. */
+/* Finish ${draft} in ${arena} and replace ${schema} with it. */
 static bool keep(struct event_schema *draft, struct event_schema *schema, struct arena *arena)
 {
     struct error err = {0};
@@ -394,7 +396,7 @@ static bool keep(struct event_schema *draft, struct event_schema *schema, struct
     draft->fields = fields;
     forget_derived(draft);
     if (!schema_finish(draft, arena, &err)) {
-        return err.code != ERR_MEMORY; /* a layout that cannot be stays as it was */
+        return err.code != ERR_MEMORY; /* an impossible layout is left uncorrected */
     }
     *schema = *draft;
     return true;

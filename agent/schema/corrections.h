@@ -4,40 +4,39 @@
 #include "schema/schema_source.h"
 
 /*
- * What is known to be missing or wrong in public definitions of events, and what is right. Manifests
- * that tools wrote from a running Windows lack out types (so a port comes in the wrong byte order), the
- * lengths of addresses, and counts of arrays; some lack whole fields. A table in the program
- * (corrections.tsv) says what the definitions of Microsoft say; files of the user
- * (NAME.corrections.tsv) have the same columns, and go first.
+ * Corrections of public event definitions that are known to be incomplete or wrong. Manifests that
+ * tools exported from a running Windows lack out types (so a port has the wrong byte order),
+ * lengths of addresses and counts of arrays; some lack whole fields. A table in the program
+ * (corrections.tsv) holds what Microsoft's own definitions say. The user's files
+ * (NAME.corrections.tsv) have the same columns and take precedence.
  *
  * A row corrects one field. It changes only what the definition leaves open or is known to say
- * wrong (`was`): one that says something else stays as it is. So it does not matter where a
- * definition came from, or how often it is corrected. agent/schema/README.md, "Corrections", has the
- * columns.
+ * wrong (`was`); any other value stays. So corrections work for every source of definitions, and
+ * applying them twice is harmless. agent/schema/README.md, "Corrections", describes the columns.
  */
 struct corrections;
 
-/* How the names of the user's files end (schema_files_is_one). */
+/* File name endings of the user's tables (schema_files_is_one). */
 extern const char *const corrections_endings[];
 
-/* Those of the files that ${settings} names, then those of the program. NULL with ${err} set on
- * failure; a file that cannot be used is a warning. */
+/* Load the files that ${settings} names, then the built-in table. NULL with ${err} set on failure;
+ * a file that cannot be used causes a warning only. */
 struct corrections *corrections_create(
     const struct schema_source_settings *settings, struct error *err);
 void corrections_destroy(struct corrections *corrections); /* NULL is fine */
 
-/* Add the rows of ${text}, a table with its header, behind those that are there. Nothing of it is
- * added, and ${err} says `FILE:LINE: what`, at the first error. ${file} is only for that line. */
+/* Append the rows of ${text}, a table with its header. At the first error nothing is added and
+ * ${err} is `FILE:LINE: reason`; ${file} is used for that alone. */
 bool corrections_add(
     struct corrections *corrections, struct span text, const char *file, struct error *err);
 
-/* Does some row name the provider and the event of ${schema}? */
+/* True if a row names the provider and event of ${schema}. */
 bool corrections_concern(const struct corrections *corrections, const struct event_schema *schema);
 
 /*
- * Correct ${schema}, which is finished (schema_finish) and a copy of the caller's: its fields are made
- * anew in ${arena} where one changes, and have FIELD_CORRECTED; nothing that it pointed to is
- * touched. False: ${arena} is full; ${schema} is as it was.
+ * Correct ${schema}, a finished copy (schema_finish) that the caller owns. Changed fields are
+ * allocated in ${arena} and get FIELD_CORRECTED; memory that ${schema} pointed to is not modified.
+ * False if ${arena} is full; ${schema} is then unchanged.
  */
 bool corrections_apply(
     const struct corrections *corrections, struct event_schema *schema, struct arena *arena);

@@ -3,7 +3,7 @@
 
 #include "schema/corrections.h"
 
-/* A row of the table; texts and ranges live in the arena of its corrections. */
+/* A row of the table. Texts and ranges live in the arena of the corrections. */
 struct correction_range {
     uint16_t first;
     uint16_t last;
@@ -11,13 +11,13 @@ struct correction_range {
 
 struct correction {
     bool any_provider;
-    bool has_guid; /* else the provider is found by its name */
+    bool has_guid; /* else the provider is matched by name */
     struct guid guid;
     struct span provider;
-    const struct correction_range *events; /* of classic events their types */
+    const struct correction_range *events; /* for classic events their types */
     size_t event_count;
     struct correction_range versions;
-    struct span field; /* `*`: all, which stay as the definition has them */
+    struct span field; /* `*`: all fields, which stay as the definition has them */
     bool any_field;
     bool has_was;
     bool has_in;
@@ -25,9 +25,10 @@ struct correction {
     uint16_t was; /* enum in_type */
     uint16_t in;
     uint16_t out;       /* enum out_type */
-    struct span length; /* a number or the name of a field; empty: none */
+    struct span length; /* number or field name; empty: none */
     struct span count;
-    struct span before; /* the field behind it, where the definition lacks it; empty: it does not */
+    /* insert the field before this one if it is missing; empty: insert nothing */
+    struct span before;
 };
 
 struct corrections {
@@ -37,12 +38,12 @@ struct corrections {
     size_t capacity;
 };
 
-/* Read the cells of ${line} (one row, without its end) into ${ret_row}. False with ${err} set, ${where}
- * in front. */
+/* Parse one row, ${line} without its end, into ${ret_row}. False with ${err} set and prefixed by
+ * ${where}. */
 bool corrections_row(struct span line, struct arena *arena, const char *where,
     struct correction *ret_row, struct error *err);
 
-/* The columns in their order, with tabs between them. */
+/* True if ${line} has the column names in order, separated by tabs. */
 bool corrections_is_header(struct span line);
 
 #endif

@@ -4,7 +4,7 @@
 #include "schema/corrections_own.h"
 #include "schema/names.h"
 
-/* A row of the table, cell by cell. `-` is a cell that says nothing. */
+/* Parser of one row. A cell `-` is empty. */
 enum { COLUMNS = 12, MAX_RANGES = 1024, MAX_CELL_BYTES = 8192 };
 
 enum column {
@@ -114,7 +114,8 @@ static bool parse_events(struct span cell, struct arena *arena, const char *wher
         const uint8_t *comma = memchr(cell.data, ',', cell.size);
         size_t size = comma ? (size_t)(comma - cell.data) : cell.size;
         if (!parse_range(span_trim(span_first(cell, size)), UINT16_MAX, &ranges[i])) {
-            return fail(err, where, EVENTS, cell, "ids as 7, 7-9 or 7- with commas, or *");
+            return fail(err, where, EVENTS, cell,
+                "must be * or ids such as 7, 7-9 or 7-, separated by commas");
         }
         cell = span_from(cell, size + 1);
     }
@@ -126,7 +127,7 @@ static bool parse_versions(
 {
     *ret_range = (struct correction_range){.last = UINT8_MAX};
     return span_is(cell, "*") || parse_range(cell, UINT8_MAX, ret_range) ||
-           fail(err, where, VERSIONS, cell, "one range as 0, 0-2 or 2-, or *");
+           fail(err, where, VERSIONS, cell, "must be * or one range such as 0, 0-2 or 2-");
 }
 
 static bool parse_provider(
@@ -137,7 +138,7 @@ static bool parse_provider(
     row->has_guid = !says_nothing(guid);
     return !row->has_guid || guid_parse(guid, &row->guid) ||
            fail(err, where, PROVIDER_GUID, guid,
-               "a GUID, or - for a provider that is found by name");
+               "must be a GUID, or - to match the provider by name");
 }
 
 static bool parse_types(
@@ -147,27 +148,26 @@ static bool parse_types(
     row->has_in = !says_nothing(cells[IN_TYPE]);
     row->has_out = !says_nothing(cells[OUT_TYPE]);
     if (row->has_was && !type_names_find_in(cells[WAS], &row->was)) {
-        return fail(err, where, WAS, cells[WAS], "no in type of manifests");
+        return fail(err, where, WAS, cells[WAS], "not an in type of manifests");
     }
     if (row->has_in && !type_names_find_in(cells[IN_TYPE], &row->in)) {
-        return fail(err, where, IN_TYPE, cells[IN_TYPE], "no in type of manifests");
+        return fail(err, where, IN_TYPE, cells[IN_TYPE], "not an in type of manifests");
     }
     if (row->has_out && !type_names_find_out(cells[OUT_TYPE], &row->out)) {
-        return fail(err, where, OUT_TYPE, cells[OUT_TYPE], "no out type of manifests");
+        return fail(err, where, OUT_TYPE, cells[OUT_TYPE], "not an out type of manifests");
     }
     bool says = row->has_was || row->has_in || row->has_out || row->length.size ||
                 row->count.size || row->before.size;
     if (row->any_field && says) {
-        return fail(
-            err, where, FIELD, cells[FIELD], "a row for all fields leaves them as they are");
+        return fail(err, where, FIELD, cells[FIELD], "must be - in a row for all fields");
     }
     if ((row->has_was || row->before.size) && !row->has_in) {
-        return fail(err, where, IN_TYPE, cells[IN_TYPE], "the right type is missing");
+        return fail(err, where, IN_TYPE, cells[IN_TYPE], "the corrected type is missing");
     }
     return true;
 }
 
-/* Fields are found by the names that schema_finish has given them. */
+/* schema_finish replaces these characters in names, so rows must name fields alike. */
 static void replace_dots(struct span name)
 {
     uint8_t *bytes = (uint8_t *)(uintptr_t)name.data;
@@ -202,13 +202,14 @@ bool corrections_row(struct span line, struct arena *arena, const char *where,
     *ret_row = (struct correction){.any_field = false};
     if (split(line, cells) != COLUMNS) {
         return error_set(err, ERR_FORMAT,
-            "%s: a row has %d cells with tabs between them; - is one that "
-            "says nothing",
+            "%s: a row needs %d cells separated by tabs; write - for an "
+            "empty cell",
             where, COLUMNS);
     }
     for (size_t i = 0; i < COLUMNS; i++) {
         if (cells[i].size == 0 || cells[i].size > MAX_CELL_BYTES) {
-            return fail(err, where, (enum column)i, cells[i], "empty, or too long");
+            return fail(err, where, (enum column)i, cells[i],
+                "is empty or too long; write - for an empty cell");
         }
     }
     if (!copy_texts(cells, arena, ret_row)) {

@@ -8,15 +8,14 @@
 #include "schema/schema_source.h"
 
 /*
- * Definitions that the recording machine merged into the trace: records of the metadata class,
+ * Definitions that the recording machine merged into the trace as records of the metadata class:
  * opcode 32 with a TRACE_EVENT_INFO, 33 with a provider GUID and an EVENT_MAP_INFO. Infos are kept
- * as they are and become schemas when an event asks for them; a schema whose maps were not all
- * there is made again once more maps are known, the old one staying valid.
+ * as bytes and become schemas when an event needs them. A schema that lacked maps is made again
+ * once more maps are known; the old schema stays valid.
  *
- * Any process may write what looks like such a record. What it says lies on the shelf of the provider
- * that it speaks of (schema_shelves.h): infos, their schemas and maps, so that nothing points from one
- * shelf to another. A provider whose shelf is full gets no more infos, as nothing brings back those that
- * would have to go.
+ * Any process may write such records. What a record says is kept on the shelf of the provider it
+ * names (schema_shelves.h): infos, their schemas and maps. Nothing points from one shelf to
+ * another. A full shelf takes no more infos, because an evicted info could not be read again.
  */
 enum {
     OPCODE_EVENT_INFO = 32,
@@ -24,7 +23,7 @@ enum {
     MAX_BYTES = 128 * 1024 * 1024,
     MAX_INFOS = 1 << 18,
     MAX_MAPS = 1 << 16,
-    MAX_SAME_KEY = 4, /* different definitions of one event, from traces of several machines */
+    MAX_SAME_KEY = 4, /* conflicting definitions of one event, from traces of several machines */
     KEY_BYTES = 20,
 };
 
@@ -36,11 +35,11 @@ struct info {
     struct event_schema *schema;
     bool broken;
     bool maps_missing;
-    size_t maps_known; /* when the schema was made */
+    size_t maps_known; /* number of known maps when the schema was made */
     struct info *next; /* another definition of the same event */
 };
 
-/* A map that properties find by name. */
+/* A map that properties find by its name. */
 struct kept_map {
     struct span key;
     const struct schema_map *map;
@@ -52,7 +51,7 @@ struct shelf_items {
     struct kept_map *maps;
 };
 
-/* First the GUID, then what tells the events of a provider or class apart. */
+/* The GUID comes first, then what distinguishes events of a provider or class. */
 struct info_key {
     uint8_t bytes[KEY_BYTES];
 };
@@ -149,7 +148,7 @@ static struct info *put_info(
     return info;
 }
 
-/* Put ${info} behind others of its key, and on the list of its shelf. */
+/* Append ${info} to others with its key, and to the list of its shelf. */
 static bool link_info(struct embedded *source, struct info *info)
 {
     struct info *last = map_get(&source->infos, info->key);
@@ -199,8 +198,8 @@ static bool add_info(struct embedded *source, const struct guid *provider,
     return ok;
 }
 
-/* Infos of TraceLogging events are of use only where the provider gives them ids: the events
- * themselves say more. */
+/* Keep infos of TraceLogging events only if the provider assigns event ids: each such event
+ * describes itself better. */
 static bool learn_info(struct embedded *source, struct span bytes)
 {
     struct event_info_key info;
@@ -227,7 +226,7 @@ static bool map_key(
         arena, span_make(provider->bytes, sizeof(provider->bytes)), "", name, ret_key);
 }
 
-/* NULL with ERR_MEMORY: no room; else ${info} is no map of use, or known. */
+/* NULL with ERR_MEMORY: no room. NULL otherwise: ${info} is not a usable map, or known already. */
 static struct kept_map *put_map(struct embedded *source, struct schema_shelf *shelf,
     const struct guid *provider, struct span info, struct error *err)
 {
@@ -253,7 +252,7 @@ static struct kept_map *put_map(struct embedded *source, struct schema_shelf *sh
     return kept;
 }
 
-/* Is ${info} a map of use that is not known? Then it is worth room on a shelf. */
+/* True if ${info} is a usable map that is not known yet, so that it deserves room on a shelf. */
 static bool is_new_map(const struct embedded *source, const struct guid *provider, struct span info)
 {
     struct arena scratch;
@@ -324,7 +323,7 @@ static const struct schema_map *find_map(void *self, const struct guid *provider
     return kept ? kept->map : NULL;
 }
 
-/* Make the schema on the open shelf of its info. */
+/* Make the schema on the shelf of its info, which is open. */
 static struct event_schema *make_schema(
     struct embedded *source, struct info *info, bool *ret_missing, struct error *err)
 {
@@ -333,7 +332,7 @@ static struct event_schema *make_schema(
     return event_info_schema(info->bytes, &maps, &info->shelf->arena, ret_missing, err);
 }
 
-/* The schema of ${info}; other shelves may give way for it if ${may_drop}. */
+/* Make the schema of ${info}. ${may_drop}: other shelves may be evicted to make room. */
 static void complete(struct embedded *source, struct info *info, bool may_drop)
 {
     bool stale = info->maps_missing && info->maps_known != source->maps_learned;

@@ -97,7 +97,7 @@ struct maker {
     bool out_of_memory;
 };
 
-/* The text at ${offset}; empty if there is none. */
+/* Text at ${offset}; empty if there is none. */
 static struct span text_at(struct maker *m, uint32_t offset)
 {
     struct span text = {0};
@@ -108,7 +108,7 @@ static struct span text_at(struct maker *m, uint32_t offset)
     return text;
 }
 
-/* A list of texts that an empty one ends. */
+/* Read a list of texts that ends with an empty text. */
 static void read_keywords(struct maker *m, uint32_t offset, struct event_schema *schema)
 {
     if (offset == 0 || offset >= m->info.size) {
@@ -160,7 +160,8 @@ static uint16_t flags_of(uint32_t property_flags)
     return flags;
 }
 
-/* Lengths of types of fixed size mean nothing: infos of 64-bit traces say 4 for pointers. */
+/* Drop lengths of fixed-size types: they mean nothing. Infos of 64-bit traces say 4 for
+ * pointers. */
 static void drop_useless_length(struct schema_field *field)
 {
     if ((field->flags & FIELD_STRUCT) || !names_has_length(field->in_type)) {
@@ -169,7 +170,7 @@ static void drop_useless_length(struct schema_field *field)
     }
 }
 
-/* Returns the offset of the map's name, 0 if there is none. */
+/* Returns the offset of the map name, or 0. */
 static uint32_t read_property(struct maker *m, struct reader *r, struct schema_field *field)
 {
     uint32_t flags = reader_u32(r);
@@ -195,8 +196,8 @@ static uint32_t read_property(struct maker *m, struct reader *r, struct schema_f
     return flags & (PROPERTY_STRUCT | PROPERTY_HAS_CUSTOM_SCHEMA) ? 0 : map_name;
 }
 
-/* Members stand behind the top-level properties, and each belongs to one struct: shared members
- * would let a small info describe an endless event. */
+/* True if the members of each struct follow the top-level properties and belong to one struct only.
+ * Shared members would let a small info describe an endless event. */
 static bool structs_are_disjoint(const struct event_schema *schema, struct arena *arena)
 {
     uint8_t *owned = arena_alloc(arena, schema->field_count);
@@ -256,8 +257,8 @@ static enum schema_kind kind_of(enum event_info_source source)
     }
 }
 
-/* Where TDH puts other things into the places of task and opcode (TRACE_EVENT_INFO, remarks):
- * Wbem has the names of class and event type there, TraceLogging the event's name. */
+/* TDH stores other texts in the places of task and opcode (TRACE_EVENT_INFO, remarks): class and
+ * event type for Wbem, the event name for TraceLogging. */
 static void set_event_name(struct maker *m, struct event_schema *schema)
 {
     if (schema->kind == SCHEMA_TRACELOGGING) {
@@ -272,8 +273,8 @@ static void set_event_name(struct maker *m, struct event_schema *schema)
     }
 }
 
-/* A message of a manifest, or a name that may be one: the message compiler appends a space to each,
- * and Windows keeps it. Texts of other sources are taken as they are. */
+/* The message of a manifest. The message compiler appends a space to each message and Windows keeps
+ * it, so it is removed here. Texts of other sources stay as they are. */
 static struct span message_at(struct maker *m, const struct head *head, uint32_t offset)
 {
     struct span text = text_at(m, offset);
@@ -299,12 +300,12 @@ static void read_names(struct maker *m, const struct head *head, struct event_sc
     set_event_name(m, schema);
 }
 
-/* Everything but the layout. */
+/* Make the schema without its layout. */
 static struct event_schema *start_schema(
     struct maker *m, struct span info, struct head *ret_head, struct error *err)
 {
     if (!read_head(info, ret_head)) {
-        error_set(err, ERR_FORMAT, "no TRACE_EVENT_INFO");
+        error_set(err, ERR_FORMAT, "not a TRACE_EVENT_INFO");
         return NULL;
     }
     struct event_schema *schema = arena_alloc(m->arena, sizeof(*schema));
@@ -351,7 +352,7 @@ struct event_schema *event_info_schema(struct span info, const struct event_info
         return NULL;
     }
     if (!ok) {
-        error_set(err, ERR_FORMAT, "structs share members or lie outside");
+        error_set(err, ERR_FORMAT, "structs share members or reach beyond the properties");
         return NULL;
     }
     if (!schema_finish(schema, arena, err)) {
@@ -363,7 +364,7 @@ struct event_schema *event_info_schema(struct span info, const struct event_info
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
-/* What an entry's number means: position of a bit, place in the list, or the value itself. */
+/* Meaning of an entry's number: bit position, list position, or the value itself. */
 static bool entry_value(uint32_t flags, size_t place, uint32_t number, uint64_t *ret_value)
 {
     if (flags & MAP_FLAG_WBEM_NO_MAP) {
@@ -388,11 +389,11 @@ bool event_info_map(struct span info, struct arena *arena, struct span *ret_name
     uint32_t value_type = reader_u32(&r);
     if (r.failed || count > SCHEMA_MAX_MAP_ENTRIES ||
         (size_t)count * MAP_ENTRY_BYTES > reader_left(&r)) {
-        return error_set(err, ERR_FORMAT, "no EVENT_MAP_INFO");
+        return error_set(err, ERR_FORMAT, "not an EVENT_MAP_INFO");
     }
     if ((flags & MAP_FLAG_MANIFEST_PATTERNMAP) ||
         (value_type != MAP_VALUE_TYPE_ULONG && !(flags & MAP_FLAG_WBEM_NO_MAP))) {
-        return error_set(err, ERR_UNSUPPORTED, "a map of texts, not of numbers");
+        return error_set(err, ERR_UNSUPPORTED, "a map from texts instead of numbers");
     }
     struct schema_map *map = arena_alloc(arena, sizeof(*map));
     struct schema_map_entry *entries = arena_alloc_array(arena, count, sizeof(*entries));

@@ -25,29 +25,29 @@ struct event_info_key {
     struct event_descriptor descriptor;
 };
 
-/* Read the head of ${info}. False if it is none: cut short, unknown source. */
+/* Read the head of ${info}. False if it is truncated or its source is unknown. */
 bool event_info_read_key(struct span info, struct event_info_key *ret_key);
 
-/* Finds maps by the provider and name that a property gives; NULL if there is none (yet). */
+/* Looks up a map by provider and name; NULL if it is not known (yet). */
 struct event_info_maps {
     const struct schema_map *(*find)(void *self, const struct guid *provider, struct span name);
     void *self;
 };
 
 /*
- * Make a finished schema in ${arena} of ${info}. A map that is missing is no error:
- * ${ret_maps_missing} says whether to try again when more maps are known. Names come as they are,
- * but for predefined ones; keyword names are those of exactly this event (mask 0). NULL with
- * ${err} set if the info contradicts itself or memory ends.
+ * Make a finished schema of ${info} in ${arena}. A missing map is no error: ${ret_maps_missing}
+ * says whether to try again when more maps are known. Names stay as they are except predefined
+ * ones. Keyword names are those of exactly this event (mask 0). NULL with ${err} set if the info
+ * contradicts itself or memory is short.
  */
 struct event_schema *event_info_schema(struct span info, const struct event_info_maps *maps,
     struct arena *arena, bool *ret_maps_missing, struct error *err);
 
-/* The same without a layout, where there is no memory for one. */
+/* Like event_info_schema() but without a layout, for when memory is short. */
 struct event_schema *event_info_names(struct span info, struct arena *arena, struct error *err);
 
 /* Read an EVENT_MAP_INFO into ${arena}. False for pattern maps and maps of strings, which no
- * property of a number can use, and for what is cut short. */
+ * numeric property can use, and for truncated infos. */
 bool event_info_map(struct span info, struct arena *arena, struct span *ret_name,
     const struct schema_map **ret_map, struct error *err);
 

@@ -9,21 +9,23 @@
 #include "schema/schema_source.h"
 
 /*
- * Manifests that .NET EventSources send into the trace, in chunks (eventsource_chunks.h). A manifest
- * belongs to the process that sent it: two processes may run two versions of one provider. Its own
- * events are read with it; events of other processes with those seen latest, unless these call the
- * provider by another name than it has (eventsource_known.h).
+ * Manifests that .NET EventSources send into the trace in chunks (eventsource_chunks.h). A manifest
+ * belongs to the process that sent it: two processes may run two versions of one provider. A
+ * process's own manifest decodes its events. Events of processes without a manifest are decoded
+ * with the latest manifests of the provider, except those that contradict the provider's known name
+ * (eventsource_known.h).
  *
- * Equal manifests, which are sent again at every enable, are parsed once. Of a text that is no manifest of
- * the provider that sent it nothing is kept but its hash and that provider, for a while, so that it need
- * not be parsed again and again. The text may still be one of another provider.
+ * Processes send their manifest again at every enable; equal manifests are parsed once. If a text
+ * is not a manifest of the provider that sent it, only its hash and that provider are remembered,
+ * for a while, to avoid parsing it again. The text may still be a manifest of another provider.
  */
 enum {
-    MAX_TOTAL_BYTES = 64 * 1024 * 1024,    /* chunks and schemas */
-    MAX_MANIFEST_BYTES = 16 * 1024 * 1024, /* schemas of one manifest, and parsing it */
-    CHUNKS_SHARE = 4,                      /* of the total, for what is under way */
+    MAX_TOTAL_BYTES = 64 * 1024 * 1024,    /* chunks and schemas together */
+    MAX_MANIFEST_BYTES = 16 * 1024 * 1024, /* one manifest: its schemas, and parsing it */
+    /* one quarter of the total is for incomplete manifests */
+    CHUNKS_SHARE = 4,
     MANIFEST_SHARE = 2,
-    MAX_ASKED = 64, /* versions of one provider, for one event type */
+    MAX_ASKED = 64, /* versions of one provider tried per event type */
     BAD_TEXTS = 64,
     HASH_BYTES = 16,
 };
@@ -37,15 +39,15 @@ struct eventsource {
     struct eventsource_chunks chunks;
     struct eventsource_known known;
     struct bad_text bad[BAD_TEXTS];
-    size_t bad_at; /* the next one to be replaced */
+    size_t bad_at; /* next entry to replace */
     size_t max_manifest_bytes;
-    uint64_t refused; /* manifests that need more than there is for one */
+    uint64_t refused; /* manifests that exceeded MAX_MANIFEST_BYTES */
     struct guid refused_provider;
 };
 
 /* ---- learning ---------------------------------------------------------------------------------- */
 
-/* A manifest speaks for the provider that sent it. False: it says nothing of that. */
+/* Keep only events of the provider that sent the manifest. False if none are left. */
 static bool keep_own_events(struct manifest *manifest, const struct guid *provider)
 {
     size_t kept = 0;
@@ -77,7 +79,7 @@ static void note_bad(
     memcpy(bad->hash, hash, HASH_BYTES);
 }
 
-/* NULL: ${text} is no manifest of the provider, or too large. */
+/* NULL if ${text} is too large or not a manifest of the provider. */
 static struct manifest *parse(struct eventsource *source, const struct guid *provider,
     const uint8_t hash[HASH_BYTES], struct span text)
 {

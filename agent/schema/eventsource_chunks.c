@@ -5,9 +5,9 @@
 #include "base/reader.h"
 
 /*
- * There is room for MAX_PENDING manifests. Where there is none for one more, the process that has the
- * most under way gives up its oldest: so a process that begins manifests and never ends them does not
- * keep others from ending theirs.
+ * At most MAX_PENDING manifests are incomplete at a time. When one more begins, the process with
+ * the most incomplete manifests loses its oldest. So a process that begins manifests without
+ * finishing them cannot block other processes.
  */
 enum {
     MAX_CHUNKS = 1024,
@@ -17,7 +17,7 @@ enum {
 };
 
 struct chunk {
-    uint8_t *data; /* NULL: not seen yet */
+    uint8_t *data; /* NULL: not received yet */
     size_t size;
 };
 
@@ -61,7 +61,7 @@ static bool read_envelope(struct span payload, struct envelope *ret_envelope)
     return true;
 }
 
-/* ---- room -------------------------------------------------------------------------------------- */
+/* ---- limits ------------------------------------------------------------------------------------ */
 
 void eventsource_chunks_init(struct eventsource_chunks *chunks, size_t max_bytes)
 {
@@ -73,7 +73,7 @@ static size_t overhead_of(uint16_t total)
     return sizeof(struct eventsource_pending) + total * sizeof(struct chunk);
 }
 
-/* Unlink and free what ${link} points to, if that is any. */
+/* Unlink and free the manifest that ${link} points to, if any. */
 static void drop(struct eventsource_chunks *chunks, struct eventsource_pending **link)
 {
     struct eventsource_pending *pending = *link;
@@ -97,7 +97,7 @@ void eventsource_chunks_fini(struct eventsource_chunks *chunks)
     }
 }
 
-/* How many its process has, up to this one. */
+/* Number of incomplete manifests of its process, up to and including this one. */
 static size_t number_of(
     const struct eventsource_chunks *chunks, const struct eventsource_pending *pending)
 {
@@ -108,7 +108,7 @@ static size_t number_of(
     return number;
 }
 
-/* The oldest of the process that has the most. False: there is none. */
+/* Drop the oldest manifest of the process with the most. False if there is none. */
 static bool drop_one(struct eventsource_chunks *chunks)
 {
     struct eventsource_pending **victim = NULL;
@@ -209,7 +209,7 @@ static bool add(struct eventsource_chunks *chunks, struct eventsource_pending *p
     return true;
 }
 
-/* The chunks' text in one piece; NULL if memory ends. */
+/* Join the chunks into one text; NULL if memory is short. */
 static uint8_t *join(const struct eventsource_pending *pending)
 {
     uint8_t *text = malloc(pending->bytes + 1);
@@ -233,7 +233,7 @@ uint8_t *eventsource_chunks_add(
         drop(chunks, link);
         link = find(chunks, record);
     }
-    /* Making room may drop the very manifest under way: then this chunk starts it again. */
+    /* Making room may drop this very manifest: then the chunk starts it again. */
     if (*link && !make_room(chunks, envelope.chunk.size)) {
         return NULL;
     }

@@ -4,10 +4,10 @@
 #include "event/record.h"
 
 /*
- * Manifests of EventSources that are under way: they are sent in chunks (ManifestEnvelope,
- * EventSource.cs of dotnet/runtime), which are put together per provider, process and thread, in
- * whatever order they come (file order is not time order). A chunk that cannot belong to the others
- * starts over. One thread at a time.
+ * Reassembles the manifests of EventSources, which arrive in chunks (ManifestEnvelope,
+ * EventSource.cs of dotnet/runtime). Chunks are collected per provider, process and thread in any
+ * order, because file order is not time order. A chunk that contradicts the previous ones starts
+ * over. Not thread-safe.
  */
 struct eventsource_pending;
 
@@ -16,15 +16,16 @@ struct eventsource_chunks {
     size_t count;
     size_t bytes;
     size_t max_bytes;
-    uint64_t dropped;   /* manifests that were not whole when their room was needed */
-    struct guid victim; /* whose that was */
+    uint64_t dropped;   /* incomplete manifests evicted to make room */
+    struct guid victim; /* provider of the manifest evicted last */
 };
 
 void eventsource_chunks_init(struct eventsource_chunks *chunks, size_t max_bytes);
 void eventsource_chunks_fini(struct eventsource_chunks *chunks);
 
-/* The text that is whole with ${record}, whose payload is a chunk: ${ret_size} bytes, to be freed by the
- * caller. NULL: it is not, or ${record} is no chunk, or there is no memory. */
+/* Add the chunk in ${record}'s payload. Returns the whole text of ${ret_size} bytes once complete;
+ * the caller frees it. NULL if the text is incomplete, ${record} is not a chunk, or memory is
+ * short. */
 uint8_t *eventsource_chunks_add(
     struct eventsource_chunks *chunks, const struct event_record *record, size_t *ret_size);
 

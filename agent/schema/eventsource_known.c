@@ -10,26 +10,26 @@ enum {
     MAX_CLAIMS = 65536,
     MAX_PROVIDERS = 8192,
     MAX_SENDERS = 65536,
-    SENDER_SHARE = 4,        /* of the places, for one process … */
-    SENDER_MEMORY_SHARE = 2, /* … and of the memory */
-    PROVIDER_KEEPS = 3,      /* quarters of the places, for one provider … */
+    SENDER_SHARE = 4,        /* a process gets a quarter of the entries */
+    SENDER_MEMORY_SHARE = 2, /* and half of the memory */
+    PROVIDER_KEEPS = 3,      /* a provider gets three quarters of the entries */
     PROVIDER_QUARTERS = 4,
-    MAX_NAME_BYTES = 256, /* of a provider, kept without its manifests */
+    MAX_NAME_BYTES = 256, /* provider name that outlives its manifests */
     SLOT_BYTES = 2 * sizeof(struct map_slot),
     GUID_BYTES = sizeof(struct guid),
     PROCESS_BYTES = 12, /* id and start key */
 };
 
-/* How sure the name of a provider is. */
+/* How reliable the name of a provider is. */
 enum rank { RANK_NONE, RANK_FIRST, RANK_PROVEN };
 
 struct eventsource_provider {
     struct guid guid;
     struct span name; /* malloc'd */
     enum rank rank;
-    struct eventsource_version *newest; /* by when they were last sent */
+    struct eventsource_version *newest; /* sent last */
     size_t count;
-    struct eventsource_provider *next; /* of those without manifests */
+    struct eventsource_provider *next; /* in the list of providers without manifests */
     struct eventsource_provider *previous;
 };
 
@@ -39,18 +39,18 @@ struct eventsource_sender {
     size_t bytes;
 };
 
-/* What a process said last about a provider. */
+/* The manifest that a process sent last for a provider. */
 struct eventsource_claim {
     uint8_t key[GUID_BYTES + PROCESS_BYTES];
     struct eventsource_version *version;
-    struct eventsource_claim *next; /* of the version */
+    struct eventsource_claim *next; /* next claim on the version */
     struct eventsource_claim *previous;
-    struct eventsource_claim *later; /* of all */
+    struct eventsource_claim *later; /* next newer claim of all */
     struct eventsource_claim *earlier;
 };
 
 enum {
-    REST_SHARE = 8, /* of the memory, for claims, and for names */
+    REST_SHARE = 8, /* an eighth of the memory is for claims, an eighth for names */
     CLAIM_BYTES = sizeof(struct eventsource_claim) + SLOT_BYTES,
     PROVIDER_BYTES = sizeof(struct eventsource_provider) + SLOT_BYTES + MAX_NAME_BYTES,
 };
@@ -156,7 +156,7 @@ static void destroy_provider(struct eventsource_known *known, struct eventsource
     free(provider);
 }
 
-/* Of a provider that has no manifest any more the name goes last. False: there is none. */
+/* Free the oldest name of a provider without manifests. False if there is none. */
 static bool forget_name(struct eventsource_known *known)
 {
     struct eventsource_provider *last = known->nameless;
@@ -261,9 +261,9 @@ void eventsource_known_fini(struct eventsource_known *known)
     map_fini(&known->senders);
 }
 
-/* ---- room -------------------------------------------------------------------------------------- */
+/* ---- limits ------------------------------------------------------------------------------------ */
 
-/* Does another process than the one that sent it first use it? Each has one claim. */
+/* True if a process other than the first sender uses the version. Each process has one claim. */
 static bool is_used_by_others(const struct eventsource_version *version)
 {
     const struct eventsource_claim *one = version->claims;
@@ -271,7 +271,8 @@ static bool is_used_by_others(const struct eventsource_version *version)
            (one->next || memcmp(one->key + GUID_BYTES, version->sender->key, PROCESS_BYTES) != 0);
 }
 
-/* What a sender gives up for more of its own: what no other process uses, as long as there is such. */
+/* Version that ${sender} gives up to make room for its own: preferably one that no other process
+ * uses. */
 static struct eventsource_version *earliest_to_give_up(
     const struct eventsource_known *known, const struct eventsource_sender *sender)
 {
@@ -285,7 +286,7 @@ static struct eventsource_version *earliest_to_give_up(
     return used;
 }
 
-/* Names go first where they are most of it: they are kept for what is gone. */
+/* Names of providers without manifests go first if they take most of the memory. */
 static bool make_room(struct eventsource_known *known, size_t more)
 {
     while (known->bytes > known->max_bytes || more > known->max_bytes - known->bytes) {
@@ -298,7 +299,7 @@ static bool make_room(struct eventsource_known *known, size_t more)
     return true;
 }
 
-/* Room for one more version of ${bytes} of ${sender} and ${provider}, either of which may be new. */
+/* Make room for a version of ${bytes} for a sender and a provider, which may both be new. */
 static bool make_place(struct eventsource_known *known, const uint8_t sender_key[PROCESS_BYTES],
     const struct guid *guid, size_t bytes)
 {
@@ -333,7 +334,7 @@ static bool make_place(struct eventsource_known *known, const uint8_t sender_key
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
-/* A copy, to be freed by the caller; empty where there is no memory. */
+/* A copy that the caller frees; empty if memory is short. */
 static struct span copy_name(struct span name)
 {
     name = span_first(name, MAX_NAME_BYTES);
@@ -367,8 +368,8 @@ static bool is_other_name(const struct eventsource_version *version)
     return version->name.size && name.size && !span_equal_nocase(version->name, name);
 }
 
-/* Show the provider's name for the events of ${version}. Serials start again: what is made for the old
- * ones has the old name. */
+/* Give the events of ${version} the provider's name. They get new serials, because whatever was
+ * cached under the old serials has the old name. */
 static void show_name(struct eventsource_version *version)
 {
     const struct eventsource_provider *provider = version->provider;
@@ -388,7 +389,7 @@ static enum rank rank_of(const struct guid *guid, struct span name)
     return guid_equal(&made, guid) ? RANK_PROVEN : RANK_FIRST;
 }
 
-/* The provider is called as ${version}, its newest, says. */
+/* Rename the provider to the name that its newest version has. */
 static void rename_provider(
     struct eventsource_known *known, struct eventsource_version *version, enum rank rank)
 {
@@ -402,7 +403,7 @@ static void rename_provider(
     known->losses.gone += version->older != NULL;
 }
 
-/* What is to be made of the name in ${version}, which is the provider's newest. */
+/* Decide whether the name in ${version}, the newest, becomes the provider's name. */
 static void weigh_name(struct eventsource_known *known, struct eventsource_version *version)
 {
     struct eventsource_provider *provider = version->provider;
@@ -471,7 +472,7 @@ static void drop_unused(struct eventsource_known *known, struct eventsource_send
     }
 }
 
-/* All parts are there: put them together. */
+/* Link the parts, all of which are allocated. */
 static void link_all(struct eventsource_known *known, struct eventsource_version *version)
 {
     if (version->provider->count++ == 0) {

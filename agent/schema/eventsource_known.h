@@ -7,38 +7,38 @@
 #include "schema/schema_source.h"
 
 /*
- * The manifests that EventSources have sent, which process uses which, and what their providers are
- * called. One thread at a time.
+ * Which manifests EventSources have sent, which process uses which, and the names of their
+ * providers. Not thread-safe.
  *
  * Threat model. Any process may send any number of manifests, under any GUID, with any names, so:
- * - A process has at most a quarter of the places and half of the memory, a provider three quarters of
- *   the places. Who wants more gives up what it was asked for least recently itself, and what other
- *   processes use, too, last; where all memory is used, what was asked for least recently of all goes.
- *   The name of a provider outlives its manifests.
- * - A process decides what its own events are made of, and no others: a manifest counts for other
- *   processes only if it calls the provider by the name that the provider has.
- * - That name is the one that Windows knows the GUID by (known_providers.h), else one that the GUID is
- *   made of (guid_from_name), else the one that came first. All events are shown under it, whatever the
- *   manifests of their processes say. Other names are counted as conflicts.
- * - What remains: a process that uses the right name may still send another layout, which events of
- *   processes without a manifest of their own are read with if it is the latest.
- * - A process id may be used again. Where records have the process's start key (EXTENDED_PROCESS_START_KEY)
- *   a manifest is that of one process in all time; where they have none, it is that of all that have the
- *   id, until one of these sends its own.
+ * - A process gets at most a quarter of the entries and half of the memory, a provider three
+ *   quarters of the entries. A process that needs more evicts its own least recently used versions,
+ *   those that other processes use last. When all memory is used, the least recently used version
+ *   of all goes. The name of a provider outlives its manifests.
+ * - A process determines how its own events are decoded, not those of others. Its manifest serves
+ *   other processes only if it calls the provider by the provider's name.
+ * - That name is the one in known_providers.h, else one that the GUID is derived from
+ *   (guid_from_name), else the first that was sent. All events show it, whatever the manifest says.
+ *   Other names are counted as conflicts.
+ * - Remaining risk: a process that uses the right name may send a different layout. If it is the
+ *   latest, it decodes the events of processes that sent no manifest.
+ * - Windows reuses process ids. If records carry the start key of the process
+ *   (EXTENDED_PROCESS_START_KEY), a manifest belongs to exactly one process. Without it, a manifest
+ *   belongs to all processes with the id, until one of them sends its own.
  */
 struct eventsource_version {
     uint8_t key[32]; /* provider, then hash of the text */
     struct manifest *manifest;
     struct eventsource_provider *provider;
-    struct eventsource_sender *sender;   /* who sent it first */
+    struct eventsource_sender *sender;   /* first process that sent it */
     struct eventsource_claim *claims;    /* processes that use it */
-    struct eventsource_version *newer;   /* of the same provider, by when they were last sent */
-    struct eventsource_version *older;   /* … */
-    struct eventsource_version *later;   /* of all, by when they were last asked for or sent */
-    struct eventsource_version *earlier; /* … */
-    struct span name;                    /* of the provider, as the manifest has it */
+    struct eventsource_version *newer;   /* of this provider, by time last sent */
+    struct eventsource_version *older;   /* of this provider */
+    struct eventsource_version *later;   /* of all providers, by time last used or sent */
+    struct eventsource_version *earlier; /* of all providers */
+    struct span name;                    /* provider name in the manifest */
     size_t bytes;
-    bool is_renaming; /* that is another name than the provider has */
+    bool is_renaming; /* that name differs from the provider's */
 };
 
 struct eventsource_known {
@@ -48,10 +48,9 @@ struct eventsource_known {
     struct map senders;   /* by process */
     struct eventsource_version *latest;
     struct eventsource_version *earliest;
-    struct eventsource_claim *last_claim; /* of all, by when they were made */
+    struct eventsource_claim *last_claim; /* of all claims, by time made */
     struct eventsource_claim *first_claim;
-    struct eventsource_provider
-        *nameless; /* … that have no manifest any more, the last one first */
+    struct eventsource_provider *nameless; /* providers without manifests, newest first */
     size_t bytes;
     size_t max_bytes;
     struct schema_losses losses;
@@ -60,29 +59,30 @@ struct eventsource_known {
 void eventsource_known_init(struct eventsource_known *known, size_t max_bytes);
 void eventsource_known_fini(struct eventsource_known *known);
 
-/* The version of ${provider} whose text has this hash; NULL: there is none. */
+/* Version of ${provider} with this text hash, or NULL. */
 struct eventsource_version *eventsource_known_find(
     struct eventsource_known *known, const struct guid *provider, const uint8_t hash[16]);
 
-/* Add ${manifest}, which is the table's from then on, also on failure, as one of the record's provider,
- * all of whose events are that provider's. NULL: no memory. */
+/* Add ${manifest} for the record's provider; all its events must be of that provider. Takes
+ * ownership of ${manifest}, also on failure. NULL: no memory. */
 struct eventsource_version *eventsource_known_add(struct eventsource_known *known,
     const struct event_record *record, const uint8_t hash[16], struct manifest *manifest);
 
-/* The record's process uses ${version}, and has just said so. True if that is news. */
+/* Note that the record's process uses ${version} now. True if that is new. */
 bool eventsource_known_claim(struct eventsource_known *known, const struct event_record *record,
     struct eventsource_version *version);
 
-/* The version that the record's process uses; the latest of a provider, see `older`; NULL: none. */
+/* The version that the record's process uses, or NULL. eventsource_known_newest() returns the
+ * latest version of a provider or NULL; follow `older` for the others. */
 struct eventsource_version *eventsource_known_own(
     const struct eventsource_known *known, const struct event_record *record);
 struct eventsource_version *eventsource_known_newest(
     const struct eventsource_known *known, const struct guid *provider);
 
-/* It was asked for: others give way before it. */
+/* Mark ${version} as recently used: others are evicted before it. */
 void eventsource_known_use(struct eventsource_known *known, struct eventsource_version *version);
 
-/* What the provider is called; empty: not known. */
+/* Name of the provider; empty if unknown. */
 struct span eventsource_known_name(
     const struct eventsource_known *known, const struct guid *provider);
 

@@ -5,15 +5,13 @@
 #include "schema/schema_source.h"
 
 /*
- * The classic kernel event classes, from the table kernel_classes.def, whose head says what its
- * rows mean. MOF classes describe their events; nothing about them is in a trace, so they are
- * built in.
+ * Classic kernel event classes, from the table kernel_classes.def, which explains its rows. MOF
+ * classes describe these events. Traces do not contain them, so they are built in.
  *
- * Making the source only sorts (class, type, version) of all rows into an index. The field string
- * of a row is parsed when one of its types is first seen; the types of a row share the result. The
- * table is part of the program: a row that does not parse is a bug (a unit test parses them all),
- * and counts as a type without layout. One thread at a time; memory is bounded by the table, and
- * by MAX_BYTES.
+ * Creating the source only sorts (class, type, version) of all rows into an index. The field string
+ * of a row is parsed when one of its types is first needed; all types of a row share the result.
+ * Unit tests parse every row; a row that failed to parse would count as a type without layout. Not
+ * thread-safe. Memory is bounded by the table and by MAX_BYTES.
  */
 enum { MAX_BYTES = 16 * 1024 * 1024, MAX_TYPES = 256 };
 
@@ -72,23 +70,24 @@ enum {
     NAME_ROWS = sizeof(name_rows) / sizeof(name_rows[0]),
 };
 
-/* One type of one row. */
+/* An event type of a row. */
 struct entry {
     uint16_t class_number;
     uint8_t type;
     uint8_t version;
     uint16_t row;
-    struct event_schema *schema; /* once the type was asked for */
+    struct event_schema *schema; /* set at the first request for the type */
 };
 
 struct kernel_source {
     struct arena arena;
     struct guid classes[CLASS_COUNT];
     struct guid providers[CLASS_COUNT];
-    struct entry *entries; /* by class, type, newest version first, row */
+    struct entry *entries; /* sorted by class, type, version (newest first), row */
     size_t entry_count;
-    struct event_schema *layouts[TYPE_ROWS];           /* names left out; once parsed */
-    struct event_schema *bare[CLASS_COUNT][MAX_TYPES]; /* names without layout, once asked for */
+    struct event_schema *layouts[TYPE_ROWS]; /* without names; set once parsed */
+    /* names without layout; set at the first request */
+    struct event_schema *bare[CLASS_COUNT][MAX_TYPES];
 };
 
 /* ---- field strings ------------------------------------------------------------------------------ */
@@ -131,7 +130,7 @@ static const struct field_type {
     {"wtime", IN_WMI_TIME, OUT_NULL, 0},
 };
 
-/* Cut the bytes before the first of ${marks} off ${text}; all of it if there is none. */
+/* Remove and return the bytes before the first of ${marks}; all of ${text} if there is none. */
 static struct span take_until(struct span *text, const char *marks)
 {
     size_t size = 0;
@@ -152,7 +151,7 @@ static bool take_mark(struct span *text, char mark)
     return true;
 }
 
-/* A decimal number of at most ${max}. */
+/* Parse a decimal number of at most ${max}. */
 static bool take_number(struct span *text, unsigned max, unsigned *ret_value)
 {
     unsigned value = 0;
@@ -182,7 +181,7 @@ static bool set_type(struct schema_field *field, struct span name)
     return false;
 }
 
-/* What stands in brackets: a number, "rest", or the name of a field before ${index}. */
+/* Parse the text in brackets: a number, "rest", or the name of a field before ${index}. */
 static bool set_count(struct schema_field *fields, size_t index, struct span text)
 {
     struct schema_field *field = &fields[index];
@@ -214,7 +213,7 @@ static bool set_count(struct schema_field *fields, size_t index, struct span tex
     return false;
 }
 
-/* One `Name:type[count]?` off the front of ${text}. */
+/* Parse one `Name:type[count]?` at the front of ${text}. */
 static bool take_field(struct schema_field *fields, size_t index, struct span *text)
 {
     struct schema_field *field = &fields[index];
@@ -246,7 +245,7 @@ static size_t count_fields(struct span text)
     return count;
 }
 
-/* Fields of ${row} into a schema that is otherwise empty; NULL if they cannot be read. */
+/* Read the fields of ${row} into an otherwise empty schema; NULL if they are invalid. */
 static struct event_schema *parse_row(struct arena *arena, const struct type_row *row)
 {
     struct span text = span_text(row->fields);
@@ -271,7 +270,8 @@ static struct event_schema *parse_row(struct arena *arena, const struct type_row
 
 /* ---- the index ---------------------------------------------------------------------------------- */
 
-/* The types of "1-4,39" into ${types}, which holds MAX_TYPES; how many, 0 if it is no such list. */
+/* Parse a list such as "1-4,39" into ${types}, which holds MAX_TYPES. Returns the count, or 0 if
+ * the list is invalid. */
 static size_t parse_types(const char *list, uint8_t *types)
 {
     struct span text = span_text(list);
@@ -341,7 +341,7 @@ static bool same_key(const struct entry *a, const struct entry *b)
     return a->class_number == b->class_number && a->type == b->type && a->version == b->version;
 }
 
-/* The first entry of the type in ${version}, else in the highest lower one, else NULL. */
+/* First entry of the type in ${version}, else in the next lower version, else NULL. */
 static struct entry *find_entry(
     const struct kernel_source *source, uint16_t class_number, uint8_t type, uint8_t version)
 {
@@ -384,7 +384,7 @@ static const char *name_of_type(uint16_t class_number, uint8_t type)
     return NULL;
 }
 
-/* Everything but the layout and the version. */
+/* Set everything except layout and version. */
 static bool set_names(
     struct kernel_source *source, struct event_schema *schema, uint16_t class_number, uint8_t type)
 {
@@ -404,7 +404,7 @@ static bool set_names(
     return arena_copy(&source->arena, span_make(text, (size_t)size), &schema->event_name);
 }
 
-/* The schema of a type whose layout is not known; NULL when memory ends. */
+/* Schema of a type without known layout; NULL if memory is short. */
 static struct event_schema *bare_schema(
     struct kernel_source *source, uint16_t class_number, uint8_t type)
 {

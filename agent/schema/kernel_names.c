@@ -33,7 +33,7 @@ static const struct {
 #include "schema/kernel_classes.def"
 };
 
-/* Class names hold slashes of their own (PageFault/...): each class is tried as a beginning. */
+/* Class names contain slashes (PageFault/...), so each class is tried as a prefix. */
 static bool is_of(struct span name, const char *class_name, struct span *ret_type)
 {
     struct span first = span_text(class_name ? class_name : "");

@@ -5,13 +5,14 @@
 #include "base/span.h"
 
 /*
- * The kernel event that people call ${name}: Class/EventTypeName of kernel_classes.def, as in
- * Process/Start, without regard to case. Where a name stands for several types of its class, the
- * lowest. False: there is none.
+ * Find a kernel event by ${name}, Class/EventTypeName of kernel_classes.def (as in Process/Start),
+ * ignoring case. If the name is used by several types of its class, the lowest is returned. False
+ * if there is none.
  */
 bool kernel_names_find(struct span name, struct guid *ret_class, uint8_t *ret_type);
 
-/* The one that misspelt ${name} is near enough to, into ${ret_text} with a 0 behind; false: none. */
+/* Write the name that is most similar to the misspelt ${name} into ${ret_text}, NUL-terminated.
+ * False if none is similar enough. */
 enum { KERNEL_NAMES_TEXT_SIZE = 96 };
 bool kernel_names_meant(struct span name, char ret_text[KERNEL_NAMES_TEXT_SIZE]);
 

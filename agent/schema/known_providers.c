@@ -1,8 +1,8 @@
 #include "schema/known_providers.h"
 
 /*
- * One array holds all names; a provider is a GUID and the place of its name there. Both lists are
- * sorted when the program is built (cmake/Builtin.cmake), so nothing is made at the start.
+ * One array holds all names; a provider is a GUID and an offset into that array. The build sorts
+ * both lists (cmake/Builtin.cmake), so nothing is computed at start.
  */
 static const char names[] = {
 #include "known_providers_names.def"
@@ -56,7 +56,7 @@ static uint8_t lower(uint8_t c)
     return c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
 }
 
-/* The order of by_name: by the bytes in lower case, a shorter name before a longer one. */
+/* The order of by_name: bytes in lower case, a shorter name before a longer one. */
 static int compare_names(struct span a, struct span b)
 {
     size_t size = a.size < b.size ? a.size : b.size;

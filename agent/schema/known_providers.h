@@ -5,19 +5,19 @@
 #include "base/span.h"
 
 /*
- * Names of providers that are known without a manifest (known_providers.tsv). A name in a trace, in
- * a definition or on the machine goes before that of this table. The table lies in the program's
- * read-only memory; any thread may call these functions at any time, and every span is static.
+ * Names of providers that are known without a manifest (known_providers.tsv). A name from a trace,
+ * a definition or the machine takes precedence. The table is read-only: any thread may call these
+ * functions at any time, and all spans are static.
  */
 
-/* The name of ${provider}; the empty span if the table has none. */
+/* Name of ${provider}; empty if it is not in the table. */
 struct span known_providers_name(const struct guid *provider);
 
-/* The GUID of the provider called ${name}, without regard to the case of ASCII letters; false: the
- * table has no such name. A few names had two GUIDs: this is the one of newer Windows versions. */
+/* GUID of the provider ${name}, ignoring the case of ASCII letters; false if it is not in the
+ * table. A few names have had two GUIDs; the one of newer Windows versions is returned. */
 bool known_providers_guid(struct span name, struct guid *ret_guid);
 
-/* Call ${each} for every provider of the table once, with the name it is shown by. */
+/* Call ${each} once for every provider of the table, with the name to show. */
 void known_providers_each(
     void (*each)(void *self, const struct guid *provider, struct span name), void *self);
 

@@ -50,7 +50,7 @@ void layout_close(struct layout *layout)
     }
 }
 
-/* Number the children of ${parent} from ${next} on; returns the first number behind them. */
+/* Number the children of ${parent} from ${next} on; returns the next free number. */
 static uint16_t number_children(
     const struct layout_node *parent, uint16_t next, struct layout_node **by_index)
 {
@@ -61,8 +61,8 @@ static uint16_t number_children(
     return next;
 }
 
-/* The last property called ${name} before ${node} that is one of its siblings or of the siblings
- * of the structs around it: members of other structs have no single value. */
+/* The last property called ${name} before ${node} among its siblings and the siblings of enclosing
+ * structs. Members of other structs are excluded because they have no single value. */
 static const struct layout_node *find_earlier(const struct layout_node *node, struct span name)
 {
     for (const struct layout_node *at = node->previous; at; at = at->previous) {
@@ -83,7 +83,7 @@ static bool resolve(const struct layout_node *node, struct span name, const char
 {
     const struct layout_node *holder = find_earlier(node, name);
     if (!holder) {
-        return error_set(err, ERR_FORMAT, "property %.*s: its %s %.*s is no earlier property",
+        return error_set(err, ERR_FORMAT, "property %.*s: its %s %.*s is not an earlier property",
             SPAN_ARG(node->field.name), what, SPAN_ARG(name));
     }
     *ret_index = holder->index;

@@ -5,7 +5,7 @@
 #include "schema/manifest_xml.h"
 #include "schema/schema_files.h"
 
-/* XML manifests from the files and folders that the user named. */
+/* XML manifests from the files and folders that the user names. */
 enum { MAX_FILE_MEMORY = 512 * 1024 * 1024 };
 
 static const char *const endings[] = {".man", ".xml", ".manifest", NULL};
@@ -41,8 +41,8 @@ static struct manifest *load(
     return manifest;
 }
 
-/* A file is taken as it is if it looks like a manifest by its name; packs and other schema files
- * in the same list belong to other sources. False if there is no room for more. */
+/* Load a file with the name of a manifest. Packs and other schema files in the list belong to other
+ * sources. False if there is no room for more manifests. */
 static bool load_if_manifest(void *self, const char *path)
 {
     struct manifest_set *set = self;

@@ -9,11 +9,11 @@
  */
 enum { EVENT_BYTES = 48, LEAST_ENTRY_BYTES = 8, MAX_PROVIDER_NAME_BYTES = 4096 };
 
-/* PRVA's key of the provider's name; compilers before Windows 10 1709 do not write it. */
+/* PRVA key of the provider's name. Compilers before Windows 10 1709 do not write it. */
 static const uint32_t attribute_name = 0x10000001u;
 
-/* Lists and their entries lie side by side, so all of them fit into the manifest. Those that overlap cost
- * time like the product of their sizes, so no more entries are read than side by side there can be. */
+/* False if the lists have more entries than fit into the manifest side by side. Lists may overlap
+ * in a hostile manifest; without this limit, reading takes time like the product of their sizes. */
 static bool take_entries(struct manifest_crim *p, size_t count)
 {
     if (count <= p->entries_left) {
@@ -21,7 +21,7 @@ static bool take_entries(struct manifest_crim *p, size_t count)
         return true;
     }
     if (!p->overlaps) {
-        manifest_model_warn(p->model, 0, "its lists overlap: further ones are left out");
+        manifest_model_warn(p->model, 0, "its lists overlap; further lists are ignored");
     }
     p->overlaps = true;
     p->entries_left = 0;
@@ -30,8 +30,8 @@ static bool take_entries(struct manifest_crim *p, size_t count)
 
 /* ---- levels, tasks, opcodes, keywords, channels ------------------------------------------------ */
 
-/* The compiler writes predefined names ("win:Start") that events use into the lists, with messages
- * of its own; everywhere they go by their names. */
+/* The compiler copies predefined names that events use ("win:Start") into the lists, with messages
+ * of its own. They keep their predefined names. */
 static bool is_predefined(const struct model_name *name)
 {
     return span_is(span_first(name->name, 4), "win:");
@@ -64,7 +64,7 @@ static void read_task(struct manifest_crim *p, uint32_t offset, struct reader *r
 {
     uint32_t value = reader_u32(r);
     uint32_t message = reader_u32(r);
-    reader_skip(r, 16); /* GUID of its classic events */
+    reader_skip(r, 16); /* GUID of classic events */
     struct model_name *task = new_name(p, MODEL_TASK, offset, message, reader_u32(r));
     if (task) {
         task->value = value & UINT16_MAX;
@@ -73,7 +73,7 @@ static void read_task(struct manifest_crim *p, uint32_t offset, struct reader *r
 
 static void read_opcode(struct manifest_crim *p, uint32_t offset, struct reader *r)
 {
-    reader_skip(r, 2); /* its task: events say which opcode they mean */
+    reader_skip(r, 2); /* task: events name their opcode themselves */
     uint16_t value = reader_u16(r);
     uint32_t message = reader_u32(r);
     struct model_name *opcode = new_name(p, MODEL_OPCODE, offset, message, reader_u32(r));
@@ -126,14 +126,14 @@ static void read_attribute(struct manifest_crim *p, uint32_t offset, struct read
 
 /* ---- events ------------------------------------------------------------------------------------ */
 
-/* What an event refers to by ${offset}, or the bare number where it does not. */
+/* Key of the entry at ${offset}, or the bare number if there is no entry. */
 static struct span reference(struct manifest_crim *p, uint32_t offset, unsigned value)
 {
     return offset || value == 0 ? manifest_crim_key(p, offset)
                                 : manifest_crim_format(p, "%u", value);
 }
 
-/* Of its bits a channel keeps those that its events have. */
+/* The channel keeps the keyword bits that all its events have. */
 static void set_channel(struct manifest_crim *p, uint32_t offset, struct model_event *event)
 {
     event->channel = reference(p, offset, event->descriptor->channel);
@@ -161,12 +161,13 @@ static void read_event(struct manifest_crim *p, struct reader *r)
     event->level = reference(p, reader_u32(r), d->level);
     uint32_t task = reader_u32(r);
     event->task = d->task ? reference(p, task, d->task) : event->task; /* 0: win:None */
-    reader_skip(r, 8);                                                 /* its keywords one by one */
+    /* offset of the single keywords */
+    reader_skip(r, 8);
     set_channel(p, reader_u32(r), event);
     manifest_model_add_event(p->provider, event);
 }
 
-/* False if the list does not lie in the manifest. What overlaps is left out. */
+/* False if the list lies outside the manifest. Overlapping entries are ignored. */
 static bool read_events(struct manifest_crim *p, uint32_t offset)
 {
     struct reader r = manifest_crim_reader(p, offset);
@@ -193,7 +194,7 @@ enum { LIST_EVENTS = 4 };
 static const struct list {
     uint32_t type;
     const char *signature;
-    size_t bytes; /* of an entry */
+    size_t bytes; /* size of an entry */
     void (*read)(struct manifest_crim *p, uint32_t offset, struct reader *r);
 } lists[] = {
     {0, "LEVL", 12, read_level},
@@ -223,7 +224,7 @@ static bool read_list(struct manifest_crim *p, const struct list *list, uint32_t
     return true;
 }
 
-/* Read the lists of ${type} among ${count} of them. */
+/* Read the lists of ${type}; ${count} lists of all types follow. */
 static void read_lists(
     struct manifest_crim *p, struct reader r, size_t count, const struct list *list)
 {
@@ -234,14 +235,14 @@ static void read_lists(
             continue;
         }
         if (!(list ? read_list(p, list, offset) : read_events(p, offset))) {
-            manifest_model_warn(p->model, 0, "list %s at 0x%x does not lie in the manifest",
+            manifest_model_warn(p->model, 0, "list %s at 0x%x lies outside the manifest",
                 list ? list->signature : "EVNT", offset);
         }
     }
 }
 
-/* Before Windows 10 1709 the name is in no place of its own: the manifest was registered under it.
- * Channels begin with it, or the provider's message is it. */
+/* Before Windows 10 1709 the manifest has no field for the provider name, which was given at
+ * registration. It is taken from the prefix of the channels or from the provider's message. */
 static void set_provider_name(struct manifest_crim *p, uint32_t message)
 {
     struct model_provider *provider = p->provider;
@@ -273,14 +274,14 @@ static void read_provider(struct manifest_crim *p, const struct guid *guid, uint
     guid_write(guid, text);
     if (!manifest_crim_signature(&r, "WEVT")) {
         manifest_model_warn(
-            p->model, 0, "provider %.*s does not lie in the manifest", GUID_TEXT_SIZE, text);
+            p->model, 0, "provider %.*s lies outside the manifest", GUID_TEXT_SIZE, text);
         return;
     }
     reader_skip(&r, 4);
     uint32_t message = reader_u32(&r);
     size_t count = reader_u32(&r);
     if (r.failed || count > reader_left(&r) / 8) {
-        manifest_model_warn(p->model, 0, "provider %.*s ends early", GUID_TEXT_SIZE, text);
+        manifest_model_warn(p->model, 0, "provider %.*s is truncated", GUID_TEXT_SIZE, text);
         return;
     }
     p->provider = take_entries(p, count) ? new_provider(p) : NULL;
@@ -301,16 +302,17 @@ static bool read_manifest(struct manifest_crim *p)
 {
     struct reader r = reader_make(p->bytes);
     if (!manifest_crim_signature(&r, "CRIM")) {
-        return error_set(p->err, ERR_FORMAT, "its WEVT_TEMPLATE is no compiled manifest");
+        return error_set(
+            p->err, ERR_FORMAT, "its WEVT_TEMPLATE resource is not a compiled manifest");
     }
     size_t size = reader_u32(&r);
     if (size > p->bytes.size) {
-        return error_set(p->err, ERR_FORMAT, "its compiled manifest is cut off");
+        return error_set(p->err, ERR_FORMAT, "its compiled manifest is truncated");
     }
-    reader_skip(&r, 4); /* version: 3.1 and 5.1 differ in further lists alone */
+    reader_skip(&r, 4); /* version: 3.1 and 5.1 differ only in additional lists */
     size_t count = reader_u32(&r);
     if (r.failed || count > reader_left(&r) / 20) {
-        return error_set(p->err, ERR_FORMAT, "its compiled manifest ends early");
+        return error_set(p->err, ERR_FORMAT, "its compiled manifest is truncated");
     }
     for (size_t i = 0; i < count && !p->failed; i++) {
         struct guid guid = reader_guid(&r);
@@ -343,7 +345,7 @@ struct manifest *manifest_binary_parse(struct span bytes, const struct message_t
 {
     struct source source = {.bytes = bytes, .tables = tables, .table_count = table_count};
     if (bytes.size > MANIFEST_BINARY_MAX_BYTES) {
-        error_set(err, ERR_LIMIT, "a compiled manifest larger than %d MB",
+        error_set(err, ERR_LIMIT, "a compiled manifest is larger than %d MB",
             MANIFEST_BINARY_MAX_BYTES >> 20);
         return NULL;
     }

@@ -4,10 +4,11 @@
 #include "schema/names.h"
 
 /*
- * From the model of a manifest to schemas. A template becomes one finished layout, which every
- * event that names it copies; names are looked up first among the provider's own, as written, then
- * among those of winmeta.xml behind the prefix ("win:Start"). An event without usable layout is
- * left out: to guess would shift fields silently. A name that cannot be resolved costs that name.
+ * Builds schemas from the model of a manifest. A template becomes one finished layout, which is
+ * copied into every event that names it. Names are looked up among the provider's own first, as
+ * written, then among those of winmeta.xml, after the prefix ("win:Start"). An event without a
+ * usable layout is left out: guessing would shift fields silently. If a name cannot be resolved,
+ * only that name is missing.
  */
 struct builder {
     struct model *model;
@@ -15,7 +16,7 @@ struct builder {
     const struct model_provider *provider;
     const struct schema_keyword *keywords;
     size_t keyword_count;
-    struct event_schema empty; /* finished layout of events without payload */
+    struct event_schema empty; /* layout of events without payload */
     struct event_schema **next;
     struct error *err;
 };
@@ -24,8 +25,8 @@ enum { CHANNEL_BITS = 16, RESERVED_BITS = 8 };
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* What a message attribute says: "$(string.ID)" is looked up, "$(mc.ID)" are the message
- * compiler's own names, for which the element's name stands, all else is literal. */
+/* Text of a message attribute. "$(string.ID)" is looked up, "$(mc.ID)" names the message compiler's
+ * own strings and gives the element's name, anything else is literal. */
 static struct span text_of(struct builder *b, size_t line, struct span reference)
 {
     static const char string_start[] = "$(string.";
@@ -47,7 +48,7 @@ static struct span text_of(struct builder *b, size_t line, struct span reference
     return names_without_space(string->text);
 }
 
-/* How something is shown: by its message where it has one, else by its name. */
+/* Display name: the message if there is one, else the name. */
 static struct span shown_name(struct builder *b, const struct model_name *name)
 {
     struct span text = text_of(b, 0, name->message);
@@ -74,15 +75,15 @@ static struct schema_map *build_map(struct builder *b, struct model_map *map)
             entries[count++] = (struct schema_map_entry){.value = entry->value, .text = text};
         }
     }
-    schema_map_sort(entries, count); /* as the message compiler does, bits too */
+    schema_map_sort(entries, count); /* the message compiler sorts maps of bits, too */
     *built = (struct schema_map){
         .kind = map->kind, .entries = entries, .entry_count = count, .name = map->name};
     map->built = built;
     return built;
 }
 
-/* The map called ${name}: *ret_map is NULL, with a warning, if there is none, and if ${name} is
- * empty. False only when memory ends. */
+/* Find the map ${name}. *ret_map is NULL if ${name} is empty, and, with a warning, if there is no
+ * such map. False only if memory is short. */
 static bool find_map(
     struct builder *b, struct span name, size_t line, const struct schema_map **ret_map)
 {
@@ -114,8 +115,8 @@ static bool attach_maps(struct builder *b, struct model_template *template, size
     return true;
 }
 
-/* The finished layout, made for the first event that uses it. False only when memory ends; see
- * the template's state for the rest. */
+/* Build the layout at the first event that uses it. False only if memory is short; the template's
+ * state says whether it is usable. */
 static bool build_template(struct builder *b, struct model_template *template, size_t line)
 {
     if (template->state != MODEL_NEW) {
@@ -139,7 +140,8 @@ static bool build_template(struct builder *b, struct model_template *template, s
     return true;
 }
 
-/* The layout of ${event}: *ret_layout is NULL, with a warning, if it has no usable one. */
+/* Find the layout of ${event}. *ret_layout is NULL, with a warning, if it has no usable one. False
+ * only if memory is short. */
 static bool find_layout(
     struct builder *b, const struct model_event *event, const struct event_schema **ret_layout)
 {
@@ -177,8 +179,8 @@ static const struct model_name *find_name(
     return name.size ? map_get(&b->provider->names[kind], name) : NULL;
 }
 
-/* The definition does not say what the event's ${part} is; where it says ${name}, nothing of that name is
- * defined. */
+/* Mark ${part} of the event as not stated by its definition. If the definition refers to ${name},
+ * warn that it is not defined. */
 static void not_stated(struct builder *b, const struct model_event *event,
     struct event_schema *schema, enum schema_unstated part, struct span name)
 {
@@ -229,7 +231,7 @@ static const struct model_name *set_task(
     return task;
 }
 
-/* Opcodes of the event's task come before those of the provider. */
+/* Opcodes of the event's task take precedence over those of the provider. */
 static const struct model_name *find_opcode(
     const struct builder *b, const struct model_name *task, struct span name)
 {
@@ -271,7 +273,7 @@ static void set_channel(
         schema->channel_name = names_local(event->channel);
     } else if (!names_number(event->channel, UINT8_MAX, &value)) {
         not_stated(b, event, schema, SCHEMA_NO_CHANNEL, event->channel);
-        /* A channel has a bit of the keywords. */
+        /* a channel sets a keyword bit */
         schema->unstated |= event->channel.size ? SCHEMA_NO_KEYWORDS : 0;
     }
     schema->descriptor.channel = (uint8_t)value;
@@ -315,7 +317,7 @@ static void set_keywords(
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* False with a warning if these are no numbers of an event. */
+/* False with a warning if id or version are out of range. */
 static bool read_numbers(
     struct builder *b, const struct model_event *event, struct event_descriptor *ret_descriptor)
 {
@@ -325,7 +327,7 @@ static bool read_numbers(
         (event->version.size && !names_number(event->version, UINT8_MAX, &version))) {
         manifest_model_warn(b->model, event->line,
             "event \"%.*s\" version \"%.*s\" left out: "
-            "these are no numbers of an event",
+            "not valid as id and version",
             SPAN_ARG(event->id), SPAN_ARG(event->version));
         return false;
     }
@@ -384,7 +386,7 @@ static void add_keyword(
     }
 }
 
-/* The message compiler's order. The list is short: a bit is named once. */
+/* Sort as the message compiler does. The list is short because a bit is named once. */
 static void sort_keywords(struct schema_keyword *list, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -397,8 +399,8 @@ static void sort_keywords(struct schema_keyword *list, size_t count)
     }
 }
 
-/* Keyword names of all the provider's events: its own, its channels' bits, the reserved ones. A
- * bit is named once; that also bounds the list. */
+/* Keyword names for all events of the provider: its own, the bits of its channels, the reserved
+ * ones. A bit is named once, which bounds the list. */
 static bool build_keywords(struct builder *b)
 {
     static const char *const reserved[] = {"ResponseTime", "WDIContext", "WDIDiag", "SQM",

@@ -42,7 +42,6 @@ struct span manifest_crim_utf16(struct manifest_crim *p, struct span utf16)
     return p->failed ? span_make(NULL, 0) : text;
 }
 
-/* The text at ${offset}, with its size before it; empty if there is none. */
 struct span manifest_crim_text(struct manifest_crim *p, uint32_t offset)
 {
     struct reader r = manifest_crim_reader(p, offset);
@@ -57,8 +56,8 @@ struct span manifest_crim_message(struct manifest_crim *p, uint32_t id)
     if (id != (uint32_t)NO_MESSAGE && p->table_count == 0 && !p->lacks_texts) {
         p->lacks_texts = true;
         manifest_model_warn(p->model, 0,
-            "without messages: there is no message table in it, nor in a .mui of its name beside "
-            "it or in a language's folder there");
+            "no messages: found no message table in it, in its .mui file beside "
+            "it or in a .mui file in a language folder there");
     }
     for (size_t i = 0; id != (uint32_t)NO_MESSAGE && i < p->table_count && text.size == 0; i++) {
         if (!p->failed &&
@@ -84,7 +83,6 @@ struct span manifest_crim_format(struct manifest_crim *p, const char *format, ..
     return p->failed ? span_make(NULL, 0) : kept;
 }
 
-/* The name by which the model knows what stands at ${offset}; that of nothing for 0. */
 struct span manifest_crim_key(struct manifest_crim *p, uint32_t offset)
 {
     return offset ? manifest_crim_format(p, "@0x%x", offset) : span_make(NULL, 0);

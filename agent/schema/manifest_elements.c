@@ -6,17 +6,17 @@
 #include "schema/names.h"
 
 /*
- * A stack of what the open elements mean says which elements are understood where. Outside of
- * providers unknown elements are looked through (assembly, instrumentation, events, localization
- * come and go between the tools that write manifests); inside, an unknown element is skipped with
- * all it holds (UserData, channel settings). Prefixes of elements and attributes do not matter.
+ * A stack of contexts decides which elements are valid where. Outside providers, unknown elements
+ * are transparent, because tools differ in the elements they write (assembly, instrumentation,
+ * events, localization). Inside providers, an unknown element is skipped with its content
+ * (UserData, channel settings). Namespace prefixes are ignored.
  */
 
 enum {
     MAX_TASK_OPCODES = 256, /* an opcode is one byte */
 };
 
-/* What an open element means. */
+/* Meaning of an open element. */
 enum context {
     IN_DOCUMENT,
     IN_PROVIDER,
@@ -35,12 +35,12 @@ enum context {
     IN_EVENT,
     IN_RESOURCES,
     IN_STRINGS,
-    IN_LEAF, /* nothing inside matters */
+    IN_LEAF, /* content is ignored */
 };
 
 struct element {
     const char *name;
-    uint32_t parents; /* bits of the contexts it may stand in */
+    uint32_t parents; /* bits of the contexts that may contain it */
     enum context context;
     void (*start)(struct manifest_parser *p, const XML_Char **attributes);
 };
@@ -71,7 +71,7 @@ static void *allocate(struct manifest_parser *p, size_t size)
     return memory;
 }
 
-/* The value of an attribute, valid during the callback; empty if it is missing. */
+/* Value of an attribute, valid during the callback; empty if it is missing. */
 static struct span peek(const XML_Char **attributes, const char *name)
 {
     for (; attributes[0]; attributes += 2) {
@@ -82,7 +82,7 @@ static struct span peek(const XML_Char **attributes, const char *name)
     return span_make(NULL, 0);
 }
 
-/* The same, to stay. */
+/* Copy of an attribute's value in the model; empty if it is missing. */
 static struct span keep(struct manifest_parser *p, const XML_Char **attributes, const char *name)
 {
     struct span value = peek(attributes, name);
@@ -92,7 +92,7 @@ static struct span keep(struct manifest_parser *p, const XML_Char **attributes, 
     return p->failed ? span_make(NULL, 0) : value;
 }
 
-/* Define ${thing} as ${name} of the provider; the first definition of a name stays. */
+/* Define ${thing} as ${name} of the provider; the first definition of a name wins. */
 static void define(struct manifest_parser *p, enum model_kind kind, struct span name, void *thing)
 {
     struct map *names = &p->provider->names[kind];
@@ -103,8 +103,8 @@ static void define(struct manifest_parser *p, enum model_kind kind, struct span 
 
 /* ---- providers and their names --------------------------------------------------------------- */
 
-/* EventSources name themselves in every place where others name a file; tools that dump
- * registered providers do so too, but say where they have it from. */
+/* EventSources write their own name where other manifests name a file. Tools that dump registered
+ * providers do so too, but they also write where the definition came from. */
 static bool looks_like_eventsource(const XML_Char **attributes)
 {
     struct span name = peek(attributes, "name");
@@ -133,14 +133,14 @@ static void start_provider(struct manifest_parser *p, const XML_Char **attribute
     p->provider = provider;
 }
 
-/* A number in attribute ${attribute} of something called ${name}; 0 with a warning if it is not. */
+/* Number in attribute ${attribute} of the item ${name}; 0 with a warning if it is invalid. */
 static uint64_t number_of(struct manifest_parser *p, const XML_Char **attributes,
     const char *attribute, uint64_t max, struct span name)
 {
     uint64_t value = 0;
     struct span text = peek(attributes, attribute);
     if (text.size && !names_number(text, max, &value)) {
-        manifest_model_warn(p->model, line_of(p), "%.*s: %s %.*s is no number up to %llu",
+        manifest_model_warn(p->model, line_of(p), "%.*s: %s %.*s is not a number up to %llu",
             SPAN_ARG(name), attribute, SPAN_ARG(text), (unsigned long long)max);
     }
     return value;
@@ -196,7 +196,7 @@ static void start_keyword(struct manifest_parser *p, const XML_Char **attributes
     manifest_model_add_keyword(p->provider, keyword);
 }
 
-/* Channels are numbered from 16 on, those of the system have numbers of their own. */
+/* Own channels are numbered from 16; lower numbers belong to the system. */
 static void start_channel(struct manifest_parser *p, const XML_Char **attributes)
 {
     struct model_name *channel = add_name(p, attributes, MODEL_CHANNEL, "value", UINT8_MAX);
@@ -236,7 +236,7 @@ static void start_bit_map(struct manifest_parser *p, const XML_Char **attributes
     start_map(p, attributes, MAP_BITS);
 }
 
-/* Values of maps are 32 bits wide; a negative one stands for its bit pattern. */
+/* Values of maps have 32 bits; a negative value stands for its bit pattern. */
 static bool read_map_value(struct span text, uint64_t *ret_value)
 {
     uint64_t magnitude;
@@ -302,7 +302,7 @@ static void break_template(struct manifest_parser *p, const char *format, ...)
     va_end(args);
 }
 
-/* A count or length: a number, or the name of an earlier property. */
+/* Read a count or length: a number, or the name of an earlier property. */
 static void read_extent(struct manifest_parser *p, struct span text, struct span name,
     uint16_t *number, struct span *ret_name)
 {
@@ -338,7 +338,7 @@ static struct layout_node *add_property(struct manifest_parser *p, const XML_Cha
         read_extent(p, count, field->name, &field->count, &node->count_name);
     }
     if (field->count == 0) {
-        field->count = 1; /* the message compiler takes a count of 0 for none */
+        field->count = 1; /* the message compiler ignores a count of 0 */
     } else if (count.size && node->count_name.size == 0) {
         field->flags |= FIELD_FIXED_COUNT;
     }
@@ -363,7 +363,7 @@ static void read_types(
     }
 }
 
-/* TDH takes a length of 0 for none, and a length of a type of fixed size for nothing. */
+/* TDH ignores a length of 0, and the length of a fixed-size type. */
 static void start_data(struct manifest_parser *p, const XML_Char **attributes)
 {
     struct layout_node *node = p->template ? add_property(p, attributes) : NULL;
@@ -443,7 +443,7 @@ static void start_string(struct manifest_parser *p, const XML_Char **attributes)
 
 #define IN(context) (1u << IN_##context)
 
-/* Counters have providers, too: other ones. */
+/* Providers of performance counters are unrelated. */
 /* clang-format off */
 static const struct element elements[] = {
     {"provider",      IN(DOCUMENT),                              IN_PROVIDER,  start_provider},
@@ -485,7 +485,8 @@ static const struct element *find_element(struct span name, enum context parent)
     return NULL;
 }
 
-/* An unknown element in a template may stand for bytes of the payload: what follows would shift. */
+/* An unknown element in a template may describe payload bytes, so the fields after it would
+ * shift. */
 static void skip_element(struct manifest_parser *p, struct span name, enum context parent)
 {
     p->skipping = 1;

@@ -6,18 +6,15 @@
 #include "schema/manifest_model.h"
 #include "schema/manifest_xml.h"
 
-/*
- * What the elements of a manifest mean: from the start and end tags that expat reports to the
- * model. Used by manifest_xml.c alone.
- */
+/* Builds the model from the start and end tags that expat reports. Used by manifest_xml.c only. */
 struct manifest_parser {
     XML_Parser expat;
     struct model *model;
     struct error *err;
-    bool failed;                           /* `err` says why; nothing more is taken in */
-    uint8_t stack[MANIFEST_XML_MAX_DEPTH]; /* what the open elements mean */
+    bool failed;                           /* `err` has the reason; further input is ignored */
+    uint8_t stack[MANIFEST_XML_MAX_DEPTH]; /* enum context of each open element */
     size_t depth;
-    size_t skipping; /* open elements from the skipped one on */
+    size_t skipping; /* open elements from the skipped one inwards */
     struct model_provider *provider;
     struct model_name *task;
     struct model_map *map;
@@ -27,12 +24,12 @@ struct manifest_parser {
     unsigned culture_rank;
 };
 
-/* An element starts or ends. */
+/* Handle the start or end of an element. */
 void manifest_elements_start(
     struct manifest_parser *p, const char *name, const XML_Char **attributes);
 void manifest_elements_end(struct manifest_parser *p);
 
-/* End the parse; the parser's `err` has been set. */
+/* Stop parsing after the parser's `err` was set. */
 void manifest_elements_stop(struct manifest_parser *p);
 
 #endif

@@ -12,8 +12,8 @@ static int compare_keys(
     return order ? order : (a->descriptor.version > version) - (a->descriptor.version < version);
 }
 
-/* Events of one key keep the order of the file: `serial`, free until the cache gives it, holds
- * their place while they are sorted. */
+/* Sort by key; equal keys keep file order. `serial` is unused before the cache assigns it, so it
+ * holds the file position during sorting. */
 static int compare_events(const void *a, const void *b)
 {
     const struct event_schema *x = *(struct event_schema *const *)a;

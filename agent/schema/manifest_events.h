@@ -3,30 +3,31 @@
 
 #include "event/schema.h"
 
-/* A finished manifest: the schemas of all its events, of all its providers. */
+/* A finished manifest: schemas of all events of all its providers. */
 struct manifest {
     struct arena arena;
-    struct event_schema **events; /* ascending by provider, id, version; then as in the file */
+    struct event_schema **events; /* ascending by provider, id, version; then in file order */
     size_t event_count;
 };
 
-/* What makes manifests, whatever they are read from. */
+/* Options of all readers of manifests. */
 struct manifest_options {
-    const char *source;          /* event_schema.source of every event; static */
-    const char *file;            /* stands before warnings; may be NULL */
-    enum schema_kind kind;       /* SCHEMA_UNKNOWN: an EventSource's if it looks like one */
-    size_t max_bytes;            /* memory, both for the result and while parsing */
-    struct arena_budget *budget; /* charged for both; outlives the manifest; NULL: none */
+    const char *source;    /* event_schema.source of every event; static */
+    const char *file;      /* prefix of warnings; may be NULL */
+    enum schema_kind kind; /* SCHEMA_UNKNOWN: detect whether it is an EventSource's */
+    size_t max_bytes;      /* memory for the result and for parsing */
+    /* charged for both, outlives the manifest; NULL: no shared budget */
+    struct arena_budget *budget;
     void (*warn)(void *warn_self, const char *text); /* one line each; may be NULL */
     void *warn_self;
 };
 
 void manifest_events_destroy(struct manifest *manifest); /* NULL is fine */
 
-/* Bring the events, in the order of their file until now, into the order in which they are found. */
+/* Sort the events, which are in file order before, for look-up. */
 void manifest_events_sort(struct manifest *manifest);
 
-/* The events of exactly this provider, id and version: how many, and the index of the first. */
+/* Number of events with this provider, id and version; ${ret_first} is the index of the first. */
 size_t manifest_events_find(const struct manifest *manifest, const struct guid *provider,
     uint16_t id, uint8_t version, size_t *ret_first);
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_WARNINGS = 20 }; /* per manifest: a dump without strings would fill a log */
+enum { MAX_WARNINGS = 20 }; /* per manifest; a dump without strings would otherwise flood the log */
 
 void manifest_model_warn(struct model *model, size_t line, const char *format, ...)
 {
@@ -26,12 +26,12 @@ void manifest_model_warn(struct model *model, size_t line, const char *format, .
     }
     options->warn(options->warn_self, text);
     if (model->warnings == MAX_WARNINGS) {
-        snprintf(text, sizeof(text), "%s: further warnings are left out", file);
+        snprintf(text, sizeof(text), "%s: further warnings are suppressed", file);
         options->warn(options->warn_self, text);
     }
 }
 
-/* ${thing} behind ${last}, or first of all. */
+/* Append ${thing} to a list. */
 #define APPEND(first, last, thing)                      \
     do {                                                \
         *((last) ? &(last)->next : &(first)) = (thing); \

@@ -6,13 +6,13 @@
 #include "schema/manifest_events.h"
 
 /*
- * A manifest as its XML says it, before references are resolved: strings stand at the end of the
- * document, and an event may name what comes behind it. manifest_xml.c fills the model, or
- * manifest_binary.c from what the message compiler made of the XML; manifest_build.c makes schemas
- * of it. Texts live in the manifest's arena, all else in `scratch`, which goes away after the build.
+ * A manifest as written, before references are resolved: strings come at the end of the document,
+ * and events may refer to later elements. manifest_xml.c fills the model from XML,
+ * manifest_binary.c from a compiled manifest; manifest_build.c makes schemas of it. Texts live in
+ * the manifest's arena, everything else in `scratch`, which is freed after the build.
  */
 
-/* Things that events and properties refer to by name, each with its own name space. */
+/* Items that events and properties refer to by name. Each kind has its own namespace. */
 enum model_kind {
     MODEL_LEVEL,
     MODEL_TASK,
@@ -24,16 +24,16 @@ enum model_kind {
     MODEL_KINDS,
 };
 
-/* Names per provider and kind, and strings per manifest. */
+/* Maximum of names per provider and kind, and of strings per manifest. */
 enum { MODEL_MAX_NAMES = 1 << 20 };
 
 /* A level, task, opcode, keyword or channel. */
 struct model_name {
     struct span name;
-    struct span message;        /* a string reference, or text */
-    uint64_t value;             /* channel: its number */
-    uint64_t mask;              /* keyword, channel: its bits */
-    struct model_name *opcodes; /* task: its own ones */
+    struct span message;        /* string reference or text */
+    uint64_t value;             /* channel number */
+    uint64_t mask;              /* bits of a keyword or channel */
+    struct model_name *opcodes; /* opcodes of a task */
     size_t opcode_count;
     struct model_name *next;
 };
@@ -60,16 +60,16 @@ struct model_template {
     struct span name;
     struct layout layout;
     const struct span
-        *map_names; /* of a compiled one, whose table `schema` holds already; or NULL */
+        *map_names; /* set for a compiled template, with its table in `schema` already; else NULL */
     enum model_state state;
-    char broken[200];           /* why, if it is */
-    struct event_schema schema; /* layout only, finished: copied into each event */
+    char broken[200];           /* reason if MODEL_BROKEN */
+    struct event_schema schema; /* layout only, finished; copied into each event */
 };
 
-/* References as written; `template` may stand inside the event itself. */
+/* References as written. `template` may be defined inside the event. */
 struct model_event {
     const struct event_descriptor
-        *descriptor; /* of a compiled one; else NULL: made from the words */
+        *descriptor; /* set for a compiled event; NULL: made from the texts below */
     struct span id;
     struct span version;
     struct span level;
@@ -105,7 +105,7 @@ struct model_provider {
 
 struct model_string {
     struct span text;
-    unsigned rank; /* of its culture: the lowest wins */
+    unsigned rank; /* of the culture; the lowest rank wins */
 };
 
 struct model {
@@ -113,32 +113,33 @@ struct model {
     struct manifest *manifest;
     struct arena scratch;
     struct map strings; /* id -> struct model_string */
-    bool has_texts;     /* messages are texts, not references to strings */
+    bool has_texts;     /* messages are texts instead of string references */
     struct model_provider *first_provider;
     struct model_provider *last_provider;
     unsigned warnings;
 };
 
-/* Warn about line ${line} of the manifest (0: none in particular). */
+/* Warn about ${line} of the manifest; 0: no particular line. */
 void manifest_model_warn(struct model *model, size_t line, const char *format, ...)
     ETWSHIP_PRINTF(3, 4);
 
-/* Add what is new, in the order of the manifest. */
+/* Append an item, in manifest order. */
 void manifest_model_add_provider(struct model *model, struct model_provider *provider);
 void manifest_model_add_keyword(struct model_provider *provider, struct model_name *keyword);
 void manifest_model_add_event(struct model_provider *provider, struct model_event *event);
 void manifest_model_add_entry(struct model_map *map, struct model_entry *entry);
 
-/* The same for a channel. Whether defined or imported, the n-th one owns the n-th keyword bit from
- * the top, its `mask`; 16 bits are there for them. The number of those before it. */
+/* Append a channel. The n-th channel, defined or imported, owns the n-th keyword bit from the top,
+ * its `mask`; there are 16 such bits. Returns the number of channels before it. */
 size_t manifest_model_add_channel(struct model_provider *provider, struct model_name *channel);
 
-/* ${fill} a model with ${self}, make a manifest of it. NULL with ${err} set if either fails. */
+/* Make a manifest from the model that ${fill} fills; ${self} is passed to it. NULL with ${err} set
+ * if either step fails. */
 struct manifest *manifest_model_make(const struct manifest_options *options,
     bool (*fill)(struct model *model, void *self, struct error *err), void *self,
     struct error *err);
 
-/* Make the manifest's schemas. False only when memory ends or a limit is reached. */
+/* Make the schemas of the manifest. False only if memory is short or a limit is reached. */
 bool manifest_build(struct model *model, struct error *err);
 
 #endif

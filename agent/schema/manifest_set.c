@@ -35,7 +35,7 @@ bool manifest_set_has_room(struct manifest_set *set, const char *path)
     }
     if (!set->is_full) {
         schema_files_warn(
-            set->settings, path, "too many manifests: this and further files are not read");
+            set->settings, path, "too many manifests; this file and further files are ignored");
         set->is_full = true;
     }
     return false;
@@ -66,7 +66,7 @@ void manifest_set_add(
     }
 }
 
-/* How much a definition says beyond the bare layout. */
+/* Score how much a definition says beyond the layout. */
 static size_t richness(const struct event_schema *schema)
 {
     size_t score = schema->message.size ? 1 : 0;
@@ -77,7 +77,7 @@ static size_t richness(const struct event_schema *schema)
     return score;
 }
 
-/* The candidates of one folder, best first; equal ones keep the order of their paths. */
+/* The candidates of one folder, best first; ties keep path order. */
 struct ranking {
     const struct event_schema *list[SCHEMA_MAX_CANDIDATES];
     size_t score[SCHEMA_MAX_CANDIDATES];

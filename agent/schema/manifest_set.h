@@ -5,10 +5,10 @@
 #include "schema/schema_source.h"
 
 /*
- * The manifests of one source, from the files and folders that the user named, all read when the
- * source is made. Per event type every manifest is asked, a binary search each: that happens once
- * per type. Candidates come in the order of the settings; within a folder the definition that says
- * more stands first, then path order.
+ * The manifests of one source, from the files and folders that the user names. All are read when
+ * the source is created. Every manifest is searched once per event type (binary search). Candidates
+ * come in the order of the settings; within a folder the more detailed definition comes first, then
+ * path order.
  */
 enum { MANIFEST_SET_MAX = 8192 };
 
@@ -17,31 +17,31 @@ struct manifest_set_item {
     size_t group;
 };
 
-/* Also the object of its source. */
+/* Also the `self` of its source. */
 struct manifest_set {
     struct manifest_set_item *items;
     size_t count;
     size_t capacity;
 
-    /* While it is filled. */
+    /* Used during filling. */
     const struct schema_source_settings *settings; /* NULL afterwards */
-    size_t group; /* index of the setting that is read: never less than before */
-    bool is_full; /* and said so */
+    size_t group; /* index of the current setting; never decreases */
+    bool is_full; /* the limit was reached and reported */
 };
 
-/* An empty set; NULL with ${err} set when memory ends. */
+/* An empty set; NULL with ${err} set if memory is short. */
 struct manifest_set *manifest_set_create(
     const struct schema_source_settings *settings, struct error *err);
 
-/* Is there room for what the file at ${path} has? What is beyond the limit is told once. */
+/* False if the set is full; the first time a warning names ${path}. */
 bool manifest_set_has_room(struct manifest_set *set, const char *path);
 
-/* Add what was made of the file at ${path}, which is the set's from then on: ${manifest}, or NULL if
- * ${err} says why that could not be, which is told. */
+/* Add ${manifest}, read from the file at ${path}; the set takes ownership. NULL: warn with
+ * ${err}. */
 void manifest_set_add(
     struct manifest_set *set, struct manifest *manifest, const char *path, const struct error *err);
 
-/* schema_source_ops.find, .list and .destroy: ${self} is the set. */
+/* Implementations of schema_source_ops.find, .list and .destroy; ${self} is the set. */
 void manifest_set_find(
     void *self, const struct event_record *record, struct schema_candidates *found);
 void manifest_set_list(

@@ -5,8 +5,9 @@
 #include "schema/names.h"
 
 /*
- * TEMP: the properties of events, as TDH numbers them. VMAP and BMAP: names of their values. Both are
- * read where something refers to them, as their tables (TTBL, MAPS) say nothing more.
+ * TEMP: the properties of events, numbered as in TDH. VMAP and BMAP: names of their values. Both
+ * are read where an event or property refers to them, because their tables (TTBL, MAPS) add
+ * nothing.
  */
 enum { PROPERTY_BYTES = 20 };
 
@@ -34,8 +35,7 @@ static void read_map_entries(struct manifest_crim *p, struct reader *r, struct m
     }
 }
 
-/* The name by which the model knows the map at ${offset}; empty for maps of patterns (QUER), which
- * name no values. */
+/* Key of the map at ${offset}; empty for pattern maps (QUER), which name no values. */
 static struct span read_map(struct manifest_crim *p, uint32_t offset)
 {
     struct span key = manifest_crim_key(p, offset);
@@ -49,7 +49,7 @@ static struct span read_map(struct manifest_crim *p, uint32_t offset)
         return span_make(NULL, 0);
     }
     if (!is_bits && !span_is(signature, "VMAP")) {
-        return key; /* which is missing then */
+        return key; /* the model then reports it as missing */
     }
     reader_skip(&r, 4);
     struct model_map *map = manifest_crim_allocate(p, sizeof(*map));
@@ -63,7 +63,7 @@ static struct span read_map(struct manifest_crim *p, uint32_t offset)
     return key;
 }
 
-/* TDH takes a length of a type of fixed size for nothing. */
+/* TDH ignores the length of a fixed-size type. */
 static void set_extent(struct schema_field *field, uint32_t flags)
 {
     if (flags & (PROPERTY_FIXED_COUNT | PROPERTY_PARAM_COUNT)) {
@@ -104,7 +104,8 @@ static void read_property(
     field->name = manifest_crim_text(p, reader_u32(r));
 }
 
-/* Why the template at ${r} is not usable; NULL if it is, or if memory has ended. */
+/* Returns the reason why the template at ${r} is unusable; NULL if it is usable or memory is
+ * short. */
 static const char *read_properties(
     struct manifest_crim *p, struct reader *r, struct model_template *template)
 {
@@ -113,7 +114,7 @@ static const char *read_properties(
     uint32_t count = reader_u32(r);
     uint32_t offset = reader_u32(r);
     if (r->failed || count > SCHEMA_MAX_FIELDS || top_count > count) {
-        return "it has too many properties, or ends early";
+        return "it has too many properties or is truncated";
     }
     struct event_schema *schema = &template->schema;
     struct arena *arena = &p->model->manifest->arena;
@@ -125,7 +126,7 @@ static const char *read_properties(
     }
     struct reader properties = manifest_crim_reader(p, offset);
     if (reader_left(&properties) < (size_t)count * PROPERTY_BYTES) {
-        return "its properties do not lie in the manifest";
+        return "its properties lie outside the manifest";
     }
     for (uint32_t i = 0; i < count && !p->failed; i++) {
         read_property(p, &properties, &schema->fields[i], &maps[i]);
@@ -133,7 +134,7 @@ static const char *read_properties(
     schema->field_count = (uint16_t)count;
     schema->top_count = (uint16_t)top_count;
     template->map_names = maps;
-    return NULL; /* what they say of each other is schema_finish's to check */
+    return NULL; /* schema_finish checks references between properties */
 }
 
 struct span manifest_templates_read(struct manifest_crim *p, uint32_t offset)
@@ -147,7 +148,7 @@ struct span manifest_templates_read(struct manifest_crim *p, uint32_t offset)
                                           ? manifest_crim_allocate(p, sizeof(*template))
                                           : NULL;
     if (!template) {
-        return key; /* which is missing then */
+        return key; /* the model then reports it as missing */
     }
     layout_init(&template->layout, &p->model->scratch);
     const char *why = read_properties(p, &r, template);

@@ -3,8 +3,8 @@
 
 #include "schema/manifest_crim.h"
 
-/* Read the template at ${offset} with its maps, if the model does not know it yet. Returns its name in
- * the model; where there is no template, the model knows nothing of that name. */
+/* Read the template at ${offset} and its maps, unless the model has it already. Returns its key;
+ * the model has no item of that key if there is no template. */
 struct span manifest_templates_read(struct manifest_crim *p, uint32_t offset);
 
 #endif

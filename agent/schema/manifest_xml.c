@@ -4,11 +4,11 @@
 #include "schema/manifest_elements.h"
 
 /*
- * The XML side of manifests: expat's tags become a model (manifest_elements.c), the model becomes
- * schemas (manifest_build.c).
+ * Reads XML manifests: manifest_elements.c builds the model from expat's tags, manifest_build.c
+ * makes schemas of it.
  *
- * Hardening: the size of the text, the depth, the memory and the counts are bounded, and a
- * document type ends the parse, so there are no entities to expand or to fetch.
+ * Hardening: text size, depth, memory and counts are bounded. A document type ends the parse, so
+ * there are no entities to expand or fetch.
  */
 enum { PIECE_BYTES = 64 * 1024 };
 
@@ -31,11 +31,11 @@ static void XMLCALL on_doctype(void *self, const XML_Char *name, const XML_Char 
     (void)system_id;
     (void)public_id;
     (void)has_internal_subset;
-    error_set(p->err, ERR_FORMAT, "a manifest has no document type");
+    error_set(p->err, ERR_FORMAT, "a manifest must not have a document type");
     manifest_elements_stop(p);
 }
 
-/* expat knows UTF-8, UTF-16 and Latin-1; Windows-1252 is what old editors wrote. */
+/* expat handles UTF-8, UTF-16 and Latin-1. Old editors wrote Windows-1252. */
 static int XMLCALL on_unknown_encoding(void *self, const XML_Char *name, XML_Encoding *info)
 {
     (void)self;
@@ -52,7 +52,7 @@ static int XMLCALL on_unknown_encoding(void *self, const XML_Char *name, XML_Enc
     return XML_STATUS_OK;
 }
 
-/* Feed the parser. False: it has found an error, or ${p} has failed; or there is no more to read. */
+/* Feed the parser one piece. False at the end of the input, on an error, or if ${p} has failed. */
 static bool feed(struct manifest_parser *p, const struct manifest_xml_input *input)
 {
     size_t total = 0;
@@ -90,13 +90,14 @@ static bool run_expat(struct manifest_parser *p, const struct manifest_xml_input
     }
     if (!ok) {
         const char *file = p->model->options->file;
-        return error_set(p->err, ERR_FORMAT, "%s:%zu:%zu: no well-formed XML: %s",
+        return error_set(p->err, ERR_FORMAT, "%s:%zu:%zu: XML is not well-formed: %s",
             file ? file : "manifest", (size_t)XML_GetCurrentLineNumber(p->expat),
             (size_t)XML_GetCurrentColumnNumber(p->expat) + 1,
             XML_ErrorString(XML_GetErrorCode(p->expat)));
     }
     if (!p->model->first_provider) {
-        return error_set(p->err, ERR_FORMAT, "no instrumentation manifest: no provider in it");
+        return error_set(
+            p->err, ERR_FORMAT, "not an instrumentation manifest: it defines no provider");
     }
     return true;
 }

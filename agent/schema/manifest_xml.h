@@ -4,25 +4,26 @@
 #include "schema/manifest_events.h"
 
 /*
- * Instrumentation manifests: XML to event schemas. Source files for the message compiler, dumps of
- * registered providers by TDH tools, and what .NET EventSources write. (EventManifest schema on
- * learn.microsoft.com; winmeta.xml.)
+ * Reads instrumentation manifests (XML) into event schemas: source files of the message compiler,
+ * dumps of registered providers by TDH tools, and manifests of .NET EventSources. Source:
+ * EventManifest schema on learn.microsoft.com; winmeta.xml.
  */
 
 enum { MANIFEST_XML_MAX_BYTES = 64 * 1024 * 1024, MANIFEST_XML_MAX_DEPTH = 64 };
 
 /*
- * Parse ${xml} of at most MANIFEST_XML_MAX_BYTES: UTF-8, UTF-16 with byte order mark, or a
- * declared Latin-1 or Windows-1252. Document types and entities of one's own are refused.
- * What is wrong with one event, a missing template say, costs that event or that name and is
- * warned about. NULL with ${err} set if there is nothing to use: no well-formed XML, no provider,
- * a limit. The caller destroys the manifest; it keeps no view of ${xml}.
+ * Parse ${xml} of at most MANIFEST_XML_MAX_BYTES: UTF-8, UTF-16 with byte order mark, declared
+ * Latin-1 or Windows-1252. Document types and custom entities are refused. A problem of one event
+ * or name, such as a missing template, drops only that event or name and is reported as a warning.
+ * NULL with ${err} set if nothing is usable: XML not well-formed, no provider, or a limit. The
+ * caller destroys the manifest, which keeps no view of ${xml}.
  */
 struct manifest *manifest_xml_parse(
     struct span xml, const struct manifest_options *options, struct error *err);
 
-/* The same, read piece by piece. ${read} puts at most ${size} bytes into ${data}: *ret_size 0 is the end,
- * false with ${err} set is a failure. */
+/* Input of manifest_xml_read(), which is manifest_xml_parse() for text that arrives in pieces.
+ * ${read} stores at most ${size} bytes in ${data}; *ret_size 0 is the end, false with ${err} set is
+ * a failure. */
 struct manifest_xml_input {
     bool (*read)(void *self, void *data, size_t size, size_t *ret_size, struct error *err);
     void *self;

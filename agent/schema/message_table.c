@@ -10,7 +10,7 @@ enum {
     MAX_TEXTS = 1 << 20,
     BLOCK_BYTES = 12,
     ENTRY_HEAD_BYTES = 4,
-    FLAG_UNICODE = 1, /* MESSAGE_RESOURCE_UNICODE; without: the system's code page */
+    FLAG_UNICODE = 1, /* MESSAGE_RESOURCE_UNICODE; otherwise the system's code page */
 };
 
 struct block {
@@ -27,7 +27,7 @@ static struct block read_block(struct reader *r)
     return block;
 }
 
-/* How many texts the blocks count; SIZE_MAX with ${err} set for too many. */
+/* Sum of the texts of all blocks; SIZE_MAX with ${err} set if there are too many. */
 static size_t count_texts(struct reader blocks, size_t block_count, struct error *err)
 {
     uint64_t count = 0;
@@ -46,7 +46,7 @@ static size_t count_texts(struct reader blocks, size_t block_count, struct error
     return (size_t)count;
 }
 
-/* The texts of a block stand one behind the other. */
+/* The texts of a block are contiguous. */
 static bool index_block(struct message_table *table, const struct block *block, struct error *err)
 {
     size_t at = block->offset;
@@ -56,7 +56,7 @@ static bool index_block(struct message_table *table, const struct block *block, 
         if (at > table->bytes.size || r.failed || length < ENTRY_HEAD_BYTES ||
             length > table->bytes.size - at) {
             return error_set(
-                err, ERR_FORMAT, "message table: text 0x%x does not lie in the table", id);
+                err, ERR_FORMAT, "message table: text 0x%x lies outside the table", id);
         }
         table->entries[table->count++] = (struct message_table_entry){
             .id = id, .offset = (uint32_t)at};
@@ -83,7 +83,7 @@ bool message_table_init(struct message_table *table, struct span bytes, struct e
     struct reader r = reader_make(bytes);
     size_t block_count = reader_u32(&r);
     if (r.failed || bytes.size > UINT32_MAX || block_count > reader_left(&r) / BLOCK_BYTES) {
-        return error_set(err, ERR_FORMAT, "message table: its blocks do not lie in it");
+        return error_set(err, ERR_FORMAT, "message table: its blocks lie outside the table");
     }
     size_t count = count_texts(r, block_count, err);
     if (count == SIZE_MAX) {

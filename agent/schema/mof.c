@@ -6,14 +6,14 @@
 #include "schema/schema_source.h"
 
 /*
- * Classic events by MOF text, from the files and folders that the user named. All files are read when
- * the source is made, and put together, as parents may stand in other files; then every event type
- * has its schema, which does not change any more.
+ * Schemas of classic events from MOF files and folders that the user names. All files are read and
+ * combined when the source is created, because a parent class may be in another file. Then every
+ * event type has its schema, which never changes.
  */
 enum { MAX_FILES = 8192, MAX_BYTES = 512 * 1024 * 1024 };
 
 struct mof_source {
-    const struct schema_source_settings *settings; /* only while it is made */
+    const struct schema_source_settings *settings; /* valid only during creation */
     struct mof_model model;
     struct mof_schemas schemas;
     size_t file_count;
@@ -25,7 +25,7 @@ static void read_file(void *self, const char *path)
     struct error err = {0};
     if (source->file_count++ >= MAX_FILES) {
         if (source->file_count == MAX_FILES + 1) {
-            schema_files_warn(source->settings, path, "too many MOF files: not read");
+            schema_files_warn(source->settings, path, "too many MOF files; this file is ignored");
         }
     } else if (!mof_file_read(&source->model, path, &err)) {
         schema_files_warn(source->settings, path, err.text);

@@ -13,7 +13,7 @@ struct event {
     size_t place;
 };
 
-/* The newest version that classes of a GUID say. */
+/* Highest version among the classes of a GUID. */
 struct newest {
     struct guid guid;
     uint64_t version;
@@ -31,11 +31,11 @@ struct builder {
     bool out_of_memory;
 };
 
-/* What the classes around an event type class say. */
+/* The classes that an event type class belongs to. */
 struct context {
     const struct mof_class *type;
-    const struct mof_class *event;    /* has the GUID of the headers */
-    const struct mof_class *provider; /* may be the same */
+    const struct mof_class *event;    /* has the GUID in the headers */
+    const struct mof_class *provider; /* may be the event class itself */
     struct guid event_guid;
     struct guid provider_guid;
     uint64_t version;
@@ -81,7 +81,7 @@ static void note_version(struct builder *b, const struct mof_class *class)
     newest->version = version > newest->version ? version : newest->version;
 }
 
-/* The latest version of a class needs no number: it is newer than all that have one. */
+/* The latest version of a class may lack a number: it is newer than all numbered ones. */
 static uint64_t unsaid_version(const struct builder *b, const struct guid *guid)
 {
     const struct newest *newest = map_get(
@@ -111,7 +111,8 @@ static bool find_context(struct builder *b, const struct mof_class *type, struct
     }
     if (!ret->event) {
         warn(b, type,
-            "neither it nor a parent in these files has a Guid, so its events are unknown");
+            "neither it nor a parent class in these files has a Guid, so its events cannot be "
+            "identified");
         return false;
     }
     if (!has_version) {
@@ -124,7 +125,7 @@ static bool find_context(struct builder *b, const struct mof_class *type, struct
     return true;
 }
 
-/* The name of a class without the `_V2` that older versions have behind it. */
+/* Class name without the suffix `_V2` of older versions. */
 static struct span plain_name(struct span name)
 {
     size_t end = name.size;
@@ -144,7 +145,8 @@ static struct span shown_name(const struct mof_class *class)
 
 /* ---- layouts ------------------------------------------------------------------------------------- */
 
-/* Its own properties, then those of parents whose place is free. False: the order is not known. */
+/* Place the class's own properties, then properties of parents in free slots. False if the order is
+ * unknown. */
 static bool fill_slots(struct builder *b, const struct context *context)
 {
     memset(b->slots, 0, (b->slot_count + 1) * sizeof(const struct mof_property *));
@@ -155,7 +157,7 @@ static bool fill_slots(struct builder *b, const struct context *context)
         for (const struct mof_property *p = at->properties; p; p = p->next) {
             if (++seen > MOF_MAX_PROPERTIES) {
                 warn(b, context->type,
-                    "it and its parents have more than 1024 properties: left out");
+                    "left out: it and its parents have more than 1024 properties");
                 return false;
             }
             uint64_t id;
@@ -163,8 +165,8 @@ static bool fill_slots(struct builder *b, const struct context *context)
                 mof_qualifier_number(p->qualifiers, "WmiDataId", MOF_MAX_PROPERTIES, &id) && id > 0;
             if (is_own && (!has_id || b->slots[id])) {
                 warn(b, context->type,
-                    has_id ? "two properties have one WmiDataId: left out"
-                           : "a property has no WmiDataId from 1 to 1024: left out");
+                    has_id ? "left out: two properties have the same WmiDataId"
+                           : "left out: a property has no WmiDataId from 1 to 1024");
                 return false;
             }
             if (has_id && !b->slots[id]) {
@@ -184,7 +186,8 @@ static bool may_have_map(const struct schema_field *field)
                             (field->out_type >= OUT_HEX_INT8 && field->out_type <= OUT_HEX_INT64));
 }
 
-/* ${name} as the property before has it that is called so without regard to case; as it is: there is none. */
+/* Spelling of ${name} as in an earlier property, compared without case; ${name} itself if there is
+ * none. */
 static struct span name_before(const struct layout *layout, struct span name)
 {
     const struct layout_node *at = name.size ? layout->newest : NULL;
@@ -194,7 +197,7 @@ static struct span name_before(const struct layout *layout, struct span name)
     return at ? at->field.name : name;
 }
 
-/* One property behind the others; false if the layout ends before it. */
+/* Append a property; false if the layout ends before it. */
 static bool add_property(struct builder *b, const struct context *context, struct layout *layout,
     const struct mof_property *property, enum mof_boolean boolean)
 {
@@ -239,7 +242,7 @@ static struct event_schema *make_layout(
     arena_init(&b->layouts, b->model->arena.max_bytes);
     layout_init(&layout, &b->layouts);
     bool goes_on = true;
-    for (size_t id = 1; id <= b->slot_count && goes_on; id++) { /* classes of Windows have holes */
+    for (size_t id = 1; id <= b->slot_count && goes_on; id++) { /* classes of Windows have gaps */
         goes_on = !b->slots[id] || add_property(b, context, &layout, b->slots[id], boolean);
     }
     if (b->out_of_memory) {
@@ -308,7 +311,7 @@ static void add_event(struct builder *b, const struct context *context,
     b->next = &event->next;
 }
 
-/* An event for each type; EventTypeName is a list beside EventType. */
+/* Add an event for each type; EventTypeName is a list parallel to EventType. */
 static void add_events(
     struct builder *b, const struct context *context, const struct event_schema *layout)
 {
@@ -322,7 +325,7 @@ static void add_events(
         if (mof_number(value->text, UINT8_MAX, &type)) {
             add_event(b, context, layout, (uint8_t)type, name ? name->text : span_make(NULL, 0));
         } else {
-            warn(b, class, "an EventType is no number from 0 to 255: this one is left out");
+            warn(b, class, "an EventType is not a number from 0 to 255 and is ignored");
         }
         name = name ? name->next : NULL;
     }
@@ -425,7 +428,7 @@ bool mof_build(struct mof_model *model, struct mof_schemas *ret_schemas, struct 
     map_fini(&b->versions);
     free(b);
     return good || error_set(err, ERR_MEMORY,
-                       "no memory left for MOF classes: not all of their events are known");
+                       "no memory left for MOF classes; some of their events stay undecoded");
 }
 
 void mof_schemas_fini(struct mof_schemas *schemas)

@@ -24,7 +24,8 @@ static const struct mof_property *find_flags(const struct mof_class *class)
     return at;
 }
 
-/* Names of one qualifier beside the numbers of ValueMap; without numbers, bits in order. */
+/* Add one flag per name of a qualifier. ValueMap has the numbers; without it, names stand for bits
+ * in order. */
 static bool add_flags(const struct mof_property *property, const char *names_key,
     struct wpp_controls *controls, struct wpp_control *control)
 {

@@ -1,6 +1,6 @@
 #include "schema/mof_fields.h"
 
-enum { WIDE_BYTES = 16 }; /* of a GUID, of an IPv6 address */
+enum { WIDE_BYTES = 16 }; /* size of a GUID or IPv6 address */
 
 struct kind {
     const char *name;
@@ -8,7 +8,7 @@ struct kind {
     uint16_t out_type;
 };
 
-/* CIM types of fixed size, and what Format("x") makes of them. */
+/* CIM types of fixed size, and their type with Format("x"). */
 static const struct {
     struct kind kind;
     uint16_t hex_in_type;
@@ -26,7 +26,7 @@ static const struct {
     {{"real64", IN_DOUBLE, OUT_NULL}, IN_DOUBLE, OUT_NULL},
 };
 
-/* Extensions that say all of a property, whatever its type. */
+/* Extensions that determine the whole type of a property. */
 static const struct kind extensions[] = {
     {"SizeT", IN_SIZE_T, OUT_NULL},
     {"Guid", IN_GUID, OUT_NULL},
@@ -41,7 +41,7 @@ static const struct kind extensions[] = {
     {"RWString", IN_UNICODE_STRING, OUT_NULL},
 };
 
-/* By StringTermination: the type of ANSI and of wide texts. */
+/* Types of ANSI and wide texts by StringTermination. */
 static const struct {
     const char *name;
     uint16_t ansi;
@@ -59,7 +59,7 @@ struct reading {
     const struct mof_property *property;
     struct schema_field *field;
     struct layout_node *node;
-    uint64_t count; /* of elements; 0: not given */
+    uint64_t count; /* number of elements; 0: not given */
 };
 
 static struct span qualifier(const struct reading *r, const char *name)
@@ -89,7 +89,8 @@ static void set_type(const struct reading *r, uint16_t in_type, uint16_t out_typ
     r->field->out_type = out_type;
 }
 
-/* How many elements: Max or the number in brackets, a property that says it, or as many as fit. */
+/* Set the count of elements: Max, the number in brackets, the property that holds it, or up to the
+ * end of the payload. */
 static void set_count(const struct reading *r)
 {
     if (r->node->count_name.size) {
@@ -103,7 +104,7 @@ static void set_count(const struct reading *r)
     }
 }
 
-/* An array of characters or bytes is one text or blob: its count is that one's length. */
+/* An array of characters or bytes is one text or blob; its count is the length. */
 static void set_length(const struct reading *r, uint16_t in_type, uint16_t out_type)
 {
     set_type(r, in_type, out_type);
@@ -118,7 +119,8 @@ static bool has_length(const struct reading *r)
     return r->count > 1 || r->node->count_name.size;
 }
 
-/* One of several bytes in an array of bytes, as Windows' own classes have GUIDs: uint8 x[16]. */
+/* True for an array of bytes with the size of ${kind}. Windows' own classes write GUIDs as uint8
+ * x[16]. */
 static bool is_bytes_of(const struct reading *r, const struct kind *kind)
 {
     return (is_type(r, "uint8") || is_type(r, "sint8")) &&
@@ -157,7 +159,7 @@ static bool set_number(const struct reading *r)
     return false;
 }
 
-/* Bytes that are characters, or that nobody is to read. */
+/* Bytes that are characters, or opaque. */
 static bool set_bytes(const struct reading *r)
 {
     bool is_byte = is_type(r, "uint8") || is_type(r, "sint8");
@@ -200,7 +202,7 @@ static const char *set_string(const struct reading *r)
         row++;
     }
     if (row == COUNT_OF(terminations)) {
-        return "its StringTermination is none that is known";
+        return "its StringTermination is unknown";
     }
     bool wide = has_format(r, 'w');
     set_type(r, wide ? terminations[row].wide : terminations[row].ansi,
@@ -229,7 +231,7 @@ const char *mof_fields_fill(
     node->count_name = qualifier(&r, "WmiSizeIs");
     if (property->is_bad || (has(&r, "Max") && !mof_qualifier_number(property->qualifiers, "Max",
                                                    UINT16_MAX, &r.count))) {
-        return "it is a reference, or an array of a size that events cannot have";
+        return "it is a reference or an array with an invalid size";
     }
     if (has(&r, "Pointer") || has(&r, "PointerType")) {
         set_type(&r, IN_POINTER, OUT_NULL);
@@ -246,17 +248,17 @@ const char *mof_fields_fill(
         set_boolean(&r, boolean);
         return NULL;
     }
-    return is_type(&r, "object") ? "it is an object without an extension that is known"
-                                 : "its type is none that events have";
+    return is_type(&r, "object") ? "it is an object without a known extension"
+                                 : "its type is unknown";
 }
 
 /* ---- maps ---------------------------------------------------------------------------------------- */
 
 struct map_texts {
     const struct mof_qualifier *names;
-    const struct mof_qualifier *values; /* NULL: the place in the list counts */
-    bool is_bits;                       /* what is shown are the names of bits */
-    bool is_position;                   /* values are positions of bits */
+    const struct mof_qualifier *values; /* NULL: the list position counts */
+    bool is_bits;                       /* the names are those of bits */
+    bool is_position;                   /* values are bit positions */
 };
 
 static bool find_texts(const struct mof_property *property, struct map_texts *ret_texts)
@@ -278,7 +280,7 @@ static bool find_texts(const struct mof_property *property, struct map_texts *re
     return bits || names;
 }
 
-/* What the entry at ${place} stands for. */
+/* Number that the entry at ${place} stands for. */
 static bool entry_value(
     const struct map_texts *texts, const struct mof_value *value, size_t place, uint64_t *ret_value)
 {

@@ -9,7 +9,7 @@ void mof_lexer_init(struct mof_lexer *lexer, struct span text, struct arena *are
     *lexer = (struct mof_lexer){.text = text, .line = 1, .column = 1, .arena = arena};
 }
 
-/* The byte ${ahead} of the next one; AT_END behind the last. */
+/* The byte ${ahead} of the next one; AT_END after the end. */
 static unsigned peek(const struct mof_lexer *lexer, size_t ahead)
 {
     size_t at = lexer->at + ahead;
@@ -52,7 +52,7 @@ static void skip_line(struct mof_lexer *lexer)
     }
 }
 
-/* False if the comment is not closed. */
+/* False if the comment has no end. */
 static bool skip_comment(struct mof_lexer *lexer)
 {
     step(lexer);
@@ -92,7 +92,8 @@ static unsigned hex_digit(unsigned c)
     return is_digit(c) ? c - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : 16;
 }
 
-/* What the escape at ${*at}, behind its backslash, stands for; no longer than it is written. */
+/* Write the character of the escape at ${*at}, after its backslash. The result is never longer than
+ * the escape. */
 static size_t put_escape(struct span raw, size_t *at, uint8_t *out)
 {
     static const char letters[] = "btnfr";
@@ -140,7 +141,7 @@ static void take_text(struct mof_lexer *lexer, struct mof_token *token)
     for (unsigned c = peek(lexer, 0); c != quote; c = peek(lexer, 0)) {
         if (c == AT_END || c == '\n') {
             token->kind = MOF_BAD;
-            token->text = span_text("a text without a closing quote in its line");
+            token->text = span_text("a text has no closing quote on its line");
             return;
         }
         has_escapes = has_escapes || c == '\\';
@@ -154,11 +155,11 @@ static void take_text(struct mof_lexer *lexer, struct mof_token *token)
     step(lexer);
     if (has_escapes && !resolve_escapes(lexer->arena, token->text, &token->text)) {
         token->kind = MOF_BAD;
-        token->text = span_text("no memory left for its texts");
+        token->text = span_text("no memory left for texts");
     }
 }
 
-/* ---- the others ---------------------------------------------------------------------------------- */
+/* ---- other tokens -------------------------------------------------------------------------------- */
 
 static void take_number(struct mof_lexer *lexer)
 {
@@ -186,7 +187,7 @@ struct mof_token mof_lexer_next(struct mof_lexer *lexer)
     struct mof_token token = {.line = lexer->line, .column = lexer->column};
     if (!skip_blanks(lexer)) {
         token.kind = MOF_BAD;
-        token.text = span_text("a comment that is not closed");
+        token.text = span_text("a comment has no end");
         return token;
     }
     token.line = lexer->line;

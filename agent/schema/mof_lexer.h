@@ -4,22 +4,22 @@
 #include "base/arena.h"
 
 /*
- * Words of MOF text (DSP0004, annex "MOF syntax grammar"): names, numbers, texts, characters and
- * marks; blanks and comments of both kinds are left out. Texts side by side are still several.
+ * Tokens of MOF text (DSP0004, annex "MOF syntax grammar"): names, numbers, texts, characters and
+ * marks. Blanks and both kinds of comments are skipped. Adjacent texts are separate tokens.
  */
 enum mof_token_kind {
     MOF_END,
-    MOF_NAME,   /* letters, digits, `_`, and `$` in front of an alias */
+    MOF_NAME,   /* letters, digits, `_`, and `$` before an alias */
     MOF_NUMBER, /* as written, with its sign */
-    MOF_TEXT,   /* what stands in double or single quotes, escapes resolved */
+    MOF_TEXT,   /* content of double or single quotes, escapes resolved */
     MOF_MARK,   /* one character */
-    MOF_BAD,    /* `text` says why */
+    MOF_BAD,    /* `text` has the reason */
 };
 
 struct mof_token {
     enum mof_token_kind kind;
     struct span text;
-    uint32_t line; /* both from 1; the column counts characters */
+    uint32_t line; /* line and column count from 1; the column counts characters */
     uint32_t column;
 };
 
@@ -31,11 +31,11 @@ struct mof_lexer {
     struct arena *arena;
 };
 
-/* ${text} is UTF-8 without a mark and outlives the tokens, and so does ${arena}, where texts with
- * escapes live. */
+/* ${text} is UTF-8 without a byte order mark. It must outlive the tokens, as must ${arena}, which
+ * holds texts with escapes. */
 void mof_lexer_init(struct mof_lexer *lexer, struct span text, struct arena *arena);
 
-/* The next one; MOF_END again and again behind the last. Behind a MOF_BAD it goes on. */
+/* The next token. After the end always MOF_END; after MOF_BAD reading continues. */
 struct mof_token mof_lexer_next(struct mof_lexer *lexer);
 
 #endif

@@ -8,8 +8,8 @@
 #include "schema/names.h"
 
 enum {
-    MAX_NAME_BYTES = 256, /* of WMI's classes */
-    ABOVE = 3,            /* of mof_file.scopes */
+    MAX_NAME_BYTES = 256, /* limit of WMI class names */
+    ABOVE = 3,            /* index in mof_file.scopes of the parent folder */
 };
 
 void mof_model_init(struct mof_model *model, size_t max_bytes)
@@ -64,8 +64,7 @@ void mof_model_end_warnings(struct mof_model *model)
     for (const struct mof_file *file = model->files; file; file = file->next) {
         if (file->is_mof && file->untold) {
             char text[1200];
-            snprintf(
-                text, sizeof(text), "%s: %zu further things are wrong", file->name, file->untold);
+            snprintf(text, sizeof(text), "%s: %zu further warnings", file->name, file->untold);
             say(model, text);
         }
     }
@@ -78,7 +77,7 @@ static uint8_t fold(uint8_t c)
     return c >= 'A' && c <= 'Z' ? (uint8_t)(c + ('a' - 'A')) : c;
 }
 
-/* How much of ${path} its folder is, with the slash behind it. */
+/* Number of bytes of ${path} that are its folder, with the trailing slash. */
 static size_t folder_size(const uint8_t *path, size_t size)
 {
     while (size && path[size - 1] != '/') {
@@ -87,7 +86,7 @@ static size_t folder_size(const uint8_t *path, size_t size)
     return size;
 }
 
-/* The same for the same path. NULL: no memory. */
+/* The scope of a path; equal paths have one scope. NULL: no memory. */
 static const void *scope_of(struct mof_model *model, const uint8_t *path, size_t size)
 {
     struct span copy;
@@ -126,10 +125,10 @@ bool mof_model_add_file(struct mof_model *model, struct mof_file *file)
 
 /* ---- classes ------------------------------------------------------------------------------------- */
 
-/* Of the first class in ${scope} that is called so. */
+/* Key of the first class with a name in ${scope}. */
 struct name_key {
     const void *scope;
-    char name[MAX_NAME_BYTES]; /* folded */
+    char name[MAX_NAME_BYTES]; /* in lower case */
 };
 
 static struct span make_key(const void *scope, struct span name, struct name_key *key)
@@ -148,7 +147,7 @@ static struct mof_class *find(const struct mof_model *model, const void *scope, 
     return map_get(&model->names, make_key(scope, name, &key));
 }
 
-/* Of several with one name the first stays. */
+/* Register a class name. The first class with a name wins. */
 static bool add_name(struct mof_model *model, const void *scope, struct mof_class *class)
 {
     struct name_key key;
@@ -175,7 +174,7 @@ bool mof_model_add(struct mof_model *model, struct mof_class *class)
     return true;
 }
 
-/* The nearest class to ${file} that is called ${name}, but not ${but}. */
+/* The class ${name} nearest to ${file} other than ${but}. */
 static struct mof_class *find_near(const struct mof_model *model, const struct mof_file *file,
     struct span name, const struct mof_class *but)
 {
@@ -190,7 +189,7 @@ static struct mof_class *find_near(const struct mof_model *model, const struct m
 
 /* ---- amendments ---------------------------------------------------------------------------------- */
 
-/* Behind ${to} those of ${more} that are not there. */
+/* Append those of ${more} that ${to} lacks. */
 static void add_qualifiers(struct mof_qualifier **to, struct mof_qualifier *more)
 {
     size_t count = 0;
@@ -210,7 +209,8 @@ static void add_qualifiers(struct mof_qualifier **to, struct mof_qualifier *more
     }
 }
 
-/* The property called ${name}, looked for from ${start} on and then from the first; NULL: none. */
+/* Find the property ${name}, searching from ${start} and then from the first; NULL if there is
+ * none. */
 static struct mof_property *find_property(
     const struct mof_class *class, struct mof_property *start, struct span name)
 {
@@ -228,7 +228,7 @@ static void amend(struct mof_class *class, struct mof_class *amendment)
 {
     add_qualifiers(&class->qualifiers, amendment->qualifiers);
     amendment->qualifiers = NULL;
-    struct mof_property *from = class->properties; /* both list them in one order as a rule */
+    struct mof_property *from = class->properties; /* both usually list them in the same order */
     for (struct mof_property *p = amendment->properties; p && from; p = p->next) {
         struct mof_property *own = find_property(class, from, p->name);
         if (own) {
@@ -256,8 +256,9 @@ void mof_model_link(struct mof_model *model)
         for (const struct mof_class *at = class->base; at; at = at->base) {
             if (++class->depth == MOF_MAX_DEPTH) {
                 mof_model_warn(model, class->file, class->line, class->column,
-                    "class %.*s: its parents run in a circle, or are more than %d: it is taken for "
-                    "one without",
+                    "class %.*s: its parents form a cycle or are more than %d; the class is "
+                    "treated as "
+                    "having no parent",
                     SPAN_ARG(span_first(class->name, MAX_NAME_BYTES)), MOF_MAX_DEPTH);
                 class->base = NULL;
                 class->depth = 0;

@@ -7,28 +7,29 @@
 #include "base/map.h"
 
 /*
- * Classes of MOF text as they stand there (mof_parse.h), of any number of files. What they mean for
- * events says mof_build.h, for control GUIDs mof_control.h. All of it lives in the model's arena, or in
- * the texts that were parsed. Names are compared without case, as WMI does.
+ * Classes of MOF text as written (mof_parse.h), from any number of files. mof_build.h derives
+ * events from them, mof_control.h control GUIDs. Everything lives in the model's arena or in the
+ * parsed texts. Names are compared without case, as in WMI.
  */
 enum {
     MOF_MAX_CLASSES = 65536,
-    MOF_MAX_PROPERTIES = 1024, /* of a class; of an event with those of parents */
+    MOF_MAX_PROPERTIES = 1024, /* of a class; of an event including its parents */
     MOF_MAX_QUALIFIERS = 256,  /* of a class or property */
     MOF_MAX_DEPTH = 64,        /* of inheritance */
-    MOF_MAX_WARNINGS = 20,     /* of a file; then only how many more there were */
+    MOF_MAX_WARNINGS = 20,     /* per file; further ones are only counted */
     MOF_SCOPES = 5,
 };
 
 struct mof_value {
     struct mof_value *next;
-    struct span text; /* as written; of texts, what they say */
+    struct span text; /* as written; for texts, their content */
 };
 
 struct mof_qualifier {
     struct mof_qualifier *next;
     struct span name;
-    struct mof_value *values; /* one, or those of an array; NULL: none given, which means true */
+    /* one value, or those of an array; NULL: no value, which means true */
+    struct mof_value *values;
     size_t value_count;
 };
 
@@ -37,25 +38,24 @@ struct mof_property {
     struct span name;
     struct span type;
     struct mof_qualifier *qualifiers;
-    bool is_array;   /* brackets stand behind the name */
-    uint16_t length; /* what stands in them; 0: nothing */
-    bool is_bad;     /* more than that, or a reference: not of events */
+    bool is_array;   /* brackets follow the name */
+    uint16_t length; /* number in the brackets; 0: none */
+    bool is_bad;     /* a reference or an expression in brackets: impossible in events */
     uint32_t line;
     uint32_t column;
 };
 
 struct mof_class {
-    struct mof_class *next; /* in the order of files and of their text */
-    struct mof_class *base; /* set by mof_model_link; NULL: in none of the files */
+    struct mof_class *next; /* in file and text order */
+    struct mof_class *base; /* set by mof_model_link; NULL: not in these files */
     struct mof_file *file;
     struct span name;
     struct span parent; /* empty: none */
     struct mof_qualifier *qualifiers;
     struct mof_property *properties;
     size_t property_count;
-    size_t depth; /* classes above it that are known; set by mof_model_link */
-    bool
-        is_local; /* a text of another language for the class of the same name: qualifier Amendment */
+    size_t depth;  /* number of known ancestors; set by mof_model_link */
+    bool is_local; /* a translation of the class with this name: qualifier Amendment */
     uint32_t line;
     uint32_t column;
 };
@@ -63,18 +63,21 @@ struct mof_class {
 struct mof_file {
     struct mof_file *next;
     const char *name; /* its path */
-    bool is_mof;      /* a class or a directive begins in it: else one warning says all */
-    size_t told;      /* warnings */
-    size_t untold;    /* the same, beyond MOF_MAX_WARNINGS, or of what is no MOF text */
-    /* Where its classes are looked for, the nearest first; set by mof_model_add_file: itself, files of its name
-     * with any ending, its folder, the one above, as texts of a language may lie below; NULL: all files. */
+    /* contains a class or directive; otherwise one warning covers the whole file */
+    bool is_mof;
+    size_t told;   /* number of warnings given */
+    size_t untold; /* number of warnings suppressed */
+    /* Where parents of its classes are searched, the nearest first; set by mof_model_add_file: the
+     * file, files with its name and any ending, its folder, the parent folder (translations may be
+     * in a folder below), NULL: all files. */
     const void *scopes[MOF_SCOPES];
 };
 
 struct mof_model {
     struct arena arena;
-    struct map names;  /* the first class of a name, in each scope (mof_model.c); no amendments */
-    struct map scopes; /* paths of stems and folders */
+    /* first class of each name in each scope (mof_model.c), without amendments */
+    struct map names;
+    struct map scopes; /* paths of file stems and folders */
     struct mof_class *first;
     struct mof_class *last;
     size_t class_count;
@@ -86,38 +89,39 @@ struct mof_model {
 void mof_model_init(struct mof_model *model, size_t max_bytes);
 void mof_model_fini(struct mof_model *model);
 
-/* Add one whose name is set. False if memory ran out. */
+/* Add a file, with its name set. False if memory ran out. */
 bool mof_model_add_file(struct mof_model *model, struct mof_file *file);
 
-/* Add one behind the others. False if memory ran out. */
+/* Append a class. False if memory ran out. */
 bool mof_model_add(struct mof_model *model, struct mof_class *class);
 
 /*
- * All files are there: find parents, those of the nearest file (mof_file.scopes) first; put qualifiers of amendments where
- * they belong. A class whose inheritance runs in a circle, or too deep, is told and loses its parent.
+ * Call once all files are added. Finds parents, in the nearest file first (mof_file.scopes), and
+ * moves qualifiers of amendments to their classes. A class with a cyclic or too deep inheritance
+ * loses its parent, with a warning.
  */
 void mof_model_link(struct mof_model *model);
 
-/* NULL: there is none. */
+/* The qualifier ${name}, or NULL. */
 const struct mof_qualifier *mof_qualifier_find(
     const struct mof_qualifier *qualifiers, const char *name);
 
-/* The first value of it; empty if there is none. */
+/* The first value of the qualifier; empty if there is none. */
 struct span mof_qualifier_text(const struct mof_qualifier *qualifiers, const char *name);
 
-/* The same as a number of at most ${max}: decimal, 0x…, binary with a `b` behind it. */
+/* The first value as a number of at most ${max}: decimal, 0x…, or binary with the suffix `b`. */
 bool mof_qualifier_number(
     const struct mof_qualifier *qualifiers, const char *name, uint64_t max, uint64_t *ret_number);
 bool mof_number(struct span text, uint64_t max, uint64_t *ret_number);
 
-/* The qualifier Guid of the class itself. */
+/* The qualifier Guid of the class itself, not of its parents. */
 bool mof_class_guid(const struct mof_class *class, struct guid *ret_guid);
 
-/* What is wrong at a place of ${file}: "FILE:LINE:COLUMN: what". Line 0: in the file as a whole. */
+/* Warn about a place in ${file}: "FILE:LINE:COLUMN: text". Line 0: the file as a whole. */
 void mof_model_warn(struct mof_model *model, struct mof_file *file, uint32_t line, uint32_t column,
     const char *format, ...) ETWSHIP_PRINTF(5, 6);
 
-/* Say of each file how many more there were. */
+/* Warn for each file how many warnings were suppressed. */
 void mof_model_end_warnings(struct mof_model *model);
 
 #endif

@@ -9,12 +9,12 @@ struct parser {
     struct mof_model *model;
     struct mof_file *file;
     struct mof_lexer lexer;
-    struct mof_token token; /* the next one */
-    struct buf joined;      /* texts side by side */
+    struct mof_token token; /* next token */
+    struct buf joined;      /* adjacent texts, joined */
     bool is_full;           /* no memory, or too many classes */
 };
 
-/* Qualifiers, and where their list began. */
+/* Qualifiers, and the position of their list. */
 struct qualified {
     struct mof_qualifier *list;
     uint32_t line;
@@ -47,7 +47,7 @@ static bool take_mark(struct parser *p, char mark)
     return is;
 }
 
-/* Returns false. */
+/* Always returns false. */
 static bool fail(struct parser *p, const char *wanted)
 {
     const struct mof_token *token = &p->token;
@@ -56,7 +56,7 @@ static bool fail(struct parser *p, const char *wanted)
             p->model, p->file, token->line, token->column, "%.*s", SPAN_ARG(token->text));
     } else if (token->kind == MOF_END) {
         mof_model_warn(p->model, p->file, token->line, token->column,
-            "%s is missing: the text ends here", wanted);
+            "unexpected end of text; expected %s", wanted);
     } else {
         mof_model_warn(p->model, p->file, token->line, token->column, "%s is missing before '%.*s'",
             wanted, SPAN_ARG(span_first(token->text, MAX_SHOWN)));
@@ -79,7 +79,7 @@ static bool expect_name(struct parser *p, const char *wanted, struct span *ret_n
     return true;
 }
 
-/* NULL, and the parser is full, if memory ran out. */
+/* NULL if memory ran out; the parser is then full. */
 static void *make(struct parser *p, size_t size)
 {
     void *made = arena_alloc(&p->model->arena, size);
@@ -87,7 +87,7 @@ static void *make(struct parser *p, size_t size)
     return made;
 }
 
-/* Up to ${last} outside of all brackets, and behind it; ends at the end of the text, too. */
+/* Skip past ${last} outside all brackets, or to the end of the text. */
 static void skip_to(struct parser *p, char last)
 {
     size_t depth = 0;
@@ -104,7 +104,7 @@ static void skip_to(struct parser *p, char last)
     }
 }
 
-/* Behind the end of a class that cannot be read: `}` and `;` side by side. */
+/* Skip past the end of an unreadable class: `}` followed by `;`. */
 static void skip_class(struct parser *p)
 {
     bool closed = false;
@@ -117,7 +117,7 @@ static void skip_class(struct parser *p)
 
 /* ---- qualifiers ---------------------------------------------------------------------------------- */
 
-/* Texts side by side are one. */
+/* Join adjacent texts into one. */
 static bool join_texts(struct parser *p, struct span first, struct span *ret_text)
 {
     *ret_text = first;
@@ -193,14 +193,14 @@ static struct mof_qualifier *parse_qualifier(struct parser *p)
                 : is_mark(p, '{') ? parse_values(p, qualifier, '}')
                                   : true;
     if (good && take_mark(p, ':')) {
-        while (p->token.kind == MOF_NAME) { /* flavors: where it applies is not asked for */
+        while (p->token.kind == MOF_NAME) { /* flavors are ignored */
             advance(p);
         }
     }
     return good ? qualifier : NULL;
 }
 
-/* `[…]` if there is one; the first of several with one name counts. */
+/* Parse `[…]` if present. Of several qualifiers with one name the first counts. */
 static bool parse_qualifiers(struct parser *p, struct qualified *ret_qualified)
 {
     struct mof_qualifier *last = NULL;
@@ -215,7 +215,7 @@ static bool parse_qualifiers(struct parser *p, struct qualified *ret_qualified)
             return false;
         }
         if (++count > MOF_MAX_QUALIFIERS) {
-            return fail(p, "']' behind 256 qualifiers");
+            return fail(p, "']' after 256 qualifiers");
         }
         if (last) {
             last->next = qualifier;
@@ -241,7 +241,7 @@ static bool parse_length(struct parser *p, struct mof_property *property)
     return expect(p, ']', "']'");
 }
 
-/* What stands behind the type: `name;`, `name[n] = value;`, `ref name;`, `name(…);`. */
+/* Parse what follows the type: `name;`, `name[n] = value;`, `ref name;`, `name(…);`. */
 static bool parse_rest(struct parser *p, struct mof_property *property, bool *ret_is_method)
 {
     property->is_bad = is_word(p, "ref");
@@ -271,16 +271,16 @@ static bool parse_rest(struct parser *p, struct mof_property *property, bool *re
     return expect(p, ';', "';'");
 }
 
-/* What is left of a class body whose end is missing: the qualifiers of the next class. */
+/* Recover when the end of a class body is missing: the qualifiers belong to the next class. */
 static bool fail_open_class(struct parser *p, const struct mof_class *class)
 {
     mof_model_warn(p->model, p->file, p->token.line, p->token.column,
-        "'}' is missing: class %.*s, which begins in line %u, is not closed",
+        "'}' is missing: class %.*s, which begins in line %u, has no end",
         SPAN_ARG(span_first(class->name, MAX_SHOWN)), class->line);
     return false;
 }
 
-/* ${stray} gets qualifiers that turn out to be those of another class. */
+/* ${stray} receives qualifiers that belong to another class. */
 static bool parse_property(
     struct parser *p, struct mof_class *class, struct mof_property **last, struct qualified *stray)
 {
@@ -302,7 +302,7 @@ static bool parse_property(
         return true;
     }
     if (++class->property_count > MOF_MAX_PROPERTIES) {
-        return fail(p, "'}' behind 1024 properties");
+        return fail(p, "'}' after 1024 properties");
     }
     property->qualifiers = qualified.list;
     if (*last) {
@@ -332,7 +332,8 @@ static bool parse_head(struct parser *p, struct mof_class *class)
     return !take_mark(p, ':') || expect_name(p, "the name of a parent", &class->parent);
 }
 
-/* At `class`, behind ${qualified}, which becomes that of a further class where one stands inside. */
+/* Parse at `class`, after ${qualified}. If another class begins inside, ${qualified} becomes that
+ * of the other class. */
 static bool parse_class(struct parser *p, struct qualified *qualified)
 {
     struct mof_class *class = make(p, sizeof(*class));
@@ -378,7 +379,7 @@ static void parse_directive(struct parser *p)
     }
     if (is_word(p, "include")) {
         mof_model_warn(p->model, p->file, p->token.line, p->token.column,
-            "the file that is included is not read. name it under schema, too");
+            "included files are not read; add the file to the setting schema");
     }
     advance(p);
     if (take_mark(p, '(')) {
@@ -407,7 +408,7 @@ static void parse_declaration(struct parser *p)
         if (good) {
             return;
         }
-        good = is_word(p, "class") && !p->is_full; /* one that stood inside of another */
+        good = is_word(p, "class") && !p->is_full; /* it began inside the previous class */
     }
     if (good && is_other_declaration(p)) {
         p->file->is_mof = true;
@@ -442,11 +443,11 @@ bool mof_parse(struct mof_model *model, struct span text, const char *name, stru
     }
     buf_fini(&parser.joined);
     if (!parser.file->is_mof && parser.file->told == 0) {
-        mof_model_warn(model, parser.file, 0, 0, "no MOF text: there is no class in it");
+        mof_model_warn(model, parser.file, 0, 0, "not MOF text: it contains no class");
     }
     if (parser.is_full) {
         return error_set(err, ERR_LIMIT,
-            "more than %d MOF classes, or no memory for them: the others are not read. name fewer "
+            "too many MOF classes (limit %d) or no memory; the rest is ignored. name fewer "
             "files",
             MOF_MAX_CLASSES);
     }

@@ -5,15 +5,15 @@
 #include "base/bytes.h"
 
 /*
- * All that is kept of a file is its directory, 4 bytes per block. Streams that share blocks do no
- * harm, as nothing is followed: what is read is bounded by what is asked for.
+ * Only the directory of a file is kept in memory, 4 bytes per block. Streams may share blocks in a
+ * hostile file. That is harmless, because a caller's request bounds how much is read.
  */
 enum {
     HEADER_BYTES = 0x158,
     HEADER_BLOCK_SIZE = 0x20,
     HEADER_BLOCK_COUNT = 0x28,
     HEADER_DIRECTORY_BYTES = 0x2c,
-    HEADER_MAP_BLOCKS = 0x34, /* blocks that list the blocks of the directory */
+    HEADER_MAP_BLOCKS = 0x34, /* blocks that list the directory's blocks */
     MAX_MAP_BLOCKS = 73,
     MIN_BLOCK_BYTES = 512,
     MAX_BLOCK_BYTES = 32768, /* link /PDBPAGESIZE */
@@ -58,7 +58,8 @@ static uint32_t blocks_of(const struct msf *msf, uint64_t bytes)
     return (uint32_t)((bytes + msf->block_size - 1) / msf->block_size);
 }
 
-/* ${size} bytes from ${offset} on in what the blocks of ${list} hold together, which is enough. */
+/* Read ${size} bytes from ${offset} of the stream with the blocks ${list}, which must contain
+ * them. */
 static bool read_blocks(const struct msf *msf, struct span list, uint64_t offset, uint8_t *data,
     size_t size, struct error *err)
 {
@@ -75,8 +76,8 @@ static bool read_blocks(const struct msf *msf, struct span list, uint64_t offset
         run = run < size ? run : size;
         if (first >= msf->block_count || last >= msf->block_count) {
             return error_set(err, ERR_FORMAT,
-                "block %lu in a file of %lu, which is damaged or cut off", (unsigned long)last,
-                (unsigned long)msf->block_count);
+                "refers to block %lu but the file has %lu blocks; it is damaged or truncated",
+                (unsigned long)last, (unsigned long)msf->block_count);
         }
         if (!read_exactly(msf, (uint64_t)first * msf->block_size + within, data, run, err)) {
             return false;
@@ -99,13 +100,13 @@ static bool read_header(
     }
     switch (msf_kind_of(span_make(header, got))) {
     case MSF_NONE:
-        return error_set(err, ERR_FORMAT, "no PDB file of native code (MSF)");
+        return error_set(err, ERR_FORMAT, "not a PDB file of native code (MSF)");
     case MSF_OLD:
         return error_set(
-            err, ERR_UNSUPPORTED, "a PDB file of Visual C++ 6 or before, which is not read");
+            err, ERR_UNSUPPORTED, "a PDB file of Visual C++ 6 or older, which is not supported");
     case MSF_COMPRESSED:
         return error_set(err, ERR_UNSUPPORTED,
-            "a compressed PDB file (MSFZ), which is not read: take the uncompressed one");
+            "a compressed PDB file (MSFZ), which is not supported; use the uncompressed file");
     case MSF_CLASSIC:
         break;
     }
@@ -117,24 +118,26 @@ static bool read_header(
     *ret_directory = load_le32(header + HEADER_DIRECTORY_BYTES);
     if (msf->block_size < MIN_BLOCK_BYTES || msf->block_size > MAX_BLOCK_BYTES ||
         (msf->block_size & (msf->block_size - 1))) {
-        return error_set(err, ERR_FORMAT, "blocks of %lu bytes", (unsigned long)msf->block_size);
+        return error_set(
+            err, ERR_FORMAT, "invalid block size of %lu bytes", (unsigned long)msf->block_size);
     }
     if (*ret_directory > MAX_DIRECTORY_BYTES || *ret_directory > msf->input.size) {
         return error_set(err, *ret_directory > msf->input.size ? ERR_FORMAT : ERR_LIMIT,
-            "a directory of %lu bytes in a file of %llu", (unsigned long)*ret_directory,
+            "its directory has %lu bytes but the file only %llu", (unsigned long)*ret_directory,
             (unsigned long long)msf->input.size);
     }
     return true;
 }
 
-/* The header lists blocks; these list blocks; those are the directory. */
+/* The header lists blocks, which list the directory's blocks. */
 static bool read_directory(
     struct msf *msf, const uint8_t header[HEADER_BYTES], uint32_t size, struct error *err)
 {
     size_t list_bytes = (size_t)blocks_of(msf, size) * NUMBER_BYTES;
     if (blocks_of(msf, list_bytes) > MAX_MAP_BLOCKS) {
-        return error_set(err, ERR_FORMAT, "a directory of %lu bytes in blocks of %lu",
-            (unsigned long)size, (unsigned long)msf->block_size);
+        return error_set(err, ERR_FORMAT,
+            "its directory of %lu bytes is too large for blocks of %lu", (unsigned long)size,
+            (unsigned long)msf->block_size);
     }
     struct span map = span_make(header + HEADER_MAP_BLOCKS, MAX_MAP_BLOCKS * NUMBER_BYTES);
     uint8_t *list = malloc(list_bytes + 1);
@@ -153,13 +156,14 @@ static bool read_directory(
 static bool take_streams(struct msf *msf, struct span directory, struct error *err)
 {
     if (directory.size < NUMBER_BYTES) {
-        return error_set(err, ERR_FORMAT, "an empty directory");
+        return error_set(err, ERR_FORMAT, "its directory is empty");
     }
     uint32_t count = load_le32(directory.data);
     directory = span_from(directory, NUMBER_BYTES);
     if (count > MAX_STREAMS || count > directory.size / NUMBER_BYTES) {
         return error_set(err, count > MAX_STREAMS ? ERR_LIMIT : ERR_FORMAT,
-            "%lu streams in a directory of %zu bytes", (unsigned long)count, directory.size);
+            "%lu streams do not fit into its directory of %zu bytes", (unsigned long)count,
+            directory.size);
     }
     msf->streams = calloc((size_t)count + 1, sizeof(*msf->streams));
     if (!msf->streams) {
@@ -209,7 +213,7 @@ bool msf_read(const struct msf *msf, uint32_t stream, uint32_t offset, void *dat
 {
     uint32_t stream_size = msf_stream_size(msf, stream);
     if (offset > stream_size || size > stream_size - offset) {
-        return error_set(err, ERR_FORMAT, "stream %lu has %lu bytes and not %llu",
+        return error_set(err, ERR_FORMAT, "stream %lu has %lu bytes instead of %llu",
             (unsigned long)stream, (unsigned long)stream_size, (unsigned long long)offset + size);
     }
     if (size == 0) {

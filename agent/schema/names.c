@@ -16,7 +16,7 @@ struct named_value {
 static const struct named_value levels[] = {
     {"LogAlways", 0}, {"Critical", 1}, {"Error", 2},
     {"Warning", 3},   {"Informational", 4}, {"Verbose", 5},
-    {"Always", 0}, /* as TraceEvent (PerfView) writes manifests of registered providers */
+    {"Always", 0}, /* spelling of TraceEvent (PerfView) in manifests of registered providers */
 };
 
 static const struct named_value opcodes[] = {
@@ -60,7 +60,7 @@ bool names_in_type(struct span name, uint16_t *ret_type)
     uint16_t type;
     if (!type_names_find_in(names_local(name), &type) || type >= IN_WMI_TIME ||
         (type >= IN_COUNTED_STRING && type <= IN_NON_NUL_TERMINATED_ANSI_STRING)) {
-        return false; /* types of classes, which a manifest cannot use */
+        return false; /* types of classes, invalid in manifests */
     }
     *ret_type = type;
     return true;

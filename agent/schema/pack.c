@@ -7,9 +7,9 @@
 #include "schema/schema_files.h"
 
 /*
- * The source `pack`: all packs that the user named, or that stand in folders that the user named,
- * read when the source is made and put into one sorted index. Definitions of one event type come
- * in the order of the settings, within a folder in path order, within a pack from top to bottom.
+ * The source `pack`: all packs that the user names, directly or by folder. They are read when the
+ * source is created and merged into one sorted index. Definitions of one event type come in the
+ * order of the settings, within a folder in path order, within a pack from top to bottom.
  */
 enum { MAX_PACKS = 1024 };
 
@@ -21,14 +21,14 @@ struct indexed {
 };
 
 struct pack_source {
-    const struct schema_source_settings *settings; /* only while it is made */
+    const struct schema_source_settings *settings; /* valid only during creation */
     struct pack *packs[MAX_PACKS];
     size_t pack_count;
     struct indexed *index;
     size_t index_count;
 };
 
-/* What finds a definition: MOF ones by class, type and version, others by provider, id, version. */
+/* Sort key of a definition. MOF ones: class, type and version; others: provider, id and version. */
 struct key {
     bool is_classic;
     const struct guid *guid;
@@ -113,7 +113,7 @@ static void load_pack(void *self, const char *path)
     char *data;
     size_t size;
     if (source->pack_count == MAX_PACKS) {
-        schema_files_warn(source->settings, path, "too many schema packs: not read");
+        schema_files_warn(source->settings, path, "too many schema packs; this file is ignored");
     } else if (!schema_files_load(source->settings, path, PACK_MAX_BYTES, &data, &size, &err)) {
         schema_files_warn(source->settings, path, err.text);
     } else {
@@ -136,7 +136,7 @@ static void pack_source_destroy(void *self)
     }
 }
 
-/* Other files in the list belong to other sources, which also complain about missing ones. */
+/* Files with other endings belong to other sources, which also report missing files. */
 static void *pack_source_create(const struct schema_source_settings *settings, struct error *err)
 {
     struct pack_source *source = calloc(1, sizeof(*source));
@@ -164,8 +164,8 @@ static bool is_of(const struct pack_source *source, size_t at, const struct key 
     return compare_keys(&other, key) == 0;
 }
 
-/* What counts for ${key}, whose place in the index is ${at}: classic events take the highest lower
- * version where theirs is not there, as new ones append fields. */
+/* The key to use for ${key}, which belongs at ${at} in the index. Classic events without a
+ * definition of their version use the next lower one, because new versions append fields. */
 static struct key version_for(const struct pack_source *source, size_t at, const struct key *key)
 {
     struct key lower = *key;

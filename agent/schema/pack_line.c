@@ -48,7 +48,6 @@ bool pack_line_at_text(struct pack_line *in)
     return in->line.size && in->line.data[0] == '"';
 }
 
-/* Empty at the end of the line or where a quoted text stands. */
 struct span pack_line_word(struct pack_line *in)
 {
     skip_blanks(in);
@@ -69,7 +68,8 @@ static int hex_value(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What stands behind a backslash, at ${text}; how many bytes of it were used, 0 if it is none. */
+/* Decode the escape at ${text}, after the backslash. Returns the number of bytes used, 0 if
+ * invalid. */
 static size_t unescape(struct span text, uint8_t *ret_byte)
 {
     static const char letters[] = "\"\\nrt";
@@ -94,7 +94,7 @@ static size_t unescape(struct span text, uint8_t *ret_byte)
     return 3;
 }
 
-/* A quoted text, into the arena of the pack. */
+/* Read a quoted text into the arena of the pack. */
 bool pack_line_text(struct pack_line *in, struct span *ret_text)
 {
     if (!pack_line_at_text(in)) {
@@ -122,7 +122,7 @@ bool pack_line_text(struct pack_line *in, struct span *ret_text)
         }
         size_t escape = unescape(span_from(quoted, at + 1), &text[used]);
         if (escape == 0) {
-            return pack_line_fail(in, "a backslash is followed by none of \\ \" n r t x");
+            return pack_line_fail(in, "a backslash must be followed by one of \\ \" n r t x");
         }
         at += 1 + escape;
     }
@@ -134,7 +134,7 @@ bool pack_line_number(struct pack_line *in, uint64_t max, uint64_t *ret_value)
 {
     struct span word = pack_line_word(in);
     if (!names_number(word, max, ret_value)) {
-        return error_set(in->err, ERR_FORMAT, "%s:%zu: \"%.*s\" is no number from 0 to %llu",
+        return error_set(in->err, ERR_FORMAT, "%s:%zu: \"%.*s\" is not a number from 0 to %llu",
             in->file, in->number, SPAN_ARG(span_first(word, 64)), (unsigned long long)max);
     }
     return true;
@@ -164,8 +164,7 @@ bool pack_line_reference(struct pack_line *in, uint16_t *ret_index, struct span 
         *ret_index = (uint16_t)index;
         return true;
     }
-    return pack_line_fail(
-        in, "the name of a field in double quotes, or @ and its number, is missing");
+    return pack_line_fail(in, "a field is missing: its name in double quotes, or @ and its number");
 }
 
 bool pack_line_next(struct pack_line *in)

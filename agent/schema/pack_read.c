@@ -8,21 +8,21 @@
 #include "schema/pack_words.h"
 
 /*
- * One pass over the lines. A line is words and quoted texts; its first word picks a row of `lines`,
- * which says where the line may stand and who reads the rest. The block that is open (a map or an
- * event) is finished by the next block or the end of the text: only then are names of fields
- * looked up, since a struct names members that follow it.
+ * One pass over the lines. A line consists of words and quoted texts; its first word selects a row
+ * of `lines`, which says where the line is allowed and which function reads the rest. The next
+ * block or the end of the text finishes the open block (a map or an event). Field names are
+ * resolved only then, because a struct names members that follow it.
  */
 enum block { BLOCK_NONE, BLOCK_PROVIDER, BLOCK_MAP, BLOCK_EVENT };
 
 enum { MAX_MAPS = 65536 };
 
-/* A field with its references as the text has them: by name, or NULL data for a number. */
+/* A field with unresolved references: a name, or NULL data for a number. */
 struct raw_field {
     struct schema_field field;
     struct span length_name;
     struct span count_name;
-    struct span first_name; /* of a struct's members */
+    struct span first_name; /* name of a struct's first member */
     size_t line;
     bool is_member;
 };
@@ -61,10 +61,10 @@ static bool read_map(struct pack_reader *r)
     }
     struct span kind = pack_line_word(&r->in);
     if (!span_is(kind, "values") && !span_is(kind, "bits")) {
-        return pack_line_fail(&r->in, "a map is one of values or of bits");
+        return pack_line_fail(&r->in, "a map must be of values or of bits");
     }
     if (map_get(&r->maps, label)) {
-        return pack_line_fail(&r->in, "this provider has another map of that name");
+        return pack_line_fail(&r->in, "this provider already has a different map of that name");
     }
     r->map = arena_alloc(&r->pack->arena, sizeof(*r->map));
     if (!r->map || !map_put(&r->maps, label, r->map)) {
@@ -110,7 +110,7 @@ static bool read_types(struct pack_reader *r, struct schema_field *field, struct
 {
     if (!type_names_find_in(in_type, &field->in_type) ||
         !span_is(in_type, type_names_in(field->in_type))) {
-        return pack_line_fail_word(&r->in, "no type is called", in_type);
+        return pack_line_fail_word(&r->in, "unknown type", in_type);
     }
     return true;
 }
@@ -124,7 +124,7 @@ static bool read_out_type(struct pack_reader *r, struct schema_field *field)
         return true;
     }
     if (!names_number(word, UINT16_MAX, &number)) {
-        return pack_line_fail_word(&r->in, "nothing is shown as", word);
+        return pack_line_fail_word(&r->in, "unknown out type", word);
     }
     field->out_type = (uint16_t)number;
     return true;
@@ -150,10 +150,10 @@ static bool read_field_map(struct pack_reader *r, struct schema_field *field)
     }
     field->map = map_get(&r->maps, label);
     return field->map ||
-           pack_line_fail(&r->in, "no map of that name stands before, in this provider");
+           pack_line_fail(&r->in, "this provider has no map of that name before this line");
 }
 
-/* `length` or `count`: a number, or the field that says it. */
+/* Read `length` or `count`: a number, or the field that holds it. */
 static bool read_size(struct pack_reader *r, struct schema_field *field, uint16_t flag,
     uint16_t *size, struct span *name)
 {
@@ -187,7 +187,7 @@ static bool read_attribute(struct pack_reader *r, struct raw_field *raw)
         return read_field_map(r, field);
     }
     if (!pack_words_find(pack_words_flags, word, &flag)) {
-        return pack_line_fail_word(&r->in, "a field has no", word);
+        return pack_line_fail_word(&r->in, "a field does not have the attribute", word);
     }
     field->flags |= flag;
     return true;
@@ -200,7 +200,7 @@ static bool read_any_field(struct pack_reader *r, bool is_member)
         return pack_line_fail(&r->in, "too many fields");
     }
     if (!is_member && event->top_count != event->field_count) {
-        return pack_line_fail(&r->in, "members stand behind all fields");
+        return pack_line_fail(&r->in, "members must follow all fields");
     }
     struct raw_field *raw = &r->fields[event->field_count];
     *raw = (struct raw_field){.line = r->in.number, .is_member = is_member};
@@ -251,7 +251,7 @@ static bool read_event(struct pack_reader *r)
     event->provider_name = r->provider_name;
     r->event_line = r->in.number;
     if (!pack_words_find(pack_words_kinds, pack_line_word(&r->in), &kind)) {
-        return pack_line_fail(&r->in, "an event is of kind manifest, eventsource or mof");
+        return pack_line_fail(&r->in, "the kind of an event must be manifest, eventsource or mof");
     }
     if (!pack_line_number(&r->in, UINT16_MAX, &id) ||
         !pack_line_number(&r->in, UINT8_MAX, &version)) {
@@ -266,7 +266,7 @@ static bool read_event(struct pack_reader *r)
     }
     event->has_layout = false;
     return span_is(pack_line_word(&r->in), "no_layout") ||
-           pack_line_fail(&r->in, "behind the version stands no_layout");
+           pack_line_fail(&r->in, "only no_layout may follow the version");
 }
 
 static bool read_class(struct pack_reader *r)
@@ -284,7 +284,7 @@ static bool read_message(struct pack_reader *r)
     return pack_line_text(&r->in, &r->event.message);
 }
 
-/* The descriptor's ${part}: a number and, maybe, its name. */
+/* Read ${part} of the descriptor: a number and an optional name. */
 static bool read_named(struct pack_reader *r, enum schema_unstated part, uint64_t max,
     uint64_t *ret_value, struct span *ret_name)
 {
@@ -351,10 +351,10 @@ static bool resolve(struct pack_reader *r, const struct map *names, const struct
     }
     const struct raw_field *target = map_get(names, name);
     if (!target) {
-        return fail_at(r, raw->line, "it names a field that the event does not have");
+        return fail_at(r, raw->line, "it refers to a field that the event does not have");
     }
     if (target < r->fields || target >= r->fields + r->event.field_count) {
-        return fail_at(r, raw->line, "it names a field that the event has twice: use @number");
+        return fail_at(r, raw->line, "it refers to a name that several fields have; use @number");
     }
     *index = (uint16_t)(target - r->fields);
     return true;
@@ -364,7 +364,7 @@ static bool resolve_all(struct pack_reader *r, struct map *names)
 {
     for (size_t i = 0; i < r->event.field_count; i++) {
         struct raw_field *raw = &r->fields[i];
-        /* An address outside of the fields stands for a name that several have. */
+        /* an address outside of the fields marks a name of several fields */
         void *value = map_get(names, raw->field.name) ? (void *)names : (void *)raw;
         if (!map_put(names, raw->field.name, value)) {
             return pack_line_fail_memory(&r->in);
@@ -448,7 +448,7 @@ static bool finish_event(struct pack_reader *r)
 
 static const struct line_row {
     const char *word;
-    enum block inside; /* BLOCK_PROVIDER: anywhere behind the first provider */
+    enum block inside; /* BLOCK_PROVIDER: anywhere after the first provider */
     enum block opens;  /* or BLOCK_NONE */
     bool (*read)(struct pack_reader *r);
 } lines[] = {
@@ -496,10 +496,10 @@ static bool read_line(struct pack_reader *r)
         row = span_is(word, lines[i].word) ? &lines[i] : NULL;
     }
     if (!row) {
-        return pack_line_fail_word(&r->in, "no line begins with", word);
+        return pack_line_fail_word(&r->in, "unknown keyword", word);
     }
     if (!may_stand_here(r, row)) {
-        return pack_line_fail_word(&r->in, "here cannot stand", word);
+        return pack_line_fail_word(&r->in, "not allowed here:", word);
     }
     if (row->opens != BLOCK_NONE && !finish_block(r)) {
         return false;
@@ -509,12 +509,12 @@ static bool read_line(struct pack_reader *r)
     }
     r->block = row->opens != BLOCK_NONE ? row->opens : r->block;
     return pack_line_at_end(&r->in) ||
-           pack_line_fail(&r->in, "the line goes on where it should end");
+           pack_line_fail(&r->in, "unexpected text at the end of the line");
 }
 
 static bool read_head(struct pack_reader *r)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* that some editors put before UTF-8 */
+    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark, which some editors write */
     if (r->in.rest.size >= 3 && memcmp(r->in.rest.data, mark, 3) == 0) {
         r->in.rest = span_from(r->in.rest, 3);
     }
@@ -528,7 +528,7 @@ static bool read_head(struct pack_reader *r)
     }
     if (!names_number(pack_line_word(&r->in), PACK_VERSION, &version) || version == 0 ||
         !pack_line_at_end(&r->in)) {
-        return pack_line_fail(&r->in, "written by a newer etwship: its version is not 1 or 2");
+        return pack_line_fail(&r->in, "its version is not 1 or 2; use the etwship that wrote it");
     }
     return true;
 }

@@ -3,16 +3,16 @@
 
 #include "event/schema.h"
 
-/* The words of schema packs for numbers of schema.h: tables with a NULL word behind the last. */
+/* Words of schema packs for numbers of schema.h. The tables end with a NULL word. */
 struct pack_word {
     const char *word;
     uint16_t value;
 };
 
-extern const struct pack_word pack_words_flags[]; /* those that stand alone, without a value */
-extern const struct pack_word pack_words_kinds[]; /* of schemas that packs can hold */
+extern const struct pack_word pack_words_flags[]; /* flags, which have no value */
+extern const struct pack_word pack_words_kinds[]; /* kinds of schemas that packs can hold */
 
-/* NULL if there is none. */
+/* The word for ${value}, or NULL. */
 const char *pack_words_of(const struct pack_word *table, uint16_t value);
 
 /* False if ${word} is not in the table. */

@@ -9,18 +9,18 @@
 #include "schema/pack_words.h"
 
 /*
- * Sorts the schemas, then writes one section per provider: its maps, each once, and its events.
- * Several definitions of one event stay in the caller's order, since the first that fits is used. A
- * map without a name gets that of the first field which uses it.
+ * Sorts the schemas and writes one section per provider: its maps, each once, and its events.
+ * Several definitions of one event keep the caller's order, because the first one that fits is
+ * used. A map without a name gets the name of the first field that uses it.
  */
 enum { MAX_LABELS = 1 << 20, MAX_LABEL_BYTES = 256 * 1024 * 1024 };
 
 struct item {
     const struct event_schema *schema;
-    size_t place; /* in the caller's list */
+    size_t place; /* position in the caller's list */
 };
 
-/* A map of the provider that is being written. */
+/* A map of the current provider. */
 struct label {
     const struct schema_map *map; /* key of by_pointer */
     struct span text;
@@ -29,7 +29,7 @@ struct label {
 struct writer {
     struct buf *out;
     struct arena arena;    /* labels and their keys */
-    struct map by_pointer; /* -> struct label, as the other two */
+    struct map by_pointer; /* -> struct label, like the other two */
     struct map by_content;
     struct map by_text;
     bool failed;
@@ -44,13 +44,13 @@ static void add_escaped_bytes(struct buf *out, struct span bytes)
     }
 }
 
-/* Characters that would end a line somewhere, or that nobody sees. */
+/* True for line breaks and invisible characters. */
 static bool is_odd(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
 }
 
-/* ` "text"`, such that the reader gets back each byte, also where it is no UTF-8. */
+/* Write ` "text"` so that reading it returns every byte, even if it is not UTF-8. */
 static void add_text(struct buf *out, struct span text)
 {
     buf_add_text(out, " \"");
@@ -107,7 +107,7 @@ static bool put_pointer(struct writer *w, struct label *label)
     return map_put(&w->by_pointer, span_make(&label->map, sizeof(struct schema_map *)), label);
 }
 
-/* A text like ${base} that no map of the provider has yet. */
+/* Derive a text from ${base} that no map of the provider has yet. */
 static bool choose_text(struct writer *w, struct span base, struct span *ret_text)
 {
     struct buf text;
@@ -122,7 +122,7 @@ static bool choose_text(struct writer *w, struct span base, struct span *ret_tex
     return ok;
 }
 
-/* The label of a map not met before under this address; writes it if its content is new, too. */
+/* Label of a map at a new address; writes the map if its content is new, too. */
 static struct label *make_label(struct writer *w, const struct schema_field *field)
 {
     struct label *label = arena_alloc(&w->arena, sizeof(*label));
@@ -169,13 +169,13 @@ static void add_maps(struct writer *w, const struct event_schema *schema)
 
 /* ---- fields --------------------------------------------------------------------------------------- */
 
-/* Fields by name; a name that several have stands for none. */
+/* Index fields by name; a name that several fields have is marked as ambiguous. */
 static bool index_names(const struct event_schema *schema, struct map *ret_names)
 {
     map_init(ret_names, SCHEMA_MAX_FIELDS);
     for (size_t i = 0; i < schema->field_count; i++) {
         struct schema_field *field = &schema->fields[i];
-        /* Any address outside the table means "several". */
+        /* any address outside the table marks several fields */
         void *value = map_get(ret_names, field->name) ? (void *)ret_names : (void *)field;
         if (!map_put(ret_names, field->name, value)) {
             return false;
@@ -260,7 +260,7 @@ static void add_fields(struct writer *w, const struct event_schema *schema)
 
 /* ---- events --------------------------------------------------------------------------------------- */
 
-/* Is the part of the descriptor written, be it 0? */
+/* True if this part of the descriptor is written, even if it is 0. */
 static bool is_stated(const struct event_schema *schema, enum schema_unstated part)
 {
     return schema->kind != SCHEMA_MOF && !(schema->unstated & (uint8_t)part);
@@ -355,7 +355,7 @@ static int compare_items(const void *a, const void *b)
     return order ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------ */
+/* ---- packs ---------------------------------------------------------------------------------------- */
 
 static void forget_labels(struct writer *w)
 {
@@ -365,7 +365,7 @@ static void forget_labels(struct writer *w)
     arena_fini(&w->arena);
 }
 
-/* All items belong to one provider. */
+/* Write one provider; all items must belong to it. */
 static void add_provider(struct writer *w, const struct item *items, size_t count)
 {
     const struct event_schema *first = items[0].schema;
@@ -382,7 +382,7 @@ static void add_provider(struct writer *w, const struct item *items, size_t coun
         size_t start = w->out->size;
         add_event(w, items[i].schema);
         size_t size = w->out->size - start;
-        /* The same definition from two places. */
+        /* the same definition from two sources */
         if (size == before_size && memcmp(w->out->data + start, w->out->data + before, size) == 0) {
             w->out->size = start;
         } else {

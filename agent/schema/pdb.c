@@ -7,10 +7,10 @@
 #include "platform/plat_file.h"
 
 /*
- * Of a file only what leads to the annotations is read: the info stream for one flag, the list of
- * modules, and the symbols of each module through a window that is larger than any record. Streams
- * of a sound file share no block, so the symbols of all modules together are no larger than the file;
- * one that says otherwise could keep us busy for long, and is left where that shows.
+ * Reads only what leads to annotations: the info stream for one flag, the list of modules, and the
+ * symbols of each module through a window larger than any record. Streams of a valid file share no
+ * block, so the symbols of all modules are no larger than the file. A hostile file could claim more
+ * to keep the reader busy; reading stops when the claim exceeds the file.
  */
 enum {
     STREAM_INFO = 1,
@@ -21,7 +21,7 @@ enum {
     STREAM_DBI = 3,
     DBI_HEADER_BYTES = 64,
     DBI_VERSION = 4,
-    DBI_VERSION_60 = 19970606, /* Visual C++ 6; later ones have the same modules */
+    DBI_VERSION_60 = 19970606, /* Visual C++ 6; later versions have the same modules */
     DBI_MODULES_BYTES = 24,
     DBI_FLAGS = 56,
     DBI_FLAG_STRIPPED = 2,
@@ -37,7 +37,7 @@ enum {
     S_GPROC32_ID = 0x1147,
     S_LPROC32_DPC = 0x1155,
     S_LPROC32_DPC_ID = 0x1156,
-    PROC_NAME = 35, /* behind the head */
+    PROC_NAME = 35, /* offset after the head */
     MAX_MODULE_NAME_BYTES = 255,
 };
 
@@ -45,7 +45,7 @@ static const uint32_t dbi_signature = 0xffffffff;
 
 struct module {
     uint32_t stream;
-    uint32_t size; /* bytes of symbols at the stream's start */
+    uint32_t size; /* bytes of symbols at the start of the stream */
 };
 
 struct walk {
@@ -54,11 +54,11 @@ struct walk {
     const char *origin;
     const struct pdb_sink *sink;
     struct pdb_about *about;
-    uint64_t budget; /* bytes of symbols that may still be looked at */
+    uint64_t budget; /* bytes of symbols that may still be read */
     size_t warnings;
     bool stopped;
 
-    /* Of the module read now. */
+    /* The current module. */
     struct module module;
     char module_name[MAX_MODULE_NAME_BYTES + 1];
     uint8_t function[PDB_MAX_NAME_BYTES];
@@ -69,7 +69,7 @@ struct walk {
     struct span strings[PDB_MAX_STRINGS];
 };
 
-/* ---- what is told ------------------------------------------------------------------------------- */
+/* ---- warnings ----------------------------------------------------------------------------------- */
 
 static void warn(struct walk *walk, const char *text)
 {
@@ -79,7 +79,7 @@ static void warn(struct walk *walk, const char *text)
     walk->warnings++;
 }
 
-/* Something at ${offset} of the current module's symbols is not as it has to be. */
+/* Warn about a malformed item at ${offset} of the current module's symbols. */
 static void warn_damage(struct walk *walk, uint32_t offset, const char *what, const char *and_so)
 {
     char text[1200];
@@ -93,8 +93,8 @@ static const char rest_is_skipped[] = "the rest of this module is skipped";
 
 /* ---- symbols ------------------------------------------------------------------------------------ */
 
-/* ${size} bytes at ${offset} of the module's symbols, which has them; NULL with ${err} set. Good until
- * the next call. */
+/* Read ${size} bytes at ${offset} of the module's symbols, which must contain them. NULL with
+ * ${err} set on failure. Valid until the next call. */
 static const uint8_t *symbols_at(
     struct walk *walk, uint32_t offset, uint32_t size, struct error *err)
 {
@@ -126,14 +126,14 @@ static void take_function(struct walk *walk, struct span record)
 static void take_annotation(struct walk *walk, uint32_t offset, struct span record)
 {
     struct reader r = reader_make(record);
-    reader_skip(&r, 6); /* where in the code it is */
+    reader_skip(&r, 6); /* address in the code */
     size_t count = reader_u16(&r);
     struct span first = count ? reader_text(&r) : span_make(NULL, 0);
     if (!r.failed && !span_is(first, walk->kind)) {
         return;
     }
     if (count > PDB_MAX_STRINGS) {
-        warn_damage(walk, offset, "an annotation of too many strings", "skipped");
+        warn_damage(walk, offset, "an annotation has too many strings", "skipped");
         return;
     }
     walk->strings[0] = first;
@@ -141,7 +141,7 @@ static void take_annotation(struct walk *walk, uint32_t offset, struct span reco
         walk->strings[i] = reader_text(&r);
     }
     if (r.failed) {
-        warn_damage(walk, offset, "an annotation that ends inside its strings", "skipped");
+        warn_damage(walk, offset, "an annotation is truncated", "skipped");
         return;
     }
     const struct pdb_annotation annotation = {.module = walk->module_name,
@@ -172,7 +172,7 @@ static void take_record(struct walk *walk, uint32_t offset, uint16_t kind, struc
     }
 }
 
-/* The bytes of the record at ${offset}, with its head; 0: it is damaged, which is told. */
+/* Size of the record at ${offset} including its head; 0, with a warning, if it is damaged. */
 static uint32_t take_record_at(struct walk *walk, uint32_t offset)
 {
     struct error err = {0};
@@ -181,15 +181,15 @@ static uint32_t take_record_at(struct walk *walk, uint32_t offset)
                                ? NULL
                                : symbols_at(walk, offset, RECORD_HEAD_BYTES, &err);
     if (!bytes) {
-        warn_damage(
-            walk, offset, left < RECORD_HEAD_BYTES ? "no whole record" : err.text, rest_is_skipped);
+        warn_damage(walk, offset, left < RECORD_HEAD_BYTES ? "a truncated record" : err.text,
+            rest_is_skipped);
         return 0;
     }
     uint32_t size = load_le16(bytes) + 2u;
     uint16_t kind = load_le16(bytes + 2);
     if (size < RECORD_HEAD_BYTES || size > left) {
         warn_damage(walk, offset,
-            size > left ? "a record that ends behind the symbols" : "a record without a kind",
+            size > left ? "a record ends after the symbols" : "a record has no kind",
             rest_is_skipped);
         return 0;
     }
@@ -209,17 +209,18 @@ static void walk_module(struct walk *walk)
     walk->function_size = 0;
     if (walk->module.size > msf_stream_size(&walk->msf, walk->module.stream) ||
         walk->module.size < RECORD_HEAD_BYTES) {
-        warn_damage(walk, 0, "its stream is not as large as its symbols", "skipped");
+        warn_damage(walk, 0, "its stream is smaller than its symbols", "skipped");
         return;
     }
     if (walk->module.size > walk->budget) {
-        warn_damage(walk, 0, "the modules are larger than the file", "skipped");
+        warn_damage(walk, 0, "its modules are larger than the file", "skipped");
         return;
     }
     walk->budget -= walk->module.size;
     const uint8_t *signature = symbols_at(walk, 0, RECORD_HEAD_BYTES, &err);
     if (!signature || load_le32(signature) != SIGNATURE_C13) {
-        warn_damage(walk, 0, signature ? "symbols of an unknown version" : err.text, "skipped");
+        warn_damage(
+            walk, 0, signature ? "its symbols have an unknown version" : err.text, "skipped");
         return;
     }
     uint32_t offset = RECORD_HEAD_BYTES;
@@ -234,7 +235,7 @@ static void walk_module(struct walk *walk)
 
 /* ---- modules ------------------------------------------------------------------------------------ */
 
-/* It goes into warnings, and so to terminals. */
+/* Sanitised, because warnings reach terminals. */
 static void keep_module_name(struct walk *walk, struct span name)
 {
     size_t size = name.size < MAX_MODULE_NAME_BYTES ? name.size : MAX_MODULE_NAME_BYTES;
@@ -256,11 +257,11 @@ static void walk_modules(struct walk *walk, struct span list)
         walk->module.size = reader_u32(&r);
         reader_skip(&r, BETWEEN);
         keep_module_name(walk, reader_text(&r));
-        reader_text(&r); /* the library or object file that it is from */
+        reader_text(&r); /* library or object file it came from */
         if (r.failed) {
             char text[1200];
             snprintf(text, sizeof(text),
-                "%s: its list of modules is damaged at byte %zu of %zu: the rest is skipped",
+                "%s: its list of modules is damaged at byte %zu of %zu; the rest is skipped",
                 walk->origin, at, list.size);
             walk->about->damaged++;
             warn(walk, text);
@@ -277,23 +278,24 @@ static void walk_modules(struct walk *walk, struct span list)
     }
 }
 
-/* All of them are behind the header of the DBI stream. */
+/* Read the list of modules, which follows the header of the DBI stream. */
 static bool read_modules(struct walk *walk, struct error *err)
 {
     uint8_t header[DBI_HEADER_BYTES];
     if (msf_stream_size(&walk->msf, STREAM_DBI) == 0) {
-        return true; /* of a compiler */
+        return true; /* a PDB file of a compiler */
     }
     if (!msf_read(&walk->msf, STREAM_DBI, 0, header, sizeof(header), err)) {
         return false;
     }
     if (load_le32(header) != dbi_signature || load_le32(header + DBI_VERSION) < DBI_VERSION_60) {
-        return error_set(err, ERR_UNSUPPORTED, "a list of modules (DBI) of an unknown version");
+        return error_set(err, ERR_UNSUPPORTED, "its list of modules (DBI) has an unknown version");
     }
     walk->about->is_stripped = (load_le16(header + DBI_FLAGS) & DBI_FLAG_STRIPPED) != 0;
     uint32_t size = load_le32(header + DBI_MODULES_BYTES);
     if (size > MAX_MODULES_BYTES) {
-        return error_set(err, ERR_LIMIT, "a list of modules of %lu bytes", (unsigned long)size);
+        return error_set(
+            err, ERR_LIMIT, "its list of modules of %lu bytes is too large", (unsigned long)size);
     }
     uint8_t *list = malloc((size_t)size + 1);
     walk->window = malloc(WINDOW_BYTES);
@@ -307,15 +309,15 @@ static bool read_modules(struct walk *walk, struct error *err)
     return ok;
 }
 
-/* Numbers behind the map of named streams are features. The map is not read, but taken for numbers, too:
- * to hold this one it would need hundreds of streams. */
+/* Feature numbers follow the map of named streams. The map is not parsed; its numbers are compared
+ * as well. It would take hundreds of streams for the map to contain the number of this feature. */
 static void read_features(struct walk *walk)
 {
     uint32_t size = msf_stream_size(&walk->msf, STREAM_INFO);
     uint8_t *info = size > INFO_HEADER_BYTES && size <= MAX_INFO_BYTES ? malloc(size) : NULL;
     if (info && msf_read(&walk->msf, STREAM_INFO, 0, info, size, NULL)) {
         struct reader r = reader_make(span_from(span_make(info, size), INFO_HEADER_BYTES));
-        reader_skip(&r, reader_u32(&r)); /* the names of streams */
+        reader_skip(&r, reader_u32(&r)); /* names of streams */
         while (reader_left(&r) >= sizeof(uint32_t) && !r.failed) {
             walk->about->is_fastlink |= reader_u32(&r) == FEATURE_FASTLINK;
         }
@@ -343,7 +345,7 @@ bool pdb_read(const struct msf_input *input, const char *kind, const char *origi
     }
     if (walk->warnings > PDB_MAX_WARNINGS && sink->warn) {
         char text[1200];
-        snprintf(text, sizeof(text), "%s: %zu more modules or annotations like these", origin,
+        snprintf(text, sizeof(text), "%s: %zu further warnings", origin,
             walk->warnings - PDB_MAX_WARNINGS);
         sink->warn(sink->self, text);
     }

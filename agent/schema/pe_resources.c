@@ -5,14 +5,14 @@
 #include "base/reader.h"
 
 /*
- * The directory of resources is a tree: by type, by name, by language, then the data. All its
- * offsets are the file's to choose. Its depth is fixed here, so a loop ends, and the entries looked
- * at are counted over the whole tree, so shared branches do, too.
+ * The resource directory is a tree by type, name and language, then data. A hostile file chooses
+ * all offsets. The depth is fixed here, which ends loops. The number of entries is limited over the
+ * whole tree, which ends shared branches.
  */
 enum {
     DOS_BYTES = 64,
     DOS_NEW_HEADER = 60, /* e_lfanew */
-    COFF_BYTES = 24,     /* with the signature before it */
+    COFF_BYTES = 24,     /* including the signature */
     SECTION_BYTES = 40,
     MAX_SECTIONS = 2048,
     MAGIC_PE32 = 0x10b,
@@ -38,7 +38,7 @@ struct finder {
     const struct pe_input *input;
     struct section *sections;
     size_t section_count;
-    uint32_t tree; /* address of the directory; all of the tree is relative to it */
+    uint32_t tree; /* address of the directory; offsets in the tree are relative to it */
     size_t entries;
     struct pe_resources *resources;
     struct error *err;
@@ -57,7 +57,7 @@ static bool read_exactly(struct finder *f, uint64_t offset, void *data, size_t s
 
 /* ---- headers ---------------------------------------------------------------------------------- */
 
-/* The address of the directory of resources, 0 if there is none. */
+/* Address of the resource directory, 0 if there is none. */
 static uint32_t read_optional_header(struct span bytes)
 {
     struct reader r = reader_make(bytes);
@@ -94,7 +94,7 @@ static bool read_sections(struct finder *f, uint64_t offset, size_t count)
     return ok;
 }
 
-/* True without a tree if there is nothing to look at. */
+/* Returns true with `tree` 0 if there is nothing to read. */
 static bool read_headers(struct finder *f)
 {
     uint8_t dos[DOS_BYTES];
@@ -113,7 +113,7 @@ static bool read_headers(struct finder *f)
         return false;
     }
     if (got < sizeof(coff) || memcmp(coff, "PE\0\0", 4) != 0) {
-        return true; /* of MS-DOS or 16-bit Windows */
+        return true; /* a program of MS-DOS or 16-bit Windows */
     }
     f->resources->is_program = true;
     size_t section_count = load_le16(coff + 6);
@@ -134,7 +134,7 @@ static bool read_headers(struct finder *f)
     return read_sections(f, at + optional_size, section_count);
 }
 
-/* Where in the file ${size} bytes at ${address} are; false if no section holds all of them. */
+/* File offset of ${size} bytes at ${address}; false if no section contains all of them. */
 static bool locate(const struct finder *f, uint64_t address, uint64_t size, uint64_t *ret_offset)
 {
     for (size_t i = 0; i < f->section_count; i++) {
@@ -146,7 +146,7 @@ static bool locate(const struct finder *f, uint64_t address, uint64_t size, uint
         }
     }
     return error_set(f->err, ERR_FORMAT,
-        "its resources lie at address 0x%llx, outside of the sections of the file",
+        "its resources at address 0x%llx lie outside the sections of the file",
         (unsigned long long)address);
 }
 
@@ -158,7 +158,7 @@ static bool read_tree(struct finder *f, uint32_t at, void *data, size_t size)
     return locate(f, (uint64_t)f->tree + at, size, &offset) && read_exactly(f, offset, data, size);
 }
 
-/* A node and its entries, which the caller frees. */
+/* Read a node and its entries, which the caller frees. */
 static bool read_node(struct finder *f, uint32_t at, uint8_t **ret_entries, size_t *ret_count)
 {
     uint8_t node[NODE_BYTES];
@@ -169,7 +169,7 @@ static bool read_node(struct finder *f, uint32_t at, uint8_t **ret_entries, size
     size_t count = (size_t)load_le16(node + 12) + load_le16(node + 14);
     f->entries += count;
     if (f->entries > MAX_ENTRIES) {
-        return error_set(f->err, ERR_LIMIT, "more than %d resources", MAX_ENTRIES);
+        return error_set(f->err, ERR_LIMIT, "it has more than %d resources", MAX_ENTRIES);
     }
     *ret_count = count;
     if (count == 0) {
@@ -187,7 +187,7 @@ static bool add_data(struct finder *f, uint32_t at, enum pe_resource_type type, 
     uint8_t data[DATA_BYTES];
     struct pe_resources *to = f->resources;
     if (to->count == PE_MAX_RESOURCES) {
-        return error_set(f->err, ERR_LIMIT, "more than %d message tables", PE_MAX_RESOURCES);
+        return error_set(f->err, ERR_LIMIT, "it has more than %d message tables", PE_MAX_RESOURCES);
     }
     if (!read_tree(f, at, data, sizeof(data))) {
         return false;
@@ -203,7 +203,7 @@ static bool add_data(struct finder *f, uint32_t at, enum pe_resource_type type, 
     return true;
 }
 
-/* Everything of one type; ${below}: levels of nodes between this one and the data. */
+/* Collect the resources of one type; ${below}: levels of nodes between this one and the data. */
 static bool walk(struct finder *f, uint32_t at, enum pe_resource_type type, unsigned below)
 {
     uint8_t *entries;
@@ -214,7 +214,7 @@ static bool walk(struct finder *f, uint32_t at, enum pe_resource_type type, unsi
         uint32_t target = load_le32(entries + i * ENTRY_BYTES + 4);
         if (!(target & high_bit) != (below == 0)) {
             ok = error_set(f->err, ERR_FORMAT,
-                "its resources are not sorted by type, name and language alone");
+                "its resource tree does not have the three levels type, name and language");
         } else {
             ok = below == 0 ? add_data(f, target, type, name)
                             : walk(f, target & ~high_bit, type, below - 1);

@@ -6,10 +6,10 @@
 #include "base/error.h"
 
 /*
- * Where a program file (.dll, .exe, .sys, .mui: PE32 or PE32+) keeps what describes its events.
- * Only headers and the directory of resources are read, a few hundred bytes each, so that thousands
- * of files without any cost little. (PE Format on learn.microsoft.com: "Optional Header Data
- * Directories", "The .rsrc Section".)
+ * Finds the resources of a program file (.dll, .exe, .sys, .mui: PE32 or PE32+) that describe its
+ * events. Only headers and the resource directory are read, a few hundred bytes each, so that
+ * scanning thousands of files is cheap. Source: PE Format on learn.microsoft.com, "Optional Header
+ * Data Directories" and "The .rsrc Section".
  */
 enum pe_resource_type {
     PE_WEVT_TEMPLATE, /* a compiled manifest: manifest_binary.h */
@@ -26,12 +26,12 @@ struct pe_resource {
 enum { PE_MAX_RESOURCES = 256 };
 
 struct pe_resources {
-    bool is_program; /* a PE file; all else is none of ours */
+    bool is_program; /* false: not a PE file */
     struct pe_resource list[PE_MAX_RESOURCES];
     size_t count;
 };
 
-/* Read up to ${size} bytes at ${offset}, fewer only at the end; as plat_file_read_at. */
+/* Input. Reads up to ${size} bytes at ${offset}; fewer only at the end, like plat_file_read_at. */
 struct pe_input {
     bool (*read)(
         void *self, uint64_t offset, void *data, size_t size, size_t *ret_read, struct error *err);
@@ -39,9 +39,9 @@ struct pe_input {
 };
 
 /*
- * Find both types. No PE file, no resources and none of these types are no failure; false with
- * ${err} set if the file cannot be read or contradicts itself. That what is listed lies within the
- * file shows when it is read.
+ * Find both types. It is no error if the file is not a PE file or has none of these resources.
+ * False with ${err} set if it cannot be read or contradicts itself. Listed resources may still lie
+ * outside the file; reading them shows that.
  */
 bool pe_resources_find(
     const struct pe_input *input, struct pe_resources *ret_resources, struct error *err);

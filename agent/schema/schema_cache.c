@@ -9,28 +9,28 @@
 #include "schema/schema_key.h"
 
 /*
- * Entries live in an arena and are found by a short key: the kind of record, the provider or class
- * GUID, and what tells the types of one provider apart. For TraceLogging that is a hash of the
+ * Entries live in an arena. Their key consists of the kind of record, the provider or class GUID,
+ * and what distinguishes the types of one provider. For TraceLogging the last part is a hash of the
  * metadata blob, which is compared in full on every hit.
  *
- * Definitions that other caches use, too, are shared: what they point to is, but the schema itself is
- * copied into the cache when it is first found, since its serial is the cache's own. So is one that has
- * something to correct, wherever it came from. Copies outlive the entries, so that a type keeps its
- * serial; where there is no room for more, or schemas are gone that they were made of, both start again.
+ * A definition that several caches share is copied into the cache when first found, because its
+ * serial belongs to the cache; what it points to stays shared. A corrected schema is copied, too.
+ * Copies outlive entries, so that a type keeps its serial. When copies fill up, or schemas they
+ * were made from are freed, both copies and entries are dropped.
  *
- * A provider that sent .NET ManifestData can mean different things in different processes: its
- * entries say so, and a second key with the process id follows.
+ * A provider that sent .NET ManifestData can mean different things in different processes. Its
+ * entries are marked, and a second look-up uses a key with the process id.
  *
- * Schemas of sources that learn from events may go away whenever such a source is called. Nothing else
- * points to them than entries, copies and the names of providers, which are forgotten then.
+ * Sources that learn from events may free schemas during any call. Only entries, copies and
+ * provider names point to such schemas; they are dropped then.
  */
 enum {
     USUAL_BYTES = 256 * 1024 * 1024,
-    LEARNING_SOURCES = 3, /* that share what entries and copies leave */
-    TABLE_SHARE = 8,      /* of entries, and of copies */
+    LEARNING_SOURCES = 3, /* shares of what entries and copies leave */
+    TABLE_SHARE = 8,      /* share of entries, and share of copies */
     LEAST_TABLE_BYTES = 1024 * 1024,
     MAX_TABLE_BYTES = 40 * 1024 * 1024,
-    ENTRY_BYTES = 512, /* about, with its place in the map */
+    ENTRY_BYTES = 512, /* estimate including its slot in the map */
     MAX_FIXED_BYTES = 64 * 1024,
     MISS_SECONDS = 60,
     FOUND_TRIES = 3,
@@ -39,15 +39,16 @@ enum {
 struct cache_entry {
     struct schema_choice choice;
     uint8_t key[SCHEMA_KEY_BYTES];
-    struct span blob; /* TraceLogging: the metadata it was made for */
+    struct span blob; /* metadata of a TraceLogging type */
     struct span traits;
-    bool per_process;          /* look again with the process id, if that process sent a manifest */
-    uint64_t retry_after;      /* event time (FILETIME) of the next try; 0: never asked */
-    struct event_schema *bare; /* what is known of a miss without a definition; made once */
+    /* look up again with the process id if that process sent a manifest */
+    bool per_process;
+    uint64_t retry_after;      /* event time (FILETIME) of the next try; 0: not tried yet */
+    struct event_schema *bare; /* schema of a miss: names without a definition; made once */
 };
 
-/* The entries met last: most events are of a type that was just here, and then neither a key nor a
- * hash is needed. Emptied with the entries. */
+/* Recently used entries. Most events have a recent type, and then neither key nor hash is computed.
+ * Cleared together with the entries. */
 enum { RECENT_SLOTS = 1024 };
 
 struct recent_slot {
@@ -64,32 +65,32 @@ struct schema_cache {
     struct recent_slot recent[RECENT_SLOTS];
     struct schema_source_set sources;
     struct arena arena;         /* lives as long as the cache */
-    struct arena entries_arena; /* emptied whenever a source learns something */
+    struct arena entries_arena; /* cleared whenever a source learns something */
     struct map entries;
     struct map provider_names;       /* GUID -> schema that names the provider */
-    struct schema_copies copies;     /* of shared schemas, and of corrected ones */
-    struct corrections *corrections; /* NULL: they are those of schema_shared */
+    struct schema_copies copies;     /* of shared and of corrected schemas */
+    struct corrections *corrections; /* NULL: schema_shared has them */
     bool names_listed;
-    bool late;     /* some entry was made while a source was still looking; then … */
-    uint64_t news; /* … what its sources' `news` was */
+    bool late;     /* an entry was made while a source was still searching */
+    uint64_t news; /* sum of the sources' `news` at that time */
     uint32_t next_serial;
-    uint64_t gone; /* schema_losses.gone: what is made of schemas was made then */
+    uint64_t gone; /* schema_losses.gone when copies and entries were made */
     struct event_schema string_schema;
     struct schema_choice string_choice;
-    struct event_schema passing; /* of one event, for which there is no room */
+    struct event_schema passing; /* for one event, when entries are full */
     struct schema_choice passing_choice;
 };
 
 static const struct schema_choice nothing;
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- creation --------------------------------------------------------------------------------- */
 
 const char *schema_cache_source_name(size_t index)
 {
     return schema_source_set_name(index);
 }
 
-/* Events of EventWriteString: one UTF-16 text, described by a flag in the header. */
+/* Schema of EventWriteString: one UTF-16 text, identified by a header flag. */
 static bool make_string_schema(struct schema_cache *cache, struct error *err)
 {
     struct schema_field *field = arena_alloc(&cache->arena, sizeof(*field));
@@ -122,7 +123,7 @@ static size_t table_bytes(const struct schema_cache_settings *settings)
     return bytes < LEAST_TABLE_BYTES ? LEAST_TABLE_BYTES : bytes;
 }
 
-/* Of one source. */
+/* Memory limit of one learning source. */
 static size_t learned_bytes(const struct schema_cache_settings *settings)
 {
     size_t tables = 2 * table_bytes(settings);
@@ -204,7 +205,7 @@ static void forget_entries(struct schema_cache *cache)
     arena_fini(&cache->entries_arena);
 }
 
-/* Entries point to copies, so they go with them. */
+/* Entries point to copies, so both are cleared. */
 static void forget_copies(struct schema_cache *cache)
 {
     forget_entries(cache);
@@ -217,7 +218,7 @@ static void forget_names(struct schema_cache *cache)
     cache->names_listed = false;
 }
 
-/* Something is known that was not. */
+/* Clear everything after a source learned something. */
 static void forget_all(struct schema_cache *cache)
 {
     forget_entries(cache);
@@ -229,7 +230,7 @@ struct schema_losses schema_cache_losses(const struct schema_cache *cache)
     return schema_source_set_losses(&cache->sources);
 }
 
-/* Schemas are gone that something here may point to: that is forgotten. */
+/* Clear everything that may point to freed schemas. True if there were any. */
 static bool forget_gone(struct schema_cache *cache)
 {
     uint64_t gone = schema_cache_losses(cache).gone;
@@ -251,10 +252,10 @@ void schema_cache_learn(struct schema_cache *cache, const struct event_record *r
     }
 }
 
-/* ---- finding ---------------------------------------------------------------------------------------- */
+/* ---- look-up ---------------------------------------------------------------------------------------- */
 
-/* The serial is the cache's own mark on a schema that the source keeps immutable otherwise. A
- * definition that does not name its provider gets the known name with it. */
+/* Assign the serial, which is the only field of an otherwise immutable schema that the cache sets.
+ * Also sets the provider name if the definition lacks it. */
 static void give_serial(struct schema_cache *cache, const struct event_schema *schema)
 {
     struct event_schema *mutable = (struct event_schema *)(uintptr_t)schema;
@@ -266,7 +267,7 @@ static void give_serial(struct schema_cache *cache, const struct event_schema *s
     }
 }
 
-/* Index of the definition that the trace itself gives, or found->count. */
+/* Index of the definition from the trace itself, or found->count. */
 static size_t best_of_trace(const struct schema_candidates *found)
 {
     for (size_t i = 0; i < found->count; i++) {
@@ -294,7 +295,7 @@ static void ask_source(struct schema_cache *cache, size_t place, const struct ev
     }
 }
 
-/* The sources of the trace stand first in the list: one definition of theirs wins alone. */
+/* Sources that read the trace come first; a definition from one of them is used exclusively. */
 static void ask_sources(
     struct schema_cache *cache, const struct event_record *record, struct schema_choice *choice)
 {
@@ -334,8 +335,8 @@ static void note_provider(void *self, const struct event_schema *schema)
     }
 }
 
-/* The name of an event's provider, as another definition has it, else as it is known; empty: nothing
- * tells it. Providers of `builtin` are all known, so its texts are not read for their names. */
+/* Provider name from another definition, else from the known names; empty if unknown. All providers
+ * of `builtin` are known names, so its texts need no parsing here. */
 static struct span provider_name_of(struct schema_cache *cache, const struct event_record *record)
 {
     if (!cache->names_listed) {
@@ -354,8 +355,8 @@ static struct span provider_name_of(struct schema_cache *cache, const struct eve
     return name;
 }
 
-/* What is known of a record that nothing describes: of an event its provider's name, of a message
- * its kind. False: nothing is. */
+/* Describe a record without a definition: the provider name of an event, the kind of a message.
+ * False if even that is unknown. */
 static bool describe_bare(
     struct schema_cache *cache, const struct event_record *record, struct event_schema *ret_schema)
 {
@@ -373,8 +374,8 @@ static bool describe_bare(
     return ret_schema->kind == SCHEMA_WPP || ret_schema->provider_name.size > 0;
 }
 
-/* Made by the cache and not by a source: it goes with the entry, as anybody can send any number of
- * unknown types. */
+/* The entry owns this schema. No source owns it, because any process can send any number of unknown
+ * types. */
 static void add_bare(
     struct schema_cache *cache, const struct event_record *record, struct cache_entry *entry)
 {
@@ -410,7 +411,7 @@ static struct cache_entry *make_entry(struct schema_cache *cache, const struct e
     return entry;
 }
 
-/* False: schemas are gone, and the entry with them. */
+/* False if schemas were freed, and the entry with them. */
 static bool fill_entry(
     struct schema_cache *cache, const struct event_record *record, struct cache_entry *entry)
 {
@@ -469,8 +470,8 @@ static void remember(
         .entry = entry};
 }
 
-/* An entry for ${key}, made if there is none. A full cache starts again from nothing: the types
- * that still come are asked for once more. */
+/* Find or create the entry for ${key}. A full cache is cleared; types still in use are then looked
+ * up once more. */
 static struct cache_entry *entry_for(struct schema_cache *cache, const struct event_record *record,
     const struct schema_metadata *metadata, const uint8_t *key)
 {
@@ -485,7 +486,7 @@ static struct cache_entry *entry_for(struct schema_cache *cache, const struct ev
     return entry;
 }
 
-/* The entry for the record's type, which may have to be filled; NULL where nothing can be kept. */
+/* The entry for the record's type, which may need filling; NULL if the cache is full. */
 static struct cache_entry *place_of(struct schema_cache *cache, const struct event_record *record,
     const struct schema_metadata *metadata)
 {
@@ -505,8 +506,8 @@ static struct cache_entry *place_of(struct schema_cache *cache, const struct eve
     return is_other ? NULL : entry;
 }
 
-/* The same, filled. What is found may be in the place of what others point to: then they are gone, and
- * the second try finds it where it is. */
+/* Find the entry and fill it. Finding a definition may evict schemas that entries point to; these
+ * are then dropped and a second try succeeds. */
 static struct cache_entry *find_entry(struct schema_cache *cache, const struct event_record *record,
     const struct schema_metadata *metadata)
 {
@@ -520,8 +521,8 @@ static struct cache_entry *find_entry(struct schema_cache *cache, const struct e
     return NULL;
 }
 
-/* Nothing can be kept of the record's type: what it says of itself is told nevertheless. The schema is of
- * this event alone, and its serial one that no table keeps anything for. */
+/* Used when nothing can be kept for the type: returns what the record says of itself. The schema is
+ * valid for this event only; its serial is one for which no table keeps anything. */
 static const struct schema_choice *in_passing(struct schema_cache *cache,
     const struct event_record *record, const struct schema_metadata *metadata)
 {

@@ -7,11 +7,11 @@ enum {
 };
 
 struct copy {
-    const struct event_schema *of; /* the key is its address */
+    const struct event_schema *of; /* its address is the key */
     struct event_schema schema;
 };
 
-/* A fifth is for what the arena's blocks leave over. */
+/* a fifth is reserved for unused ends of arena blocks */
 _Static_assert(sizeof(struct copy) <= MAX_BYTES / MAX_COPIES / 5 * 4,
     "the map of copies is full before their memory is");
 

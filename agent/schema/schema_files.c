@@ -91,14 +91,14 @@ bool schema_files_load(const struct schema_source_settings *settings, const char
     }
     if (!plat_file_load(path, max_bytes, ret_data, ret_size, &why)) {
         if (why.code == ERR_LIMIT && max_bytes == left) {
-            arena_budget_take(settings->budget, SIZE_MAX); /* so that it has refused something */
-            return error_set(err, ERR_LIMIT, "needs more memory than is left for definitions");
+            arena_budget_take(settings->budget, SIZE_MAX); /* marks the budget as exceeded */
+            return error_set(err, ERR_LIMIT, "not enough memory is left for definitions");
         }
         return error_set(err, why.code, "%s", why.text);
     }
     if (!arena_budget_take(settings->budget, *ret_size)) {
         free(*ret_data);
-        return error_set(err, ERR_LIMIT, "needs more memory than is left for definitions");
+        return error_set(err, ERR_LIMIT, "not enough memory is left for definitions");
     }
     return true;
 }

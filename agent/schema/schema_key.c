@@ -5,8 +5,8 @@
 
 #include "base/bytes.h"
 
-/* Bytes 0: kind; 1-16: GUID; 17-24: event within the provider; 25-28: process; or 17-32: hash of the
- * metadata, 33-40: of the traits. */
+/* Byte 0: kind; 1-16: GUID; then either 17-24: event within the provider, 25-28: process; or 17-32:
+ * hash of the metadata, 33-40: hash of the traits. */
 void schema_key_make(const struct event_record *record, const struct schema_metadata *metadata,
     bool with_process, uint8_t key[SCHEMA_KEY_BYTES])
 {

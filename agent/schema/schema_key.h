@@ -3,21 +3,21 @@
 
 #include "event/record.h"
 
-/* What tells event types apart for the cache: the kind of record, the provider or class GUID, and
- * what tells the types of one provider apart. */
+/* The cache's key of an event type: kind of record, provider or class GUID, and what distinguishes
+ * the types of one provider. */
 enum {
     SCHEMA_KEY_BYTES = 48,
     SCHEMA_KEY_WITH_PROCESS = 0x40, /* in byte 0 of a key */
 };
 
-/* What a TraceLogging event says of itself: views into its record. */
+/* Self-description of a TraceLogging event: views into its record. */
 struct schema_metadata {
-    struct span blob;   /* names and types of its fields */
-    struct span traits; /* of its provider: empty without a blob */
-    bool has_blob;      /* it is such an event; the blob may be empty even so */
+    struct span blob;   /* names and types of the fields */
+    struct span traits; /* of the provider; empty without a blob */
+    bool has_blob;      /* true for a self-describing event, even if the blob is empty */
 };
 
-/* Of each kind the first item counts. */
+/* If an item occurs several times, the first counts. */
 static inline struct schema_metadata schema_key_metadata(const struct event_record *record)
 {
     struct schema_metadata metadata = {.has_blob = false};
@@ -40,7 +40,8 @@ static inline struct schema_metadata schema_key_metadata(const struct event_reco
     return metadata;
 }
 
-/* ${metadata} is the record's. Two types may have one key, though hardly ever by accident. */
+/* Make the key of a record; ${metadata} must be the record's. Collisions are possible but do not
+ * happen by accident. */
 void schema_key_make(const struct event_record *record, const struct schema_metadata *metadata,
     bool with_process, uint8_t key[SCHEMA_KEY_BYTES]);
 

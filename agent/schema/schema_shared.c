@@ -12,7 +12,7 @@ static const struct schema_source_ops *const sources[] = {
 enum { SOURCE_COUNT = sizeof(sources) / sizeof(sources[0]) };
 
 struct schema_shared {
-    struct arena_budget budget; /* of all of them */
+    struct arena_budget budget; /* shared by all sources */
     void *instances[SOURCE_COUNT];
     struct corrections *corrections;
 };
@@ -23,7 +23,7 @@ static void warn_of_budget(
     if (atomic_load_explicit(&shared->budget.has_refused, memory_order_relaxed)) {
         char text[160];
         snprintf(text, sizeof(text),
-            "definitions of files may have %zu KB of agent.memory: what does not fit is not used. "
+            "definitions from files exceed %zu KB of agent.memory; some are not used. "
             "raise agent.memory",
             shared->budget.max_bytes >> 10);
         schema_source_warn(settings, text);
@@ -42,7 +42,7 @@ struct schema_shared *schema_shared_create(
     shared->budget.max_bytes = settings->max_definition_bytes ? settings->max_definition_bytes
                                                               : SIZE_MAX;
     charged.budget = &shared->budget;
-    /* The rows that the program has itself go first into what there is. */
+    /* the built-in table is charged to the budget first */
     shared->corrections = corrections_create(&charged, err);
     bool ok = shared->corrections != NULL;
     for (size_t i = 0; ok && i < SOURCE_COUNT; i++) {

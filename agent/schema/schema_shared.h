@@ -5,24 +5,25 @@
 #include "schema/schema_source.h"
 
 /*
- * What any number of caches, on any threads, use together: the sources with schema_source_ops.shared.
- * The schema files of the user are read once, and the system is asked once.
+ * The sources with schema_source_ops.shared, for any number of caches on any threads. The user's
+ * schema files are read once, and the system is queried once.
  */
 struct schema_shared;
 
-/* NULL with ${err} set on failure; single bad files are warnings. So is what does not fit into
- * max_definition_bytes: such files are left out. */
+/* NULL with ${err} set on failure. An unusable file, or one that exceeds max_definition_bytes, only
+ * causes a warning and is left out. */
 struct schema_shared *schema_shared_create(
     const struct schema_source_settings *settings, struct error *err);
-void schema_shared_destroy(struct schema_shared *shared); /* no cache uses it; NULL is fine */
+/* The caller ensures that no cache uses it any more; NULL is fine. */
+void schema_shared_destroy(struct schema_shared *shared);
 
-/* What the definitions of files take now. Any thread. */
+/* Memory that definitions from files use now. Thread-safe. */
 size_t schema_shared_bytes(const struct schema_shared *shared);
 
-/* Theirs and the program's own (schema/corrections.h). */
+/* Corrections of the user and of the program (schema/corrections.h). */
 const struct corrections *schema_shared_corrections(const struct schema_shared *shared);
 
-/* The object of a source; NULL: it is none of files. */
+/* The shared instance of ${source}; NULL if the source is not shared. */
 void *schema_shared_source(
     const struct schema_shared *shared, const struct schema_source_ops *source);
 

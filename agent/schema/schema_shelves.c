@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 /*
- * A shelf's arena may grow by what is left for all, up to the share of one provider. What it took is
- * known when it is closed: only one is open at a time.
+ * A shelf's arena may grow by the memory that is left in total, up to the share of one provider.
+ * Its growth is measured when the shelf is closed: only one shelf is open at a time.
  */
 enum { PROVIDER_SHARE = 2, FREE_SHARE = 4, SHELF_BYTES = sizeof(struct schema_shelf) + 64 };
 
@@ -76,7 +76,8 @@ static void destroy(struct schema_shelves *shelves, struct schema_shelf *shelf)
     free(shelf);
 }
 
-/* The oldest give way to ${keep}, until a part of all memory is free. False: there are no others. */
+/* Empty the oldest shelves except ${keep} until a quarter of the memory is free. False if there are
+ * no others. */
 static bool drop_oldest(struct schema_shelves *shelves, const struct schema_shelf *keep)
 {
     size_t wanted = shelves->max_bytes - shelves->max_bytes / FREE_SHARE;

@@ -6,21 +6,21 @@
 #include "event/record.h"
 
 /*
- * Memory for what events say of themselves, a shelf per provider. Any process may write events, under
- * any GUID, as many types as it likes. So no provider has more than half of the memory, and where
- * all of it is used, the shelves that were asked for least recently give way, until a quarter is free:
- * a flood is paid for by what it brings, and by what is hardly used. One thread at a time.
+ * Memory for definitions that events carry, one shelf per provider. Any process may write events
+ * under any GUID, with as many types as it likes. So no provider gets more than half of the memory.
+ * When all of it is used, the least recently used shelves are emptied until a quarter is free: a
+ * flood evicts its own definitions and rarely used ones. Not thread-safe.
  *
- * The cache remembers answers, so what is in use is hardly asked for. It forgets them whenever
- * schema_shelves_gone grows: when a shelf is emptied, and when the last quarter is begun, so that what
- * is in use is asked for once more before anything has to go.
+ * The cache remembers answers, so shelves in use are rarely asked. It drops its answers whenever
+ * schema_shelves_gone grows: when a shelf is emptied, and when the last quarter of the memory is
+ * reached, so that definitions in use are requested again before anything is evicted.
  */
 struct schema_shelf {
     struct guid provider;
-    struct arena arena;         /* everything on the shelf */
-    void *items;                /* the user's list of them; NULL: empty */
-    size_t charged;             /* of the arena, as the shelves know it */
-    struct schema_shelf *newer; /* by when they were last asked for */
+    struct arena arena;         /* memory of everything on the shelf */
+    void *items;                /* list that belongs to the user of the shelf; NULL: empty */
+    size_t charged;             /* size of the arena as accounted */
+    struct schema_shelf *newer; /* by time of last use */
     struct schema_shelf *older;
 };
 
@@ -30,43 +30,43 @@ struct schema_shelves {
     struct schema_shelf *oldest;
     size_t bytes;
     size_t max_bytes;
-    uint64_t dropped; /* times that a shelf was emptied */
-    bool is_low;      /* the last quarter was begun */
-    struct guid last; /* whose */
-    /* Called before what is on ${shelf} goes away: nothing may point to it any more. */
+    uint64_t dropped; /* number of times that a shelf was emptied */
+    bool is_low;      /* the last quarter is in use */
+    struct guid last; /* provider of the shelf emptied last */
+    /* Called before the memory of ${shelf} is freed. The callee drops all pointers into it. */
     void (*drop)(void *self, struct schema_shelf *shelf);
     void *self;
 };
 
 enum { SCHEMA_SHELVES_MAX = 65536 };
 
-/* schema_losses.gone of what lies on the shelves. */
+/* Value for schema_losses.gone. */
 static inline uint64_t schema_shelves_gone(const struct schema_shelves *shelves)
 {
     return shelves->dropped + shelves->is_low;
 }
 
-/* At most ${max_bytes} for all of them. */
+/* ${max_bytes}: limit of all shelves together. */
 void schema_shelves_init(struct schema_shelves *shelves, size_t max_bytes,
     void (*drop)(void *self, struct schema_shelf *shelf), void *self);
-void schema_shelves_fini(struct schema_shelves *shelves); /* without a call of drop */
+void schema_shelves_fini(struct schema_shelves *shelves); /* does not call drop */
 
 /*
- * The shelf of ${provider}, most recently asked for now, made if there is none; its arena takes as much
- * as provider and memory allow. Call schema_shelves_close when that is done. NULL: out of memory.
+ * Open the shelf of ${provider}, creating it if necessary, and mark it as recently used. Its arena
+ * grows as far as the limits of provider and total allow. The caller closes it with
+ * schema_shelves_close. NULL: no memory.
  */
 struct schema_shelf *schema_shelves_open(
     struct schema_shelves *shelves, const struct guid *provider);
 void schema_shelves_close(struct schema_shelves *shelves, struct schema_shelf *shelf);
 
-/* The shelf of ${provider} if there is one, most recently asked for now; else NULL. */
+/* The shelf of ${provider}, marked as recently used, or NULL. */
 struct schema_shelf *schema_shelves_find(
     struct schema_shelves *shelves, const struct guid *provider);
 
 /*
- * What was to go on the open ${shelf} found no room there. Make some: other shelves give way where all
- * memory is used, else what is on this one, if ${also_own}. False: nothing was done, as it would not
- * help.
+ * Make room after an allocation on the open ${shelf} failed: empty other shelves if all memory is
+ * used; else empty this one if ${also_own}. False if nothing was done because it would not help.
  */
 bool schema_shelves_make_room(
     struct schema_shelves *shelves, struct schema_shelf *shelf, bool also_own);

@@ -82,22 +82,22 @@ void schema_losses_describe(
     const char *separator = "";
     ret_text[0] = 0;
     if (losses->evicted) {
-        add(ret_text, "definitions that events carry gave way to others (%llu)",
+        add(ret_text, "definitions from events were evicted by others (%llu)",
             (unsigned long long)losses->evicted);
         separator = ", ";
     }
     if (losses->refused) {
-        add(ret_text, "%sdefinitions that events carry found no room (%llu)", separator,
+        add(ret_text, "%sdefinitions from events did not fit (%llu)", separator,
             (unsigned long long)losses->refused);
         separator = ", ";
     }
     if (losses->conflicts) {
-        add(ret_text, "%smanifests of processes give a provider another name than it has (%llu)",
-            separator, (unsigned long long)losses->conflicts);
+        add(ret_text, "%smanifests from processes use a wrong provider name (%llu)", separator,
+            (unsigned long long)losses->conflicts);
     }
     guid_write(&losses->provider, guid);
-    add(ret_text, "; one of the last was of provider %.*s%s%.*s", SPAN_ARG(name),
-        name.size ? " " : "", GUID_TEXT_SIZE, guid);
+    add(ret_text, "; most recently for provider %.*s%s%.*s", SPAN_ARG(name), name.size ? " " : "",
+        GUID_TEXT_SIZE, guid);
 }
 
 size_t schema_source_learned_bytes(const struct schema_source_settings *settings, size_t usual)

@@ -11,7 +11,7 @@ const char *schema_source_set_name(size_t index)
     return index < SCHEMA_SOURCE_COUNT ? sources[index]->name : NULL;
 }
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------- */
 
 static bool is_off(const struct schema_source_set_settings *settings, size_t source)
 {
@@ -20,7 +20,7 @@ static bool is_off(const struct schema_source_set_settings *settings, size_t sou
                : sources[source] == &schema_source_builtin && settings->no_builtin;
 }
 
-/* As in the table, but for TDH, which may go before the files of the user. */
+/* Use the order of the table, but move TDH before the user's files if configured. */
 static void set_order(struct schema_source_set *set, enum schema_tdh tdh)
 {
     size_t count = 0;
@@ -69,8 +69,7 @@ bool schema_source_set_init(struct schema_source_set *set,
             return false;
         }
     }
-    return any ||
-           error_set(err, ERR_CONFIG, "no schema source is called '%s'", settings->only_source);
+    return any || error_set(err, ERR_CONFIG, "unknown schema source '%s'", settings->only_source);
 }
 
 void schema_source_set_fini(struct schema_source_set *set)
@@ -82,7 +81,7 @@ void schema_source_set_fini(struct schema_source_set *set)
     }
 }
 
-/* ---- all together ------------------------------------------------------------------------------ */
+/* ---- all sources ------------------------------------------------------------------------------- */
 
 bool schema_source_set_learn(struct schema_source_set *set, const struct event_record *record)
 {
@@ -139,9 +138,9 @@ struct span schema_source_set_provider_name(
     return name;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------ */
+/* ---- look-up ----------------------------------------------------------------------------------- */
 
-/* Only the source `eventsource` tells processes apart. */
+/* Only the source `eventsource` distinguishes processes. */
 bool schema_source_set_by_process(
     const struct schema_source_set *set, const struct event_record *record, bool own)
 {

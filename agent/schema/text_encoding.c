@@ -2,7 +2,8 @@
 
 #include "base/utf.h"
 
-/* What encoding a file has is told by its mark, by the NULs of UTF-16, and by whether it is UTF-8. */
+/* The encoding of a file is detected by its byte order mark, the NULs of UTF-16, and whether it is
+ * valid UTF-8. */
 
 static bool has_mark(struct span text, const char *mark)
 {
@@ -25,7 +26,7 @@ static bool is_utf8(struct span text)
     return true;
 }
 
-/* UTF-16, by its mark or by the NULs that ASCII has there. */
+/* Detects UTF-16 by its mark or by the NULs in ASCII text. */
 static bool is_utf16(struct span bytes, bool *ret_big, size_t *ret_mark)
 {
     *ret_big = has_mark(bytes, "\xfe\xff");

@@ -1,13 +1,13 @@
 #include "schema/tmc.h"
 
-enum { MAX_BITS = 32 }; /* of the flags that a classic provider gets */
+enum { MAX_BITS = 32 }; /* flags of a classic provider */
 
 void tmc_reader_init(struct tmc_reader *reader, struct wpp_controls *controls)
 {
     *reader = (struct tmc_reader){.controls = controls};
 }
 
-/* The first word of ${text}, which is left with the rest. */
+/* Remove and return the first word of ${text}. */
 static struct span take_word(struct span *text)
 {
     size_t size = 0;
@@ -43,7 +43,7 @@ void tmc_reader_line(struct tmc_reader *reader, struct span line)
         return;
     }
     struct span word = take_word(&rest);
-    if (word.data[word.size - 1] == ':') { /* TMC:, PUBLIC_TMF: */
+    if (word.data[word.size - 1] == ':') { /* TMC: or PUBLIC_TMF: */
         return;
     }
     if (guid_parse(word, &guid)) {

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 /*
- * A line is looked at for what it can be in this place: a GUID and module, a message, or, between
- * braces, an argument. Messages are handed over when they are complete, so a sink sees each of them
- * once and whole.
+ * A line is matched against what is possible at this point: a GUID and module, a message, or,
+ * between braces, an argument. A message is passed on once it is complete, so a sink sees it whole
+ * and once.
  */
 
 /* ---- text --------------------------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static bool starts_with(struct span text, const char *start)
     return text.size >= size && memcmp(text.data, start, size) == 0;
 }
 
-/* Where ${needle} stands in ${text}, or SIZE_MAX. */
+/* Offset of ${needle} in ${text}, or SIZE_MAX. */
 static size_t find(struct span text, const char *needle)
 {
     size_t size = strlen(needle);
@@ -43,7 +43,7 @@ static size_t find(struct span text, const char *needle)
     return SIZE_MAX;
 }
 
-/* Cut at the last word, which is given back. */
+/* Remove and return the last word. */
 static struct span take_last_word(struct span *text)
 {
     *text = span_trim(*text);
@@ -73,7 +73,7 @@ static bool parse_number(struct span digits, uint32_t max, uint32_t *ret_number)
     return digits.size > 0;
 }
 
-/* ---- what is told --------------------------------------------------------------------------------- */
+/* ---- warnings ------------------------------------------------------------------------------------- */
 
 static void warn_at(struct tmf_reader *reader, size_t line, const char *what)
 {
@@ -91,7 +91,7 @@ static void warn(struct tmf_reader *reader, const char *what)
     warn_at(reader, reader->line, what);
 }
 
-/* The message is complete. */
+/* Pass on the complete message. */
 static void finish_message(struct tmf_reader *reader)
 {
     struct tmf_message *message = &reader->message;
@@ -121,7 +121,7 @@ static void finish_message(struct tmf_reader *reader)
 
 /* ---- `guid module // SRC=file MJ= MN=` ---------------------------------------------------------- */
 
-/* The value behind `KEY=`, up to a blank. */
+/* The value after `KEY=`, up to a blank. */
 static struct span value_of(struct span text, const char *key)
 {
     size_t at = find(text, key);
@@ -136,7 +136,7 @@ static struct span value_of(struct span text, const char *key)
     return span_first(value, size);
 }
 
-/* The end of the GUID's line: up to ` MJ=`, since names of files may have blanks in them. */
+/* The file name at the end of the GUID's line, up to ` MJ=`: file names may contain blanks. */
 static struct span source_of(struct span comment)
 {
     size_t at = find(comment, "SRC=");
@@ -163,7 +163,7 @@ static bool parse_guid_line(struct tmf_reader *reader, struct span line)
     struct span words = module;
     take_last_word(&words);
     if (module.size == 0 || (comment == SIZE_MAX && words.size)) {
-        return false; /* text that begins with a GUID */
+        return false; /* other text that begins with a GUID */
     }
     reader->guid = guid;
     reader->module = module;
@@ -172,7 +172,7 @@ static bool parse_guid_line(struct tmf_reader *reader, struct span line)
     return true;
 }
 
-/* The same inside of a line of another text: there it needs `// SRC=` to be one. */
+/* Find a GUID and module inside a line of other text; `// SRC=` is required there. */
 static bool find_guid_line(struct tmf_reader *reader, struct span line)
 {
     if (parse_guid_line(reader, span_trim(line))) {
@@ -180,7 +180,7 @@ static bool find_guid_line(struct tmf_reader *reader, struct span line)
     }
     size_t comment = find(line, "// SRC=");
     for (size_t at = 1; comment != SIZE_MAX && at + GUID_TEXT_SIZE < comment; at++) {
-        /* A dash in its place is cheap to look for. */
+        /* checking for a dash first is cheap */
         if (line.data[at + 8] == '-' && !is_word(line.data[at - 1]) &&
             parse_guid_line(reader, span_from(line, at))) {
             return true;
@@ -191,8 +191,7 @@ static bool find_guid_line(struct tmf_reader *reader, struct span line)
 
 /* ---- `#typev name number "format" // LEVEL=… FLAGS=… FUNC=…` -------------------------------------- */
 
-/* The value of ${key} in a message's comment. It ends where another key begins: functions of C++ have
- * blanks in their names. */
+/* Value of ${key} in a message's comment, up to the next key: C++ function names contain blanks. */
 static struct span comment_value(struct span comment, const char *key)
 {
     static const char *const keys[] = {
@@ -209,12 +208,12 @@ static struct span comment_value(struct span comment, const char *key)
     return span_trim(value);
 }
 
-/* The closing quote of a format that begins at ${text}: the first one that no backslash precedes and
- * behind which the comment or nothing follows. SIZE_MAX: there is none. */
+/* Offset of the closing quote of a format that begins at ${text}: the first quote without a
+ * preceding backslash that is followed by the comment or nothing. SIZE_MAX if there is none. */
 static size_t closing_quote(struct span text)
 {
     while (text.size && span_is_blank(text.data[text.size - 1])) {
-        text.size--; /* once, and not at each quote */
+        text.size--; /* trim once, not at each quote */
     }
     for (size_t i = 0; i < text.size; i++) {
         if (text.data[i] == '\\') {
@@ -252,24 +251,24 @@ static bool parse_message(struct tmf_reader *reader, struct span text)
     struct tmf_message *message = &reader->message;
     const uint8_t *quote = text.size ? memchr(text.data, '"', text.size) : NULL;
     if (!quote) {
-        warn(reader, "a message without a format in quotes: skipped");
+        warn(reader, "skipped a message without a format in quotes");
         return false;
     }
     size_t start = (size_t)(quote - text.data) + 1;
     struct span format = span_from(text, start);
     size_t end = closing_quote(format);
     if (end == SIZE_MAX) {
-        warn(reader, "the format of a message has no end: skipped");
+        warn(reader, "skipped a message: its format has no closing quote");
         return false;
     }
     struct span head = span_first(text, start - 1);
     uint32_t number;
     if (!parse_number(take_last_word(&head), UINT16_MAX, &number) || head.size == 0) {
-        warn(reader, "a message without a name and a number below 65536: skipped");
+        warn(reader, "skipped a message without a name and a number below 65536");
         return false;
     }
     if (!reader->has_guid) {
-        warn(reader, "a message without a line with its GUID before it: skipped");
+        warn(reader, "skipped a message: no line with its GUID precedes it");
         return false;
     }
     struct span comment = span_from(format, end + 1);
@@ -290,7 +289,7 @@ static bool parse_message(struct tmf_reader *reader, struct span text)
     return true;
 }
 
-/* Where `#typev` or `#type` stands in the line as a word, or SIZE_MAX. */
+/* Offset of the word `#typev` or `#type` in the line, or SIZE_MAX. */
 static size_t find_type(struct span line, size_t *ret_size)
 {
     size_t at = find(line, "#type");
@@ -305,7 +304,8 @@ static size_t find_type(struct span line, size_t *ret_size)
 
 /* ---- `expression, ItemType(names) -- number` ------------------------------------------------------- */
 
-/* The type at the end of ${text}, with its names; what stands before its comma goes to ${text}. */
+/* Remove the type with its names from the end of ${text}, up to and including the comma before
+ * it. */
 static struct span take_type(struct span *text, struct span *ret_names)
 {
     size_t at = text->size;
@@ -341,7 +341,7 @@ static struct span take_type(struct span *text, struct span *ret_names)
     return type;
 }
 
-/* Behind the last `--`, its number; the one after the last argument where there is none. */
+/* The number after the last `--`; without one, the number after the previous argument's. */
 static bool take_number(const struct tmf_reader *reader, struct span *text, uint16_t *ret_number)
 {
     size_t count = reader->message.argument_count;
@@ -392,7 +392,7 @@ static void add_argument(struct tmf_reader *reader, struct span line)
     }
     if (message->argument_count == TMF_MAX_ARGUMENTS) {
         message->is_cut = true;
-        warn(reader, "more arguments than a message can have: the others are left out");
+        warn(reader, "too many arguments in a message; the rest is ignored");
         return;
     }
     bool has_number = take_number(reader, &text, &argument.number);
@@ -401,7 +401,7 @@ static void add_argument(struct tmf_reader *reader, struct span line)
     if (!has_number || argument.type.size == 0) {
         message->is_cut = true;
         warn(reader,
-            "not an argument (expression, ItemType -- number): the message is decoded up to it");
+            "not an argument (expression, ItemType -- number); the message is decoded up to it");
         return;
     }
     argument.item = tmf_item_find(type_name(argument.type));
@@ -411,14 +411,14 @@ static void add_argument(struct tmf_reader *reader, struct span line)
 
 /* ---- lines --------------------------------------------------------------------------------------- */
 
-/* What stands behind the prefix that the message's own line has. */
+/* The line without the prefix that the message's own line has. */
 static struct span without_prefix(const struct tmf_reader *reader, struct span line)
 {
     return line.size > reader->prefix ? span_from(line, reader->prefix) : span_trim(line);
 }
 
-/* Is the line nothing but a brace, behind a prefix? One whose size differs from the first line's is
- * told by the blank before the brace. */
+/* True if the line is only a brace after a prefix. A prefix of different length is recognised by
+ * the blank before the brace. */
 static bool is_brace(const struct tmf_reader *reader, struct span line, uint8_t brace)
 {
     struct span text = span_trim(without_prefix(reader, line));
@@ -469,7 +469,7 @@ static void take_line(struct tmf_reader *reader, struct span line)
     }
 }
 
-/* A line that is too long to look at. */
+/* Skip a line that is too long. */
 static void leave_line(struct tmf_reader *reader, struct span line)
 {
     size_t size;
@@ -479,9 +479,9 @@ static void leave_line(struct tmf_reader *reader, struct span line)
         finish_message(reader);
         reader->is_skipped = true;
     } else {
-        return; /* of another text */
+        return; /* other text */
     }
-    warn(reader, "a line above 64 KB: skipped");
+    warn(reader, "skipped a line longer than 64 KB");
 }
 
 void tmf_reader_init(
@@ -537,7 +537,7 @@ bool tmf_reader_end(struct tmf_reader *reader)
     }
     if (reader->warnings > TMF_MAX_WARNINGS && reader->sink->warn) {
         char text[1200];
-        snprintf(text, sizeof(text), "%s: %zu more lines like these", reader->origin,
+        snprintf(text, sizeof(text), "%s: %zu further warnings", reader->origin,
             reader->warnings - TMF_MAX_WARNINGS);
         reader->sink->warn(reader->sink->self, text);
     }

@@ -1,7 +1,7 @@
 #include "schema/tmf.h"
 
-/* What a message says lies behind it in one piece. Those of a file have much in common: their module,
- * mostly their function. */
+/* Texts of a message follow it in one allocation. Messages of a file share their module and mostly
+ * their function. */
 struct copy {
     struct tmf_message message;
     struct tmf_argument arguments[];
@@ -32,7 +32,7 @@ static void put_argument(uint8_t **at, const struct tmf_argument *argument, stru
     to->expression = put(at, argument->expression);
     to->type = put(at, argument->type);
     to->values = put(at, argument->values);
-    if (argument->names.data) { /* they stand in the type */
+    if (argument->names.data) { /* the names are part of the type */
         to->names.data = to->type.data + (argument->names.data - argument->type.data);
     }
 }

@@ -3,7 +3,7 @@
 #include "schema/text_encoding.h"
 #include "schema/tmf.h"
 
-/* Cut the first line off ${text}. */
+/* Remove and return the first line of ${text}. */
 static struct span take_line(struct span *text)
 {
     const uint8_t *end = memchr(text->data, '\n', text->size);
@@ -12,7 +12,7 @@ static struct span take_line(struct span *text)
     return line;
 }
 
-/* The name behind `#enumv`, or the empty span. */
+/* The name after `#enumv`, or empty. */
 static struct span enumeration_name(struct span line)
 {
     static const char word[] = "#enumv";
@@ -23,7 +23,8 @@ static struct span enumeration_name(struct span line)
     return is_one ? span_trim(span_from(line, size)) : span_make(NULL, 0);
 }
 
-/* Of two with one name the first counts. One that is too long is left out: its values stay numbers. */
+/* The first enumeration of a name wins. One that is too long is ignored: its values stay
+ * numbers. */
 static bool add_enumeration(
     struct map *enumerations, struct arena *arena, struct span name, struct span values)
 {
@@ -39,7 +40,7 @@ static bool add_enumeration(
     return map_put(enumerations, made->name, made);
 }
 
-/* All of a text, since they stand behind the messages that use them. */
+/* Read all enumerations of a text first, because they follow the messages that use them. */
 static bool read_enumerations(struct span text, struct arena *arena, struct map *enumerations)
 {
     struct span name = span_make(NULL, 0);

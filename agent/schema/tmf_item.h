@@ -4,17 +4,17 @@
 #include "event/schema.h"
 #include "event/wpp_format.h"
 
-/* The item types of trace message formats: what bytes an argument has, and how it is shown. They are
- * the rows of tmf_items.def. */
+/* Item types of trace message formats: size, type and display of an argument. The rows are in
+ * tmf_items.def. */
 struct tmf_item {
     const char *name;
     uint16_t in_type;
     uint16_t out_type;
-    uint16_t length; /* bytes of a binary; 0: the type says it */
+    uint16_t length; /* bytes of a binary; 0: given by the type */
     uint8_t style;   /* enum wpp_style */
 };
 
-/* The item called ${name}, whatever its case; NULL if its layout is not known. */
+/* Find an item by ${name}, ignoring case; NULL if its layout is unknown. */
 const struct tmf_item *tmf_item_find(struct span name);
 
 #endif

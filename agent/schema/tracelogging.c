@@ -8,22 +8,22 @@
 #include "schema/schema_source.h"
 
 /*
- * Self-describing events: TraceLogging, EventSources in that format, and records of event logs, whose reader
- * describes them in the same way (event/record.h). Every event carries its
- * fields' names and types in an extended item, in the encoding that TraceLoggingProvider.h
- * documents; the provider's name stands in the traits item. Level, opcode and keyword are no part
- * of that blob and may differ between events that share it: their names are not set here.
+ * Self-describing events: TraceLogging, EventSources in that format, and records of event logs,
+ * which their reader describes in this form (event/record.h). Every event carries names and types
+ * of its fields in an extended item, encoded as TraceLoggingProvider.h documents; the traits item
+ * has the provider name. Level, opcode and keyword are not part of that blob and may differ between
+ * events that share it, so their names are not set here.
  *
- * A type is what has one blob, one provider and one name of it: traits are part of it, so that an
- * event which gives its provider another name changes nothing of others. Types lie on the shelves of
- * their providers (schema_shelves.h). One that had to give way is made again when it comes again, since
- * every event has all that is needed. Where a layout finds no room on its provider's shelf, the names
- * still do; where they find none either, the cache tells the names of that one event.
+ * A type is identified by blob, provider and traits, so that an event with a different provider
+ * name does not affect others. Types lie on the shelves of their providers (schema_shelves.h). An
+ * evicted type is made again when it recurs, because every event is complete. If a layout does not
+ * fit on its provider's shelf, its names usually do; if they do not fit either, the cache describes
+ * only that event.
  */
 enum {
     MAX_BYTES = 64 * 1024 * 1024,
     SCRATCH_BYTES = 4 * 1024 * 1024, /* SCHEMA_MAX_FIELDS nodes are 1 MB */
-    MAX_TYPES = 1 << 18,             /* more than MAX_BYTES hold */
+    MAX_TYPES = 1 << 18,             /* more than fit into MAX_BYTES */
     IN_TYPE_MASK = 0x1f,
     COUNT_MASK = 0x60,
     COUNT_FIXED = 0x20,
@@ -31,7 +31,7 @@ enum {
     COUNT_CUSTOM = 0x60,
     CHAIN = 0x80,
     OUT_TYPE_MASK = 0x7f,
-    MAX_TAG_BYTES = 4, /* 28 bits, 7 each */
+    MAX_TAG_BYTES = 4, /* 28 bits, 7 per byte */
     FIRST_TDH_OUT_TYPE = 32,
 };
 
@@ -134,7 +134,7 @@ static uint16_t out_type_of(uint8_t tlg_out, uint16_t in_type)
     }
 }
 
-/* 28 bits in groups of 7, the last with its high bit clear; nothing of ours depends on them. */
+/* Skip a tag: 28 bits in groups of 7, the last with its high bit clear. Tags have no effect. */
 static void skip_tags(struct reader *r)
 {
     for (size_t i = 0; i < MAX_TAG_BYTES; i++) {
@@ -149,7 +149,7 @@ static void skip_tags(struct reader *r)
 
 struct tlg_field {
     struct span name;
-    uint8_t in; /* with its flags */
+    uint8_t in; /* including its flags */
     uint8_t out;
     uint16_t count;
 };
@@ -168,12 +168,12 @@ static struct tlg_field read_field(struct reader *r)
     if ((field.in & COUNT_MASK) == COUNT_FIXED) {
         field.count = reader_u16(r);
     } else if ((field.in & COUNT_MASK) == COUNT_CUSTOM) {
-        reader_skip(r, reader_u16(r)); /* type information of a serialiser we do not know */
+        reader_skip(r, reader_u16(r)); /* type information of an unknown serialiser */
     }
     return field;
 }
 
-/* Its name is a view into the blob. */
+/* The name stays a view into the blob. */
 static void fill_node(struct layout_node *node, const struct tlg_field *tlg)
 {
     struct schema_field *field = &node->field;
@@ -192,14 +192,14 @@ static void fill_node(struct layout_node *node, const struct tlg_field *tlg)
     }
     uint16_t in_type = tlg->in & IN_TYPE_MASK;
     if (in_type != IN_RESERVED24) {
-        /* TraceLogging binaries have a byte count in front; those of manifests do not. */
+        /* TraceLogging binaries have a byte count before them; those of manifests do not */
         field->in_type = in_type == IN_BINARY ? (uint16_t)IN_MANIFEST_COUNTED_BINARY : in_type;
         field->out_type = out_type_of(tlg->out, in_type);
     }
 }
 
-/* ${left} counts, per open struct, the members still to come; a struct that ends may end those
- * around it. */
+/* Close complete structs. ${left} is the number of missing members per open struct; the end of a
+ * struct may complete the enclosing ones. */
 static void close_structs(struct layout *layout, const uint8_t *left)
 {
     while (layout->depth && left[layout->depth - 1] == 0) {
@@ -213,7 +213,7 @@ static bool read_fields(struct reader *r, struct layout *layout, struct error *e
     while (reader_left(r)) {
         struct tlg_field tlg = read_field(r);
         if (r->failed) {
-            return error_set(err, ERR_FORMAT, "a field is cut short");
+            return error_set(err, ERR_FORMAT, "a field is truncated");
         }
         struct layout_node *node = layout_add(layout, err);
         if (!node) {
@@ -232,7 +232,7 @@ static bool read_fields(struct reader *r, struct layout *layout, struct error *e
         close_structs(layout, left);
     }
     if (layout->depth) {
-        return error_set(err, ERR_FORMAT, "a struct has fewer members than it says");
+        return error_set(err, ERR_FORMAT, "a struct has fewer members than it declares");
     }
     return true;
 }
@@ -244,7 +244,7 @@ struct type {
     struct span blob;
     struct span traits;
     struct event_schema schema;
-    struct type *next; /* of its shelf */
+    struct type *next; /* next on its shelf */
 };
 
 struct tracelogging {
@@ -253,7 +253,7 @@ struct tracelogging {
     struct schema_losses refused;
 };
 
-/* Text number ${index} of the traits. */
+/* Text ${index} of the traits. */
 static struct span text_in(struct span traits, int index)
 {
     struct reader r = reader_make(traits);
@@ -266,7 +266,7 @@ static struct span text_in(struct span traits, int index)
     return texts.failed ? span_make(NULL, 0) : text;
 }
 
-/* What the record and its metadata say of the event beside its fields. */
+/* Set everything about the event except its fields, from the record and its metadata. */
 static void name_event(struct event_schema *schema, const struct event_record *record,
     struct span traits, struct span event_name)
 {
@@ -280,7 +280,7 @@ static void name_event(struct event_schema *schema, const struct event_record *r
     schema->channel_name = is_log ? text_in(traits, 1) : span_make(NULL, 0);
 }
 
-/* Where the names and the fields of a blob lie; false if it does not even name its event. */
+/* Split a blob into event name and fields; false if even the name is incomplete. */
 static bool open_blob(struct span blob, struct span *ret_name, struct reader *ret_fields)
 {
     struct reader head = reader_make(blob);
@@ -293,7 +293,7 @@ static bool open_blob(struct span blob, struct span *ret_name, struct reader *re
     return !head.failed && !r.failed;
 }
 
-/* False with ERR_MEMORY: there is no room; else the fields make no sense. */
+/* False with ERR_MEMORY: out of room. Other errors: the fields are invalid. */
 static bool make_layout(
     struct reader *r, struct event_schema *schema, struct arena *arena, struct error *err)
 {
@@ -319,7 +319,7 @@ void schema_tracelogging_names(const struct event_record *record, struct event_s
     name_event(ret_schema, record, metadata.traits, name);
 }
 
-/* The type on a shelf that is open, with layout if that ${has_layout}. NULL: no room. */
+/* Create the type on an open shelf, with its layout if ${has_layout}. NULL: out of room. */
 static struct type *put_type(struct schema_shelf *shelf, const struct event_record *record,
     const struct schema_metadata *metadata, bool has_layout)
 {
@@ -346,7 +346,8 @@ static struct type *put_type(struct schema_shelf *shelf, const struct event_reco
     return type;
 }
 
-/* The same; other shelves give way where all memory is used, else what is on this one. */
+/* Like put_type(), making room if necessary: evicts other shelves if all memory is used, else this
+ * one. */
 static struct type *find_room(struct tracelogging *source, struct schema_shelf *shelf,
     const struct event_record *record, const struct schema_metadata *metadata, bool has_layout)
 {
@@ -380,7 +381,7 @@ static struct type *make_type(struct tracelogging *source, const struct event_re
     return type;
 }
 
-/* Of several types with one key, if that can be, the first is kept until it gives way. */
+/* If several types have one key (a hash collision), the first stays until it is evicted. */
 static void forget_types(void *self, struct schema_shelf *shelf)
 {
     struct tracelogging *source = self;

@@ -13,49 +13,50 @@
 #include "schema/wpp_plan.h"
 
 /*
- * WPP messages, by the trace message formats in files and folders that the user named: in TMF files
- * and in the annotations of PDB files, which are the same lines. All files are read when the source
- * is made, so a damaged line is told then; what a message looks like is worked out when it is first
- * met, which a lock guards, as caches on many threads share the source. Of a message without format
- * this source keeps nothing: anybody can send any number of them. Nor of what a further file says
- * again: folders hold many versions of one program's symbols.
+ * WPP messages, described by trace message formats in files and folders that the user names: TMF
+ * files, and annotations of PDB files, which contain the same lines. All files are read when the
+ * source is created, so errors are reported then. The schema of a message is made when it is first
+ * needed, under a lock because caches on several threads share the source. Nothing is kept for
+ * messages without a format, because any process can send any number of them. Duplicates are not
+ * kept either: folders contain many versions of one program's symbols.
  */
 enum {
     MAX_FILES = 65536,
     MAX_FILE_BYTES = 64 * 1024 * 1024,
     MAX_TEXT_BYTES = 512 * 1024 * 1024,
     MAX_SCRATCH_BYTES = 256 * 1024 * 1024,
-    SCRATCH_BYTES = 64 * 1024, /* of a PDB file's annotations: then room is made */
+    SCRATCH_BYTES = 64 * 1024, /* for annotations of a PDB file; cleared when full */
     MAX_PLAN_BYTES = 256 * 1024 * 1024,
     MAX_MESSAGES = 4 * 1024 * 1024,
-    MAX_DIFFERENCES = 20, /* that are told one by one */
-    MAX_LACKS = 20,       /* the same of PDB files that lack something */
+    MAX_DIFFERENCES = 20, /* reported one by one */
+    MAX_LACKS = 20,       /* PDB files without symbols reported one by one */
     KEY_SIZE = 18,
 };
 
-/* A message group and a number. */
+/* A message: group and number. */
 struct wpp_entry {
     uint8_t key[KEY_SIZE];
-    const char *origin; /* the file, or module of a PDB file, that said it first */
+    const char *origin; /* file, or module of a PDB file, that defined it first */
     const struct tmf_message *message;
-    struct event_schema *schema; /* NULL: not met yet */
+    struct event_schema *schema; /* NULL: not needed yet */
 };
 
 struct wpp_source {
-    const struct schema_source_settings *settings; /* only while it is made */
-    const char *origin;                            /* of what is being read */
-    const char *kept_origin;                       /* the same in `texts`; NULL: not needed yet */
-    const struct tmf_message *last;                /* that was kept */
-    struct arena scratch;                          /* what is being read */
-    bool is_full;                                  /* no memory for further messages */
-    bool is_named; /* by the user: all that is wrong with it matters */
+    const struct schema_source_settings *settings; /* valid only during creation */
+    const char *origin;                            /* of the current file */
+    /* copy of `origin` in `texts`; NULL: not needed yet */
+    const char *kept_origin;
+    const struct tmf_message *last; /* last message kept */
+    struct arena scratch;           /* for the current file */
+    bool is_full;                   /* no memory for further messages */
+    bool is_named; /* the user named the current file, so every problem with it is reported */
     size_t file_count;
-    size_t messages; /* of the file that is being read, and what was told of it */
+    size_t messages; /* counts of the current file */
     size_t differences;
     size_t lacks;
-    struct arena texts; /* messages with what they say, entries and their origins */
+    struct arena texts; /* messages with their texts, entries and origins */
     struct map entries;
-    struct plat_mutex lock; /* over all below, and wpp_entry.schema */
+    struct plat_mutex lock; /* guards everything below, and wpp_entry.schema */
     struct arena plans;
 };
 
@@ -74,13 +75,13 @@ static void warn_about(const struct wpp_source *source, const char *path, const 
     schema_files_warn(source->settings, path, why);
 }
 
-/* Once it is full no more files are read, so that is told once. */
+/* No further files are read once memory is full, so this is reported once. */
 static void warn_of_memory(const struct wpp_source *source, const char *path)
 {
     warn_about(source, path,
         source->is_full
-            ? "no memory left for trace message formats: what is new in the rest of this "
-              "file, and in further ones, is not read"
+            ? "no memory left for trace message formats; the rest of this file and further "
+              "files are ignored"
             : "no memory left to read its trace message formats");
 }
 
@@ -90,8 +91,8 @@ static void make_key(const struct guid *guid, uint16_t number, uint8_t key[KEY_S
     store_le16(key + sizeof(guid->bytes), number);
 }
 
-/* Do both say the same? Where in the source code it stands may differ: code that several programs
- * are built with is described by each, and a compiler splits functions (`f'::`1'::fin$0). */
+/* Compare two definitions except for their place in the source code: shared code is described by
+ * several programs, and compilers split functions (`f'::`1'::fin$0). */
 static bool are_same(const struct tmf_message *a, const struct tmf_message *b)
 {
     bool same = a->argument_count == b->argument_count && a->is_cut == b->is_cut &&
@@ -116,7 +117,7 @@ static void tell_difference(
     guid_write(&message->guid, guid);
     char text[1200];
     snprintf(text, sizeof(text),
-        "%s:%zu: message %u of %s is not what %s:%zu says: the latter counts, as it came first",
+        "%s:%zu: message %u of %s differs from %s:%zu, which is used because it came first",
         source->origin, message->text_line, message->number, guid, entry->origin,
         entry->message->text_line);
     warn_text(source, text);
@@ -171,12 +172,12 @@ static bool add_message(void *self, const struct tmf_message *message)
     return !source->is_full;
 }
 
-/* What is beyond the limit is told once. */
+/* The limit is reported once. */
 static bool has_room(struct wpp_source *source, const char *path)
 {
     if (source->file_count++ == MAX_FILES) {
-        warn_about(
-            source, path, "too many trace message formats: this and further files are not read");
+        warn_about(source, path,
+            "too many trace message formats; this file and further files are ignored");
     }
     return source->file_count <= MAX_FILES;
 }
@@ -204,7 +205,7 @@ static void load_tmf(struct wpp_source *source, const char *path)
     source->messages = 0;
     take_text(source, span_make(data, size), path);
     if (source->messages == 0 && !source->is_full) {
-        warn_about(source, path, "no trace message formats: there is no line with #typev in it");
+        warn_about(source, path, "no trace message formats: it has no line with #typev");
     }
     schema_files_unload(source->settings, data, size);
 }
@@ -215,11 +216,11 @@ struct pdb_load {
     struct wpp_source *source;
     const char *path;
     struct tmf_reader reader;
-    struct span module; /* of the last annotation; in the scratch memory, as the reader's origin */
+    struct span module; /* of the last annotation; in scratch memory, like the reader's origin */
     struct span lines[PDB_MAX_STRINGS];
 };
 
-/* Annotations are told by file, module and offset: "driver.pdb(main.obj):420". */
+/* Warnings about annotations name file, module and offset: "driver.pdb(main.obj):420". */
 static bool enter_module(struct pdb_load *load, const char *module)
 {
     struct arena *scratch = &load->source->scratch;
@@ -234,7 +235,7 @@ static bool enter_module(struct pdb_load *load, const char *module)
     return true;
 }
 
-/* Nothing of the annotations before is needed any more. */
+/* Clear the scratch memory; earlier annotations are not needed any more. */
 static void make_room(struct pdb_load *load)
 {
     if (load->source->scratch.used_bytes > SCRATCH_BYTES) {
@@ -250,7 +251,7 @@ static bool add_annotation(void *self, const struct pdb_annotation *annotation)
     struct span function = span_make(NULL, 0);
     size_t count = annotation->count - 1; /* without "TMF:" */
     make_room(load);
-    bool is_first = load->reader.origin == load->path; /* its module may have an empty name */
+    bool is_first = load->reader.origin == load->path; /* the first module may have an empty name */
     bool ok = (!is_first && span_is(load->module, annotation->module)) ||
               enter_module(load, annotation->module);
     ok = ok && text_encoding_to_utf8(annotation->function, scratch, &function);
@@ -261,7 +262,8 @@ static bool add_annotation(void *self, const struct pdb_annotation *annotation)
     return tmf_reader_annotation(&load->reader, load->lines, count, annotation->offset, function);
 }
 
-/* Of a folder only what was to be expected to have messages, and few. */
+/* Report a file without messages. In a folder, only files that should have messages are reported,
+ * up to a limit. */
 static void tell_lack(struct wpp_source *source, const char *path, const struct pdb_about *about)
 {
     const char *lack = pdb_lack(about);
@@ -310,7 +312,8 @@ static const char *const tmf_endings[] = {".tmf", NULL};
 static const char *const pdb_endings[] = {".pdb", NULL};
 static const char *const wpp_endings[] = {".tmf", ".pdb", NULL};
 
-/* Managed code's are no MSF files ("BSJB", ECMA-335 II.24.2.1), and never have messages. */
+/* PDB files of managed code are not MSF files ("BSJB", ECMA-335 II.24.2.1) and never have
+ * messages. */
 static bool is_managed_pdb(const char *path)
 {
     uint8_t head[4];
@@ -321,7 +324,7 @@ static bool is_managed_pdb(const char *path)
     return good && got == sizeof(head) && memcmp(head, "BSJB", sizeof(head)) == 0;
 }
 
-/* A file that the user named and that no source of schemas takes: control GUIDs it may have. */
+/* Report a file that the user named and that no source reads. It may still have control GUIDs. */
 static void tell_unknown(struct wpp_source *source, const char *path)
 {
     struct wpp_controls controls;
@@ -332,7 +335,7 @@ static void tell_unknown(struct wpp_source *source, const char *path)
         warn_about(source, path,
             span_ends_nocase(span_text(path), ".tmc")
                 ? "no control GUIDs of trace messages"
-                : "nothing in it defines events. write the path of a manifest, MOF text, program "
+                : "not a file of event definitions. name a manifest, MOF text, program "
                   "file, trace message format, PDB or schema pack");
     }
 }
@@ -396,7 +399,7 @@ static void *wpp_create(const struct schema_source_settings *settings, struct er
     }
     if (source->differences > MAX_DIFFERENCES) {
         char text[120];
-        snprintf(text, sizeof(text), "%zu more trace messages are described differently again",
+        snprintf(text, sizeof(text), "%zu more trace messages have conflicting definitions",
             source->differences - MAX_DIFFERENCES);
         warn_text(source, text);
     }
@@ -412,7 +415,7 @@ static void *wpp_create(const struct schema_source_settings *settings, struct er
 
 /* ---- schemas ------------------------------------------------------------------------------------- */
 
-/* The lock is held. NULL: no memory is left. */
+/* The caller holds the lock. NULL: no memory. */
 static const struct event_schema *schema_of(struct wpp_source *source, struct wpp_entry *entry)
 {
     if (!entry->schema) {
@@ -464,11 +467,11 @@ const struct schema_source_ops schema_source_wpp = {
     .destroy = wpp_destroy,
 };
 
-/* ---- whose messages ------------------------------------------------------------------------------ */
+/* ---- message GUIDs ------------------------------------------------------------------------------- */
 
 struct wpp_guids {
     struct arena memory;
-    struct map guids; /* to themselves */
+    struct map guids; /* set of GUIDs */
 };
 
 static bool add_guid(struct wpp_guids *guids, const struct guid *guid)

@@ -7,13 +7,13 @@
 #include "base/guid.h"
 
 /*
- * Whose messages a file of trace message formats describes, or those below a folder: records hold the
- * GUID of their messages, not that of the provider which was switched on ("Trace Message Format File"
- * on learn.microsoft.com). Immutable; any threads.
+ * The message GUIDs that a file or folder of trace message formats describes. Records carry the
+ * GUID of their messages, not that of the enabled provider ("Trace Message Format File" on
+ * learn.microsoft.com). Immutable; thread-safe.
  */
 struct wpp_guids;
 
-/* What cannot be read is left out: the source `wpp` tells of it. NULL: ERR_MEMORY. */
+/* Unreadable files are left out; the source `wpp` reports them. NULL: ERR_MEMORY. */
 struct wpp_guids *wpp_guids_read(const char *path, struct error *err);
 void wpp_guids_destroy(struct wpp_guids *guids); /* NULL is fine */
 

@@ -90,7 +90,7 @@ const struct wpp_flag *wpp_control_flag(const struct wpp_control *control, struc
 
 static bool no_memory(struct error *err)
 {
-    return error_set(err, ERR_MEMORY, "more control GUIDs than there is memory for");
+    return error_set(err, ERR_MEMORY, "no memory left for control GUIDs");
 }
 
 static bool read_tmc(struct wpp_controls *controls, const char *path, struct error *err)
@@ -158,7 +158,7 @@ static bool read_pdb(struct wpp_controls *controls, const char *path, struct err
 
 typedef bool read_fn(struct wpp_controls *controls, const char *path, struct error *err);
 
-/* What reads a file, by its name; NULL: a file of such a name says nothing. */
+/* Reader for a file name; NULL: such files have no control GUIDs. */
 static read_fn *reader_of(const char *path)
 {
     return schema_files_is_one(path, mof_file_endings) ? read_mof
@@ -190,8 +190,7 @@ static bool read_found(void *self, const char *path)
         return true;
     }
     if (walk->files++ == walk->controls->max_files) {
-        warn(
-            walk->controls, path, "this file and those behind it are not read: there are too many");
+        warn(walk->controls, path, "too many files; this file and further files are ignored");
         return false;
     }
     if (!read(walk->controls, path, &err)) {
@@ -200,7 +199,7 @@ static bool read_found(void *self, const char *path)
     return true;
 }
 
-/* tracepdb writes .tmf files and the .mof or .tmc that goes with them into one folder. */
+/* tracepdb writes .tmf files and the corresponding .mof or .tmc file into one folder. */
 static bool read_beside(struct wpp_controls *controls, const char *path, struct error *err)
 {
     char pattern[MAX_PATH_BYTES];
@@ -213,7 +212,7 @@ static bool read_beside(struct wpp_controls *controls, const char *path, struct 
     }
     snprintf(pattern, sizeof(pattern), "%.*s*", (int)size, path);
     struct walk walk = {.controls = controls};
-    struct error nothing; /* a folder without others says nothing */
+    struct error nothing; /* a folder without other files is no error */
     plat_glob(pattern, read_found, &walk, &nothing);
     return true;
 }
@@ -221,7 +220,7 @@ static bool read_beside(struct wpp_controls *controls, const char *path, struct 
 bool wpp_controls_read(struct wpp_controls *controls, const char *path, struct error *err)
 {
     struct walk walk = {.controls = controls};
-    struct error nothing; /* an empty folder says nothing */
+    struct error nothing; /* an empty folder is no error */
     read_fn *read = reader_of(path);
     switch (plat_path_kind(path)) {
     case PLAT_PATH_DIR:

@@ -7,10 +7,10 @@
 #include "base/map.h"
 
 /*
- * What a WPP or classic provider is switched on with: its control GUID, and the flags that its messages
- * are grouped by, each of them a bit (WPP_DEFINE_CONTROL_GUID, "WPP Preprocessor" on learn.microsoft.com).
- * Files say it in three forms: MOF text as tracepdb writes it today (mof_control.h), trace message
- * control files as it wrote them before (tmc.h), and the annotations of a PDB, which both come from.
+ * Control GUIDs of WPP and classic providers, which enable them, and their flags: named bits that
+ * group messages (WPP_DEFINE_CONTROL_GUID, "WPP Preprocessor" on learn.microsoft.com). There are
+ * three forms: MOF text as tracepdb writes now (mof_control.h), trace message control files as it
+ * wrote formerly (tmc.h), and annotations of a PDB, the source of both.
  */
 enum { WPP_MAX_CONTROLS = 4096, WPP_MAX_FLAGS = 64, WPP_MAX_CONTROL_FILES = 4096 };
 
@@ -22,18 +22,18 @@ struct wpp_flag {
 struct wpp_control {
     struct wpp_control *next;
     struct guid guid;
-    struct span name;                         /* what the file calls it; may be empty */
-    struct wpp_flag flags[WPP_MAX_FLAGS * 2]; /* one bit may have two names */
+    struct span name;                         /* name in the file; may be empty */
+    struct wpp_flag flags[WPP_MAX_FLAGS * 2]; /* a bit may have two names */
     size_t flag_count;
 };
 
 struct wpp_controls {
-    struct arena arena; /* all of it lives here */
+    struct arena arena; /* memory of everything */
     struct map guids;   /* to struct wpp_control */
     struct wpp_control *first;
     struct wpp_control *last;
     size_t count;
-    size_t max_files; /* of a folder that are read; WPP_MAX_CONTROL_FILES at first */
+    size_t max_files; /* limit of files read per folder; initially WPP_MAX_CONTROL_FILES */
     void (*warn)(void *self, const char *text); /* may be NULL */
     void *warn_self;
 };
@@ -41,21 +41,22 @@ struct wpp_controls {
 void wpp_controls_init(struct wpp_controls *controls);
 void wpp_controls_fini(struct wpp_controls *controls);
 
-/* One for ${guid}: that which is there, or a new one. NULL: memory, or room, ran out. The name is copied. */
+/* Find or create the control of ${guid}; ${name} is copied. NULL: memory or the limit is
+ * exhausted. */
 struct wpp_control *wpp_controls_add(
     struct wpp_controls *controls, const struct guid *guid, struct span name);
 
-/* Give ${control} a flag, unless it has it. False if memory ran out; what is too much is left out. */
+/* Add a flag unless it exists; flags beyond the limit are ignored. False if memory ran out. */
 bool wpp_controls_add_flag(
     struct wpp_controls *controls, struct wpp_control *control, struct span name, uint64_t bits);
 
-/* The flag called so, without regard to case; NULL: there is none. */
+/* The flag ${name}, ignoring case, or NULL. */
 const struct wpp_flag *wpp_control_flag(const struct wpp_control *control, struct span name);
 
 /*
- * Read what ${path} says: a .mof, .tmc or .pdb file; all of them below a folder; those beside a .tmf file, which
- * itself says nothing of them. A file that cannot be read is a warning; false with ${err} set if it is
- * the one that was named.
+ * Read control GUIDs from ${path}: a .mof, .tmc or .pdb file; all such files in a folder and below;
+ * or those beside a .tmf file, which has none itself. A file that cannot be read causes a warning;
+ * if it is ${path} itself, the result is false with ${err} set.
  */
 bool wpp_controls_read(struct wpp_controls *controls, const char *path, struct error *err);
 

@@ -21,7 +21,7 @@ static size_t count_parts(struct span text, uint8_t end, size_t most)
     return count > most ? most : count;
 }
 
-/* `Low,APC,DPC`: of values from 0 on, or of bits from the lowest on. */
+/* `Low,APC,DPC`: names of values from 0, or of bits from the lowest. */
 static size_t read_list(
     struct span rest, bool is_set, struct schema_map_entry *entries, size_t count)
 {
@@ -32,7 +32,7 @@ static size_t read_list(
     return count;
 }
 
-/* `StateIdle,0x0`; false: the line is something else. */
+/* Parse `StateIdle,0x0`; false if the line has another form. */
 static bool read_value(struct span line, struct schema_map_entry *ret_entry)
 {
     size_t comma = line.size;

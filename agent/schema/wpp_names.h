@@ -4,9 +4,9 @@
 #include "schema/tmf.h"
 
 /*
- * The names of an argument's values: of a list or set those in its type, of an enumeration those that
- * the trace message format tells. NULL in ${ret_map}: it has none. Texts are those of ${argument}, the
- * rest lives in ${arena}. False: no memory is left.
+ * Make the map of an argument's values. Lists and sets have their names in the type, enumerations
+ * in the trace message format. *ret_map is NULL if there are none. Texts are views of ${argument},
+ * the rest lives in ${arena}. False: no memory.
  */
 bool wpp_names_make(
     const struct tmf_argument *argument, struct arena *arena, const struct schema_map **ret_map);

@@ -10,34 +10,35 @@
 #include "schema/wpp_spec.h"
 
 /*
- * Variables whose value the format itself knows (function, level, source file, …) become part of the
- * literal text; what is left to insert are arguments and values of the record's header.
+ * Variables with values from the format itself (function, level, source file, …) become part of the
+ * literal text; arguments and values of the record header remain as inserts.
  *
- * Names of variables: "What are the WPP extended format specification strings?", "Trace Message
- * Prefix" and "USEPREFIX" on learn.microsoft.com.
+ * Source for variable names: "What are the WPP extended format specification strings?", "Trace
+ * Message Prefix" and "USEPREFIX" on learn.microsoft.com.
  */
 enum {
     MAX_PIECES = 1024,
-    MAX_TEXT = 256 * 1024,        /* bytes of literal text: what follows stays as it was written */
-    MAX_LIST = 128 * 1024,        /* bytes of all arguments, or types: longer lists are not shown */
-    MAX_BUFFER = 4 * 1024 * 1024, /* more than any of these needs, escaped */
+    MAX_TEXT = 256 * 1024, /* bytes of literal text; inserts beyond it stay as written */
+    /* bytes of all arguments, or of all types; longer lists are not shown */
+    MAX_LIST = 128 * 1024,
+    MAX_BUFFER = 4 * 1024 * 1024, /* more than any of these needs when escaped */
 };
 
 struct plan {
     const struct tmf_message *message;
     struct arena *arena;
-    struct buf text;     /* the literal in front of the next insert, not yet escaped */
-    struct span pending; /* of the format, behind what has been taken */
+    struct buf text;     /* literal before the next insert, not yet escaped */
+    struct span pending; /* rest of the format */
     struct wpp_piece pieces[MAX_PIECES];
     size_t piece_count;
-    size_t text_bytes;  /* of literals in front of pieces */
-    size_t most_digits; /* of a number in the text */
+    size_t text_bytes;  /* of literals before pieces */
+    size_t most_digits; /* limit of digits in a number of the text */
     bool failed;
 };
 
 /* ---- pieces ------------------------------------------------------------------------------------- */
 
-/* ${text} JSON-escaped, with PUT_PADDING readable bytes behind it. */
+/* ${text} escaped for JSON, followed by PUT_PADDING readable bytes. */
 static struct span escape(struct plan *plan, struct span text)
 {
     struct buf escaped;
@@ -65,7 +66,7 @@ static void add_piece(struct plan *plan, struct wpp_piece piece, struct span sou
     buf_reset(&plan->text);
 }
 
-/* Text of the format itself, with the width that its specification asks for. */
+/* Append text from the format itself, padded to the width of its specification. */
 static void add_constant(struct plan *plan, struct span text, const struct wpp_spec *spec)
 {
     size_t blanks = spec->width > text.size ? spec->width - text.size : 0;
@@ -79,7 +80,7 @@ static void add_constant(struct plan *plan, struct span text, const struct wpp_s
     }
 }
 
-/* `%10!x!`, and the header's values below 10. ${source}: as it was written. */
+/* Handle `%10!x!`, and header values below 10. ${source}: the insert as written. */
 static void add_insert(
     struct plan *plan, unsigned number, const struct wpp_spec *spec, struct span source)
 {
@@ -111,7 +112,7 @@ static void add_insert(
             return;
         }
     }
-    buf_add_span(&plan->text, source); /* no such argument */
+    buf_add_span(&plan->text, source); /* there is no such argument */
 }
 
 /* ---- variables ---------------------------------------------------------------------------------- */
@@ -121,7 +122,7 @@ static struct span source_file(const struct tmf_message *message)
     return message->source.size ? message->source : message->name;
 }
 
-/* `%!NAME!` with a text that the format knows; false: there is none of that name. */
+/* Handle `%!NAME!` for text that the format contains; false if the name is unknown. */
 static bool add_variable(struct plan *plan, struct span name)
 {
     const struct tmf_message *message = plan->message;
@@ -140,10 +141,10 @@ static bool add_variable(struct plan *plan, struct span name)
             return true;
         }
     }
-    return span_is(name, "STDPREFIX"); /* the text of the viewer in front: none here */
+    return span_is(name, "STDPREFIX"); /* prefix added by viewers; empty here */
 }
 
-/* `%!NAME!` for a value of the header: its number and specification; 0: it is none. */
+/* Handle `%!NAME!` for a header value: returns its number and specification; 0 if there is none. */
 static unsigned header_number(struct span name, const char **ret_spec)
 {
     static const struct {
@@ -161,7 +162,7 @@ static unsigned header_number(struct span name, const char **ret_spec)
     return 0;
 }
 
-/* `!…!` at the start of ${text}, without the marks; NULL data: there is none. */
+/* Remove and return the content of `!…!` at the start of ${text}; NULL data if there is none. */
 static struct span take_marked(struct span *text)
 {
     if (text->size < 2 || text->data[0] != '!') {
@@ -200,8 +201,8 @@ static bool is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-/* How many digits a number in the text has at most: what follows is text. FormatMessage goes to 99;
- * messages of many arguments go beyond. */
+/* Maximum number of digits of an insert; further digits are text. FormatMessage supports numbers up
+ * to 99; messages of many arguments exceed that. */
 static size_t most_digits(const struct tmf_message *message)
 {
     unsigned largest = message->is_cut ? TMF_FIRST_ARGUMENT + TMF_MAX_ARGUMENTS - 1 : 99;
@@ -218,7 +219,7 @@ static size_t most_digits(const struct tmf_message *message)
 
 static void take_numbered(struct plan *plan, struct span start)
 {
-    if (start.data[1] == '0') { /* the viewer's text in front, and the driver's follows at once */
+    if (start.data[1] == '0') { /* the viewer's prefix, directly followed by the driver's text */
         plan->pending = span_from(start, 2);
         return;
     }
@@ -249,7 +250,7 @@ static uint8_t escaped_byte(uint8_t c)
     }
 }
 
-/* What stands at the start of plan->pending. */
+/* Handle the start of plan->pending. */
 static void take_next(struct plan *plan)
 {
     struct span text = plan->pending;
@@ -271,7 +272,7 @@ static void take_next(struct plan *plan)
     }
 }
 
-/* Lines that a viewer prints end; a message does not. */
+/* Viewers print the line end of a message; it is not part of the message. */
 static void trim_end(struct buf *text)
 {
     while (
@@ -281,7 +282,7 @@ static void trim_end(struct buf *text)
     }
 }
 
-/* Is there no room for another insert, and the literal behind the last one? */
+/* True if there is no room for another insert and the literal after the last one. */
 static bool is_full(const struct plan *plan)
 {
     return plan->piece_count >= MAX_PIECES - 1 || plan->text_bytes + plan->text.size > MAX_TEXT;
@@ -293,7 +294,7 @@ static void take_apart(struct plan *plan)
     bool is_first = true;
     while (plan->pending.size && !is_full(plan) && !plan->failed && !plan->text.failed) {
         take_next(plan);
-        /* The blank between the text in front and the message. */
+        /* drop the blank between the viewer's prefix and the message */
         if (is_first && plan->piece_count == 0 && span_is(buf_span(&plan->text), " ")) {
             buf_reset(&plan->text);
         }
@@ -309,7 +310,7 @@ static void take_apart(struct plan *plan)
 
 /* ---- fields --------------------------------------------------------------------------------------- */
 
-/* The items know no sign: what the text asks for decides. */
+/* Items have no sign; the conversion in the text decides. */
 static uint16_t in_type_of(const struct plan *plan, size_t argument, uint16_t in_type)
 {
     static const uint16_t without_sign[][2] = {
@@ -364,18 +365,18 @@ static void set_field(struct plan *plan, size_t index, struct schema_field *fiel
     plan->failed |= !wpp_names_make(argument, plan->arena, &field->map);
 }
 
-/* Why the layout ends behind ${known} arguments; NULL: it does not. */
+/* Reason why the layout ends after ${known} arguments; NULL if it is complete. */
 static const char *make_open_end(struct plan *plan, size_t known)
 {
     const struct tmf_message *message = plan->message;
     char text[160];
     if (known < message->argument_count) {
         const struct tmf_argument *argument = &message->arguments[known];
-        snprintf(text, sizeof(text), "arg%u: the layout of item type %.*s is not known",
+        snprintf(text, sizeof(text), "arg%u: item type %.*s has an unknown layout",
             argument->number, SPAN_ARG(span_first(argument->type, 64)));
     } else if (message->is_cut) {
         snprintf(
-            text, sizeof(text), "the trace message format could be read up to argument %zu", known);
+            text, sizeof(text), "the trace message format is unreadable after argument %zu", known);
     } else {
         return NULL;
     }
@@ -401,7 +402,7 @@ static void add_fields(struct plan *plan, struct event_schema *schema)
     schema->open_end = make_open_end(plan, known);
 }
 
-/* ---- what stands in the object `wpp` --------------------------------------------------------------- */
+/* ---- the object `wpp` ------------------------------------------------------------------------------ */
 
 static void add_member(struct buf *out, const char *name, struct span value)
 {

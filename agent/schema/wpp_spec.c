@@ -35,7 +35,7 @@ static uint8_t take_flags(struct span *text)
     return flags;
 }
 
-/* Bytes that the length modifier says; 0: none, or as wide as a pointer. */
+/* Bytes given by the length modifier; 0: none, or pointer size. */
 static uint8_t take_length(struct span *text)
 {
     static const struct {
@@ -45,7 +45,7 @@ static uint8_t take_length(struct span *text)
         {"j", 8}, {"z", 0}, {"t", 0}, {"w", 0}, {"L", 0}};
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         size_t size = strlen(lengths[i].modifier);
-        /* `%z` and `%w` alone are strings. */
+        /* `%z` and `%w` alone are strings */
         if (text->size > size && memcmp(text->data, lengths[i].modifier, size) == 0) {
             *text = span_from(*text, size);
             return lengths[i].bytes;

@@ -110,7 +110,7 @@ def damaged(report, folder):
                  ["m\t10\t0\twpp\tf"] * 2)
     said = warnings("schema", "list", "--schema", pdb)
     report.true("damage is told", len(said) == 1 and re.fullmatch(
-        rf"etwship: warning: {re.escape(str(pdb))}\(one\.obj\):\d+: a record without a kind: "
+        rf"etwship: warning: {re.escape(str(pdb))}\(one\.obj\):\d+: a record has no kind: "
         r"the rest of this module is skipped", said[0]), str(said))
 
 

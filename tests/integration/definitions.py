@@ -151,8 +151,8 @@ class Definitions(unittest.TestCase):
         self.assertEqual((small, wide), (300, 600))
         self.assertEqual((last["provider"]["name"], last["event"]["name"], last["data"]),
                          ("Quiet", "Real", {"A": 42}))
-        self.assertRegex(said, r"warning.*session s: definitions that events carry")
-        self.assertRegex(said, r"one of the last was of provider [0-9a-f-]{36}")
+        self.assertRegex(said, r"warning.*session s: definitions from events")
+        self.assertRegex(said, r"most recently for provider [0-9a-f-]{36}")
         self.assert_within(peak_kb, 64)
 
     def test_a_process_does_not_rename_the_provider_of_another(self):
@@ -167,7 +167,7 @@ class Definitions(unittest.TestCase):
         self.assertEqual([(e["provider"]["name"], e["event"]["name"], e["data"]["A"])
                           for e in found],
                          [("Honest", "Real", 1), ("Honest", "Real", 2), ("Honest", "Fake", 3)])
-        self.assertIn("give a provider another name than it has (1)", done.stderr)
+        self.assertIn("use a wrong provider name (1)", done.stderr)
         self.assertIn(str(guid(1)), done.stderr)
 
     def test_a_manifest_is_read_though_another_provider_has_sent_its_text(self):

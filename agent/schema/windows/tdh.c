@@ -3,9 +3,9 @@
 #include "schema/windows/tdh_service.h"
 
 /*
- * What Windows itself says of an event: manifests and MOF classes that are registered on this
- * machine. A system without TDH knows nothing. Classic events are asked for only where nothing else
- * has a layout: it is WMI that answers for them, in its own time.
+ * Definitions from Windows itself: manifests and MOF classes registered on this machine. Without
+ * TDH there are none. Classic events are only requested if no other source has a layout, because
+ * WMI answers slowly.
  */
 static void *tdh_create(const struct schema_source_settings *settings, struct error *err)
 {

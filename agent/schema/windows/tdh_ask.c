@@ -7,8 +7,9 @@
 #include "schema/names.h"
 
 /*
- * Sizes come from Windows: a call says how much room it wants, gets it up to a limit, and may change
- * its mind a few times. What it writes is read by event_info.c, which believes no offset.
+ * Windows determines the sizes: a call reports how much memory it needs, and it may report more on
+ * a later try. Memory and number of tries are limited. event_info.c reads the result and checks all
+ * offsets.
  */
 enum {
     FIRST_ROOM_BYTES = 4096,
@@ -40,8 +41,8 @@ bool tdh_ask_is_possible(const struct tdh_ask *ask)
 
 struct question {
     struct etw_event_record *record;
-    const struct guid *provider;                   /* by descriptor alone */
-    const struct etw_event_descriptor *descriptor; /* NULL: by record */
+    const struct guid *provider;                   /* look up by descriptor only */
+    const struct etw_event_descriptor *descriptor; /* NULL: look up by record */
     etw_char *map;                                 /* NULL: the event itself */
 };
 
@@ -67,7 +68,7 @@ static bool grow(struct tdh_room *room, uint32_t size)
     return data != NULL;
 }
 
-/* The bytes of an answer, valid until the next one into ${room}; empty: there is none. */
+/* The bytes of the answer, valid until the next call with ${room}; empty if there is none. */
 static struct span answer(
     const struct etw_api *api, const struct question *question, struct tdh_room *room)
 {
@@ -104,7 +105,7 @@ static const struct schema_map *ask_map(struct tdh_ask *ask, struct span name)
     return bytes.size && event_info_map(bytes, &ask->arena, &ignored, &map, NULL) ? map : NULL;
 }
 
-/* Maps are the provider's, of classic events the class's: asked for once. */
+/* Maps belong to the provider, or to the class of classic events, and are requested once. */
 static const struct schema_map *find_map(void *self, const struct guid *provider, struct span name)
 {
     struct tdh_ask *ask = self;
@@ -137,7 +138,7 @@ static const struct event_schema *make_schema(struct tdh_ask *ask, const struct 
                                       : NULL;
     ask->record = NULL;
     if (!schema || schema->kind == SCHEMA_WPP || schema->kind == SCHEMA_TRACELOGGING) {
-        return NULL; /* they say nothing that the event does not */
+        return NULL; /* TDH only repeats what the event carries */
     }
     schema->source = "tdh";
     return schema;

@@ -6,9 +6,9 @@
 #include "event/schema.h"
 
 /*
- * The calls of TDH: an event's TRACE_EVENT_INFO, then the EVENT_MAP_INFO of each map that it names,
- * made into a schema (tdhgeteventinformation and tdhgeteventmapinformation on learn.microsoft.com).
- * One thread at a time; calls take as long as Windows likes.
+ * The calls of TDH: fetches an event's TRACE_EVENT_INFO and the EVENT_MAP_INFO of each map it
+ * names, and makes a schema. Source: tdhgeteventinformation and tdhgeteventmapinformation on
+ * learn.microsoft.com. Not thread-safe; calls may take arbitrarily long.
  */
 struct tdh_room {
     uint8_t *data;
@@ -21,23 +21,23 @@ struct tdh_ask {
     struct map maps;    /* provider or class GUID and name -> struct schema_map */
     struct tdh_room info;
     struct tdh_room map;
-    struct etw_event_record *record; /* the question, while it is answered */
+    struct etw_event_record *record; /* the record in question during a call */
 };
 
 enum { TDH_MAX_ANSWER_BYTES = 4 * 1024 * 1024 };
 
-/* ${max_bytes}: of schemas and maps. */
+/* ${max_bytes}: limit for schemas and maps. */
 void tdh_ask_init(struct tdh_ask *ask, size_t max_bytes);
 void tdh_ask_fini(struct tdh_ask *ask);
 
-/* Does this system answer at all? */
+/* True if this system has TDH. */
 bool tdh_ask_is_possible(const struct tdh_ask *ask);
 
-/* The schema of ${record}, which lives as long as ${ask}; NULL: TDH knows none, or none that makes
- * sense. */
+/* The schema of ${record}, which lives as long as ${ask}; NULL if TDH has none or an invalid
+ * one. */
 const struct event_schema *tdh_ask_event(struct tdh_ask *ask, struct etw_event_record *record);
 
-/* The same of a registered provider's event by its descriptor alone. */
+/* The schema of a registered provider's event by its descriptor. */
 const struct event_schema *tdh_ask_manifest(struct tdh_ask *ask, const struct guid *provider,
     const struct etw_event_descriptor *descriptor);
 

@@ -26,7 +26,7 @@ void tdh_question_key(const struct event_record *record, uint8_t ret_key[TDH_KEY
     ret_key[20] = is_classic(record) ? record->descriptor.opcode : 0;
 }
 
-/* Frames are many, and say nothing of the event's type. */
+/* Stack items are large and do not influence the type. */
 static bool is_wanted(const struct extended_item *item)
 {
     return item->type != EXTENDED_STACK_TRACE32 && item->type != EXTENDED_STACK_TRACE64 &&

@@ -5,8 +5,8 @@
 #include "event/record.h"
 
 /*
- * An event as TDH takes it (EVENT_RECORD), with everything it points to, in one piece of memory: for
- * asking what the event is made of after the event itself has gone.
+ * A copy of an event in the form that TDH takes (EVENT_RECORD), in one allocation, so that TDH can
+ * be called after the event itself is gone.
  */
 struct tdh_question {
     struct etw_event_record record;
@@ -14,17 +14,17 @@ struct tdh_question {
     uint8_t bytes[]; /* of the items, then the payload */
 };
 
-/* What tells two types of events apart for TDH. */
+/* Size of the key that distinguishes event types for TDH. */
 enum { TDH_KEY_BYTES = 21 };
 
-/* Can TDH know the type of ${record}? Messages, texts, and events that describe themselves need
- * nobody else. */
+/* True if TDH may know the type of ${record}: messages, texts and self-describing events need no
+ * look-up. */
 bool tdh_question_makes_sense(const struct event_record *record);
 
 void tdh_question_key(const struct event_record *record, uint8_t ret_key[TDH_KEY_BYTES]);
 
-/* A copy for the caller to free(), of at most ${ret_bytes} bytes; stacks, and what is beyond 64 KB
- * of items or of payload, are left out. NULL without memory. */
+/* A copy that the caller frees with free(), of ${ret_bytes} bytes at most. Stacks, and items or
+ * payload beyond 64 KB, are left out. NULL: no memory. */
 struct tdh_question *tdh_question_create(const struct event_record *record, size_t *ret_bytes);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "etw/etw_names.h"
 
-/* A whole Windows has some thousand providers with some ten thousand events. */
+/* Windows has a few thousand providers with some ten thousand events. */
 enum { MAX_SCHEMA_BYTES = 1024 * 1024 * 1024, MAX_EVENTS = 1 << 20 };
 
 void tdh_registry_init(struct tdh_registry *registry)
@@ -58,8 +58,7 @@ static bool add_keyword(void *self, const struct etw_known_field *field)
     return provider->keyword_count < MAX_KEYWORDS;
 }
 
-/* An event's TRACE_EVENT_INFO names its keywords without saying which bit is whose; the provider's
- * list says it. */
+/* TRACE_EVENT_INFO lists keyword names without their bits. The provider's list has the bits. */
 static void give_keywords(const struct provider *provider, size_t first)
 {
     struct tdh_registry *registry = provider->registry;
@@ -71,7 +70,7 @@ static void give_keywords(const struct provider *provider, size_t first)
     }
     memcpy(kept, provider->keywords, provider->keyword_count * sizeof(*kept));
     for (size_t i = first; i < registry->count; i++) {
-        /* Nobody else has it yet. */
+        /* the schema is not shared yet */
         struct event_schema *schema = (struct event_schema *)(uintptr_t)registry->schemas[i];
         schema->keywords = kept;
         schema->keyword_count = provider->keyword_count;

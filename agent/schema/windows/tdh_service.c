@@ -9,19 +9,19 @@
 #include "schema/windows/tdh_question.h"
 
 /*
- * Threads: those who look up, and the one that asks. The mutex guards everything but `ask`, which is
- * the asking thread's alone, and `news`; it is not held during a call of TDH. A schema is handed over
- * under it once, and never changes again.
+ * Threads: any number look up, one calls TDH. The mutex guards everything except `ask`, which
+ * belongs to the calling thread, and `news`. It is not held during calls of TDH. A schema is
+ * published under the mutex once and never changes.
  *
- * A thread that does not come back from TDH owns the service from the moment that its owner gives it
- * up (`left`), and frees it should it ever come back.
+ * If a thread hangs in TDH when the service is destroyed, the service passes to that thread
+ * (`left`), which frees it if it ever returns.
  */
 enum {
     MAX_TYPES = 65536,
     MAX_SCHEMA_BYTES = 64 * 1024 * 1024,
     MAX_ENTRY_BYTES = 16 * 1024 * 1024,
-    MAX_QUEUED_BYTES = 8 * 1024 * 1024, /* questions that wait: copies of events */
-    LEAVE_MS = 1000,                    /* what a call gets to come back at the end */
+    MAX_QUEUED_BYTES = 8 * 1024 * 1024, /* copies of events that wait for TDH */
+    LEAVE_MS = 1000,                    /* time for a pending call to return at destruction */
 };
 
 enum entry_state { ENTRY_ASKED, ENTRY_KNOWN, ENTRY_MISSED };
@@ -29,10 +29,11 @@ enum entry_state { ENTRY_ASKED, ENTRY_KNOWN, ENTRY_MISSED };
 struct entry {
     uint8_t key[TDH_KEY_BYTES];
     enum entry_state state;
-    bool late;                         /* somebody went on without the answer */
+    bool late;                         /* a look-up continued without the answer */
     const struct event_schema *schema; /* ENTRY_KNOWN */
-    uint64_t until_ns;                 /* ENTRY_ASKED: nobody waits longer; MISSED: ask again */
-    struct tdh_question *question;     /* ENTRY_ASKED */
+    /* ENTRY_ASKED: end of waiting; MISSED: time of the next try */
+    uint64_t until_ns;
+    struct tdh_question *question; /* ENTRY_ASKED */
     size_t question_bytes;
     struct entry *next; /* in the queue */
 };
@@ -40,16 +41,16 @@ struct entry {
 struct tdh_service {
     struct tdh_service_settings settings;
     struct plat_mutex mutex;
-    struct plat_cond asked;    /* there is something to do, or the end */
+    struct plat_cond asked;    /* work is queued, or the service ends */
     struct plat_cond answered; /* also: the thread has ended */
     struct plat_thread *thread;
     struct map entries;
-    struct arena arena; /* of entries */
+    struct arena arena; /* memory of entries */
     struct entry *first;
     struct entry **last;
     size_t queued_bytes;
-    bool cannot; /* there is no TDH here, or no thread for it */
-    bool slow;   /* a look-up was given up, and nothing was answered since */
+    bool cannot; /* no TDH on this system, or no thread for it */
+    bool slow;   /* a look-up timed out, and nothing was answered since */
     bool warned;
     bool closing;
     bool ended;
@@ -58,7 +59,7 @@ struct tdh_service {
     struct tdh_ask ask;
 };
 
-/* ---- life ------------------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------------- */
 
 struct tdh_service *tdh_service_create(
     const struct tdh_service_settings *settings, struct error *err)
@@ -119,7 +120,7 @@ void tdh_service_destroy(struct tdh_service *service)
     }
 }
 
-/* ---- the asking thread ------------------------------------------------------------------------------ */
+/* ---- calling thread --------------------------------------------------------------------------------- */
 
 static struct entry *take(struct tdh_service *service)
 {
@@ -222,7 +223,7 @@ static bool enqueue(
     return true;
 }
 
-/* True if TDH was found to hang just now, for the first time. */
+/* True if TDH was just found to hang, for the first time. */
 static bool wait_for(struct tdh_service *service, struct entry *entry)
 {
     while (entry->state == ENTRY_ASKED && !service->slow) {
@@ -241,7 +242,7 @@ static bool wait_for(struct tdh_service *service, struct entry *entry)
     return first;
 }
 
-/* Ask where that is due, and wait; NULL: there is no room for one type more. */
+/* Queue a question if due, and wait for the answer. NULL: too many types. */
 static struct entry *find(
     struct tdh_service *service, const struct event_record *record, bool *ret_hangs)
 {
@@ -274,8 +275,8 @@ const struct event_schema *tdh_service_find(
     plat_mutex_unlock(&service->mutex);
     if (hangs && service->settings.warn) {
         service->settings.warn(service->settings.warn_self,
-            "TDH does not answer what an event is made of; until it does, events whose layout "
-            "nobody else knows are shipped as bytes");
+            "TDH does not answer; until it does, events that no other source can decode "
+            "are shipped as bytes");
     }
     *ret_late = late;
     return schema;

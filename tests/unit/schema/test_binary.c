@@ -202,7 +202,7 @@ static void without_texts_the_file_is_told(void **state)
     write_program("x/en-US/b.dll.mui", ENGLISH);
     write_program("x/far/away/a.dll.mui", ENGLISH);
     assert_message("x", "");
-    assert_non_null(strstr(warnings, "a.dll: without messages"));
+    assert_non_null(strstr(warnings, "a.dll: no messages"));
 }
 
 static void a_broken_table_costs_the_texts_alone(void **state)
@@ -240,7 +240,7 @@ static void what_has_the_name_of_a_program_and_is_none_is_told_once(void **state
     const char *line = warnings;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char expected[64];
-        snprintf(expected, sizeof(expected), "x/%s: no program file (PE)\n", names[i]);
+        snprintf(expected, sizeof(expected), "x/%s: not a program file (PE)\n", names[i]);
         const char *end = strchr(line, '\n');
         assert_non_null(end);
         assert_non_null(strstr(line, expected));
@@ -259,7 +259,7 @@ static void a_named_file_of_no_use_is_told(void **state)
     ops->destroy(create("plain.dll"));
     assert_non_null(strstr(warnings, "plain.dll: describes no events"));
     ops->destroy(create("script.exe"));
-    assert_non_null(strstr(warnings, "script.exe: no program file"));
+    assert_non_null(strstr(warnings, "script.exe: not a program file"));
     ops->destroy(create("missing.dll")); /* the source of manifests says so */
     assert_string_equal(warnings, "");
 }
@@ -283,7 +283,8 @@ static void broken_files_are_told_and_do_not_stop_the_others(void **state)
     assert_message("x", ENGLISH_TEXT);
     assert_non_null(strstr(warnings, "cut.dll: the file ends before"));
     assert_non_null(strstr(warnings, "head.dll: the file ends before"));
-    assert_non_null(strstr(warnings, "other.dll: its WEVT_TEMPLATE is no compiled manifest"));
+    assert_non_null(
+        strstr(warnings, "other.dll: its WEVT_TEMPLATE resource is not a compiled manifest"));
     assert_null(strstr(warnings, "z.dll"));
 }
 

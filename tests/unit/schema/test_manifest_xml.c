@@ -400,14 +400,14 @@ static void a_broken_reference_costs_its_event_or_name_and_nothing_else(void **s
             false, "unknown element binary"},
         {"<template tid=\"t\"><data name=\"a\" inType=\"win:Binary\" length=\"b\"/>"
          "<data name=\"b\" inType=\"win:UInt8\"/></template><event value=\"1\" template=\"t\"/>",
-            false, "length b is no earlier property"},
+            false, "length b is not an earlier property"},
         {"<template tid=\"t\"><data name=\"a\" inType=\"win:Binary\" length=\"a\"/></template>"
          "<event value=\"1\" template=\"t\"/>",
-            false, "length a is no earlier property"},
+            false, "length a is not an earlier property"},
         {"<template tid=\"t\"><struct name=\"s\"><data name=\"n\" inType=\"win:UInt8\"/></struct>"
          "<data name=\"a\" inType=\"win:UInt8\" count=\"n\"/></template>"
          "<event value=\"1\" template=\"t\"/>",
-            false, "count n is no earlier property"},
+            false, "count n is not an earlier property"},
         {"<template tid=\"t\"><data name=\"n\" inType=\"win:GUID\"/>"
          "<data name=\"a\" inType=\"win:UInt8\" count=\"n\"/></template>"
          "<event value=\"1\" template=\"t\"/>",
@@ -465,8 +465,8 @@ static void what_is_no_manifest_is_refused_with_a_reason(void **state)
         const char *reason;
     } rows[] = {
         {"", "no element found"},
-        {"no xml", ":1:1: no well-formed XML: "},
-        {"<a>\n <b>\n  <c", ":3:3: no well-formed XML: "},
+        {"no xml", ":1:1: XML is not well-formed: "},
+        {"<a>\n <b>\n  <c", ":3:3: XML is not well-formed: "},
         {"<a>", "no element found"},
         {"<a><b></a></b>", "mismatched tag"},
         {"<html/>", "no provider"},

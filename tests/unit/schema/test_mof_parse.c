@@ -165,10 +165,10 @@ static void other_classes_stay(void **state)
     assert_string_equal(warnings,
         "a.mof:2:10: ')' is missing before ']'\n"
         "a.mof:4:18: the name of a property is missing before ';'\n"
-        "a.mof:6:16: '}' is missing: class E, which begins in line 5, is not closed\n"
+        "a.mof:6:16: '}' is missing: class E, which begins in line 5, has no end\n"
         "a.mof:7:1: 'class' is missing before 'nonsense'\n"
-        "a.mof:10:24: a text without a closing quote in its line\n"
-        "a.mof:14:11: the type of a property is missing: the text ends here\n");
+        "a.mof:10:24: a text has no closing quote on its line\n"
+        "a.mof:14:11: unexpected end of text; expected the type of a property\n");
 }
 
 static void further_warnings_are_counted(void **state)
@@ -186,7 +186,7 @@ static void further_warnings_are_counted(void **state)
         lines += *p == '\n';
     }
     assert_int_equal(lines, MOF_MAX_WARNINGS + 1);
-    assert_non_null(strstr(warnings, "a.mof: 5 further things are wrong\n"));
+    assert_non_null(strstr(warnings, "a.mof: 5 further warnings\n"));
     assert_non_null(class_of("A"));
 }
 
@@ -200,7 +200,7 @@ static void what_is_no_mof_text_is_told_once(void **state)
     assert_string_equal(warnings, "a.mof:1:1: 'class' is missing before 'any'\n"
                                   "b.mof:1:1: 'class' is missing before 'bad'\n"
                                   "b.mof:4:1: 'class' is missing before 'bad'\n"
-                                  "b.mof: 1 further things are wrong\n");
+                                  "b.mof: 1 further warnings\n");
 }
 
 static void what_is_included_is_told(void **state)
@@ -208,7 +208,7 @@ static void what_is_included_is_told(void **state)
     (void)state;
     parse("#pragma include (\"other.mof\")\nclass A {};", "a.mof");
     assert_string_equal(
-        warnings, "a.mof:1:9: the file that is included is not read. name it under schema, too\n");
+        warnings, "a.mof:1:9: included files are not read; add the file to the setting schema\n");
     assert_non_null(class_of("A"));
 }
 
@@ -234,9 +234,8 @@ static void classes_are_linked(void **state)
     assert_span(mof_qualifier_text(said->qualifiers, "Guid"), "g");
     assert_span(mof_qualifier_text(said->qualifiers, "Description"), "d");
     assert_span(mof_qualifier_text(said->properties->qualifiers, "Values"), "v");
-    assert_string_equal(warnings,
-        "d.mof:1:1: class X: its parents run in a circle, or are more than 64: it is taken for one "
-        "without\n");
+    assert_string_equal(warnings, "d.mof:1:1: class X: its parents form a cycle or are more than "
+                                  "64; the class is treated as having no parent\n");
 }
 
 /* However many files have a class of that name, as those of several versions of a provider do. */

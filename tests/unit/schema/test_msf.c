@@ -83,7 +83,7 @@ static void what_a_stream_does_not_have_is_not_read(void **state)
     assert_true(open_bytes(buf_span(&file)));
     assert_true(msf_read(&msf, 1, 5, bytes, 0, &err));
     assert_false(msf_read(&msf, 1, 1, bytes, 5, &err));
-    assert_string_equal(err.text, "stream 1 has 5 bytes and not 6");
+    assert_string_equal(err.text, "stream 1 has 5 bytes instead of 6");
     assert_false(msf_read(&msf, 1, 6, bytes, 0, &err));
     assert_false(msf_read(&msf, 0, 0, bytes, 1, &err));
     assert_false(msf_read(&msf, 77, 0, bytes, 1, &err));
@@ -156,18 +156,19 @@ static void a_damaged_container_is_refused_in_words(void **state)
         enum error_code code;
         const char *text;
     } damages[] = {
-        {HEADER_BLOCK_SIZE, 513, ERR_FORMAT, "blocks of 513 bytes"},
-        {HEADER_BLOCK_SIZE, 0, ERR_FORMAT, "blocks of 0 bytes"},
-        {HEADER_BLOCK_SIZE, 256, ERR_FORMAT, "blocks of 256 bytes"},
-        {HEADER_BLOCK_SIZE, 65536, ERR_FORMAT, "blocks of 65536 bytes"},
-        {HEADER_BLOCKS, 3, ERR_FORMAT, "block 203 in a file of 3, which is damaged or cut off"},
-        {HEADER_DIRECTORY, 0, ERR_FORMAT, "an empty directory"},
+        {HEADER_BLOCK_SIZE, 513, ERR_FORMAT, "invalid block size of 513 bytes"},
+        {HEADER_BLOCK_SIZE, 0, ERR_FORMAT, "invalid block size of 0 bytes"},
+        {HEADER_BLOCK_SIZE, 256, ERR_FORMAT, "invalid block size of 256 bytes"},
+        {HEADER_BLOCK_SIZE, 65536, ERR_FORMAT, "invalid block size of 65536 bytes"},
+        {HEADER_BLOCKS, 3, ERR_FORMAT,
+            "refers to block 203 but the file has 3 blocks; it is damaged or truncated"},
+        {HEADER_DIRECTORY, 0, ERR_FORMAT, "its directory is empty"},
         {HEADER_DIRECTORY, 0xffffffff, ERR_FORMAT,
-            "a directory of 4294967295 bytes in a file of 104448"},
-        {HEADER_DIRECTORY, 20, ERR_FORMAT, "5 streams in a directory of 16 bytes"},
+            "its directory has 4294967295 bytes but the file only 104448"},
+        {HEADER_DIRECTORY, 20, ERR_FORMAT, "5 streams do not fit into its directory of 16 bytes"},
         {HEADER_DIRECTORY, 40, ERR_FORMAT, "its directory ends before the blocks of stream 3"},
         {0x34, 0xfffffff0, ERR_FORMAT,
-            "block 4294967280 in a file of 204, which is damaged or cut off"},
+            "refers to block 4294967280 but the file has 204 blocks; it is damaged or truncated"},
     };
     struct buf file;
     put_sample(&file, 512);
@@ -180,13 +181,13 @@ static void a_damaged_container_is_refused_in_words(void **state)
     assert_refused(span_first(buf_span(&file), 100), ERR_FORMAT, "the file ends inside its header");
     assert_refused(span_first(buf_span(&file), file.size - 512), ERR_FORMAT,
         "the file ends before byte 103944 that its directory points to");
-    assert_refused(span_text("MZ"), ERR_FORMAT, "no PDB file of native code (MSF)");
+    assert_refused(span_text("MZ"), ERR_FORMAT, "not a PDB file of native code (MSF)");
     assert_refused(span_text("BSJB and so on, as .NET has it. And more of it."), ERR_FORMAT,
-        "no PDB file of native code (MSF)");
+        "not a PDB file of native code (MSF)");
     assert_refused(span_text("Microsoft C/C++ program database 2.00\r\n"), ERR_UNSUPPORTED,
-        "a PDB file of Visual C++ 6 or before, which is not read");
+        "a PDB file of Visual C++ 6 or older, which is not supported");
     assert_refused(span_text("Microsoft MSFZ Container\r\n\x1a\x41\x4c\x44"), ERR_UNSUPPORTED,
-        "a compressed PDB file (MSFZ), which is not read: take the uncompressed one");
+        "a compressed PDB file (MSFZ), which is not supported; use the uncompressed file");
     buf_fini(&file);
 }
 

@@ -92,47 +92,49 @@ static void broken_packs_say_file_line_and_what_is_wrong(void **state)
         {"", "x.pack:1: not a schema pack: it does not begin with etwship-pack and a version"},
         {"<xml/>",
             "x.pack:1: not a schema pack: it does not begin with etwship-pack and a version"},
-        {"etwship-pack 3\n", "x.pack:1: written by a newer etwship: its version is not 1 or 2"},
-        {"etwship-pack\n", "x.pack:1: written by a newer etwship: its version is not 1 or 2"},
-        {"etwship-pack 1\nevent manifest 1 0\n", "x.pack:2: here cannot stand \"event\""},
+        {"etwship-pack 3\n", "x.pack:1: its version is not 1 or 2; use the etwship that wrote it"},
+        {"etwship-pack\n", "x.pack:1: its version is not 1 or 2; use the etwship that wrote it"},
+        {"etwship-pack 1\nevent manifest 1 0\n", "x.pack:2: not allowed here: \"event\""},
         {"etwship-pack 1\nprovider 1 \"P\"\n", "x.pack:2: a GUID is missing"},
         {"etwship-pack 1\nprovider 1c95126e-7eea-49a9-a3fe-a378b03ddb4d\n",
             "x.pack:2: a text in double quotes is missing"},
-        {HEAD "entry 1 \"x\"\n", "x.pack:3: here cannot stand \"entry\""},
-        {HEAD "level 1\n", "x.pack:3: here cannot stand \"level\""},
-        {HEAD "hello\n", "x.pack:3: no line begins with \"hello\""},
-        {HEAD "\"hello\"\n", "x.pack:3: no line begins with \"\""},
-        {HEAD "map \"a\" some\n", "x.pack:3: a map is one of values or of bits"},
+        {HEAD "entry 1 \"x\"\n", "x.pack:3: not allowed here: \"entry\""},
+        {HEAD "level 1\n", "x.pack:3: not allowed here: \"level\""},
+        {HEAD "hello\n", "x.pack:3: unknown keyword \"hello\""},
+        {HEAD "\"hello\"\n", "x.pack:3: unknown keyword \"\""},
+        {HEAD "map \"a\" some\n", "x.pack:3: a map must be of values or of bits"},
         {HEAD "map \"a\" bits\nmap \"a\" bits\n",
-            "x.pack:4: this provider has another map of that name"},
+            "x.pack:4: this provider already has a different map of that name"},
         {HEAD "map \"a\" bits\nentry \"a\"\n",
-            "x.pack:4: \"\" is no number from 0 to 18446744073709551615"},
+            "x.pack:4: \"\" is not a number from 0 to 18446744073709551615"},
         {HEAD "event tracelogging 1 0\n",
-            "x.pack:3: an event is of kind manifest, eventsource or mof"},
-        {HEAD "event manifest 65536 0\n", "x.pack:3: \"65536\" is no number from 0 to 65535"},
-        {HEAD "event manifest 1 256\n", "x.pack:3: \"256\" is no number from 0 to 255"},
-        {HEAD "event manifest 1 0 layout\n", "x.pack:3: behind the version stands no_layout"},
-        {EVENT "level 4 \"Info\" x\n", "x.pack:4: the line goes on where it should end"},
+            "x.pack:3: the kind of an event must be manifest, eventsource or mof"},
+        {HEAD "event manifest 65536 0\n", "x.pack:3: \"65536\" is not a number from 0 to 65535"},
+        {HEAD "event manifest 1 256\n", "x.pack:3: \"256\" is not a number from 0 to 255"},
+        {HEAD "event manifest 1 0 layout\n", "x.pack:3: only no_layout may follow the version"},
+        {EVENT "level 4 \"Info\" x\n", "x.pack:4: unexpected text at the end of the line"},
         {EVENT "level 4 \"Info\n", "x.pack:4: the closing double quote is missing"},
         {EVENT "level 4 \"Info\\", "x.pack:4: the closing double quote is missing"},
-        {EVENT "name \"\\q\"\n", "x.pack:4: a backslash is followed by none of \\ \" n r t x"},
-        {EVENT "name \"\\x4\"\n", "x.pack:4: a backslash is followed by none of \\ \" n r t x"},
-        {EVENT "name \"\\xG0\"\n", "x.pack:4: a backslash is followed by none of \\ \" n r t x"},
-        {EVENT "field \"a\" Int\n", "x.pack:4: no type is called \"Int\""},
-        {EVENT "field \"a\" UInt8 as Text\n", "x.pack:4: nothing is shown as \"Text\""},
+        {EVENT "name \"\\q\"\n", "x.pack:4: a backslash must be followed by one of \\ \" n r t x"},
+        {EVENT "name \"\\x4\"\n", "x.pack:4: a backslash must be followed by one of \\ \" n r t x"},
+        {EVENT "name \"\\xG0\"\n",
+            "x.pack:4: a backslash must be followed by one of \\ \" n r t x"},
+        {EVENT "field \"a\" Int\n", "x.pack:4: unknown type \"Int\""},
+        {EVENT "field \"a\" UInt8 as Text\n", "x.pack:4: unknown out type \"Text\""},
         {EVENT "field \"a\" UInt8 map \"m\"\n",
-            "x.pack:4: no map of that name stands before, in this provider"},
-        {EVENT "field \"a\" UInt8 twice\n", "x.pack:4: a field has no \"twice\""},
+            "x.pack:4: this provider has no map of that name before this line"},
+        {EVENT "field \"a\" UInt8 twice\n",
+            "x.pack:4: a field does not have the attribute \"twice\""},
         {EVENT "field \"a\" UInt8 count 65536\n",
-            "x.pack:4: \"65536\" is no number from 0 to 65535"},
-        {EVENT "field \"a\" struct 1\n", "x.pack:4: the name of a field in double quotes, or @ and "
-                                         "its number, is missing"},
+            "x.pack:4: \"65536\" is not a number from 0 to 65535"},
+        {EVENT "field \"a\" struct 1\n",
+            "x.pack:4: a field is missing: its name in double quotes, or @ and its number"},
         {EVENT "field \"a\" UInt8\nfield \"b\" UInt8 count \"c\"\n",
-            "x.pack:5: it names a field that the event does not have"},
+            "x.pack:5: it refers to a field that the event does not have"},
         {EVENT "field \"a\" UInt8\nfield \"a\" UInt8\nfield \"b\" UInt8 count \"a\"\n",
-            "x.pack:6: it names a field that the event has twice: use @number"},
+            "x.pack:6: it refers to a name that several fields have; use @number"},
         {EVENT "member \"a\" UInt8\nfield \"b\" UInt8\n",
-            "x.pack:5: members stand behind all fields"},
+            "x.pack:5: members must follow all fields"},
         {EVENT "field \"a\" UInt8\nfield \"b\" UInt8 count @2\n",
             "x.pack:3: property 1 (b): its count is no earlier integer"},
         {EVENT "field \"a\" struct \"a\" 1\n", "x.pack:3: property 0 (a): members out of range"},
@@ -153,7 +155,8 @@ static void maps_belong_to_their_provider(void **state)
                                "provider 1c95126e-7eea-49a9-a3fe-a378b03ddb4e \"Q\"\n"
                                "event manifest 1 0\nfield \"a\" UInt8 map \"m\"\n",
         &err));
-    assert_string_equal(err.text, "x.pack:6: no map of that name stands before, in this provider");
+    assert_string_equal(
+        err.text, "x.pack:6: this provider has no map of that name before this line");
 }
 
 static void more_fields_than_the_limit_are_refused(void **state)
@@ -241,7 +244,7 @@ static void the_source_finds_by_exact_id_and_version_and_by_class(void **state)
     source = schema_source_pack.create(&settings, NULL);
     assert_non_null(source);
     char expected[256];
-    snprintf(expected, sizeof(expected), "%s:2: no line begins with \"nonsense\"", path);
+    snprintf(expected, sizeof(expected), "%s:2: unknown keyword \"nonsense\"", path);
     assert_string_equal(warning, expected);
     schema_source_pack.destroy(source);
     temp_folder_remove(folder);

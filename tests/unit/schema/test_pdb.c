@@ -229,22 +229,21 @@ static void a_damaged_module_is_told_and_the_others_read(void **state)
         const char *warning;
     } damages[] = {
         {"\0\0\x19\x10", 4,
-            "d.pdb(bad):28: a record without a kind: the rest of this module is skipped\n"},
+            "d.pdb(bad):28: a record has no kind: the rest of this module is skipped\n"},
         {"\x01\0\x19\x10", 4,
-            "d.pdb(bad):28: a record without a kind: the rest of this module is skipped\n"},
+            "d.pdb(bad):28: a record has no kind: the rest of this module is skipped\n"},
         {"\x0a\0\x19\x10", 4,
-            "d.pdb(bad):28: a record that ends behind the symbols: the rest of this module is "
+            "d.pdb(bad):28: a record ends after the symbols: the rest of this module is "
             "skipped\n"},
-        {"\x02\0", 2, "d.pdb(bad):28: no whole record: the rest of this module is skipped\n"},
+        {"\x02\0", 2, "d.pdb(bad):28: a truncated record: the rest of this module is skipped\n"},
         {"\x0e\0\x19\x10\0\0\0\0\0\0\x01\0TMF:", 16,
-            "d.pdb(bad):28: an annotation that ends inside its strings: skipped\n"},
+            "d.pdb(bad):28: an annotation is truncated: skipped\n"},
         {"\x12\0\x19\x10\0\0\0\0\0\0\x03\0TMF:\0x\0\0", 20, ""},
         {"\x12\0\x19\x10\0\0\0\0\0\0\x05\0TMF:\0x\0\0", 20,
-            "d.pdb(bad):28: an annotation that ends inside its strings: skipped\n"},
+            "d.pdb(bad):28: an annotation is truncated: skipped\n"},
         {"\x12\0\x19\x10\0\0\0\0\0\0\x01\x02TMF:\0x\0\0", 20,
-            "d.pdb(bad):28: an annotation of too many strings: skipped\n"},
-        {"\x06\0\x19\x10\0\0\0\0", 8,
-            "d.pdb(bad):28: an annotation that ends inside its strings: skipped\n"},
+            "d.pdb(bad):28: an annotation has too many strings: skipped\n"},
+        {"\x06\0\x19\x10\0\0\0\0", 8, "d.pdb(bad):28: an annotation is truncated: skipped\n"},
     };
     for (size_t i = 0; i < COUNT_OF(damages); i++) {
         struct buf symbols;
@@ -271,13 +270,14 @@ static void a_module_that_contradicts_the_file_is_left_out(void **state)
     read_beside_good(buf_span(&symbols), 1000);
     assert_int_equal(found.count, 2);
     assert_string_equal(
-        found.warnings, "d.pdb(bad):0: its stream is not as large as its symbols: skipped\n");
+        found.warnings, "d.pdb(bad):0: its stream is smaller than its symbols: skipped\n");
     read_beside_good(buf_span(&symbols), 3);
     assert_string_equal(
-        found.warnings, "d.pdb(bad):0: its stream is not as large as its symbols: skipped\n");
+        found.warnings, "d.pdb(bad):0: its stream is smaller than its symbols: skipped\n");
     store_le32(symbols.data, 2);
     read_beside_good(buf_span(&symbols), 0);
-    assert_string_equal(found.warnings, "d.pdb(bad):0: symbols of an unknown version: skipped\n");
+    assert_string_equal(
+        found.warnings, "d.pdb(bad):0: its symbols have an unknown version: skipped\n");
     buf_fini(&symbols);
 }
 
@@ -305,7 +305,8 @@ static void a_module_outside_of_the_file_is_left_out(void **state)
     assert_string_equal(found.kept[0].module, "before");
     assert_string_equal(found.kept[1].module, "after");
     assert_string_equal(found.warnings,
-        "d.pdb(bad):0: block 1000000 in a file of 10, which is damaged or cut off: skipped\n");
+        "d.pdb(bad):0: refers to block 1000000 but the file has 10 blocks; "
+        "it is damaged or truncated: skipped\n");
     buf_fini(&symbols);
     buf_fini(&file);
 }
@@ -336,7 +337,7 @@ static void modules_that_share_a_stream_are_read_as_far_as_a_file_can_be(void **
     assert_int_equal(found.count, fit * ANNOTATIONS);
     assert_int_equal(found.about.damaged, PDB_PUT_MAX_MODULES - fit);
     assert_non_null(
-        strstr(found.warnings, "d.pdb(m):0: the modules are larger than the file: skipped\n"));
+        strstr(found.warnings, "d.pdb(m):0: its modules are larger than the file: skipped\n"));
     buf_fini(&symbols);
     buf_fini(&file);
 }
@@ -356,7 +357,7 @@ static void what_is_told_of_one_file_has_an_end(void **state)
         lines++;
     }
     assert_int_equal(lines, PDB_MAX_WARNINGS + 1);
-    assert_non_null(strstr(found.warnings, "d.pdb: 5 more modules or annotations like these\n"));
+    assert_non_null(strstr(found.warnings, "d.pdb: 5 further warnings\n"));
     assert_int_equal(found.about.damaged, PDB_MAX_WARNINGS + 5);
     buf_fini(&symbols);
 }
@@ -388,20 +389,20 @@ static void a_list_of_modules_is_read_up_to_its_damage(void **state)
     assert_true(read_wanted(buf_span(&file), "TMF:", 0));
     assert_int_equal(found.count, 1);
     assert_string_equal(found.warnings,
-        "d.pdb: its list of modules is damaged at byte 68 of 138: the rest is skipped\n");
+        "d.pdb: its list of modules is damaged at byte 68 of 138; the rest is skipped\n");
 
     store_le32(dbi.data + 4, 930803);
     buf_reset(&file);
     pdb_put_msf(&file, 512, streams, COUNT_OF(streams));
     assert_false(read_wanted(buf_span(&file), "TMF:", 0));
-    assert_string_equal(found.err.text, "a list of modules (DBI) of an unknown version");
+    assert_string_equal(found.err.text, "its list of modules (DBI) has an unknown version");
 
     store_le32(dbi.data + 4, 19990903);
     store_le32(dbi.data + 24, 139);
     buf_reset(&file);
     pdb_put_msf(&file, 512, streams, COUNT_OF(streams));
     assert_false(read_wanted(buf_span(&file), "TMF:", 0));
-    assert_string_equal(found.err.text, "stream 3 has 202 bytes and not 203");
+    assert_string_equal(found.err.text, "stream 3 has 202 bytes instead of 203");
     buf_fini(&symbols);
     buf_fini(&dbi);
     buf_fini(&file);

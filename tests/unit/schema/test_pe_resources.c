@@ -131,15 +131,14 @@ static void headers_that_lie_are_refused(void **state)
     struct pe_put_places p;
     put_sample(&file, false, &p);
     size_t section = p.sections + 40;
-    assert_refused_with(&file, p.resource_entry, 0x30000000, "outside of the sections");
-    assert_refused_with(&file, p.resource_entry, 0xffffffff, "outside of the sections");
-    assert_refused_with(
-        &file, section + 16, 0, "outside of the sections"); /* no bytes in the file */
+    assert_refused_with(&file, p.resource_entry, 0x30000000, "outside the sections");
+    assert_refused_with(&file, p.resource_entry, 0xffffffff, "outside the sections");
+    assert_refused_with(&file, section + 16, 0, "outside the sections"); /* no bytes in the file */
     assert_refused_with(&file, section + 20, 0xffffff00, "the file ends"); /* beyond the file */
-    assert_refused_with(&file, section + 12, 0xffffffff, "outside of the sections");
+    assert_refused_with(&file, section + 12, 0xffffffff, "outside the sections");
     assert_refused_with(&file, p.header + 4, 0xffff8664, "sections");
-    assert_refused_with(&file, p.data, 0x1ffffff0, "outside of the sections"); /* data elsewhere */
-    assert_refused_with(&file, p.data + 4, 0xffffffff, "outside of the sections");
+    assert_refused_with(&file, p.data, 0x1ffffff0, "outside the sections"); /* data elsewhere */
+    assert_refused_with(&file, p.data + 4, 0xffffffff, "outside the sections");
     assert_true(find(buf_span(&file)));
     buf_fini(&file);
 }
@@ -156,12 +155,12 @@ static void loops_and_odd_trees_are_refused(void **state)
     size_t language = p.languages + 16 + 4;
     uint32_t names = (uint32_t)(p.names - p.tree);
     assert_refused_with(&file, type, names, "has no names");
-    assert_refused_with(&file, name, (uint32_t)(p.languages - p.tree), "not sorted by");
-    assert_refused_with(&file, language, names | node, "not sorted by");
-    assert_refused_with(&file, name, 0 | node, "not sorted by"); /* the root again */
+    assert_refused_with(&file, name, (uint32_t)(p.languages - p.tree), "three levels type, name");
+    assert_refused_with(&file, language, names | node, "three levels type, name");
+    assert_refused_with(&file, name, 0 | node, "three levels type, name"); /* the root again */
     assert_refused_with(&file, p.languages + 12, 0xffffffff, "more than 65536");
-    assert_refused_with(&file, type, 0xffffffff, "outside of the sections");
-    assert_refused_with(&file, p.tree + 16, 0xffffffff, "outside of the sections"); /* its name */
+    assert_refused_with(&file, type, 0xffffffff, "outside the sections");
+    assert_refused_with(&file, p.tree + 16, 0xffffffff, "outside the sections"); /* its name */
     buf_fini(&file);
 }
 

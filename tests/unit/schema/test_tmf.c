@@ -217,35 +217,35 @@ static const struct {
     size_t count;
 } bad[] = {
     {"#typev a_c1 10 \"x\" // FUNC=f\n{\n}\n" FIRST NEXT,
-        "x.tmf:1: a message without a line with its GUID before it: skipped\n", 1},
+        "x.tmf:1: skipped a message: no line with its GUID precedes it\n", 1},
     {FIRST "#typev a_c1 10 x // FUNC=f\n{\nb, ItemLong -- 10\n}\n" NEXT,
-        "x.tmf:2: a message without a format in quotes: skipped\n", 1},
+        "x.tmf:2: skipped a message without a format in quotes\n", 1},
     {FIRST "#typev a_c1 10 \"x // FUNC=f\n{\n}\n" NEXT,
-        "x.tmf:2: the format of a message has no end: skipped\n", 1},
+        "x.tmf:2: skipped a message: its format has no closing quote\n", 1},
     {FIRST "#typev a_c1 ten \"x\"\n" NEXT,
-        "x.tmf:2: a message without a name and a number below 65536: skipped\n", 1},
+        "x.tmf:2: skipped a message without a name and a number below 65536\n", 1},
     {FIRST "#typev a_c1 65536 \"x\"\n" NEXT,
-        "x.tmf:2: a message without a name and a number below 65536: skipped\n", 1},
+        "x.tmf:2: skipped a message without a name and a number below 65536\n", 1},
     {FIRST "#typev 10 \"x\"\n" NEXT,
-        "x.tmf:2: a message without a name and a number below 65536: skipped\n", 1},
+        "x.tmf:2: skipped a message without a name and a number below 65536\n", 1},
     {FIRST "#typev a_c1 10 \"x\"\n{\nb, ItemLong -- 10\n" NEXT,
         "x.tmf:2: the arguments of this message have no }\n", 2},
     {FIRST "#typev a_c1 10 \"x\"\n{\nb, ItemLong -- 10",
         "x.tmf:2: the arguments of this message have no }\n", 1},
     {FIRST "#typev a_c1 10 \"x\"\n{\nb ItemLong -- 10\nc, ItemLong -- 11\n}\n" NEXT,
-        "x.tmf:4: not an argument (expression, ItemType -- number): the message is decoded up to "
+        "x.tmf:4: not an argument (expression, ItemType -- number); the message is decoded up to "
         "it\n",
         2},
     {FIRST "#typev a_c1 10 \"x\"\n{\nb, ItemList) -- 10\n}\n" NEXT,
-        "x.tmf:4: not an argument (expression, ItemType -- number): the message is decoded up to "
+        "x.tmf:4: not an argument (expression, ItemType -- number); the message is decoded up to "
         "it\n",
         2},
     {FIRST "#typev a_c1 10 \"x\"\n{\nb, ItemLong -- 9\n}\n" NEXT,
-        "x.tmf:4: not an argument (expression, ItemType -- number): the message is decoded up to "
+        "x.tmf:4: not an argument (expression, ItemType -- number); the message is decoded up to "
         "it\n",
         2},
     {FIRST "#typev a_c1 10 \"x\"\n{\nb, ItemLong -- 99999\n}\n" NEXT,
-        "x.tmf:4: not an argument (expression, ItemType -- number): the message is decoded up to "
+        "x.tmf:4: not an argument (expression, ItemType -- number); the message is decoded up to "
         "it\n",
         2},
     {"", "", 0},
@@ -291,7 +291,7 @@ static void what_is_told_of_one_text_has_an_end(void **state)
     read_text(&read, text);
     assert_non_null(strstr(read.warnings, "x.tmf:20: "));
     assert_null(strstr(read.warnings, "x.tmf:21: "));
-    assert_non_null(strstr(read.warnings, "x.tmf: 5 more lines like these\n"));
+    assert_non_null(strstr(read.warnings, "x.tmf: 5 further warnings\n"));
     arena_fini(&read.arena);
 }
 
@@ -308,8 +308,8 @@ static void more_arguments_than_the_limit_are_left_out(void **state)
     assert_int_equal(read.count, 1);
     assert_int_equal(read.kept[0]->argument_count, TMF_MAX_ARGUMENTS);
     assert_true(read.kept[0]->is_cut);
-    assert_string_equal(read.warnings,
-        "x.tmf:260: more arguments than a message can have: the others are left out\n");
+    assert_string_equal(
+        read.warnings, "x.tmf:260: too many arguments in a message; the rest is ignored\n");
     arena_fini(&read.arena);
 }
 
@@ -327,7 +327,7 @@ static void a_very_long_line_is_skipped(void **state)
     read_text(&read, text);
     assert_int_equal(read.count, 1);
     assert_int_equal(read.kept[0]->number, 11);
-    assert_string_equal(read.warnings, "x.tmf:2: a line above 64 KB: skipped\n");
+    assert_string_equal(read.warnings, "x.tmf:2: skipped a line longer than 64 KB\n");
     arena_fini(&read.arena);
     free(text);
 }
@@ -400,7 +400,7 @@ static void an_annotation_stands_for_itself(void **state)
     assert_span(read.kept[2]->function, "");
     assert_string_equal(read.warnings,
         "d.pdb(main.obj):100: the arguments of this message have no }\n"
-        "d.pdb(main.obj):200: a message without a line with its GUID before it: skipped\n");
+        "d.pdb(main.obj):200: skipped a message: no line with its GUID precedes it\n");
     arena_fini(&read.arena);
     free(reader);
 }

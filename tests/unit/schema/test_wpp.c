@@ -115,8 +115,8 @@ static void a_folder_is_searched_and_the_first_file_counts(void **state)
     /* Told: what differs, and what is bad; not: what two files say alike. */
     assert_string_equal(warnings,
         "test_wpp_files/a/2.TMF:6: message 10 of " GUID_A
-        " is not what test_wpp_files/a/1.tmf:2 says: the latter counts, as it came first\n"
-        "test_wpp_files/a/sub/3.tmf:6: a message without a format in quotes: skipped\n");
+        " differs from test_wpp_files/a/1.tmf:2, which is used because it came first\n"
+        "test_wpp_files/a/sub/3.tmf:6: skipped a message without a format in quotes\n");
     ops->destroy(source);
 }
 
@@ -166,7 +166,7 @@ static void whatever_two_descriptions_differ_in_is_told(void **state)
         buf_add_byte(&text, 0);
         ops->destroy(create_of((const char *)text.data, 0));
         bool told = strstr(warnings,
-                        "built in:7: message 10 of " GUID_A " is not what built in:2 says") != NULL;
+                        "built in:7: message 10 of " GUID_A " differs from built in:2") != NULL;
         if (told != cases[i].differs) {
             fail_msg("case %zu: %s", i, warnings);
         }
@@ -265,9 +265,9 @@ static void pdb_files_are_read_like_formats(void **state)
     assert_span(find(source, RECORD_MESSAGE, GUID_A, 11)->wpp->pieces[0].text, "y");
     assert_string_equal(warnings,
         "test_wpp_files/p/3.tmf:2: message 10 of " GUID_A
-        " is not what test_wpp_files/p/1.pdb(d.obj):52 says: the latter counts, as it came first\n"
+        " differs from test_wpp_files/p/1.pdb(d.obj):52, which is used because it came first\n"
         "test_wpp_files/p/3.tmf:6: message 11 of " GUID_A
-        " is not what test_wpp_files/p/2.PDB(d.obj):52 says: the latter counts, as it came first\n"
+        " differs from test_wpp_files/p/2.PDB(d.obj):52, which is used because it came first\n"
         "test_wpp_files/p/removed.pdb: has no private symbols, they were removed from it: take the "
         "one that the linker wrote\n"
         "test_wpp_files/p/sub/linked.pdb: was linked with /DEBUG:FASTLINK, so its symbols are in "
@@ -318,9 +318,9 @@ static void modules_without_a_name_have_a_place(void **state)
     pdb_put(&file, &(struct pdb_put_options){.block_size = 512}, &module, 1);
     assert_true(plat_file_replace(path, buf_span(&file), &err));
     ops->destroy(create(path));
-    assert_string_equal(warnings, "test_wpp_files/nameless.pdb():136: message 10 of " GUID_A
-                                  " is not what test_wpp_files/nameless.pdb():4 says: the latter "
-                                  "counts, as it came first\n");
+    assert_string_equal(warnings,
+        "test_wpp_files/nameless.pdb():136: message 10 of " GUID_A
+        " differs from test_wpp_files/nameless.pdb():4, which is used because it came first\n");
     buf_fini(&symbols);
     buf_fini(&file);
 }
@@ -337,11 +337,10 @@ static void a_named_pdb_file_is_known_by_its_content(void **state)
         {"p/symbols.bin", true, ""},
         {"p/none.pdb", false,
             "test_wpp_files/p/none.pdb: has no trace messages (annotations of WPP)\n"},
-        {"p/net.pdb", false, "test_wpp_files/p/net.pdb: no PDB file of native code (MSF)\n"},
+        {"p/net.pdb", false, "test_wpp_files/p/net.pdb: not a PDB file of native code (MSF)\n"},
         {"a/none.txt", false,
-            "test_wpp_files/a/none.txt: nothing in it defines events. write the path of a "
-            "manifest, "
-            "MOF text, program file, trace message format, PDB or schema pack\n"},
+            "test_wpp_files/a/none.txt: not a file of event definitions. name a manifest, MOF "
+            "text, program file, trace message format, PDB or schema pack\n"},
     };
     for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
         char path[512];
@@ -410,10 +409,10 @@ static void messages_of_a_long_pdb_file_are_kept(void **state)
     assert_span(schema->wpp->source, "d.c");
     assert_span(schema->wpp->pieces[0].text, "last");
     assert_span(find(source, RECORD_MESSAGE, GUID_A, 10)->wpp->pieces[0].text, "one");
-    assert_non_null(strstr(warnings,
-        ":2: message 10 of " GUID_A " is not what test_wpp_files/long.pdb(d.obj):52 says"));
     assert_non_null(strstr(
-        warnings, ":6: message 11 of " GUID_A " is not what test_wpp_files/long.pdb(d.obj):"));
+        warnings, ":2: message 10 of " GUID_A " differs from test_wpp_files/long.pdb(d.obj):52"));
+    assert_non_null(strstr(
+        warnings, ":6: message 11 of " GUID_A " differs from test_wpp_files/long.pdb(d.obj):"));
     ops->destroy(source);
 }
 

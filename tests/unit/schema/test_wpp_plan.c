@@ -492,7 +492,7 @@ static void an_item_of_unknown_layout_ends_the_decoding(void **state)
     assert_int_equal(m.event.status, DECODE_PARTIAL);
     assert_span(part_of(&m, "\"payload_rest\":\"", "\""), "010207000000");
     assert_span(part_of(&m, "\"decode_error\":\"", "\""),
-        "arg11: the layout of item type ItemOfMine(x) is not known");
+        "arg11: item type ItemOfMine(x) has an unknown layout");
     assert_span(part_of(&m, "\"message\":\"", "\""), "42 %11!s! %12!d!");
     assert_non_null(strstr(
         (const char *)m.out.data, "\"types\":[\"ItemLong\",\"ItemOfMine(x)\",\"ItemLong\"]"));
