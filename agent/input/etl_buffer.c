@@ -4,8 +4,8 @@
 
 #include "base/bytes.h"
 
-/* End of the records: Offset, or where that is 0 SavedOffset (each is 0 in some headers of real
- * files); CurrentOffset is a racing cursor and never used. Both 0: nothing was ever written. */
+/* End of the records: Offset, or SavedOffset if Offset is 0. In some headers of real files one of
+ * them is 0. CurrentOffset is a racing cursor and never used. Both 0: the buffer is empty. */
 static uint32_t end_of_records(const uint8_t *header)
 {
     uint32_t end = load_le32(header + ETL_BUFFER_OFFSET);
@@ -32,7 +32,7 @@ bool etl_buffer_parse(
         .time_raw = (int64_t)load_le64(header + ETL_BUFFER_TIME),
         .sequence = load_le64(header + ETL_BUFFER_SEQUENCE),
         .state = load_le32(header + ETL_BUFFER_STATE),
-        /* Without PROC_INDEX the high byte is an alignment. */
+        /* without PROC_INDEX the high byte is an alignment */
         .cpu = flags & ETL_FLAG_PROC_INDEX ? cpu & ETL_CPU_MASK : cpu & 0xff,
         .logger_id = load_le16(header + ETL_BUFFER_LOGGER),
         .flags = flags,

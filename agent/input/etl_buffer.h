@@ -6,33 +6,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One buffer of a trace, as its WMI_BUFFER_HEADER (ntwmi.h) tells. */
+/* A buffer of a trace, as described by its WMI_BUFFER_HEADER (ntwmi.h). */
 struct etl_buffer {
     uint64_t offset;   /* in the file, bytes */
-    uint32_t size;     /* it takes in the file, header included, compressed or not */
-    uint32_t end;      /* of its records, bytes from the start of the unpacked buffer */
-    int64_t time_raw;  /* when it was flushed, session clock; FILETIME in relogged files */
-    uint64_t sequence; /* over all processors of the session */
+    uint32_t size;     /* bytes in the file, including the header, possibly compressed */
+    uint32_t end;      /* end of the records, in bytes from the start of the unpacked buffer */
+    int64_t time_raw;  /* flush time, session clock; FILETIME in relogged files */
+    uint64_t sequence; /* across all processors of the session */
     uint32_t state;
     uint16_t cpu;
     uint16_t logger_id;
     uint16_t flags; /* enum etl_buffer_flag */
     uint16_t type;
-    bool empty;     /* holds no record */
+    bool empty;     /* contains no record */
     bool truncated; /* the file ends inside it */
 };
 
 /*
- * Parse the ETL_BUFFER_HEADER_SIZE bytes at ${header}, found at ${offset} of the file. False if
- * the size cannot be one: then nothing is known of where the next buffer starts. A header whose
- * size is possible but which contradicts itself is parsed as well, and ${*ret_problem} says what
- * is wrong with it (static text), else it is NULL.
+ * Parse the ETL_BUFFER_HEADER_SIZE bytes at ${header}, found at ${offset} of the file. False if the
+ * size is impossible; the start of the next buffer is then unknown. If the size is possible but the
+ * header contradicts itself, it is parsed and ${*ret_problem} describes the problem (static text);
+ * otherwise it is NULL.
  */
 bool etl_buffer_parse(const uint8_t *header, uint64_t offset, struct etl_buffer *ret_buffer,
     const char **ret_problem);
 
-/* Are these, taken from an arbitrary place, the first bytes of a buffer? Stricter than parsing:
- * for finding the way back after damage. */
+/* True if these bytes look like the start of a buffer. Stricter than parsing; used to find the next
+ * buffer after damage. */
 bool etl_buffer_plausible(const uint8_t *header);
 
 #endif

@@ -21,7 +21,7 @@ static void link_newest(struct etl_bytes *bytes)
     handles->newest = bytes;
 }
 
-/* An open handle, most recently used. */
+/* Open the handle if necessary and mark it as recently used. */
 static bool use_handle(struct etl_bytes *bytes, struct error *err)
 {
     struct etl_handles *handles = bytes->handles;
@@ -106,8 +106,8 @@ bool etl_bytes_read(struct etl_bytes *bytes, uint64_t offset, void *data, size_t
                     : use_handle(bytes, &why) &&
                           plat_file_read_at(bytes->file, offset, data, size, ret_read, &why);
     if (!good) {
-        error_set(err, why.code, "%s: cannot be read at offset %" PRIu64 ": %s", bytes->path,
-            offset, why.text);
+        error_set(err, why.code, "%s: cannot read at offset %" PRIu64 ": %s", bytes->path, offset,
+            why.text);
         if (err) {
             err->os_code = why.os_code;
         }

@@ -6,12 +6,12 @@
 #include "input/evtx_file.h"
 #include "input/evtx_format.h"
 
-/* What one of two writers has not come to is zeros from where they part to the end of that buffer, or
- * of the window where buffers are larger. */
+/* Where one of two files has not been written yet, it has zeros from the first difference to the
+ * end of that buffer, or of the window for larger buffers. */
 enum { WINDOW_BYTES = 1024 * 1024, HEADER_BYTES = 64 * 1024 };
 
 struct layout {
-    uint64_t begin; /* of the buffers behind the header; 0: nobody can tell */
+    uint64_t begin; /* start of the buffers after the header; 0: unknown */
     size_t buffer_size;
 };
 
@@ -52,7 +52,7 @@ static bool is_zero(const uint8_t *bytes, size_t size)
     return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
-/* Is it that one of the two has come no further? */
+/* True if the files differ only because one of them is less complete. */
 static bool part_by_time(const uint8_t *a, const uint8_t *b, size_t size, size_t buffer_size)
 {
     size_t at = 0;
@@ -64,7 +64,7 @@ static bool part_by_time(const uint8_t *a, const uint8_t *b, size_t size, size_t
     return at == size || is_zero(a + at, end - at) || is_zero(b + at, end - at);
 }
 
-/* ${room}: for two windows. */
+/* ${room}: two windows of memory. */
 static bool compare(struct etl_bytes *a, struct etl_bytes *b, struct layout layout, uint8_t *room)
 {
     const size_t buffer_size = layout.buffer_size;

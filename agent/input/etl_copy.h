@@ -3,18 +3,19 @@
 
 #include "input/etl_bytes.h"
 
-/* Where a trace is. */
+/* Location of a trace. */
 struct etl_place {
     const char *path;
-    const struct etl_part *part; /* NULL: it is the file at the path */
+    const struct etl_part *part; /* NULL: the file at the path */
 };
 
 /*
- * Do two traces of one identity (etl_file.h) hold the same records, as far as both go? The identity
- * covers the beginning alone. Headers are left out, since they change when a session ends; so is what
- * one of the two has not been given yet, be it that it ends there or that zeros stand there.
+ * True if two traces of one identity (etl_file.h) hold identical records as far as both go. The
+ * identity covers only the beginning. Headers are ignored because they change when a session ends.
+ * Data that one of the two lacks so far is ignored, whether the file ends there or contains zeros.
  *
- * False also where nobody can tell: circular files, whose bytes move on, and what cannot be read.
+ * Also false if this is unknown: for circular files, which are overwritten, and for unreadable
+ * files.
  */
 bool etl_copy_is(const struct etl_place *a, const struct etl_place *b);
 

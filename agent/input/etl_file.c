@@ -10,14 +10,14 @@
 #include "input/evtx_hosts.h"
 #include "input/unpack.h"
 
-/* Opening a trace: its first buffer must hold a trace header; then its identity. The walk is in
- * etl_walk.c. */
+/* Opens a trace: the first buffer must hold a trace header, which gives the identity. etl_walk.c
+ * has the walk. */
 
 static bool no_trace(
     const struct etl_file *file, uint64_t offset, const char *what, struct error *err)
 {
-    return error_set(err, ERR_FORMAT, "%s: no .etl trace: %s at offset %" PRIu64, file->bytes.path,
-        what, offset);
+    return error_set(err, ERR_FORMAT, "%s: not an .etl trace: %s at offset %" PRIu64,
+        file->bytes.path, what, offset);
 }
 
 uint64_t etl_file_place(const struct etl_file *file, uint64_t offset, uint64_t sequence)
@@ -61,7 +61,7 @@ bool etl_file_clip(const struct etl_file *file, struct etl_buffer *buffer)
     return true;
 }
 
-/* The epoch that a header buffer starts; its first record is in ${stream}. */
+/* Add the epoch that a header buffer starts; its first record is in ${stream}. */
 static bool add_epoch(struct etl_file *file, const struct etl_buffer *buffer,
     const struct etl_stream *stream, struct error *err)
 {
@@ -76,7 +76,7 @@ static bool add_epoch(struct etl_file *file, const struct etl_buffer *buffer,
                    : error_set(err, why.code, "%s: %s", file->bytes.path, why.text);
     }
     epoch->offset = buffer->offset;
-    /* The low half of the header buffer's State, but only where the file is compressed. */
+    /* low half of the header buffer's State, valid only in compressed files */
     uint16_t format = (uint16_t)buffer->state;
     bool known = format >= UNPACK_LZNT1 && format <= UNPACK_XPRESS_HUFF;
     bool told = epoch->info.mode & ETL_MODE_COMPRESSED;
@@ -92,7 +92,7 @@ static bool add_epoch(struct etl_file *file, const struct etl_buffer *buffer,
 bool etl_file_add_epoch(struct etl_file *file, struct etl_stream *stream,
     const struct etl_buffer *buffer, struct error *err)
 {
-    /* The clock is not known before the header record is read: any serves for framing. */
+    /* the clock is unknown before the header record is read; any works for framing */
     static const struct trace_info unknown = {.clock = {.frequency = 1}, .pointer_size = 8};
     struct etl_scope scope = {.trace = &unknown};
     etl_stream_open(stream, &file->bytes, buffer, 0, &scope);
@@ -109,7 +109,7 @@ bool etl_file_add_epoch(struct etl_file *file, struct etl_stream *stream,
     return no_trace(file, buffer->offset + ETL_BUFFER_HEADER_SIZE, "there is no trace header", err);
 }
 
-/* Read the buffer header at ${offset}; false with ${ret_buffer} untouched if there is none. */
+/* Read the buffer header at ${offset}; false with ${ret_buffer} unchanged if there is none. */
 static bool read_buffer(
     struct etl_file *file, uint64_t offset, struct etl_buffer *ret_buffer, struct error *err)
 {
@@ -124,8 +124,8 @@ static bool read_buffer(
            !problem;
 }
 
-/* Hash the records of the buffer that follows the header buffer, if there is one. Of a damaged buffer only the
- * records before the damage count. */
+/* Hash the records of the buffer after the header buffer, if there is one. Of a damaged buffer only
+ * the records before the damage count. */
 static bool hash_first_data(struct etl_file *file, struct etl_stream *stream, uint64_t offset,
     XXH3_state_t *hash, struct error *err)
 {
@@ -177,7 +177,7 @@ static bool identify(
     return ok;
 }
 
-/* Is it an event log? False: it cannot be read. */
+/* Detect an event log. False: the file cannot be read. */
 static bool begins_log(struct etl_file *file, bool *ret_is_log, struct error *err)
 {
     enum { HEAD_BYTES = 8 };
@@ -190,12 +190,12 @@ static bool begins_log(struct etl_file *file, bool *ret_is_log, struct error *er
     return true;
 }
 
-/* Read header and identity of an open file. */
+/* Read the header and compute the identity of an open file. */
 static bool begin(struct etl_file *file, struct error *err)
 {
     if (file->bytes.size == 0) {
-        return error_set(
-            err, ERR_FORMAT, "%s: no .etl trace: the file is empty (offset 0)", file->bytes.path);
+        return error_set(err, ERR_FORMAT, "%s: not an .etl trace: the file is empty (offset 0)",
+            file->bytes.path);
     }
     if (file->bytes.size >> 48) {
         return error_set(err, ERR_LIMIT, "%s: larger than 256 TB", file->bytes.path);
@@ -212,7 +212,7 @@ static bool begin(struct etl_file *file, struct error *err)
         return err->code == ERR_NONE ? no_trace(file, 0, "there is no buffer header", err) : false;
     }
     if (buffer.flags & ETL_FLAG_COMPRESSED) {
-        return no_trace(file, 0, "a compressed header buffer", err);
+        return no_trace(file, 0, "the header buffer is compressed", err);
     }
     etl_file_clip(file, &buffer);
     struct etl_stream *stream = etl_stream_create();

@@ -10,60 +10,60 @@
 #include "platform/plat_file.h"
 
 /*
- * Design. An ordinary trace grows at its end: a walk (etl_walk.h) goes as far as there are whole
- * buffers, each is added to etl_pending, and behind each the records up to a limit are given. The
- * limit is made of what stands in the buffers up to this one and of nothing else, above all not of
- * the time at which somebody looked: so the order can be had again. Where that is not enough
- * because nothing follows for a while, the caller says etl_follow_flush, and notes that it did.
+ * Design. An ordinary trace grows at its end. A walk (etl_walk.h) advances over whole buffers; each
+ * is added to etl_pending, and then the records up to a limit are delivered. The limit depends only
+ * on the buffers read so far, not on when the file was polled, so that the order can be reproduced.
+ * If nothing is written for a while, the caller flushes with etl_follow_flush and records that in
+ * its schedule.
  *
- * Windows writes the buffers of one processor in the order of their times; between processors they
- * lag, those of an idle one by hours where the session has no flush timer.
+ * Windows writes the buffers of one processor in time order. Between processors they lag; without a
+ * flush timer, buffers of an idle processor may be hours late.
  *
- * A circular trace is read through etl_ring, buffer by buffer: what waited for others could be
- * overwritten.
+ * A circular trace is read through etl_ring, buffer by buffer: a buffer that waited for others
+ * could be overwritten.
  *
- * The file has a pool of handles for itself, so that its handle is never given up: the name may
- * come to mean another file.
+ * The file has its own pool of handles, so that its handle stays open: the path may later name
+ * another file.
  */
 enum { FLUSH_MARKER = 0x0001, NO_PER_PROCESSOR = 0x10000000, MAX_WAITING_BUFFERS = 65536 };
 
-static const uint64_t hold = 15000000; /* 1.5 s: a flush timer of 1 s, and as much for the writer */
+static const uint64_t hold = 15000000; /* 1.5 s: a flush timer of 1 s plus time for the writer */
 
 struct etl_follow {
     struct etl_file *file;
     struct etl_handles handles;
     struct etl_follow_events events;
-    uint8_t *constant; /* of the header record, etl_header_constant_part */
+    uint8_t *constant; /* of the header record, from etl_header_constant_part */
     size_t constant_size;
     uint32_t header_end;
     struct etl_buffer header;
 
     struct etl_walk *walk;
     struct etl_pending *pending;
-    struct etl_ring *ring; /* instead, if the trace is circular */
+    struct etl_ring *ring; /* used instead of the walk for a circular trace */
     struct etl_stream *stream;
     bool closed;
     uint64_t buffers; /* visited in the last epoch */
 
-    /* The buffer that the walk has come to. */
+    /* The buffer that the walk has reached. */
     bool arrived;
     struct etl_buffer buffer;
     size_t epoch;
-    uint64_t latest; /* time in it */
+    uint64_t latest; /* latest time in it */
 
-    uint64_t reached[ETL_CPU_MASK + 1]; /* per processor; 0: nothing yet */
+    uint64_t reached[ETL_CPU_MASK + 1]; /* per processor; 0: no buffer yet */
     size_t processors_seen;
 };
 
 /* ---- opening --------------------------------------------------------------------------------------- */
 
-/* Before any record of the epoch is given. */
+/* Called before any record of the epoch is delivered. */
 static void expect_more(struct etl_follow *f, size_t epoch)
 {
     struct trace_info *trace = &f->file->epochs[epoch]->info.trace;
     if (!trace->grows) {
         trace->grows = true;
-        trace->has_stacks = true; /* who knows what comes */
+        trace->has_stacks = true; /* stacks may follow */
     }
 }
 
@@ -94,7 +94,7 @@ static void on_damage(void *self, const struct trace_info *trace, uint64_t offse
     }
 }
 
-/* Remember the header as it is, to know the file by. */
+/* Keep the header, which identifies the file. */
 static bool keep_header(struct etl_follow *f, uint32_t header_end, struct error *err)
 {
     enum { HEADER_BYTES = 512 * 1024 };
@@ -115,7 +115,7 @@ static bool keep_header(struct etl_follow *f, uint32_t header_end, struct error 
             good = error_set(err, ERR_MEMORY, "%s: out of memory", f->file->bytes.path);
         }
     } else if (state == ETL_HEADER_MISSING) {
-        error_set(err, ERR_FORMAT, "%s: the trace header has gone", f->file->bytes.path);
+        error_set(err, ERR_FORMAT, "%s: the trace header is missing", f->file->bytes.path);
     }
     arena_fini(&arena);
     return good;
@@ -245,9 +245,9 @@ enum etl_follow_end etl_follow_teach(struct etl_follow *f, struct error *err)
                                       : ETL_FOLLOW_DONE;
 }
 
-/* ---- looking --------------------------------------------------------------------------------------- */
+/* ---- checking for changes -------------------------------------------------------------------------- */
 
-/* Take over what changes in a header while its session goes on and is closed. */
+/* Copy the header fields that change while a session runs and when it is closed. */
 static void update_info(struct etl_info *info, const struct etl_info *now)
 {
     info->end_time = now->end_time;
@@ -256,7 +256,7 @@ static void update_info(struct etl_info *info, const struct etl_info *now)
     info->buffers_lost = now->buffers_lost;
 }
 
-/* Is it the header of this file? */
+/* True if the header belongs to this file. */
 static bool is_ours(const struct etl_follow *f, const struct etl_probe_header *header)
 {
     if (header->record.size != f->constant_size) {
@@ -347,7 +347,7 @@ static enum etl_follow_end give(struct etl_follow *f, uint64_t limit, struct err
     }
 }
 
-/* The time up to which records may be given now that a buffer has arrived: see the header. */
+/* Time up to which records may be delivered after a buffer arrived; see the header file. */
 static uint64_t limit_after(struct etl_follow *f)
 {
     const struct etl_info *info = &f->file->epochs[f->epoch]->info;
@@ -378,7 +378,7 @@ static void tell_flush(
     }
 }
 
-/* Take the buffer that the walk has come to. */
+/* Process the buffer that the walk has reached. */
 static enum etl_follow_end take_arrived(struct etl_follow *f, struct error *err)
 {
     bool is_first = f->buffer.offset == 0;
@@ -404,7 +404,7 @@ static enum etl_follow_end read_walk(struct etl_follow *f, uint64_t to, struct e
     uint64_t size = f->file->bytes.size;
     enum etl_walk_mode mode = f->closed ? ETL_WALK_CLOSED : ETL_WALK_GROWING;
     if (to < size) {
-        f->file->bytes.size = to; /* nothing behind it was there */
+        f->file->bytes.size = to; /* ignore what was written since */
         mode = ETL_WALK_CLOSED;
     }
     enum etl_follow_end end = ETL_FOLLOW_DONE;
@@ -422,7 +422,7 @@ static enum etl_follow_end read_walk(struct etl_follow *f, uint64_t to, struct e
     return end;
 }
 
-/* All records of a copied buffer. */
+/* Deliver all records of a copied buffer. */
 static enum etl_follow_end give_copy(struct etl_follow *f, struct etl_bytes *bytes,
     const struct etl_buffer *buffer, struct error *err)
 {
@@ -448,7 +448,7 @@ static enum etl_follow_end give_copy(struct etl_follow *f, struct etl_bytes *byt
     }
 }
 
-/* The header buffer's records, once, before all others. */
+/* Deliver the records of the header buffer, once, before all others. */
 static enum etl_follow_end read_ring_header(struct etl_follow *f, struct error *err)
 {
     f->buffers = 1;

@@ -2,11 +2,11 @@
 #define ETWSHIP_INPUT_ETL_FORMAT_H
 
 /*
- * Constants of the .etl format: WMI_BUFFER_HEADER, TRACE_LOGFILE_HEADER and the record headers of
- * ntwmi.h, evntrace.h and evntcons.h. All integers on disk are little-endian.
+ * Constants of the .etl format: WMI_BUFFER_HEADER, TRACE_LOGFILE_HEADER and the record headers.
+ * Sources: ntwmi.h, evntrace.h and evntcons.h. All integers on disk are little-endian.
  */
 
-/* WMI_BUFFER_HEADER: offsets. The same on 32- and 64-bit systems. */
+/* Offsets in WMI_BUFFER_HEADER, identical on 32- and 64-bit systems. */
 enum {
     ETL_BUFFER_SIZE = 0x00,
     ETL_BUFFER_SAVED_OFFSET = 0x04,
@@ -23,7 +23,7 @@ enum {
 };
 
 enum etl_buffer_flag {
-    ETL_FLAG_PROC_INDEX = 0x0020, /* the processor number has 11 bits, not 8 */
+    ETL_FLAG_PROC_INDEX = 0x0020, /* the processor number has 11 bits instead of 8 */
     ETL_FLAG_COMPRESSED = 0x0040,
     ETL_FLAGS_KNOWN = 0x007f,
 };
@@ -33,8 +33,8 @@ enum etl_buffer_type {
     ETL_TYPE_LAST = 7,
 };
 
-/* Bounds of Windows itself (MAX_ETW_BUFFER_SIZE, ETW_PROCESSOR_INDEX_MASK); a record's size has
- * 16 bits. */
+/* Limits of Windows (MAX_ETW_BUFFER_SIZE, ETW_PROCESSOR_INDEX_MASK). A record's size has 16
+ * bits. */
 enum {
     ETL_MAX_BUFFER_BYTES = 16 * 1024 * 1024,
     ETL_MAX_RECORD_BYTES = 65535,
@@ -49,19 +49,19 @@ enum etl_header_type {
     ETL_COMPACT64 = 4,
     ETL_FULL_HEADER32 = 10,
     ETL_INSTANCE32 = 11,
-    ETL_MESSAGE = 15, /* given to message records, which have no HeaderType of their own */
+    ETL_MESSAGE = 15, /* used for message records, which have no HeaderType */
     ETL_PERFINFO32 = 16,
     ETL_PERFINFO64 = 17,
     ETL_EVENT_HEADER32 = 18,
     ETL_EVENT_HEADER64 = 19,
     ETL_FULL_HEADER64 = 20,
     ETL_INSTANCE64 = 21,
-    ETL_ULONG32_TIME = 0xb0, /* ours, for marker 0xb000: TRACE_HEADER_ULONG32_TIME */
+    ETL_ULONG32_TIME = 0xb0, /* our number for marker 0xb000: TRACE_HEADER_ULONG32_TIME */
 };
 
 /* Sizes of the fixed record headers. */
 enum {
-    ETL_RECORD_START_SIZE = 8, /* marker and size stand in the first 8 bytes of every record */
+    ETL_RECORD_START_SIZE = 8, /* every record has marker and size in its first 8 bytes */
     ETL_COMPACT_SIZE = 0x18,
     ETL_SYSTEM_SIZE = 0x20,
     ETL_PERFINFO_SIZE = 0x10,
@@ -74,7 +74,7 @@ enum {
 /* Extension bits in the version word of PERFINFO headers (TRACE_HEADER_*, ntwmi.h). */
 enum {
     ETL_PERFINFO_PEBS = 0x8000,     /* a u64 PEBS index follows the header */
-    ETL_PERFINFO_COUNTERS = 0x0700, /* how many u64 PMC counters follow */
+    ETL_PERFINFO_COUNTERS = 0x0700, /* number of u64 PMC counters that follow */
     ETL_PERFINFO_COUNTERS_SHIFT = 8,
 };
 
@@ -94,8 +94,9 @@ enum {
     ETL_MODE_CIRCULAR = 0x00000002,
     ETL_MODE_PREALLOCATE = 0x00000020,
     ETL_MODE_PRIVATE_LOGGER = 0x00000800,
-    ETL_MODE_GLOBAL_SEQUENCE = 0x00004000, /* message records are numbered, in all such sessions */
-    ETL_MODE_LOCAL_SEQUENCE = 0x00008000,  /* in the session */
+    /* message records are numbered across all such sessions */
+    ETL_MODE_GLOBAL_SEQUENCE = 0x00004000,
+    ETL_MODE_LOCAL_SEQUENCE = 0x00008000, /* message records are numbered within the session */
     ETL_MODE_PRIVATE_IN_PROC = 0x00020000,
     ETL_MODE_COMPRESSED = 0x04000000,
 };

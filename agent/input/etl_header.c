@@ -7,7 +7,7 @@
 #include "base/utf.h"
 #include "input/etl_format.h"
 
-/* Offsets in TRACE_LOGFILE_HEADER; the form for 32-bit pointers differs behind LoggerName. */
+/* Offsets in TRACE_LOGFILE_HEADER. After LoggerName the form for 32-bit pointers differs. */
 enum {
     AT_END_TIME = 0x10,
     AT_BUFFERS_WRITTEN = 0x24,
@@ -18,7 +18,7 @@ enum {
     FIXED_SIZE_64 = 0x118,
 };
 
-/* Longer names than Windows allows (1024 units) are cut. */
+/* Names longer than Windows allows (1024 units) are cut. */
 enum { NAME_MAX_BYTES = 1024 * 2 };
 
 static bool is_64(struct span record)
@@ -37,7 +37,7 @@ static bool is_header_record(struct span record)
            load_le16(record.data + 6) == 0 && record.size >= ETL_SYSTEM_SIZE + fixed;
 }
 
-/* UTF-16 up to its NUL, or the end of the record where there is none. */
+/* Read UTF-16 up to its NUL, or to the end of the record if there is none. */
 static struct span read_name(struct reader *r, struct arena *arena)
 {
     struct span rest = reader_rest(r);
@@ -66,7 +66,7 @@ static struct trace_clock clock_of(const struct etl_info *info, int64_t start_ra
     };
 }
 
-/* The fixed part, in the order of its fields. */
+/* Read the fixed part, in field order. */
 static void read_fixed(struct reader *r, bool wide, struct etl_info *info)
 {
     info->buffer_size = reader_u32(r);
@@ -85,7 +85,7 @@ static void read_fixed(struct reader *r, bool wide, struct etl_info *info)
     info->pointer_size = reader_u32(r);
     info->events_lost = reader_u32(r);
     info->cpu_mhz = reader_u32(r);
-    reader_skip(r, wide ? 16 : 8); /* pointers to the names, of no meaning in a file */
+    reader_skip(r, wide ? 16 : 8); /* pointers to the names, meaningless in a file */
     struct span zone = reader_take(r, TIME_ZONE_INFORMATION_SIZE);
     info->trace.zone = time_zone_read(zone);
     info->tz_bias_min = zone.size ? (int32_t)load_le32(zone.data) : 0;
@@ -113,15 +113,15 @@ bool etl_header_parse(
 {
     enum { WINDOWS_VISTA = 6 };
     if (!is_header_record(record)) {
-        return error_set(err, ERR_FORMAT, "the first record is no trace header");
+        return error_set(err, ERR_FORMAT, "the first record is not a trace header");
     }
     struct etl_info info = {0};
     struct reader r = reader_make(span_from(record, ETL_SYSTEM_SIZE));
     read_fixed(&r, is_64(record), &info);
     if (info.os_major < WINDOWS_VISTA) {
         return error_set(err, ERR_UNSUPPORTED,
-            "recorded by Windows %u.%u: pre-Windows 7 layout, unsupported", info.os_major,
-            info.os_minor);
+            "recorded by Windows %u.%u: the layout before Windows 7 is not supported",
+            info.os_major, info.os_minor);
     }
     info.logger_name = read_name(&r, arena);
     info.log_file_name = read_name(&r, arena);

@@ -25,8 +25,8 @@ static bool resize(struct etl_index *index, size_t capacity)
 bool etl_index_add(
     struct etl_index *index, uint64_t offset, uint16_t chain, size_t epoch, uint64_t sequence)
 {
-    /* Doubling is cheap here: large blocks are moved by page tables, and pages that were never
-     * written take no memory. */
+    /* doubling is cheap: large blocks are moved by page tables, and untouched pages take no
+     * memory */
     if (index->count == index->capacity &&
         !resize(index, index->capacity ? index->capacity * 2 : 256)) {
         return false;
@@ -66,8 +66,8 @@ static void sift_down(struct etl_index_entry *entries, size_t at, size_t count)
     entries[at] = moving;
 }
 
-/* Heap sort: in place, where qsort may take as much memory again, and never quadratic. The order
- * is total (offsets differ), so that stability does not matter. */
+/* Heap sort: in place, while qsort may need as much memory again, and never quadratic. The order is
+ * total because offsets differ, so stability does not matter. */
 void etl_index_sort(struct etl_index *index)
 {
     struct etl_index_entry *entries = index->entries;

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Where the buffers of a trace stand and how they follow each other: 16 bytes per buffer, made in
- * the first pass. A chain is what one processor wrote, in order. Header buffers are a chain of
- * their own, since what stands in them was written at the start and at the end.
+ * Positions and order of the buffers of a trace: 16 bytes per buffer, made in the first pass. A
+ * chain is the sequence of buffers of one processor. Header buffers form their own chain, because
+ * they are written at the start and at the end.
  */
 struct etl_index_entry {
     uint64_t place; /* file offset << 16 | chain */
@@ -23,16 +23,16 @@ struct etl_index {
     size_t capacity;
 };
 
-/* Zero-initialised is empty. */
+/* Zero-initialise for an empty index. */
 void etl_index_fini(struct etl_index *index);
 
-/* Add a buffer. ${offset} is below 2^48, ${epoch} below ETL_INDEX_MAX_EPOCHS; of the sequence
- * number 56 bits are kept. False when out of memory. */
+/* Add a buffer. ${offset} must be below 2^48, ${epoch} below ETL_INDEX_MAX_EPOCHS; 56 bits of the
+ * sequence number are kept. False when out of memory. */
 bool etl_index_add(
     struct etl_index *index, uint64_t offset, uint16_t chain, size_t epoch, uint64_t sequence);
 
-/* All added: order by chain, then epoch, sequence number and file offset, and give spare memory
- * back. In place. */
+/* Call after all buffers were added: sort in place by chain, epoch, sequence number and file
+ * offset, and release spare memory. */
 void etl_index_sort(struct etl_index *index);
 
 static inline uint64_t etl_index_offset(const struct etl_index_entry *entry)

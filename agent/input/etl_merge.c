@@ -6,16 +6,16 @@
 #include "input/evtx_file.h"
 
 /*
- * Design: a chain is the sequence of buffers of one processor in one file; the chains stand in a
- * heap, ordered by the key of the record that each gives next. Records of one chain tend to follow
- * each other, so the second-best chain is remembered and the best one goes on without touching the
- * heap as long as it stays ahead.
+ * Design: a chain is the sequence of buffers of one processor in one file. The chains form a heap,
+ * ordered by the key of their next record. Records of one chain tend to follow each other, so the
+ * second-best chain is remembered, and the best one continues without heap operations as long as it
+ * stays ahead.
  *
- * A chain owns a window only while it needs one. All chains are asked for their first record at the
- * start; beyond MAX_IDLE_STREAMS they then give the window back until their turn comes, so that
- * hundreds of files that follow each other in time take the memory of those that overlap.
+ * A chain owns a window only while it needs one. All chains read their first record at the start.
+ * Beyond MAX_IDLE_STREAMS they then release their window until their turn comes, so that hundreds
+ * of consecutive files need only the memory of those that overlap in time.
  *
- * Damage was reported by the first pass; here what is damaged is left out in the same way.
+ * The first pass reported damage; here damaged parts are skipped in the same way.
  */
 
 enum { MAX_IDLE_STREAMS = 64 };
@@ -29,25 +29,25 @@ struct key {
 
 struct chain {
     struct key key;                        /* of the current record */
-    const struct etl_index_entry *current; /* buffer that the record is in */
+    const struct etl_index_entry *current; /* buffer of the record */
     const struct etl_index_entry *next;
     const struct etl_index_entry *end;
-    struct etl_stream *stream; /* NULL: idle, the current record is the first of the chain */
+    struct etl_stream *stream; /* NULL: idle; the current record is the first of the chain */
 };
 
 struct etl_merge {
     struct etl_file *const *files;
     size_t file_count;
     size_t *open_chains; /* per file */
-    size_t next_empty;   /* files below it were asked whether they have no records at all */
+    size_t next_empty;   /* lower files were already checked for having no records */
 
     struct chain *chains;
     size_t chain_count;
     struct chain **heap;
     size_t heap_count;
-    const struct chain *second; /* best one behind the top of the heap; NULL: there is none */
-    bool top_delivered;         /* the top's current record was given and is to be left now */
-    size_t ended_file;          /* file whose last record was given, or SIZE_MAX */
+    const struct chain *second; /* best chain after the top of the heap; NULL: none */
+    bool top_delivered;         /* the top's current record was delivered; advance first */
+    size_t ended_file;          /* file whose last record was delivered, or SIZE_MAX */
 
     struct etl_stream_pool streams;
     uint64_t bytes;
@@ -81,7 +81,7 @@ static void drop_stream(struct etl_merge *merge, struct chain *chain)
     chain->stream = NULL;
 }
 
-/* As open_buffer, of an event log. */
+/* Like open_buffer(), for an event log. */
 static bool open_chunk(
     struct etl_merge *merge, struct chain *chain, bool *ret_open, struct error *err)
 {
@@ -100,9 +100,8 @@ static bool open_chunk(
     return true;
 }
 
-/* Start with the chain's next buffer. One that can no longer be opened gives no records.
- * ${continues}: the stream has just ended the buffer before, whose last time records without their
- * own inherit. */
+/* Open the chain's next buffer. One that cannot be opened any more has no records. ${continues}:
+ * the stream just ended the previous buffer, whose last time applies to records without a time. */
 static bool open_buffer(
     struct etl_merge *merge, struct chain *chain, bool continues, bool *ret_open, struct error *err)
 {
@@ -134,7 +133,7 @@ static bool open_buffer(
     return true;
 }
 
-/* Go to the chain's next record. ${ret_more} false: there is none. */
+/* Advance to the chain's next record. ${ret_more} false: there is none. */
 static bool advance(struct etl_merge *merge, struct chain *chain, bool *ret_more, struct error *err)
 {
     bool continues = false;
@@ -178,7 +177,7 @@ static void sift_down(struct etl_merge *merge, size_t at)
         if (child >= merge->heap_count) {
             break;
         }
-        if (child + 1 < merge->heap_count) { /* no branch: which of them it is cannot be foreseen */
+        if (child + 1 < merge->heap_count) { /* branch-free, because the outcome is unpredictable */
             child += is_before(&heap[child + 1]->key, &heap[child]->key);
         }
         if (!is_before(&heap[child]->key, &moving->key)) {
@@ -197,7 +196,7 @@ static void find_second(struct etl_merge *merge)
     merge->second = merge->heap_count < 2 ? NULL : heap[1 + is_right];
 }
 
-/* Count the chains of all files and give each its run of the index, which is sorted by chain. */
+/* Count the chains of all files and give each its range of the index, which is sorted by chain. */
 static bool make_chains(struct etl_merge *merge)
 {
     size_t count = 0;
@@ -231,7 +230,7 @@ static bool make_chains(struct etl_merge *merge)
     return true;
 }
 
-/* Find the chain's first record and put the chain into the heap, which is not ordered yet. */
+/* Find the chain's first record and append the chain to the still unordered heap. */
 static bool prime(struct etl_merge *merge, struct chain *chain, struct error *err)
 {
     const struct etl_index_entry *first = chain->next;
@@ -299,7 +298,7 @@ void etl_merge_destroy(struct etl_merge *merge)
     free(merge);
 }
 
-/* Leave the record that was given last. */
+/* Advance past the record delivered last. */
 static bool leave_top(struct etl_merge *merge, struct error *err)
 {
     struct chain *top = merge->heap[0];
@@ -325,7 +324,7 @@ static bool leave_top(struct etl_merge *merge, struct error *err)
     return true;
 }
 
-/* Files without any record end before the first one. */
+/* Files without records end before the first record. */
 static bool next_empty_file(struct etl_merge *merge, size_t *ret_file)
 {
     while (merge->next_empty < merge->file_count) {
@@ -356,12 +355,12 @@ enum etl_merge_step etl_merge_next(struct etl_merge *merge, const struct event_r
         return ETL_MERGE_END;
     }
     struct chain *top = merge->heap[0];
-    if (!top->stream) { /* idle until now: read its first record again */
+    if (!top->stream) { /* was idle: read its first record again */
         bool more;
         if (!take_stream(merge, top, err) || !advance(merge, top, &more, err)) {
             return ETL_MERGE_FAILED;
         }
-        if (!more) { /* the file changed under our hands */
+        if (!more) { /* the file changed during reading */
             error_set(err, ERR_IO, "%s: changed while it was read",
                 merge->files[top->key.file]->bytes.path);
             return ETL_MERGE_FAILED;

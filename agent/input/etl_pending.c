@@ -5,13 +5,13 @@
 #include "input/etl_stream.h"
 
 /*
- * Design: a row is the queue of one processor's buffers. A row with buffers is loaded: a stream
- * stands at the record that it gives next, whose key is kept. The best key is found by looking at
- * all loaded rows; records of one row tend to follow each other, so the second-best is remembered
- * and the row goes on without a look as long as it stays ahead (as in etl_merge.c).
+ * Design: a row is the queue of one processor's buffers. A row with buffers is loaded: its stream
+ * is at the next record, and that record's key is known. The best key is found by scanning all
+ * loaded rows. Records of one row tend to follow each other, so the second-best key is remembered,
+ * and the row continues without scanning as long as it stays ahead (as in etl_merge.c).
  *
- * Rows that are loaded but not begun give their stream back when there are many, and read their
- * first record again when their turn comes.
+ * If many rows are loaded but not started, they release their stream and read their first record
+ * again when their turn comes.
  */
 enum { MAX_IDLE_STREAMS = 64, ROWS = ETL_CPU_MASK + 2, HEADER_ROW = ETL_CPU_MASK + 1 };
 
@@ -32,10 +32,10 @@ struct row {
     size_t head;
     size_t count;
     size_t capacity;
-    bool loaded; /* the first buffer's record at `key` is next */
+    bool loaded; /* the next record is in the first buffer, with the key `key` */
     struct key key;
-    struct etl_stream *stream; /* NULL: idle, the key is of the first buffer's first record */
-    bool has_scope;            /* `scope` holds the last times of an earlier buffer */
+    struct etl_stream *stream; /* NULL: idle; the key is that of the first buffer's first record */
+    bool has_scope;            /* `scope` has the last times of an earlier buffer */
     struct etl_scope scope;
 };
 
@@ -44,8 +44,8 @@ struct etl_pending {
     struct row *rows[ROWS];
     struct row *loaded[ROWS];
     size_t loaded_count;
-    struct row *current; /* its record was given and is to be left now */
-    struct key second;   /* best key of all others, while `current` goes on */
+    struct row *current; /* its record was delivered; advance first */
+    struct key second;   /* best key of the other rows while `current` continues */
     bool second_known;
     size_t buffers;
     struct etl_stream_pool streams;
@@ -135,7 +135,7 @@ static bool enqueue(struct row *row, const struct waiting *waiting)
     return true;
 }
 
-/* Start reading the row's first buffer. */
+/* Open the row's first buffer. */
 static bool open_first(struct etl_pending *p, struct row *row, struct error *err)
 {
     const struct waiting *first = &row->queue[row->head];
@@ -168,8 +168,8 @@ static void pop_first(struct etl_pending *p, struct row *row)
     p->buffers--;
 }
 
-/* Go to the row's next record, in the open buffer or those behind it. ${ret_more} false: there is
- * none. A damaged buffer ends where the walk that found it said so. */
+/* Advance to the row's next record, in the open buffer or later ones. ${ret_more} false: there is
+ * none. A damaged buffer ends where the walk that found the damage reported it. */
 static bool advance(struct etl_pending *p, struct row *row, bool *ret_more, struct error *err)
 {
     for (;;) {
@@ -250,7 +250,7 @@ bool etl_pending_add(struct etl_pending *p, const struct etl_buffer *buffer, siz
     return row->loaded || load(p, row, err);
 }
 
-/* The row with the best key, whose record is next; the second-best key is remembered. */
+/* The row with the best key, which has the next record. Remembers the second-best key. */
 static struct row *find_best(struct etl_pending *p)
 {
     struct row *best = NULL;
@@ -270,7 +270,7 @@ static struct row *find_best(struct etl_pending *p)
     return best;
 }
 
-/* Leave the record that was given last. */
+/* Advance past the record delivered last. */
 static bool leave_current(struct etl_pending *p, struct row **ret_row, struct error *err)
 {
     struct row *row = p->current;
@@ -306,7 +306,7 @@ enum etl_pending_step etl_pending_next(struct etl_pending *p, uint64_t limit,
     if (!row || row->key.time > limit) {
         return ETL_PENDING_NONE;
     }
-    if (!row->stream) { /* idle until now: read its first record again */
+    if (!row->stream) { /* was idle: read its first record again */
         bool more;
         if (!open_first(p, row, err) || !advance(p, row, &more, err)) {
             return ETL_PENDING_FAILED;

@@ -17,8 +17,8 @@ static bool is_zero(const uint8_t *bytes, size_t size)
     return true;
 }
 
-/* What stands at ${offset} is no header: if nothing stands behind it, it is one half written into
- * a file that was made larger beforehand. */
+/* There is no header at ${offset}. If nothing follows it, it is a partially written header in a
+ * preallocated file. */
 static enum etl_header_state wrong(
     struct etl_bytes *bytes, uint64_t offset, const char *what, struct error *err)
 {
@@ -29,12 +29,12 @@ static enum etl_header_state wrong(
         got == sizeof(behind) && is_zero(behind, sizeof(behind))) {
         return ETL_HEADER_MISSING;
     }
-    error_set(err, ERR_FORMAT, "%s: no .etl trace: %s at offset %llu", bytes->path, what,
+    error_set(err, ERR_FORMAT, "%s: not an .etl trace: %s at offset %llu", bytes->path, what,
         (unsigned long long)offset);
     return ETL_HEADER_WRONG;
 }
 
-/* The record behind the buffer header, into the arena. */
+/* Read the record after the buffer header into the arena. */
 static enum etl_header_state read_header_record(struct etl_bytes *bytes, struct arena *arena,
     struct etl_probe_header *header, struct error *err)
 {
@@ -92,8 +92,8 @@ enum etl_header_state etl_probe_header(struct etl_bytes *bytes, uint64_t offset,
 
 /* ---- the probe ------------------------------------------------------------------------------------- */
 
-/* Do records follow each other up to the end that the buffer's header names? It may be written
- * before them. */
+/* True if there are records up to the end that the buffer's header states. The header may be
+ * written before them. */
 static bool has_all_records(struct etl_bytes *bytes, const struct etl_buffer *buffer)
 {
     uint32_t at = ETL_BUFFER_HEADER_SIZE;
@@ -113,7 +113,7 @@ static bool has_all_records(struct etl_bytes *bytes, const struct etl_buffer *bu
     return true;
 }
 
-/* Is there a whole data buffer behind the header buffer? The file's identity needs it. */
+/* True if a whole data buffer follows the header buffer, which the file's identity needs. */
 static bool has_data(struct etl_bytes *bytes, const struct etl_probe_header *header)
 {
     uint8_t next[ETL_BUFFER_HEADER_SIZE];
@@ -134,7 +134,7 @@ static bool has_data(struct etl_bytes *bytes, const struct etl_probe_header *hea
            has_all_records(bytes, &buffer);
 }
 
-/* As many buffers as a closed header says? */
+/* True if there are as many buffers as a closed header states. */
 static bool has_all_buffers(struct etl_bytes *bytes, const struct etl_info *info)
 {
     uint64_t count = 0;
@@ -172,7 +172,7 @@ static enum etl_probe probe(struct etl_bytes *bytes, struct arena *arena, struct
     return has_data(bytes, &header) ? ETL_PROBE_GROWING : ETL_PROBE_WAIT;
 }
 
-/* Does it begin as a packed file does? */
+/* True if the file begins like a packed one. */
 static bool is_packed(struct etl_bytes *bytes, struct error *err)
 {
     uint8_t head[PACKED_HEAD_BYTES];
@@ -183,14 +183,14 @@ static bool is_packed(struct etl_bytes *bytes, struct error *err)
         return false;
     }
     error_set(err, ERR_FORMAT,
-        "%s: is packed with %s, and packed files do not grow. read it in a session without follow, "
-        "or "
-        "unpack it",
+        "%s: is packed with %s; packed files do not grow. read it in a session without follow "
+        "or unpack it",
         bytes->path, name);
     return true;
 }
 
-/* An event log is taken as it is: Windows writes it in a circle, and nothing in it tells that it is done. */
+/* An event log is read as it is: Windows writes it circularly, and nothing in it marks it as
+ * complete. */
 static bool is_log(struct etl_bytes *bytes)
 {
     enum { HEAD_BYTES = 8 };

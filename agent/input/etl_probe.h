@@ -5,21 +5,22 @@
 #include "input/etl_bytes.h"
 #include "input/etl_header.h"
 
-/* What is there of a trace that may just be coming into being. */
+/* State of a trace that may just be created. */
 enum etl_probe {
-    ETL_PROBE_WAIT,    /* no trace yet: empty, or its first data buffer is not written */
-    ETL_PROBE_GROWING, /* a trace with a data buffer whose session goes on, or is on its way here */
-    ETL_PROBE_WHOLE,   /* closed by its session, and all there */
-    ETL_PROBE_NO_TRACE, /* something else, or it cannot be read: the error says why */
+    ETL_PROBE_WAIT, /* no trace yet: empty, or its first data buffer is not written */
+    /* a trace with a data buffer whose session is running or whose copy is in progress */
+    ETL_PROBE_GROWING,
+    ETL_PROBE_WHOLE,    /* closed by its session, and complete */
+    ETL_PROBE_NO_TRACE, /* not a trace, or unreadable: the error has the reason */
 };
 
 enum etl_probe etl_probe_path(const char *path, struct error *err);
 
 enum etl_header_state {
     ETL_HEADER_FOUND,
-    ETL_HEADER_MISSING, /* not written yet: the file ends before it, or holds zeros there */
-    ETL_HEADER_WRONG,   /* other bytes stand there */
-    ETL_HEADER_FAILED,  /* the file cannot be read, or memory is out */
+    ETL_HEADER_MISSING, /* not written yet: the file ends before it, or has zeros there */
+    ETL_HEADER_WRONG,   /* there are other bytes */
+    ETL_HEADER_FAILED,  /* the file cannot be read, or memory is short */
 };
 
 struct etl_probe_header {

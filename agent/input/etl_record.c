@@ -9,9 +9,9 @@
 #include "input/host_facts.h"
 
 /*
- * Design: framing first (marker and size from 8 bytes, size checked against the fixed header of
- * its type), then one function per header family. Fixed headers are loaded directly, since their
- * bounds are settled by the frame; everything of variable length goes through struct reader.
+ * Design: first framing (marker and size from 8 bytes, size checked against the fixed header of its
+ * type), then one function per header family. Fixed headers are loaded directly because framing has
+ * checked their bounds; everything of variable length goes through struct reader.
  */
 
 enum {
@@ -21,7 +21,7 @@ enum {
     MARKER_ULONG32_TIME = 0xb,
 };
 
-static const uint32_t no_id = UINT32_MAX; /* process or thread that nobody knew */
+static const uint32_t no_id = UINT32_MAX; /* unknown process or thread */
 
 static uint32_t fixed_size(uint8_t header_type)
 {
@@ -49,7 +49,7 @@ static uint32_t fixed_size(uint8_t header_type)
     }
 }
 
-/* SYSTEM, COMPACT and PERFINFO headers start with a version, and their size stands behind it. */
+/* SYSTEM, COMPACT and PERFINFO headers start with a version, followed by their size. */
 static bool size_is_at_4(uint8_t header_type)
 {
     return (header_type >= ETL_SYSTEM32 && header_type <= ETL_COMPACT64) ||
@@ -89,7 +89,7 @@ static void set_time(struct event_record *record, struct etl_scope *scope, int64
     scope->has_last_time = true;
 }
 
-/* No time of its own: that of the record before, as Windows gives it. */
+/* A record without time gets that of the previous record, as in Windows. */
 static void inherit_time(struct event_record *record, const struct etl_scope *scope)
 {
     if (scope->has_last_time) {
@@ -114,7 +114,7 @@ static void set_ids(struct event_record *record, uint32_t thread_id, uint32_t pr
     }
 }
 
-/* Two u32 tick counts, or in private sessions one u64 of cpu cycles in their place. */
+/* Two u32 tick counts; in private sessions one u64 of CPU cycles instead. */
 static void set_cpu_times(struct event_record *record, const uint8_t *times, bool private_session)
 {
     if (private_session) {
@@ -139,7 +139,7 @@ static void set_hook(struct event_record *record, uint16_t hook_id, uint8_t vers
     }
 }
 
-/* SYSTEM_TRACE_HEADER; COMPACT is the same without cpu times. */
+/* SYSTEM_TRACE_HEADER; COMPACT lacks the CPU times. */
 static const char *read_system(
     struct span bytes, struct etl_scope *scope, struct event_record *record)
 {
@@ -156,7 +156,7 @@ static const char *read_system(
     return NULL;
 }
 
-/* PERFINFO_TRACE_HEADER, whose optional extension becomes extended items. */
+/* PERFINFO_TRACE_HEADER; its optional extension becomes extended items. */
 static const char *read_perfinfo(struct span bytes, struct etl_scope *scope,
     struct extended_item *items, struct event_record *record)
 {
@@ -178,7 +178,7 @@ static const char *read_perfinfo(struct span bytes, struct etl_scope *scope,
             EXTENDED_PMC_COUNTERS, reader_take(&r, counters * 8)};
     }
     if (r.failed) {
-        return "the counters of a kernel record run out of it";
+        return "the counters of a kernel record reach beyond it";
     }
     record->extended = count ? items : NULL;
     record->extended_count = count;
@@ -186,7 +186,7 @@ static const char *read_perfinfo(struct span bytes, struct etl_scope *scope,
     return NULL;
 }
 
-/* EVENT_TRACE_HEADER, and EVENT_INSTANCE_GUID_HEADER which continues it. */
+/* EVENT_TRACE_HEADER, and EVENT_INSTANCE_GUID_HEADER which extends it. */
 static const char *read_classic(
     struct span bytes, struct etl_scope *scope, struct event_record *record)
 {
@@ -231,7 +231,7 @@ static const char *read_message(
     uint32_t sequence = flags & ETL_WPP_SEQUENCE ? reader_u32(&r) : 0;
     uint32_t component = 0;
     struct guid guid = {{0}};
-    if (flags & ETL_WPP_COMPONENT) { /* wins where both are set */
+    if (flags & ETL_WPP_COMPONENT) { /* takes precedence if both are set */
         component = reader_u32(&r);
     } else if (flags & ETL_WPP_GUID) {
         guid = reader_guid(&r);
@@ -242,7 +242,7 @@ static const char *read_message(
     if (r.failed) {
         inherit_time(record, scope);
         record->present |= RECORD_TIME_OF_BUFFER;
-        return "the header of a message record runs out of it";
+        return "the header of a message record reaches beyond it";
     }
     record->message_sequence = sequence;
     record->message_component = component;
@@ -260,9 +260,9 @@ static const char *read_message(
     return NULL;
 }
 
-/* One extended item behind an EVENT_HEADER: u16 length with this header and its padding, u16 type,
- * u16 linkage (bit 0: another follows), u16 data size, data, padding. False, and nothing is
- * consumed, if it runs out of the record. */
+/* Read one extended item after an EVENT_HEADER: u16 length including this header and padding, u16
+ * type, u16 linkage (bit 0: another follows), u16 data size, data, padding. False, with nothing
+ * consumed, if it reaches beyond the record. */
 static inline bool take_extended(
     struct reader *r, struct extended_item *ret_item, bool *ret_another)
 {
@@ -275,7 +275,7 @@ static inline bool take_extended(
     size_t length = load_le16(p);
     size_t size = load_le16(p + 6);
     bool another = p[4] & 1;
-    /* The padding of the very last item may be cut off together with that of the record. */
+    /* the padding of the last item may be missing, like that of the record */
     size_t skip = !another && length > left ? left : length;
     if (length < ITEM_HEADER_SIZE + size || ITEM_HEADER_SIZE + size > left || skip > left) {
         return false;
@@ -294,7 +294,7 @@ static const char *read_extended(
     while (more) {
         struct extended_item item;
         if (!take_extended(r, &item, &more)) {
-            return "an extended data item runs out of its record";
+            return "an extended data item reaches beyond its record";
         }
         if (record->extended_count < RECORD_MAX_EXTENDED) {
             items[record->extended_count++] = item;
@@ -378,7 +378,7 @@ const char *etl_record_read(struct span bytes, struct etl_scope *scope, struct e
             break;
         }
     }
-    /* No public layout: shipped as it is, with everything behind marker and size. */
+    /* no public layout: delivered as bytes, with everything after marker and size */
     record->kind = RECORD_OPAQUE;
     record->payload = span_from(bytes, ETL_RECORD_START_SIZE);
     inherit_time(record, scope);
@@ -413,7 +413,7 @@ bool etl_record_is_mere_event(struct span bytes)
     enum { EXTENDED = ETL_PERFINFO_COUNTERS | ETL_PERFINFO_PEBS };
     const uint8_t *p = bytes.data;
     if (p[3] >> 4 == MARKER_MESSAGE) {
-        return false; /* its header may run out of it */
+        return false; /* its header may reach beyond it */
     }
     if (p[3] >> 4 == MARKER_ULONG32_TIME) {
         return true;

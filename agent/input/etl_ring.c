@@ -6,13 +6,13 @@
 #include "base/bytes.h"
 
 /*
- * Design: plain buffers of the session's size stand in slots behind the header buffer; the oldest
- * is overwritten in place. A round looks at the header in every slot and notes those that are newer
- * than what was given, sorted by sequence number; they are then given one by one. A buffer is
- * copied and its header read again behind that: if it has changed, the writer was there, and what
- * the buffer held before is lost. The newest one is given when the next one is there, or when it
- * has not changed from one round to the next. So a round costs one short read per slot, a hundred for a file of
- * 6 MB, and memory for one buffer.
+ * Design: after the header buffer come slots with uncompressed buffers of the session's size; the
+ * writer overwrites the oldest. A round reads the header in every slot and notes buffers newer than
+ * the last delivered one, sorted by sequence number; these are delivered one by one. A buffer is
+ * copied, then its header is read again: if it changed, the writer was there and the old content is
+ * lost. The newest buffer is delivered once a newer one exists, or when it did not change between
+ * two rounds. So a round costs one short read per slot, a hundred for a file of 6 MB, and memory
+ * for one buffer.
  */
 struct slot {
     uint64_t sequence;
@@ -23,16 +23,16 @@ struct etl_ring {
     struct etl_file *file;
     uint64_t start; /* of the first slot */
     uint32_t size;  /* of each */
-    uint64_t last;  /* sequence number given last; the header buffer has 0 */
+    uint64_t last;  /* sequence number delivered last; the header buffer has 0 */
     uint64_t last_offset;
     struct slot *slots;
     size_t slot_count;
     size_t slot_capacity;
     size_t next;
     uint64_t slots_in_file;
-    uint64_t torn;   /* buffers that were overwritten while they were copied */
-    bool begun;      /* some were given */
-    uint64_t newest; /* when somebody looked last, with its hash */
+    uint64_t torn;   /* buffers overwritten during copying */
+    bool begun;      /* some were delivered */
+    uint64_t newest; /* newest buffer in the last round, with its hash */
     uint64_t newest_hash;
     uint8_t *copy;
     struct etl_bytes bytes;
@@ -45,7 +45,7 @@ struct etl_ring *etl_ring_create(struct etl_file *file, struct error *err)
     struct etl_ring *ring = calloc(1, sizeof(*ring));
     uint32_t size = etl_file_info(file)->buffer_size;
     if (size < ETL_BUFFER_HEADER_SIZE || size > ETL_MAX_BUFFER_BYTES) {
-        error_set(err, ERR_FORMAT, "%s: a circular trace with buffers of %u bytes",
+        error_set(err, ERR_FORMAT, "%s: a circular trace with an invalid buffer size of %u bytes",
             file->bytes.path, size);
         free(ring);
         return NULL;
@@ -81,7 +81,7 @@ uint64_t etl_ring_offset(const struct etl_ring *ring)
     return ring->last_offset;
 }
 
-/* A data buffer of the session? */
+/* Parse a data buffer of the session; false if there is none. */
 static bool parse(const struct etl_ring *ring, const uint8_t *header, uint64_t offset,
     struct etl_buffer *ret_buffer)
 {
@@ -118,7 +118,7 @@ static int compare(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Note what is newer than what was given. */
+/* Note buffers newer than the last delivered one. */
 static bool look_around(struct etl_ring *ring, struct error *err)
 {
     struct etl_bytes *bytes = &ring->file->bytes;
@@ -144,8 +144,8 @@ static bool look_around(struct etl_ring *ring, struct error *err)
     return true;
 }
 
-/* The newest buffer may be half written, its header before what was there: it stands if it is the
- * same as the last time somebody looked. */
+/* The newest buffer may be partially written. It counts as complete if it did not change since the
+ * last round. */
 static bool has_settled(struct etl_ring *ring, uint64_t sequence)
 {
     uint64_t hash = XXH3_64bits(ring->copy, ring->size);
@@ -175,8 +175,8 @@ static enum copied copy_slot(struct etl_ring *ring, const struct slot *slot, boo
     return same && (!must_settle || has_settled(ring, slot->sequence)) ? COPIED : COPY_TORN;
 }
 
-/* How many buffers between the last one and ${sequence} are gone because of the writer's next round:
- * a number that is missing although the round has not come to its place was never written. */
+/* Number of buffers between the last one and ${sequence} that were overwritten in the writer's next
+ * round. A missing number whose slot the round has not reached was never written. */
 static uint64_t count_overwritten(struct etl_ring *ring, uint64_t sequence)
 {
     uint64_t newest = ring->slots[ring->slot_count - 1].sequence;
@@ -215,7 +215,7 @@ enum etl_ring_step etl_ring_next(struct etl_ring *ring, uint64_t to, bool is_clo
     while (ring->next < ring->slot_count && ring->slots[ring->next].sequence <= to) {
         const struct slot *slot = &ring->slots[ring->next];
         if (slot->sequence <= ring->last) {
-            ring->next++; /* a number that stands there twice */
+            ring->next++; /* duplicate number */
             continue;
         }
         bool is_newest = ring->next + 1 == ring->slot_count;
@@ -224,7 +224,7 @@ enum etl_ring_step etl_ring_next(struct etl_ring *ring, uint64_t to, bool is_clo
             return ETL_RING_FAILED;
         }
         if (copied == COPY_TORN && is_newest) {
-            ring->slot_count = 0; /* look again the next time */
+            ring->slot_count = 0; /* start a new round next time */
             ring->next = 0;
             return ETL_RING_NONE;
         }

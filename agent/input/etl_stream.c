@@ -6,11 +6,11 @@
 #include "input/unpack.h"
 
 /*
- * Design: the window holds bytes [base, base + filled) of the unpacked buffer; `at` is where the
- * next record starts. When a record (at most 64 KB) does not lie in the window as a whole, the
- * window slides: bytes before `at` go, but for the history that matches may still reach (8 KB for
- * XPRESS, 64 KB for XPRESS_HUFF), and the rest is filled. So half of the window always suffices
- * for what must stay, and each byte is moved at most once or twice.
+ * Design: the window holds bytes [base, base + filled) of the unpacked buffer; the next record
+ * starts at `at`. When the window does not contain a whole record (at most 64 KB), it slides: bytes
+ * before `at` are dropped, except the history that matches may refer to (8 KB for XPRESS, 64 KB for
+ * XPRESS_HUFF), and the rest is filled. Half of the window suffices for what must stay, so each
+ * byte is moved at most twice.
  */
 enum { WINDOW_BYTES = 128 * 1024, INPUT_BYTES = 16 * 1024 };
 
@@ -26,13 +26,14 @@ struct etl_stream {
     const char *problem;
     struct error error;
 
-    struct evtx_chunk *log; /* of streams that had a chunk of an event log once; else NULL */
-    bool is_log;            /* the stream has one now */
+    struct evtx_chunk *log; /* allocated for the first chunk of an event log; else NULL */
+    bool is_log;            /* the current buffer is such a chunk */
 
     struct event_record record;
     struct extended_item items[RECORD_MAX_EXTENDED];
 
-    /* Compressed input: bytes [input_at, input_filled) wait, the file goes on at input_offset. */
+    /* Compressed input: bytes [input_at, input_filled) are unread; the file continues at
+     * input_offset. */
     bool packed;
     size_t history;
     uint32_t input_at;
@@ -50,7 +51,7 @@ _Static_assert(WINDOW_BYTES >= UNPACK_MAX_HISTORY + ETL_MAX_RECORD_BYTES, "see t
 
 struct etl_stream *etl_stream_create(void)
 {
-    /* Not cleared: what is never used takes no memory. etl_stream_open sets all that is read. */
+    /* not cleared: untouched memory costs nothing; etl_stream_open sets all that is read */
     struct etl_stream *stream = malloc(sizeof(struct etl_stream));
     if (stream) {
         stream->log = NULL;
@@ -126,7 +127,7 @@ void etl_stream_open_log(struct etl_stream *stream, struct etl_bytes *bytes,
     }
 }
 
-/* Bytes of the unpacked buffer that the window does not hold yet. */
+/* Bytes of the unpacked buffer that are not in the window yet. */
 static uint32_t left_to_fill(const struct etl_stream *s)
 {
     return s->buffer.end - s->base - s->filled;
@@ -158,12 +159,12 @@ static bool fill_input(struct etl_stream *s)
     s->input_at = 0;
     s->input_filled = waiting + (uint32_t)got;
     s->input_offset += got;
-    /* A file that shrank meanwhile ends here. */
+    /* a file that shrank since ends here */
     s->input_left = got == want ? s->input_left - got : 0;
     return true;
 }
 
-/* Unpack until the window is full, the buffer is complete or its data is used up. */
+/* Unpack until the window is full, the buffer is complete, or its data is used up. */
 static bool fill_packed(struct etl_stream *s)
 {
     uint32_t room = WINDOW_BYTES - s->filled;
@@ -207,8 +208,8 @@ static bool slide(struct etl_stream *s)
     return s->packed ? fill_packed(s) : fill_plain(s);
 }
 
-/* Bring ${need} bytes at `at` into the window, ${need} being at most 64 KB and not beyond the end
- * of the records. False only if the file cannot be read: with less data, fewer are there. */
+/* Bring ${need} bytes at `at` into the window; ${need} is at most 64 KB and within the records.
+ * False only if the file cannot be read. If data is missing, fewer bytes are there. */
 static inline bool fill(struct etl_stream *s, uint32_t need)
 {
     return s->filled >= s->at + need || slide(s);
@@ -219,14 +220,14 @@ static inline uint32_t padded_size(uint32_t size)
     return (size + ETL_RECORD_ALIGNMENT - 1) & ~(uint32_t)(ETL_RECORD_ALIGNMENT - 1);
 }
 
-/* There should be more bytes than there are. */
+/* The buffer has fewer bytes than it should. */
 static enum etl_step out_of_bytes(struct etl_stream *s)
 {
     if (s->buffer.truncated) {
-        return ETL_STEP_END; /* reported with the buffer */
+        return ETL_STEP_END; /* was reported with the buffer */
     }
     if (!s->problem) {
-        s->problem = s->packed ? "rest of the buffer skipped: its compressed data ends too early"
+        s->problem = s->packed ? "rest of the buffer skipped: its compressed data is truncated"
                                : "rest of the buffer skipped: the file ends inside it";
     }
     return ETL_STEP_DAMAGED;
@@ -263,7 +264,7 @@ static enum etl_step next_of_log(struct etl_stream *s)
         return ETL_STEP_FAILED;
     }
     enum etl_step step;
-    do { /* what is damaged is left out */
+    do { /* damaged parts are skipped */
         step = evtx_chunk_next(s->log);
     } while (step == ETL_STEP_DAMAGED);
     return step;
@@ -293,12 +294,12 @@ enum etl_step etl_stream_next(struct etl_stream *s)
         return ETL_STEP_END;
     }
     if (frame == ETL_FRAME_BAD) {
-        s->problem = "rest of the buffer skipped: no record header";
+        s->problem = "rest of the buffer skipped: missing record header";
         return ETL_STEP_DAMAGED;
     }
     if (size > left) {
         if (!s->buffer.truncated) {
-            s->problem = "rest of the buffer skipped: a record runs out of it";
+            s->problem = "rest of the buffer skipped: a record reaches beyond it";
         }
         return s->buffer.truncated ? ETL_STEP_END : ETL_STEP_DAMAGED;
     }

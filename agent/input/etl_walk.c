@@ -8,23 +8,24 @@
 #include "input/host_facts.h"
 
 /*
- * The walk over a file. Buffers stand back to back, and each says how long it is, so a damaged
- * size loses the way. The rule: a buffer stands if something sensible follows it (a buffer, the end
- * of the file, or zeros), or if it has the session's size; otherwise the file is searched for the
- * next bytes that look like a buffer. If those lie inside the buffer, its own size was wrong and it
- * is left out; if behind it, it stands and what lies between is left out. The position only ever
- * moves forward, no byte belongs to two buffers and none is searched twice, so time is linear in
- * the file's size.
+ * The walk over a file. Buffers follow each other without gaps, and each states its size, so a
+ * damaged size loses the position of the next one. The rule: a buffer counts if something plausible
+ * follows it (a buffer, the end of the file, or zeros) or if it has the session's size. Otherwise
+ * the file is searched for the next bytes that look like a buffer. If those lie inside the buffer,
+ * its size was wrong and it is skipped; if they lie after it, it counts and the gap is skipped. The
+ * position only moves forward, no byte belongs to two buffers, and none is searched twice, so the
+ * time is linear in the file size.
  *
- * Holes of sparse files are not read, and a search gives up after so much data that no session
- * leaves as much between two buffers: a file can be larger than what can be read in a day.
+ * Holes of sparse files are not read. A search gives up after more data than any session leaves
+ * between two buffers: a sparse file can be too large to read in a day.
  */
 enum {
     SEARCH_BYTES = 64 * 1024,
-    START_BYTES = ETL_BUFFER_HEADER_SIZE + ETL_RECORD_START_SIZE, /* what tells a buffer */
+    /* bytes needed to recognise a buffer */
+    START_BYTES = ETL_BUFFER_HEADER_SIZE + ETL_RECORD_START_SIZE,
 };
 
-/* Data that one search goes through. While a file grows, the next look at it searches again. */
+/* Limit of data per search. While a file grows, the next poll searches again. */
 static const uint64_t search_max_bytes = 4ULL << 30;
 static const uint64_t search_growing_max_bytes = 64ULL << 20;
 
@@ -38,19 +39,19 @@ struct etl_walk {
     bool stopped;
     bool failed;
 
-    /* What was read last of where a buffer starts: one is looked at as the next one, too. Of use only
-     * where the file stays as it is. */
+    /* The start of a buffer read last: it is needed again as the next buffer. Only for files that
+     * do not change. */
     bool is_whole;
-    uint64_t start_offset; /* UINT64_MAX: of none */
+    uint64_t start_offset; /* UINT64_MAX: none */
     uint8_t start[START_BYTES];
 
-    /* The last search: from search_from on there is no buffer before search_found. Kept, so that
-     * no stretch of the file is searched twice. */
+    /* Result of the last search: between search_from and search_found there is no buffer. Kept so
+     * that no range is searched twice. */
     uint8_t *search; /* SEARCH_BYTES, allocated at the first damage */
     uint64_t search_from;
     uint64_t search_found;
     uint64_t search_max;
-    bool gave_up; /* the last search, before the end of the file */
+    bool gave_up; /* the last search gave up before the end of the file */
 };
 
 static void report(struct etl_walk *w, uint64_t offset, const char *what)
@@ -65,7 +66,7 @@ static uint64_t file_size(const struct etl_walk *w)
     return w->file->bytes.size;
 }
 
-/* Read ${size} bytes; those that the file does not have become zero. */
+/* Read ${size} bytes; bytes beyond the end of the file become zero. */
 static bool read_bytes(struct etl_walk *w, uint64_t offset, uint8_t *data, size_t size)
 {
     size_t got;
@@ -77,7 +78,7 @@ static bool read_bytes(struct etl_walk *w, uint64_t offset, uint8_t *data, size_
     return true;
 }
 
-/* The START_BYTES at ${offset}, valid until the next call. NULL: the file cannot be read. */
+/* Read START_BYTES at ${offset}, valid until the next call. NULL: the file cannot be read. */
 static const uint8_t *read_start(struct etl_walk *w, uint64_t offset)
 {
     if (!w->is_whole || w->start_offset != offset) {
@@ -90,8 +91,8 @@ static const uint8_t *read_start(struct etl_walk *w, uint64_t offset)
     return w->start;
 }
 
-/* Does the buffer that starts with the START_BYTES at ${start}, found at ${offset}, make sense:
- * strictly so, and if it is plain with a record at its start? */
+/* True if the START_BYTES at ${start}, found at ${offset}, are strictly plausible as a buffer that
+ * begins, unless compressed, with a record. */
 static bool makes_sense(const uint8_t *start, uint64_t offset, struct etl_buffer *ret_buffer)
 {
     const char *problem;
@@ -108,7 +109,7 @@ static bool has_buffer(struct etl_walk *w, uint64_t offset)
     return start && makes_sense(start, offset, &buffer);
 }
 
-/* Nothing but zeros where a header would be? */
+/* True if there are only zeros in place of a header. */
 static bool has_zeros(struct etl_walk *w, uint64_t offset)
 {
     static const uint8_t zeros[ETL_BUFFER_HEADER_SIZE];
@@ -116,15 +117,16 @@ static bool has_zeros(struct etl_walk *w, uint64_t offset)
     return start && memcmp(start, zeros, sizeof(zeros)) == 0;
 }
 
-/* A plain buffer of the session's size: all but the first of a file that was not rewritten. */
+/* True for a plain buffer of the session's size: all but the first, unless the file was
+ * rewritten. */
 static bool is_of_session_size(const struct etl_walk *w, const struct etl_buffer *buffer)
 {
     return !(buffer->flags & ETL_FLAG_COMPRESSED) &&
            buffer->size == w->file->epochs[w->epoch]->info.buffer_size;
 }
 
-/* Is what a search came across a buffer? It must have the session's size or be followed by
- * another, or by the end of the file. */
+/* True if a search result is a buffer: it has the session's size, or another buffer or the end of
+ * the file follows. */
 static bool is_buffer(struct etl_walk *w, const uint8_t *start, uint64_t offset)
 {
     struct etl_buffer buffer;
@@ -135,7 +137,7 @@ static bool is_buffer(struct etl_walk *w, const uint8_t *start, uint64_t offset)
     return is_of_session_size(w, &buffer) || next == file_size(w) || has_buffer(w, next);
 }
 
-/* A hole is zeros, and a buffer starts with its size: at most three bytes of it lie in a hole. */
+/* Skip a hole. A buffer starts with its size, so at most three of its bytes lie in a hole. */
 static uint64_t skip_hole(struct etl_walk *w, uint64_t at)
 {
     enum { ZEROS_OF_SIZE = 3 };
@@ -143,7 +145,8 @@ static uint64_t skip_hole(struct etl_walk *w, uint64_t at)
     return data > at + ZEROS_OF_SIZE ? data - ZEROS_OF_SIZE : at;
 }
 
-/* Does a buffer start in the ${size} bytes at ${at}, which were read with what may follow them? */
+/* Search ${size} bytes at ${at} for the start of a buffer; the bytes it may extend to were read,
+ * too. */
 static bool search_bytes(struct etl_walk *w, uint64_t at, size_t size)
 {
     for (size_t i = 0; i < size && !w->failed; i++) {
@@ -157,8 +160,8 @@ static bool search_bytes(struct etl_walk *w, uint64_t at, size_t size)
     return false;
 }
 
-/* Where the first buffer at or behind ${from} starts; the file's size if there is none, or the search
- * gave up or was stopped. */
+/* Offset of the first buffer at or after ${from}; the file size if there is none or the search gave
+ * up or was stopped. */
 static uint64_t search(struct etl_walk *w, uint64_t from)
 {
     if (from >= w->search_from && from <= w->search_found) {
@@ -224,11 +227,11 @@ static void visit_records(struct etl_walk *w, const struct etl_buffer *buffer)
     }
 }
 
-/* A header buffer further on: another session was appended. An earlier walk has entered those that have a
- * trace header, in their order. */
+/* A further header buffer starts an appended session. An earlier walk has already added sessions
+ * with a trace header, in order. */
 static void enter_epoch(struct etl_walk *w, const struct etl_buffer *buffer)
 {
-    static const char no_header[] = "a header buffer without trace header";
+    static const char no_header[] = "a header buffer without a trace header";
     struct etl_file *file = w->file;
     bool is_known = w->epoch + 1 < file->epoch_count;
     if (is_known && file->epochs[w->epoch + 1]->offset == buffer->offset) {
@@ -236,7 +239,7 @@ static void enter_epoch(struct etl_walk *w, const struct etl_buffer *buffer)
     } else if (is_known) {
         report(w, buffer->offset, no_header);
     } else if (file->epoch_count == ETL_INDEX_MAX_EPOCHS) {
-        report(w, buffer->offset, "too many appended sessions: times may be wrong from here on");
+        report(w, buffer->offset, "too many appended sessions; times may be wrong from here on");
     } else if (etl_file_add_epoch(file, w->stream, buffer, w->err)) {
         w->epoch++;
     } else if (w->err->code == ERR_FORMAT || w->err->code == ERR_UNSUPPORTED) {
@@ -273,13 +276,13 @@ static void visit(struct etl_walk *w, const struct etl_buffer *found)
     visit_records(w, &buffer);
 }
 
-/* Nothing at ${offset} and behind it is a buffer. Zeros are no damage where the session made the
- * file longer than it came to need, or never got to shorten it. */
+/* There is no buffer at ${offset} or after it. Zeros are no damage: the session preallocated more
+ * than it used, or did not truncate the file. */
 static void report_tail(struct etl_walk *w, uint64_t offset)
 {
     const struct etl_info *info = &w->file->epochs[w->epoch]->info;
     if (w->gave_up) {
-        report(w, offset, "no buffer in the next 4 GB of data: the rest of the file is not read");
+        report(w, offset, "no buffer in the next 4 GB of data; the rest of the file is not read");
         return;
     }
     bool unfinished = info->end_time == 0 || info->mode & ETL_MODE_PREALLOCATE;
@@ -288,7 +291,7 @@ static void report_tail(struct etl_walk *w, uint64_t offset)
     }
 }
 
-/* Handle what stands at ${offset} and return where to go on. */
+/* Process what is at ${offset} and return the next offset. */
 static uint64_t step(struct etl_walk *w, uint64_t offset)
 {
     const uint8_t *start = read_start(w, offset);
@@ -306,7 +309,7 @@ static uint64_t step(struct etl_walk *w, uint64_t offset)
         if (found == file_size(w)) {
             report_tail(w, offset);
         } else {
-            report(w, offset, "no buffer header: skipped to the next buffer");
+            report(w, offset, "no buffer header; skipped to the next buffer");
         }
         return found;
     }
@@ -330,7 +333,7 @@ static uint64_t step(struct etl_walk *w, uint64_t offset)
     return next;
 }
 
-/* Are all records of the buffer there? Its header may be written before them. */
+/* True if all records of the buffer are there. Its header may be written before them. */
 static bool has_all_records(struct etl_walk *w, const struct etl_buffer *buffer)
 {
     struct etl_scope scope = etl_file_scope(w->file, buffer, w->epoch);
@@ -346,7 +349,7 @@ static bool has_all_records(struct etl_walk *w, const struct etl_buffer *buffer)
     return step == ETL_STEP_END && etl_stream_is_complete(w->stream);
 }
 
-/* Is what stands at the walk's offset there to stay, in a file that is still being written? */
+/* True if the buffer at the walk's offset is final, in a file that is still being written. */
 static bool is_ready(struct etl_walk *w, enum etl_walk_mode mode)
 {
     uint8_t header[ETL_BUFFER_HEADER_SIZE];
@@ -363,7 +366,7 @@ static bool is_ready(struct etl_walk *w, enum etl_walk_mode mode)
     if (next > file_size(w) || mode == ETL_WALK_CLOSED) {
         return next <= file_size(w);
     }
-    /* Behind it nothing yet: it may be half written. */
+    /* nothing follows it yet, so it may be partially written */
     bool is_last = next == file_size(w) || has_zeros(w, next);
     return !is_last || (!problem && has_all_records(w, &buffer));
 }
@@ -415,7 +418,7 @@ enum etl_walk_step etl_walk_next(struct etl_walk *walk, enum etl_walk_mode mode,
         return ETL_WALK_FAILED;
     }
     if (!ready) {
-        walk->search_from = UINT64_MAX; /* what was not found may be there the next time */
+        walk->search_from = UINT64_MAX; /* search again: the missing buffer may exist next time */
     }
     return walk->stopped ? ETL_WALK_STOPPED : ready ? ETL_WALK_ON : ETL_WALK_END;
 }

@@ -46,7 +46,7 @@ bool host_facts_is_class(const uint8_t class_guid[16])
     return memcmp(class_guid, config_ex, sizeof(config_ex)) == 0;
 }
 
-/* UTF-16 up to its NUL as UTF-8, in ${arena}. */
+/* Convert UTF-16 up to its NUL to UTF-8 in ${arena}. */
 static struct span keep_text(struct span utf16, struct arena *arena)
 {
     struct span text = span_first(utf16, utf16_until_nul(utf16));
@@ -67,8 +67,8 @@ static struct span join_names(struct span name, struct span domain, struct arena
     return span_make(room, name.size + 1 + domain.size);
 }
 
-/* Five u32, the name in 256 units, the domain in 132 or since version 2 in 134; since version 3 behind two
- * pointers the architecture. */
+/* Layout: five u32, the name in 256 units, the domain in 132 units, or 134 since version 2. Since
+ * version 3 two pointers and the architecture follow. */
 static void learn_cpu(
     struct trace_info *trace, const struct event_record *record, struct arena *arena)
 {
@@ -88,7 +88,7 @@ static void learn_cpu(
     trace->host_fqdn = join_names(trace->host_name, trace->host_domain, arena);
 }
 
-/* The time of installation, the build such as 22000.613.amd64fre..., the product. */
+/* Layout: installation time, build such as 22000.613.amd64fre..., product. */
 static void learn_build(
     struct trace_info *trace, const struct event_record *record, struct arena *arena)
 {

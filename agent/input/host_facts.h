@@ -4,22 +4,24 @@
 #include "base/arena.h"
 #include "event/record.h"
 
-/* What is known of the machine that recorded, in the words of ECS. */
+/* Facts about the machine that recorded a trace, in ECS terms. */
 
-/* PROCESSOR_ARCHITECTURE_* (winnt.h): "x86_64", or nothing. Static. */
+/* Name of PROCESSOR_ARCHITECTURE_* (winnt.h), such as "x86_64", or empty. Static. */
 struct span host_facts_architecture(uint32_t number);
 
-/* The name of the system whose registry calls it ${product}: Windows 11 says "Windows 10 Pro" of itself, and
- * is known by its build. Room: the product's size. Returns the size. */
+/* Name of the system that the registry calls ${product}. Windows 11 also calls itself "Windows 10
+ * Pro" there; its build distinguishes it. ${ret_name} must have the size of ${product}. Returns the
+ * size. */
 size_t host_facts_system(struct span product, uint32_t build, uint8_t *ret_name);
 
-/* Does a record of this class, classic or not, tell of the machine? Then it is for host_facts_learn. */
+/* True if records of this class, classic or not, describe the machine and are input for
+ * host_facts_learn. */
 bool host_facts_is_class(const uint8_t class_guid[16]);
 
 /*
- * Take from ${record} what it tells of the machine, as far as ${trace} does not say so already: the name,
- * the domain and the architecture (SystemConfig CPU), and what the system is called (SystemConfigEx
- * BuildInfo). Texts lie in ${arena}. Whatever is cut short or too long is left out.
+ * Copy facts about the machine from ${record} to ${trace} unless ${trace} has them: name, domain
+ * and architecture (SystemConfig CPU), name of the system (SystemConfigEx BuildInfo). Texts live in
+ * ${arena}. Truncated or too long values are ignored.
  *
  * Source: SystemConfig_CPU on learn.microsoft.com; the layout of BuildInfo is that of
  * schema/kernel_classes.def.

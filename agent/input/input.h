@@ -5,102 +5,101 @@
 #include "event/event.h"
 
 /*
- * Where records come from. An input is one file and one line in inputs.def; it knows nothing of
- * decoding, queues or outputs. One object serves one session of the configuration; run() is called
- * once, on a thread of its own; stop() may be called from any thread, also before run().
+ * Interface of the inputs, which read records. An input is one file and one line in inputs.def; it
+ * knows nothing of decoding, queues or outputs. One object serves one session of the configuration.
+ * run() is called once, on its own thread; stop() may be called from any thread, also before run().
  */
 
 #define INPUT_WHOLE_FILE UINT64_MAX
 
-/* What an input hands its records to. Calls are made one at a time while run() runs, from its thread
- * or from one of its own. */
+/* Receives the records. Calls are made one at a time while run() runs, from its thread or one that
+ * it starts. */
 struct input_sink {
     void *self;
 
     /* Only from replayable inputs, before the first record(): every record of the source that
-     * describes others (event metadata, manifests, stack keys, processes, names of files, system configuration), in file
-     * order. Records come again, in their place, through record(). May be NULL. */
+     * describes others (event metadata, manifests, stack keys, processes, file names, system
+     * configuration), in file order. record() delivers them again in their place. May be NULL. */
     void (*metadata)(void *self, const struct event_record *record);
 
-    /* From where metadata() comes from, before the first record() of the trace: some of its classic
-     * events (EVENT_TRACE_HEADER), all of which come again. The width of pointers in their payloads
-     * may be another than their headers say, and some of them prove which it is. May be NULL. */
+    /* Called in the same phase as metadata(), before the trace's first record(), with some of its
+     * classic events (EVENT_TRACE_HEADER), which are all delivered again. The pointer width in
+     * their payloads may differ from the header, and some of them prove it. May be NULL. */
     void (*sample)(void *self, const struct event_record *record);
 
     /* A record, valid until the call returns. False asks the input to stop. */
     bool (*record)(void *self, const struct event_record *record);
 
-    /* No record of ${trace} comes any more: what is kept for it alone can go. Not called where run()
-     * ends first. May be NULL. */
+    /* No further record of ${trace} follows, so its data can be freed. Not called if run() ends
+     * earlier. May be NULL. */
     void (*trace_end)(void *self, const struct trace_info *trace);
 
-    /* There is nothing more for the moment: what was handed over goes on its way. Inputs that wait
-     * for their source call it before they do, and every other second at least while they do. False asks
-     * the input to stop. May be NULL. */
+    /* Nothing more is available at the moment, so pending batches should be sealed. Inputs that
+     * wait for their source call it before waiting and at least every other second while waiting.
+     * False asks the input to stop. May be NULL. */
     bool (*pause)(void *self);
 
-    /* Nothing has come for long: what is held back for records that belong to it need not wait for
-     * them. Only from replayable inputs, which say so at the same place again when they replay. May
+    /* Nothing has arrived for long: records held back to wait for related ones need not wait any
+     * more. Only from replayable inputs, which repeat the call in the same place during replay. May
      * be NULL. */
     void (*settle)(void *self);
 
-    /* Something is known to be missing. May be NULL. */
+    /* Records are known to be missing. May be NULL. */
     void (*gap)(void *self, const struct gap *gap);
 
-    /* The guard of a live session has noticed something; valid until the call returns. May be NULL. */
+    /* The guard of a live session reports something; valid until the call returns. May be NULL. */
     void (*guard)(void *self, const struct guard_report *report);
 
-    /* ${what} is wrong at byte ${offset} of ${trace}'s file; what was skipped is not delivered.
-     * ${offset} INPUT_WHOLE_FILE: it concerns the file as a whole. May be NULL. */
+    /* Byte ${offset} of ${trace}'s file is damaged, described by ${what}; skipped data is not
+     * delivered. ${offset} INPUT_WHOLE_FILE: the file as a whole. May be NULL. */
     void (*damage)(void *self, const struct trace_info *trace, uint64_t offset, const char *what);
 
-    /* What the record, or the gap, that was handed over last is numbered in the session: for who hands them
-     * over. May be NULL. */
+    /* Number in the session of the record or gap passed on last, for the input. May be NULL. */
     const uint64_t *number;
 
-    /* Bytes of the source read so far, both passes. May be NULL. */
+    /* Bytes of the source read so far, in both passes. May be NULL. */
     void (*progress)(void *self, uint64_t done_bytes, uint64_t total_bytes);
 
-    /* For going on after a restart; all NULL where nobody keeps positions. The input gives what it
-     * gave before, in the same order, so that counting it again gives the same numbers. */
+    /* For resuming after a restart; all NULL if no positions are kept. The input repeats its
+     * records in the same order, so that counting them gives the same numbers. */
 
-    /* Everything of this file was given (and of all files that were merged with it). */
+    /* Every record of this file, and of all files merged with it, was delivered. */
     void (*file_end)(void *self, const uint8_t file_id[16]);
 
-    /* Was the file taken by everybody in an earlier run? Then it is not given again. */
+    /* True if all outputs settled the file in an earlier run. It is then not delivered again. */
     bool (*is_done)(void *self, const uint8_t file_id[16]);
 
-    /* Instead of the records up to the end of this file, which is done: go on counting from what
-     * was counted at its file_end. */
+    /* Replaces the records up to the end of this file, which is done: continue counting from the
+     * number at its file_end. */
     void (*skipped)(void *self, const uint8_t file_id[16]);
 
-    /* What was given in earlier runs cannot be given again as it was (damage() said why): what
-     * follows counts as new, above everything that was acked. Some of it was given before. Returns
-     * the number that what follows is behind: the runs to come begin with giving it here.
-     * ${behind}: such a number of an earlier run; 0: above everything. May be NULL. */
+    /* Records of earlier runs cannot be repeated as they were (damage() gave the reason). What
+     * follows gets new numbers above every acked one, although some of it was delivered before.
+     * Returns the number after which it continues; later runs must start by passing that number as
+     * ${behind}. ${behind} 0: above everything. May be NULL. */
     uint64_t (*renumber)(void *self, uint64_t behind);
 };
 
 enum input_end {
-    INPUT_DONE,    /* the source has ended and everything was delivered */
-    INPUT_STOPPED, /* stop() or the sink asked for it */
-    INPUT_FAILED,  /* the error says why; what was delivered before stands */
+    INPUT_DONE,    /* the source ended and everything was delivered */
+    INPUT_STOPPED, /* stop() or the sink requested it */
+    INPUT_FAILED,  /* the error has the reason; what was delivered before stays valid */
 };
 
-/* What to do with kernel call stacks, which come as records of their own. */
+/* Handling of kernel call stacks, which are separate records. */
 enum stack_walk_mode {
-    STACK_WALK_JOIN,   /* attach; what has no partner is handed on as an event */
-    STACK_WALK_EVENTS, /* hand all of them on as events */
-    STACK_WALK_DROP,   /* leave them out */
+    STACK_WALK_JOIN,   /* attach them to their events; deliver unmatched stacks as events */
+    STACK_WALK_EVENTS, /* deliver all as events */
+    STACK_WALK_DROP,   /* drop them */
 };
 
-/* Settings of a session that concern decoding its records, not reading them. */
+/* Settings of a session that concern decoding instead of reading. */
 struct input_decoding {
     uint8_t pointer_size; /* 4 or 8; 0: the record's own, checked against the payload */
     enum stack_walk_mode stack_walk;
-    bool metadata;     /* deliver records that only carry metadata, too */
+    bool metadata;     /* also deliver records that only carry metadata */
     uint32_t codepage; /* Windows code page of ANSI strings; 0: 1252 */
-    bool merged;       /* metadata of all files is handed over before the first record */
+    bool merged;       /* metadata of all files is passed on before the first record */
 };
 
 struct config_check;
@@ -112,99 +111,103 @@ struct provider_spec;
 
 enum input_note { INPUT_NOTE_INFO, INPUT_NOTE_WARNING };
 
-/* What a session gets from the agent beyond its settings; what it points to outlives the input. Zero
- * is fine: no providers, and nothing known of earlier runs. */
+/* Environment that the agent gives a session besides its settings; everything it points to outlives
+ * the input. Zeroed means: no providers, and nothing known of earlier runs. */
 struct input_env {
-    const char *name;                      /* of the session; NULL: none */
-    const struct provider_spec *providers; /* provider_spec.h; keyword names as bits where known */
+    const char *name; /* of the session; may be NULL */
+    /* provider_spec.h; keyword names resolved to bits where known */
+    const struct provider_spec *providers;
     size_t provider_count;
-    const char *data_dir; /* for what is to be known after a restart; NULL: nothing is */
-    uint64_t last_time; /* FILETIME up to which outputs had all events in an earlier run; 0: unknown
-                           */
-    struct span legacy; /* of the input before in this process (input_ops.legacy); empty: none */
+    const char *data_dir; /* for state that must survive a restart; NULL: none */
+    /* FILETIME up to which outputs had all events in an earlier run; 0: unknown */
+    uint64_t last_time;
+    /* state of the previous input in this process (input_ops.legacy); empty: none */
+    struct span legacy;
 
-    /* The class and type of the kernel event that is called ${name}; NULL: names are not known. */
+    /* Class and type of the kernel event ${name}; NULL: names are unknown. */
     bool (*kernel_event)(struct span name, struct guid *ret_class, uint8_t *ret_type);
 
-    /* A start that fails, or an end by somebody else, is the session's end: somebody looks on and
-     * may try again himself. */
+    /* Report a failed start or a foreign stop as the end of the session: the caller supervises the
+     * session and decides about another try. */
     bool once;
 
-    /* Something that people must know and that ends nothing: one sentence. Any thread. May be
-     * NULL. */
+    /* Report a condition that the user must know but that ends nothing: one sentence. Thread-safe.
+     * May be NULL. */
     void (*note)(void *self, enum input_note level, const char *text);
     void *self;
 };
 
-/* Settings that sessions of ETW share; NULL where the type has none. */
+/* Settings common to ETW sessions; NULL if the type has none. */
 struct input_live {
     const struct live_session *session;
     const struct live_groups *groups;
-    const char *launch; /* command line of a program that is run for it (platform/plat_child.h) */
+    /* command line of a program that runs for the session (platform/plat_child.h) */
+    const char *launch;
     const char *launch_folder;
     bool launch_in_service; /* also with the rights of a service */
 };
 
-/* What `providers` of a session means. */
+/* Meaning of a session's key `providers`. */
 enum input_providers {
-    INPUT_PROVIDERS_OPTIONAL, /* none: every event that is there */
-    INPUT_PROVIDERS_REQUIRED, /* they are switched on for it */
-    INPUT_PROVIDERS_NONE,     /* its events do not come from providers */
+    INPUT_PROVIDERS_OPTIONAL, /* may be empty: every event is delivered */
+    INPUT_PROVIDERS_REQUIRED, /* the input enables them */
+    INPUT_PROVIDERS_NONE,     /* not used: events do not come from providers */
 };
 
 struct input_ops {
-    const char *name;                  /* `type:` of a session */
-    const struct config_field *fields; /* its keys, config/config.h */
+    const char *name;                  /* value of `type:` */
+    const struct config_field *fields; /* its keys; see config/config.h */
     size_t settings_size;
-    bool replayable; /* the source waits and can be read again: back-pressure may block it */
-    bool waits;      /* as replayable ones do, but what was read is not read again: see bookmarks */
-    bool needs_etw;  /* runs on Windows alone */
-    bool needs_eventlog; /* the same */
-    bool switches_on;    /* providers, for itself: what comes of others belongs to it, too */
-    bool kernel;         /* its events are the kernel's, by flags or by providers of its own */
-    bool is_alone;       /* a machine runs one of it at a time */
+    bool replayable;     /* the source can wait and be read again, so back-pressure may block it */
+    bool waits;          /* can wait, but is not read again; see bookmarks */
+    bool needs_etw;      /* works only on Windows */
+    bool needs_eventlog; /* works only on Windows */
+    bool switches_on;    /* enables providers; all events of its session are its own */
+    bool kernel;         /* its events come from the kernel, by flags or system providers */
+    bool is_alone;       /* a machine runs only one of it at a time */
     enum input_providers providers;
-    /* Do its events go to outputs? NULL: they do. No I/O. */
+    /* True if its events go to outputs. NULL: true. No I/O. */
     bool (*delivers)(const void *settings);
-    /* Has it nothing to read without providers, as its `flags` name no kernel events? NULL: it has
-     * no such key, `providers` tells. No I/O. */
+    /* True if it has nothing to read without providers because its `flags` enable no kernel events.
+     * NULL: there is no such key; `providers` applies. No I/O. */
     bool (*needs_providers)(const void *settings);
-    /* Says everything that is wrong with settings, also with incomplete ones (config_check.h); no
-     * I/O. May be NULL. */
+    /* Report all errors in settings, which may be incomplete (config_check.h). No I/O. May be
+     * NULL. */
     void (*check)(const void *settings, struct config_check *check);
-    /* The same of what is valid but hardly meant. May be NULL. */
+    /* Warn about settings that are valid but probably not intended. May be NULL. */
     void (*doubt)(const void *settings, struct config_check *check);
-    /* Append what Windows is asked for, for people: lines that begin with ${indent}. May be NULL. */
+    /* Append a description of the request to Windows, in lines that begin with ${indent}. May be NULL. */
     void (*words)(const void *settings, const char *indent, struct buf *out);
     struct input_live (*live)(const void *settings); /* live_options.h; may be NULL */
     void (*decoding)(const void *settings, struct input_decoding *ret_decoding);
-    const struct config_strings *(*paths)(const void *settings); /* what it reads; may be NULL */
+    /* files that it reads; may be NULL */
+    const struct config_strings *(*paths)(const void *settings);
 
-    /* ${settings} outlive what is made of them. */
+    /* ${settings} must outlive the object. */
     void *(*create)(const void *settings, const struct input_env *env, struct error *err);
 
-    /* Where the order of records depends on more than the source itself, what is needed to give
-     * them in the same order again: `state` appends it, on any thread while run() runs; `restore`
-     * takes it back before run(). `forget`, on any thread: everybody has taken the file (file_end)
-     * and will be remembered for it (is_done), so the state need not begin before its end. NULL:
-     * there is nothing to know. */
+    /* For inputs with an order of records that depends on more than the source: `state` appends
+     * what is needed to reproduce the order, on any thread during run(); `restore` takes it before
+     * run(). `forget`, on any thread: all outputs have settled the file (file_end) and is_done will
+     * report it, so the state may begin after it. NULL: no such state. */
     bool (*state)(void *self, struct buf *out, struct error *err);
     void (*restore)(void *self, struct span state);
     void (*forget)(void *self, const uint8_t file_id[16]);
 
     /*
-     * Of one that `waits`: append what a next run needs to go on behind number ${number} (input_sink.number), up to
-     * which everything is safe; on any thread while run() runs. `restore` takes it back before run(). NULL: there
-     * is nothing to know.
+     * For an input that `waits`: append what the next run needs to continue after ${number}
+     * (input_sink.number), up to which everything is safe; on any thread during run(). `restore`
+     * takes it before run(). NULL: no such state.
      */
     bool (*bookmarks)(void *self, uint64_t number, struct buf *out, struct error *err);
 
     /*
-     * What an input runs outside of this process need not end with it where the agent goes on with
-     * another configuration. Would ${next}, which was created and does not run, go on with what ${self} runs?
-     * Then, before stop(), `pass_on` has run() leave it running, and when that has returned, `legacy`
-     * appends what the next one is to know (nothing: it is to start anew). That one must end it, if it does not
-     * pass it on either; where none comes, `renounce` does. NULL: there is no such thing.
+     * An input may run something outside this process that should survive a change of the
+     * configuration. `goes_on`: true if ${next}, created but not running, can take over what
+     * ${self} runs. In that case `pass_on` is called before stop(), so that run() leaves it
+     * running; after run() returned, `legacy` appends what the next input needs to know (nothing:
+     * it starts anew). The next input then owns it: it must end it or pass it on. If there is no
+     * next input, `renounce` ends it. NULL: not supported.
      */
     bool (*goes_on)(const void *self, const void *next);
     void (*pass_on)(void *self);

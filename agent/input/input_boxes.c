@@ -2,9 +2,9 @@
 
 #include "input/input_file_parts.h"
 
-/* Traces that are packed, or come from standard input: what they are unpacked to lies in one temporary file of
- * the session. It is cut when none of them is open, so it holds one packed file at a time, or all of those that
- * are merged. */
+/* Traces that are packed or come from standard input are unpacked into one temporary file of the
+ * session. It is truncated when none of them is open, so it holds one packed file at a time, or all
+ * that are merged. */
 
 static bool on_stopped(void *self)
 {

@@ -6,13 +6,13 @@
 #include "input/input_file_parts.h"
 
 /*
- * Design: whole files come in groups (all of them, or one), indexed in a first pass that also hands
- * out metadata and damage, and merged. Growing files are read in turns, as they grow. What was done
- * in which order is noted in a schedule before it is done: after a restart the schedule is done
- * again, so that the same records come in the same order, and then it goes on.
+ * Design: complete files form groups (all of them, or one each). A group is indexed in a first
+ * pass, which also reports metadata and damage, and then merged. Growing files are read in turns.
+ * Every step is noted in a schedule before it is done. After a restart the schedule is repeated, so
+ * that records come in the same order, and then reading continues.
  */
 
-/* Paths, and what records refer to: about 1 KB per file. */
+/* Paths, and data that records refer to: about 1 KB per file. */
 enum { ARENA_MAX_BYTES = 256 * 1024 * 1024, MAX_PATHS = 1000000 };
 
 static const char *const merge_names[] = {"each", "all", NULL};
@@ -28,11 +28,11 @@ static const struct config_field fields[] = {
     {CONFIG_ROW("merge", ENUM, struct input_file_settings, merge), .default_text = "each",
      .names = merge_names, .help = "all: one time order over all files; each: file after file."},
     {CONFIG_ROW("follow", BOOL, struct input_file_settings, follow), .default_text = "false",
-     .help = "Go on for ever: read traces while they are written, and files that come later."},
+     .help = "Never end: read traces while they are written, and new files."},
     {CONFIG_ROW("poll", DURATION, struct input_file_settings, poll_ns), .default_text = "500ms",
      .min = 10000000, .max = 3600000000000,
-     .help = "With follow: how often to look for new files and for what was written; "
-             "a quarter as often where nothing came for 10s, but no pause gets longer than 2s by "
+     .help = "With follow: how often to check for new files and new data; "
+             "a quarter as often after 10s without data, but no pause gets longer than 2s by "
              "that."},
     {CONFIG_ROW("start", TIME, struct input_file_settings, start),
      .help = "Only events at or after this time; its end may be left out, as in 2026-11-21."},
@@ -40,8 +40,8 @@ static const struct config_field fields[] = {
      .help = "Only events before this time, written as for start."},
     {CONFIG_ROW("pointer_size", ENUM, struct input_file_settings, pointer_size),
      .default_text = "auto", .names = pointer_names,
-     .help = "Width of pointers in payloads: auto goes by each record's header, and by the "
-             "payloads of classic events, which may prove another."},
+     .help = "Width of pointers in payloads: auto uses each record's header, and the "
+             "payloads of classic events, which may prove another width."},
     {CONFIG_ROW("stack_walk", ENUM, struct input_file_settings, stack_walk),
      .default_text = "join", .names = stack_names,
      .help = "Kernel stacks: join them to their events, ship them as events, or drop them."},
@@ -54,7 +54,7 @@ static const struct config_field fields[] = {
         .default_text = "1252", .min = 1, .max = 65535,
         .help = "Windows code page of the ANSI strings in payloads"},
     {CONFIG_ROW("metadata", BOOL, struct input_file_settings, metadata), .default_text = "false",
-     .help = "Deliver records that only describe others, too."},
+     .help = "Also deliver records that only describe others."},
     {.key = NULL},
 };
 // clang-format on
@@ -63,12 +63,12 @@ static void check(const void *settings, struct config_check *check)
 {
     const struct input_file_settings *s = settings;
     if (s->end && s->end <= s->start) {
-        CONFIG_FAULT(check, &s->end, "end: it is not after start. no event can lie between them");
+        CONFIG_FAULT(check, &s->end, "end: must be after start; no event can match");
     }
     for (size_t i = 0; s->follow && i < s->paths.count; i++) {
         if (s->paths.items[i] && packed_is_named(s->paths.items[i])) {
             CONFIG_FAULT(check, &s->paths.items[i],
-                "paths: packed files do not grow, so follow does not read them. name them in a "
+                "paths: follow cannot read packed files, because they do not grow. name them in a "
                 "session "
                 "without follow");
         }
@@ -156,7 +156,7 @@ void input_file_tell(struct input *in, const char *path, const char *what)
     struct trace_info *trace = arena_alloc(&in->arena, sizeof(*trace));
     size_t size = strlen(path);
     if (strncmp(what, path, size) == 0 && strncmp(what + size, ": ", 2) == 0) {
-        what += size + 2; /* an error's text; the path is told with it */
+        what += size + 2; /* the path is reported separately */
     }
     if (trace && in->sink->damage) {
         trace->path = span_text(path);
@@ -221,7 +221,7 @@ static enum input_end run(void *self, const struct input_sink *sink, struct erro
     if (in->skipping && !in->position_known) {
         struct error why;
         error_set(
-            &why, ERR_FORMAT, "the position to resume from belongs to none of the session's files");
+            &why, ERR_FORMAT, "the position to resume from is in none of the session's files");
         input_file_remember(in, &why);
     }
     if (in->failures) {

@@ -6,22 +6,23 @@
 #include "platform/plat_system.h"
 
 /*
- * Growing files: in rounds, all of them in turns, so that none keeps another waiting, not even one
- * that is never closed. A round finds new files, and reads on in each as far as it has grown. After
- * a round that brought nothing it waits, to be ended at once by stop(). Records that wait for a slow
- * processor are given when nothing came to their file between two rounds.
+ * Growing files are read in rounds, each in turn, so that no file blocks another, even if it is
+ * never closed. A round finds new files and reads each as far as it has grown. After a round
+ * without data it waits; stop() ends the wait at once. Records that wait for a slow processor are
+ * delivered when nothing arrived in their file between two rounds.
  *
- * Files that are there whole when they are found are read as without `follow`.
+ * Files that are complete when found are read as without `follow`.
  */
 enum { MAX_FOLLOWED = 256, MOVED_ROUNDS = 4 };
 
 static const uint64_t second_ns = 1000000000;
 static const uint64_t long_quiet_ns = 10 * second_ns;
-static const uint64_t longest_step_ns = 2 * second_ns; /* as the sink wants it */
+/* maximum between two calls that the sink expects */
+static const uint64_t longest_step_ns = 2 * second_ns;
 
 enum { QUIET_POLLS = 4 };
 
-/* ---- what etl_follow.h calls: self is the path ----------------------------------------------------- */
+/* ---- callbacks for etl_follow.h; self is the path -------------------------------------------------- */
 
 static bool on_record(void *self, const struct event_record *record)
 {
@@ -92,7 +93,7 @@ static bool is_stopped(void *self)
 
 /* ---- one file -------------------------------------------------------------------------------------- */
 
-/* Begin with a path. False, and told, if that is not possible. */
+/* Start following a path. False, with a report, if that fails. */
 static bool open_path(struct input_path *path, uint32_t header_end, struct error *err)
 {
     struct input *in = path->in;
@@ -121,14 +122,14 @@ static void begin(struct input_path *path)
     path->in->followed++;
 }
 
-/* Leave the path. ${ended}: all of it was given. */
+/* Stop following the path. ${ended}: everything was delivered. */
 static void leave(struct input_path *path, bool ended, enum path_state state)
 {
     struct input *in = path->in;
     const struct etl_file *file = etl_follow_file(path->follow);
     input_file_note(in, SCHEDULE_END, file->id, ended);
     if (ended) {
-        in->unsettled = false; /* the end of a file settles all */
+        in->unsettled = false; /* the end of a file settles everything */
         input_group_tell_losses(in, file);
         if (in->sink->file_end) {
             in->sink->file_end(in->sink->self, file->id);
@@ -146,7 +147,7 @@ static void leave(struct input_path *path, bool ended, enum path_state state)
     }
 }
 
-/* False: stopped. A failure is told and ends the file. */
+/* Handle the result of a read. False: stopped. A failure is reported and ends the file. */
 static bool accept(struct input_path *path, enum etl_follow_end end, const struct error *why)
 {
     if (end == ETL_FOLLOW_FAILED) {
@@ -164,14 +165,14 @@ static bool flush(struct input_path *path)
     return accept(path, etl_follow_flush(path->follow, &why), &why);
 }
 
-/* Nothing came: what waits is given, then a file that has ended is left. */
+/* Nothing arrived: deliver waiting records, and stop following a file that has ended. */
 static bool settle(struct input_path *path, const struct etl_follow_look *look)
 {
     if (etl_follow_is_waiting(path->follow)) {
         return flush(path);
     }
     if (look->moved && ++path->moved < MOVED_ROUNDS) {
-        return true; /* the next round may find it under its new name */
+        return true; /* the next round may find its new name */
     }
     if (look->closed || look->moved) {
         path->in->gave = true;
@@ -180,7 +181,7 @@ static bool settle(struct input_path *path, const struct etl_follow_look *look)
     return true;
 }
 
-/* A path's turn. False: stopped. */
+/* Process one path in a round. False: stopped. */
 static bool take_turn(struct input_path *path)
 {
     struct error why;
@@ -192,7 +193,7 @@ static bool take_turn(struct input_path *path)
     }
     if (look.replaced) {
         input_file_tell(in, path->path,
-            "other bytes stand where its own were: what was not read "
+            "the file was overwritten; what was not read "
             "before that is lost");
         leave(path, false, PATH_NEW);
         return true;
@@ -220,14 +221,14 @@ static bool take_turn(struct input_path *path)
 static void find_bad(struct input_path *path, const char *why)
 {
     if (plat_path_kind(path->path) == PLAT_PATH_NONE) {
-        return; /* it came and went */
+        return; /* it was created and removed */
     }
     input_file_tell(path->in, path->path, why);
     path->state = PATH_BAD;
     path->stamp = plat_path_stamp(path->path);
 }
 
-/* Has a file that is followed under another name been given this one? Then it keeps it. */
+/* True if ${file} is followed under another name and was renamed to this one; it is then kept. */
 static bool is_renamed(struct input_path *path, const struct etl_file *file)
 {
     struct input_path *known = input_paths_by_id(path->in, file->id);
@@ -245,7 +246,7 @@ static bool start_following(struct input_path *path)
     struct error why;
     struct input *in = path->in;
     if (in->followed == MAX_FOLLOWED) {
-        return true; /* until another one ends */
+        return true; /* wait until another file ends */
     }
     if (!open_path(path, 0, &why)) {
         find_bad(path, why.text);
@@ -269,7 +270,7 @@ static bool start_following(struct input_path *path)
     return accept(path, etl_follow_teach(path->follow, &why), &why);
 }
 
-/* Has something else come where a file was taken or bad? */
+/* True if the file at a taken or bad path was replaced. */
 static bool has_changed(struct input_path *path)
 {
     struct plat_stamp now = plat_path_stamp(path->path);
@@ -281,16 +282,16 @@ static bool has_changed(struct input_path *path)
         return true;
     }
     if (!input_paths_read_id(path->in, path->path, id)) {
-        return false; /* nothing there, or not yet */
+        return false; /* missing, or not there yet */
     }
     const struct input_path *known = input_paths_by_id(path->in, id);
     if (known && known != path && known->state == PATH_FOLLOWED) {
-        return true; /* it may have this name now */
+        return true; /* another file may have this name now */
     }
     if (memcmp(id, path->trace, sizeof(id)) == 0) {
         if (now.size > path->stamp.size) {
             input_file_tell(path->in, path->path,
-                "it has grown after its session was closed: what was added is not read");
+                "it grew after its session was closed; the added data is not read");
         }
         path->stamp = now;
         return false;
@@ -298,7 +299,7 @@ static bool has_changed(struct input_path *path)
     return true;
 }
 
-/* Look at what is not followed; whole files are left to the caller. False: stopped. */
+/* Examine paths that are not followed. Complete files are left to the caller. False: stopped. */
 static bool discover(struct input_path *path, bool *ret_whole)
 {
     struct error why;
@@ -324,7 +325,7 @@ static bool discover(struct input_path *path, bool *ret_whole)
     return true;
 }
 
-/* Whole files, at once or together. False: stopped. */
+/* Read complete files one by one or merged. False: stopped. */
 static bool take_whole(struct input *in, struct input_path *const *paths, size_t count)
 {
     enum input_end end = input_group_take(in, paths, count, in->settings.merge == INPUT_FILE_ALL);
@@ -334,13 +335,13 @@ static bool take_whole(struct input *in, struct input_path *const *paths, size_t
     }
     in->gave = true;
     if (end != INPUT_STOPPED && in->sink->settle) {
-        in->sink->settle(in->sink->self); /* the end of a file settles all */
+        in->sink->settle(in->sink->self); /* the end of a file settles everything */
     }
     return end != INPUT_STOPPED;
 }
 
-/* Look at all paths. With `merge: all` the whole files among them are taken together, else each as
- * it is met. False: stopped. */
+/* Examine all paths. With `merge: all` the complete files among them are merged, else each is read
+ * when it is found. False: stopped. */
 static bool discover_all(struct input *in)
 {
     bool merge = in->settings.merge == INPUT_FILE_ALL;
@@ -366,8 +367,8 @@ static bool discover_all(struct input *in)
 
 /* ---- rounds ---------------------------------------------------------------------------------------- */
 
-/* Let the sink know that nothing comes, and after a while that stacks need not be waited for. False:
- * it wants no more. */
+/* Report the pause to the sink, and after a while that stacks need not wait. False: the sink
+ * stops. */
 static bool tell_pause(struct input *in, uint64_t now_ns)
 {
     const struct input_sink *sink = in->sink;
@@ -379,7 +380,7 @@ static bool tell_pause(struct input *in, uint64_t now_ns)
     return !sink->pause || sink->pause(sink->self);
 }
 
-/* How long until the files are looked at again: less often where nothing has come for long. */
+/* Time until the next round: longer if nothing has arrived for long. */
 static uint64_t poll_pause_ns(const struct input *in, uint64_t now_ns)
 {
     uint64_t poll_ns = in->settings.poll_ns;
@@ -389,7 +390,7 @@ static uint64_t poll_pause_ns(const struct input *in, uint64_t now_ns)
     return poll_ns * QUIET_POLLS < longest_step_ns ? poll_ns * QUIET_POLLS : longest_step_ns;
 }
 
-/* False: the sink wants no more. */
+/* False: the sink stops. */
 static bool wait_for_more(struct input *in)
 {
     uint64_t now_ns = plat_monotonic_ns();
@@ -434,7 +435,7 @@ enum input_end input_follow_run(struct input *in)
     return INPUT_STOPPED;
 }
 
-/* ---- the same again -------------------------------------------------------------------------------- */
+/* ---- replay ---------------------------------------------------------------------------------------- */
 
 bool input_follow_replay(
     struct input *in, struct input_path *path, const struct schedule_entry *entry)

@@ -9,8 +9,8 @@
 #include "input/input_file_parts.h"
 #include "input/width_samples.h"
 
-/* Whole files: a first pass over each for the index, metadata and damage, a second one in the order
- * of the merge. Losses that a trace's header tells come at its end. */
+/* Complete files: a first pass over each for index, metadata and damage, then a second pass in
+ * merge order. Losses recorded in a trace's header are reported at its end. */
 
 static void tell_progress(struct input *in, uint64_t done_bytes)
 {
@@ -19,7 +19,7 @@ static void tell_progress(struct input *in, uint64_t done_bytes)
     }
 }
 
-/* Does the record describe others, so that it is wanted before they come? */
+/* True if the record describes others and must be passed on before them. */
 static bool is_wanted_first(const struct event_record *record)
 {
     if (record_process_kind(record) != RECORD_OF_OTHERS || record_file_names(record)) {
@@ -33,11 +33,11 @@ static bool is_wanted_first(const struct event_record *record)
     return record_is_metadata(record);
 }
 
-/* What the first pass over a file looks at. */
+/* Callbacks of the first pass over a file. */
 struct first_pass {
     struct input *in;
     struct etl_file *file;
-    struct width_samples *samples; /* NULL: none are wanted */
+    struct width_samples *samples; /* NULL: no samples wanted */
 };
 
 static bool first_pass_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
@@ -103,7 +103,7 @@ static bool is_outside(const struct input *in, const struct event_record *record
            (record->time < s->start || (s->end && record->time >= s->end));
 }
 
-/* ${gap} of the trace ${info}, unless all of it lies outside of the times that are wanted. */
+/* Report ${gap} of the trace ${info}, unless it lies outside the requested times. */
 static void tell_gap(struct input *in, const struct etl_info *info, struct gap gap)
 {
     const struct input_file_settings *s = &in->settings;
@@ -170,7 +170,7 @@ void input_group_tell_losses(struct input *in, const struct etl_file *file)
     }
 }
 
-/* Still before the record to resume after, or at it? */
+/* True for records up to and including the one to resume after. */
 static bool is_skipped(struct input *in, const struct event_record *record)
 {
     if (!in->skipping) {
@@ -244,7 +244,7 @@ void input_group_end(struct input *in, const struct etl_file *file)
     }
 }
 
-/* First pass over the files. STOPPED and FAILED as for the whole. */
+/* First pass over the files. STOPPED and FAILED as for the whole group. */
 static enum input_end index_files(
     struct input *in, struct etl_file *const *files, size_t count, struct error *err)
 {
@@ -288,7 +288,7 @@ static enum input_end run_group(
     if (end == INPUT_DONE && in->skipping) {
         error_set(err, ERR_FORMAT,
             "%s: no record to resume after at offset %" PRIu64 ", record %" PRIu32
-            ". the file has changed since",
+            ". the file has changed",
             files[0]->bytes.path, in->position.buffer_offset, in->position.record_offset);
         return INPUT_FAILED;
     }
@@ -308,7 +308,7 @@ enum input_end input_group_run(
     return end;
 }
 
-/* ---- the paths that a session has now -------------------------------------------------------------- */
+/* ---- current paths --------------------------------------------------------------------------------- */
 
 /* Open the path's file if it is to be read. */
 static struct etl_file *open_new(struct input *in, struct input_path *path)
@@ -316,7 +316,7 @@ static struct etl_file *open_new(struct input *in, struct input_path *path)
     uint8_t id[16];
     if (path->box && in->sink->is_done && input_boxes_read_id(path, id) &&
         input_paths_is_taken(in, path, id)) {
-        path->state = PATH_TAKEN; /* and need not be unpacked */
+        path->state = PATH_TAKEN; /* avoids unpacking it */
         return NULL;
     }
     struct etl_file *file = input_paths_open(in, path);
@@ -343,7 +343,7 @@ static enum input_end take_each(struct input *in, struct input_path *const *path
         }
         struct error why;
         enum input_end end = INPUT_DONE;
-        if (!in->skipping || in->position_known) { /* else delivered in an earlier run */
+        if (!in->skipping || in->position_known) { /* otherwise delivered in an earlier run */
             input_file_note(in, SCHEDULE_WHOLE, file->id, 0);
             end = input_group_run(in, &file, 1, &why);
         }

@@ -5,10 +5,10 @@
 #include "input/input_file_parts.h"
 #include "platform/plat_file.h"
 
-/* Which files the session has: what its patterns match, found again and again where files may come
- * later. A path is known for good. A trace is known by its identity, whatever its name becomes;
- * a second one with the same identity, a copy as a rule, by identity and name. Records of a copy are
- * still those of the trace, for whoever has them already. */
+/* The files of the session: what its patterns match, searched repeatedly if files may be added. A
+ * known path stays known. A trace is identified by its identity, whatever its name; a second one
+ * with the same identity, usually a copy, by identity and name. Records of a copy keep the position
+ * of the original trace, so that outputs recognise duplicates. */
 
 static struct input_path *add_path(struct input *in, const char *path)
 {
@@ -62,14 +62,14 @@ static bool on_path(void *self, const char *path)
     if (map_get(&in->by_path, span_text(path)) || map_get(&in->by_box, span_text(path))) {
         return true;
     }
-    /* What grows is looked at when it has grown to something. */
+    /* growing files are examined once they have content */
     if (!in->settings.follow && input_boxes_take(in, path)) {
         return !input_file_is_stopped(in);
     }
     return add_path(in, path) || too_many(in, path);
 }
 
-/* Does ${path} stand for a box that was opened before? */
+/* True if ${path} is the box that was opened before. */
 static bool take_given(struct input *in, const char *path)
 {
     const struct input_file_settings *s = &in->settings;
@@ -83,12 +83,12 @@ static bool take_given(struct input *in, const char *path)
     return true;
 }
 
-/* The size of all of them, if anybody wants to know. */
+/* Add up the sizes of all files for progress reports. */
 static void add_sizes(struct input *in)
 {
     for (size_t i = 0; in->sink->progress && i < in->path_count; i++) {
         if (in->paths[i]->box) {
-            continue; /* its size is known when it is unpacked */
+            continue; /* its size is known once it is unpacked */
         }
         in->total_bytes += 2 * plat_path_stamp(in->paths[i]->path).size;
     }
@@ -113,7 +113,7 @@ struct input_path *input_paths_by_id(struct input *in, const uint8_t file_id[16]
     return map_get(&in->by_id, span_make(file_id, 16));
 }
 
-/* Without memory the path is not known by it: then it may be read again after a restart. */
+/* Without memory, the path is not found by its identity: it may be read again after a restart. */
 static void set_id(struct input *in, struct input_path *path, const uint8_t id[16])
 {
     struct span copy;
@@ -124,8 +124,8 @@ static void set_id(struct input *in, struct input_path *path, const uint8_t id[1
 
 enum kin { KIN_COPY, KIN_APART };
 
-/* The identity of a trace that shares its own with that of another path. It says what that was found
- * to be, since the other may be gone in the next run. */
+/* Derive an identity for a trace that shares its own with another path. The kind of relation is
+ * included, because the other path may be gone in the next run. */
 static void derive_id(const struct input_path *path, enum kin kin, uint8_t ret_id[16])
 {
     XXH128_canonical_t id;
@@ -136,7 +136,7 @@ static void derive_id(const struct input_path *path, enum kin kin, uint8_t ret_i
     memcpy(ret_id, id.digest, sizeof(id.digest));
 }
 
-/* Was there something of this identity in an earlier run? */
+/* True if an earlier run knew this identity. */
 static bool was_known(const struct input *in, const uint8_t id[16])
 {
     const struct input_sink *sink = in->sink;
@@ -151,14 +151,14 @@ static bool is_copy_of(const struct input_path *known, const struct input_path *
     return input_boxes_place(known, &a) && input_boxes_place(path, &b) && etl_copy_is(&a, &b);
 }
 
-/* Is what was found at ${path} the file that is known as ${known}, under another name, rather than a
- * copy beside it? It may be getting its name just now: then it has only one of the two. */
+/* True if the trace found at ${path} is the known file ${known} under another name instead of a
+ * copy. During a rename only one of the two names may exist. */
 static bool is_same_file(struct input *in, const struct input_path *known,
     const struct input_path *path, const uint8_t trace[16])
 {
     uint8_t there[16];
     if (known != path && (known->box || path->box)) {
-        return false; /* what is packed has one name */
+        return false; /* packed files have one name */
     }
     if (known == path || !input_paths_read_id(in, known->path, there) ||
         memcmp(there, trace, sizeof(there)) != 0) {
@@ -171,7 +171,7 @@ static bool is_same_file(struct input *in, const struct input_path *known,
     return same;
 }
 
-/* ${known}: the path that has the trace's own identity; NULL: none. */
+/* ${known}: the path with the trace's own identity; NULL: none. */
 static void claim_id(struct input *in, struct input_path *path, const struct input_path *known)
 {
     uint8_t copy[16];
@@ -225,7 +225,7 @@ void input_paths_identify(struct input *in)
     input_boxes_release(in, NULL);
 }
 
-/* The names are known already, so that no memory is needed. */
+/* Both names are in the map already, so no memory is needed. */
 void input_paths_swap_names(struct input *in, struct input_path *a, struct input_path *b)
 {
     const char *name = a->path;

@@ -4,12 +4,12 @@
 #include "input/input_file_parts.h"
 
 /*
- * After a restart: what the schedule of the earlier run says is done again, so that the same records
- * come in the same order, however much has been added since. That needs the files: if one is gone
- * that not everybody has taken whole, or a circular one has overwritten where reading began, the
- * schedule is given up and everything that is not done is read as new. Events may then come twice;
- * none is left out. The new schedule says which number it begins behind, or the run after this one
- * would count from 1 again and take new events for those that outputs had.
+ * After a restart, the steps of the earlier run's schedule are repeated, so that records come in
+ * the same order, however much was added since. That needs the files. If a file is gone that not
+ * all outputs have settled, or a circular one has overwritten the start, the schedule is dropped
+ * and everything unsettled is read as new. Events may then be delivered twice; none is left out.
+ * The new schedule records the number after which it begins: otherwise the next run would count
+ * from 1 again and mistake new events for delivered ones.
  */
 
 static const struct schedule_entry *entry_at(const struct input *in, size_t index)
@@ -23,7 +23,7 @@ static const uint8_t *id_of(const struct input *in, const struct schedule_entry 
     return in->restored.files[entry->file].id;
 }
 
-/* How many entries make a group of merged files: 1 for one file. */
+/* Number of entries in a group of merged files; 1 for one file. */
 static size_t group_size(const struct input *in, size_t first)
 {
     size_t count = 1;
@@ -49,7 +49,7 @@ static bool is_group_done(const struct input *in, size_t first, size_t count)
     return true;
 }
 
-/* Does the ring still hold what was read first? */
+/* True if the ring still contains the buffer that was read first. */
 static bool has_start(struct input *in, const struct input_path *path, uint64_t start)
 {
     enum { HEADER_BYTES = 64 * 1024 };
@@ -65,13 +65,13 @@ static bool has_start(struct input *in, const struct input_path *path, uint64_t 
     return has;
 }
 
-/* What keeps the schedule from being done again; NULL: nothing. ${ret_path}: where. */
+/* Why the schedule cannot be repeated, with ${ret_path}; NULL: it can. */
 static const char *find_obstacle(struct input *in, const char **ret_path)
 {
     *ret_path = in->settings.paths.items[0];
     if (in->restore_failed) {
-        return "what was noted of the files read is damaged: they are read again, and events may "
-               "come twice";
+        return "the saved read position is damaged; files are read again, and events may "
+               "be delivered twice";
     }
     for (size_t i = 0; i < in->restored.count;) {
         const struct schedule_entry *entry = entry_at(in, i);
@@ -80,21 +80,22 @@ static const char *find_obstacle(struct input *in, const char **ret_path)
         for (size_t end = i + count; i < end; i++) {
             const struct input_path *path = input_paths_by_id(in, id_of(in, entry_at(in, i)));
             if (!done && !path) {
-                return "a file that was being read is gone: the others are read again, and events "
-                       "may come twice";
+                return "a partially read file is gone; the others are read again, and events "
+                       "may be delivered twice";
             }
             if (entry->kind == SCHEDULE_START && !has_start(in, path, entry->value)) {
                 *ret_path = path->path;
-                return "it was overwritten while nobody read: what is there is read again, and "
-                       "events may come twice";
+                return "it was overwritten while the agent did not run; the present content is "
+                       "read again, and "
+                       "events may be delivered twice";
             }
         }
     }
     return NULL;
 }
 
-/* What follows is new, behind all that outputs had. Without a schedule nothing was read, or it is lost
- * what was: then this is all that is known. */
+/* Number what follows as new, after everything that outputs had. Also used without a schedule: then
+ * nothing was read, or the schedule was lost. */
 static void begin_anew(struct input *in)
 {
     uint64_t behind = in->sink->renumber ? in->sink->renumber(in->sink->self, 0) : 0;
@@ -130,8 +131,8 @@ static enum input_end open_and_run(
             files[opened++] = file;
         }
     }
-    /* Without one of them the others would be counted as if it had never been there, and what was not given of them
-     * be taken for given. */
+    /* if one file is missing, positions of the others would be counted as if it had never existed,
+     * and undelivered records would pass as delivered */
     enum input_end end = opened == count             ? input_group_run(in, files, opened, &why)
                          : input_file_is_stopped(in) ? INPUT_STOPPED
                                                      : INPUT_FAILED;
@@ -200,7 +201,7 @@ enum input_end input_replay_run(struct input *in)
     const char *path;
     input_paths_identify(in);
     if (input_file_is_stopped(in)) {
-        return INPUT_STOPPED; /* what was not looked at is not gone */
+        return INPUT_STOPPED; /* stopped early: missing files may still exist */
     }
     const char *obstacle = find_obstacle(in, &path);
     if (obstacle) {

@@ -5,10 +5,10 @@
 #include "base/reader.h"
 
 /*
- * Bytes: a version (1), whether there is a base (0, 1) and its identity, then the entries, each a kind, the number of its file and, where the kind
- * has one, its value. Numbers are little-endian groups of seven bits. Files are numbered as they
- * come; a new one is followed by its identity. Readings tell how much further they go than the one
- * before of the same file.
+ * Encoding: a version (1), flags for a base (0, 1) and its identity, then the entries: kind, file
+ * number and, depending on the kind, a value. Numbers are little-endian groups of seven bits. Files
+ * are numbered in order of appearance; a new one is followed by its identity. Readings are stored
+ * as the difference to the previous one of the file.
  */
 enum { VERSION = 1, HAS_BASE = 1, HAS_BEHIND = 2, MAX_NUMBER_BYTES = 10 };
 
@@ -37,7 +37,7 @@ void input_schedule_fini(struct input_schedule *s)
     *s = (struct input_schedule){.entries = NULL};
 }
 
-/* The map's values are pointers: numbers from 1, which need no memory. */
+/* The map's values are numbers from 1 disguised as pointers, which need no memory. */
 static bool find_file(const struct input_schedule *s, const uint8_t *id, uint32_t *ret_file)
 {
     const void *number = map_get(&s->by_id, span_make(id, sizeof(s->files->id)));
@@ -108,7 +108,7 @@ void input_schedule_add(
     s->incomplete = s->incomplete || !add_entry(s, &entry);
 }
 
-/* Where each file's last entry is. */
+/* Index of the last entry of each file. */
 static size_t *find_last(const struct input_schedule *s)
 {
     size_t *last = calloc(s->file_count + 1, sizeof(*last));
@@ -127,8 +127,8 @@ void input_schedule_forget(struct input_schedule *s, const uint8_t file_id[16])
     s->files[file].done = true;
     size_t *last = find_last(s);
     size_t dropped = 0;
-    size_t needed = 0;     /* entries that must go if what was looked at so far goes */
-    uint32_t ended = file; /* the file that ended last in it */
+    size_t needed = 0;     /* number of entries to drop together with those seen so far */
+    uint32_t ended = file; /* the file that ended last among them */
     for (size_t i = 0; last && i < s->count; i++) {
         const struct schedule_entry *entry = &s->entries[s->first + i];
         if (!s->files[entry->file].done) {
@@ -160,7 +160,8 @@ static void put_number(struct buf *out, uint64_t value)
     buf_add_byte(out, (uint8_t)value);
 }
 
-/* ${numbers} and ${reached}: per file, its number in the text (0: none yet) and its last reading. */
+/* Append an entry. ${numbers} and ${reached}: per file, its number in the text (0: none yet) and
+ * its last reading. */
 static void put_entry(const struct input_schedule *s, const struct schedule_entry *entry,
     uint64_t *numbers, uint64_t *reached, uint64_t *count, struct buf *out)
 {
@@ -185,7 +186,8 @@ bool input_schedule_write(const struct input_schedule *s, struct buf *out, struc
 {
     if (s->incomplete) {
         return error_set(err, ERR_LIMIT,
-            "too much was read in turns to be noted. after a restart events may come twice");
+            "too many read steps to save the position. after a restart events may be delivered "
+            "twice");
     }
     uint64_t *numbers = calloc(s->file_count * 2 + 1, sizeof(*numbers));
     if (!numbers) {
@@ -204,9 +206,10 @@ bool input_schedule_write(const struct input_schedule *s, struct buf *out, struc
         put_entry(s, &s->entries[s->first + i], numbers, numbers + s->file_count, &count, out);
     }
     free(numbers);
-    return !out->failed || error_set(err, ERR_LIMIT,
-                               "too much was read in turns to be noted. after a restart events may "
-                               "come twice");
+    return !out->failed ||
+           error_set(err, ERR_LIMIT,
+               "too many read steps to save the position. after a restart events may "
+               "be delivered twice");
 }
 
 static bool read_number(struct reader *r, uint64_t *ret_value)
@@ -253,14 +256,14 @@ static enum read_result read_entry(struct reader *r, struct input_schedule *s)
     return add_entry(s, &entry) ? READ_GOOD : READ_NO_MEMORY;
 }
 
-/* Readings from steps to places. */
+/* Convert readings from differences to positions. */
 static bool sum_readings(struct input_schedule *s)
 {
     uint64_t *reached = calloc(s->file_count + 1, sizeof(*reached));
     for (size_t i = 0; reached && i < s->count; i++) {
         struct schedule_entry *entry = &s->entries[s->first + i];
         if (entry->kind == SCHEDULE_READ) {
-            reached[entry->file] += entry->value; /* wraps as the difference did */
+            reached[entry->file] += entry->value; /* wraps like the difference */
             entry->value = reached[entry->file];
         }
     }
@@ -294,7 +297,6 @@ bool input_schedule_read(struct span bytes, struct input_schedule *s, struct err
     }
     input_schedule_fini(s);
     input_schedule_init(s);
-    return result == READ_WRONG
-               ? error_set(err, ERR_FORMAT, "what was noted of the files read is damaged")
-               : error_set(err, ERR_MEMORY, "out of memory");
+    return result == READ_WRONG ? error_set(err, ERR_FORMAT, "the saved read position is damaged")
+                                : error_set(err, ERR_MEMORY, "out of memory");
 }

@@ -6,20 +6,19 @@
 #include "base/map.h"
 
 /*
- * What an input of files did, in order, as far as its order of delivery depends on anything but the
- * files: which it took first, how far it had read in a growing one before it went to another, when
- * it stopped waiting. Doing the same again gives the same records in the same order. One thread at
- * a time.
+ * The steps of the input `file`, as far as delivery order depends on them: which file it read
+ * first, how far it had read in a growing file before switching to another, when it stopped
+ * waiting. Repeating the steps gives the same records in the same order. Not thread-safe.
  */
 enum schedule_kind {
-    SCHEDULE_WHOLE,  /* a whole file; value 1: merged with the next entry's file */
-    SCHEDULE_OPEN,   /* began to follow a file; value: etl_follow_header_end */
-    SCHEDULE_START,  /* of a circular file; value: the first buffer that was there to be read */
-    SCHEDULE_READ,   /* etl_follow_read; value: up to where */
+    SCHEDULE_WHOLE,  /* a complete file; value 1: merged with the next entry's file */
+    SCHEDULE_OPEN,   /* started following a file; value: etl_follow_header_end */
+    SCHEDULE_START,  /* start of a circular file; value: oldest buffer available */
+    SCHEDULE_READ,   /* etl_follow_read; value: end of the read */
     SCHEDULE_FLUSH,  /* etl_follow_flush */
-    SCHEDULE_HEADER, /* etl_follow_grow_header; value: the end */
-    SCHEDULE_END,    /* nothing more comes from the file; value 1: it ended, 0: it was lost */
-    SCHEDULE_SETTLE, /* input_sink.settle; the file is one that had given what it concerns */
+    SCHEDULE_HEADER, /* etl_follow_grow_header; value: end of the header */
+    SCHEDULE_END,    /* no more records of the file; value 1: it ended, 0: it was lost */
+    SCHEDULE_SETTLE, /* input_sink.settle; the file delivered what this concerns */
     SCHEDULE_KINDS,
 };
 
@@ -31,10 +30,10 @@ struct schedule_entry {
 
 struct schedule_file {
     uint8_t id[16];
-    bool done; /* input_schedule_forget */
+    bool done; /* set by input_schedule_forget */
 };
 
-/* More than anybody needs: 16 bytes an entry, some 100 a file. */
+/* Generous limits: 16 bytes per entry, about 100 per file. */
 enum { SCHEDULE_MAX_ENTRIES = 1 << 20, SCHEDULE_MAX_FILES = 1 << 20 };
 
 struct input_schedule {
@@ -47,30 +46,30 @@ struct input_schedule {
     size_t file_capacity;
     struct map by_id;
     struct arena ids;
-    bool has_base; /* entries were dropped; the last of them ended this file */
+    bool has_base; /* entries were dropped; the last of them ended the file `base` */
     uint8_t base[16];
-    uint64_t behind; /* what is given first is numbered behind this: input_sink.renumber */
-    bool incomplete; /* there was no room for an entry */
+    uint64_t behind; /* numbering starts after this number; see input_sink.renumber */
+    bool incomplete; /* an entry was lost because memory was short */
 };
 
 void input_schedule_init(struct input_schedule *schedule);
 void input_schedule_fini(struct input_schedule *schedule);
 
-/* Add an entry; reading on where the entry before was a reading of the same file extends it. Without
- * room, `incomplete` is set and stays. */
+/* Add an entry; a reading after another one of the same file extends it. If memory is short,
+ * `incomplete` is set for good. */
 void input_schedule_add(struct input_schedule *schedule, enum schedule_kind kind,
     const uint8_t file_id[16], uint64_t value);
 
-/* The file was taken by everybody, and ended: the entries at the start of the schedule are dropped
- * up to the last such end before which there are no others. */
+/* All outputs have settled the file, and it ended: drop entries at the start of the schedule, up to
+ * the last such end without open files before it. */
 void input_schedule_forget(struct input_schedule *schedule, const uint8_t file_id[16]);
 
-/* Append the schedule to ${out}, which fails at its maximum. False if it is incomplete. */
+/* Append the schedule to ${out}, which has a maximum. False with ${err} set if that is reached or
+ * the schedule is incomplete. */
 bool input_schedule_write(
     const struct input_schedule *schedule, struct buf *out, struct error *err);
 
-/* Read what was written into a schedule that is empty. False (ERR_FORMAT, ERR_MEMORY): then it is
- * empty again. */
+/* Read a written schedule into an empty one. False (ERR_FORMAT, ERR_MEMORY): it is empty again. */
 bool input_schedule_read(struct span bytes, struct input_schedule *schedule, struct error *err);
 
 #endif

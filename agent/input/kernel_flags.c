@@ -37,7 +37,7 @@ static bool find(const struct row *rows, size_t count, struct span name, uint32_
     return false;
 }
 
-/* ${text} begins with ${prefix}, which is cut off. */
+/* Remove ${prefix} from ${text} if it begins with it. */
 static bool cut(struct span *text, const char *prefix)
 {
     struct span p = span_text(prefix);
@@ -48,7 +48,7 @@ static bool cut(struct span *text, const char *prefix)
     return true;
 }
 
-/* Word 7 is no group: it changes how the system behaves. */
+/* Word 7 is not a group mask: it changes the behaviour of the system. */
 static bool is_mask(uint32_t mask)
 {
     return mask >> WORD_SHIFT != WORD_OF_BEHAVIOUR && mask << (32 - WORD_SHIFT) != 0;

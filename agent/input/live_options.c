@@ -29,83 +29,83 @@ static const char *const log_mode_names[] = {
     {CONFIG_ROW("size", SIZE, struct live_buffers, size_bytes), .default_text = size,          \
         .min = 64 << 10, .max = 16 << 20, .help = size_help},                                  \
     {CONFIG_ROW("min", INT, struct live_buffers, min), .default_text = least, .min = 2,        \
-        .max = 16384, .help = "buffers from the start; Windows takes at least two per processor"}, \
+        .max = 16384, .help = "number of buffers at the start; Windows uses at least two per processor"}, \
     {CONFIG_ROW("max", INT, struct live_buffers, max), .default_text = most, .max = 16384,     \
-        .help = "buffers at most; 0: twice as many as min"},                                   \
+        .help = "maximum number of buffers; 0: twice min"},                                   \
     {CONFIG_ROW("paged", BOOL, struct live_buffers, paged), .default_text = "false",           \
-        .help = "in memory that Windows may swap out; " paged_help}
+        .help = "use memory that Windows may swap out; " paged_help}
 
 static const struct config_field buffers_fields[] = {
-    BUFFERS_ROWS("256KB", "of one buffer; an event that does not fit into it is lost", "64", "0",
+    BUFFERS_ROWS("256KB", "size of a buffer; a larger event is lost", "64", "0",
         "not with kernel events or drivers"),
     {.key = NULL},
 };
 
-/* Heaps bring more events in a moment than anything else. */
+/* Heaps produce more events per moment than anything else. */
 static const struct config_field heap_buffers_fields[] = {
-    BUFFERS_ROWS("1MB", "of one buffer", "32", "256", "not with heaps"),
+    BUFFERS_ROWS("1MB", "size of a buffer", "32", "256", "not with heaps"),
     {.key = NULL},
 };
 
 static const struct config_field guard_fields[] = {
     {CONFIG_ROW("enabled", BOOL, struct live_guard, enabled), .default_text = "true",
-        .help = "look after the session while it runs"},
+        .help = "supervise the session while it runs"},
     {CONFIG_ROW("interval", DURATION, struct live_guard, interval_ns), .default_text = "10s",
-        .min = 100 * MS_NS, .max = 3600 * SECOND_NS, .help = "between two looks"},
+        .min = 100 * MS_NS, .max = 3600 * SECOND_NS, .help = "time between two checks"},
     {CONFIG_ROW("repairs", INT, struct live_guard, repairs), .default_text = "5", .max = 100,
-        .help = "how often the session, its settings and each provider are brought back per window; "
-            "0: never, what is noticed is only told"},
+        .help = "maximum of repairs per window, each for the session, its settings and every provider; "
+            "0: only report changes"},
     {CONFIG_ROW("window", DURATION, struct live_guard, window_ns), .default_text = "10m",
         .min = SECOND_NS, .max = 24 * 3600 * SECOND_NS,
         .help = "what was repaired too often, or twice in vain, is left alone until this time is "
             "over"},
     {CONFIG_ROW("who", BOOL, struct live_guard, who), .default_text = "false",
-        .help = "say who did it, by a small session of the agent's own, one for all"},
+        .help = "report which process did it, with one small session for all"},
     {.key = NULL},
 };
 
-/* The keys that every session of our own has. */
+/* Keys of every session that the agent starts. */
 #define SESSION_ROWS(s) SESSION_ROWS_WITH(s, buffers_fields)
 #define SESSION_ROWS_WITH(s, buffers_table)                                                   \
     {CONFIG_STRUCT_ROW("buffers", s, session.buffers, buffers_table),                         \
-        .help = "memory that Windows keeps events in until they are read"},                   \
+        .help = "memory in which Windows keeps events until they are read"},                   \
     {CONFIG_ROW("flush", DURATION, s, session.flush_ns), .default_text = "1s",                \
         .min = MS_NS, .max = 3600 * SECOND_NS,                                                \
-        .help = "events are handed over at the latest after this time"},                      \
+        .help = "maximum delay before Windows delivers events"},                      \
     {CONFIG_ROW("clock", ENUM, s, session.clock), .default_text = "qpc",                      \
-        .names = clock_names, .help = "what times come from: qpc is finer"},                  \
+        .names = clock_names, .help = "clock for event times; qpc is finer"},                  \
     {CONFIG_ROW("sequence", ENUM, s, session.sequence), .default_text = "none",               \
-        .names = sequence_names, .help = "number WPP messages, in all sessions or in this; delivery: raw brings the numbers"}, \
+        .names = sequence_names, .help = "number WPP messages, across sessions or in this one; needs delivery: raw"}, \
     {CONFIG_ROW("on_existing", ENUM, s, session.on_existing), .default_text = "replace",      \
         .names = existing_names,                                                              \
-        .help = "what to do with a session of ours that runs already"},                       \
+        .help = "what to do if this session runs already"},                       \
     {CONFIG_ROW("delivery", ENUM, s, session.delivery), .default_text = "events",             \
         .names = delivery_names,                                                              \
-        .help = "events one by one, or raw buffers put in order here: cheaper, half a second later"}, \
+        .help = "single events, or raw buffers that the agent sorts: cheaper, half a second later"}, \
     {CONFIG_ROW("independent", BOOL, s, session.independent), .default_text = "true",         \
-        .help = "another session that fails does not keep events from this one"},             \
+        .help = "events still arrive if another session fails"},             \
     {CONFIG_ROW("hybrid_shutdown", ENUM, s, session.hybrid), .default_text = "persist",       \
-        .names = hybrid_names, .help = "what a shutdown for a fast start does to the session"}, \
+        .names = hybrid_names, .help = "what a shutdown with fast startup does to the session"}, \
     {CONFIG_ROW("boot", BOOL, s, session.boot), .default_text = "false",                      \
         .help = "Windows starts it at boot, as autologger etwship-NAME (`etwship autologger "\
-            "install`); the agent reads what came before it, and goes on with it"},           \
+            "install`); the agent reads what was recorded before it starts, and continues the session"},           \
     {CONFIG_ROW("keep_on_restart", BOOL, s, session.keep_on_restart),                         \
         .default_text = "false",                                                              \
-        .help = "let it run while the agent restarts, so that nothing is missed"},            \
+        .help = "let it run while the agent restarts, so that no events are lost"},            \
     {CONFIG_STRUCT_ROW("guard", s, session.guard, guard_fields),                              \
-        .help = "notice what others do to the session, bring it back, and tell"}
+        .help = "detect changes by other programs, repair and report them"}
 
 static const struct config_field counters_fields[] = {
     {CONFIG_ROW("sources", STRINGS, struct live_counters, sources), .min = 1, .max = 8,
-        .help = "names of the processor's counters"},
+        .help = "names of processor counters"},
     {CONFIG_ROW("events", STRINGS, struct live_counters, events), .min = 1, .max = 256,
-        .help = "kernel events that get their values, as in stacks"},
+        .help = "kernel events that get their values, written as in stacks"},
     {.key = NULL},
 };
 
 #define PUSH_DOWN_ROW(s)                                                                      \
     {CONFIG_ROW("push_down", BOOL, s, session.push_down), .default_text = "true",             \
-        .help = "have Windows itself leave out what no rule can keep, by levels, keywords, "  \
+        .help = "let Windows drop events that no rule can keep, by levels, keywords, "  \
             "ids, processes and values (`etwship explain`)"}
 
 #define GROUP_ROWS(s, is_required)                                                                         \
@@ -116,9 +116,9 @@ static const struct config_field counters_fields[] = {
         .help = "kernel events that get a call stack: Class/Name, or the number of a hook"},  \
     {CONFIG_ROW("profile_interval", DURATION, s, groups.profile_ns), .min = 122100,           \
         .max = SECOND_NS,                                                                     \
-        .help = "between two samples of the flag profile, on the whole machine"},             \
+        .help = "time between two samples of the flag profile, for the whole machine"},             \
     {CONFIG_STRUCT_ROW("counters", s, groups.counters, counters_fields),                      \
-        .help = "counters of the processor that are written with kernel events"}
+        .help = "processor counters that are written with kernel events"}
 
 const struct config_field live_options_realtime[] = {
     SESSION_ROWS(struct live_realtime),
@@ -137,64 +137,64 @@ const struct config_field live_options_kernel[] = {
     GROUP_ROWS(struct live_kernel, true),
     {CONFIG_ROW("in_use", ENUM, struct live_kernel, in_use), .default_text = "fail",
         .names = in_use_names,
-        .help = "when somebody else runs the NT Kernel Logger: wait for it, read along, or add "
-            "these flags to theirs, too"},
+        .help = "if another program runs the NT Kernel Logger: fail and retry, read along, or also add "
+            "these flags to it"},
     SESSION_ROWS(struct live_kernel),
     {.key = NULL},
 };
 
 const struct config_field live_options_attach[] = {
     {CONFIG_ROW("session", STRING, struct live_attach, session), .required = true,
-        .help = "name of the session that runs already"},
+        .help = "name of the running session"},
     {CONFIG_ROW("delivery", ENUM, struct live_attach, delivery), .default_text = "events",
         .names = delivery_names,
-        .help = "events one by one, or raw buffers put in order here: cheaper, half a second later"},
+        .help = "single events, or raw buffers that the agent sorts: cheaper, half a second later"},
     {CONFIG_STRUCT_ROW("guard", struct live_attach, guard, guard_fields),
-        .help = "notice when the session is stopped or read too slowly, and tell"},
+        .help = "report when the session is stopped or read too slowly"},
     {.key = NULL},
 };
 
 const struct config_field live_options_heap[] = {
     {CONFIG_ROW("launch", STRING, struct live_heap, launch),
-        .help = "command line of a program that is started for it, halted until its heaps are "
-            "traced: the whole path, in double quotes if it has blanks, then what it is given"},
+        .help = "command line of a program to start; it is suspended until its heaps are "
+            "traced: the full path, in double quotes if it has blanks, then the arguments"},
     {CONFIG_ROW("folder", PATH, struct live_heap, folder),
-        .help = "where it runs; default: the folder that it lies in"},
+        .help = "its working folder; default: the folder of the program"},
     {CONFIG_ROW("on_stop", ENUM, struct live_heap, on_stop), .default_text = "leave",
-        .names = on_stop_names, .help = "what becomes of it when the agent stops"},
+        .names = on_stop_names, .help = "what happens to the program when the agent stops"},
     {CONFIG_ROW("in_service", BOOL, struct live_heap, in_service), .default_text = "false",
-        .help = "launch it from a service, too: with the service's account, rights and few privileges, "
-            "and without a desktop"},
+        .help = "also launch it from a service, with the service's account and rights, few privileges "
+            "and no desktop"},
     {CONFIG_ROW("pids", STRINGS, struct live_heap, pids), .min = 1, .max = 64,
-        .help = "processes that run already, by number; not with launch"},
+        .help = "ids of running processes; not with launch"},
     {CONFIG_ROW("processes", STRINGS, struct live_heap, processes), .min = 1, .max = 16,
-        .help = "the same by names of programs, with .exe: those that run when the session starts, "
-            "and with the Windows Performance Toolkit those that come later; if there are none, it "
+        .help = "program names with .exe: processes that run when the session starts, "
+            "with the Windows Performance Toolkit also later ones; if there are none, the session "
             "waits"},
     {CONFIG_ROW("stacks", STRINGS, struct live_heap, stacks), .names = heap_stack_names,
-        .min = 1, .max = 5, .help = "operations that get a call stack"},
+        .min = 1, .max = 5, .help = "heap operations that get a call stack"},
     SESSION_ROWS_WITH(struct live_heap, heap_buffers_fields),
     {.key = NULL},
 };
 
 static const struct config_field log_file_fields[] = {
     {CONFIG_ROW("path", PATH, struct live_log_file, path), .required = true,
-        .help = "the trace file"},
+        .help = "path of the trace file"},
     {CONFIG_ROW("mode", ENUM, struct live_log_file, mode), .names = log_mode_names,
         .default_text = "sequential",
-        .help = "what happens at max_size; buffering keeps all in memory until the end"},
+        .help = "what happens at max_size; buffering keeps everything in memory until the end"},
     {CONFIG_ROW("max_size", SIZE, struct live_log_file, max_size_bytes),
-        .max = INT64_C(1) << 40, .help = "limit of the file; 0: none"},
+        .max = INT64_C(1) << 40, .help = "maximum size of the file; 0: none"},
     {CONFIG_ROW("preallocate", BOOL, struct live_log_file, preallocate), .default_text = "false",
-        .help = "take max_size of the disk from the start"},
+        .help = "reserve max_size on the disk at the start"},
     {.key = NULL},
 };
 
 const struct config_field live_options_record[] = {
     {CONFIG_STRUCT_ROW("log_file", struct live_record, log_file, log_file_fields),
-        .required = true, .help = "where events are recorded"},
+        .required = true, .help = "file to record into"},
     {CONFIG_ROW("live", BOOL, struct live_record, live), .default_text = "false",
-        .help = "deliver the events to outputs, too"},
+        .help = "also deliver the events to outputs"},
     GROUP_ROWS(struct live_record, false),
     SESSION_ROWS(struct live_record),
     {.key = NULL},
@@ -210,11 +210,12 @@ static void check_session(
     }
     if (kernel && buffers->paged) {
         CONFIG_FAULT(check, &buffers->paged,
-            "buffers: kernel events cannot be kept in paged memory. remove paged");
+            "buffers: paged memory cannot hold kernel events. remove paged");
     }
     if (session->boot && session->on_existing == LIVE_EXISTING_FAIL) {
         CONFIG_FAULT(check, &session->on_existing,
-            "on_existing: a session that Windows starts at boot exists already. write attach or "
+            "on_existing: with boot, the session already runs when the agent starts. write attach "
+            "or "
             "replace");
     }
 }
@@ -237,7 +238,7 @@ static void check_flags(const struct config_strings *flags, struct config_check 
             config_text_consider(&nearest, kernel_flags_name(k));
         }
         const char *meant = config_text_meant(&nearest);
-        CONFIG_FAULT(check, &flags->items[i], "flags: %s is no group of kernel events. %s%s%s",
+        CONFIG_FAULT(check, &flags->items[i], "flags: %s is not a group of kernel events. %s%s%s",
             config_text_quote(nearest.text).text, meant ? "did you mean '" : "",
             meant ? meant : "write its name, a PERF_* constant or a mask", meant ? "'?" : "");
     }
@@ -248,7 +249,8 @@ static void check_groups(const struct live_groups *groups, struct config_check *
     check_flags(&groups->flags, check);
     const struct live_counters *counters = &groups->counters;
     if ((counters->sources.count == 0) != (counters->events.count == 0)) {
-        CONFIG_FAULT(check, counters, "counters: they need sources and events. write both");
+        CONFIG_FAULT(
+            check, counters, "counters: sources and events are both required. add the missing one");
     }
 }
 
@@ -259,14 +261,14 @@ void live_options_check_system(const void *settings, struct config_check *check)
     check_groups(&s->groups, check);
 }
 
-/* Kernel flags are none of an autologger's values (configuring-and-starting-an-autologger-session). */
+/* Autologgers have no value for kernel flags (configuring-and-starting-an-autologger-session). */
 void live_options_check_kernel(const void *settings, struct config_check *check)
 {
     const struct live_kernel *s = settings;
     live_options_check_system(settings, check);
     if (s->session.boot) {
         CONFIG_FAULT(check, &s->session.boot,
-            "boot: no autologger starts the NT Kernel Logger. remove the key");
+            "boot: an autologger cannot start the NT Kernel Logger. remove the key");
     }
 }
 
@@ -292,7 +294,8 @@ bool live_options_heap_stack(const char *text, uint8_t *ret_type)
     return false;
 }
 
-/* From the root of a drive, or of the network; on a system without drives from the root. */
+/* True for a path from the root of a drive or network share; on systems without drives, from the
+ * root. */
 static bool is_whole_path(struct span path)
 {
     const uint8_t *c = path.data;
@@ -308,11 +311,11 @@ static void check_launch(const struct live_heap *s, struct config_check *check)
     if (!is_whole_path(program) || span_ends_nocase(program, "/") ||
         span_ends_nocase(program, "\\")) {
         CONFIG_FAULT(check, &s->launch,
-            "launch: it does not begin with the whole path of a program. write it, in double "
+            "launch: must begin with the full path of a program. write it, in double "
             "quotes if it has blanks, as in '\"C:\\My Apps\\app.exe\" -x'");
     } else if (span_ends_nocase(program, ".bat") || span_ends_nocase(program, ".cmd")) {
         CONFIG_FAULT(check, &s->launch,
-            "launch: a script is run by another program. write the program whose heap is meant");
+            "launch: a script is run by another program. name the program to trace");
     }
 }
 
@@ -320,29 +323,30 @@ static void check_targets(const struct live_heap *s, struct config_check *check)
 {
     if (s->launch && (s->pids.count || s->processes.count)) {
         CONFIG_FAULT(check, &s->launch,
-            "launch: a session traces what it launches, or what runs already. remove launch, or "
+            "launch: a session traces either a launched program or running ones. remove launch, or "
             "pids and processes");
     }
     if (!s->launch && s->pids.count == 0 && s->processes.count == 0) {
         CONFIG_FAULT(check, s,
-            "the keys 'launch', 'pids' and 'processes' are missing. add one: whose heaps are "
-            "traced");
+            "the keys 'launch', 'pids' and 'processes' are missing. add one to select the heaps to "
+            "trace");
     }
     if (!s->launch && s->folder) {
-        CONFIG_FAULT(check, &s->folder, "folder: it is that of the program to launch. add launch");
+        CONFIG_FAULT(check, &s->folder, "folder: only applies to launch. add launch");
     }
     for (size_t i = 0; i < s->pids.count; i++) {
         uint32_t pid;
         if (!live_options_pid(s->pids.items[i], &pid)) {
             CONFIG_FAULT(check, &s->pids.items[i],
-                "pids: %s is no process id. write a number, or the program's name in processes",
+                "pids: %s is not a process id. write a number, or use processes with a program "
+                "name",
                 config_text_quote(span_text(s->pids.items[i])).text);
         }
     }
     for (size_t i = 0; i < s->processes.count; i++) {
         if (!etw_image_flags_is_name(s->processes.items[i])) {
             CONFIG_FAULT(check, &s->processes.items[i],
-                "processes: %s is no name of a program. write it without its folder, as in app.exe",
+                "processes: %s is not a program name. write it without its folder, as in app.exe",
                 config_text_quote(span_text(s->processes.items[i])).text);
         }
     }
@@ -358,16 +362,16 @@ void live_options_check_heap(const void *settings, struct config_check *check)
     }
     if (s->session.boot) {
         CONFIG_FAULT(check, &s->session.boot,
-            "boot: the processes whose heaps are traced do not run then. remove the key");
+            "boot: the traced processes do not run at boot. remove the key");
     }
     if (s->session.keep_on_restart) {
         CONFIG_FAULT(check, &s->session.keep_on_restart,
-            "keep_on_restart: what is traced slows down, so it ends with the agent. remove the "
+            "keep_on_restart: heap tracing slows processes, so it ends with the agent. remove the "
             "key");
     }
     if (s->session.on_existing == LIVE_EXISTING_ATTACH) {
         CONFIG_FAULT(check, &s->session.on_existing,
-            "on_existing: whose heaps a session traces is chosen when it starts. write replace or "
+            "on_existing: a session selects its processes when it starts. write replace or "
             "fail");
     }
 }
@@ -378,20 +382,20 @@ void live_options_doubt_heap(const void *settings, struct config_check *check)
     const struct live_heap *s = settings;
     if (s->pids.count > MANY_PROCESSES) {
         CONFIG_FAULT(check, &s->pids,
-            "pids: the heaps of %zu processes at a time may bring events faster than they can be "
+            "pids: %zu traced processes may produce events faster than they can be "
             "read. trace %d or fewer",
             s->pids.count, MANY_PROCESSES);
     }
 }
 
-/* Windows formats the path with the number: whatever else it took for an argument would be garbage. */
+/* Windows formats the path with the number. Any other conversion would read garbage. */
 static bool has_one_number(const char *path)
 {
     const char *percent = strchr(path, '%');
     return percent && percent[1] == 'd' && !strchr(percent + 1, '%');
 }
 
-/* Logging Mode Constants: which modes exclude each other, and what each needs. */
+/* Which log file modes exclude each other, and what each needs (Logging Mode Constants). */
 static void check_log_file(
     const struct live_record *s, const struct live_log_file *file, struct config_check *check)
 {
@@ -399,11 +403,10 @@ static void check_log_file(
     bool needs_size = file->mode == LIVE_LOG_CIRCULAR || file->mode == LIVE_LOG_NEWFILE ||
                       file->mode == LIVE_LOG_BUFFERING;
     if (needs_size && file->max_size_bytes == 0) {
-        CONFIG_FAULT(check, &file->mode, "log_file: mode %s needs a limit. add max_size", mode);
+        CONFIG_FAULT(check, &file->mode, "log_file: mode %s requires max_size. add it", mode);
     }
     if (file->preallocate && file->max_size_bytes == 0) {
-        CONFIG_FAULT(check, &file->preallocate,
-            "log_file: what is to be taken from the start needs a size. add max_size");
+        CONFIG_FAULT(check, &file->preallocate, "log_file: preallocate requires max_size. add it");
     }
     if (file->preallocate && file->mode == LIVE_LOG_BUFFERING) {
         CONFIG_FAULT(check, &file->preallocate,
@@ -416,15 +419,15 @@ static void check_log_file(
     }
     if (file->mode == LIVE_LOG_NEWFILE && s->session.boot) {
         CONFIG_FAULT(check, &file->mode,
-            "log_file: Windows starts no session of mode newfile at boot. use circular");
+            "log_file: Windows cannot start mode newfile at boot. use circular");
     }
     if (file->mode == LIVE_LOG_APPEND && s->session.clock != LIVE_CLOCK_SYSTEM) {
         CONFIG_FAULT(check, &file->mode,
-            "log_file: mode append needs times that go on over restarts. add clock: system");
+            "log_file: mode append needs times that continue across restarts. add clock: system");
     }
     if (s->live && (file->mode == LIVE_LOG_APPEND || file->mode == LIVE_LOG_BUFFERING)) {
         CONFIG_FAULT(check, &s->live,
-            "live: a session of mode %s cannot deliver events as well. use another mode", mode);
+            "live: a session of mode %s cannot also deliver events. use another mode", mode);
     }
 }
 

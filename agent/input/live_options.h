@@ -5,9 +5,9 @@
 #include "config/config_check.h"
 
 /*
- * Settings of the sessions that ETW itself runs (EVENT_TRACE_PROPERTIES, StartTrace, Logging Mode
- * Constants on learn.microsoft.com): the rows of their keys, and what keys together must be. No
- * row's default depends on another key: what is not given (0) is chosen by etw_plan.h.
+ * Settings of sessions that ETW runs (EVENT_TRACE_PROPERTIES, StartTrace, Logging Mode Constants on
+ * learn.microsoft.com): the rows of their keys, and checks of keys together. No default depends on
+ * another key: etw_plan.h replaces values that were not given (0).
  */
 enum live_clock { LIVE_CLOCK_QPC, LIVE_CLOCK_SYSTEM };
 enum live_sequence { LIVE_SEQUENCE_NONE, LIVE_SEQUENCE_GLOBAL, LIVE_SEQUENCE_LOCAL };
@@ -19,16 +19,16 @@ enum live_in_use { LIVE_IN_USE_FAIL, LIVE_IN_USE_ATTACH, LIVE_IN_USE_UPDATE };
 struct live_buffers {
     uint64_t size_bytes;
     int64_t min;
-    int64_t max; /* 0: by min */
+    int64_t max; /* 0: derived from min */
     bool paged;
 };
 
-/* Who keeps a session as it shall be. Zero: nobody. */
+/* Supervision of a session. Zero: none. */
 struct live_guard {
     bool enabled;
     bool who;
-    uint64_t interval_ns; /* between two looks */
-    int64_t repairs;      /* of one thing per window; 0: none */
+    uint64_t interval_ns; /* time between two checks */
+    int64_t repairs;      /* per item and window; 0: none */
     uint64_t window_ns;
 };
 
@@ -42,7 +42,7 @@ struct live_session {
     int delivery;    /* enum live_delivery */
     int hybrid;      /* enum live_hybrid */
     bool independent;
-    bool push_down; /* ETW keeps away what no rule can keep */
+    bool push_down; /* ETW drops what no rule can keep */
     bool boot;
     bool keep_on_restart;
 };
@@ -52,17 +52,17 @@ struct live_realtime {
     struct live_session session;
 };
 
-/* Counters of the processor that are written with events. */
+/* Processor counters that are written with events. */
 struct live_counters {
     struct config_strings sources;
-    struct config_strings events; /* as stacks */
+    struct config_strings events; /* written as in stacks */
 };
 
 /* Groups of kernel events, and what is added to them. */
 struct live_groups {
     struct config_strings flags;  /* kernel_flags.h */
-    struct config_strings stacks; /* Class/Name or the number of a hook; app_live.h checks */
-    uint64_t profile_ns;          /* between two samples; 0: as the machine has it */
+    struct config_strings stacks; /* Class/Name or the number of a hook; checked by app_live.h */
+    uint64_t profile_ns;          /* time between two samples; 0: unchanged */
     struct live_counters counters;
 };
 
@@ -70,10 +70,10 @@ struct live_groups {
 struct live_kernel {
     struct live_session session;
     struct live_groups groups;
-    int in_use; /* enum live_in_use; `kernel` alone */
+    int in_use; /* enum live_in_use; only for `kernel` */
 };
 
-/* Type `attach`: somebody else's session. */
+/* Type `attach`: a session of another program. */
 struct live_attach {
     const char *session;
     int delivery; /* enum live_delivery */
@@ -82,11 +82,11 @@ struct live_attach {
 
 enum live_on_stop { LIVE_ON_STOP_LEAVE, LIVE_ON_STOP_END };
 
-/* Type `heap`: the heaps of a program that is launched for it, or of processes that run. */
+/* Type `heap`: the heaps of a program that it launches, or of running processes. */
 struct live_heap {
     struct live_session session;
     const char *launch; /* a command line; NULL: none */
-    const char *folder; /* NULL: that of the program */
+    const char *folder; /* NULL: folder of the program */
     int on_stop;        /* enum live_on_stop */
     bool in_service;
     struct config_strings pids;      /* live_options_pid */
@@ -109,7 +109,7 @@ struct live_log_file {
     bool preallocate;
 };
 
-/* Type `record`: into a trace file; to outputs only if it is `live`, too. */
+/* Type `record`: records into a trace file; also delivers to outputs if `live`. */
 struct live_record {
     struct live_session session;
     struct live_groups groups;
@@ -117,7 +117,7 @@ struct live_record {
     bool live;
 };
 
-/* The tables, and what keys together must be (config_check_fn). */
+/* Tables of keys, and checks of keys together (config_check_fn). */
 extern const struct config_field live_options_realtime[];
 extern const struct config_field live_options_system[];
 extern const struct config_field live_options_kernel[];
@@ -131,13 +131,13 @@ void live_options_check_kernel(const void *settings, struct config_check *check)
 void live_options_check_heap(const void *settings, struct config_check *check);
 void live_options_check_record(const void *settings, struct config_check *check);
 
-/* What is valid but hardly meant. */
+/* Warns about settings that are valid but probably not intended. */
 void live_options_doubt_heap(const void *settings, struct config_check *check);
 
-/* The number of a process that ${text} is; false: it is none. */
+/* Parse a process id; false if ${text} is not one. */
 bool live_options_pid(const char *text, uint32_t *ret_pid);
 
-/* The type of the heap events that ${text} names (etw/etw_heap.h); false: it names none. */
+/* Type of the heap events that ${text} names (etw/etw_heap.h); false if there is none. */
 bool live_options_heap_stack(const char *text, uint8_t *ret_type);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "input/etl_format.h"
 
-/* How far ${a} lies behind ${b}, over the end of the numbers, too. */
+/* Distance of ${a} to ${b} modulo 2^32: how far ${a} is after ${b}. */
 static int32_t distance(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b);
@@ -12,7 +12,8 @@ static int32_t distance(uint32_t a, uint32_t b)
 
 void message_numbers_init(struct message_numbers *numbers, uint32_t mode, uint32_t buffer_bytes)
 {
-    enum { BUFFER_HEADER = 72, SMALLEST_MESSAGE = 16 }; /* header and number, to a multiple of 8 */
+    /* header and number, rounded up to a multiple of 8 */
+    enum { BUFFER_HEADER = 72, SMALLEST_MESSAGE = 16 };
     uint32_t bytes = buffer_bytes > BUFFER_HEADER ? buffer_bytes : 0;
     *numbers = (struct message_numbers){
         .is_on = mode & (ETL_MODE_LOCAL_SEQUENCE | ETL_MODE_GLOBAL_SEQUENCE),
@@ -32,7 +33,7 @@ static uint64_t missing_of(uint32_t base, uint32_t last, uint64_t came)
     return range > came ? range - came : 0;
 }
 
-/* What has not come up to the last split is missing for good. */
+/* Numbers up to the last split that have not arrived are missing for good. */
 static void settle(struct message_numbers *n)
 {
     n->found = add(n->found, missing_of(n->base, n->split, n->came[0]));
@@ -43,7 +44,7 @@ static void settle(struct message_numbers *n)
     n->came[1] = 0;
 }
 
-/* Long before numbers are so far apart that none is behind the other. */
+/* Settle long before the distance between numbers becomes ambiguous. */
 static void settle_if_far(struct message_numbers *n)
 {
     const uint32_t most = UINT32_C(1) << 29;
@@ -78,7 +79,7 @@ void message_numbers_note(struct message_numbers *n, uint32_t number, uint64_t t
         n->came[0]++;
     } else if (n->has_settled) {
         n->late++;
-    } else { /* the first ones came out of order */
+    } else { /* the first numbers arrived out of order */
         n->split = n->split == n->base ? number - 1 : n->split;
         n->base = number - 1;
         n->came[n->split == n->base]++;
@@ -99,7 +100,7 @@ static uint64_t take(uint64_t *from, uint64_t most)
     return taken;
 }
 
-/* Of ${missing} those that nobody has told of. */
+/* The part of ${missing} that was not reported yet. */
 static uint64_t unexplained(struct message_numbers *n, uint64_t missing)
 {
     missing -= take(&n->late, missing);
@@ -119,7 +120,7 @@ bool message_numbers_cut(struct message_numbers *n, struct message_gap *ret_gap)
     *ret_gap = (struct message_gap){
         .count = unexplained(n, n->found), .from = n->times[0], .to = n->times[1]};
     n->found = 0;
-    if (has_new) { /* else what was lost shows when the next number comes */
+    if (has_new) { /* otherwise the loss shows at the next number */
         memmove(n->explained, n->explained + 1, 2 * sizeof(n->explained[0]));
         n->explained[2] = 0;
     }

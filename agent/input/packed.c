@@ -4,8 +4,8 @@
 
 enum { MB = 1024 * 1024 };
 
-/* deflate packs 1032 bytes into one at best, and traces to a tenth: the ratio is beyond what a trace
- * becomes. The largest traces that people keep are some ten GB. */
+/* deflate compresses 1032 bytes into one at best, traces usually compress to a tenth: the ratio is
+ * above anything a trace reaches. The largest traces in practice are some ten GB. */
 const struct packed_limits packed_limits = {
     .max_bytes = (uint64_t)64 * 1024 * MB,
     .free_bytes = (uint64_t)1024 * MB,
@@ -22,12 +22,12 @@ struct magic {
     const char *name;
 };
 
-/* No buffer of a trace begins so: a trace begins with the size of its first buffer, which is a multiple of
- * 256 below 16 MB. */
+/* A trace cannot begin like this: it begins with the size of its first buffer, a multiple of 256
+ * below 16 MB. */
 static const struct magic magics[] = {
     {{0x1f, 0x8b, 8}, {0xff, 0xff, 0xff}, PACKED_GZIP, "gzip"},
     {{0x28, 0xb5, 0x2f, 0xfd}, {0xff, 0xff, 0xff, 0xff}, PACKED_ZSTD, "zstd"},
-    /* A skippable frame, which pzstd begins with. */
+    /* a skippable frame, as written by pzstd */
     {{0x50, 0x2a, 0x4d, 0x18}, {0xf0, 0xff, 0xff, 0xff}, PACKED_ZSTD, "zstd"},
     {{'P', 'K', 3, 4}, {0xff, 0xff, 0xff, 0xff}, PACKED_ZIP, "zip"},
     {{'P', 'K', 5, 6}, {0xff, 0xff, 0xff, 0xff}, PACKED_ZIP, "zip"}, /* without members */
@@ -69,7 +69,7 @@ bool packed_is_named(const char *path)
     return false;
 }
 
-/* ---- what the readers share ---------------------------------------------------------------------- */
+/* ---- shared by the readers ----------------------------------------------------------------------- */
 
 bool packed_goes_on(struct packed_walk *walk)
 {
@@ -104,9 +104,8 @@ bool packed_give(struct packed_walk *walk, struct span bytes, enum packed_step *
     }
     if (walk->given > limits->free_bytes && walk->given / limits->ratio > walk->bytes->size) {
         return error_set(walk->err, ERR_LIMIT,
-            "%s: more than %" PRIu32
-            " times its size comes of it, as of files that are made to fill "
-            "disks. if it is none, unpack it, and read what comes of it",
+            "%s: unpacks to more than %" PRIu32 " times its size, like files made to fill "
+            "disks. if you trust it, unpack it and read the result",
             walk->bytes->path, limits->ratio);
     }
     if (!packed_goes_on(walk)) {
@@ -140,5 +139,5 @@ bool packed_walk(struct etl_bytes *bytes, enum packed_kind kind, const struct pa
         break;
     }
     return error_set(err, ERR_UNSUPPORTED,
-        "%s: is packed in a way that is not read. unpack it first", bytes->path);
+        "%s: is packed in an unsupported format. unpack it first", bytes->path);
 }

@@ -8,16 +8,16 @@
 #include "platform/plat_locale.h"
 
 /*
- * zip and cab by libarchive, which reads through the callbacks below. A kind is asked for alone, and no
- * filter is: so nothing but zip or cab is recognised inside.
+ * Reads zip and cab with libarchive through the callbacks below. Only one format and no filter is
+ * enabled, so nothing else is recognised inside.
  *
- * A zip names its members in a list at its end. Where that is missing, as the file is cut off, the members'
- * own headers are read from the start, as far as they go.
+ * A zip lists its members at its end. If that list is missing because the file is truncated, the
+ * members' own headers are read from the start as far as they go.
  */
 struct reader {
     struct packed_walk *walk;
     uint64_t offset;
-    bool failed; /* the walk's error is set: what libarchive makes of it is not */
+    bool failed; /* the walk's error is set; libarchive's is ignored */
     bool began;  /* the list of members was read */
     uint64_t list_bytes;
     uint8_t window[PACKED_WINDOW_BYTES];
@@ -37,8 +37,7 @@ static la_ssize_t on_read(struct archive *archive, void *self, const void **ret_
     if (reader->list_bytes > reader->walk->limits->max_list_bytes) {
         reader->failed = true;
         error_set(reader->walk->err, ERR_LIMIT,
-            "%s: the list of the files in it is too long. unpack the traces",
-            reader->walk->bytes->path);
+            "%s: its list of files is too long. unpack the traces", reader->walk->bytes->path);
         return ARCHIVE_FATAL;
     }
     *ret_data = reader->window;
@@ -72,8 +71,8 @@ static la_int64_t on_skip(struct archive *archive, void *self, la_int64_t count)
     return (la_int64_t)skipped;
 }
 
-/* Members that deflate, or nothing at all, has packed: what else libarchive unpacks may ask for as much memory
- * as a hostile file says. Of a cab all methods are bounded. */
+/* True for members that are stored or deflated. Other methods of libarchive may need as much memory
+ * as a hostile file requests. All methods of a cab are bounded. */
 static bool is_method_read(struct archive *archive, enum packed_kind kind)
 {
     const char *format = archive_format_name(archive);
@@ -99,7 +98,7 @@ static void tell_damage(struct reader *reader, struct archive *archive)
     packed_damage(reader->walk, offset > 0 ? (uint64_t)offset : 0, text);
 }
 
-/* The bytes of the member whose header was read. *ret_more false: nothing behind it can be read. */
+/* Pass on the bytes of the current member. *ret_more false: nothing after it can be read. */
 static bool give_member(struct reader *reader, struct archive *archive, bool *ret_more)
 {
     la_int64_t expected = 0;
@@ -159,12 +158,12 @@ static bool take_member(struct reader *reader, struct archive *archive, enum pac
         return false;
     }
     if (archive_entry_filetype(entry) != AE_IFREG) {
-        return true; /* a folder, or a link */
+        return true; /* a folder or link */
     }
     if (name.size == 0 || name.size > reader->walk->limits->max_name_bytes) {
         packed_damage(reader->walk, reader->offset,
-            name.size ? "the name of a file in it is too long"
-                      : "the name of a file in it cannot be read");
+            name.size ? "the name of a contained file is too long"
+                      : "the name of a contained file is unreadable");
         return true;
     }
     wanted = reader->walk->visitor->begin(reader->walk->visitor->self, name);
@@ -178,7 +177,7 @@ static bool take_member(struct reader *reader, struct archive *archive, enum pac
     }
     if (!is_method_read(archive, kind)) {
         char why[160];
-        snprintf(why, sizeof(why), "is packed by a method that is not read: %s. unpack it first",
+        snprintf(why, sizeof(why), "uses an unsupported packing method: %s. unpack it first",
             archive_format_name(archive));
         refuse(reader, why);
         return true;
@@ -215,7 +214,7 @@ static bool walk_members(
     return true;
 }
 
-/* *ret_any false: libarchive does not find there what ${support} asks for. */
+/* *ret_any false: libarchive does not recognise the format that ${support} enables. */
 static bool walk_with(
     struct reader *reader, int (*support)(struct archive *), enum packed_kind kind, bool *ret_any)
 {

@@ -1,6 +1,6 @@
 #include "input/packed_own.h"
 
-/* In place of packed_archive.c where the build has no libarchive. */
+/* Replaces packed_archive.c in builds without libarchive. */
 
 bool packed_archive_walk(struct packed_walk *walk, enum packed_kind kind)
 {

@@ -3,11 +3,11 @@
 
 #include "input/packed_own.h"
 
-/* gzip (RFC 1952): members, each with a checksum of what comes of it, one behind the other. */
+/* gzip (RFC 1952): a sequence of members, each with a checksum of its content. */
 struct gzip {
     struct packed_walk *walk;
     z_stream z;
-    uint64_t offset; /* behind what was read */
+    uint64_t offset; /* after the bytes read */
     bool at_end;     /* nothing more can be read */
     uint8_t in[PACKED_WINDOW_BYTES];
     uint8_t out[PACKED_WINDOW_BYTES];
@@ -18,7 +18,7 @@ static uint64_t place_of(const struct gzip *gzip)
     return gzip->offset - gzip->z.avail_in;
 }
 
-/* Have at least ${bytes} to look at, or all that is left. */
+/* Make at least ${bytes} available, or all that is left. */
 static bool fill(struct gzip *gzip, size_t bytes)
 {
     z_stream *z = &gzip->z;
@@ -38,7 +38,7 @@ static bool fill(struct gzip *gzip, size_t bytes)
     return true;
 }
 
-/* Behind a member: is there another one? Zeros may fill the file up to a block. */
+/* After a member: true if another follows. Zeros may pad the file to a block. */
 static bool next_member(struct gzip *gzip, bool *ret_more)
 {
     z_stream *z = &gzip->z;
@@ -56,14 +56,14 @@ static bool next_member(struct gzip *gzip, bool *ret_more)
             z->avail_in--;
         }
         if (z->avail_in) {
-            packed_damage(gzip->walk, place, "other bytes follow the data");
+            packed_damage(gzip->walk, place, "unknown bytes follow the data");
             return true;
         }
     } while (!gzip->at_end && fill(gzip, 1));
     return gzip->at_end;
 }
 
-/* One step: at most a window of output. *ret_more false: the walk is over. */
+/* Produce at most one window of output. *ret_more false: end of the walk. */
 static bool step(struct gzip *gzip, bool *ret_more)
 {
     z_stream *z = &gzip->z;
@@ -92,7 +92,7 @@ static bool step(struct gzip *gzip, bool *ret_more)
     if (result == Z_OK || (result == Z_BUF_ERROR && !is_last)) {
         *ret_more = true;
     } else if (result == Z_BUF_ERROR) {
-        packed_damage(gzip->walk, place_of(gzip), "the data is cut off here");
+        packed_damage(gzip->walk, place_of(gzip), "the data is truncated here");
     } else {
         packed_damage(gzip->walk, place_of(gzip),
             result == Z_NEED_DICT ? "the data needs a dictionary"

@@ -3,7 +3,7 @@
 
 #include "input/packed.h"
 
-/* What the readers of each kind share. */
+/* Shared by the readers of the formats. */
 enum { PACKED_WINDOW_BYTES = 64 * 1024 };
 
 struct packed_walk {
@@ -15,7 +15,7 @@ struct packed_walk {
     struct error *err;
 };
 
-/* Each returns as packed_walk does. */
+/* Each returns like packed_walk. */
 bool packed_gzip_walk(struct packed_walk *walk);
 bool packed_zstd_walk(struct packed_walk *walk);
 bool packed_archive_walk(struct packed_walk *walk, enum packed_kind kind);
@@ -24,15 +24,15 @@ bool packed_archive_walk(struct packed_walk *walk, enum packed_kind kind);
 bool packed_read(
     struct packed_walk *walk, uint64_t offset, void *data, size_t size, size_t *ret_read);
 
-/* There is another member. False: the walk fails. */
+/* Count another member. False: the walk fails. */
 bool packed_count(struct packed_walk *walk);
 
-/* Hand on bytes of it. False: the walk fails. */
+/* Pass on bytes of a member. False: the walk fails. */
 bool packed_give(struct packed_walk *walk, struct span bytes, enum packed_step *ret_step);
 
 void packed_damage(struct packed_walk *walk, uint64_t offset, const char *what);
 
-/* False with ERR_STOPPED: it is to end. */
+/* False with ERR_STOPPED if the visitor wants to stop. */
 bool packed_goes_on(struct packed_walk *walk);
 
 #endif

@@ -4,17 +4,17 @@
 
 #include "input/packed_own.h"
 
-/* A decoder wants these before it knows more of a frame. */
+/* Bytes that a decoder needs at the start of a frame. */
 enum { FRAME_BEGIN_BYTES = 5 };
 
-/* zstd (RFC 8878): frames, one behind the other. */
+/* zstd (RFC 8878): a sequence of frames. */
 struct zstd {
     struct packed_walk *walk;
     ZSTD_DStream *stream;
     ZSTD_inBuffer input;
     size_t filled;   /* bytes in `in` */
     size_t hint;     /* bytes that the decoder wants next */
-    uint64_t offset; /* behind what was read */
+    uint64_t offset; /* after the bytes read */
     bool at_end;
     bool in_frame;
     bool has_more; /* the last call filled the window */
@@ -43,7 +43,7 @@ static void tell(struct zstd *zstd, const char *what)
     packed_damage(zstd->walk, zstd->offset - (zstd->filled - zstd->input.pos), what);
 }
 
-/* One step: at most a window of output. *ret_more false: the walk is over. */
+/* Produce at most one window of output. *ret_more false: end of the walk. */
 static bool step(struct zstd *zstd, bool *ret_more)
 {
     enum packed_step wanted = PACKED_GO_ON;
@@ -55,8 +55,8 @@ static bool step(struct zstd *zstd, bool *ret_more)
     if (is_last && !zstd->in_frame) {
         return true;
     }
-    /* A call that fails does not say what it gave before: no more than one block at a time, and none as long as the
-     * decoder still holds bytes of the one before. */
+    /* A failing call does not report its output: at most one block, and none while the decoder
+     * still has bytes of the previous one. */
     size_t left = zstd->has_more ? 0 : zstd->filled - zstd->input.pos;
     zstd->input.size = zstd->input.pos + (zstd->hint < left ? zstd->hint : left);
     ZSTD_outBuffer out = {.dst = zstd->out, .size = sizeof(zstd->out)};
@@ -78,7 +78,7 @@ static bool step(struct zstd *zstd, bool *ret_more)
     zstd->has_more = out.pos == out.size;
     zstd->hint = result ? result : FRAME_BEGIN_BYTES;
     if (is_last && zstd->in_frame && out.pos == 0 && zstd->input.pos == before) {
-        tell(zstd, "the data is cut off here");
+        tell(zstd, "the data is truncated here");
         return true;
     }
     *ret_more = true;
@@ -87,7 +87,7 @@ static bool step(struct zstd *zstd, bool *ret_more)
 
 bool packed_zstd_walk(struct packed_walk *walk)
 {
-    /* What `zstd -d` takes without being asked: frames that need more memory than 128 MB are refused. */
+    /* The limit of `zstd -d`: frames that need more than 128 MB are refused. */
     enum { WINDOW_LOG_MAX = 27 };
     struct zstd *zstd = calloc(1, sizeof(*zstd));
     if (zstd) {
@@ -100,7 +100,7 @@ bool packed_zstd_walk(struct packed_walk *walk)
     ZSTD_DCtx_setParameter(zstd->stream, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
     zstd->walk = walk;
     zstd->hint = FRAME_BEGIN_BYTES;
-    zstd->in_frame = true; /* an empty file is cut off */
+    zstd->in_frame = true; /* an empty file counts as truncated */
     bool good = true;
     bool more = walk->visitor->begin(walk->visitor->self, span_make(NULL, 0)) == PACKED_GO_ON;
     while (good && more) {

@@ -7,12 +7,12 @@ struct etw_payload_filter; /* etw/etw_enable.h */
 struct filter_push_left;
 
 /*
- * Which of a provider's events rules can keep, as far as ETW can tell them apart. What lies outside, nobody
- * gets: it need not come. Inside of it rules decide.
+ * Which events of a provider the rules can keep, as far as ETW can distinguish them. Events outside
+ * the scope are not needed. Inside it the rules decide.
  */
 struct provider_scope {
     bool nothing;  /* no rule keeps any event */
-    uint8_t level; /* the highest; PROVIDER_LEVEL_ALL: every level */
+    uint8_t level; /* highest level; PROVIDER_LEVEL_ALL: every level */
     uint64_t any;  /* 0: every keyword */
     uint64_t all;
     const uint8_t *ids; /* bitmap by id; NULL: all ids */
@@ -21,11 +21,11 @@ struct provider_scope {
     const struct etw_payload_filter *payload;
     size_t payload_count;
 
-    /* For people; filter/filter_push.h says what they are. */
+    /* For reports; see filter/filter_push.h. */
     unsigned notes;
     const struct filter_push_left *left;
     size_t left_count;
-    size_t id_count; /* that come */
+    size_t id_count; /* ids in the scope */
 };
 
 static inline bool provider_scope_has(const struct provider_scope *scope, uint32_t id)

@@ -58,7 +58,8 @@ bool provider_spec_parse_level(struct span text, uint8_t *ret_level, struct erro
     }
     const char *meant = config_text_meant(&nearest);
     return error_set(err, ERR_CONFIG,
-        "%s is no level. %s%s%swrite a number from 0 to 255, critical, error, warning, information "
+        "%s is not a level. %s%s%swrite a number from 0 to 255, critical, error, warning, "
+        "information "
         "or verbose",
         config_text_quote(text).text, meant ? "did you mean '" : "", meant ? meant : "",
         meant ? "'? " : "");
@@ -88,7 +89,7 @@ bool provider_spec_add_range(struct provider_events *events, struct span text, s
            (!is_range || (provider_spec_parse_bits(rest, &high) && high <= MAX_ID && high >= low));
     if (!good) {
         return error_set(err, ERR_CONFIG,
-            "%s is no event id. write a number from 0 to 65535, or a range such as 5-9",
+            "%s is not an event id. write a number from 0 to 65535, or a range such as 5-9",
             config_text_quote(text).text);
     }
     if (events->range_count == PROVIDER_MAX_RANGES) {
@@ -100,7 +101,7 @@ bool provider_spec_add_range(struct provider_events *events, struct span text, s
     return true;
 }
 
-/* Only digits, ranges and separators: what is left of an entry that a comma cut. */
+/* True for digits, ranges and separators only: the rest of an entry that was split at a comma. */
 static bool is_only_ids(struct span text)
 {
     for (size_t i = 0; i < text.size; i++) {
@@ -111,7 +112,7 @@ static bool is_only_ids(struct span text)
     return text.size > 0;
 }
 
-/* What is meant as a GUID: braces, or nothing but digits in five groups. */
+/* True for what is probably meant as a GUID: braces, or five groups of only digits. */
 static bool looks_like_guid(struct span text)
 {
     size_t dashes = 0;
@@ -132,21 +133,21 @@ bool provider_spec_set_name(struct provider_spec *spec, struct span text, struct
     }
     if (text.data[0] == ' ' || text.data[text.size - 1] == ' ') {
         return error_set(err, ERR_CONFIG,
-            "%s begins or ends with a space, as no provider does. remove it",
+            "%s begins or ends with a space, which no provider name does. remove it",
             config_text_quote(text).text);
     }
-    if (guid_parse(text, &spec->guid)) { /* maybe one without a letter */
+    if (guid_parse(text, &spec->guid)) { /* may consist of digits only */
         return true;
     }
     if (is_only_ids(text)) {
         return error_set(err, ERR_CONFIG,
-            "%s is no provider: in [ ] a comma starts a new entry. quote the whole expression "
+            "%s is not a provider: in [ ] a comma starts a new entry. quote the whole expression "
             "before it, or join ids with +",
             config_text_quote(text).text);
     }
     if (looks_like_guid(text)) {
         return error_set(err, ERR_CONFIG,
-            "%s is no GUID. write 8-4-4-4-12 hexadecimal digits, as in "
+            "%s is not a GUID. write 8-4-4-4-12 hexadecimal digits, as in "
             "1c95126e-7eea-49a9-a3fe-a378b03ddb4d",
             config_text_quote(text).text);
     }
@@ -164,8 +165,8 @@ struct reading {
     bool good;
 };
 
-/* Tell what is wrong with ${part} of the text. */
-static void blame(struct reading *reading, struct span part, const struct error *err)
+/* Report an error in ${part} of the text. */
+static void report_part(struct reading *reading, struct span part, const struct error *err)
 {
     const uint8_t *start = reading->text.data;
     size_t characters = 0;
@@ -176,7 +177,7 @@ static void blame(struct reading *reading, struct span part, const struct error 
     reading->fault(reading->self, characters, err->text);
 }
 
-/* `1+5-9` or `1,5-9`. */
+/* Parse `1+5-9` or `1,5-9`. */
 static void read_ids(struct reading *reading, struct span text)
 {
     bool more = text.size > 0;
@@ -186,7 +187,7 @@ static void read_ids(struct reading *reading, struct span text)
         struct span range = cut(&rest, "+,");
         more = range.size < text.size;
         if (!provider_spec_add_range(&reading->spec->include, range, &err)) {
-            blame(reading, range, &err);
+            report_part(reading, range, &err);
         }
         text = rest;
     }
@@ -198,10 +199,11 @@ static void read_keywords(
     struct error err;
     if (text.size && !provider_spec_parse_bits(text, &keywords->bits)) {
         error_set(&err, ERR_CONFIG,
-            "%s is no keyword mask. write it as a number; names work in the long form, keywords: "
+            "%s is not a keyword mask. write it as a number; names work in the long form, "
+            "keywords: "
             "{any: [NAME]}",
             config_text_quote(text).text);
-        blame(reading, text, &err);
+        report_part(reading, text, &err);
     }
     keywords->named = keywords->bits == UINT64_MAX ? 0 : keywords->bits;
     keywords->given = text.size > 0;
@@ -226,14 +228,14 @@ bool provider_spec_read(
             "%s has too many parts. write (Name|GUID)[:Level[:EventIDs[:AnyKeywords"
             "[:AllKeywords]]]]",
             config_text_quote(text).text);
-        blame(&reading, rest, &err);
+        report_part(&reading, rest, &err);
         return false;
     }
     if (!provider_spec_set_name(spec, parts[0], &err)) {
-        blame(&reading, parts[0], &err);
+        report_part(&reading, parts[0], &err);
     }
     if (parts[1].size && !provider_spec_parse_level(parts[1], &spec->level, &err)) {
-        blame(&reading, parts[1], &err);
+        report_part(&reading, parts[1], &err);
     }
     read_ids(&reading, parts[2]);
     read_keywords(&reading, &spec->any, parts[3]);

@@ -5,15 +5,15 @@
 #include "config/config.h"
 
 /*
- * What is wanted of one provider: what both forms of an entry of `providers` amount to. The compact
- * one is
+ * What a session wants from one provider: the result of both forms of an entry of `providers`. The
+ * compact form is
  *   (Name|GUID)[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]
- * where an empty part is its default: every level, all ids, any = all bits, all = 0.
+ * An empty part means its default: every level, all ids, any = all bits, all = 0.
  */
 enum {
     PROVIDER_LEVEL_ALL = 0xff, /* a level of 0 means the same */
     PROVIDER_MAX_RANGES = 64,
-    PROVIDER_MAX_PIDS = 8, /* as many as ETW takes */
+    PROVIDER_MAX_PIDS = 8, /* limit of ETW */
 };
 
 struct provider_id_range {
@@ -21,7 +21,7 @@ struct provider_id_range {
     uint16_t last;
 };
 
-/* Ids, and names of events that have no id of their own (TraceLogging). */
+/* Ids, and names of events without an id of their own (TraceLogging). */
 struct provider_events {
     struct provider_id_range ranges[PROVIDER_MAX_RANGES];
     size_t range_count;
@@ -29,16 +29,16 @@ struct provider_events {
     size_t name_count;
 };
 
-/* Bits, and names that only the provider's definition turns into bits. */
+/* Bits, and names that the provider's definition translates to bits. */
 struct provider_keywords {
     bool given; /* something was written, even if it is 0 */
     uint64_t bits;
-    uint64_t named; /* of the bits, those that were not given as all 64 of them */
+    uint64_t named; /* the bits that were not given as a full mask */
     const char *const *names;
     size_t name_count;
 };
 
-/* What ETW adds to each event. */
+/* Data that ETW adds to each event. */
 enum provider_extended {
     PROVIDER_EXTENDED_SID,
     PROVIDER_EXTENDED_SESSION_ID,
@@ -49,7 +49,7 @@ enum provider_extended {
     PROVIDER_EXTENDED_CONTAINER_ID,
 };
 
-/* A condition that ETW itself evaluates (PAYLOAD_FILTER_PREDICATE); one of them is given. */
+/* A condition that ETW evaluates (PAYLOAD_FILTER_PREDICATE); exactly one operator is set. */
 struct provider_predicate {
     const char *field;
     const char *is;
@@ -66,14 +66,14 @@ struct provider_predicate {
 
 /* Conditions on the fields of one event, all of which must hold. */
 struct provider_payload {
-    const char *id;            /* of the event, a number */
+    const char *id;            /* number of the event */
     struct config_list fields; /* struct provider_predicate */
 };
 
-/* Which events get a stack; nothing: all, if PROVIDER_EXTENDED_STACK is asked for. */
+/* Events that get a stack. Empty: all, if PROVIDER_EXTENDED_STACK is set. */
 struct provider_stacks {
     struct provider_events events;
-    bool by_level; /* the three below count */
+    bool by_level; /* the following three apply */
     uint8_t level;
     uint64_t any;
     uint64_t all;
@@ -81,61 +81,62 @@ struct provider_stacks {
 
 struct provider_scope; /* provider_scope.h */
 
-/* Spans and names are borrowed from the text, or the strings, it was read from. */
+/* Spans and names are borrowed from the text or strings they were read from. */
 struct provider_spec {
     struct span name; /* empty: given by GUID */
     struct guid guid; /* zero: given by name */
     uint8_t level;
     struct provider_keywords any; /* no bits and no names: every event */
     struct provider_keywords all;
-    struct provider_events include; /* nothing: every event */
+    struct provider_events include; /* empty: every event */
     struct provider_events exclude;
     uint32_t pids[PROVIDER_MAX_PIDS];
     size_t pid_count; /* 0: every process */
 
-    /* What ETW alone can do; recorded traces hold what was asked for then. */
-    struct config_strings executables; /* of these programs alone; none: of all */
+    /* Only ETW evaluates the following; recorded traces contain what was requested at recording. */
+    struct config_strings executables; /* only these programs; empty: all */
     struct config_strings packages;
     struct config_strings apps; /* package-relative application ids */
-    const char *container;      /* of this one alone, in the form that ETW takes; NULL: of all */
+    const char *container;      /* only this container, in ETW's form; NULL: all */
     struct config_list payload; /* struct provider_payload, each with conditions on an event */
     uint32_t extended;          /* 1 << enum provider_extended */
     struct provider_stacks stacks;
-    uint64_t capture_every_ns; /* 0: not again */
+    uint64_t capture_every_ns; /* 0: not repeated */
     bool capture_at_start;
-    bool optional;   /* a machine may lack it */
-    bool classic;    /* its keywords are flags: it serves one session at a time (WPP, MOF) */
-    const char *wpp; /* formats of its messages, a file or folder; NULL: none */
-    struct config_strings flags;        /* of WPP, names and numbers */
-    bool take_over;                     /* from the session that a classic one serves */
+    bool optional;   /* the machine may lack the provider */
+    bool classic;    /* its keywords are flags, and it serves one session at a time (WPP, MOF) */
+    const char *wpp; /* file or folder with formats of its messages; NULL: none */
+    struct config_strings flags; /* WPP flags, names and numbers */
+    /* take a classic provider away from the session it serves */
+    bool take_over;
     bool group;                         /* the GUID is that of a provider group */
-    struct config_strings disallow;     /* GUIDs of members of the group that are left out */
-    bool only_keywords;                 /* no events without keyword */
-    bool exclude_private;               /* none of private browsing */
-    bool containers;                    /* of server containers, too */
-    const struct provider_scope *scope; /* what rules can keep of it; NULL: nobody knows */
+    struct config_strings disallow;     /* GUIDs of group members to leave out */
+    bool only_keywords;                 /* drop events without keywords */
+    bool exclude_private;               /* drop events of private browsing */
+    bool containers;                    /* include events of server containers */
+    const struct provider_scope *scope; /* what rules can keep; NULL: unknown */
 };
 
-/* Everything of every provider. */
+/* Select all events of every provider. */
 void provider_spec_init(struct provider_spec *spec);
 
-/* Read the compact form. Everything that is wrong with it is told to ${fault}, as "what. what to do",
- * with the character, from 0, where it stands. False if something is. */
+/* Parse the compact form. Each error is reported to ${fault} as "what. what to do" with its
+ * character offset, counted from 0. False if there is one. */
 typedef void provider_spec_fault_fn(void *self, size_t character, const char *what);
 bool provider_spec_read(
     struct provider_spec *spec, struct span text, provider_spec_fault_fn *fault, void *self);
 
-/* The same for one error, the first one. */
+/* Like provider_spec_read, with the first error in ${err}. */
 bool provider_spec_parse(struct provider_spec *spec, struct span text, struct error *err);
 
-/* Parts of the long form. A name that is a GUID is taken as one. */
+/* Set parts of the long form. A name that is a GUID sets the GUID. */
 bool provider_spec_set_name(struct provider_spec *spec, struct span text, struct error *err);
 bool provider_spec_parse_level(struct span text, uint8_t *ret_level, struct error *err);
 
-/* A number; else false: it may be a name. */
+/* Parse a number; false if it may be a name. */
 bool provider_spec_parse_bits(struct span text, uint64_t *ret_bits);
 
-/* `5` or `5-9`, added to ${events}. */
+/* Add `5` or `5-9` to ${events}. */
 bool provider_spec_add_range(struct provider_events *events, struct span text, struct error *err);
 
 #endif

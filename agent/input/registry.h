@@ -3,12 +3,12 @@
 
 #include "input/input.h"
 
-/* The inputs of this build, by inputs.def. */
+/* The inputs of this build, from inputs.def. */
 
-/* The input called ${name}, or NULL. */
+/* The input ${name}, or NULL. */
 const struct input_ops *input_registry_find(const char *name);
 
-/* Number ${index} from 0 on; NULL behind the last. */
+/* Input ${index}, from 0; NULL after the last. */
 const struct input_ops *input_registry_at(size_t index);
 
 #endif

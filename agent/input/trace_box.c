@@ -12,7 +12,7 @@
 #include "input/evtx_chunk.h"
 #include "platform/plat_temp.h"
 
-/* A trace of an archive costs some hundred bytes of memory as long as the input lives. */
+/* A trace in an archive takes some hundred bytes of memory while the input lives. */
 enum { MAX_TRACES = 10000, MAX_NAME_BYTES = 64 * 1024 };
 
 static const struct packed_limits *limits_of(const struct trace_box *box)
@@ -22,7 +22,7 @@ static const struct packed_limits *limits_of(const struct trace_box *box)
 
 /* ---- names ----------------------------------------------------------------------------------------- */
 
-/* Append ${name}, any bytes, so that it can be shown in one line and read back. */
+/* Append ${name}, any bytes, escaped so that it is one visible line and can be read back. */
 static void add_visible(struct buf *out, struct span name)
 {
     for (size_t at = 0; at < name.size;) {
@@ -41,8 +41,8 @@ static void add_visible(struct buf *out, struct span name)
     }
 }
 
-/* PATH/MEMBER; where the archive has that twice, PATH/MEMBER#2 for its second trace, so that no two traces have one
- * name. NULL: out of memory. */
+/* PATH/MEMBER. If the archive has that name twice, the second is PATH/MEMBER#2, so that names are
+ * unique. NULL: out of memory. */
 static char *name_of(const struct trace_box *box, struct span member)
 {
     struct buf out;
@@ -65,7 +65,7 @@ static char *name_of(const struct trace_box *box, struct span member)
     return (char *)out.data;
 }
 
-/* ---- what there is --------------------------------------------------------------------------------- */
+/* ---- listing --------------------------------------------------------------------------------------- */
 
 static bool is_trace(struct span member)
 {
@@ -96,7 +96,7 @@ static char *copy_text(const char *text)
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-/* Without memory for the text the trace is empty, which opening it tells. */
+/* If memory for the text is short, the trace is empty; opening it reports that. */
 static void refuse(struct box_trace *trace, const char *why)
 {
     if (!trace->refused) {
@@ -124,14 +124,14 @@ static bool add_trace(struct trace_box *box, struct span member)
     struct box_trace *trace = &box->traces[box->count++];
     *trace = (struct box_trace){.name = name, .member_hash = XXH3_64bits(member.data, member.size)};
     if (packed_is_archive(box->kind) && is_packed_again(member)) {
-        refuse(trace, "is packed inside of an archive. unpack the archive first");
+        refuse(trace, "is a packed file inside an archive. unpack the archive first");
     }
     return true;
 }
 
 struct listing {
     struct trace_box *box;
-    size_t others; /* files that are no traces */
+    size_t others; /* files that are not traces */
     bool too_many;
     bool failed;
     char damage[256];
@@ -173,7 +173,7 @@ static void list_damage(void *self, uint64_t offset, const char *what)
         (unsigned long long)offset, what);
 }
 
-/* Find the traces; there is one at least if it succeeds. */
+/* Find the traces; at least one on success. */
 static bool list_traces(struct trace_box *box, struct error *err)
 {
     struct listing list = {.box = box};
@@ -239,7 +239,7 @@ void trace_box_destroy(struct trace_box *box)
     free(box);
 }
 
-/* What the bytes are. False: they are packed in a way that is not read. */
+/* Detect the format. False: it is unsupported. */
 static bool find_kind(struct trace_box *box, struct error *err)
 {
     uint8_t head[PACKED_HEAD_BYTES];
@@ -249,7 +249,7 @@ static bool find_kind(struct trace_box *box, struct error *err)
     box->kind = packed_kind_of(span_make(head, got), &name);
     return box->kind != PACKED_OTHER ||
            error_set(err, ERR_UNSUPPORTED,
-               "%s: is packed with %s, which is not read. unpack it first", box->path, name);
+               "%s: is packed with %s, which is not supported. unpack it first", box->path, name);
 }
 
 bool trace_box_open(const char *path, const struct trace_box_env *env, struct trace_box **ret_box,
@@ -277,7 +277,7 @@ bool trace_box_open(const char *path, const struct trace_box_env *env, struct tr
     return good;
 }
 
-/* A pipe: into the scratch with it. */
+/* Copy a pipe into the scratch file. */
 static bool spool_stdin(struct trace_box *box, struct etl_part *ret_part, struct error *err)
 {
     struct trace_scratch *scratch = box->env.scratch;
@@ -292,8 +292,7 @@ static bool spool_stdin(struct trace_box *box, struct etl_part *ret_part, struct
     } while (got);
     ret_part->file = scratch->file;
     ret_part->size = scratch->size - ret_part->base;
-    return ret_part->size ||
-           error_set(err, ERR_FORMAT, "%s: nothing came from standard input", box->path);
+    return ret_part->size || error_set(err, ERR_FORMAT, "%s: standard input is empty", box->path);
 }
 
 static bool take_stdin(struct trace_box *box, struct error *err)
@@ -335,16 +334,16 @@ struct trace_box *trace_box_open_stdin(
     return box;
 }
 
-/* ---- passes over what was found ---------------------------------------------------------------------- */
+/* ---- passes over the listed traces ------------------------------------------------------------------- */
 
 struct pass {
     struct trace_box *box;
-    size_t next;               /* trace that is looked for next */
-    struct box_trace *current; /* the one that has begun; NULL: none */
-    struct buf prefix;         /* identify: its first bytes */
-    size_t wanted;             /* so many of them */
-    bool changed;              /* the file is not the one that was listed */
-    struct error why;          /* the scratch's failure */
+    size_t next;               /* next trace to find */
+    struct box_trace *current; /* current trace; NULL: none */
+    struct buf prefix;         /* identify: first bytes of the trace */
+    size_t wanted;             /* number of bytes wanted */
+    bool changed;              /* the file differs from the one that was listed */
+    struct error why;          /* failure of the scratch file */
     bool failed;
 };
 
@@ -376,7 +375,7 @@ static enum packed_step pass_begin(void *self, struct span name)
 
 /* ---- identities -------------------------------------------------------------------------------------- */
 
-/* An identity is made of the first two buffers (etl_file.h): so many bytes hold both, as far as ${prefix}
+/* Bytes needed for the identity, which uses the first two buffers (etl_file.h), as far as ${prefix}
  * tells. */
 static size_t prefix_wanted(struct span prefix)
 {
@@ -400,7 +399,8 @@ static void identify(struct pass *pass)
 {
     enum { HEADER_BYTES = 64 * 1024 };
     struct arena arena;
-    bool is_log = evtx_chunk_is_log(buf_span(&pass->prefix)); /* all of it makes its identity */
+    /* the identity covers the whole file */
+    bool is_log = evtx_chunk_is_log(buf_span(&pass->prefix));
     if (!pass->current || pass->prefix.failed || is_log) {
         return;
     }
@@ -462,7 +462,7 @@ bool trace_box_identify(struct trace_box *box, struct error *err)
         *err = why;
         return false;
     }
-    return true; /* what fails here fails again when it is loaded, and is told then */
+    return true; /* a failure here recurs when loading and is reported then */
 }
 
 /* ---- all bytes --------------------------------------------------------------------------------------- */
@@ -505,7 +505,7 @@ static void load_damage(void *self, uint64_t offset, const char *what)
     const struct trace_box *box = pass->box;
     char text[320];
     if (box->env.damage && !box->told) {
-        /* What is wrong with the trace itself is told by the place in the trace. */
+        /* damage in the trace itself is reported at its place in the trace */
         snprintf(text, sizeof(text), "in the packed file: %s", what);
         box->env.damage(
             box->env.self, pass->current ? pass->current->name : box->path, offset, text);
@@ -520,7 +520,7 @@ static void load_refuse(void *self, const char *why)
     }
 }
 
-/* ${why} is an error's text, which begins with the path. */
+/* Remove the path from the start of an error text. */
 static const char *without_path(const struct trace_box *box, const char *why)
 {
     size_t size = strlen(box->path);
@@ -528,7 +528,7 @@ static const char *without_path(const struct trace_box *box, const char *why)
                                                                                    : why;
 }
 
-/* The trace that has begun, and all behind it, did not come. */
+/* Mark the current trace and all later ones as missing. */
 static void refuse_rest(struct pass *pass, const char *why)
 {
     struct trace_box *box = pass->box;
@@ -567,7 +567,7 @@ bool trace_box_load(struct trace_box *box, struct error *err)
     if (pass.changed) {
         refuse_rest(&pass, "the archive changed while it was read. try again");
     } else {
-        refuse_rest(&pass, "is not found in the archive any more, which is damaged or has changed");
+        refuse_rest(&pass, "is missing in the archive, which is damaged or has changed");
     }
     box->loaded = true;
     box->told |= box->env.damage != NULL;

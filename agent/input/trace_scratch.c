@@ -6,8 +6,8 @@
 
 enum { MB = 1024 * 1024, LOOK_EVERY_BYTES = 16 * MB };
 
-/* What stays free: more than the 1 GB that a spool on the same disk wants by default (spool.min_free_disk), since a
- * trace that waits for the spool keeps what it was unpacked to. */
+/* Space that stays free: more than the 1 GB that a spool on the same disk needs by default
+ * (spool.min_free_disk), because a trace that waits for the spool keeps its unpacked data. */
 static uint64_t kept_free(uint64_t disk_bytes)
 {
     const uint64_t least = (uint64_t)256 * MB;
@@ -30,7 +30,7 @@ static bool has_room(struct trace_scratch *scratch, struct error *err)
     uint64_t kept = kept_free(room.disk_bytes);
     return room.free_bytes >= kept + LOOK_EVERY_BYTES ||
            error_set(err, ERR_FULL,
-               "no room for what is unpacked: %" PRIu64
+               "no room to unpack: %" PRIu64
                " MB of the disk for temporary files stay free. free some, or name a folder with "
                "room in "
                "TMPDIR (on Windows in TMP)",
@@ -46,7 +46,7 @@ bool trace_scratch_add(struct trace_scratch *scratch, struct span bytes, struct 
         return false;
     }
     if (!plat_file_write(scratch->file, bytes, err)) {
-        /* What was written of it is not counted, so it must not stay. */
+        /* a partial write is not counted, so it must not stay */
         plat_file_truncate(scratch->file, scratch->size, NULL);
         return false;
     }

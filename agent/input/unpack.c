@@ -1,18 +1,18 @@
 #include "input/unpack_internal.h"
 
 /*
- * What the formats share: the loop, and matches, which may be longer than the window (up to 4 GB)
- * and then stay open between two calls. Every turn of every loop here and in the formats consumes
- * input or produces output, or is the last.
+ * Shared by the formats: the loop, and matches, which may be longer than the window (up to 4 GB)
+ * and continue in the next call. Every iteration of every loop here and in the formats consumes
+ * input, produces output, or is the last.
  */
 
 size_t unpack_history(enum unpack_format format)
 {
     switch (format) {
     case UNPACK_LZNT1:
-        return 4096; /* a chunk */
+        return 4096; /* one chunk */
     case UNPACK_XPRESS:
-        return 8192; /* 13 bits */
+        return 8192; /* 13 bits of distance */
     case UNPACK_XPRESS_HUFF:
         break;
     }
@@ -37,8 +37,8 @@ bool unpack_continue_match(struct unpack *unpack, struct unpack_io *io)
     }
     unpack->match_left -= length;
 
-    /* A match may overlap what it writes, and then repeats it. The source stays, so what can be
-     * copied at once doubles with every turn. */
+    /* A match may overlap its output and then repeats it. The source stays valid, so each iteration
+     * can copy twice as much. */
     const uint8_t *from = io->at - unpack->match_distance;
     while (length > 0) {
         size_t gap = (size_t)(io->at - from);

@@ -4,8 +4,8 @@
 #include "base/span.h"
 
 /*
- * Streaming decompression of ETW buffers: no allocation, input in pieces of any size, output into
- * a window that the caller slides. A buffer of 16 MB passes through some 100 KB.
+ * Streaming decompression of ETW buffers: no allocation, input in pieces of any size, output into a
+ * window that the caller slides. A buffer of 16 MB needs about 100 KB.
  *
  * Sources: [MS-XCA] 2.4 (plain LZ77: XPRESS), 2.2 (LZ77+Huffman: XPRESS_HUFF), 2.5 (LZNT1).
  */
@@ -16,19 +16,20 @@ enum unpack_format { /* COMPRESSION_FORMAT_*, ntifs.h */
 };
 
 enum unpack_status {
-    UNPACK_MORE_INPUT, /* the input is used up as far as whole tokens go */
+    UNPACK_MORE_INPUT, /* all whole tokens of the input are used */
     UNPACK_FULL,       /* the window is full */
-    UNPACK_END,        /* the stream has ended (end of input with `last`, or an end mark) */
-    UNPACK_CORRUPT,    /* a match reaches before the start, a table is impossible, the last token is
-                          cut off, … */
+    UNPACK_END,        /* end of the stream: end of input with `last`, or an end mark */
+    /* invalid data: a match reaches before the start, an impossible table, a truncated last token,
+     * … */
+    UNPACK_CORRUPT,
 };
 
-/* How far back a match may reach: the bytes before `at` that the caller must keep. */
+/* Maximum distance of a match: bytes before `at` that the caller must keep. */
 enum { UNPACK_MAX_HISTORY = 65536 };
 size_t unpack_history(enum unpack_format format);
 
-/* Output: bytes base[0, at) are what this stream gave before (history), base[at, limit) is free and
- * may be written to beyond the new `at`. */
+/* Output: bytes base[0, at) are earlier output (history); base[at, limit) is free. Bytes after the
+ * new `at` may be overwritten. */
 struct unpack_window {
     uint8_t *base;
     size_t at;
@@ -37,18 +38,19 @@ struct unpack_window {
 
 enum { UNPACK_HUFF_LOOKUP_BITS = 10, UNPACK_HUFF_SYMBOLS = 512, UNPACK_HUFF_MAX_BITS = 15 };
 
-/* State between two calls: some 3 KB of plain data, to embed; no fini. The members are private. */
+/* State between two calls: about 3 KB of plain data, to embed; no fini. Members are private. */
 struct unpack {
     enum unpack_format format;
-    enum unpack_status ended; /* UNPACK_END or UNPACK_CORRUPT, once said, are said for ever */
-    uint64_t match_left;      /* what the window had no room for */
+    /* once UNPACK_END or UNPACK_CORRUPT was returned, it is returned for good */
+    enum unpack_status ended;
+    uint64_t match_left; /* rest of a match that did not fit */
     uint32_t match_distance;
 
-    uint64_t flags; /* XPRESS, LZNT1: the flags not yet used, and a guard bit behind them */
-    uint8_t nibble; /* XPRESS: the half byte of a length for the next long match */
+    uint64_t flags; /* XPRESS, LZNT1: unused flags, followed by a guard bit */
+    uint8_t nibble; /* XPRESS: half byte of a length for the next long match */
 
     bool chunk_raw;      /* LZNT1 */
-    uint32_t chunk_left; /* LZNT1: input bytes of the chunk to come */
+    uint32_t chunk_left; /* LZNT1: remaining input bytes of the chunk */
     uint32_t chunk_made; /* LZNT1: output bytes of the chunk so far */
 
     uint32_t bits; /* XPRESS_HUFF: bits read ahead, from the top */
@@ -62,15 +64,15 @@ struct unpack {
 void unpack_init(struct unpack *unpack, enum unpack_format format);
 
 /*
- * Decompress from ${in} into ${window} until one of them ends. ${ret_used} is how much input was
- * consumed: the caller passes the rest again, followed by more. A call with at least
- * UNPACK_MIN_INPUT bytes, or with ${last}, always makes progress. Matches longer than the window
- * continue in the next call. After UNPACK_CORRUPT, `at` and ${ret_used} say how far all was well.
+ * Decompress from ${in} into ${window} until one of them ends. ${ret_used} is the input consumed:
+ * the caller passes the rest again, followed by more. A call with at least UNPACK_MIN_INPUT bytes,
+ * or with ${last}, always makes progress. Matches longer than the window continue in the next call.
+ * After UNPACK_CORRUPT, `at` and ${ret_used} are the end of the valid part.
  *
- * No format says how long its output is, ETW's buffer header does: `limit` must not go beyond that
- * size. UNPACK_END before it is a truncated stream. In XPRESS_HUFF the end mark is also a valid
- * match, and only the size tells them apart ([MS-XCA] 2.2.4): with a `limit` beyond the real end, a
- * few bytes too many may come out.
+ * No format contains the size of its output; ETW's buffer header does, and `limit` must not exceed
+ * it. UNPACK_END before that size means a truncated stream. In XPRESS_HUFF the end mark is also a
+ * valid match, and only the size distinguishes them ([MS-XCA] 2.2.4): with a larger `limit`, a few
+ * extra bytes may be produced.
  */
 enum { UNPACK_MIN_INPUT = 1024 };
 enum unpack_status unpack_run(struct unpack *unpack, struct span in, bool last,

@@ -4,9 +4,9 @@
 #include "base/bytes.h"
 #include "input/unpack.h"
 
-/* Between unpack.c and the three formats. */
+/* Interface between unpack.c and the three formats. */
 
-/* One call of unpack_run, as pointers: in <= in_end, base <= at <= limit. */
+/* Pointers of one unpack_run call: in <= in_end, base <= at <= limit. */
 struct unpack_io {
     const uint8_t *in;
     const uint8_t *in_end;
@@ -17,16 +17,16 @@ struct unpack_io {
 };
 
 /*
- * A format goes one step: a token, a table, a header. False if it cannot, and why: that is what
- * unpack_run returns. A step that fails consumes nothing, unless it says UNPACK_FULL, so it can be
- * tried again with more input. The window may be full, and no match is open, when a step begins.
+ * Process one token, table or header. False with the status that unpack_run returns. A failed step
+ * consumes nothing, except with UNPACK_FULL, so it can be repeated with more input. At its start
+ * the window may be full; no match is open.
  */
 bool unpack_lznt1_step(struct unpack *unpack, struct unpack_io *io, enum unpack_status *ret_why);
 bool unpack_xpress_step(struct unpack *unpack, struct unpack_io *io, enum unpack_status *ret_why);
 bool unpack_xpress_huff_step(
     struct unpack *unpack, struct unpack_io *io, enum unpack_status *ret_why);
 
-/* XPRESS: `flags` with no flag left. The guard bit is at the top. */
+/* XPRESS: `flags` with no flag left; the guard bit is at the top. */
 #define UNPACK_XPRESS_NO_FLAGS (UINT64_C(1) << 63)
 enum { UNPACK_XPRESS_NO_NIBBLE = 0xff };
 
@@ -40,7 +40,7 @@ static inline size_t unpack_room(const struct unpack_io *io)
     return (size_t)(io->limit - io->at);
 }
 
-/* The input ends inside a token. */
+/* Status when the input ends inside a token. */
 static inline enum unpack_status unpack_cut_off(const struct unpack_io *io)
 {
     return io->last ? UNPACK_CORRUPT : UNPACK_MORE_INPUT;
@@ -52,10 +52,10 @@ static inline bool unpack_stop(enum unpack_status why, enum unpack_status *ret_w
     return false;
 }
 
-/* Copy as much of the open match as there is room for. False if it reaches before the window. */
+/* Copy as much of the open match as fits. False if it reaches before the window. */
 bool unpack_continue_match(struct unpack *unpack, struct unpack_io *io);
 
-/* Open a match and copy as much of it as there is room for. */
+/* Open a match and copy as much of it as fits. */
 static inline bool unpack_begin_match(
     struct unpack *unpack, struct unpack_io *io, size_t distance, uint64_t length)
 {

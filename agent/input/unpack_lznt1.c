@@ -1,19 +1,19 @@
 #include "input/unpack_internal.h"
 
 /*
- * [MS-XCA] 2.5, LZNT1: chunks that each give up to 4096 bytes and know nothing of each other. A
- * chunk is a 16-bit header (size, signature 3, compressed or not) and either the bytes themselves
- * or groups of a flag byte, from the bottom, and for each flag a literal byte (0) or a 16-bit match
- * (1), whose distance has as many bits as the chunk's output so far needs. A header of 0 ends the
- * stream, and so does the end of the input.
+ * [MS-XCA] 2.5, LZNT1: independent chunks of up to 4096 output bytes. A chunk is a 16-bit header
+ * (size, signature 3, compressed or not) followed by plain bytes or by groups of a flag byte,
+ * lowest bit first. Each flag stands for a literal byte (0) or a 16-bit match (1); the number of
+ * its distance bits depends on the chunk's output so far. A header of 0 or the end of the input
+ * ends the stream.
  */
 enum {
-    CHUNK_BYTES = 4096, /* decompressed, at most */
-    SIZE_MASK = 0x0fff, /* input bytes behind the header, less one */
+    CHUNK_BYTES = 4096, /* decompressed, maximum */
+    SIZE_MASK = 0x0fff, /* input bytes after the header, minus one */
     SIGNATURE_MASK = 0x7000,
     SIGNATURE = 0x3000,
     COMPRESSED = 0x8000,
-    NO_FLAGS = 1, /* `flags` holds nothing but the guard bit */
+    NO_FLAGS = 1, /* `flags` contains only the guard bit */
     MIN_MATCH = 3,
 };
 

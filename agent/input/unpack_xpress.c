@@ -1,16 +1,16 @@
 #include "input/unpack_internal.h"
 
 /*
- * [MS-XCA] 2.4, plain LZ77: a word of 32 flags, from the top; then for each flag a literal byte (0)
- * or a match (1): 13 bits of distance and 3 of length, which long matches continue in a half byte
+ * [MS-XCA] 2.4, plain LZ77: a word of 32 flags, from the top; each flag stands for a literal byte
+ * (0) or a match (1) with 13 bits of distance and 3 of length. Long lengths continue in a half byte
  * (the next long match uses the other half), a byte, 16 bits, 32 bits.
  *
- * The stream ends with its input. The last flag word is padded; what with, the specification (ones)
- * and writers (also zeros) disagree about, so the flag that finds no input left is not looked at.
+ * The stream ends with its input. The specification pads the last flag word with ones, but some
+ * writers use zeros, so flags without input are ignored.
  *
- * This is the hot path of compressed traces, hence twice the same: run_fast() as long as there is
- * input for any token and room for any copy to overshoot, single tokens with all checks near the
- * ends. Both read matches with the same code.
+ * This is the hot path of compressed traces, so it exists twice: run_fast() while there is input
+ * for any token and space for any copy to overshoot, and single checked tokens near the ends. Both
+ * use the same code to read matches.
  */
 enum {
     MIN_MATCH = 3,
@@ -19,8 +19,8 @@ enum {
     LONG_8_BITS = 255,
     MAX_MATCH_BYTES = 10, /* 2, then half of 1, 1, 2, 4 */
 
-    FAST_IN_BYTES = 48,   /* flags, 32 literals, a match */
-    FAST_OUT_BYTES = 128, /* 32 literals, a short match, OVERSHOOT */
+    FAST_IN_BYTES = 48,   /* flags, 32 literals, one match */
+    FAST_OUT_BYTES = 128, /* 32 literals, one short match, OVERSHOOT */
     OVERSHOOT = 32,
 };
 
@@ -48,8 +48,8 @@ static inline uint64_t make_flags(uint32_t word)
     return (uint64_t)word << 32 | UINT64_C(1) << 31;
 }
 
-/* The length of a long match, from behind its first two bytes. Reads at most MAX_MATCH_BYTES - 2
- * bytes from ${in}, without checks; returns what is behind them. */
+/* Read the length of a long match, after its first two bytes. Reads at most MAX_MATCH_BYTES - 2
+ * bytes from ${in} without checks; returns the position after them. */
 static const uint8_t *read_long(const uint8_t *in, uint8_t *nibble, uint64_t *ret_length)
 {
     uint32_t more;
@@ -89,13 +89,13 @@ static inline const uint8_t *read_match(const uint8_t *in, uint8_t *nibble, stru
     return (token & 7) == LONG_3_BITS ? read_long(in, nibble, &ret_match->length) : in;
 }
 
-/* Copy a match, writing up to 16 bytes beyond its end. */
+/* Copy a match; writes up to 16 bytes beyond its end. */
 static inline void copy_match(uint8_t *at, size_t distance, size_t length)
 {
     const uint8_t *from = at - distance;
     const uint8_t *end = at + length;
     if (distance < 8) {
-        /* Eight bytes singly; from then on a multiple of the distance that is 8 or more serves. */
+        /* The first eight bytes singly; then a multiple of the distance of at least 8 works. */
         static const uint8_t multiple[8] = {0, 8, 8, 9, 8, 10, 12, 14};
         for (int i = 0; i < 8; i++) {
             at[i] = from[i];
@@ -115,7 +115,7 @@ static inline void copy_match(uint8_t *at, size_t distance, size_t length)
     }
 }
 
-/* As many tokens as go without looking at the ends. False if one is corrupt; it is not consumed. */
+/* Process tokens while no bounds checks are needed. False if one is corrupt; it is not consumed. */
 static bool run_fast(struct unpack *unpack, struct unpack_io *io)
 {
     const uint8_t *in = io->in;
@@ -168,7 +168,7 @@ static bool run_fast(struct unpack *unpack, struct unpack_io *io)
 
 static bool step_match(struct unpack *unpack, struct unpack_io *io, enum unpack_status *ret_why)
 {
-    /* Behind the input, zeros; if one of them is needed, the token is cut off. */
+    /* zeros follow the input; a token that needs one of them is truncated */
     uint8_t token[MAX_MATCH_BYTES] = {0};
     size_t left = unpack_in_left(io);
     memcpy(token, io->in, left < sizeof(token) ? left : sizeof(token));

@@ -1,20 +1,21 @@
 #include "input/unpack_internal.h"
 
 /*
- * [MS-XCA] 2.2, LZ77+Huffman: blocks that each give 64 KB (a match may run over the end and makes
- * the block longer). A block is a table of 512 code lengths of 4 bits, then codes, packed into
- * 16-bit words from the top. Symbols below 256 are literals. The others are matches: 4 bits say how
- * many distance bits follow the code, 4 bits the length, which long matches continue in whole
- * bytes. A decoder always reads a word ahead when it holds less than 16 bits, and those whole bytes
- * come from wherever its reading is: so it must read exactly like the writer reckons, never more.
+ * [MS-XCA] 2.2, LZ77+Huffman: blocks of 64 KB of output (a match may extend a block). A block is a
+ * table of 512 code lengths of 4 bits, then codes, packed into 16-bit words from the top. Symbols
+ * below 256 are literals. The others are matches: 4 bits give the number of distance bits after the
+ * code, 4 bits the length, which long matches continue in whole bytes. A decoder reads a word ahead
+ * whenever it has less than 16 bits, and the whole bytes come from its current read position: so it
+ * must read exactly as the writer assumes, never more.
  *
- * Codes are canonical: by length, then by symbol. Short ones are found in `lookup`, long ones by
- * counting through `code_counts`. Only complete codes are accepted, so every bit pattern is one.
+ * Codes are canonical: ordered by length, then by symbol. Short ones are found in `lookup`, long
+ * ones by counting through `code_counts`. Only complete codes are accepted, so every bit pattern is
+ * valid.
  *
  * The stream ends with its input at the end of a block, or after symbol 256, which is also the
- * match of 3 bytes at distance 1. Only the expected size tells the two apart, and the window's
- * limit stands for that. Where a caller left room beyond it, 256 is taken for the end if there is
- * nothing but zero bits behind it, and it does not look like them itself.
+ * match of 3 bytes at distance 1. Only the expected size distinguishes them; the window's limit
+ * represents it. If a caller left space beyond that size, 256 counts as the end if only zero bits
+ * follow and it does not consist of zero bits itself.
  */
 enum {
     TABLE_BYTES = 256,
@@ -30,11 +31,11 @@ enum {
     LONG_8_BITS = 255,
 };
 
-/* A reading position: copied for a token, and kept if the token is whole. */
+/* A read position. It is copied for a token and kept if the token is complete. */
 struct bits {
     const uint8_t *in;
     const uint8_t *end;
-    uint32_t ahead; /* from the top, zeros behind */
+    uint32_t ahead; /* from the top, followed by zeros */
     uint32_t count;
     bool failed; /* the input ended */
 };
@@ -69,7 +70,7 @@ static bool read_table(struct unpack *unpack, const uint8_t *table)
     }
     memcpy(unpack->code_counts, counts, sizeof(counts));
 
-    /* Codes in order fill the lookup from its start; the rest are prefixes of long codes. */
+    /* Codes in order fill the lookup table from its start; the rest are prefixes of long codes. */
     memset(unpack->lookup, 0, sizeof(unpack->lookup));
     uint32_t at = 0;
     uint32_t index = 0;
@@ -93,7 +94,7 @@ static void bits_skip(struct bits *bits, uint32_t count)
     bits->ahead <<= count;
     bits->count -= count;
     if (bits->count >= 16 || bits->in == bits->end) {
-        return; /* at the very end, the bits that are there may do */
+        return; /* at the very end the remaining bits may suffice */
     }
     if (bits->end - bits->in < 2) {
         bits->failed = true;
@@ -117,7 +118,7 @@ static uint32_t bits_bytes(struct bits *bits, unsigned size)
     return value;
 }
 
-/* The symbol at the front, and how long its code is. */
+/* The symbol at the front and the length of its code. */
 static unsigned find_symbol(const struct unpack *unpack, uint32_t ahead, unsigned *ret_length)
 {
     unsigned entry = unpack->lookup[ahead >> (32 - LOOKUP_BITS)];
@@ -164,7 +165,7 @@ static bool step_block(struct unpack *unpack, struct unpack_io *io, enum unpack_
     return true;
 }
 
-/* The rest of a match behind its symbol's code. */
+/* Read the rest of a match after its symbol's code. */
 static void read_match(
     struct bits *bits, unsigned symbol, uint32_t *ret_distance, uint64_t *ret_length)
 {

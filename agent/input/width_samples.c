@@ -5,17 +5,17 @@
 
 #include "base/bytes.h"
 
-/* A table without chains: where two kinds of events want one place, the later one takes it, and the
- * earlier one counts anew. That gives some samples more, and never fewer. */
+/* A hash table without chains: a later kind of events replaces an earlier one in its slot, which
+ * then counts from zero. That yields some more samples, never fewer. */
 enum { SLOTS = 4096 };
 
 struct slot {
-    uint64_t kind; /* hash of what tells the kinds of events apart */
+    uint64_t kind; /* hash of what distinguishes kinds of events */
     uint32_t count;
 };
 
 struct width_samples {
-    const struct trace_info *trace; /* whose events are counted */
+    const struct trace_info *trace; /* trace of the counted events */
     struct slot slots[SLOTS];
 };
 

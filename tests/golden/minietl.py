@@ -46,7 +46,7 @@ class Trace:
             self.by_cpu.setdefault(buffer.cpu, []).extend(records(buffer))
         header = next(records(self.buffers[0]))
         if (header.group, header.opcode) != (0, 0):
-            raise ValueError(f"{path}: the first record is no trace header")
+            raise ValueError(f"{path}: the first record is not a trace header")
         # TRACE_LOGFILE_HEADER ends with PerfFreq, StartTime, ReservedFlags before BuffersLost.
         self.ticks_per_s, self.start_100ns, clock = struct.unpack_from(
             "<qqI", header.payload, 0xF8 if header.pointer == 4 else 0x100)

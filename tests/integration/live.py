@@ -485,7 +485,7 @@ class Run(Machine):
 
     def test_what_keeps_heaps_from_being_traced_is_said(self):
         for session, code, words in (
-                ("pids: [0x7ffffff0]", 1, "pids: none of the processes runs"),
+                ("pids: [0x7ffffff0]", 1, "pids: none of the processes is running"),
                 ("launch: '/no/such/app.exe'", 1, "launch: /no/such/app.exe: cannot be started"),
                 ("pids: [4, 5], launch: '/a/b.exe'", 2, "remove launch, or pids and processes")):
             with self.subTest(session=session):
@@ -522,8 +522,8 @@ class Run(Machine):
         self.assertIn("\tTracingFlags\t", registry.read_text())
         agent, said, again = self.start_heap(env)
         self.assertEqual(again, program)
-        self.assertIn("put back TracingFlags of sleep", said)
-        self.assertIn("which an earlier run has launched and which runs still", said)
+        self.assertIn("restored TracingFlags of sleep", said)
+        self.assertIn(", launched by an earlier run", said)
         self.assertNotIn("\tTracingFlags\t", registry.read_text())
         agent.terminate()
         self.assertIn("ended sleep, as on_stop says", agent.stderr.read())

@@ -229,7 +229,7 @@ class Guard(Shared):
         """And until the agent knows what its provider is enabled with: what somebody undoes before, it takes
         for how Windows lists the provider."""
         super().read_by(agent, provider)
-        wait_until(lambda: "handed over after" in agent.said(), agent.said)
+        wait_until(lambda: "flushed every" in agent.said(), agent.said)
 
     def told(self, *reports, out="out.ndjson"):
         wait_until(lambda: self.guarded(out)[-len(reports):] == list(reports),
@@ -397,7 +397,7 @@ class Existing(Shared):
         agent = self.start()
         self.read_by(agent)
         self.ships(20)
-        self.assertIn("stopped etwship-live, which an earlier run had left", agent.said())
+        self.assertIn("stopped etwship-live, left by an earlier run", agent.said())
         self.assertEqual(agent.stop(), 0)
         self.assertEqual(self.shipped(), (70, {"agent/not_running": (0, 1)}))
         self.assertEqual(self.sessions("list"), {})
@@ -431,7 +431,7 @@ class Kept(Shared):
         self.burst(250)
         agent = self.start(self.KEEP)
         wait_until(lambda: self.shipped()[0] == 350)
-        self.assertIn("goes on with etwship-live", agent.said())
+        self.assertIn("continues the running session etwship-live", agent.said())
         self.ships(100)
         self.assertEqual(agent.stop(), 0)
         self.assertEqual(self.shipped(), (450, {}))
@@ -525,7 +525,7 @@ class KernelLogger(Shared):
         return self.agent_class(self)
 
     def runs(self, agent):
-        wait_until(lambda: "handed over after" in agent.said(), agent.said)
+        wait_until(lambda: "flushed every" in agent.said(), agent.said)
 
     def test_what_a_killed_agent_left_is_replaced_by_the_next(self):
         agent = self.start_kernel()
@@ -535,13 +535,13 @@ class KernelLogger(Shared):
             self.assertIn(self.LOGGER, self.sessions("list"))
             agent = self.start_kernel(flags)
             self.runs(agent)
-            self.assertIn(f"stopped {self.LOGGER}, which an earlier run had left", agent.said())
+            self.assertIn(f"stopped {self.LOGGER}, left by an earlier run", agent.said())
         self.assertEqual(agent.stop(), 0)
         self.assertEqual(self.sessions("list"), {})
 
     def test_a_kept_one_goes_on_and_one_set_up_in_another_way_is_replaced(self):
         keep = ", keep_on_restart: true"
-        for flags, what in (("process", None), ("process", "goes on with"),
+        for flags, what in (("process", None), ("process", "continues the running session"),
                             ("process, thread", "stopped")):
             agent = self.start_kernel(flags, more=keep)
             self.runs(agent)
@@ -553,7 +553,7 @@ class KernelLogger(Shared):
         first = self.start_kernel()
         self.runs(first)
         second = self.start_kernel(data="other")
-        wait_until(lambda: "somebody else runs the NT Kernel Logger" in second.said())
+        wait_until(lambda: "another program runs the NT Kernel Logger" in second.said())
         self.assertEqual(second.stop(), 0)
         self.assertIn(self.LOGGER, self.sessions("list"))
         self.assertEqual(first.stop(), 0)

@@ -189,8 +189,8 @@ class Packed(unittest.TestCase):
         self.assert_same("-", EVENTS, ["-/a.etl", "-/b.etl"], input=path.read_bytes())
 
     def test_what_is_no_trace_on_standard_input_is_said(self):
-        self.assertIn("nothing came from standard input", self.dump("-", code=FAILED, input=b"").err)
-        self.assertIn("-: no .etl trace", self.dump("-", code=FAILED, input=b"x" * 1000).err)
+        self.assertIn("standard input is empty", self.dump("-", code=FAILED, input=b"").err)
+        self.assertIn("-: not an .etl trace", self.dump("-", code=FAILED, input=b"x" * 1000).err)
         master, terminal = os.openpty()
         with contextlib.ExitStack() as stack:
             stack.callback(os.close, master)
@@ -251,7 +251,7 @@ class Packed(unittest.TestCase):
         cut = len(gz) * 2 // 3
         damage = self.assert_damaged("cut.etl.gz", gz[:cut], zlib.decompressobj(31).decompress(gz[:cut]),
                                      "cut off here")
-        self.assertEqual(damage[0], {"offset": cut, "what": "in the packed file: the data is cut off here"})
+        self.assertEqual(damage[0], {"offset": cut, "what": "in the packed file: the data is truncated here"})
         cut = subprocess.run(["zstd", "-q", "-d", "-c"], input=zst[:len(zst) // 2], stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL, check=False, timeout=TIMEOUT_S).stdout
         self.assertTrue(a.startswith(cut))
@@ -315,10 +315,10 @@ class Packed(unittest.TestCase):
 
     def test_what_is_not_read_is_said_clearly(self):
         a = self.bytes["a"]
-        self.refused(self.put("a.etl.xz", lzma.compress(a)), "is packed with xz, which is not read. unpack it first")
+        self.refused(self.put("a.etl.xz", lzma.compress(a)), "is packed with xz, which is not supported. unpack it first")
         self.refused(self.put("a.7z", b"7z\xbc\xaf\x27\x1c" + bytes(30)), "is packed with 7-Zip")
-        self.refused(self.put("empty.etl.gz", gzip.compress(b"")), "no .etl trace: the file is empty")
-        self.refused(self.put("twice.etl.gz", gzip.compress(gzip.compress(a))), "no .etl trace")
+        self.refused(self.put("empty.etl.gz", gzip.compress(b"")), "not an .etl trace: the file is empty")
+        self.refused(self.put("twice.etl.gz", gzip.compress(gzip.compress(a))), "not an .etl trace")
 
     @archives
     def test_what_is_not_read_in_an_archive_is_said_clearly_and_the_rest_is_read(self):
@@ -326,11 +326,11 @@ class Packed(unittest.TestCase):
         write_zip(path, [("readme.txt", b"x")])
         self.refused(path, "a.zip: holds no file whose name ends in .etl or .evtx (number of files: 1)")
         write_zip(path, [("a.etl.gz", gzip.compress(self.bytes["a"])), *whole])
-        self.refused(path, "a.zip/a.etl.gz: is packed inside of an archive. unpack the archive first")
+        self.refused(path, "a.zip/a.etl.gz: is a packed file inside an archive. unpack the archive first")
         self.assertEqual(self.dump(path, code=FAILED).stdout, self.plain("b", [f"{path}/b.etl"]))
         for method, name in ((zipfile.ZIP_BZIP2, "bzip"), (zipfile.ZIP_LZMA, "lzma")):
             write_zip(path, [("a.etl", self.bytes["a"])], method)
-            self.refused(path, f"a.zip/a.etl: is packed by a method that is not read: ZIP")
+            self.refused(path, f"a.zip/a.etl: uses an unsupported packing method: ZIP")
             self.assertIn(name, self.dump(path, code=FAILED).err)
         write_zip(path, [("a.etl", self.bytes["a"])])
         data = bytearray(path.read_bytes())
@@ -445,13 +445,13 @@ class Packed(unittest.TestCase):
     def test_damage_of_a_packed_trace_is_a_loss_of_the_agent(self):
         cut = gzip.compress(self.bytes["a"])[:-100000]
         done = self.etwship("run", "-c", self.write([self.put("cut.etl.gz", cut)]), code=LOSSES)
-        self.assertIn(f"cut.etl.gz: damaged at byte {len(cut)}: in the packed file: the data is cut off here", done.err)
+        self.assertIn(f"cut.etl.gz: damaged at byte {len(cut)}: in the packed file: the data is truncated here", done.err)
         self.assertTrue(self.events())
 
     def test_packed_traces_are_not_followed(self):
         config = self.write([self.folder / "*.etl.gz"], follow=True)
         done = self.etwship("check", "-c", config, code=USAGE)
-        self.assertIn("packed files do not grow, so follow does not read them", done.stdout.decode() + done.err)
+        self.assertIn("follow cannot read packed files", done.stdout.decode() + done.err)
         self.put("a.etl", gzip.compress(self.bytes["a"]))
         config = self.write([self.folder / "*.etl"], follow=True, poll="10ms")
         with tempfile.TemporaryFile() as log:
@@ -461,7 +461,7 @@ class Packed(unittest.TestCase):
 
             def said():
                 return os.pread(log.fileno(), 1 << 20, 0).decode()
-            wait_until(lambda: "is packed with gzip, and packed files do not grow" in said(), said, agent)
+            wait_until(lambda: "is packed with gzip; packed files do not grow" in said(), said, agent)
             agent.terminate()
             agent.wait(TIMEOUT_S)
 

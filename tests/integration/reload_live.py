@@ -65,7 +65,7 @@ class Live(machine.Shared):
         self.read_by(agent)
         self.assertEqual(self.report()["handle"], handle)
         self.settled(4000)
-        self.assertIn("goes on with etwship-live, which was running", agent.said())
+        self.assertIn("continues the running session etwship-live", agent.said())
         self.assertEqual(agent.stop(), 0, agent.said())
         self.assertEqual(self.shipped(), (4000, {}))
         self.assertEqual(self.sessions("list"), {})
@@ -138,7 +138,7 @@ class Live(machine.Shared):
         # Nobody keeps anything: it is switched off, and on again.
         self.reload(agent, more=", filters: [{drop: 'true'}]")
         wait_until(lambda: not self.enablement()["enabled"])
-        self.assertIn("is not switched on: no rule keeps any of its events", agent.said())
+        self.assertIn("is not enabled: no rule keeps its events", agent.said())
         self.reload(agent, more=rules + ", push_down: false")
         self.do(f"await {SESSION} {NAME}")
         wait_until(lambda: self.enablement()["level"] == 255)

@@ -8,8 +8,8 @@
 #include "platform/plat_path.h"
 
 /*
- * The plan of the running session is the source of it all, so that what Windows starts is what the
- * agent finds sound when it takes it over; only where its events go is another matter.
+ * The autologger is derived from the plan of the running session, so that the agent accepts what
+ * Windows starts when it takes it over. Only the destination of the events differs.
  */
 static const uint64_t kb_per_mb = 1024;
 
@@ -39,7 +39,7 @@ static bool kind_of(const char *type, enum etw_plan_kind *ret_kind)
 
 /* ---- the session ---------------------------------------------------------------------------------- */
 
-/* Whole megabytes, and no bit that says otherwise: the value knows nothing else. */
+/* Round up to whole megabytes and clear other flags: the registry value has no other unit. */
 static uint32_t size_in_mb(const struct etw_session_spec *spec)
 {
     bool in_kb = spec->mode & ETW_MODE_USE_KBYTES_FOR_SIZE;
@@ -102,7 +102,7 @@ static void put_ids(
         tree, key, "EventIds", ETW_REGISTRY_BINARY, span_make(list, (size_t)ids->count * 2));
 }
 
-/* A classic provider's mask is 32 bits of flags in a value of its own. */
+/* The flags of a classic provider are 32 bits in a value of their own. */
 static void put_provider(
     const struct etw_request *request, bool classic, struct etw_registry_tree *tree)
 {
@@ -125,13 +125,13 @@ static void put_provider(
     }
 }
 
-/* An entry of which nothing is wanted has none. */
+/* An entry without wanted events has no key. */
 static bool is_same_key(const struct etw_plan_entry *a, const struct etw_plan_entry *b)
 {
     return !a->nothing && guid_equal(&a->request.provider, &b->request.provider);
 }
 
-/* Two entries that mean one provider are one key. */
+/* Two entries for one provider share a key. */
 static bool put_providers(
     const struct etw_plan *plan, struct etw_registry_tree *tree, struct error *err)
 {
@@ -169,7 +169,7 @@ static bool set_file(const struct etw_plan *plan, const struct input_env *env,
     if (boot->is_read) {
         if (!env->data_dir) {
             return error_set(err, ERR_CONFIG,
-                "boot: without agent.data_dir there is no place for what is written until the "
+                "boot: the agent needs agent.data_dir for the file that Windows writes until the "
                 "agent starts. add it");
         }
         if (!etw_boot_file(env->data_dir, env->name, path, err)) {
@@ -192,9 +192,11 @@ static bool describe(const struct etw_plan *plan, const struct input_env *env,
     if (!set_file(plan, env, boot, err)) {
         return false;
     }
-    put_session(plan, boot, tree); /* its Guid first: by that an unfinished one is ours */
+    /* its Guid comes first: it identifies an incomplete autologger as ours */
+    put_session(plan, boot, tree);
     bool good = put_providers(plan, tree, err);
-    etw_registry_put_dword(tree, "", "Start", 1); /* last: until then Windows does not start it */
+    /* comes last: until then Windows does not start it */
+    etw_registry_put_dword(tree, "", "Start", 1);
     if (good && (tree->failed || !arena_copy(&tree->memory, span_text(plan->name), &name))) {
         good = error_set(err, ERR_MEMORY, "out of memory for an autologger");
     }
@@ -207,7 +209,8 @@ bool etw_boot_describe(const char *type, const void *settings, const struct inpu
 {
     enum etw_plan_kind kind;
     if (!kind_of(type, &kind)) {
-        return error_set(err, ERR_CONFIG, "Windows starts no session of type %.40s at boot", type);
+        return error_set(
+            err, ERR_CONFIG, "Windows cannot start a session of type %.40s at boot", type);
     }
     struct etw_plan *plan = etw_plan_create(kind, settings, env, err);
     if (!plan) {

@@ -10,11 +10,11 @@
 #include "platform/plat_thread.h"
 
 /*
- * The input `file` behind a gate: it opens when the session that writes the file has a successor or goes
- * on in real time. That is for etw_session to do, on the thread of the live session, which does it
- * first of all; here the session is only looked at, so that the two never both act.
+ * The input `file` behind a gate, which opens when the session that writes the file is replaced or
+ * continues in real time. etw_session does that first, on the thread of the live session; this
+ * input only watches the session, so the two never both act.
  *
- * Which files there are is looked up once, before anything runs: the one of this boot is there then.
+ * The files are listed once before anything runs; the file of this boot exists by then.
  */
 enum { MAX_FILES = ETW_AUTOLOGGER_MAX_FILES + 1, LOOK_MS = 50, LOOK_MAX_MS = 2000, GONE_MS = 5000 };
 enum { MAX_STATE_BYTES = 16 * 1024 * 1024 };
@@ -22,16 +22,16 @@ enum { MAX_STATE_BYTES = 16 * 1024 * 1024 };
 struct boot_input {
     const struct input_boot_settings *settings;
     struct input_file_settings file_settings;
-    char host[256]; /* this machine: its files do not say */
+    char host[256]; /* this machine; its files do not contain the name */
     const char *paths[MAX_FILES];
     void *file;      /* of the input `file`; NULL: there is nothing to read */
-    struct buf kept; /* the state of an earlier run, while there is nothing to read */
+    struct buf kept; /* state of an earlier run, while there is nothing to read */
     struct plat_mutex mutex;
     struct plat_cond changed;
     bool asked_to_stop;
 };
 
-/* ---- what there is ---------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------ */
 
 static bool add_path(void *self, const char *path)
 {
@@ -46,7 +46,7 @@ static bool add_path(void *self, const char *path)
     return copy != NULL;
 }
 
-/* The file of every boot has a number; one without is there where FileMax was not heeded. */
+/* Files have the number of the boot; without support for FileMax there is one without number. */
 static void find_files(struct boot_input *in)
 {
     char pattern[ETW_BOOT_PATH_BYTES + 8];
@@ -101,9 +101,10 @@ static void *create(const void *settings, const struct input_env *env, struct er
 
 /* ---- the gate ------------------------------------------------------------------------------------------ */
 
-/* ${gone_at_ns}: since when there is no session; 0: there was one. Windows may know none before its
- * file is closed, and the live session starts the next one when that is done: that one opens the gate.
- * If none comes the file is whole after a while all the same. */
+/* True if the file is still written. ${gone_at_ns}: time since when there has been no session; 0:
+ * there was one. Windows may remove a session before its file is closed; the live session then
+ * starts its successor, which opens the gate. Without a successor the file counts as complete after
+ * a while. */
 static bool is_written(const struct boot_input *in, uint64_t *gone_at_ns)
 {
     struct etw_session_state state;
@@ -163,7 +164,7 @@ static void stop(void *self)
     }
 }
 
-/* ---- positions: the file's ------------------------------------------------------------------------------- */
+/* ---- position of the file -------------------------------------------------------------------------------- */
 
 static bool state(void *self, struct buf *out, struct error *err)
 {

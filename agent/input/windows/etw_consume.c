@@ -11,15 +11,15 @@
 #include "platform/plat_system.h"
 
 /*
- * The callback copies and returns: no allocation, no lock, no call of the system per event. The turn
- * is taken with the first event of a buffer and given back at its end, where the sink is told of a
- * pause, so that what came is not held back. Raw buffers are copied first, and their records given
- * when nothing older can come any more, by whichever thread has the turn then.
+ * The callback copies and returns: no allocation, lock or system call per event. It takes the turn
+ * with the first event of a buffer and gives it back at the buffer's end, where it signals a pause
+ * to the sink so that events are not held back. Raw buffers are copied first; their records are
+ * delivered when nothing older can arrive any more, by the thread that has the turn then.
  *
- * Threads: ProcessTrace's has `has_turn`, `last_raw` and `items`; `trace`, `order` and `just_given` are
- * of who has the turn; `mutex` guards `begun`, `done`, `abandoned` and `code`; the atomics are for whoever
- * looks. ETW may call back until ProcessTrace has returned, whatever was closed before: so nothing here
- * is freed earlier.
+ * Threads: the thread of ProcessTrace owns `has_turn`, `last_raw` and `items`. `trace`, `order` and
+ * `just_given` belong to the thread that has the turn. `mutex` guards `begun`, `done`, `abandoned`
+ * and `code`; atomics may be read by any thread. ETW may call back until ProcessTrace has returned,
+ * whatever was closed before, so nothing is freed earlier.
  */
 enum { HELD_BYTES = 8 * 1024 * 1024 };
 
@@ -27,7 +27,7 @@ struct etw_consume {
     struct etw_consume_settings settings;
     struct input_sink sink;
     struct etw_turn turn;
-    struct etw_trace *trace; /* the newest; changed in the turn of the session's thread */
+    struct etw_trace *trace; /* the newest; the session's thread changes it in its turn */
     size_t trace_count;
     struct etw_logfile_header header;
     etw_char name[ETW_MAX_NAME_CHARS];
@@ -35,27 +35,27 @@ struct etw_consume {
     atomic_bool closed;
     struct plat_thread *thread;
     bool has_turn;
-    int64_t last_raw; /* of the record that came last; 0: none has come */
+    int64_t last_raw; /* of the latest record; 0: none */
     struct extended_item items[RECORD_MAX_EXTENDED];
-    struct etw_order *order; /* of raw buffers; NULL: events come one by one */
-    uint64_t last_now;       /* FILETIME, when records of it were given last */
-    uint64_t just_given;     /* FILETIME, the newest record since the lag was measured; 0: none */
+    struct etw_order *order; /* of raw buffers; NULL: single events */
+    uint64_t last_now;       /* FILETIME when records of it were last delivered */
+    uint64_t just_given;     /* FILETIME of the newest record since the lag was measured; 0: none */
 
     atomic_bool refused;
     atomic_uint_fast64_t newest;
-    atomic_uint_fast64_t lag; /* the greatest since it was asked for, in units of FILETIME */
+    atomic_uint_fast64_t lag; /* maximum since the last query, in FILETIME units */
 
     struct plat_mutex mutex;
-    struct plat_cond changed; /* `begun` or `done` */
+    struct plat_cond changed; /* signals `begun` or `done` */
     bool begun;
     bool done;
     bool abandoned;
     uint32_t code;
 
-    struct etw_consume *older; /* of those that ETW holds */
+    struct etw_consume *older; /* list of connections that ETW still uses */
 };
 
-/* What was abandoned and still runs. */
+/* Abandoned connections that still run. */
 static _Atomic(struct etw_consume *) held_by_etw;
 
 static void hold(struct etw_consume *c)
@@ -67,7 +67,7 @@ static void hold(struct etw_consume *c)
     }
 }
 
-/* ---- on the thread of ProcessTrace ------------------------------------------------------------------- */
+/* ---- thread of ProcessTrace -------------------------------------------------------------------------- */
 
 /* Once per buffer. */
 static void note_begun(struct etw_consume *c)
@@ -87,7 +87,8 @@ static bool take_turn(struct etw_consume *c)
     return c->has_turn;
 }
 
-/* How old was the newest of what came together? Once per buffer, by the clock of the stamps. */
+/* Measure the age of the newest event delivered together, once per buffer, by the clock of the time
+ * stamps. */
 static void measure_lag(struct etw_consume *c)
 {
     uint64_t now = c->just_given ? etw_trace_now(c->trace) : 0;
@@ -130,7 +131,7 @@ static void on_event(struct etw_event_record *from)
 {
     struct etw_consume *c = from->user_context;
     enum etw_record_role role = etw_record_role(from);
-    /* No turn for the header, should it come: no end of a buffer would follow. */
+    /* the header takes no turn because no end of a buffer would follow */
     if (role == ETW_RECORD_HEADER || atomic_load_explicit(&c->refused, memory_order_relaxed) ||
         !take_turn(c)) {
         return;
@@ -227,7 +228,7 @@ static void run(void *self)
     plat_mutex_unlock(&c->mutex);
 }
 
-/* ---- on the session's thread --------------------------------------------------------------------------- */
+/* ---- thread of the session ----------------------------------------------------------------------------- */
 
 static uint64_t open_events(struct etw_consume *c, struct etw_logfile_header *ret_header)
 {
@@ -250,7 +251,7 @@ static uint64_t open_raw(struct etw_consume *c, struct etw_logfile_header *ret_h
     return etw_api_get()->OpenTraceFromRealTimeLogger(c->name, &options, ret_header);
 }
 
-/* What records refer to from here on. */
+/* Create the trace that later records refer to. */
 static bool add_trace(struct etw_consume *c)
 {
     struct etw_trace *trace = malloc(sizeof(*trace));
@@ -266,9 +267,9 @@ static bool add_trace(struct etw_consume *c)
 
 void etw_consume_adjust(struct etw_consume *c)
 {
-    enum { MAX_TRACES = 10000 }; /* months of an ordinary clock */
+    enum { MAX_TRACES = 10000 }; /* months with an ordinary clock */
     if (c->trace_count < MAX_TRACES && etw_trace_is_off(c->trace)) {
-        if (c->order) { /* times of both clocks have no order */
+        if (c->order) { /* times of two clocks cannot be ordered */
             etw_order_give(c->order, UINT64_MAX);
             measure_lag(c);
         }
@@ -329,7 +330,7 @@ struct etw_consume *etw_consume_open(const struct etw_consume_settings *settings
         return NULL;
     }
     if (c->header.perf_freq <= 0 &&
-        api->frequency) { /* the counter is this machine's in any case */
+        api->frequency) { /* the counter always belongs to this machine */
         c->header.perf_freq = (int64_t)api->frequency();
     }
     if (!add_trace(c)) {
@@ -349,7 +350,7 @@ bool etw_consume_start(struct etw_consume *c, struct error *err)
 void etw_consume_close(struct etw_consume *c)
 {
     if (c->handle && !atomic_exchange(&c->closed, true)) {
-        /* While ProcessTrace runs it answers ERROR_CTX_CLOSE_PENDING, which is no failure. */
+        /* during ProcessTrace this returns ERROR_CTX_CLOSE_PENDING, which is no failure */
         etw_api_get()->CloseTrace(c->handle);
     }
 }
@@ -358,7 +359,7 @@ bool etw_consume_wait(struct etw_consume *c, uint64_t deadline_ns, uint32_t *ret
 {
     bool in_time = true;
     if (!c->thread) {
-        return true; /* it never began */
+        return true; /* ProcessTrace was not started */
     }
     plat_mutex_lock(&c->mutex);
     while (!c->done && in_time) {
@@ -439,7 +440,7 @@ void etw_consume_destroy(struct etw_consume *c)
         return;
     }
     etw_consume_close(c);
-    if (!etw_consume_wait(c, 0, NULL)) { /* never freed under ETW's feet */
+    if (!etw_consume_wait(c, 0, NULL)) { /* ETW may still use it */
         hold(c);
         return;
     }
@@ -462,7 +463,7 @@ bool etw_consume_reap(uint64_t deadline_ns)
     while (held) {
         struct etw_consume *older = held->older;
         etw_consume_wait(held, deadline_ns, NULL);
-        etw_consume_destroy(held); /* or held again */
+        etw_consume_destroy(held); /* frees it or keeps it again */
         held = older;
     }
     return atomic_load(&held_by_etw) == NULL;

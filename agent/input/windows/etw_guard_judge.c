@@ -10,7 +10,7 @@ static const uint64_t units_per_ms = 10000; /* of FILETIME */
 
 static void say(char detail[ETW_GUARD_DETAIL], const char *format, ...) ETWSHIP_PRINTF(2, 3);
 
-/* One more of several things, with a comma between. */
+/* Append one item, separated by a comma. */
 static void say(char detail[ETW_GUARD_DETAIL], const char *format, ...)
 {
     size_t used = strlen(detail);
@@ -35,10 +35,10 @@ static void judge_real_time(const struct etw_session_state *was,
         ret->worse = true;
         ret->change.set_real_time = true;
         ret->change.real_time = true;
-        say(ret->detail, "its events were not delivered any more");
+        say(ret->detail, "its events are not delivered live any more");
     } else if (is_so && !wanted) {
         ret->other = true;
-        say(ret->detail, "its events are delivered live, too");
+        say(ret->detail, "its events are also delivered live");
     }
 }
 
@@ -60,14 +60,14 @@ void etw_guard_judge_settings(const struct etw_session_state *was,
         ret->other = ret->other || now->max_buffers > was->max_buffers;
         ret->change.set_max_buffers = now->max_buffers < was->max_buffers;
         ret->change.max_buffers = was->max_buffers;
-        say(ret->detail, "buffers at most were set from %u to %u", was->max_buffers,
+        say(ret->detail, "the maximum of buffers was set from %u to %u", was->max_buffers,
             now->max_buffers);
     }
     ret->mends = ret->worse;
     bool numbers_files = was->mode & ETW_MODE_NEWFILE;
     if (!numbers_files && strcmp(now->file, was->file) != 0) {
         ret->other = true;
-        say(ret->detail, "its file is %.200s now", now->file[0] ? now->file : "none");
+        say(ret->detail, "its file is now %.200s", now->file[0] ? now->file : "none");
     }
 }
 
@@ -84,8 +84,8 @@ bool etw_guard_judge_groups(const struct etw_groups *wanted, const struct etw_gr
 
 /* ---- providers ----------------------------------------------------------------------------------- */
 
-/* The property that lets fewer events through. EXCLUDE_INPRIVATE does so, too, but is among those
- * that Windows was seen to add. */
+/* Properties that let fewer events through. EXCLUDE_INPRIVATE does so, too, but Windows sometimes
+ * adds it itself. */
 static const uint32_t restrictive = ETW_ENABLE_IGNORE_KEYWORD_0;
 
 static bool is_scoped(const struct etw_request *request)
@@ -134,11 +134,11 @@ enum etw_guard_enabled etw_guard_judge_provider(const struct etw_request *reques
         return ETW_GUARD_ENABLED;
     }
     if (now->entries == 0) {
-        /* Where Windows did not list the session right after it was asked, it lists it in no case. */
+        /* Windows did not list the session right after enabling, so it never does */
         bool is_told = was->instances == 0 || was->entries > 0;
         return is_told && !is_scoped(request) ? ETW_GUARD_DISABLED : ETW_GUARD_ENABLED;
     }
-    /* A provider that came later was never seen as it was enabled: then the request alone says. */
+    /* a provider that registered later was never seen enabled, so only the request counts */
     struct etw_who_enabled asked = {.level = UINT8_MAX,
         .properties = request->properties,
         .any = UINT64_MAX,
@@ -160,7 +160,7 @@ bool etw_guard_judge_pace(struct etw_guard_pace *pace, const struct etw_guard_re
     if (lost) {
         say(ret_detail, "%u buffers were lost because they were not read in time", lost);
     }
-    if (no_buffer && pace->no_buffer) { /* twice: one moment is none */
+    if (no_buffer && pace->no_buffer) { /* twice in a row: a single moment does not count */
         say(ret_detail, "all %u buffers are full", state->max_buffers);
     }
     if (pace->known && reading->lag_ms > reading->limit_ms) {

@@ -7,43 +7,44 @@
 #include "etw/etw_who.h"
 
 /*
- * What the guard of a session makes of what it sees: no call, no clock, no memory but what is
- * given. What is compared is what Windows said right after it had been asked, not what it was asked
- * for, as ETW rounds settings, and adds properties and keywords of its own to what sessions want of
- * providers. So only what is missing counts; what somebody adds is no harm.
+ * Decisions of a session's guard, as pure functions: no calls, no clock, no memory of their own.
+ * The baseline is what Windows reported right after a request, not the request itself, because ETW
+ * rounds settings and adds properties and keywords to those of providers. So only what is missing
+ * counts; additions by other programs do no harm.
  */
 enum { ETW_GUARD_DETAIL = 400 };
 
 /* ---- settings ------------------------------------------------------------------------------------ */
 
 struct etw_guard_settings {
-    bool worse; /* less comes, or later, than was asked for */
-    bool other; /* changed in a way that does no harm */
-    bool mends; /* ${change} brings it back */
+    bool worse; /* fewer or later events than requested */
+    bool other; /* changed without harm */
+    bool mends; /* ${change} repairs it */
     struct etw_session_change change;
     char detail[ETW_GUARD_DETAIL];
 };
 
-/* ${was} is the session as it began, ${now} as it is. What UPDATE can change is compared; of kernel
- * events etw_guard_judge_groups tells. A file is never changed back: that would begin it anew. */
+/* Compare ${now} with the session's initial state ${was}, as far as UPDATE can change it.
+ * etw_guard_judge_groups covers kernel events. The file is never changed back, which would start it
+ * anew. */
 void etw_guard_judge_settings(const struct etw_session_state *was,
     const struct etw_session_state *now, struct etw_guard_settings *ret_settings);
 
-/* Groups of kernel events that are wanted, were on and are off: into ${ret_lost}; false: none. */
+/* Groups of kernel events that are wanted, were on and are off now. False: none. */
 bool etw_guard_judge_groups(const struct etw_groups *wanted, const struct etw_groups *was,
     const struct etw_groups *now, struct etw_groups *ret_lost);
 
 /* ---- providers ----------------------------------------------------------------------------------- */
 
 enum etw_guard_enabled {
-    ETW_GUARD_ENABLED,  /* at least as wanted, or nobody can tell */
-    ETW_GUARD_NARROWED, /* fewer events come than are wanted */
+    ETW_GUARD_ENABLED,  /* at least as wanted, or unknown */
+    ETW_GUARD_NARROWED, /* fewer events arrive than are wanted */
     ETW_GUARD_DISABLED,
 };
 
 /*
- * ${was} is what Windows said right after ${request} was enabled. A provider that is wanted of some
- * processes only may have no instance that is concerned; it is never found disabled.
+ * ${was} is what Windows reported right after ${request} was enabled. A provider limited to certain
+ * processes may have no affected instance, so it is never reported as disabled.
  */
 enum etw_guard_enabled etw_guard_judge_provider(const struct etw_request *request,
     const struct etw_who_enabled *was, const struct etw_who_enabled *now,
@@ -53,18 +54,18 @@ enum etw_guard_enabled etw_guard_judge_provider(const struct etw_request *reques
 
 struct etw_guard_pace {
     bool known;
-    bool behind;    /* and that was told */
-    bool no_buffer; /* at the last look */
+    bool behind;    /* true once reported */
+    bool no_buffer; /* at the last check */
     uint32_t buffers_lost;
 };
 
 struct etw_guard_reading {
-    uint64_t lag_ms;   /* how old events were when they were read, at most since the last look */
-    uint64_t limit_ms; /* how old they may be */
+    uint64_t lag_ms;   /* maximum age of events when read, since the last check */
+    uint64_t limit_ms; /* permitted age */
     const struct etw_session_state *state;
 };
 
-/* Has the consumer fallen behind since the last look? True once, until it has caught up. */
+/* True once when the consumer falls behind; again only after it has caught up. */
 bool etw_guard_judge_pace(struct etw_guard_pace *pace, const struct etw_guard_reading *reading,
     char ret_detail[ETW_GUARD_DETAIL]);
 
@@ -77,9 +78,8 @@ struct etw_guard_clock {
 };
 
 /*
- * By how many ms was the system's time set since the last look? ${counter} counts ${frequency} times in
- * a second and cannot be set, ${time} is FILETIME at the same moment. 0: by less than ${limit_ms}, or
- * nobody can tell.
+ * By how many ms the system time was set since the last check. ${counter} counts at ${frequency} Hz
+ * and cannot be set; ${time} is FILETIME at the same moment. 0: less than ${limit_ms}, or unknown.
  */
 int64_t etw_guard_judge_clock(struct etw_guard_clock *clock, int64_t counter, uint64_t time,
     uint64_t frequency, uint64_t limit_ms);

@@ -13,7 +13,7 @@ struct etw_guard_limits etw_guard_policy_limits(
         .pause_max_ns = longest};
 }
 
-/* The window is over: what happened in it does not count any more. */
+/* Start a new window; the previous one no longer counts. */
 static void begin_anew(struct etw_guard_bound *bound, uint64_t now_ns)
 {
     if (bound->window_until_ns && now_ns >= bound->window_until_ns) {
@@ -41,7 +41,7 @@ enum etw_guard_verdict etw_guard_policy_broken(
     bound->contested = bound->undone >= MAX_UNDONE;
     if (bound->contested || bound->repairs >= limits->repairs) {
         bound->gave_up = true;
-        if (bound->window_until_ns == 0) { /* no repair is allowed at all */
+        if (bound->window_until_ns == 0) { /* no repairs are allowed */
             bound->window_until_ns = now_ns + limits->window_ns;
         }
         return ETW_GUARD_GIVE_UP;
@@ -69,6 +69,6 @@ void etw_guard_policy_whole(
 {
     begin_anew(bound, now_ns);
     if (bound->repaired_at_ns && !is_undone(bound, limits, now_ns)) {
-        bound->undone = 0; /* it has held */
+        bound->undone = 0; /* the repair lasted */
     }
 }

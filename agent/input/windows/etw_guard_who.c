@@ -17,9 +17,9 @@
 #include "platform/plat_thread.h"
 
 /*
- * The session's consumer puts what others did into a ring; guards look there. `mutex` guards the
- * ring. `opening` is held by whoever opens, closes or restarts the one session that all guards
- * share, which is seldom; nobody waits for it who has the mutex.
+ * The session's consumer stores actions of other processes in a ring, which guards search. `mutex`
+ * guards the ring. `opening` is held, rarely, while the session that all guards share is opened,
+ * closed or restarted; a thread that has `mutex` must not wait for it.
  */
 enum { MAX_DEEDS = 256, ID_STOP = 11, ID_CONFIGURE = 12, ID_ENABLE = 14, ID_DISABLE = 15 };
 enum { BUFFER_KB = 64, MIN_BUFFERS = 2, MAX_BUFFERS = 32, FLUSH_MS = 1000, END_MS = 5000 };
@@ -32,7 +32,7 @@ struct deed {
     bool is_new;
     enum etw_guard_deed kind;
     uint64_t time;       /* FILETIME */
-    struct guid session; /* made from its name, in which case does not count */
+    struct guid session; /* derived from its name, ignoring case */
     struct guid provider;
     struct etw_guard_culprit by;
 };
@@ -43,7 +43,7 @@ struct etw_guard_who {
     struct etw_hold *hold;
     struct etw_consume *consume;
     bool runs;
-    struct etw_guard_bound bound; /* how often it was started again; held by `opening` */
+    struct etw_guard_bound bound; /* limits restarts; guarded by `opening` */
     atomic_bool ended;
 
     struct plat_mutex mutex;
@@ -66,7 +66,7 @@ static void leave(void)
     atomic_flag_clear(&opening);
 }
 
-/* ---- its events ------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------------- */
 
 bool etw_guard_who_read(uint16_t id, struct span payload, struct etw_guard_change *ret_change)
 {
@@ -108,7 +108,7 @@ static void fill_culprit(const struct event_record *record, struct etw_guard_cul
     }
 }
 
-/* When it was, as the system's time tells now, which may have been set since reading began. */
+/* Time of the event by the present system time, which may have been set since. */
 static uint64_t time_of(const struct event_record *record)
 {
     int64_t counter;
@@ -146,7 +146,7 @@ static bool on_record(void *self, const struct event_record *record)
 
 static void on_lost(void *self, enum etw_loss_mark mark, uint64_t time)
 {
-    (void)self; /* then somebody stays unknown */
+    (void)self; /* the actor then stays unknown */
     (void)mark;
     (void)time;
 }
@@ -169,7 +169,7 @@ bool etw_guard_who_find(struct etw_guard_who *who, enum etw_guard_deed deed, con
     struct guid key = key_of(span_text(session));
     bool found = false;
     plat_mutex_lock(&who->mutex);
-    for (size_t i = 0; i < MAX_DEEDS; i++) { /* the oldest first: the last one stays */
+    for (size_t i = 0; i < MAX_DEEDS; i++) { /* oldest first, so that the latest match wins */
         struct deed *one = &who->deeds[(who->next + i) % MAX_DEEDS];
         if (one->is_new && one->kind == deed && guid_equal(&one->session, &key) &&
             guid_equal(&one->provider, provider)) {
@@ -184,11 +184,11 @@ bool etw_guard_who_find(struct etw_guard_who *who, enum etw_guard_deed deed, con
     return found;
 }
 
-/* ---- its session ----------------------------------------------------------------------------------- */
+/* ---- session --------------------------------------------------------------------------------------- */
 
 static void stop(struct etw_guard_who *who)
 {
-    if (who->runs) { /* also one that is no longer read */
+    if (who->runs) { /* even if it is not read any more */
         etw_control_stop(who->name, NULL, NULL);
     }
     who->runs = false;
@@ -257,9 +257,10 @@ static const char *start_again(struct etw_guard_who *who, const struct etw_guard
     uint64_t now = plat_monotonic_ns();
     enum etw_guard_verdict verdict = etw_guard_policy_broken(&who->bound, limits, now);
     if (verdict == ETW_GUARD_GIVE_UP) {
-        return "was stopped by somebody else. until guard.window is over it stays so, and who "
+        return "was stopped by somebody else. until the end of guard.window the agent does not "
+               "report who "
                "changes "
-               "sessions is not told";
+               "sessions";
     }
     if (verdict != ETW_GUARD_REPAIR) {
         return NULL;
@@ -267,11 +268,11 @@ static const char *start_again(struct etw_guard_who *who, const struct etw_guard
     stop(who);
     bool done = start(who, NULL);
     if (!done) {
-        atomic_store(&who->ended, true); /* again at a later call */
+        atomic_store(&who->ended, true); /* repeat at a later call */
     }
     etw_guard_policy_repaired(&who->bound, limits, done, now);
-    return done ? "was stopped by somebody else. it is as before again"
-                : "was stopped by somebody else, and cannot be started again now";
+    return done ? "was stopped by somebody else and has been restarted"
+                : "was stopped by somebody else and cannot be restarted now";
 }
 
 const char *etw_guard_who_keep(struct etw_guard_who *who, const struct etw_guard_limits *limits)

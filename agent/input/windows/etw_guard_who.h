@@ -7,13 +7,14 @@
 #include "input/windows/etw_guard_policy.h"
 
 /*
- * Who changes sessions of ETW. The provider Microsoft-Windows-Kernel-EventTracing writes an event
- * whenever a session is stopped (id 11) or configured (12), a provider enabled to one (14) or
- * disabled (15); it names session and provider, and its header has the process that asked for it.
- * The payloads are those of its manifest; that the header's process is the caller's is what others
- * have measured (Windows 11 26200) and programs rely on, no page of Microsoft's says so.
+ * Finds out which process changes ETW sessions. The provider Microsoft-Windows-Kernel-EventTracing
+ * writes an event whenever a session is stopped (id 11) or configured (12), or a provider is
+ * enabled (14) or disabled (15) in one. The event names session and provider; its header has the
+ * process that made the request. The payloads are those of its manifest. That the header's process
+ * is the caller is undocumented but measured by others (Windows 11 26200) and relied on by
+ * programs.
  *
- * One small session of the process, etwship-who-PID, for as long as somebody has a share in it.
+ * All guards of the process share one small session, etwship-who-PID, while at least one is open.
  */
 struct etw_guard_who;
 
@@ -26,35 +27,35 @@ enum etw_guard_deed {
 
 struct etw_guard_culprit {
     uint32_t pid;
-    char image[512]; /* the program's path; "": it has ended since */
-    char user[192];  /* a SID; "": unknown */
+    char image[512]; /* path of the program; "": it has ended since */
+    char user[192];  /* SID; "": unknown */
 };
 
-/* A share. Whatever others do from here on is known. NULL: ERR_IO, ERR_MEMORY, ERR_UNSUPPORTED,
- * ERR_STOPPED. Any thread. */
+/* Open a share. Later changes are recorded. NULL: ERR_IO, ERR_MEMORY, ERR_UNSUPPORTED, ERR_STOPPED.
+ * Thread-safe. */
 struct etw_guard_who *etw_guard_who_open(struct error *err);
 void etw_guard_who_close(struct etw_guard_who *who); /* NULL is fine */
 
-/* Start its session again where somebody has stopped it, as often as ${limits} allow. What is to be told
- * of that, static text; NULL: nothing. Any thread; now and then. */
+/* Restart the session if another program stopped it, within ${limits}. Returns a static text to
+ * report, or NULL. Thread-safe; call it regularly. */
 const char *etw_guard_who_keep(struct etw_guard_who *who, const struct etw_guard_limits *limits);
 
 /*
- * Who did ${deed} to ${session} (and, of the last two, ${provider}), the last time that was not told
- * yet? What was done before ${since} (FILETIME) is forgotten. False: nobody is known, so far. Own
- * deeds are none. Any thread.
+ * Find the process that last did ${deed} to ${session} (and ${provider}, for the last two deeds)
+ * and was not reported yet. Actions before ${since} (FILETIME) are dropped. Actions of this process
+ * do not count. False: unknown so far. Thread-safe.
  */
 bool etw_guard_who_find(struct etw_guard_who *who, enum etw_guard_deed deed, const char *session,
     const struct guid *provider, uint64_t since, struct etw_guard_culprit *ret_culprit);
 
-/* One event of that provider, as its manifest lays it out. */
+/* A parsed event of that provider. */
 struct etw_guard_change {
     enum etw_guard_deed deed;
-    struct guid provider; /* zero for a session's */
+    struct guid provider; /* zero for changes of a session */
     struct span session;  /* UTF-16LE, in the payload */
 };
 
-/* False: another event, or a payload that is cut. Pure. */
+/* False: another event, or a truncated payload. Pure. */
 bool etw_guard_who_read(uint16_t id, struct span payload, struct etw_guard_change *ret_change);
 
 #endif

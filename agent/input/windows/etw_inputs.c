@@ -2,7 +2,7 @@
 #include "input/windows/etw_session.h"
 #include "input/windows/etw_targets.h"
 
-/* The inputs that ETW itself runs, by type. */
+/* The inputs for sessions that ETW runs, by type. */
 
 static void *create(
     enum etw_plan_kind kind, const void *settings, const struct input_env *env, struct error *err)
@@ -43,7 +43,7 @@ static void legacy(void *self, struct buf *out)
 
 #define RUN_BY_ETW .needs_etw = true, .run = run, .stop = stop, .destroy = destroy
 
-/* Of sessions that the agent starts, and so may leave to the next one. */
+/* For sessions that the agent starts, and so may hand over to the next configuration. */
 #define OWNED_BY_US RUN_BY_ETW, .goes_on = goes_on, .pass_on = pass_on, .legacy = legacy
 
 static void *create_realtime(const void *settings, const struct input_env *env, struct error *err)

@@ -25,7 +25,7 @@ static bool parse(struct etw_note *note, struct etw_kept *kept)
            read_u32(note, &kept->real_time_buffers_lost) && span_is(etw_note_word(note), "end");
 }
 
-/* Not of it: what CONTROL_UPDATE may change about how much is kept and how soon it comes. */
+/* Excludes what CONTROL_UPDATE may change about memory and flush time. */
 struct guid etw_kept_look(const struct etw_session_state *state)
 {
     char text[128 + ETW_NAME_BYTES];

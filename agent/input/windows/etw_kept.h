@@ -4,32 +4,32 @@
 #include "etw/etw_control.h"
 
 /*
- * What an agent leaves for the next one about a session that may outlive it: the file
- * etw-SESSION.kept in the data folder. With it a session of our name is known as one that was set up
- * like this (the fingerprint), and what it loses in between is counted, once. One that does not bear
- * our name is known as ours by its look alone.
+ * Notes about a session that may outlive the agent, for the next one: the file etw-SESSION.kept in
+ * the data folder. It shows whether a session with our name has the present settings (the
+ * fingerprint), and makes its losses count once. A session without our name is recognised by its
+ * look alone.
  */
 struct etw_kept {
     struct guid fingerprint;
     uint64_t handle;
-    struct guid look; /* etw_kept_look; zero of sessions that bear our name */
+    struct guid look; /* etw_kept_look; zero for sessions with our name */
     uint32_t events_lost;
     uint32_t log_buffers_lost;
     uint32_t real_time_buffers_lost;
 };
 
-/* What ETW says of a session and no time changes, in one number: who sets one up in another way, or
- * has changed what ours delivers, has one of another look. Pure. */
+/* Hash of the properties of a session that do not change by themselves. It differs for a session
+ * with other settings, or one modified in a way that affects delivery. Pure. */
 struct guid etw_kept_look(const struct etw_session_state *state);
 
-/* False: nothing is known, or what is there makes no sense. ${data_dir} NULL is fine. */
+/* False: there is no valid file. ${data_dir} may be NULL. */
 bool etw_kept_load(const char *data_dir, const char *session, struct etw_kept *ret_kept);
 
-/* In one piece: whole, or as before. ${data_dir} NULL: nothing is kept, which is no failure. */
+/* Replace the file atomically. ${data_dir} NULL: nothing is saved, which is no failure. */
 bool etw_kept_save(
     const char *data_dir, const char *session, const struct etw_kept *kept, struct error *err);
 
-/* The session is gone. */
+/* Delete the file: the session is gone. */
 void etw_kept_forget(const char *data_dir, const char *session);
 
 #endif

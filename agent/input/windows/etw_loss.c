@@ -40,11 +40,11 @@ size_t etw_loss_look(struct etw_loss *loss, const struct etw_session_state *stat
     const struct trace_info *trace, struct gap ret_gaps[ETW_LOSS_GAPS])
 {
     struct gaps gaps = {.list = ret_gaps};
-    now = now < loss->since ? loss->since : now; /* clocks are set back */
+    now = now < loss->since ? loss->since : now; /* the clock was set back */
     bool narrows = loss->marked > loss->since && loss->marked < now;
     gaps.common = (struct gap){
         .stage = "etw", .from = loss->since, .to = narrows ? loss->marked : now, .trace = trace};
-    /* Unsigned differences are right over a wrap, too. */
+    /* unsigned differences also work across a wrap */
     if (state && loss->counts) {
         add(&gaps, "events_lost", "events", state->events_lost - loss->events, true);
         add(&gaps, "realtime_buffers_lost", "buffers",

@@ -3,9 +3,9 @@
 #include "etw/etw_keywords.h"
 
 /*
- * Both the entry and the rules must let an event through, so of two masks either will do; the entry's
- * stays unless the other one is narrower in any case. Ids are sets, of which ETW takes the ones that come or
- * the ones that do not, whichever list is short enough.
+ * An event must pass both the entry and the rules, so either mask may be used; the entry's stays
+ * unless the other one is certainly narrower. ETW takes a list of ids to include or to exclude,
+ * whichever is short enough.
  */
 enum { IDS = 65536 };
 
@@ -34,7 +34,7 @@ static void narrow_level(struct etw_request *request, const struct provider_scop
 static void narrow_keywords(struct etw_request *request, const struct provider_scope *scope)
 {
     uint64_t effects = etw_keywords_with_effects(&request->provider) & ~request->named;
-    if (scope->any == 0 || scope->any & effects) { /* rules name no keywords to be asked for */
+    if (scope->any == 0 || scope->any & effects) { /* the rules restrict no keywords */
         return;
     }
     if (request->any == 0) {

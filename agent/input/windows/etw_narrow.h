@@ -5,13 +5,13 @@
 #include "input/provider_scope.h"
 
 /*
- * Take out of ${request}, which is what ${spec} asks for, what lies outside of its scope: what is asked
- * for becomes less, never more. ${too_much}: kinds of filters that were beyond ETW's limits; what is left
- * may fit. Pure.
+ * Remove from ${request}, the request for ${spec}, what lies outside its scope: the request
+ * shrinks, never grows. ${too_much}: kinds of filters that exceeded ETW's limits; what is left may
+ * fit. Pure.
  */
 void etw_narrow(struct etw_request *request, const struct provider_spec *spec, uint32_t *too_much);
 
-/* Does the entry ask for the id, by its own ranges? */
+/* True if the entry's own ranges include the id. */
 bool etw_narrow_asks(const struct provider_spec *spec, uint32_t id);
 
 #endif

@@ -6,10 +6,10 @@
 #include "input/windows/etw_raw.h"
 
 /*
- * A row is the queue of one processor's buffers; its first one is open, at the record that the row
- * gives next. What one processor wrote keeps its order. The row to go on with is found by looking at
- * all of them; as records of one row tend to follow each other, it goes on without a look for as
- * long as it stays ahead of the second-best (as in etl_pending.c).
+ * A row is the queue of one processor's buffers; its first buffer is open at the row's next record.
+ * Records of one processor keep their order. The next row is found by comparing all rows. Records
+ * of one row tend to follow each other, so the row continues without comparison while it stays
+ * ahead of the second-best (as in etl_pending.c).
  */
 struct held {
     struct held *next;
@@ -34,7 +34,7 @@ struct etw_order {
     size_t row_count;
     size_t row_capacity;
     size_t bytes;
-    uint64_t newest; /* time of what was given */
+    uint64_t newest; /* time of the newest delivered record */
     uint64_t late;
     bool refused;
 };
@@ -94,7 +94,7 @@ static void give_record(struct etw_order *order, const struct event_record *reco
     order->refused = order->refused || !order->settings.record(order->settings.self, record);
 }
 
-/* Go to the row's next record, in its first buffer or those behind it. */
+/* Advance to the row's next record, in its first buffer or later ones. */
 static void advance(struct etw_order *order, struct row *row)
 {
     row->loaded = false;
@@ -114,7 +114,7 @@ static void advance(struct etw_order *order, struct row *row)
     }
 }
 
-/* ---- taking buffers -------------------------------------------------------------------------------- */
+/* ---- adding buffers -------------------------------------------------------------------------------- */
 
 static struct row *row_of(struct etw_order *order, uint16_t cpu)
 {
@@ -164,7 +164,7 @@ static bool hold(struct etw_order *order, uint16_t cpu, struct span buffer, stru
     return true;
 }
 
-/* There is no memory: what is held first, then this, as it stands. */
+/* Memory is short: deliver held records first, then this buffer as it is. */
 static void pass(struct etw_order *order, struct etw_raw *raw)
 {
     struct event_record record;
@@ -187,9 +187,9 @@ void etw_order_add(struct etw_order *order, struct span buffer, struct etw_trace
     }
 }
 
-/* ---- giving records -------------------------------------------------------------------------------- */
+/* ---- delivering records ---------------------------------------------------------------------------- */
 
-/* The row whose record is the oldest; ${ret_second}: the oldest time of all others. */
+/* The row with the oldest record; ${ret_second}: the oldest time of the other rows. */
 static struct row *find_oldest(const struct etw_order *order, uint64_t *ret_second)
 {
     struct row *oldest = NULL;

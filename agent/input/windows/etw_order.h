@@ -5,34 +5,34 @@
 #include "input/windows/etw_trace.h"
 
 /*
- * Raw buffers come as they are flushed, each of one processor: their records are held until nothing
- * older can be on its way any more, and then given in one order of time. What comes later still is
- * given at once, after newer ones. One thread at a time.
+ * Raw buffers arrive when they are flushed, each from one processor. Their records are held until
+ * nothing older can arrive, and then delivered in time order. A record that arrives even later is
+ * delivered at once, after newer ones. Not thread-safe.
  */
 struct etw_order;
 
 struct etw_order_settings {
-    size_t max_bytes; /* of held buffers: with more, the oldest records are given early */
+    size_t max_bytes; /* limit of held buffers; beyond it the oldest records are delivered early */
     void *self;
-    bool (*record)(void *self, const struct event_record *record); /* false: no more */
-    void (*problem)(void *self, const char *what); /* a buffer made no sense; static text */
+    bool (*record)(void *self, const struct event_record *record); /* false: stop */
+    void (*problem)(void *self, const char *what); /* a buffer was invalid; static text */
 };
 
-/* NULL without memory. */
+/* NULL if memory is short. */
 struct etw_order *etw_order_create(const struct etw_order_settings *settings, struct error *err);
-void etw_order_destroy(struct etw_order *order); /* NULL is fine; what is held is dropped */
+void etw_order_destroy(struct etw_order *order); /* NULL is fine; held records are dropped. */
 
-/* Take ${buffer} (copied; without memory for that all of it is given at once), behind those of its
- * processor. ${trace} outlives it. */
+/* Add a copy of ${buffer} to the row of its processor; if memory is short, everything is delivered
+ * at once. ${trace} must outlive the order. */
 void etw_order_add(struct etw_order *order, struct span buffer, struct etw_trace *trace);
 
-/* Give what is not younger than ${until}, FILETIME. After a refusal nothing is given any more. */
+/* Deliver records up to ${until}, FILETIME. Nothing is delivered after the callback stopped. */
 void etw_order_give(struct etw_order *order, uint64_t until);
 
-/* Is anything held? */
+/* True if no buffers are held. */
 bool etw_order_is_empty(const struct etw_order *order);
 
-/* Records that were given after younger ones. */
+/* Number of records delivered after younger ones. */
 uint64_t etw_order_late(const struct etw_order *order);
 
 #endif

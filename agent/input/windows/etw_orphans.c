@@ -7,7 +7,8 @@
 #include "etw/etw_image_flags.h"
 #include "input/windows/etw_kept.h"
 
-/* Has this agent left it running? A name may come from anybody, and becomes part of a path. */
+/* True if this agent left it running. A name may come from any program, and becomes part of a
+ * path. */
 static bool is_kept(const char *data_dir, const char *name, const struct etw_session_state *session)
 {
     struct etw_kept kept;
@@ -15,7 +16,7 @@ static bool is_kept(const char *data_dir, const char *name, const struct etw_ses
            kept.handle == session->handle;
 }
 
-/* The session may be another agent's, so a person has to decide whether it ends. */
+/* The session may belong to another agent, so a person must decide whether to end it. */
 static void tell_left(const struct etw_orphans_settings *settings, const char *session)
 {
     char owner[ETW_HOLD_OWNER_BYTES];
@@ -25,7 +26,7 @@ static void tell_left(const struct etw_orphans_settings *settings, const char *s
     }
     if (etw_hold_look(session, owner) == ETW_HOLD_DOUBTFUL) {
         snprintf(text, sizeof(text),
-            "session %.200s may be left behind: its lock belongs to %.200s, and Windows does not "
+            "session %.200s may be orphaned: its lock belongs to %.200s, and Windows does not "
             "say "
             "whether that account may run sessions. if no program of that account runs it, "
             "`etwship "
@@ -33,7 +34,8 @@ static void tell_left(const struct etw_orphans_settings *settings, const char *s
             session, owner);
     } else {
         snprintf(text, sizeof(text),
-            "nobody looks after the session %.200s. `etwship sessions stop --orphans` ends it",
+            "session %.200s is orphaned: no agent uses it. `etwship sessions stop --orphans` ends "
+            "it",
             session);
     }
     settings->note(settings->self, INPUT_NOTE_WARNING, text);
@@ -51,8 +53,7 @@ static void look_at(
         return;
     }
     if (etw_control_stop(session->name, NULL, &err)) {
-        snprintf(text, sizeof(text), "stopped %.200s, which nobody looked after any more",
-            session->name);
+        snprintf(text, sizeof(text), "stopped the orphaned session %.200s", session->name);
         settings->note(settings->self, INPUT_NOTE_INFO, text);
     } else if (err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
         settings->note(settings->self, INPUT_NOTE_WARNING, err.text);
@@ -74,11 +75,11 @@ static void tell_flags(void *self, const char *image, const struct error *err)
     const struct etw_orphans_settings *settings = self;
     char text[700];
     if (err) {
-        snprintf(text, sizeof(text), "TracingFlags of %.100s, which a killed agent has left: %s",
-            image, err->text);
-    } else {
         snprintf(text, sizeof(text),
-            "put back TracingFlags of %.100s, which a killed agent had left", image);
+            "cannot restore TracingFlags of %.100s, left by a killed agent: %s", image, err->text);
+    } else {
+        snprintf(
+            text, sizeof(text), "restored TracingFlags of %.100s, left by a killed agent", image);
     }
     settings->note(settings->self, err ? INPUT_NOTE_WARNING : INPUT_NOTE_INFO, text);
 }

@@ -16,8 +16,8 @@
 #include "platform/plat_child.h"
 
 /*
- * Everything but the file's and the session's name is numbers; so the plan is one pass over the
- * settings. What is given as 0 gets its default here.
+ * Everything except the names of file and session is numeric, so the plan is one pass over the
+ * settings. Values given as 0 get their defaults here.
  */
 enum {
     MAX_PLAN_BYTES = 64 * 1024 * 1024,
@@ -29,9 +29,9 @@ enum {
 static const uint64_t mb = 1024 * 1024;
 static const uint64_t ns_per_ms = 1000000;
 
-/* ---- requests: one entry of `providers` ---------------------------------------------------------- */
+/* ---- requests for one entry of `providers` ------------------------------------------------------- */
 
-/* The ids of ${from} but those of ${except}; false: more than ETW takes. */
+/* Set ${ids} to the ids of ${from} without those of ${except}; false: more than ETW accepts. */
 static bool put_ids(const struct provider_events *from, const struct provider_events *except,
     struct etw_filter_ids *ids)
 {
@@ -72,7 +72,7 @@ static bool has_events(const struct provider_events *events)
     return events->range_count + events->name_count > 0;
 }
 
-/* Include and exclude together are one filter at most: what is included but not excluded. */
+/* Include and exclude become one filter: ids that are included and not excluded. */
 static uint32_t put_events(const struct provider_spec *spec, struct etw_request *request)
 {
     const struct provider_events *in = &spec->include;
@@ -242,15 +242,15 @@ static bool find_event(const struct input_env *env, const char *text,
                                             ? kernel_group_class((uint16_t)hook)
                                             : NULL;
         if (!class_guid) {
-            return error_set(err, ERR_CONFIG,
-                "there is no kernel event with the hook %.40s. write Class/Name", text);
+            return error_set(
+                err, ERR_CONFIG, "no kernel event has the hook %.40s. write Class/Name", text);
         }
         *ret_event = (struct etw_stack_event){*class_guid, (uint8_t)hook};
         return true;
     }
     if (!env->kernel_event || !env->kernel_event(name, &ret_event->class_guid, &ret_event->type)) {
         return error_set(err, ERR_CONFIG,
-            "there is no kernel event %.100s. write Class/Name as events have it, or the number "
+            "unknown kernel event %.100s. write Class/Name as in events, or the number "
             "of its hook",
             text);
     }
@@ -286,7 +286,7 @@ static bool plan_groups(struct etw_plan *plan, const struct live_groups *groups,
     for (size_t i = 0; i < groups->flags.count; i++) {
         uint32_t mask;
         if (!kernel_flags_find(span_text(groups->flags.items[i]), &mask)) {
-            return error_set(err, ERR_CONFIG, "flags: there is no group '%.60s' of kernel events",
+            return error_set(err, ERR_CONFIG, "flags: unknown group '%.60s' of kernel events",
                 groups->flags.items[i]);
         }
         if (!etw_kernel_add(&plan->groups, mask, err)) {
@@ -344,7 +344,7 @@ static void plan_file(struct etw_plan *plan, const struct live_log_file *file)
     uint64_t size = file->max_size_bytes;
     session->file = file->path;
     session->mode |= modes[file->mode] | (file->preallocate ? ETW_MODE_PREALLOCATE : 0);
-    if (file->mode == LIVE_LOG_BUFFERING) { /* the ring is its buffers: min of them */
+    if (file->mode == LIVE_LOG_BUFFERING) { /* its buffers, `min` of them, are the ring */
         uint64_t buffers = size / KB / session->buffer_kb;
         session->min_buffers = buffers < 2            ? 2
                                : buffers > UINT32_MAX ? UINT32_MAX
@@ -411,7 +411,7 @@ static bool plan_record(struct etw_plan *plan, const struct live_record *s,
     return own_name(plan, env, err) && plan_groups(plan, &s->groups, env, err);
 }
 
-/* Copied, with its NUL; NULL without memory. */
+/* A copy with NUL; NULL if memory is short. */
 static const char *copy_text(struct etw_plan *plan, struct span text)
 {
     struct span copy;
@@ -445,13 +445,14 @@ static bool plan_heap(struct etw_plan *plan, const struct live_heap *s, const st
     }
     for (size_t i = 0; i < s->pids.count; i++) {
         if (!live_options_pid(s->pids.items[i], &heap->pids[heap->pid_count++])) {
-            return error_set(err, ERR_CONFIG, "pids: '%.40s' is no process id", s->pids.items[i]);
+            return error_set(
+                err, ERR_CONFIG, "pids: '%.40s' is not a process id", s->pids.items[i]);
         }
     }
     for (size_t i = 0; i < s->stacks.count; i++) {
         if (!live_options_heap_stack(s->stacks.items[i], &heap->stacks[heap->stack_count++])) {
             return error_set(
-                err, ERR_CONFIG, "stacks: there is no '%.40s' of heaps", s->stacks.items[i]);
+                err, ERR_CONFIG, "stacks: unknown heap operation '%.40s'", s->stacks.items[i]);
         }
     }
     if ((s->launch && !plan_launch(plan, s, err)) || !own_name(plan, env, err)) {

@@ -70,7 +70,8 @@ static void tell_unknown_event(void *self, const char *event_id)
 {
     const struct asker *asker = self;
     note(asker->names, INPUT_NOTE_WARNING,
-        "provider %s: no manifest of this machine says what event %s holds, so all of them come",
+        "provider %s: no manifest on this machine describes event %s, so its payload filter is not "
+        "used",
         asker->label, event_id);
 }
 
@@ -81,12 +82,12 @@ static void make_payload(struct etw_provider_names *names, struct etw_provider_e
         &entry->payload, entry->plan->spec, &entry->guid, tell_unknown_event, &asker);
 }
 
-/* Without a GUID there is nothing to ask Windows for. */
+/* Without a GUID Windows cannot be queried. */
 static void settle_without_guid(struct etw_provider_names *names, struct etw_provider_entry *entry)
 {
     if (!entry->is_settled) {
         note(names, INPUT_NOTE_WARNING,
-            "WPP messages are switched on by the control GUID of their provider. add name: GUID "
+            "WPP messages are enabled by the control GUID of their provider. add name: GUID "
             "to the entry with wpp");
     }
     entry->is_settled = true;
@@ -96,21 +97,21 @@ static void tell_found(
     const struct etw_provider_names *names, const struct etw_provider_entry *entry, bool is_unknown)
 {
     if (entry->is_unknown && !is_unknown) {
-        note(names, INPUT_NOTE_INFO, "provider %s is there now", entry->plan->label);
+        note(names, INPUT_NOTE_INFO, "provider %s was found", entry->plan->label);
     } else if (is_unknown && !entry->is_unknown && entry->is_listed) {
         note(names, INPUT_NOTE_INFO,
-            "provider %s is not installed any more, and no program has registered it. it stays "
-            "switched on, and is looked for again",
+            "provider %s is no longer installed or registered by a program. it stays "
+            "enabled, and the agent keeps looking for it",
             entry->plan->label);
     } else if (is_unknown && !entry->is_unknown) {
         note(names, INPUT_NOTE_INFO,
-            "provider %s: no program has registered it now, nor is it installed. it is switched on "
-            "all the same, as a TraceLogging provider of that name, and looked for again",
+            "provider %s is neither installed nor registered by a program. it is enabled "
+            "as a TraceLogging provider of that name, and the agent keeps looking for it",
             entry->plan->label);
     }
 }
 
-/* Windows has answered. */
+/* Process an answer of Windows. */
 static void settle(struct etw_provider_names *names, struct etw_provider_entry *entry,
     const struct guid *guid, enum etw_known_answer answer, struct etw_provider_names_news *news)
 {
@@ -128,8 +129,8 @@ static void settle(struct etw_provider_names *names, struct etw_provider_entry *
     }
 }
 
-/* Windows has not answered: a name that was found stays found. One that never was may be that of a TraceLogging
- * provider, which loses no events meanwhile. */
+/* Windows did not answer. A name that was found stays found. One that was never found may be a
+ * TraceLogging provider, which loses no events meanwhile. */
 static void leave(struct etw_provider_entry *entry, struct etw_provider_names_news *news)
 {
     if (guid_is_zero(&entry->guid)) {
@@ -138,21 +139,21 @@ static void leave(struct etw_provider_entry *entry, struct etw_provider_names_ne
     }
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------- */
+/* ---- all names ----------------------------------------------------------------------------------------- */
 
 static void tell_failure(struct etw_provider_names *names, const struct error *err)
 {
     if (!names->failure_told) {
         note(names, INPUT_NOTE_WARNING,
-            "%s. so providers that were not found before are switched on as TraceLogging "
+            "%s. providers that were not found before are enabled as TraceLogging "
             "providers. trying again",
             err->text);
     }
     names->failure_told = true;
 }
 
-/* ${failed}: Windows has not given its list in this look. A call that fails may be slow, so it is not repeated for
- * every name. */
+/* ${failed}: Windows did not return its list during this look-up. A failing call may be slow, so it
+ * is not repeated for every name. */
 static enum etw_known_answer ask(struct etw_provider_names *names,
     const struct etw_provider_entry *entry, uint64_t now_ns, uint64_t max_age_ns, struct guid *guid,
     bool *failed)

@@ -8,7 +8,7 @@
 enum { MAX_EVENT_VERSIONS = 8, MAX_MEMORY = 1024 * 1024 };
 
 struct operator_row {
-    size_t offset; /* of the text in struct provider_predicate */
+    size_t offset; /* offset of the text in struct provider_predicate */
     uint16_t number_op;
     uint16_t text_op;
 };
@@ -68,7 +68,7 @@ void etw_provider_payload_fini(struct etw_provider_payload *payload)
     arena_fini(&payload->memory);
 }
 
-/* One filter for each version of the event. False if no manifest says what it holds. */
+/* Add one filter per version of the event. False if no manifest describes it. */
 static bool add(struct etw_provider_payload *payload, const struct guid *guid,
     const struct provider_payload *wanted)
 {

@@ -5,10 +5,10 @@
 #include "etw/etw_enable.h"
 #include "input/provider_spec.h"
 
-/* Filters by payload as ETW takes them: they name events in all their versions, which the manifests of this
- * machine know (etw/etw_names.h). */
+/* Payload filters in ETW's form. They name each version of an event; the manifests of this machine
+ * contain the versions (etw/etw_names.h). */
 struct etw_provider_payload {
-    struct etw_payload_filter *filters; /* with all that they point to in `memory` */
+    struct etw_payload_filter *filters; /* with everything they point to in `memory` */
     size_t count;
     struct arena memory;
 };
@@ -17,8 +17,9 @@ void etw_provider_payload_init(struct etw_provider_payload *payload);
 void etw_provider_payload_fini(struct etw_provider_payload *payload);
 
 /*
- * Make the filters of ${spec}, which outlives them, anew for the provider ${guid}. ${tell}: the id of each
- * event for which there is none, as no manifest says what it holds. Without memory there are fewer.
+ * Rebuild the filters of ${spec}, which must outlive them, for the provider ${guid}. ${tell} gets
+ * the id of each event without a filter because no manifest describes it. If memory is short, there
+ * are fewer filters.
  */
 void etw_provider_payload_make(struct etw_provider_payload *payload,
     const struct provider_spec *spec, const struct guid *guid,

@@ -12,14 +12,14 @@
 #include "input/windows/etw_provider_names.h"
 #include "platform/plat_system.h"
 
-/* The list of this machine's providers may be as old as that part of the pause between two looks: sessions
- * that start, or look, at about the same time share one. */
+/* The list of this machine's providers may be as old as this fraction of the look-up interval:
+ * sessions that start or look up at about the same time share a list. */
 enum { LOOKS_SHARED = 6 };
 
 /*
- * An entry is a wish of the configuration; a target is one provider in ETW, with the wishes of all
- * entries that mean it in one request. Which entries those are changes only when a name leads to another
- * GUID: then the targets are made anew, and what is enabled already is told again.
+ * An entry is a wish of the configuration. A target is one provider in ETW, with the wishes of all
+ * entries for it in one request. The assignment changes only when a name resolves to another GUID:
+ * then the targets are rebuilt, and enabled providers are enabled again.
  */
 struct target {
     struct guid guid;
@@ -28,16 +28,16 @@ struct target {
     bool optional;
     bool take_over;
     bool enabled;
-    bool again;      /* it was enabled with an earlier request, so it has to be enabled again */
+    bool again;      /* enabled with an earlier request, so it must be enabled again */
     bool inherited;  /* enabled by the previous owner of the session */
-    uint64_t serial; /* of the enabling */
+    uint64_t serial; /* number of the enabling */
     bool capture_at_start;
-    bool told_state;           /* it was asked for its state at the start */
+    bool told_state;           /* was asked for its state at the start */
     uint64_t capture_every_ns; /* 0: never */
     uint64_t capture_at_ns;
     uint64_t retry_at_ns;
     uint64_t pause_ns;
-    uint32_t code; /* of the last refusal: the same is told once */
+    uint32_t code; /* last error; reported once */
 };
 
 struct etw_providers {
@@ -45,12 +45,12 @@ struct etw_providers {
     struct etw_provider_names names;
     struct target *targets;
     size_t target_count;
-    struct target *spare; /* as large: for making them anew */
+    struct target *spare; /* of equal size, for rebuilding */
     uint64_t look_at_ns;
     uint64_t look_pause_ns;
-    uint64_t wait_until_ns; /* how long providers' answers may be waited for now */
-    uint64_t wait_again_ns; /* from when on they may again */
-    uint64_t serial;        /* enablings so far */
+    uint64_t wait_until_ns; /* until when to wait for providers now */
+    uint64_t wait_again_ns; /* from when waiting is allowed again */
+    uint64_t serial;        /* number of enablings so far */
     struct guid *inherited; /* enabled by the previous owner, until etw_providers_begin */
     size_t inherited_count;
 };
@@ -70,13 +70,13 @@ static void note(const struct etw_providers *p, enum input_note level, const cha
     }
 }
 
-/* The session is to end: what is not done yet need not be. */
+/* The session ends, so pending work can be skipped. */
 static bool is_stopping(const struct etw_providers *p)
 {
     return p->settings.stops && p->settings.stops(p->settings.self);
 }
 
-/* ---- names to targets ------------------------------------------------------------------------------------ */
+/* ---- targets --------------------------------------------------------------------------------------------- */
 
 static struct target *find_target(struct target *targets, size_t count, const struct guid *guid)
 {
@@ -88,7 +88,7 @@ static struct target *find_target(struct target *targets, size_t count, const st
     return NULL;
 }
 
-/* The shorter of two intervals of which 0 means never. */
+/* The shorter of two intervals, where 0 means never. */
 static uint64_t sooner(uint64_t a, uint64_t b)
 {
     return a == 0 || (b && b < a) ? b : a;
@@ -127,7 +127,8 @@ static void add_entry(struct etw_providers *p, struct etw_provider_entry *entry)
         .pause_ns = p->settings.retry_ns};
 }
 
-/* What is enabled stays known as such, and is enabled again, as its request may be another one. */
+/* Keep the state of an enabled provider, and enable it again because its request may have
+ * changed. */
 static void keep_state(struct target *target, const struct target *was)
 {
     target->enabled = was->enabled;
@@ -141,7 +142,7 @@ static void keep_state(struct target *target, const struct target *was)
     target->code = was->code;
 }
 
-/* Make the targets anew. ${old}: the previous ones, none at the start. */
+/* Rebuild the targets. ${old}: the previous ones; none at the start. */
 static void make_targets(struct etw_providers *p, struct target *old, size_t old_count)
 {
     p->target_count = 0;
@@ -161,7 +162,7 @@ static void make_targets(struct etw_providers *p, struct target *old, size_t old
 
 /* ---- enabling ------------------------------------------------------------------------------------------------ */
 
-/* May a classic provider be had? Else ${err} names the session that it serves. */
+/* True if a classic provider is free; otherwise ${err} names the session that uses it. */
 static bool is_free(
     struct etw_providers *p, const struct target *target, uint64_t session, struct error *err)
 {
@@ -172,7 +173,7 @@ static bool is_free(
         etw_control_list(&list, NULL)) {
         const struct etw_session_state *owner = etw_who_owner(who, &list, session);
         if (owner && target->take_over) {
-            note(p, INPUT_NOTE_WARNING, "provider %s is taken from the session %.200s",
+            note(p, INPUT_NOTE_WARNING, "provider %s is taken over from the session %.200s",
                 target->label, owner->name);
         } else if (owner) {
             is_free = error_set(err, ERR_STOPPED,
@@ -191,24 +192,24 @@ static void tell_outcome(
 {
     for (uint32_t kinds = outcome->refused; kinds; kinds &= kinds - 1) {
         note(p, INPUT_NOTE_WARNING,
-            "provider %s: this Windows does not filter by %s, so more events come", target->label,
+            "provider %s: this Windows does not filter by %s, so more events arrive", target->label,
             etw_enable_kind_name(kinds & (~kinds + 1)));
     }
     if (outcome->refused_properties) {
         note(p, INPUT_NOTE_WARNING,
-            "provider %s: this Windows does not know all that `extended` asks for (0x%x)",
-            target->label, outcome->refused_properties);
+            "provider %s: this Windows does not support all of `extended` (0x%x)", target->label,
+            outcome->refused_properties);
     }
     if (outcome->timed_out) {
-        note(p, INPUT_NOTE_INFO, "provider %s is slow to answer; it is switched on", target->label);
+        note(p, INPUT_NOTE_INFO, "provider %s answers slowly; it is enabled", target->label);
     }
 }
 
 /*
- * Windows enables a provider at once; what may take time is that every process which has registered it is
- * told. Processes that are suspended never answer. So the agent waits only for providers that it will ask
- * for their state: a provider that does not know yet that it is on has nothing to tell. All waits
- * together last as long as one may take, and a tenth of the time at most.
+ * Windows enables a provider at once, but notifying every process that registered it may take time,
+ * and suspended processes never answer. So the agent waits only for providers that it will ask for
+ * their state: a provider that does not know yet that it is enabled does not report it. All waits
+ * together take as long as one may take, and at most a tenth of the time.
  */
 static uint32_t wait_ms(struct etw_providers *p, const struct target *target)
 {
@@ -237,7 +238,7 @@ static bool try_enable(
         tell_outcome(p, target, &outcome);
     }
     if (outcome.timed_out) {
-        p->wait_until_ns = 0; /* that was all of it */
+        p->wait_until_ns = 0; /* the budget is used up */
     }
     target->enabled = true;
     target->again = false;
@@ -265,7 +266,7 @@ static void enable_one(
     target->pause_ns = longer_pause(target->pause_ns, p->settings.retry_max_ns);
 }
 
-/* Those that are waited for come last. */
+/* Providers that must be waited for are enabled last. */
 static void enable_all(struct etw_providers *p, uint64_t session, uint64_t now_ns)
 {
     for (int waits = 0; waits <= 1; waits++) {
@@ -277,7 +278,8 @@ static void enable_all(struct etw_providers *p, uint64_t session, uint64_t now_n
     }
 }
 
-/* ${was_running}: maybe with a list of its previous owner, which ends though ours is empty. */
+/* ${was_running}: a list of the previous owner may exist, which is cleared even if ours is
+ * empty. */
 static void disallow(struct etw_providers *p, uint64_t session, bool was_running)
 {
     static const size_t most = ETW_MAX_DISALLOWED;
@@ -309,7 +311,8 @@ bool etw_providers_inherit(
     return true;
 }
 
-/* Of what the previous owner has enabled, switch off what is not wanted any more. The rest has told its state. */
+/* Disable providers of the previous owner that are not wanted any more. The others have reported
+ * their state already. */
 static void settle_inheritance(struct etw_providers *p, uint64_t session)
 {
     for (size_t i = 0; i < p->inherited_count; i++) {
@@ -328,8 +331,7 @@ static void tell_unwanted(const struct etw_providers *p)
 {
     for (size_t i = 0; i < p->names.count; i++) {
         if (p->names.entries[i].plan->nothing) {
-            note(p, INPUT_NOTE_INFO,
-                "provider %s is not switched on: no rule keeps any of its events",
+            note(p, INPUT_NOTE_INFO, "provider %s is not enabled: no rule keeps its events",
                 p->names.entries[i].plan->label);
         }
     }
@@ -348,7 +350,7 @@ void etw_providers_begin(
     enable_all(p, session, now_ns);
 }
 
-/* Enabled in ETW, by this agent or by the previous owner of the session. */
+/* True if enabled in ETW by this agent or by the previous owner of the session. */
 static bool is_on(const struct target *target)
 {
     return target->enabled || target->inherited;
@@ -364,8 +366,8 @@ void etw_providers_list(const struct etw_providers *p, struct buf *out)
     }
 }
 
-/* Ask those for their state that ${is_wanted} says. The kernel's own providers have one state, that of
- * the session: processes, threads and images. */
+/* Ask providers selected by ${is_wanted} for their state. All kernel providers share one state,
+ * that of the session: processes, threads and images. */
 static void capture(struct etw_providers *p, uint64_t session, uint64_t now_ns,
     bool (*is_wanted)(struct target *target, uint64_t now_ns))
 {
@@ -386,7 +388,7 @@ static void capture(struct etw_providers *p, uint64_t session, uint64_t now_ns,
     }
 }
 
-/* And then it has. */
+/* True once if the state is requested at the start. */
 static bool is_at_start(struct target *target, uint64_t now_ns)
 {
     (void)now_ns;
@@ -395,7 +397,8 @@ static bool is_at_start(struct target *target, uint64_t now_ns)
     return asks;
 }
 
-/* And then it is due again. Also one that could not be enabled with the others is asked once. */
+/* True if a repeated request is due, and sets the next time. A provider that could not be enabled
+ * with the others is asked once, too. */
 static bool is_due(struct target *target, uint64_t now_ns)
 {
     bool due = target->capture_every_ns && now_ns >= target->capture_at_ns;
@@ -410,8 +413,8 @@ void etw_providers_capture(struct etw_providers *p, uint64_t session)
     capture(p, session, 0, is_at_start);
 }
 
-/* A name means another provider. Switch off what no entry wants any more first, since a stop interrupts the
- * rest. */
+/* A name resolved to another provider. Disable unwanted providers first, because stopping one
+ * interrupts the others. */
 static void make_targets_anew(struct etw_providers *p, uint64_t session, uint64_t now_ns)
 {
     struct target *old = p->targets;
@@ -427,7 +430,7 @@ static void make_targets_anew(struct etw_providers *p, uint64_t session, uint64_
     enable_all(p, session, now_ns);
 }
 
-/* Look up names that Windows did not know, or did not answer for. */
+/* Look up names again that Windows did not know or did not answer for. */
 static void look_again(struct etw_providers *p, uint64_t session, uint64_t now_ns)
 {
     p->look_pause_ns = longer_pause(p->look_pause_ns, p->settings.look_max_ns);
@@ -460,7 +463,7 @@ void etw_providers_tick(struct etw_providers *p, uint64_t session, uint64_t now_
 
 void etw_providers_end(struct etw_providers *p, uint64_t session)
 {
-    for (size_t i = 0; i < p->inherited_count; i++) { /* not begun yet */
+    for (size_t i = 0; i < p->inherited_count; i++) { /* etw_providers_begin was not called */
         etw_enable_stop(session, "of before", &p->inherited[i], NULL);
     }
     p->inherited_count = 0;
@@ -501,7 +504,7 @@ bool etw_providers_again(
     if (!try_enable(p, target, session, err)) {
         return false;
     }
-    if (target->capture_at_start) { /* what changed meanwhile */
+    if (target->capture_at_start) { /* report what changed meanwhile */
         target->told_state = true;
         target->capture_at_ns = now_ns + target->capture_every_ns;
         etw_enable_capture_state(session, target->label, &target->guid, 0, NULL);
@@ -509,7 +512,7 @@ bool etw_providers_again(
     return true;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------------------------- */
 
 struct etw_providers *etw_providers_create(
     const struct etw_providers_settings *settings, struct error *err)

@@ -4,9 +4,9 @@
 #include "input/windows/etw_plan.h"
 
 /*
- * The providers of a session, on its thread: names are looked up, entries that mean the same
- * provider become one request, and what does not go now is tried again, since providers are
- * installed, and freed by other sessions, while the agent runs. Nothing here ends a session.
+ * The providers of a session, on its thread: resolves names, combines entries for one provider into
+ * one request, and retries what fails, because providers are installed, and released by other
+ * sessions, while the agent runs. Nothing here ends a session.
  */
 struct etw_providers;
 
@@ -14,13 +14,14 @@ struct etw_providers_settings {
     const struct etw_plan *plan; /* borrowed */
     void (*note)(void *self, enum input_note level, const char *text);
     bool (*stops)(
-        void *self); /* NULL: never. Asked between two providers: is the session to end? */
+        void *self); /* NULL: never. Polled between two providers: true if the session ends. */
     void *self;
-    uint32_t enable_ms; /* how long providers may take to answer, all together, where a state of
-                           theirs is wanted; else nobody waits for them */
-    uint64_t retry_ns;  /* first pause after a refusal; it doubles */
+    /* total time for providers to answer, if their state is wanted; otherwise they are not waited
+     * for */
+    uint32_t enable_ms;
+    uint64_t retry_ns; /* first pause after a failure; it doubles */
     uint64_t retry_max_ns;
-    uint64_t look_ns; /* when unknown names are first looked up again; the pause doubles */
+    uint64_t look_ns; /* first look-up of unknown names; the pause doubles */
     uint64_t look_max_ns;
 };
 
@@ -28,42 +29,44 @@ struct etw_providers *etw_providers_create(
     const struct etw_providers_settings *settings, struct error *err);
 void etw_providers_destroy(struct etw_providers *providers); /* NULL is fine */
 
-/* A session has begun and is read, nothing is enabled in it by us: enable everything. ${was_running}: it was not started
- * just now, so what it was told to leave out of groups is set anew though that be nothing. */
+/* A session started and is read, and none of our providers is enabled in it: enable all.
+ * ${was_running}: it was not just started, so its list of excluded group members is set even if
+ * empty. */
 void etw_providers_begin(
     struct etw_providers *providers, uint64_t session, bool was_running, uint64_t now_ns);
 
-/* Before etw_providers_begin: the previous owner of the session has enabled these in it. Those that are
- * no longer wanted are switched off then, and the others not asked for their state at the start. */
+/* Call before etw_providers_begin: the previous owner of the session enabled these providers.
+ * Unwanted ones are disabled then; the others are not asked for their state at the start. */
 bool etw_providers_inherit(
     struct etw_providers *providers, const struct guid *guids, size_t count, struct error *err);
 
-/* Append the GUIDs of all that are enabled now, also by the previous owner of the session. */
+/* Append the GUIDs of all providers enabled now, including those of the previous owner. */
 void etw_providers_list(const struct etw_providers *providers, struct buf *out);
 
-/* Ask those that shall tell their state at the start. */
+/* Ask the providers that report their state at the start. */
 void etw_providers_capture(struct etw_providers *providers, uint64_t session);
 
-/* What is due: enable again what was refused, look unknown names up, ask for states. */
+/* Do what is due: retry failed providers, look up unknown names, request states. */
 void etw_providers_tick(struct etw_providers *providers, uint64_t session, uint64_t now_ns);
 
-/* Switch all of them off, also what the previous owner of the session had enabled. */
+/* Disable all providers, including those of the previous owner. */
 void etw_providers_end(struct etw_providers *providers, uint64_t session);
 
-/* What is asked of ETW for one provider. Borrowed until the next call that is not one of these. */
+/* The request for one provider. Borrowed until the next call of a function other than the following
+ * two. */
 struct etw_provider_view {
     struct guid guid;
     const char *label;
     const struct etw_request *request;
-    bool enabled;    /* with this request, unless another program has changed it since */
-    uint64_t serial; /* another one each time that it is enabled */
+    bool enabled;    /* with this request, unless another program has changed it */
+    uint64_t serial; /* changes with every enabling */
 };
 
 size_t etw_providers_count(const struct etw_providers *providers);
 void etw_providers_view(
     const struct etw_providers *providers, size_t index, struct etw_provider_view *ret_view);
 
-/* Enable one again that is enabled, as somebody has changed it. */
+/* Enable an enabled provider again, because another program changed it. */
 bool etw_providers_again(struct etw_providers *providers, size_t index, uint64_t session,
     uint64_t now_ns, struct error *err);
 

@@ -25,7 +25,7 @@ bool etw_raw_open(struct etw_raw *raw, struct span buffer, struct etw_trace *tra
         return refuse(raw, "a buffer is compressed");
     }
     if (head.end > buffer.size) {
-        return refuse(raw, "a buffer is shorter than it says");
+        return refuse(raw, "a buffer is truncated");
     }
     etw_trace_start(trace, head.time_raw);
     raw->buffer = span_first(buffer, head.end);
@@ -41,7 +41,7 @@ bool etw_raw_next(struct etw_raw *raw, struct event_record *ret_record)
     uint32_t end = (uint32_t)raw->buffer.size;
     uint32_t at = raw->at;
     uint32_t size = 0;
-    raw->at = end; /* whatever stops here stops for good */
+    raw->at = end; /* an error here ends the buffer */
     if (at + ETL_RECORD_START_SIZE > end) {
         return false;
     }
@@ -50,7 +50,7 @@ bool etw_raw_next(struct etw_raw *raw, struct event_record *ret_record)
         return false;
     }
     if (frame == ETL_FRAME_BAD || size > end - at) {
-        return refuse(raw, "what follows in a buffer is no record");
+        return refuse(raw, "a buffer contains an invalid record");
     }
     raw->scope.position.record_offset = at;
     const char *problem = etl_record_read(

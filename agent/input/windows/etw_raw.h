@@ -5,24 +5,24 @@
 #include "input/windows/etw_trace.h"
 
 /*
- * The records of a buffer as OpenTraceFromRealTimeLogger hands it over: a WMI_BUFFER_HEADER and what
- * follows, the same as in files (etl_buffer.h, etl_record.h). Any bytes are fine.
+ * Reads the records of a buffer from OpenTraceFromRealTimeLogger: a WMI_BUFFER_HEADER and records,
+ * in the format of files (etl_buffer.h, etl_record.h). Safe for any bytes.
  */
 struct etw_raw {
-    struct span buffer; /* its records' end is the end */
-    uint32_t at;        /* of the next record */
+    struct span buffer; /* ends with its records */
+    uint32_t at;        /* offset of the next record */
     uint16_t cpu;
-    const char *problem; /* NULL, or what was wrong so far (static text) */
+    const char *problem; /* the latest problem (static text), or NULL */
     struct etl_scope scope;
     struct extended_item items[RECORD_MAX_EXTENDED];
 };
 
-/* Begin with ${buffer}, which is borrowed; times begin with etw_trace_start. False: nothing of it can
- * be read, `problem` says why. */
+/* Start reading ${buffer}, which is borrowed; times start with etw_trace_start. False if nothing is
+ * readable; `problem` has the reason. */
 bool etw_raw_open(struct etw_raw *raw, struct span buffer, struct etw_trace *trace);
 
-/* The next record, in the buffer's order; it borrows the buffer and ${raw}. False: there is none, or
- * what follows is none, as `problem` says then. */
+/* The next record in buffer order; it borrows the buffer and ${raw}. False at the end, or at an
+ * invalid record, with `problem` set. */
 bool etw_raw_next(struct etw_raw *raw, struct event_record *ret_record);
 
 #endif

@@ -8,14 +8,14 @@ enum {
     GROUP_PROCESS = 0x03,
     GROUP_IMAGE = 0x14,
     GROUP_EVENT_TRACE = 0x00,
-    TYPE_IMAGE_LOAD = 0x0a, /* the one hook of Image among those of Process */
+    TYPE_IMAGE_LOAD = 0x0a, /* the only hook of Image in the group of Process */
     TYPE_HEADER = 0,
     LOST_EVENT = 32,
     LOST_BUFFER = 33,
     LOST_FILE = 34,
 };
 
-static const uint32_t no_id = UINT32_MAX; /* process or thread that nobody knew */
+static const uint32_t no_id = UINT32_MAX; /* unknown process or thread */
 
 /* {6a399ae0-4bc6-4de9-870b-3657f8947e7e}, RT_LostEvent on learn.microsoft.com. */
 static const struct guid lost_events = {{0xe0, 0x9a, 0x39, 0x6a, 0xc6, 0x4b, 0xe9, 0x4d, 0x87, 0x0b,
@@ -43,7 +43,7 @@ enum etw_record_role etw_record_role(const struct etw_event_record *record)
     return is_header ? ETW_RECORD_HEADER : ETW_RECORD_EVENT;
 }
 
-/* The hook of a kernel event by its class and type; false: it is of no class of the kernel's. */
+/* Hook of a kernel event by class and type; false if the class is not the kernel's. */
 static bool find_hook(const struct guid *class_guid, uint8_t type, uint16_t *ret_hook)
 {
     for (unsigned group = 0; group < KERNEL_GROUP_COUNT; group++) {
@@ -110,9 +110,10 @@ static void set_extended(
 }
 
 /*
- * What a message's header would hold is missing, as its flags say; an EVENT_RECORD does not have these.
- * So zeros count as missing: a time of 0, and process and thread 0 together, though a driver may have
- * written that while the processor was idle. A component id stands where the GUID begins.
+ * Clears header values that a message lacks. Its flags say which, but an EVENT_RECORD does not
+ * contain them, so zeros count as missing: a time of 0, and process and thread both 0, although a
+ * driver may have written those while the processor was idle. A component id takes the place of the
+ * GUID's start.
  */
 static void set_message(const struct etw_event_header *header, struct event_record *record)
 {
@@ -145,7 +146,7 @@ void etw_record_read(const struct etw_event_record *from, const struct trace_inf
         .present = RECORD_HAS_TIME,
         .flags = header->flags,
         .event_property = header->event_property,
-        /* Without PROCESSOR_INDEX the high byte is an alignment. */
+        /* without PROCESSOR_INDEX the high byte is an alignment */
         .cpu = header->flags & EVENT_FLAG_PROCESSOR_INDEX ? from->processor_index
                                                           : from->processor_index & 0xff,
         .time_raw = raw,

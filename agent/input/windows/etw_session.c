@@ -10,16 +10,16 @@
 #include "platform/plat_system.h"
 
 /*
- * Threads: everything runs on the thread of etw_session_run, but the callbacks of the consumer
- * (etw_consume.h). `mutex` guards `asked_to_stop`, `asked_to_pass_on`, `woken` and `marks`, the things
- * that others change. The sink is called by the consumer in its turn and by this thread in its own; while
- * there is no consumer it is this thread's alone.
+ * Threads: everything runs on the thread of etw_session_run except callbacks of the consumer
+ * (etw_consume.h). `mutex` guards `asked_to_stop`, `asked_to_pass_on`, `woken` and `marks`, which
+ * other threads change. Consumer and session thread call the sink, each in its turn; without a
+ * consumer only this thread does.
  *
- * Records refer to the trace of the connection that they came through; so connections that have
- * ended stay until the session is destroyed, when everything is delivered.
+ * Records refer to the trace of their connection. So connections that have ended stay until the
+ * session is destroyed, when everything is delivered.
  *
- * A start that fails half-way is undone in the reverse order by leave(). What is undone, and how,
- * depends on whose the session is: own ones are stopped, foreign ones and kept ones left running.
+ * leave() undoes a partial start in reverse order. What is undone depends on the owner of the
+ * session: own ones are stopped, foreign and kept ones left running.
  */
 static const uint64_t ns_per_ms = 1000000;
 
@@ -56,9 +56,9 @@ static void pass_note(void *self, enum input_note level, const char *text)
     etw_session_note(self, level, "%s", text);
 }
 
-/* ---- what others ask ------------------------------------------------------------------------------------ */
+/* ---- requests of other threads -------------------------------------------------------------------------- */
 
-/* Of a session of heaps: all of its processes have ended, and there will be no others. */
+/* For a session of heaps: all its processes have ended, and no others will follow. */
 static bool is_over(struct etw_session *s)
 {
     return s->targets && etw_targets_ended(s->targets) == ETW_TARGETS_OVER;
@@ -69,10 +69,10 @@ static bool must_stop(struct etw_session *s)
     plat_mutex_lock(&s->mutex);
     bool stop = s->asked_to_stop;
     plat_mutex_unlock(&s->mutex);
-    return stop || s->enough || (s->consume && etw_consume_is_refused(s->consume)) || is_over(s);
+    return stop || s->sink_stopped || (s->consume && etw_consume_is_refused(s->consume)) || is_over(s);
 }
 
-/* Until something happens, or ${wait_ms} are over. */
+/* Wait until something happens or ${wait_ms} have passed. */
 static void wait_for_change(struct etw_session *s, uint64_t wait_ms)
 {
     uint64_t deadline = plat_monotonic_ns() + wait_ms * ns_per_ms;
@@ -85,11 +85,11 @@ static void wait_for_change(struct etw_session *s, uint64_t wait_ms)
     plat_mutex_unlock(&s->mutex);
 }
 
-/* ---- entering ------------------------------------------------------------------------------------ */
+/* ---- starting ------------------------------------------------------------------------------------ */
 
 static void leave(struct etw_session *s, bool stop_it);
 
-/* A session that was running is stopped unread: of what came since it was ours, nobody knows. */
+/* A running session is stopped unread: report a gap since it became ours. */
 static void miss_what_was_taken_over(struct etw_session *s)
 {
     if (s->owned && s->taken_over && !s->missing_since) {
@@ -98,7 +98,7 @@ static void miss_what_was_taken_over(struct etw_session *s)
     }
 }
 
-/* Its processes are not this session's any more. */
+/* Give up the processes of this session. */
 static void leave_targets(struct etw_session *s)
 {
     if (s->targets) {
@@ -106,19 +106,19 @@ static void leave_targets(struct etw_session *s)
     }
 }
 
-/* Read what comes, if it is to be read, before anything is switched on: what providers tell at once needs
- * a reader, and switching them on may take its time. */
+/* Start reading, if the session is to be read, before providers are enabled: what they report at
+ * once needs a reader, and enabling may take time. */
 static bool read_it(struct etw_session *s, struct error *err)
 {
     if (s->plan->reads && !etw_session_connect(s, err)) {
         return false;
     }
-    etw_session_tell_missing(s); /* before the consumer gets the sink */
+    etw_session_tell_missing(s); /* before the consumer uses the sink */
     s->read_since_ns = plat_monotonic_ns();
     return !s->consume || etw_consume_start(s->consume, err);
 }
 
-/* Switch on what it is for. Processes that were launched for it run from here on. */
+/* Enable the session's events. Launched processes are resumed here. */
 static bool begin(struct etw_session *s, struct error *err)
 {
     etw_session_guard_prepare(s);
@@ -154,15 +154,15 @@ static bool enter(struct etw_session *s, struct error *err)
     etw_session_remember(s);
     s->was_open = true;
     s->not_ours_now = false;
-    etw_session_note(s, INPUT_NOTE_INFO,
-        "%s: %u to %u buffers of %u KB, handed over after %u ms at the latest", plan->name,
-        s->state.min_buffers, s->state.max_buffers, s->state.buffer_kb, s->state.flush_ms);
+    etw_session_note(s, INPUT_NOTE_INFO, "%s: %u to %u buffers of %u KB, flushed every %u ms",
+        plan->name, s->state.min_buffers, s->state.max_buffers, s->state.buffer_kb,
+        s->state.flush_ms);
     return true;
 }
 
-/* ---- leaving ------------------------------------------------------------------------------------------------------ */
+/* ---- stopping ----------------------------------------------------------------------------------------------------- */
 
-/* From its last event on, nobody knows. */
+/* Report a gap since its last event. */
 static void miss_the_rest(struct etw_session *s, const char *why)
 {
     uint64_t newest = s->consume ? etw_consume_newest(s->consume) : 0;
@@ -170,8 +170,8 @@ static void miss_the_rest(struct etw_session *s, const char *why)
     s->missing_why = why;
 }
 
-/* The consumer's end: by itself, else when the connection is closed, else without it. What it has not
- * read then is missing; where nothing was before, that is told at once. */
+/* Wait for the consumer to end: by itself, else by closing the connection, else by abandoning it.
+ * Unread events are then reported as a gap, at once if there was none. */
 static void end_consumer(struct etw_session *s, bool ends_by_itself)
 {
     uint64_t step = s->timing.stop_ms * ns_per_ms;
@@ -186,18 +186,18 @@ static void end_consumer(struct etw_session *s, bool ends_by_itself)
     if (!etw_consume_wait(s->consume, plat_monotonic_ns() + step, &code)) {
         etw_consume_abandon(s->consume);
         etw_session_note(s, INPUT_NOTE_WARNING,
-            "Windows does not end the reading of %s; it is given up", s->plan->name);
+            "Windows does not stop reading %s; the reader is abandoned", s->plan->name);
         if (is_news) {
             miss_the_rest(s, "reader_failed");
         }
     } else if (etw_consume_late(s->consume)) {
         etw_session_note(s, INPUT_NOTE_INFO,
-            "%s: %llu events came so late that they stand behind younger ones", s->plan->name,
+            "%s: %llu events arrived late and were delivered after younger ones", s->plan->name,
             (unsigned long long)etw_consume_late(s->consume));
     }
     etw_consume_close(s->consume);
     s->consume = NULL;
-    if (code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND) { /* it came too late */
+    if (code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND) { /* it connected too late */
         miss_what_was_taken_over(s);
     }
     if (is_news && s->missing_since) {
@@ -205,9 +205,9 @@ static void end_consumer(struct etw_session *s, bool ends_by_itself)
     }
 }
 
-/* Providers off, what is in buffers out, the session's end, and all that was in it read: in this
- * order nothing is lost. What waited in a session that was running goes with it unless its reader has
- * come, and ETW says so by what it hands over alone. */
+/* Disable providers, flush buffers, stop the session, read everything in it: in this order nothing
+ * is lost. Stopping a session that was running discards waiting events unless its reader is
+ * connected, which only received events prove. */
 static void stop_session(struct etw_session *s)
 {
     struct etw_session_state last;
@@ -233,7 +233,8 @@ static void stop_session(struct etw_session *s)
     }
 }
 
-/* Is what has its name now what we have started? A session of ours is by its name. */
+/* True if the session with this name is the one we started. Our own sessions are identified by
+ * name. */
 static bool is_the_same(const struct etw_session *s)
 {
     struct etw_session_state now;
@@ -241,7 +242,7 @@ static bool is_the_same(const struct etw_session *s)
            now.handle == s->state.handle;
 }
 
-/* It goes on without us. ${same}: and is not one that somebody else has started since. */
+/* The session continues without us. ${same}: it was not replaced by another program's. */
 static void let_go(struct etw_session *s, bool same)
 {
     struct etw_session_state now;
@@ -250,7 +251,7 @@ static void let_go(struct etw_session *s, bool same)
     if (same && etw_control_query(s->plan->name, &now, NULL)) {
         etw_session_tell_losses(s, &now);
         if (s->owned && !s->plan->ours) {
-            s->look = etw_kept_look(&now); /* somebody may have changed its flags */
+            s->look = etw_kept_look(&now); /* its flags may have been changed */
         }
     }
     if (same) {
@@ -284,21 +285,21 @@ static void leave(struct etw_session *s, bool stop_it)
 
 /* ---- running -------------------------------------------------------------------------------------------------------- */
 
-/* In this thread's turn. False: the sink wants no more. */
+/* Called in this thread's turn. False: the sink stopped. */
 static bool pause_sink(struct etw_session *s)
 {
-    s->enough = s->enough || (s->sink.pause && !s->sink.pause(s->sink.self));
-    return !s->enough;
+    s->sink_stopped = s->sink_stopped || (s->sink.pause && !s->sink.pause(s->sink.self));
+    return !s->sink_stopped;
 }
 
-/* One look at everything. False: the session has ended, or the sink wants no more. */
+/* Check everything once. False: the session has ended, or the sink stopped. */
 static bool look(struct etw_session *s)
 {
     struct etw_session_state state;
     struct error err = {0};
     uint64_t deadline = plat_monotonic_ns() + s->timing.poll_ms * ns_per_ms;
     if (s->consume && !etw_consume_ask(s->consume, deadline)) {
-        return true; /* the consumer is at it */
+        return true; /* the consumer has the turn */
     }
     bool known = etw_control_query(s->plan->name, &state, &err);
     bool gone = known ? state.handle != s->state.handle && s->state.handle
@@ -327,7 +328,7 @@ static bool look(struct etw_session *s)
     return more && !gone;
 }
 
-/* Between two looks: what raw buffers have brought and is due. False: the sink wants no more. */
+/* Between two checks: deliver records of raw buffers that are due. False: the sink stopped. */
 static bool give_held(struct etw_session *s)
 {
     bool more = true;
@@ -339,13 +340,13 @@ static bool give_held(struct etw_session *s)
     return more;
 }
 
-/* Of a session of heaps: others of its processes may come. */
+/* For a session of heaps: all its processes have ended, but others may follow. */
 static bool has_no_targets(struct etw_session *s)
 {
     return s->targets && etw_targets_ended(s->targets) == ETW_TARGETS_AWAY;
 }
 
-/* Until the session ends, or is asked to. True: it is to be ended. */
+/* Run until the session ends or a stop is requested. True: it is to be stopped. */
 static bool serve(struct etw_session *s)
 {
     bool more = true;
@@ -363,8 +364,8 @@ static bool serve(struct etw_session *s)
     return must_stop(s);
 }
 
-/* Until it is found again, or another one started. */
-static void forsake(struct etw_session *s)
+/* Detach from a session until it is found again or another one is started. */
+static void detach(struct etw_session *s)
 {
     leave_targets(s);
     etw_hold_drop(s->hold);
@@ -373,8 +374,7 @@ static void forsake(struct etw_session *s)
     s->owned = false;
 }
 
-/* The session has ended without us. */
-static void mourn(struct etw_session *s)
+static void handle_foreign_stop(struct etw_session *s)
 {
     struct etw_session_state state;
     etw_session_note(s, INPUT_NOTE_WARNING, "%s was stopped by somebody else", s->plan->name);
@@ -383,15 +383,15 @@ static void mourn(struct etw_session *s)
     if (etw_control_query(s->plan->name, &state, NULL) && state.handle == s->state.handle) {
         etw_session_tell_losses(s, &state);
     } else if (!s->plan->ours) {
-        etw_session_forget(s); /* the next one of that name may be anybody's */
+        etw_session_forget(s); /* the next session of that name may be another program's */
     }
     etw_session_tell_numbers(s);
     s->not_ours_now = s->owned && s->plan->ours;
     etw_session_guard_stopped(s);
-    forsake(s);
+    detach(s);
 }
 
-/* A failure, told once. */
+/* Report a failure once. */
 static void tell_failure(struct etw_session *s, const struct error *err)
 {
     if (strcmp(s->last_failure.text, err->text) != 0) {
@@ -400,7 +400,7 @@ static void tell_failure(struct etw_session *s, const struct error *err)
     s->last_failure = *err;
 }
 
-/* Wait before the next try; the sink is told once in a while. False: it wants no more. */
+/* Wait before the next attempt; the sink is called regularly. False: it stopped. */
 static bool rest(struct etw_session *s)
 {
     uint64_t until = plat_monotonic_ns() + s->pause_ns;
@@ -415,8 +415,8 @@ static bool rest(struct etw_session *s)
     return more;
 }
 
-/* Has reading ended with an error, while the session runs on? ProcessTrace succeeds when its session
- * has ended, whatever bears the name by now. */
+/* True if reading ended with an error while the session runs on. ProcessTrace succeeds when its
+ * session has ended, even if the name is in use again. */
 static bool has_lost_its_reader(const struct etw_session *s, struct error *err)
 {
     struct etw_session_state state;
@@ -427,8 +427,8 @@ static bool has_lost_its_reader(const struct etw_session *s, struct error *err)
                          etw_api_reason(code), code);
 }
 
-/* It stays ours until the next try is due: a stop meanwhile ends it in good order. False: the sink wants
- * no more. */
+/* The session stays ours until the next attempt: a stop meanwhile ends it in order. False: the sink
+ * stopped. */
 static bool rest_without_reader(struct etw_session *s)
 {
     struct etw_session_state state;
@@ -439,7 +439,7 @@ static bool rest_without_reader(struct etw_session *s)
     etw_session_guard_tell(s);
     bool more = rest(s);
     if (more && !must_stop(s)) {
-        forsake(s);
+        detach(s);
     }
     return more;
 }
@@ -450,7 +450,7 @@ enum input_end etw_session_run(
     bool more = true;
     if (s->plan->keeps && !s->env.data_dir && s->plan->on_existing != LIVE_EXISTING_ATTACH) {
         etw_session_note(s, INPUT_NOTE_WARNING,
-            "keep_on_restart: without agent.data_dir the next run cannot know the session again, "
+            "keep_on_restart: without agent.data_dir the next run cannot recognise the session, "
             "so "
             "it is stopped at the end. add data_dir");
         s->plan->keeps = false;
@@ -458,7 +458,7 @@ enum input_end etw_session_run(
     s->sink = *sink;
     s->missing_since = s->env.last_time;
     s->missing_why = "not_running";
-    /* What was left to us is read before it ends, though we are to stop already. */
+    /* an inherited session is read before it ends, even if a stop is requested already */
     bool inherits = s->env.legacy.size != 0 && !s->targets;
     while (more && (inherits || !must_stop(s))) {
         struct error why = {0};
@@ -502,7 +502,7 @@ enum input_end etw_session_run(
             more = rest_without_reader(s);
             continue;
         }
-        mourn(s);
+        handle_foreign_stop(s);
         if (s->env.once) {
             error_set(err, ERR_STOPPED, "%s was stopped by somebody else", s->plan->name);
             return INPUT_FAILED;
@@ -526,7 +526,7 @@ void etw_session_stop(struct etw_session *s)
     plat_mutex_unlock(&s->mutex);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------------- */
+/* ---- creation --------------------------------------------------------------------------------------------------------- */
 
 static bool stops(void *self)
 {

@@ -4,37 +4,39 @@
 #include "input/windows/etw_plan.h"
 
 /*
- * A live session from its first moment to its last, as input_ops has it: started, taken over or
- * attached to, read, watched for losses, started again when somebody else stops it, and ended in
- * good order. What ETW refuses is told and tried again; it never ends the agent.
+ * A live session with the life cycle of input_ops: started, taken over or attached to, read,
+ * checked for losses, restarted if another program stops it, and ended in order. If ETW refuses
+ * something, that is reported and retried; it never ends the agent.
  */
 struct etw_session;
 
-/* How long things take: milliseconds. */
+/* Intervals and limits in milliseconds. */
 struct etw_session_timing {
-    uint32_t poll_ms;      /* between two looks at the session's counters */
-    uint32_t held_ms;      /* between two looks at what raw buffers brought */
+    uint32_t poll_ms;      /* between two checks of the session's counters */
+    uint32_t held_ms;      /* between two deliveries from raw buffers */
     uint32_t retry_ms;     /* first pause after a failure; it doubles */
     uint32_t retry_max_ms; /* longest pause */
-    uint32_t look_ms;      /* until providers that nobody knew are first looked for; it doubles */
+    uint32_t look_ms;      /* until unknown providers are first looked up again; it doubles */
     uint32_t look_max_ms;
-    uint32_t enable_ms;  /* what providers get to answer */
-    uint32_t begin_ms;   /* what the reader of a session that was running gets to come to it */
-    uint32_t stop_ms;    /* what each step of an orderly stop gets before the next, ruder one */
-    uint32_t who_ms;     /* how long a report waits to hear who did it */
-    uint32_t behind_ms;  /* how old the newest event may be, beside the flush, while events come */
-    uint32_t numbers_ms; /* how late a message may come, beside the flush */
-    uint32_t clock_ms;   /* by how much the system's time must be set to be told */
+    uint32_t enable_ms; /* time for providers to answer */
+    uint32_t begin_ms;  /* time for the reader of a running session to connect */
+    /* time for each step of an orderly stop before the next, more forceful one */
+    uint32_t stop_ms;
+    uint32_t who_ms; /* how long a report waits to learn who caused it */
+    /* permitted age of the newest event, in addition to the flush interval, while events arrive */
+    uint32_t behind_ms;
+    uint32_t numbers_ms; /* permitted delay of a message, in addition to the flush interval */
+    uint32_t clock_ms;   /* smallest change of the system time that is reported */
 };
 
-/* What inputs go by; tests change it before there is one. */
+/* Values for new inputs; tests change them before creating one. */
 extern struct etw_session_timing etw_session_timing;
 
-/* ${plan} is the session's from here on, also on failure. What ${env} points to outlives it. */
+/* Takes ownership of ${plan}, also on failure. What ${env} points to must outlive the session. */
 struct etw_session *etw_session_create(struct etw_plan *plan, const struct input_env *env,
     const struct etw_session_timing *timing, struct error *err);
 
-/* See input_ops. */
+/* These implement input_ops. */
 enum input_end etw_session_run(
     struct etw_session *session, const struct input_sink *sink, struct error *err);
 void etw_session_stop(struct etw_session *session);

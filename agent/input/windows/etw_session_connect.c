@@ -3,7 +3,7 @@
 #include "etw/etw_kernel.h"
 #include "input/windows/etw_session_internal.h"
 
-/* How a session comes to its consumer, and what that tells it, on threads of its own. */
+/* Connects a session to its consumer; the callbacks here run on the consumer's threads. */
 
 static void wake(struct etw_session *s)
 {
@@ -44,15 +44,14 @@ static bool connect_raw_or_not(
     s->consume = etw_consume_open(settings, err);
     if (!s->consume && settings->raw) {
         etw_session_note(
-            s, INPUT_NOTE_WARNING, "%s. events are delivered one by one instead", err->text);
+            s, INPUT_NOTE_WARNING, "%s. single events are delivered instead", err->text);
         settings->raw = false;
         s->consume = etw_consume_open(settings, err);
     }
     return s->consume != NULL;
 }
 
-/* Is it a session that kernel events come to, as far as is known? Where none does, no event needs to
- * be held back until its stack has come. */
+/* True if kernel events may arrive in the session. Otherwise no event has to wait for its stack. */
 static bool may_be_kernel(const struct etw_session *s)
 {
     return s->plan->is_system || s->state.handle == 0 || s->state.mode & ETW_MODE_SYSTEM_LOGGER ||

@@ -2,7 +2,7 @@
 #include "input/windows/etw_session_internal.h"
 #include "platform/plat_system.h"
 
-/* What a session knows to be missing, handed to the sink. */
+/* Reports to the sink what is missing in a session. */
 
 static const struct trace_info *trace_of(const struct etw_session *s)
 {
@@ -55,7 +55,8 @@ static void take_marks(struct etw_session *s)
 
 /* ---- numbers of messages ----------------------------------------------------------------------------- */
 
-/* Does another session of this machine take numbers, too? Then holes in ours are its messages. */
+/* True if another session of this machine takes numbers from the same counter. Then missing numbers
+ * may be its messages. */
 static bool shares_numbers(const struct etw_session *s)
 {
     struct etw_session_list list = {0};
@@ -85,8 +86,8 @@ static void give_missing(struct etw_session *s, const struct message_gap *missin
                     .trace = trace_of(s)});
 }
 
-/* A cut when two flushes and a moment are over, by the clock and by what has been read: a reader that is
- * behind has not come to what was written then, but one that nothing came to has. */
+/* Cut after two flush intervals and a margin, by the clock and by the time of what was read: a slow
+ * reader has not reached what was written then, but an idle one has. */
 static void look_at_numbers(struct etw_session *s)
 {
     const uint64_t ns_per_ms = 1000000;

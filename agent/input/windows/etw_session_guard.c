@@ -8,12 +8,12 @@
 #include "platform/plat_system.h"
 
 /*
- * The guard of a session. What it sees is judged by etw_guard_judge, how often it acts by
- * etw_guard_policy; here is what it asks and does. It asks for the session's settings with every
- * poll anyhow; at its own interval there is one more call for each provider, and one for the groups
- * of a session with kernel events. Nothing is done per event.
+ * The guard of a session. etw_guard_judge makes its decisions, etw_guard_policy limits its actions;
+ * this file makes the calls. The session's settings are queried with every poll anyway; at the
+ * guard's interval there is one more call per provider, and one for the groups of a session with
+ * kernel events. No work is done per event.
  *
- * What it has to say waits in `news` until the sink is this thread's.
+ * Reports wait in `news` until this thread has the turn at the sink.
  */
 enum { MAX_NEWS = 1024 };
 
@@ -42,9 +42,9 @@ static uint64_t filetime_now(void)
 
 static struct etw_guarded_provider *guarded(struct etw_session_guard *g, const struct guid *guid);
 
-/* ---- telling --------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------------- */
 
-/* What somebody must have done. False: nobody did that. */
+/* The action by another program that ${kind} implies. False: none. */
 static bool deed_of(const char *kind, enum etw_guard_deed *ret_deed)
 {
     static const struct {
@@ -62,8 +62,8 @@ static bool deed_of(const char *kind, enum etw_guard_deed *ret_deed)
     return false;
 }
 
-/* Before which moment can nobody have done ${deed}? An event may be stamped a bit before the thing is
- * done that it tells of. */
+/* Earliest time at which ${deed} can have happened. An event may be stamped shortly before the
+ * change it reports. */
 static uint64_t done_since(
     struct etw_session_guard *g, enum etw_guard_deed deed, const struct guid *provider)
 {
@@ -97,7 +97,7 @@ static void add_news(struct etw_session *s, const struct etw_guard_news *news)
     }
 }
 
-/* Is it to be told now, with who did it or without? */
+/* True if it can be reported now, with or without the process that did it. */
 static bool is_ripe(const struct etw_session *s, struct etw_guard_news *news, bool hurry)
 {
     return news->wait_until_ns == 0 ||
@@ -150,7 +150,7 @@ void etw_session_guard_tell_all(struct etw_session *s)
     tell(s, true);
 }
 
-/* Have the session that tells who did it; another try at the next look. */
+/* Open the session that records who changes sessions; on failure retry at the next check. */
 static void ask_who(struct etw_session *s)
 {
     struct etw_session_guard *g = &s->guard;
@@ -163,14 +163,15 @@ static void ask_who(struct etw_session *s)
     if (g->who) {
         const char *what = etw_guard_who_keep(g->who, &g->limits);
         if (what) {
-            etw_session_note(
-                s, INPUT_NOTE_WARNING, "guard: the session that tells who does it %s", what);
+            etw_session_note(s, INPUT_NOTE_WARNING,
+                "guard: the session that records who changes sessions %s", what);
         }
         return;
     }
     g->who = etw_guard_who_open(&err);
     if (!g->who && !g->who_told) {
-        etw_session_note(s, INPUT_NOTE_WARNING, "guard: who does it cannot be told. %s", err.text);
+        etw_session_note(
+            s, INPUT_NOTE_WARNING, "guard: cannot find out who changes sessions. %s", err.text);
     }
     g->who_told = true;
 }
@@ -186,10 +187,10 @@ static void add_text(char detail[ETW_GUARD_DETAIL], const char *format, ...)
     va_end(args);
 }
 
-/* ---- repairing within bounds ----------------------------------------------------------------------- */
+/* ---- limited repairs ------------------------------------------------------------------------------- */
 
-/* The thing that ${news} is about is not as it shall be: is it to be repaired now? Else it is told
- * once why not. */
+/* ${news} is about an item that must be repaired. True: repair it now. Otherwise the reason is
+ * reported once. */
 static bool may_repair(struct etw_session *s, struct etw_guard_bound *bound,
     const struct etw_guard_limits *limits, struct etw_guard_news *news)
 {
@@ -206,18 +207,18 @@ static bool may_repair(struct etw_session *s, struct etw_guard_bound *bound,
     unsigned long long left_s = (bound->window_until_ns - now) / ns_per_ms / 1000 + 1;
     if (bound->contested) {
         add_text(news->detail,
-            ". two repairs were undone: somebody else wants it so, and for "
-            "%llu s it stays so",
+            ". two repairs were undone by somebody else; it is left alone for "
+            "%llu s",
             left_s);
     } else if (limits->repairs) {
-        add_text(news->detail, ". it was brought back %u times: for %llu s it stays so",
+        add_text(news->detail, ". it was repaired %u times; it is left alone for %llu s",
             bound->repairs, left_s);
     }
     add_news(s, news);
     return false;
 }
 
-/* A repair was tried; ${err}: why it did not go, if ${done} is false. */
+/* Report a repair that was attempted; ${err}: the reason if ${done} is false. */
 static void tell_repair(struct etw_session *s, struct etw_guard_bound *bound,
     const struct etw_guard_limits *limits, struct etw_guard_news *news, bool done,
     const struct error *err)
@@ -225,11 +226,11 @@ static void tell_repair(struct etw_session *s, struct etw_guard_bound *bound,
     etw_guard_policy_repaired(bound, limits, done, plat_monotonic_ns());
     news->repairs = bound->repairs;
     news->action = done ? GUARD_REPAIRED : GUARD_FAILED;
-    add_text(news->detail, ". %s", done ? "it is as before again" : err->text);
+    add_text(news->detail, ". %s", done ? "it was repaired" : err->text);
     add_news(s, news);
 }
 
-/* ---- the session's settings ------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------------- */
 
 static bool is_system_provider(const struct etw_session *s, size_t index)
 {
@@ -238,8 +239,8 @@ static bool is_system_provider(const struct etw_session *s, size_t index)
     return view.enabled && etw_kernel_provider_of(&view.guid);
 }
 
-/* Groups that are to be on: those of the plan, and whatever system providers have switched on, if
- * Windows counts that among the groups. */
+/* Groups that must be on: those of the plan, and those enabled by system providers if Windows lists
+ * them as groups. */
 static struct etw_groups wanted_groups(const struct etw_session *s)
 {
     struct etw_groups wanted = s->plan->groups;
@@ -253,7 +254,7 @@ static struct etw_groups wanted_groups(const struct etw_session *s)
     return wanted;
 }
 
-/* What is on now was switched on for us. */
+/* Record the groups that are on now as enabled for us. */
 static void learn_groups(struct etw_session *s)
 {
     struct etw_groups now;
@@ -264,8 +265,8 @@ static void learn_groups(struct etw_session *s)
     }
 }
 
-/* UPDATE, by another program or by us, switches the session's kernel events off: set its groups again, and
- * enable its system providers again. */
+/* UPDATE, by any program, disables the session's kernel events: set its groups and enable its
+ * system providers again. */
 static bool repair_settings(struct etw_session *s, const struct etw_session_state *state,
     struct etw_guard_settings *found, struct error *err)
 {
@@ -301,7 +302,7 @@ static void look_at_settings(struct etw_session *s, const struct etw_session_sta
             news.detail, "%sgroups of kernel events were switched off", news.detail[0] ? ", " : "");
     }
     if (found.other && !found.worse && !kernel) {
-        g->was = *state; /* told once */
+        g->was = *state; /* report once */
         add_news(s, &news);
         g->settings_whole_at = now;
         return;
@@ -316,7 +317,7 @@ static void look_at_settings(struct etw_session *s, const struct etw_session_sta
     }
     struct error err = {0};
     bool done = repair_settings(s, state, &found, &err);
-    if (done && kernel) { /* what others had switched on does not come back */
+    if (done && kernel) { /* groups that other programs enabled are not restored */
         etw_kernel_get_groups(state->handle, s->plan->name, &g->groups, NULL);
     }
     tell_repair(s, &g->settings, &g->limits, &news, done, &err);
@@ -325,7 +326,7 @@ static void look_at_settings(struct etw_session *s, const struct etw_session_sta
 
 /* ---- providers ------------------------------------------------------------------------------------- */
 
-/* NULL: there is no memory for one more, which then is not looked after. */
+/* NULL if memory is short; the provider is then not supervised. */
 static struct etw_guarded_provider *guarded(struct etw_session_guard *g, const struct guid *guid)
 {
     for (size_t i = 0; i < g->provider_count; i++) {
@@ -351,8 +352,8 @@ static bool ask(
     return etw_who_ask_session(provider, logger_id, ret_enabled, NULL);
 }
 
-/* What Windows says of a provider that was just enabled. If that is less than it said the last time,
- * somebody was quick, and it is to be found undone. */
+/* Record what Windows reports for a provider that was just enabled. If it is less than last time,
+ * another program has already changed it, which must be detected as undone. */
 static void learn_one(struct etw_session *s, struct etw_guarded_provider *provider,
     const struct etw_provider_view *view)
 {
@@ -367,7 +368,7 @@ static void learn_one(struct etw_session *s, struct etw_guarded_provider *provid
     }
 }
 
-/* The same of those that were enabled since the last time. */
+/* Record that for all providers enabled since the last time. */
 static void learn_enabled(struct etw_session *s)
 {
     bool is_kernel = false;
@@ -404,7 +405,7 @@ static void look_at_provider(struct etw_session *s, size_t index)
     if (found == ETW_GUARD_ENABLED) {
         provider->whole_at = asked_at;
         if (provider->was.entries == 0 && now.entries) {
-            provider->was = now; /* it has been registered since */
+            provider->was = now; /* it was registered in between */
         }
         etw_guard_policy_whole(&provider->bound, &g->limits, plat_monotonic_ns());
         return;
@@ -412,7 +413,7 @@ static void look_at_provider(struct etw_session *s, size_t index)
     bool disabled = found == ETW_GUARD_DISABLED;
     news.kind = disabled ? "provider_disabled" : "provider_changed";
     if (disabled) {
-        add_text(news.detail, "it was switched off by somebody else");
+        add_text(news.detail, "it was disabled by somebody else");
     }
     if (!may_repair(s, &provider->bound, &g->limits, &news)) {
         return;
@@ -425,7 +426,7 @@ static void look_at_provider(struct etw_session *s, size_t index)
 
 /* ---- consumer and clock ---------------------------------------------------------------------------- */
 
-/* ${time_was_set}: then stamps of before say nothing of how long they have waited. */
+/* ${time_was_set}: ages by earlier time stamps are meaningless. */
 static void look_at_pace(
     struct etw_session *s, const struct etw_session_state *state, bool time_was_set)
 {
@@ -439,7 +440,7 @@ static void look_at_pace(
     }
 }
 
-/* Was it set? */
+/* True if the system time was set. */
 static bool look_at_clock(struct etw_session *s)
 {
     int64_t counter;
@@ -456,7 +457,7 @@ static bool look_at_clock(struct etw_session *s)
     return news.shift_ms != 0;
 }
 
-/* ---- the session's way ----------------------------------------------------------------------------- */
+/* ---- life cycle of the session --------------------------------------------------------------------- */
 
 void etw_session_guard_prepare(struct etw_session *s)
 {
@@ -477,7 +478,7 @@ void etw_session_guard_entered(struct etw_session *s)
     g->last_failure.text[0] = 0;
     g->refusals = 0;
     if (s->plan->is_system && s->owned) {
-        g->groups = s->plan->groups; /* all of them, where Windows does not tell */
+        g->groups = s->plan->groups; /* all, if Windows does not report them */
         etw_kernel_get_groups(s->state.handle, s->plan->name, &g->groups, NULL);
     }
     if (s->owned) {
@@ -533,8 +534,8 @@ void etw_session_guard_stopped(struct etw_session *s)
     g->stopped = s->owned;
     if (!s->owned) {
         struct etw_guard_news news = {.kind = "session_stopped"};
-        add_text(news.detail, "it was stopped by somebody else, whose it is. it is read again when "
-                              "it is back");
+        add_text(news.detail, "it was stopped by its owner. reading continues when "
+                              "it is started again");
         add_news(s, &news);
     }
     etw_session_guard_tell(s);
@@ -561,7 +562,7 @@ void etw_session_guard_failed(struct etw_session *s, const struct error *err)
         return;
     }
     if (is_taken && g->refusals++ == 0) {
-        return; /* it may still be on its way out */
+        return; /* it may still be stopping */
     }
     struct etw_guard_news news = {.kind = "session_stopped",
         .action = is_taken ? GUARD_GAVE_UP : GUARD_FAILED,
@@ -572,7 +573,7 @@ void etw_session_guard_failed(struct etw_session *s, const struct error *err)
     etw_session_guard_tell(s);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------------- */
 
 void etw_session_guard_init(struct etw_session *s)
 {

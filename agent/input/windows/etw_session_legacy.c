@@ -4,13 +4,13 @@
 #include "platform/plat_system.h"
 
 /*
- * A session of ETW that goes on from one input to the next in this process, as input_ops.goes_on has it. It
- * is never stopped: what is written meanwhile waits in its buffers. The next input finds it by its handle, counts
- * what it loses from where the one before has counted, and knows which providers are enabled in it.
+ * Hand-over of an ETW session from one input to the next in this process (input_ops.goes_on). The
+ * session is not stopped: events wait in its buffers. The next input finds it by its handle, counts
+ * its losses from where the previous one stopped, and knows its enabled providers.
  */
 struct legacy {
-    struct etw_kept kept; /* with the plan's shape for a fingerprint */
-    bool stays;           /* it may outlive the process, too */
+    struct etw_kept kept; /* with the plan's shape as fingerprint */
+    bool stays;           /* it may outlive the process */
     char name[ETW_NAME_BYTES];
     /* The GUIDs of its providers follow. */
 };
@@ -44,7 +44,7 @@ void etw_session_pass_on(struct etw_session *s)
     plat_mutex_unlock(&s->mutex);
 }
 
-/* False: it is gone, may stay, or cannot be stopped. */
+/* False: it is gone, may continue, or cannot be stopped. */
 static bool stop_unread(struct span bytes)
 {
     struct legacy legacy;
@@ -94,7 +94,7 @@ void etw_session_legacy(struct etw_session *s, struct buf *out)
         buf_add(out, &legacy, sizeof(legacy));
         etw_providers_list(s->providers, out);
     } else if (!s->was_open) {
-        buf_add_span(out, s->env.legacy); /* nobody has come to it yet */
+        buf_add_span(out, s->env.legacy); /* it was not taken over */
     }
 }
 
@@ -114,7 +114,7 @@ bool etw_session_inherit(
         !guid_equal(&legacy.kept.fingerprint, &s->plan->shape)) {
         return false;
     }
-    /* The handle of the NT Kernel Logger is the same whoever runs it. */
+    /* the handle of the NT Kernel Logger does not depend on its owner */
     if (!s->plan->ours && !(s->hold && guid_equal(&legacy.kept.look, &look))) {
         return false;
     }

@@ -7,12 +7,12 @@
 #include "platform/plat_system.h"
 
 /*
- * How a session comes to its ETW session. What runs under its name already is ours if the name is,
- * or, of the NT Kernel Logger, if the last run has left a note of it; it is taken over, replaced or
- * left alone as the configuration says. Nobody else's session is ever stopped.
+ * Obtains the ETW session. A running session with the name is ours if the name is ours or, for the
+ * NT Kernel Logger, if the last run left a note. It is taken over, replaced or left alone according
+ * to the configuration. Sessions of other programs are never stopped.
  *
- * The note on the NT Kernel Logger is there from its first moment to its last, also if it is not to
- * be kept: an agent that was killed leaves one running that nothing else tells from a stranger's.
+ * The note about the NT Kernel Logger exists as long as the session, even if that is not kept:
+ * without it, a session left by a killed agent could not be distinguished from another program's.
  */
 
 static const char *note_name(const struct etw_session *s)
@@ -46,7 +46,7 @@ void etw_session_forget(const struct etw_session *s)
     }
 }
 
-/* It is ours now: what it looks like to who asks for it by name, as the next run will. */
+/* Note the session's look, by which the next run will recognise it. */
 static void own(struct etw_session *s)
 {
     struct etw_session_state now;
@@ -58,7 +58,7 @@ static void own(struct etw_session *s)
     }
 }
 
-/* May this process do what is planned? If not, what is missing. */
+/* Check the rights for the plan; ${err} names what is missing. */
 static bool has_rights(const struct etw_plan *plan, struct error *err)
 {
     struct etw_rights rights;
@@ -71,8 +71,8 @@ static bool has_rights(const struct etw_plan *plan, struct error *err)
            (!plan->profiles || etw_privilege_check(&rights, ETW_NEED_PROFILE, err));
 }
 
-/* Before the first try, told once. It is tried all the same: a session's own security may grant what
- * the process's token does not say. */
+/* Report missing rights once before the first attempt, which is made anyway: the session's own
+ * security may grant what the process's token lacks. */
 static void check_rights(struct etw_session *s)
 {
     struct error err;
@@ -80,12 +80,12 @@ static void check_rights(struct etw_session *s)
         etw_session_note(s, INPUT_NOTE_WARNING, "%s: %s", s->plan->name, err.text);
     }
     if (!s->rights_checked && (s->plan->is_system || s->plan->profiles)) {
-        etw_privilege_enable_profile(NULL); /* some groups need it, and administrators have it */
+        /* some groups need it, and administrators may enable it */
+        etw_privilege_enable_profile(NULL);
     }
     s->rights_checked = true;
 }
 
-/* What is missing, in plain words, where Windows only says no. */
 bool etw_session_explain(const struct etw_session *s, struct error *err)
 {
     struct error why;
@@ -99,7 +99,7 @@ bool etw_session_explain(const struct etw_session *s, struct error *err)
     return false;
 }
 
-/* One that was launched for it has missed nothing. */
+/* A session launched for it has missed nothing. */
 static bool start_heap(struct etw_session *s, struct error *err)
 {
     const struct etw_plan *plan = s->plan;
@@ -130,11 +130,11 @@ static bool start_new(struct etw_session *s, struct error *err)
         etw_session_remember(s);
     }
     etw_loss_begin(&s->loss, NULL, plat_now_filetime());
-    s->loss.counts = true; /* a new session has lost nothing */
+    s->loss.counts = true; /* a new session has no losses */
     return true;
 }
 
-/* Were these counters taken from this session, and not from one of its name before it? */
+/* True if the counters belong to this session, not to an earlier one with its name. */
 static bool is_of_this_session(const struct etw_kept *kept, const struct etw_session_state *state)
 {
     return kept->handle == state->handle && kept->events_lost <= state->events_lost &&
@@ -142,8 +142,8 @@ static bool is_of_this_session(const struct etw_kept *kept, const struct etw_ses
            kept->real_time_buffers_lost <= state->real_time_buffers_lost;
 }
 
-/* A session of ours goes on: nothing is missing, but what it lost meanwhile is. ${kept} NULL: nobody
- * knows what it had lost before. */
+/* Continue a running session of ours: no events are missing except what it lost meanwhile. ${kept}
+ * NULL: its earlier losses are unknown. */
 static void take_over(
     struct etw_session *s, const struct etw_session_state *state, const struct etw_kept *kept)
 {
@@ -152,7 +152,7 @@ static void take_over(
     s->state = *state;
     struct etw_session_state before = *state;
     if (kept) {
-        bool is_same = is_of_this_session(kept, state); /* else all it lost is news */
+        bool is_same = is_of_this_session(kept, state); /* otherwise all its losses are new */
         before.events_lost = is_same ? kept->events_lost : 0;
         before.log_buffers_lost = is_same ? kept->log_buffers_lost : 0;
         before.real_time_buffers_lost = is_same ? kept->real_time_buffers_lost : 0;
@@ -160,11 +160,11 @@ static void take_over(
     uint64_t now = plat_now_filetime();
     etw_loss_begin(&s->loss, &before, s->missing_since ? s->missing_since : now);
     if (plan->boot && !s->was_open) {
-        s->before_boot = s->missing_since; /* no session outlives the machine */
+        s->before_boot = s->missing_since; /* no session survives a reboot */
     }
     s->taken_over = s->missing_since && !s->before_boot ? s->missing_since : now;
     s->missing_since = 0;
-    etw_session_note(s, INPUT_NOTE_INFO, "goes on with %s, which was running", plan->name);
+    etw_session_note(s, INPUT_NOTE_INFO, "continues the running session %s", plan->name);
     if (plan->is_system &&
         (!etw_kernel_set_groups(state->handle, plan->name, &plan->groups, &err) ||
             !etw_kernel_set_stacks(
@@ -174,17 +174,18 @@ static void take_over(
     own(s);
 }
 
-/* Of one that Windows has started and nobody has read: all that it lost is news. */
+/* For a session started by Windows and never read: all its losses are new. */
 static const struct etw_kept since_boot;
 
-/* The NT Kernel Logger is somebody else's. */
+/* Share the NT Kernel Logger of another program. */
 static bool share_kernel_logger(
     struct etw_session *s, const struct etw_session_state *state, struct error *err)
 {
     const struct etw_plan *plan = s->plan;
     if (plan->in_use == LIVE_IN_USE_FAIL) {
         return error_set(err, ERR_STOPPED,
-            "somebody else runs the NT Kernel Logger. use type: system, or write in_use: attach or "
+            "another program runs the NT Kernel Logger. use type: system, or write in_use: attach "
+            "or "
             "update");
     }
     s->state = *state;
@@ -200,9 +201,8 @@ static bool share_kernel_logger(
     return true;
 }
 
-/* Is the NT Kernel Logger the one that an earlier run has left? Its handle is the same whoever starts
- * it, so it must look like that one, too, and no other agent may look after it: one that is set up
- * like us. */
+/* True if an earlier run left this NT Kernel Logger. Its handle does not depend on its owner, so
+ * its look must match as well, and no other agent with these settings may hold it. */
 static bool is_left_by_us(
     const struct etw_session *s, const struct etw_kept *kept, const struct etw_session_state *state)
 {
@@ -211,9 +211,9 @@ static bool is_left_by_us(
 }
 
 /*
- * Windows has started it at boot, and nobody could read it: it writes a file (etw_boot.h). From now on
- * it is read. Where this Windows cannot let it go on without its file, it is closed and a new one
- * started; what is written between the two is missing, and told.
+ * Windows started the session at boot into a file, because nothing could read it (etw_boot.h). From
+ * now on it is read. If this Windows cannot continue it without its file, it is closed and a new
+ * one started; the gap between the two is reported.
  */
 static bool hand_over(struct etw_session *s, bool *ret_start, struct error *err)
 {
@@ -221,7 +221,7 @@ static bool hand_over(struct etw_session *s, bool *ret_start, struct error *err)
     struct etw_session_state state;
     uint64_t since = plat_now_filetime();
     const struct etw_session_change change = {.set_real_time = true, .real_time = true};
-    if (plan->kind == ETW_PLAN_RECORD) { /* the file is what it is for */
+    if (plan->kind == ETW_PLAN_RECORD) { /* recording into the file is its purpose */
         if (!etw_control_update(plan->name, &change, &state, err)) {
             return etw_session_explain(s, err);
         }
@@ -233,7 +233,7 @@ static bool hand_over(struct etw_session *s, bool *ret_start, struct error *err)
             .events_lost = state.events_lost,
             .log_buffers_lost = state.log_buffers_lost};
         take_over(s, &state, &told_by_file);
-        etw_session_remember(s); /* before anything else: the file's losses are told once */
+        etw_session_remember(s); /* first of all: losses of the file must be reported once */
         return true;
     }
     if (!etw_control_stop(plan->name, NULL, err) &&
@@ -241,7 +241,8 @@ static bool hand_over(struct etw_session *s, bool *ret_start, struct error *err)
         return etw_session_explain(s, err);
     }
     etw_session_note(s, INPUT_NOTE_INFO,
-        "closed %s, which Windows has started at boot: here it cannot go on without its file",
+        "closed %s, which Windows started at boot: this Windows cannot continue it without its "
+        "file",
         plan->name);
     s->before_boot = s->missing_since;
     s->missing_since = since;
@@ -250,7 +251,7 @@ static bool hand_over(struct etw_session *s, bool *ret_start, struct error *err)
     return true;
 }
 
-/* A session of this name runs: what becomes of it? ${ret_start}: a new one is to be started. */
+/* Decide what happens to a running session of this name. ${ret_start}: start a new one. */
 static bool meet_existing(struct etw_session *s, const struct etw_session_state *state,
     bool *ret_start, struct error *err)
 {
@@ -261,7 +262,7 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
     *ret_start = false;
     if (s->not_ours_now) {
         return error_set(err, ERR_STOPPED,
-            "%s was stopped by somebody else, who has started one of that name. it is left alone",
+            "another program stopped %s and started a session with that name, which is left alone",
             plan->name);
     }
     if (etw_session_inherit(s, state, &kept)) {
@@ -286,8 +287,7 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
     if (plan->boot || plan->on_existing == LIVE_EXISTING_ATTACH || (plan->keeps && same)) {
         if (known && !same) {
             etw_session_note(s, INPUT_NOTE_WARNING,
-                "%s was set up in another way; buffers, mode and file stay as they are",
-                plan->name);
+                "%s has other settings; its buffers, mode and file are not changed", plan->name);
         }
         take_over(s, state, known ? &kept : plan->boot ? &since_boot : NULL);
         return true;
@@ -298,9 +298,9 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
         return etw_session_explain(s, err);
     }
     if (known) {
-        etw_kept_forget(s->env.data_dir, note_name(s)); /* what is next to come is not known yet */
+        etw_kept_forget(s->env.data_dir, note_name(s)); /* the next session is not known yet */
     }
-    etw_session_note(s, INPUT_NOTE_INFO, "stopped %s, which an earlier run had left", plan->name);
+    etw_session_note(s, INPUT_NOTE_INFO, "stopped %s, left by an earlier run", plan->name);
     return true;
 }
 
@@ -340,7 +340,6 @@ bool etw_session_get(struct etw_session *s, struct error *err)
     return !start || start_new(s, err);
 }
 
-/* What is added to the session, and does not keep it from running. */
 void etw_session_add_extras(struct etw_session *s)
 {
     const struct etw_plan *plan = s->plan;

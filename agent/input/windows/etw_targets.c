@@ -10,8 +10,8 @@
 #include "platform/plat_child.h"
 
 /*
- * A launched program that has not run yet is worth nothing: when its session cannot be started it is
- * ended, and launched again with the next try. From when it runs it is launched for good.
+ * A launched program that has not run yet can be discarded: if its session cannot be started, it is
+ * ended, and launched again with the next attempt. Once it runs, it is launched for good.
  */
 enum { MANY_PROCESSES = 4 };
 
@@ -20,14 +20,14 @@ struct etw_targets {
     struct input_env env;
     struct plat_child *children[ETW_MAX_HEAP_PROCESSES];
     size_t count;
-    bool has_run;    /* what is to be launched has been */
-    bool is_flagged; /* the image's TracingFlags are ours to put back */
+    bool has_run;    /* the program was launched and resumed */
+    bool is_flagged; /* TracingFlags of the image must be restored by us */
     bool had_any;
     bool end_told;
     uint64_t look_ns;
     uint64_t next_look_ns;
-    bool cannot_add;    /* this Windows keeps a session's processes: told once */
-    bool has_left_some; /* more run than a session can have: told once */
+    bool cannot_add;    /* this Windows cannot add processes to a session; reported once */
+    bool has_left_some; /* more processes run than a session can have; reported once */
 };
 
 static void note(const struct etw_targets *t, enum input_note level, const char *format, ...)
@@ -45,7 +45,7 @@ static void note(const struct etw_targets *t, enum input_note level, const char 
     }
 }
 
-/* What the targets before in this process have launched. */
+/* The program launched by earlier targets in this process. */
 struct launched {
     struct guid line;
     uint64_t started;
@@ -54,7 +54,7 @@ struct launched {
     bool ends_program; /* with its session */
 };
 
-/* Another command line is another program. */
+/* Hash of the command line; another one is another program. */
 static struct guid line_id(const struct etw_plan *plan)
 {
     return guid_from_name(span_text(plan->heap.launch));
@@ -110,7 +110,7 @@ void etw_targets_destroy(struct etw_targets *t)
     }
 }
 
-/* ---- what an earlier run has launched --------------------------------------------------------------- */
+/* ---- launched by an earlier run --------------------------------------------------------------------- */
 
 static const char launched_kind[] = "launched";
 
@@ -135,7 +135,7 @@ static void remember_launched(const struct etw_targets *t, const struct plat_chi
         plat_child_pid(child), plat_child_started(child));
     if (!etw_note_save(
             t->env.data_dir, session_of(t), launched_kind, span_make(line, (size_t)size), &err)) {
-        note(t, INPUT_NOTE_WARNING, "%s. a restart would launch the program again", err.text);
+        note(t, INPUT_NOTE_WARNING, "%s. the next run would launch the program again", err.text);
     }
 }
 
@@ -151,7 +151,7 @@ static bool read_launched(const struct etw_targets *t, uint64_t *ret_pid, uint64
            span_is(etw_note_word(&left), "end") && guid_equal(&id, &wanted);
 }
 
-/* It runs: its number alone may be another process's by now. */
+/* Open it if it still runs. The start time distinguishes it from a later process with its id. */
 static struct plat_child *open_launched(uint32_t pid, uint64_t started)
 {
     struct plat_child *child = plat_child_open(pid, NULL);
@@ -175,21 +175,20 @@ static void put_flags_back(struct etw_targets *t)
 {
     struct error err = {0};
     if (t->is_flagged && !etw_image_flags_restore(t->plan->heap.image, &err)) {
-        note(t, INPUT_NOTE_WARNING,
-            "%s. every %s goes on being traced. remove its value TracingFlags", err.text,
-            t->plan->heap.image);
+        note(t, INPUT_NOTE_WARNING, "%s. every %s is still traced. remove its value TracingFlags",
+            err.text, t->plan->heap.image);
     }
     t->is_flagged = false;
 }
 
-/* By number it is traced from its first instruction on, too; so what keeps the flags from being set
- * keeps nothing else. */
+/* Tracing by process id also covers the program from its first instruction, so a failure to set the
+ * flags does not matter otherwise. */
 static void set_flags(struct etw_targets *t)
 {
     struct error err = {0};
     t->is_flagged = etw_image_flags_set(t->plan->heap.image, t->plan->name, &err);
     if (!t->is_flagged && err.code != ERR_UNSUPPORTED) {
-        note(t, INPUT_NOTE_WARNING, "%s. heaps that %s makes while it is loaded may be missing",
+        note(t, INPUT_NOTE_WARNING, "%s. heaps that %s creates during loading may be missing",
             err.text, t->plan->heap.image);
     }
 }
@@ -207,9 +206,8 @@ static bool launch(struct etw_targets *t, struct error *err)
     if (child) {
         t->has_run = true;
         note(t, INPUT_NOTE_INFO,
-            "goes on with %s, process %" PRIu32
-            ", which an earlier %s has launched and which runs still",
-            heap->image, plat_child_pid(child), inherits ? "configuration" : "run");
+            "continues with %s, process %" PRIu32 ", launched by an earlier %s", heap->image,
+            plat_child_pid(child), inherits ? "configuration" : "run");
     } else if (inherits) {
         be_over(t);
         forget_launched(t);
@@ -228,7 +226,7 @@ static bool launch(struct etw_targets *t, struct error *err)
     return true;
 }
 
-/* ---- those that run --------------------------------------------------------------------------------- */
+/* ---- running processes ------------------------------------------------------------------------------ */
 
 static bool has_process(const struct etw_targets *t, uint32_t pid)
 {
@@ -251,7 +249,7 @@ static void tell_left(struct etw_targets *t)
     }
 }
 
-/* False: there is no room for it. */
+/* False: too many. */
 static bool add_process(struct etw_targets *t, uint32_t pid, struct error *err)
 {
     if (has_process(t, pid)) {
@@ -270,7 +268,7 @@ static bool add_process(struct etw_targets *t, uint32_t pid, struct error *err)
 
 static bool add_found(void *self, uint32_t pid)
 {
-    return add_process(self, pid, NULL); /* it may have ended since */
+    return add_process(self, pid, NULL); /* the process may have ended since */
 }
 
 static bool find_running(struct etw_targets *t, struct error *err)
@@ -289,14 +287,15 @@ static bool find_running(struct etw_targets *t, struct error *err)
         plat_child_find(heap->names->items[i], add_found, t, NULL);
     }
     if (t->count == 0 && heap->names->count) {
-        return error_set(err, ERR_STOPPED, "processes: none of them runs");
+        return error_set(err, ERR_STOPPED, "processes: none of them is running");
     }
     if (t->count == 0) {
-        return error_set(err, ERR_CONFIG, "pids: none of the processes runs. %.200s", why.text);
+        return error_set(
+            err, ERR_CONFIG, "pids: none of the processes is running. %.200s", why.text);
     }
     if (t->count > MANY_PROCESSES && heap->names->count) {
         note(t, INPUT_NOTE_WARNING,
-            "processes: the heaps of %zu processes at a time may bring events faster than they can "
+            "processes: %zu traced processes may produce events faster than they can "
             "be read",
             t->count);
     }
@@ -337,7 +336,7 @@ bool etw_targets_are_fresh(const struct etw_targets *t)
     return t->plan->heap.launch && !t->has_run;
 }
 
-/* ---- from then on ----------------------------------------------------------------------------------- */
+/* ---- while running ---------------------------------------------------------------------------------- */
 
 bool etw_targets_go(struct etw_targets *t, struct error *err)
 {
@@ -355,7 +354,7 @@ bool etw_targets_go(struct etw_targets *t, struct error *err)
     return true;
 }
 
-/* Once all have ended the session has nothing to trace any more: it starts again with those that run
+/* Once all have ended, the session has nothing to trace: it restarts with the processes running
  * then (ETW_TARGETS_AWAY), so nothing is added to it. */
 static void add_processes(struct etw_targets *t)
 {
@@ -389,8 +388,7 @@ static void add_processes(struct etw_targets *t)
     }
     t->cannot_add = true;
     note(t, INPUT_NOTE_WARNING,
-        "processes: there are more now, which are traced when the session starts again. %s",
-        err.text);
+        "processes: new ones are traced after the next start of the session. %s", err.text);
 }
 
 void etw_targets_look(struct etw_targets *t, const struct etw_session_state *state, uint64_t now_ns)
@@ -402,7 +400,7 @@ void etw_targets_look(struct etw_targets *t, const struct etw_session_state *sta
         t->next_look_ns = now_ns + t->look_ns;
         add_processes(t);
     }
-    /* Its heaps' first events are there: it has looked at its flags. */
+    /* the first heap events exist, so the process has read its flags */
     if (t->is_flagged && state->buffers_written > 0) {
         put_flags_back(t);
     }
@@ -438,7 +436,7 @@ enum etw_targets_end etw_targets_ended(struct etw_targets *t)
     return heap->launch || heap->names->count == 0 ? ETW_TARGETS_OVER : ETW_TARGETS_AWAY;
 }
 
-/* ---- from one to the next ---------------------------------------------------------------------------- */
+/* ---- hand-over --------------------------------------------------------------------------------------- */
 
 bool etw_targets_goes_on(const struct etw_targets *t, const struct etw_targets *next)
 {
@@ -453,7 +451,7 @@ bool etw_targets_goes_on(const struct etw_targets *t, const struct etw_targets *
 void etw_targets_legacy(const struct etw_targets *t, struct buf *out)
 {
     if (!t->has_run) {
-        buf_add_span(out, t->env.legacy); /* nobody has come to it yet */
+        buf_add_span(out, t->env.legacy); /* not taken over */
         return;
     }
     struct launched launched;
@@ -502,7 +500,7 @@ void etw_targets_stop(struct etw_targets *t)
         forget_launched(t);
         note(t, INPUT_NOTE_INFO, "ended %s, as on_stop says", heap->image);
     } else if (runs) {
-        note(t, INPUT_NOTE_INFO, "%s, process %" PRIu32 ", goes on", heap->image,
+        note(t, INPUT_NOTE_INFO, "%s, process %" PRIu32 ", continues", heap->image,
             plat_child_pid(t->children[0]));
     }
 }

@@ -6,60 +6,61 @@
 #include "input/windows/etw_plan.h"
 
 /*
- * The processes whose heaps a session traces: one that it launches, halted until the session runs;
- * or some that run already. For one that is launched its image's TracingFlags (etw/etw_image_flags.h)
- * are set until the first events have come.
+ * The processes with heaps traced by a session: a program that it launches, suspended until the
+ * session runs, or running processes. The TracingFlags of a launched program's image
+ * (etw/etw_image_flags.h) are set until the first events have arrived.
  *
- * The program is launched once in the life of this object. Which one it is stands in the data folder
- * (etw-SESSION.launched) until it has ended: a later run goes on with it as long as it runs, and does
- * not launch a second one. The session's thread alone.
+ * The program is launched once in the life of this object. A file in the data folder
+ * (etw-SESSION.launched) records it until it has ended: a later run continues with it while it
+ * runs, and does not launch a second one. Only for the session's thread.
  */
 struct etw_targets;
 
-/* ${plan} and what ${env} points to outlive it. ${look_ns}: between two looks for further processes of
- * the names. NULL: no memory. */
+/* ${plan} and what ${env} points to must outlive it. ${look_ns}: interval between searches for new
+ * processes with the names. NULL: no memory. */
 struct etw_targets *etw_targets_create(
     const struct etw_plan *plan, const struct input_env *env, uint64_t look_ns);
 void etw_targets_destroy(struct etw_targets *targets); /* NULL is fine */
 
 /*
- * Have the processes: launch the program, or find those that run. ERR_CONFIG: none of them will ever
- * run; ERR_STOPPED: none of them runs now. What was there before and has ended is gone from ${ret_pids}, of
- * ETW_MAX_HEAP_PROCESSES.
+ * Obtain the processes: launch the program, or find running ones. ERR_CONFIG: none of them will
+ * ever run; ERR_STOPPED: none of them runs now. ${ret_pids} has ETW_MAX_HEAP_PROCESSES entries;
+ * processes that have ended are removed from it.
  */
 bool etw_targets_get(
     struct etw_targets *targets, uint32_t *ret_pids, size_t *ret_count, struct error *err);
 
-/* Are they launched, and have not run yet? */
+/* True if the program was launched but not resumed yet. */
 bool etw_targets_are_fresh(const struct etw_targets *targets);
 
-/* The session runs, and is read: let go what was launched. */
+/* The session runs and is read: resume the launched program. */
 bool etw_targets_go(struct etw_targets *targets, struct error *err);
 
-/* The session has come this far: flags that are not needed any more are put back, and now and then
- * processes of the names that have begun since are added, where Windows can (etw_heap_update). */
+/* Periodic work: restore flags that are no longer needed, and add new processes with the names, if
+ * Windows supports that (etw_heap_update). */
 void etw_targets_look(
     struct etw_targets *targets, const struct etw_session_state *state, uint64_t now_ns);
 
 enum etw_targets_end {
-    ETW_TARGETS_RUN,  /* at least one does, or none was asked for yet */
-    ETW_TARGETS_OVER, /* all have ended, and there will be no others */
-    ETW_TARGETS_AWAY, /* all have ended, others may come */
+    ETW_TARGETS_RUN,  /* at least one runs, or none was requested yet */
+    ETW_TARGETS_OVER, /* all have ended, and no others will follow */
+    ETW_TARGETS_AWAY, /* all have ended, others may follow */
 };
 
-/* Have they all ended? Told once. */
+/* Whether all have ended. Reported once. */
 enum etw_targets_end etw_targets_ended(struct etw_targets *targets);
 
-/* input_ops.goes_on, legacy and renounce, of what is launched: the session ends, the program goes on and the
- * next one traces it; one that has ended is not launched again. */
+/* Implement input_ops.goes_on, legacy and renounce for a launched program: the session ends, the
+ * program continues, and the next session traces it. A program that has ended is not launched
+ * again. */
 bool etw_targets_goes_on(const struct etw_targets *targets, const struct etw_targets *next);
 void etw_targets_legacy(const struct etw_targets *targets, struct buf *out);
 void etw_targets_renounce(struct span legacy);
 
-/* The session is gone. What was launched and never ran is ended; what runs goes on. */
+/* The session is gone. A launched program that never ran is ended; a running one continues. */
 void etw_targets_leave(struct etw_targets *targets);
 
-/* The agent ends: end what was launched, if the plan says so. Before etw_targets_leave. */
+/* The agent stops: end the launched program if the plan says so. Call before etw_targets_leave. */
 void etw_targets_stop(struct etw_targets *targets);
 
 #endif

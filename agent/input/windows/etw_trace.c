@@ -27,7 +27,7 @@ static struct trace_clock clock_of(const struct etw_logfile_header *header)
     };
 }
 
-/* What this machine says of itself. */
+/* Facts about this machine. */
 static void describe_host(struct etw_trace *trace)
 {
     struct plat_host *host = &trace->host;
@@ -65,7 +65,7 @@ void etw_trace_init(
         .clock = clock_of(header),
         .boot_time = header->boot_time > 0 ? (uint64_t)header->boot_time : 0,
         .timer_resolution = header->timer_resolution,
-        .pointer_size = sizeof(void *), /* the header's is 4 in some live sessions */
+        .pointer_size = sizeof(void *), /* the header has 4 in some live sessions */
         .has_stacks = true,
     };
     describe_host(trace);

@@ -6,13 +6,13 @@
 #include "platform/plat_host.h"
 
 /*
- * What all records of one connection to a session share: its clock and this machine. Lives until
- * nobody refers to its records any more.
+ * What all records of a connection share: clock and machine. Lives until no record refers to it any
+ * more.
  */
 struct etw_trace {
     struct trace_info info;
-    bool timed;              /* the clock's start is known */
-    struct etw_trace *older; /* the owner's: what earlier records refer to */
+    bool timed;              /* the start of the clock is known */
+    struct etw_trace *older; /* for the owner: traces of earlier records */
     char session_name[128];
     struct plat_host host;
     struct span host_ips[PLAT_HOST_IPS];
@@ -22,21 +22,21 @@ struct etw_trace {
 };
 
 /*
- * From what OpenTrace says of the session ${name}. Real-time sessions have no header event that would
- * say which stamp the session began with (retrieving-event-data-using-tdh on learn.microsoft.com), so
- * stamps of the performance counter are told by what it shows now.
+ * Initialise from what OpenTrace reports of the session ${name}. Real-time sessions have no header
+ * event with the first time stamp (retrieving-event-data-using-tdh on learn.microsoft.com), so
+ * stamps of the performance counter are related to its present value.
  */
 void etw_trace_init(
     struct etw_trace *trace, const char *name, const struct etw_logfile_header *header);
 
-/* The first stamp that comes: where nothing else is known of the clock, it is now. Later calls change
- * nothing. */
+/* Set the start of the clock at the first time stamp ${raw}: if nothing else is known, it is now.
+ * Later calls have no effect. */
 void etw_trace_start(struct etw_trace *trace, int64_t raw);
 
-/* The time now, FILETIME, as ${trace}'s clock tells it. */
+/* FILETIME now, by ${trace}'s clock. */
 uint64_t etw_trace_now(const struct etw_trace *trace);
 
-/* Has the clock drifted away from the system's time, or was that set? */
+/* True if the clock has drifted from the system time, or that was set. */
 bool etw_trace_is_off(const struct etw_trace *trace);
 
 #endif

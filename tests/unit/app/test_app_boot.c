@@ -51,11 +51,10 @@ static void what_windows_cannot_do_at_boot_is_an_error_at_its_place(void **state
             "f.yaml:2:116: error: pids: at boot nobody knows what number a process will have. "
             "remove it, or boot"},
         {"{type: kernel, boot: true, flags: [process]}",
-            "f.yaml:2:24: error: boot: no autologger starts the NT Kernel Logger. remove the key"},
+            "f.yaml:2:24: error: boot: an autologger cannot start the NT Kernel Logger. remove the "
+            "key"},
         {"{type: heap, boot: true, launch: 'C:\\a.exe'}",
-            "f.yaml:2:22: error: boot: the processes whose heaps are traced do not run then. "
-            "remove "
-            "the key"},
+            "f.yaml:2:22: error: boot: the traced processes do not run at boot. remove the key"},
         {"{boot: false, providers: [{name: A, processes: {pids: [4]}}]}", ""},
         {"{boot: true, providers: [{name: A, level: 4, keywords: {any: [1]}, events: {include: "
          "[1]}, extended: [sid], stack_for: {events: [1]}}]}",

@@ -36,9 +36,9 @@ static void many_heaps_at_a_time_are_warned_of(void **state)
         app_warnings_find(&config, &report);
         bool found = false;
         for (size_t i = 0; i < report.line_count; i++) {
-            found = found || strstr(report.lines[i].text,
-                                 "pids: the heaps of 5 processes at a time may "
-                                 "bring events faster than they can be read. trace 4 or fewer");
+            found = found ||
+                    strstr(report.lines[i].text, "pids: 5 traced processes may produce events "
+                                                 "faster than they can be read. trace 4 or fewer");
         }
         assert_int_equal(found, more);
         app_config_fini(&config);
@@ -103,7 +103,7 @@ static void sessions_check_what_belongs_together(void **state)
         {"- {type: realtime}", "f.yaml:2:3: error: the key 'providers' is missing. add it: a list "
                                "of whose events are wanted"},
         {"- {type: kernel, flags: [cpu]}",
-            "f.yaml:2:26: error: flags: 'cpu' is no group of kernel events. write its name, a "
+            "f.yaml:2:26: error: flags: 'cpu' is not a group of kernel events. write its name, a "
             "PERF_* constant or a mask"},
         {"- {type: kernel}", "f.yaml:2:3: error: the key 'flags' is missing. add it: "},
         {"- {type: system}",
@@ -112,9 +112,11 @@ static void sessions_check_what_belongs_together(void **state)
         {"- {type: kernel, flags: [EVENT_TRACE_FLAG_CPU]}", "error: flags: 'EVENT_TRACE_FLAG_CPU'"},
         {"- {type: kernel, flags: [process, 0xe0000001]}", "2:35: error: flags: '0xe0000001'"},
         {"- {type: kernel, flags: [process], counters: {sources: [A]}}",
-            "f.yaml:2:46: error: counters: they need sources and events. write both"},
+            "f.yaml:2:46: error: counters: sources and events are both required. add the missing "
+            "one"},
         {"- {type: kernel, flags: [process], boot: true}",
-            "f.yaml:2:42: error: boot: no autologger starts the NT Kernel Logger. remove the key"},
+            "f.yaml:2:42: error: boot: an autologger cannot start the NT Kernel Logger. remove the "
+            "key"},
         {"- {type: system, flags: [process], boot: true, on_existing: fail}",
             "error: on_existing: a session that Windows starts at boot exists already."},
         {"- {type: kernel, flags: [proces]}", NULL},
@@ -136,8 +138,7 @@ static void sessions_check_what_belongs_together(void **state)
         {"- {type: kernel, flags: [process], counters: {sources: [A], events: [Thread/CSwich]}}",
             "error: counters: 'Thread/CSwich' is no kernel event. did you mean 'Thread/CSwitch'?"},
         {"- {type: system, flags: [process], buffers: {paged: true}}",
-            "f.yaml:2:53: error: buffers: kernel events cannot be kept in paged memory. remove "
-            "paged"},
+            "f.yaml:2:53: error: buffers: paged memory cannot hold kernel events. remove paged"},
         {"- {type: record, providers: [A, 'SystemProcessProvider:::1'], buffers: {paged: true}, "
          "log_file: {path: a.etl}}",
             "f.yaml:2:80: error: buffers: events of the kernel's own providers cannot be kept in "
@@ -145,11 +146,11 @@ static void sessions_check_what_belongs_together(void **state)
         {"- {type: record, flags: [process], providers: ['SystemProcessProvider:::1'], buffers: "
          "{paged: "
          "true}, log_file: {path: a.etl}}",
-            "error: buffers: kernel events cannot be kept in paged memory. remove paged"},
+            "error: buffers: paged memory cannot hold kernel events. remove paged"},
         {"- {type: realtime, providers: [A], buffers: {min: 9, max: 8}}",
             "f.yaml:2:45: error: buffers: min is above max. swap them"},
         {"- {type: record, providers: [A], log_file: {path: a.etl, mode: circular}}",
-            "f.yaml:2:64: error: log_file: mode circular needs a limit. add max_size"},
+            "f.yaml:2:64: error: log_file: mode circular requires max_size. add it"},
         {"- {type: record, providers: [A], log_file: {path: a.etl, mode: newfile, max_size: 1MB}}",
             "f.yaml:2:51: error: log_file: mode newfile numbers its files. write %d where the "
             "number belongs in path, once, and no other %"},
@@ -168,66 +169,64 @@ static void sessions_check_what_belongs_together(void **state)
         {"- {type: record, providers: [A], log_file: {path: 'a%d%', mode: newfile, max_size: 1MB}}",
             "f.yaml:2:51: error: log_file: mode newfile numbers its files."},
         {"- {type: record, providers: [A], log_file: {path: a.etl, mode: buffering}}",
-            "f.yaml:2:64: error: log_file: mode buffering needs a limit. add max_size"},
+            "f.yaml:2:64: error: log_file: mode buffering requires max_size. add it"},
         {"- {type: record, providers: [A], log_file: {path: a.etl, mode: append}}",
-            "f.yaml:2:64: error: log_file: mode append needs times that go on over restarts. add "
-            "clock: system"},
+            "f.yaml:2:64: error: log_file: mode append needs times that continue across restarts. "
+            "add clock: system"},
         {"- {type: record, providers: [A], live: true, clock: system, log_file: {path: a.etl, "
          "mode: append}}",
-            "f.yaml:2:40: error: live: a session of mode append cannot deliver events as well. use "
+            "f.yaml:2:40: error: live: a session of mode append cannot also deliver events. use "
             "another mode"},
         {"- {type: record, providers: [A], live: true, log_file: {path: a.etl, max_size: 1MB, "
          "mode: buffering}}",
             "f.yaml:2:40: error: live: a session of mode buffering cannot"},
         {"- {type: record, providers: [A], log_file: {path: a.etl, preallocate: true}}",
-            "f.yaml:2:71: error: log_file: what is to be taken from the start needs a size. add "
-            "max_size"},
+            "f.yaml:2:71: error: log_file: preallocate requires max_size. add it"},
         {"- {type: record, providers: [A], log_file: {path: a.etl, preallocate: true, "
          "mode: buffering, max_size: 1MB}}",
             "error: log_file: mode buffering has no file while it runs. remove preallocate"},
         {"- {type: record, providers: [A], boot: true, log_file: {path: 'a%d.etl', mode: newfile, "
          "max_size: 1MB}}",
-            "error: log_file: Windows starts no session of mode newfile at boot. use circular"},
+            "error: log_file: Windows cannot start mode newfile at boot. use circular"},
         {"- {type: record, providers: [A], delivery: raw, log_file: {path: a.etl}}",
             "f.yaml:2:44: error: delivery: nothing is delivered without live: true. add it, or "
             "remove the key"},
         {"- {type: record, log_file: {path: a.etl}}",
             "f.yaml:2:3: error: the keys 'providers' and 'flags' are missing."},
         {"- {type: heap}", "f.yaml:2:3: error: the keys 'launch', 'pids' and 'processes' are "
-                           "missing. add one: whose heaps are traced"},
+                           "missing. add one to select the heaps to trace"},
         {"- {type: heap, launch: 'C:\\a.exe', pids: [4]}",
-            "f.yaml:2:24: error: launch: a session traces what it launches, or what runs already. "
-            "remove launch, or pids and processes"},
+            "f.yaml:2:24: error: launch: a session traces either a launched program or running "
+            "ones. remove launch, or pids and processes"},
         {"- {type: heap, launch: a.exe -x}",
-            "f.yaml:2:24: error: launch: it does not begin with the whole path of a program. write "
-            "it, in double quotes if it has blanks, as in '\"C:\\My Apps\\app.exe\" -x'"},
+            "f.yaml:2:24: error: launch: must begin with the full path of a program. write it, in "
+            "double quotes if it has blanks, as in '\"C:\\My Apps\\app.exe\" -x'"},
         {"- {type: heap, launch: '\"C:\\My Apps\\a.exe -x'}",
             "launch: it does not begin with the whole path of a program"},
         {"- {type: heap, launch: 'C:a.exe'}",
             "launch: it does not begin with the whole path of a program"},
         {"- {type: heap, launch: 'C:\\app\\run.CMD -x'}",
-            "launch: a script is run by another program. write the program whose heap is meant"},
+            "launch: a script is run by another program. name the program to trace"},
         {"- {type: heap, pids: [12, app.exe]}",
-            "f.yaml:2:27: error: pids: 'app.exe' is no process id. write a number, or the "
-            "program's name in processes"},
-        {"- {type: heap, pids: [0]}", "pids: '0' is no process id"},
+            "f.yaml:2:27: error: pids: 'app.exe' is not a process id. write a number, or use "
+            "processes with a program name"},
+        {"- {type: heap, pids: [0]}", "pids: '0' is not a process id"},
         {"- {type: heap, processes: ['C:\\a.exe']}",
-            "processes: 'C:\\a.exe' is no name of a program. write it without its folder, as in "
+            "processes: 'C:\\a.exe' is not a program name. write it without its folder, as in "
             "app.exe"},
         {"- {type: heap, pids: [4], folder: 'C:\\'}",
-            "f.yaml:2:35: error: folder: it is that of the program to launch. add launch"},
+            "f.yaml:2:35: error: folder: only applies to launch. add launch"},
         {"- {type: heap, pids: [4], keep_on_restart: true}",
-            "keep_on_restart: what is traced slows down, so it ends with the agent. remove the "
+            "keep_on_restart: heap tracing slows processes, so it ends with the agent. remove the "
             "key"},
         {"- {type: heap, pids: [4], on_existing: attach}",
-            "on_existing: whose heaps a session traces is chosen when it starts. write replace or "
-            "fail"},
+            "on_existing: a session selects its processes when it starts. write replace or fail"},
         {"- {type: heap, pids: [4], stacks: [walk]}", "stacks"},
         {"- {type: heap, pids: [4]}\n- {type: heap, name: b, pids: [5]}",
             "f.yaml:3:10: error: type: Windows runs one session of type heap at a time, and 'heap' "
             "is it. put both into one, or write enabled: false"},
         {"- {type: file, paths: [a], start: 2026-11-21T00:00:00Z, end: 2026-11-21T00:00:00Z}",
-            "f.yaml:2:62: error: end: it is not after start. no event can lie between them"},
+            "f.yaml:2:62: error: end: must be after start; no event can match"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct app_config config;

@@ -109,21 +109,21 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
     struct app_config config;
     struct config_report report;
     static const char *const expected[] = {
-        "f.yaml:4:6: error: providers: '4104' is no provider: in [ ] a comma starts a new entry. "
-        "quote the whole expression before it, or join ids with +",
+        "f.yaml:4:6: error: providers: '4104' is not a provider: in [ ] a comma starts a new "
+        "entry. quote the whole expression before it, or join ids with +",
         "f.yaml:5:8: error: providers: 'varning' is no level. did you mean 'warning'? write a "
         "number from 0 to 255, critical, error, warning, information or verbose",
-        "f.yaml:6:10: error: providers: '70000' is no event id. write a number from 0 to 65535, or "
-        "a range such as 5-9",
-        "f.yaml:7:10: error: providers: 'Files' is no keyword mask. write it as a number; names "
+        "f.yaml:6:10: error: providers: '70000' is not an event id. write a number from 0 to "
+        "65535, or a range such as 5-9",
+        "f.yaml:7:10: error: providers: 'Files' is not a keyword mask. write it as a number; names "
         "work in the long form, keywords: {any: [NAME]}",
         "f.yaml:8:16: error: providers: 'A:1:2:3:4:5' has too many parts. write (Name|GUID)"
         "[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]",
         "f.yaml:9:6: error: providers: the entry says no name. add name: NAME or GUID",
         "f.yaml:10:23: error: level: '256' is no level. write a number from 0 to 255, critical, "
         "error, warning, information or verbose",
-        "f.yaml:11:35: error: events: '9-5' is no event id. write a number from 0 to 65535, or a "
-        "range such as 5-9",
+        "f.yaml:11:35: error: events: '9-5' is not an event id. write a number from 0 to 65535, or "
+        "a range such as 5-9",
         "f.yaml:12:33: error: keywords: this is no mask. write a number such as 0x10, or the name "
         "of a keyword",
         "f.yaml:13:26: error: payload: this is no event id. write a number from 0 to 65535",
@@ -133,18 +133,18 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
         "f.yaml:16:23: error: flags: only WPP has flags. write keywords: {any: [...]}",
         "f.yaml:17:12: error: providers: 'A:::::' has too many parts. write (Name|GUID)"
         "[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]",
-        "f.yaml:18:7: error: providers: '{6E7C}' is no GUID. write 8-4-4-4-12 hexadecimal digits, "
-        "as in 1c95126e-7eea-49a9-a3fe-a378b03ddb4d",
-        "f.yaml:19:13: error: name: '1c95126e-7eea-49a9-a3fe-a378b03ddb4' is no GUID. write "
+        "f.yaml:18:7: error: providers: '{6E7C}' is not a GUID. write 8-4-4-4-12 hexadecimal "
+        "digits, as in 1c95126e-7eea-49a9-a3fe-a378b03ddb4d",
+        "f.yaml:19:13: error: name: '1c95126e-7eea-49a9-a3fe-a378b03ddb4' is not a GUID. write "
         "8-4-4-4-12 hexadecimal digits, as in 1c95126e-7eea-49a9-a3fe-a378b03ddb4d",
         "f.yaml:20:9: error: providers: 'x' is no level. write a number from 0 to 255, critical, "
         "error, warning, information or verbose",
-        "f.yaml:20:11: error: providers: 'y' is no event id. write a number from 0 to 65535, or a "
-        "range such as 5-9",
-        "f.yaml:20:15: error: providers: '9-5' is no event id. write a number from 0 to 65535, or "
-        "a range such as 5-9",
-        "f.yaml:20:19: error: providers: 'z' is no keyword mask. write it as a number; names work "
-        "in the long form, keywords: {any: [NAME]}",
+        "f.yaml:20:11: error: providers: 'y' is not an event id. write a number from 0 to 65535, "
+        "or a range such as 5-9",
+        "f.yaml:20:15: error: providers: '9-5' is not an event id. write a number from 0 to 65535, "
+        "or a range such as 5-9",
+        "f.yaml:20:19: error: providers: 'z' is not a keyword mask. write it as a number; names "
+        "work in the long form, keywords: {any: [NAME]}",
         "f.yaml:21:23: error: group: a group is known by its GUID alone. write name: GUID",
         "f.yaml:22:26: error: disallow: only groups have members. add group: true",
         "f.yaml:22:27: error: disallow: this is no GUID. write that of a provider",
@@ -152,8 +152,8 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
         "error, warning, information or verbose",
         "f.yaml:23:48: error: keywords: which events get a stack is told by numbers. write the "
         "bits",
-        "f.yaml:24:7: error: providers: ' A' begins or ends with a space, as no provider does. "
-        "remove it",
+        "f.yaml:24:7: error: providers: ' A' begins or ends with a space, which no provider name "
+        "does. remove it",
     };
     assert_false(parse("- type: realtime\n"
                        "  providers:\n"

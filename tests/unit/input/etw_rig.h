@@ -173,7 +173,7 @@ static void rig_note(void *self, enum input_note level, const char *text)
     struct rig *rig = self;
     const char *settings = strstr(text, ": ");
     struct etw_sim_session_info info = {.handle = 0};
-    if (settings && strstr(settings, " handed over after ")) {
+    if (settings && strstr(settings, " flushed every ")) {
         char name[256];
         snprintf(name, sizeof(name), "%.*s", (int)(settings - text), text);
         etw_sim_session_get(rig->sim, name, &info);

@@ -152,7 +152,7 @@ static void traces_of_windows_xp_are_unsupported(void **state)
     t.bytes[0x48 + 0x20 + 5] = 1;
     assert_false(walk(t.bytes, t.size, &seen, &err));
     assert_int_equal(err.code, ERR_UNSUPPORTED);
-    assert_non_null(strstr(err.text, "pre-Windows 7 layout, unsupported"));
+    assert_non_null(strstr(err.text, "the layout before Windows 7 is not supported"));
 }
 
 static void a_sound_trace_has_no_damage(void **state)

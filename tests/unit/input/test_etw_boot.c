@@ -242,9 +242,9 @@ static void what_cannot_be_is_told(void **state)
     struct etw_boot boot;
     struct error err = {0};
     assert_false(etw_boot_describe("kernel", &settings, &env, &boot, &err));
-    assert_string_equal(err.text, "Windows starts no session of type kernel at boot");
+    assert_string_equal(err.text, "Windows cannot start a session of type kernel at boot");
     assert_false(etw_boot_describe("realtime", &settings, &env, &boot, &err));
-    assert_non_null(strstr(err.text, "without agent.data_dir"));
+    assert_non_null(strstr(err.text, "needs agent.data_dir"));
 }
 
 /* Files are removed by people, and come back: what of them was read is known all the same. */

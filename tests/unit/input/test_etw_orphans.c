@@ -75,11 +75,11 @@ static void what_nobody_comes_back_for_is_stopped_and_the_rest_told_of(void **st
     assert_true(runs(&rig, "Somebodys"));
     assert_true(runs(&rig, "etwship-security")); /* its own session decides */
     assert_false(runs(&rig, "etwship-watch-4711"));
-    assert_true(rig_has_note(&rig, "- stopped etwship-watch-4711, which nobody"));
+    assert_true(rig_has_note(&rig, "- stopped the orphaned session etwship-watch-4711"));
     assert_true(runs(&rig, "etwship-watch-towers"));
-    assert_true(rig_has_note(&rig, "! nobody looks after the session etwship-watch-towers"));
+    assert_true(rig_has_note(&rig, "! session etwship-watch-towers is orphaned"));
     assert_true(runs(&rig, "etwship-other"));
-    assert_true(rig_has_note(&rig, "! nobody looks after the session etwship-other"));
+    assert_true(rig_has_note(&rig, "! session etwship-other is orphaned"));
     assert_false(runs(&rig, "etwship-renamed"));
     assert_false(etw_kept_load(folder, "renamed", &kept));
     assert_true(runs(&rig, "etwship-record-7")); /* somebody does */
@@ -105,7 +105,7 @@ static void a_squatter_keeps_no_orphan_alive(void **state)
         assert_false(runs(&rig, "etwship-watch-4294967292"));
         assert_false(runs(&rig, "etwship-renamed"));
         assert_true(runs(&rig, "etwship-other"));
-        assert_true(rig_has_note(&rig, "! session etwship-other may be left behind: its lock"));
+        assert_true(rig_has_note(&rig, "! session etwship-other may be orphaned: its lock"));
         assert_true(
             rig_has_note(&rig, hides ? "belongs to an account that hides itself" : SQUATTER_SID));
         for (size_t i = 0; i < sizeof(squatters) / sizeof(squatters[0]); i++) {
@@ -186,8 +186,8 @@ static void flags_that_nobody_looks_after_are_put_back(void **state)
     assert_true(etw_image_flags_set("held.exe", "etwship-held", NULL));
     struct etw_hold *hold = etw_hold_take("etwship-held", NULL);
     clean(&rig, NULL);
-    assert_true(
-        rig_has_note(&rig, "- put back TracingFlags of left.exe, which a killed agent had left"));
+    assert_true(rig_has_note(&rig, "- restored TracingFlags of "
+                                   "left.exe, left by a killed agent"));
     assert_false(rig_has_note(&rig, "held.exe"));
     etw_hold_drop(hold);
     clean(&rig, NULL);

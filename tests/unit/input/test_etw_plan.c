@@ -263,11 +263,11 @@ static void what_cannot_be_planned_is_said(void **state)
     const char *bad_name[] = {"Process/Begin"};
     const char *bad_hook[] = {"0xff01"};
     struct live_kernel settings = {.session = defaults, .groups = {.flags = {bad_flags, 1}}};
-    refuse(ETW_PLAN_SYSTEM, &settings, "no group 'cpu'");
+    refuse(ETW_PLAN_SYSTEM, &settings, "unknown group 'cpu'");
     settings.groups = (struct live_groups){.flags = {flags, 1}, .stacks = {bad_name, 1}};
-    refuse(ETW_PLAN_SYSTEM, &settings, "no kernel event Process/Begin");
+    refuse(ETW_PLAN_SYSTEM, &settings, "unknown kernel event Process/Begin");
     settings.groups.stacks.items = bad_hook;
-    refuse(ETW_PLAN_SYSTEM, &settings, "no kernel event with the hook 0xff01");
+    refuse(ETW_PLAN_SYSTEM, &settings, "no kernel event has the hook 0xff01");
 }
 
 /* ---- providers -------------------------------------------------------------------------------------- */

@@ -89,10 +89,10 @@ static void a_name_that_is_installed_later_is_found(void **state)
     struct provider_spec specs[] = {rig_spec("Late-Provider"), rig_spec("Made-Up")};
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, specs, 2);
     rig_await(&rig, is_enabled, &derived); /* it may be a TraceLogging one */
-    assert_true(rig_has_note(&rig, "- provider Late-Provider: no program has registered it now"));
+    assert_true(rig_has_note(&rig, "- provider Late-Provider is neither installed nor registered"));
     assert_true(sim_tdh_add_provider(tdh, &late, span_text("Late-Provider")));
     rig_await(&rig, is_enabled, &late);
-    rig_await(&rig, rig_has_note, "provider Late-Provider is there now");
+    rig_await(&rig, rig_has_note, "provider Late-Provider was found");
     rig_await(&rig, is_not_enabled, &derived);
     assert_true(is_enabled(&rig, &made_up));
     rig_stop(&rig);
@@ -133,12 +133,12 @@ static void a_tracelogging_provider_may_come_later(void **state)
     struct provider_spec spec = rig_spec("Of-A-Program");
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
     rig_await(&rig, is_enabled, &derived);
-    rig_await(&rig, rig_has_note, "- provider Of-A-Program: no program has registered it now");
-    assert_false(rig_has_note(&rig, "is there now")); /* that we have enabled it is no sign */
+    rig_await(&rig, rig_has_note, "- provider Of-A-Program is neither installed nor registered");
+    assert_false(rig_has_note(&rig, "was found")); /* that we have enabled it is no sign */
     etw_sim_provider_register(provider);
     struct etw_sim_event event = {.descriptor = {.id = 7, .level = 4}};
     assert_int_equal(etw_sim_burst(provider, &event, 0, 3, 0), 3);
-    rig_await(&rig, rig_has_note, "- provider Of-A-Program is there now");
+    rig_await(&rig, rig_has_note, "- provider Of-A-Program was found");
     rig_stop(&rig);
     assert_int_equal(rig.events, 3);
     assert_false(rig_has_note(&rig, "! "));
@@ -354,7 +354,7 @@ static void what_was_found_stays_on_while_the_list_cannot_be_had(void **state)
     assert_int_equal(lists_made, 2);
     assert_true(is_on(&looks, &made_up));
     assert_false(is_on_by_name(&looks, "Made-Up"));
-    assert_false(rig_has_note(&looks.rig, "Nobody-1 is there now"));
+    assert_false(rig_has_note(&looks.rig, "Nobody-1 was found"));
     list_code = 0;
     assert_true(sim_tdh_add_provider(looks.tdh, &late, span_text("Nobody-1")));
     tick(&looks, 0, 60);
@@ -376,11 +376,11 @@ static void a_provider_that_is_uninstalled_for_a_while_stays_on(void **state)
     assert_int_equal(lists_made, 3);
     assert_true(is_on(&looks, &made_up));
     assert_false(is_on_by_name(&looks, "Made-Up"));
-    assert_true(rig_has_note(&looks.rig, "- provider Made-Up is not installed any more"));
+    assert_true(rig_has_note(&looks.rig, "- provider Made-Up is no longer installed"));
     sim_tdh_use(looks.tdh);
     tick(&looks, 0, 120); /* not after two minutes */
     assert_int_equal(lists_made, 4);
-    assert_true(rig_has_note(&looks.rig, "- provider Made-Up is there now"));
+    assert_true(rig_has_note(&looks.rig, "- provider Made-Up was found"));
     assert_true(is_on(&looks, &made_up));
     looks_fini(&looks);
 }
@@ -509,7 +509,7 @@ static void conditions_on_fields_are_for_etw(void **state)
         rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
         rig_await(&rig, is_enabled, &made_up);
         assert_int_equal(payload_filter(&rig, &got) != NULL, i == 0);
-        assert_int_equal(rig_has_note(&rig, "no manifest of this machine says what event 8"), i);
+        assert_int_equal(rig_has_note(&rig, "no manifest on this machine describes event 8"), i);
         rig_stop(&rig);
         sim_tdh_destroy(tdh);
         rig_fini(&rig);

@@ -119,7 +119,7 @@ static void what_cannot_be_read_is_said(void **state)
     assert_string_equal(read(buffer, BUFFER, &seen), "a buffer has no header");
     put_buffer(buffer);
     buffer[ETL_BUFFER_HEADER_SIZE + ETL_EVENT_HEADER_SIZE + 3] = 0x10;
-    assert_string_equal(read(buffer, BUFFER, &seen), "what follows in a buffer is no record");
+    assert_string_equal(read(buffer, BUFFER, &seen), "a buffer contains an invalid record");
     assert_int_equal(seen.count, 1); /* what stands before it came */
 }
 

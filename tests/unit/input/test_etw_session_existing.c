@@ -326,7 +326,7 @@ static void the_kernel_logger_of_somebody_else_is_never_stopped(void **state)
         rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
         struct etw_sim_session_info info;
         if (in_use == LIVE_IN_USE_FAIL) {
-            rig_await(&rig, rig_has_note, "somebody else runs the NT Kernel Logger");
+            rig_await(&rig, rig_has_note, "another program runs the NT Kernel Logger");
         } else {
             rig_await(&rig, rig_reads, ETW_KERNEL_LOGGER);
             assert_true(etw_sim_session_get(rig.sim, ETW_KERNEL_LOGGER, &info));
@@ -363,7 +363,7 @@ static void leave_kernel_logger(struct rig *rig, const struct live_kernel *setti
 {
     rig->data_dir = folder;
     rig_start_as(rig, ETW_PLAN_KERNEL, settings, NULL, 0);
-    rig_await(rig, rig_has_note, "handed over after");
+    rig_await(rig, rig_has_note, "flushed every");
     kill_run(rig);
     buf_reset(&rig->notes);
 }
@@ -382,7 +382,7 @@ static void the_kernel_logger_that_a_killed_run_has_left_is_ours(void **state)
         {LIVE_IN_USE_FAIL, false, false, false, "stopped NT Kernel Logger"},
         {LIVE_IN_USE_ATTACH, false, false, false, "stopped NT Kernel Logger"},
         {LIVE_IN_USE_UPDATE, false, true, false, "stopped NT Kernel Logger"},
-        {LIVE_IN_USE_FAIL, true, false, false, "goes on with NT Kernel Logger"},
+        {LIVE_IN_USE_FAIL, true, false, false, "continues the running session NT Kernel Logger"},
         {LIVE_IN_USE_FAIL, true, true, false, "stopped NT Kernel Logger"},
         {LIVE_IN_USE_FAIL, true, false, true, "stopped NT Kernel Logger"},
     };
@@ -400,7 +400,7 @@ static void the_kernel_logger_that_a_killed_run_has_left_is_ours(void **state)
         }
         settings.session.buffers.size_bytes = rows[i].bigger ? 131072 : 65536;
         rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
-        rig_await(&rig, rig_has_note, "handed over after");
+        rig_await(&rig, rig_has_note, "flushed every");
         rig_await(&rig, rig_reads, ETW_KERNEL_LOGGER);
         assert_true(rig_has_note(&rig, rows[i].note));
         assert_true(etw_sim_session_get(rig.sim, ETW_KERNEL_LOGGER, &info));
@@ -433,7 +433,7 @@ static void what_somebody_started_in_the_place_of_ours_is_left_alone(void **stat
         options.guid = etw_kernel_guid;
         assert_true(etw_sim_session_add(rig.sim, &options, NULL) != 0);
         rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
-        rig_await(&rig, rig_has_note, "somebody else runs the NT Kernel Logger");
+        rig_await(&rig, rig_has_note, "another program runs the NT Kernel Logger");
         rig_stop(&rig);
         assert_true(etw_sim_session_runs(rig.sim, ETW_KERNEL_LOGGER));
         etw_kept_forget(folder, "test");
@@ -453,7 +453,7 @@ static void what_another_agent_looks_after_is_left_alone_until_that_has_gone(voi
     struct etw_hold *hold = etw_hold_take(ETW_KERNEL_LOGGER, &err);
     assert_non_null(hold);
     rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
-    rig_await(&rig, rig_has_note, "somebody else runs the NT Kernel Logger");
+    rig_await(&rig, rig_has_note, "another program runs the NT Kernel Logger");
     etw_hold_drop(hold);
     rig_await(&rig, rig_has_note, "stopped NT Kernel Logger");
     rig_await(&rig, rig_reads, ETW_KERNEL_LOGGER);

@@ -194,7 +194,7 @@ static void a_repair_that_does_not_go_is_told_and_bounded(void **state)
     disable_provider(&rig);
     await_report(&rig, "provider_disabled", GUARD_GAVE_UP, 1);
     assert_int_equal(count_reports(&rig, "provider_disabled", GUARD_FAILED), 1);
-    assert_non_null(strstr(last_report(&rig).detail, "it was brought back 2 times"));
+    assert_non_null(strstr(last_report(&rig).detail, "it was repaired 2 times"));
     rig_stop(&rig);
     rig_fini(&rig);
 }
@@ -253,7 +253,7 @@ static void settings_that_others_change_are_changed_back(void **state)
         .max_buffers = was.minimum_buffers,
         .set_real_time = true});
     await_report(&rig, "session_changed", GUARD_REPAIRED, 1);
-    assert_non_null(strstr(last_report(&rig).detail, "its events were not delivered any more"));
+    assert_non_null(strstr(last_report(&rig).detail, "its events are not delivered live any more"));
     assert_true(etw_sim_session_get(rig.sim, NAME, &now));
     assert_true(now.mode & ETW_MODE_REAL_TIME);
     assert_int_equal(now.maximum_buffers, was.maximum_buffers);

@@ -20,7 +20,7 @@ static void a_session_that_is_stopped_comes_back_and_is_told(void **state)
     stop_session_of(NAME);
     await_report(&rig, "session_stopped", GUARD_REPAIRED, 1);
     rig_await(&rig, is_enabled, NAME);
-    assert_true(rig_has_note(&rig, "was stopped by somebody else. it is as before again"));
+    assert_true(rig_has_note(&rig, "was stopped by somebody else. it was repaired"));
     write_events(provider, 10);
     rig_stop(&rig);
     assert_int_equal(rig.events, 10);

@@ -108,8 +108,8 @@ static void who_stops_the_session_that_watches_him_has_it_so(void **state)
     add_provider(&rig);
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
-    rig_await(&rig, is_left_alone, "until guard.window is over it stays so");
-    assert_true(rig_has_note(&rig, "was stopped by somebody else. it is as before again"));
+    rig_await(&rig, is_left_alone, "until the end of guard.window");
+    assert_true(rig_has_note(&rig, "was stopped by somebody else and has been restarted"));
     await_look(&rig);
     /* Its own, that one, and that one again until two repairs were undone. */
     assert_int_equal(etw_sim_calls(rig.sim, "StartTraceW"), 4);

@@ -67,13 +67,13 @@ static void a_stop_leaves_the_program_and_a_restart_goes_on_with_it(void **state
     uint32_t pid = await_launched(&rig);
     rig_stop(&rig);
     assert_int_equal(rig.end, INPUT_STOPPED);
-    assert_true(rig_has_note(&rig, "goes on"));
+    assert_true(rig_has_note(&rig, "continues"));
     assert_true(is_not_flagged(&rig, NULL)); /* no event has come */
     assert_nothing_left(&rig);
     assert_false(has_ended(pid));
 
     start_heap(&rig);
-    rig_await(&rig, rig_has_note, "which an earlier run has launched");
+    rig_await(&rig, rig_has_note, "launched by an earlier run");
     rig_await(&rig, rig_reads, NAME);
     assert_int_equal(info_of(&rig).pids[0], pid);
     assert_true(is_not_flagged(&rig, NULL));
@@ -121,7 +121,7 @@ static void a_reload_goes_on_with_the_program_until_it_has_ended(void **state)
     assert_nothing_left(&rig);
 
     start_heap(&rig);
-    rig_await(&rig, rig_has_note, "which an earlier configuration has launched");
+    rig_await(&rig, rig_has_note, "launched by an earlier configuration");
     rig_await(&rig, rig_reads, NAME);
     assert_int_equal(info_of(&rig).pids[0], pid);
     let_it_end();

@@ -60,7 +60,7 @@ static void numbers_that_no_process_has_end_the_session(void **state)
     start_heap(&rig);
     rig_join(&rig);
     assert_int_equal(rig.end, INPUT_FAILED);
-    assert_non_null(strstr(rig.error.text, "pids: none of the processes runs"));
+    assert_non_null(strstr(rig.error.text, "pids: none of the processes is running"));
     etw_session_destroy(rig.session);
     assert_nothing_left(&rig);
     rig_fini(&rig);
@@ -75,7 +75,7 @@ static void processes_are_waited_for_by_name(void **state)
     settings.launch = NULL;
     settings.processes = (struct config_strings){.items = names, .count = 1};
     start_heap(&rig);
-    rig_await(&rig, rig_has_note, "processes: none of them runs. trying again");
+    rig_await(&rig, rig_has_note, "processes: none of them is running. trying again");
     rig_stop(&rig);
     assert_int_equal(rig.end, INPUT_STOPPED);
 

@@ -58,12 +58,12 @@ static void a_kernel_logger_whose_flags_were_changed_goes_on(void **state)
     rig_init(&rig, NULL);
     struct live_kernel settings = kernel_settings(&rig);
     rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
-    rig_await(&rig, rig_has_note, "handed over after");
+    rig_await(&rig, rig_has_note, "flushed every");
     change_flags_of_kernel_logger(&rig);
     pass_on(&rig);
     assert_true(etw_sim_session_runs(rig.sim, ETW_KERNEL_LOGGER));
     rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
-    rig_await(&rig, rig_has_note, "goes on with NT Kernel Logger");
+    rig_await(&rig, rig_has_note, "continues the running session NT Kernel Logger");
     rig_await(&rig, rig_reads, ETW_KERNEL_LOGGER);
     rig_stop(&rig);
     assert_nothing_left(&rig);
@@ -77,7 +77,7 @@ static void one_that_nobody_takes_is_stopped(void **state)
     rig_init(&rig, NULL);
     struct live_kernel settings = kernel_settings(&rig);
     rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
-    rig_await(&rig, rig_has_note, "handed over after");
+    rig_await(&rig, rig_has_note, "flushed every");
     pass_on(&rig);
     assert_true(etw_sim_session_runs(rig.sim, ETW_KERNEL_LOGGER));
     etw_session_renounce(rig.legacy);
@@ -100,12 +100,12 @@ static void what_was_left_out_of_a_group_comes_when_it_is_not_any_more(void **st
     spec.group = true;
     spec.disallow = (struct config_strings){left_out, 1};
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
-    rig_await(&rig, rig_has_note, "handed over after");
+    rig_await(&rig, rig_has_note, "flushed every");
     assert_int_equal(etw_sim_burst(member, &event, 0, 3, 0), 3);
     pass_on(&rig);
     spec.disallow.count = 0;
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
-    rig_await(&rig, rig_has_note, "goes on with " NAME);
+    rig_await(&rig, rig_has_note, "continues the running session " NAME);
     const struct enabling wanted = {group, 2};
     rig_await(&rig, has_enabled, &wanted);
     assert_int_equal(etw_sim_burst(member, &event, 0, 2, 0), 2);
@@ -193,7 +193,7 @@ static void stop_before_the_reader_comes(struct rig *rig, uint32_t control)
     start(rig);
     rig_stop(rig);
     etw_api_use(late.simulated);
-    assert_true(rig_has_note(rig, "goes on with " NAME));
+    assert_true(rig_has_note(rig, "continues the running session " NAME));
     assert_nothing_left(rig);
 }
 

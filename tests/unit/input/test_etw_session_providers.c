@@ -163,7 +163,7 @@ static void a_classic_provider_is_taken_from_nobody_who_was_not_named(void **sta
         struct etw_sim_enablement got;
         if (take_over) {
             rig_await(&rig, is_enabled, NAME);
-            assert_true(rig_has_note(&rig, "is taken from the session Theirs"));
+            assert_true(rig_has_note(&rig, "is taken over from the session Theirs"));
         } else {
             rig_await(&rig, rig_has_note, "serves one session at a time, now Theirs");
             assert_true(etw_sim_enabled(rig.sim, "Theirs", &provider_guid, &got));

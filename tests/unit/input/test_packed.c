@@ -253,7 +253,7 @@ static void what_a_zip_hides_is_refused(void **state)
     some[0].flags = 1;
     some[1].method = 12; /* bzip2 */
     packed_put_zip(&file, some, 3);
-    assert_heard("[a.etl]?is encrypted[deep/b.etl]?is packed by a method that is not read: ZIP 2"
+    assert_heard("[a.etl]?is encrypted[deep/b.etl]?uses an unsupported packing method: ZIP 2"
                  "[c.etl]three;");
 }
 

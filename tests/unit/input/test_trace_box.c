@@ -209,7 +209,7 @@ static void names_are_shown_and_differ(void **state)
         struct error err;
         struct etl_file *file = trace_box_trace(box, i, NULL, &arena, &err);
         assert_int_equal(file != NULL, i < 3);
-        assert_true(file || strstr(err.text, "is packed inside of an archive"));
+        assert_true(file || strstr(err.text, "is a packed file inside an archive"));
         etl_file_destroy(file);
     }
     trace_box_destroy(box);
@@ -289,7 +289,7 @@ static void what_is_no_box_is_said(void **state)
     assert_int_equal(remove(path), 0);
     assert_true(trace_box_open(path, &env, &box, NULL));
     assert_null(box);
-    assert_no_box(span_text("BZh91AY"), ERR_UNSUPPORTED, "is packed with bzip2, which is not read");
+    assert_no_box(span_text("BZh91AY"), ERR_UNSUPPORTED, "is packed with bzip2, which is not supported");
     buf_init(&packed, 1 << 20);
     const struct packed_put_member other = {"a.txt", span_text("x"), 0, 0};
     packed_put_zip(&packed, &other, 1);
