@@ -23,7 +23,7 @@ static const struct {
     {20, "NETWORK SERVICE"},
 };
 
-/* Names that stand here, and what tell_session makes of them, have room everywhere. */
+/* All names in this file fit everywhere. */
 static void copy(char *to, size_t room, const char *text)
 {
     size_t size = strlen(text);
@@ -39,7 +39,7 @@ static bool tell(const char *domain, const char *name, struct plat_account *ret_
     return true;
 }
 
-/* ${name}: with the hyphen. */
+/* ${name}: including the hyphen. */
 static bool tell_session(
     const char *domain, const char *name, uint32_t session, struct plat_account *ret_account)
 {

@@ -7,36 +7,36 @@
 #include "platform/plat_thread.h"
 
 /*
- * Threads: those who look up, and the one that asks. The mutex guards all but `news`; it is not held
- * while the system is asked.
+ * Threads: any number look up, one queries the system. The mutex guards everything except `news`;
+ * it is not held during a query.
  *
- * SIDs stand in sets by their hash; a new one takes the place of the one in its set that was looked up
- * longest ago. One that is being asked for keeps its place, so the queue goes through the places and needs
- * no bound of its own.
+ * SIDs are kept in sets selected by their hash; a new one replaces the least recently used one of
+ * its set. An entry with a pending query keeps its slot, so the queue is linked through the slots
+ * and needs no limit of its own.
  *
- * A thread that does not come back owns all of it from the moment that its owner gives it up (`left`), and
- * frees it should it ever come back.
+ * If the querying thread hangs when its owner gives it up, everything passes to that thread
+ * (`left`), which frees it if it ever returns.
  */
 enum { WAYS = 8, SETS = ACCOUNT_NAMES_MAX / WAYS, MAX_SID_BYTES = 68, LEAVE_MS = 1000 };
 
 struct place {
     uint8_t sid[MAX_SID_BYTES];
-    uint8_t sid_bytes; /* 0: nobody's */
+    uint8_t sid_bytes; /* 0: unused */
     bool asked;
-    char *name; /* NULL: none is known. With the domain behind its NUL, one block */
+    char *name; /* NULL: no name known. The domain follows its NUL, in one block */
     char *domain;
-    uint64_t until_ns;  /* then it is asked for again */
-    uint64_t used;      /* when it was looked up, by `uses` */
+    uint64_t until_ns;  /* time of the next query */
+    uint64_t used;      /* value of `uses` at the last look-up */
     struct place *next; /* in the queue */
 };
 
 struct account_names {
     struct account_names_settings settings;
     struct plat_mutex mutex;
-    struct plat_cond asked; /* there is something to do, or the end */
+    struct plat_cond asked; /* work is queued, or the end */
     struct plat_cond ended_now;
     struct plat_thread *thread;
-    bool cannot; /* there is no thread to be had */
+    bool cannot; /* no thread could be started */
     bool closing;
     bool ended;
     bool left;
@@ -108,16 +108,16 @@ void account_names_destroy(struct account_names *names)
     bool left = names->left;
     plat_mutex_unlock(&names->mutex);
     if (left) {
-        plat_thread_leave(thread); /* from here on all of it is the thread's */
+        plat_thread_leave(thread); /* from here on the thread owns everything */
         return;
     }
     plat_thread_join(thread);
     free_names(names);
 }
 
-/* ---- the asking thread ------------------------------------------------------------------------- */
+/* ---- querying thread --------------------------------------------------------------------------- */
 
-/* True if the place says something else than before. */
+/* Store an answer. True if it differs from the previous one. */
 static bool keep(struct place *place, const struct plat_account *account)
 {
     size_t name_bytes = strlen(account->name) + 1;
@@ -141,7 +141,7 @@ static bool keep(struct place *place, const struct plat_account *account)
 static void settle(struct account_names *names, struct place *place,
     enum plat_account_answer answer, const struct plat_account *account)
 {
-    unsigned wait_ms = names->settings.failed_ms; /* what was known is better than nothing */
+    unsigned wait_ms = names->settings.failed_ms; /* an old answer is better than none */
     bool changed = false;
     if (answer == PLAT_ACCOUNT_KNOWN) {
         wait_ms = names->settings.known_ms;
@@ -179,7 +179,7 @@ static void run(void *self)
     while ((place = take(names)) != NULL) {
         struct plat_account account;
         plat_mutex_unlock(&names->mutex);
-        /* A place that is asked for keeps its SID. */
+        /* a slot with a pending query keeps its SID */
         enum plat_account_answer answer = names->settings.find(
             names->settings.find_self, span_make(place->sid, place->sid_bytes), &account);
         plat_mutex_lock(&names->mutex);
@@ -196,7 +196,7 @@ static void run(void *self)
 
 /* ---- look-ups; the mutex is held ----------------------------------------------------------------- */
 
-/* FNV-1a, of 64 bits. */
+/* 64-bit FNV-1a. */
 static size_t set_of(struct span sid)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -206,7 +206,7 @@ static size_t set_of(struct span sid)
     return (size_t)(hash % SETS);
 }
 
-/* The SID's place, or one that it may have; NULL: all that it may have are being asked for. */
+/* Slot of the SID, or one that it may use; NULL: all possible slots have pending queries. */
 static struct place *place_of(struct account_names *names, struct span sid)
 {
     struct place *set = names->places[set_of(sid)];

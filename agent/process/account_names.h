@@ -5,53 +5,53 @@
 #include "platform/plat_accounts.h"
 
 /*
- * Names for SIDs, asked on a thread of its own, since a machine of the domain that is not there keeps whoever
- * asks waiting for minutes. A look-up never waits: what is not known yet is asked for, and known when
- * account_names_news has changed. Names are kept for a while and then asked for again; until there is
- * an answer, the old ones are given. That nobody is called so is kept as well.
+ * Account names of SIDs, queried on a separate thread, because an unreachable domain controller
+ * blocks the caller for minutes. A look-up never waits: an unknown SID is queued, and its name is
+ * available once account_names_news has changed. Names expire and are queried again; until the
+ * answer arrives, the old name is returned. Misses are kept as well.
  *
- * Any thread may look up. ACCOUNT_NAMES_MAX SIDs are kept, those that were asked for last. Nothing is
- * allocated in a look-up.
+ * Thread-safe. The ACCOUNT_NAMES_MAX most recently used SIDs are kept. A look-up allocates nothing.
  */
 struct account_names;
 
 enum {
     ACCOUNT_NAMES_MAX = 4096,
-    ACCOUNT_KNOWN_MS = 3600 * 1000, /* then it is asked for again, */
-    ACCOUNT_NONE_MS = 600 * 1000,   /* and sooner where nobody was called so, */
-    ACCOUNT_FAILED_MS = 60 * 1000,  /* or nobody could say */
+    ACCOUNT_KNOWN_MS = 3600 * 1000, /* lifetime of a name */
+    ACCOUNT_NONE_MS = 600 * 1000,   /* lifetime of a miss */
+    ACCOUNT_FAILED_MS = 60 * 1000,  /* lifetime of a failure */
 };
 
 struct account_names_settings {
-    /* plat_account_find, or what a test has in its place; called by one thread at a time. */
+    /* plat_account_find, or a replacement by a test; called by one thread at a time. */
     enum plat_account_answer (*find)(
         void *find_self, struct span sid, struct plat_account *ret_account);
     void *find_self;
-    unsigned known_ms; /* 0: as above */
+    unsigned known_ms; /* 0: the constants above */
     unsigned none_ms;
     unsigned failed_ms;
 };
 
-/* Starts no thread yet. NULL for ${settings} is the system. NULL with ${err} set without memory. */
+/* Starts no thread yet. ${settings} may be NULL: use the system. NULL with ${err} set if memory is
+ * short. */
 struct account_names *account_names_create(
     const struct account_names_settings *settings, struct error *err);
 
-/* Nobody looks anything up any more. A thread that hangs inside the system is given up after a moment,
- * with the memory that it uses. NULL is fine. */
+/* The caller ensures that no look-up runs. A hanging thread is abandoned after a moment, with its
+ * memory. NULL is fine. */
 void account_names_destroy(struct account_names *names);
 
-/* Whose ${sid} is, in bytes; false: nobody's, or not known yet. What account_known_find knows is told
- * without asking. NULL for ${names}: nobody is asked. */
+/* Find the account of ${sid}, given as bytes; false if it has none, or is not known yet. Accounts
+ * of account_known_find need no query. ${names} NULL: query nothing. */
 bool account_names_find(
     struct account_names *names, struct span sid, struct plat_account *ret_account);
 
-/* Changes with every name that is new or another one than before. Never waits. */
+/* Changes whenever a name is added or changed. Never waits. */
 uint64_t account_names_news(const struct account_names *names);
 
 /*
- * The accounts that every Windows has under the same SID: LocalSystem, LocalService and the like, those of
- * the window manager and of font drivers. The names are those of an English Windows, others have them in
- * their own language. Pure.
+ * Accounts with the same SID on every Windows: LocalSystem, LocalService and the like, those of the
+ * window manager and of font drivers. The names are those of English Windows; other languages
+ * translate them. Pure.
  *
  * Source: [MS-DTYP] 2.4.2.4, "Well-known SIDs" on learn.microsoft.com.
  */

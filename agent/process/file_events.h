@@ -5,18 +5,18 @@
 #include "process/process_table.h"
 
 /*
- * Which files records name (event/record_file.h), told to a table of processes. Any thread.
+ * Passes file names in records (event/record_file.h) to a process table. Thread-safe.
  *
- * Names of file keys are taken wherever they stand: once a trace has handed them over ahead, those in
- * their places tell nothing new, unless the trace has grown since. Opened and closed file objects are taken in their places only, as there
- * are as many of them as programs open files.
+ * Names of file keys are learned from any position. If a trace passed them on ahead, the records in
+ * their places add nothing, unless the trace has grown since. Opened and closed file objects are
+ * learned only in their places, because there are as many as programs open files.
  */
 
-/* Of a record for which record_file_may holds. */
+/* Only for records for which record_file_may is true. */
 void file_events_take(struct process_table *table, const struct event_record *record, bool ahead);
 
-/* Tell ${table} which file ${record} names, if it does. ${ahead}: it comes again in its place later, as
- * those records do that an input hands over first. */
+/* Pass the file name in ${record}, if any, to ${table}. ${ahead}: the record is delivered again in
+ * its place later, like all records that an input passes on first. */
 static inline void file_events_learn(
     struct process_table *table, const struct event_record *record, bool ahead)
 {
@@ -25,14 +25,14 @@ static inline void file_events_learn(
     }
 }
 
-/* The name that a record tells, as UTF-8. */
+/* A file name in a record, as UTF-8. */
 struct file_text {
-    struct span path; /* empty: none, or the kernel's word for a name that it does not know */
-    uint8_t *more;    /* where `room` is too small */
+    struct span path; /* empty: none, or the kernel's placeholder for an unknown name */
+    uint8_t *more;    /* allocated if `room` is too small */
     uint8_t room[4096];
 };
 
-/* False: no memory. Else file_text_fini is due. */
+/* False: no memory. Otherwise call file_text_fini. */
 bool file_text_init(struct file_text *text, const struct record_file *file);
 void file_text_fini(struct file_text *text);
 

@@ -5,14 +5,14 @@
 enum {
     FIRST_SLOTS = 1024,
     GAP_BITS = 1 << 16,
-    MAX_STATEMENTS = 1024, /* of one address; ahead of time only in hostile traces */
-    MAX_FORWARD = 256,     /* where it is only asked for what came lately */
+    MAX_STATEMENTS = 1024, /* per address; only hostile traces have more known ahead */
+    MAX_FORWARD = 256,     /* per address if only recent ones are needed */
     MAX_SHOWN = 256 * 1024,
-    MAX_CHAIN = 256, /* addresses of one hash: more are a hostile trace's */
-    ALLOCATION = 16, /* what the allocator needs itself */
+    MAX_CHAIN = 256, /* addresses per hash; only hostile traces have more */
+    ALLOCATION = 16, /* overhead of the allocator */
 };
 
-/* What was told of an address at a time. */
+/* A statement about an address at a time. */
 struct statement {
     uint64_t time;
     struct file_path *path; /* NULL: an end without a name */
@@ -23,10 +23,10 @@ struct file_entry {
     struct file_link link; /* the first member */
     struct file_entry *next;
     struct file_key key;
-    struct statement *list; /* ascending by place, behind() */
+    struct statement *list; /* ascending, in the order of order_of() */
     uint16_t count;
     uint16_t capacity;
-    bool lost; /* too much was told of it: it has no name any more */
+    bool lost; /* too many statements: it has no name any more */
 };
 
 /* ---- paths ------------------------------------------------------------------------------------- */
@@ -67,7 +67,8 @@ static void forget_shown(struct file_names *names, struct file_path *path)
     path->shown = NULL;
 }
 
-/* The last of the table's own uses gives back what the path costs, though readers may keep it. */
+/* Release one of the table's uses of a path. The last one frees the memory accounted for it, though
+ * readers may keep the path. */
 static void untell(struct file_names *names, struct file_path *path)
 {
     if (path && --path->told == 0) {
@@ -87,7 +88,7 @@ struct file_path *file_names_translate(
     return shown;
 }
 
-/* As a program would open it. */
+/* The path as a program would open it. */
 static struct file_path *shown_of(struct file_names *names, const struct volume_map *volumes,
     uint64_t machine, struct file_path *path)
 {
@@ -179,7 +180,7 @@ static void note_gap(struct file_names *names, const struct file_key *key)
     }
 }
 
-/* Gaps are those of the trace that is being read: what it tells may lack what was forgotten of it. */
+/* Gaps belong to the trace being read: it may lack statements that were evicted. */
 static void read_machine(struct file_names *names, uint64_t machine)
 {
     if (names->machine != machine && names->has_gaps) {
@@ -198,8 +199,8 @@ static void forget(struct file_names *names, struct file_entry **slot)
     names->forgotten++;
 }
 
-/* Forget the address that ended first, else that of which nothing was heard for longest; not ${keep}.
- * False: there is none. */
+/* Evict the address that ended first, else the least recently updated one; never ${keep}. False if
+ * there is none. */
 static bool forget_one(struct file_names *names, const struct file_entry *keep)
 {
     struct file_link *const queues[] = {&names->ended, &names->going};
@@ -221,7 +222,7 @@ static bool has_gap(const struct file_names *names, const struct file_key *key)
     return names->has_gaps && (names->gaps[gap / 8] >> gap % 8 & 1);
 }
 
-/* Twice the slots. Not having them is no failure. */
+/* Double the slots. Failure is harmless. */
 static void grow(struct file_names *names)
 {
     size_t count = (names->mask + 1) * 2;
@@ -246,7 +247,7 @@ static void grow(struct file_names *names)
     free(old);
 }
 
-/* So that no step gets slow: the oldest of a chain that is full goes. */
+/* Limit the cost of a step: evict the oldest of a full chain. */
 static void shorten_chain(struct file_names *names, const struct file_key *key)
 {
     struct file_entry **first = &names->slots[file_names_hash(key) >> 24 & names->mask];
@@ -259,7 +260,7 @@ static void shorten_chain(struct file_names *names, const struct file_key *key)
     }
 }
 
-/* The entry of ${key}, a new one where there is none. NULL: no memory. */
+/* Find or create the entry of ${key}. NULL: no memory. */
 static struct file_entry *entry_of(struct file_names *names, const struct file_key *key)
 {
     struct file_entry *entry = *slot_of(names, key);
@@ -281,15 +282,15 @@ static struct file_entry *entry_of(struct file_names *names, const struct file_k
     return entry;
 }
 
-/* ---- what was told ------------------------------------------------------------------------------ */
+/* ---- statements --------------------------------------------------------------------------------- */
 
-/* Does the statement stand behind a moment? An end still has its name at its own time. */
+/* True if the statement comes after a moment. An end still names its own time. */
 static bool is_behind(const struct statement *statement, uint64_t time)
 {
     return statement->time > time || (statement->time == time && statement->what == FILE_ENDS);
 }
 
-/* The order of statements, of which no two are equal but for the place of their path in memory. */
+/* Order of statements. Two can be equal only if their paths are. */
 static int order_of(const struct statement *a, uint64_t time, enum file_told what, struct span path)
 {
     struct span text = path_text(a->path);
@@ -305,7 +306,7 @@ static int order_of(const struct statement *a, uint64_t time, enum file_told wha
     return text.size ? memcmp(text.data, path.data, text.size) : 0;
 }
 
-/* Index of the first statement behind ${time}. */
+/* Index of the first statement after ${time}. */
 static uint16_t index_behind(const struct file_entry *entry, uint64_t time)
 {
     uint16_t low = 0;
@@ -321,8 +322,7 @@ static uint16_t index_behind(const struct file_entry *entry, uint64_t time)
     return low;
 }
 
-/* The path as the table has it, for one more use: that of a neighbour where it is the same. NULL: no
- * memory. */
+/* Take a use of the path as the table has it, shared with an equal neighbour. NULL: no memory. */
 static struct file_path *take_path(
     struct file_names *names, const struct file_entry *entry, uint16_t at, struct span text)
 {
@@ -357,7 +357,7 @@ static bool make_room(struct file_names *names, struct file_entry *entry)
     return list != NULL;
 }
 
-/* Too much is told of one address. Where only what came lately is asked for, the oldest goes. */
+/* Too many statements about one address: if only recent ones are needed, drop the oldest. */
 static bool keep_few(struct file_names *names, struct file_entry *entry)
 {
     if (entry->count < (names->settings.forward ? MAX_FORWARD : MAX_STATEMENTS)) {
@@ -374,7 +374,7 @@ static bool keep_few(struct file_names *names, struct file_entry *entry)
     return true;
 }
 
-/* False: it was told before, or there is no memory. */
+/* False: a duplicate, or no memory. */
 static bool insert(struct file_names *names, struct file_entry *entry, enum file_told what,
     uint64_t time, struct span path)
 {
@@ -400,7 +400,8 @@ static bool insert(struct file_names *names, struct file_entry *entry, enum file
 void file_names_tell(struct file_names *names, const struct file_key *key, enum file_told what,
     uint64_t time, struct span path)
 {
-    bool is_nothing = what == FILE_ENDS && names->settings.forward; /* of what has no name */
+    /* the end of a nameless file adds nothing */
+    bool is_nothing = what == FILE_ENDS && names->settings.forward;
     struct file_entry *entry = is_nothing ? *slot_of(names, key) : entry_of(names, key);
     read_machine(names, key->machine);
     if (!entry || entry->lost) {
@@ -425,9 +426,9 @@ void file_names_volumes_changed(struct file_names *names)
     }
 }
 
-/* ---- asking ------------------------------------------------------------------------------------- */
+/* ---- look-up ------------------------------------------------------------------------------------ */
 
-/* Two names for ${time}: the one that was told of this very moment, for that moment alone. */
+/* Two names apply at ${time}: the one stated for exactly this moment wins, for this moment only. */
 static struct file_path *name_of_two(const struct statement *before, const struct statement *after,
     uint64_t time, struct file_answer *answer)
 {
@@ -438,7 +439,7 @@ static struct file_path *name_of_two(const struct statement *before, const struc
     return is_before == is_after ? NULL : is_before ? before->path : after->path;
 }
 
-/* The name that the statements around a moment give it, or NULL; and for how long. */
+/* The name given by the statements around a moment, or NULL, and how long it is valid. */
 static struct file_path *name_between(const struct statement *before, const struct statement *after,
     uint64_t time, struct file_answer *answer)
 {
@@ -471,7 +472,7 @@ void file_names_find(struct file_names *names, const struct file_key *key, uint6
     struct statement before = at > 0 ? entry->list[at - 1] : beginning;
     struct statement after = at < entry->count ? entry->list[at] : beginning;
     if (names->settings.forward || (at == 0 && has_gap(names, key))) {
-        after.path = NULL; /* what is told later names nothing before it */
+        after.path = NULL; /* later statements name nothing before them */
     }
     struct file_path *path = name_between(
         at > 0 ? &before : NULL, at < entry->count ? &after : NULL, time, ret_answer);
@@ -482,7 +483,7 @@ void file_names_find(struct file_names *names, const struct file_key *key, uint6
     }
 }
 
-/* ---- life and end -------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------------ */
 
 bool file_names_init(struct file_names *names, const struct file_names_settings *settings)
 {

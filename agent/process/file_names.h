@@ -7,48 +7,46 @@
 #include "process/volume_map.h"
 
 /*
- * Which file an address of the kernel's stood for, and when: file keys and file objects, whose addresses
- * are used again. What is kept of an address is the set of what was told of it (a name, a time, and whether
- * the name held before, after or around that time), ordered by time. The answer for a moment follows from
- * the two neighbours of that moment, so the order in which the set was told does not matter, nor how often
- * something was told:
+ * Which file an address in the kernel stood for at a time: file keys and file objects, whose
+ * addresses are reused. For each address a set of statements is kept, ordered by time: a name, a
+ * time, and whether the name held before, after or around that time. The answer for a moment
+ * follows from its two neighbours, so the order and repetition of statements do not matter:
  *
- *   - What was told last before it names it, unless that is an end.
- *   - What is told next after it names it, unless that is a beginning, or tells no name.
- *   - If both do and differ, it is not known when the name changed: the moment has none. Only the times
- *     at which the two names were told have them.
+ *   - The last statement before it names it, unless that is an end.
+ *   - The next statement after it names it, unless that is a beginning or has no name.
+ *   - If both apply and differ, the time of the change is unknown and the moment has no name. Only the times of the two statements have theirs.
  *
- * lifetimes.h does not serve for this: it merges each piece of news into a life at once. An end without a
- * name (a closed file object) that is told early would become part of another file's life.
+ * lifetimes.h does not work here: it merges each statement into a life at once. An end without a
+ * name (a closed file object) that arrives early would join another file's life.
  *
- * No lock: the owner's (process_table.c). Readers compare stamps without one.
+ * Not locked; the owner locks (process_table.c). Readers compare stamps without a lock.
  */
 enum { FILE_STAMPS = 256 };
 
-/* A path, UTF-8. Never changed; threads share it. */
+/* A path, UTF-8. Immutable; threads share it. */
 struct file_path {
     atomic_uint users;
     uint32_t size;
-    /* Under the owner's lock: */
-    uint32_t told;           /* how often a table has it */
-    uint32_t shown_of;       /* the volumes' generation that `shown` was made of */
-    struct file_path *shown; /* with the drive; NULL: as it is */
+    /* Guarded by the owner's lock: */
+    uint32_t told;           /* number of uses by the table */
+    uint32_t shown_of;       /* generation of the volumes from which `shown` was made */
+    struct file_path *shown; /* path with the drive letter; NULL: like the path */
     uint8_t text[];
 };
 
-/* ${text} as it is, with one user. NULL: no memory. */
+/* A path with ${text} and one user. NULL: no memory. */
 struct file_path *file_path_make(struct span text);
-void file_path_drop(struct file_path *path); /* by one user, any thread; NULL is fine */
+void file_path_drop(struct file_path *path); /* Release one use. Thread-safe; NULL is fine. */
 
 struct file_key {
-    uint64_t machine; /* what addresses are unique in, at a time */
+    uint64_t machine; /* machine and boot in which addresses are unique at a time */
     uint64_t address;
 };
 
 enum file_told {
     FILE_BEGINS, /* the name holds from then on */
-    FILE_HOLDS,  /* and before */
-    FILE_ENDS,   /* the name held up to then; without a name: some name ended */
+    FILE_HOLDS,  /* the name holds then and before */
+    FILE_ENDS,   /* the name held until then; without a name: any name ended */
 };
 
 struct file_names_settings {
@@ -69,33 +67,33 @@ struct file_names {
     struct file_names_settings settings;
     struct file_entry **slots;
     size_t mask;
-    size_t count; /* addresses */
+    size_t count; /* number of addresses */
     size_t bytes;
-    uint64_t forgotten;     /* addresses that events may still use, for want of room */
-    struct file_link ended; /* in the order in which it was heard of them */
+    uint64_t forgotten;     /* addresses evicted while events may still use them */
+    struct file_link ended; /* by time of the last statement */
     struct file_link going;
-    uint8_t *gaps;    /* bits, by hash: something of such an address was forgotten … */
-    bool has_gaps;    /* … and one of them is set */
-    uint64_t machine; /* that was told of last */
+    uint8_t *gaps;    /* bitmap by hash: a statement about such an address was evicted */
+    bool has_gaps;    /* a bit of `gaps` is set */
+    uint64_t machine; /* of the last statement */
     uint32_t generation;
     atomic_bool knows_any;
     atomic_uint stamps[FILE_STAMPS];
 };
 
-/* False: no memory, and fini is allowed. */
+/* False: no memory; file_names_fini is allowed. */
 bool file_names_init(struct file_names *names, const struct file_names_settings *settings);
-void file_names_fini(struct file_names *names); /* zero-initialised is fine */
+void file_names_fini(struct file_names *names); /* Zero-initialised is fine. */
 
-/* ${path}: UTF-8; may be empty with FILE_ENDS. What finds no memory is forgotten. */
+/* Add a statement. ${path}: UTF-8; may be empty with FILE_ENDS. Dropped if memory is short. */
 void file_names_tell(struct file_names *names, const struct file_key *key, enum file_told what,
     uint64_t time, struct span path);
 
-/* Paths look different from now on. */
+/* The mapping of volumes changed, so paths are shown differently. */
 void file_names_volumes_changed(struct file_names *names);
 
-/* What an address stood for at a time, for how long that is the answer, and under which stamp. */
+/* The file of an address at a time, the interval in which this is the answer, and its stamp. */
 struct file_answer {
-    struct file_path *path; /* the caller's to drop; NULL: unknown */
+    struct file_path *path; /* owned by the caller; NULL: unknown */
     uint64_t from;
     uint64_t to;
     unsigned stamp;
@@ -104,7 +102,7 @@ struct file_answer {
 void file_names_find(struct file_names *names, const struct file_key *key, uint64_t time,
     const struct volume_map *volumes, struct file_answer *ret_answer);
 
-/* ${path} with the drive where ${volumes} knows it, with one user. NULL: no memory. */
+/* ${path} with the drive letter if ${volumes} knows it, with one user. NULL: no memory. */
 struct file_path *file_names_translate(
     const struct volume_map *volumes, uint64_t machine, struct span path);
 

@@ -17,7 +17,7 @@ struct slot {
 
 struct file_reader {
     struct process_table *table;
-    struct file_path *own; /* of a record that tells a name, and of which the table has none */
+    struct file_path *own; /* for a record that contains a name the table lacks */
     struct event_file own_file;
     struct slot slots[SLOTS];
 };
@@ -57,7 +57,7 @@ static bool is_answer(const struct file_names *names, const struct slot *slot, b
            time <= slot->answer.to && file_names_is_current(names, key, slot->answer.stamp);
 }
 
-/* What ${address} stood for at the time of the record. NULL: unknown. */
+/* The file at ${address} at the time of the record. NULL: unknown. */
 static const struct event_file *find(
     struct file_reader *reader, bool is_object, const struct event_record *record, uint64_t address)
 {
@@ -80,8 +80,7 @@ static const struct event_file *find(
     return slot->answer.path ? &slot->file : NULL;
 }
 
-/* The name that the record tells itself. The table knows it, unless it has forgotten it since, or others
- * contradict it. */
+/* The file named by the record itself. The table knows it unless it was evicted or contradicted. */
 static const struct event_file *find_own(
     struct file_reader *reader, const struct event_record *record, const struct record_file *used)
 {

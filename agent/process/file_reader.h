@@ -5,8 +5,8 @@
 #include "process/process_table.h"
 
 /*
- * Asks a table of processes for files, for one thread, and remembers the answers: an address that it was
- * asked for lately costs no lock. A part of process_reader.h.
+ * Looks up files in a process table for one thread, and caches the answers: a recently used address
+ * needs no lock. Part of process_reader.h.
  */
 struct file_reader;
 

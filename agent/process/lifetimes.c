@@ -4,11 +4,12 @@
 #include <string.h>
 
 enum {
-    /* An id that is used again and again, and ids of one hash: so that no step gets slow. */
+    /* Limits the cost of a step for frequently reused ids and hash collisions. */
     MAX_CHAIN = 4096,
     FIRST_CAPACITY = 4,
     NEWS_LIVES =
-        2, /* that one piece of news can add: what was taken for one is two, and it another */
+        /* number of lives that one statement can add: a life is split, and another one created */
+    2,
 };
 
 static const uint64_t second = 10000000;
@@ -31,7 +32,7 @@ static struct life_key key_of(const struct life *life)
     return (struct life_key){.machine = life->machine, .id = life->id};
 }
 
-/* Is ${place} behind that of every life of ${key} up to ${time}? */
+/* True if ${place} comes after every life of ${key} up to ${time}. */
 static bool is_behind(const struct life_place *place, const struct life_key *key, uint64_t time)
 {
     return place->machine != key->machine ? place->machine > key->machine
@@ -39,7 +40,7 @@ static bool is_behind(const struct life_place *place, const struct life_key *key
                                           : place->first > time;
 }
 
-/* Index of the first life in the chain behind those of ${key} up to ${time}. */
+/* Index of the first life in the chain after those of ${key} up to ${time}. */
 static size_t index_behind(
     const struct life_chain *chain, const struct life_key *key, uint64_t time)
 {
@@ -56,7 +57,7 @@ static size_t index_behind(
     return low;
 }
 
-/* Index of the first life of ${key}, or where it would stand. */
+/* Index of the first life of ${key}, or where it would be. */
 static size_t index_first(const struct life_chain *chain, const struct life_key *key)
 {
     const struct life_key before = {
@@ -69,12 +70,12 @@ static size_t index_of(const struct life_chain *chain, const struct life *life)
     const struct life_key key = key_of(life);
     size_t index = index_behind(chain, &key, life->first) - 1;
     while (chain->places[index].life != life) {
-        index--; /* another began at the same moment */
+        index--; /* another one began at the same moment */
     }
     return index;
 }
 
-/* The lives around a time: the last that was heard of then or before, and the next one. */
+/* The lives around a time: the last one known then or before, and the next one. */
 struct around {
     struct life *before;
     struct life *after;
@@ -99,7 +100,7 @@ static void link_out(struct life_chain *chain, const struct life *life)
         (chain->count - index) * sizeof(*chain->places));
 }
 
-/* There is room. */
+/* The caller has made room. */
 static void link_in(struct life_chain *chain, struct life *life)
 {
     const struct life_key key = key_of(life);
@@ -147,8 +148,8 @@ static void put(struct lifetimes *lives, struct life *life)
     lives->ops->changed(lives->self, life);
 }
 
-/* Room for what one piece of news adds: a chain that is full loses the oldest life of the id, or whichever
- * is first. False: no memory. */
+/* Make room for what one statement adds: a full chain drops the oldest life of the id, or its
+ * first. False: no memory. */
 static bool make_room(struct lifetimes *lives, const struct life_key *key)
 {
     struct life_chain *chain = chain_of(lives, key->machine, key->id);
@@ -202,9 +203,9 @@ static void set_start(struct lifetimes *lives, struct life *life, uint64_t time,
     lives->ops->changed(lives->self, life);
 }
 
-/* ---- news -------------------------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------------------- */
 
-/* What is heard of an id. */
+/* A statement about an id. */
 struct note {
     const struct life_key *key;
     enum life_news what;
@@ -218,7 +219,7 @@ static struct life *take(struct lifetimes *lives, struct life *life, const struc
     return lives->ops->take(lives->self, life, note->news) ? life : NULL;
 }
 
-/* A life as ${as}, with a value of its own. NULL: no memory. */
+/* Create a life like ${as}, with a value of its own. NULL: no memory. */
 static struct life *make(const struct lifetimes *lives, const struct life *as)
 {
     struct life *life = calloc(1, sizeof(*life) + lives->ops->value_bytes);
@@ -249,8 +250,9 @@ static struct life *add(struct lifetimes *lives, const struct note *note)
 }
 
 /*
- * What was taken for one life are two, as ${note} falls between its start and what was heard last: the
- * earlier one keeps the start, and the later one, which is returned, what came last. NULL: no memory.
+ * Split a life into two, because ${note} falls between its start and its last observation: the
+ * earlier one keeps the start; the later one, which is returned, gets the last observation. NULL:
+ * no memory.
  */
 static struct life *split(struct lifetimes *lives, struct life *life)
 {
@@ -269,13 +271,13 @@ static struct life *split(struct lifetimes *lives, struct life *life)
     return later;
 }
 
-/* Is a time within [first, last] of the life? */
+/* True if the time is within [first, last] of the life. */
 static bool covers(const struct life *life, uint64_t time)
 {
     return life && life->first <= time && time <= life->last;
 }
 
-/* Two sources tell of one moment. */
+/* True if two sources report the same moment. */
 static bool is_same_moment(uint8_t source, uint8_t other, uint64_t a, uint64_t b)
 {
     return source != other && (a > b ? a - b : b - a) <= second;
@@ -392,7 +394,7 @@ struct life *lifetimes_note(struct lifetimes *lives, const struct life_key *key,
     }
 }
 
-/* ---- asking ------------------------------------------------------------------------------------ */
+/* ---- look-up ----------------------------------------------------------------------------------- */
 
 struct life *lifetimes_find(const struct lifetimes *lives, const struct life_key *key,
     uint64_t time, bool late, uint64_t *ret_from, uint64_t *ret_to)
@@ -427,7 +429,7 @@ struct life *lifetimes_at(const struct lifetimes *lives, const struct life_key *
     return at < chain->count && is_of(&chain->places[at], key) ? chain->places[at].life : NULL;
 }
 
-/* ---- life and end ------------------------------------------------------------------------------ */
+/* ---- removal ----------------------------------------------------------------------------------- */
 
 bool lifetimes_forget_one(struct lifetimes *lives, const struct life *keep)
 {

@@ -7,9 +7,8 @@
 #include "process/process_subjects.h"
 
 /*
- * Layouts: the kernel's as in the MOF classes of root\wmi, the provider's as in its manifest
- * (Windows 7 to 11). One letter per field, in their order; what stands behind the last one does not
- * matter here.
+ * Layouts: the kernel's from the MOF classes of root\wmi, the provider's from its manifest (Windows
+ * 7 to 11). One letter per field, in order; later fields are not needed here.
  *
  *     p P T   32 bits: process, its parent, thread         q Q   process and parent as wide as pointers
  *     k K     64 bits: start key of process, of parent     o     pointer: the process's object
@@ -17,16 +16,16 @@
  *     S       a TOKEN_USER and a SID, or 32 zero bits      M     SID of the mandatory label
  *     n       name, ANSI                                   c     command line, UTF-16
  *     i       path of its image, UTF-16                    m     path of an image that it loaded, UTF-16
- *     D d     device and drive, or folder: UTF-16          4 8 a 32 bits, 64 bits, a pointer: left out
+ *     D d     device and drive, or folder: UTF-16          4 8 a 32 bits, 64 bits, a pointer: ignored
  */
 struct layout {
     uint8_t kind; /* enum record_process */
-    uint8_t id;   /* 0: whatever it is */
+    uint8_t id;   /* 0: any */
     uint8_t version;
     const char *fields;
 };
 
-/* Of a kind and id, ascending by version. */
+/* For one kind and id, ascending by version. */
 static const struct layout layouts[] = {
     {RECORD_OF_PROCESS, 0, 0, "qQSn"},
     {RECORD_OF_PROCESS, 0, 1, "apPs4Sn"},
@@ -70,20 +69,20 @@ static const struct layout *find_layout(const struct event_record *record, enum 
 
 /* ---- fields ------------------------------------------------------------------------------------ */
 
-/* What stands in a payload; texts as they stand there. */
+/* Fields of a payload; texts are undecoded. */
 struct fields {
     struct process_news news;
     uint32_t tid;
     uint64_t end;
     struct span name;         /* ANSI */
-    struct span command_line; /* UTF-16, as all that follow */
+    struct span command_line; /* UTF-16, like all that follow */
     struct span path;
     struct span image;
     struct span device;
     struct span drive;
 };
 
-/* The bytes of a SID; it fails if there is none (MS-DTYP 2.4.2.2). */
+/* Read the bytes of a SID; fails if there is none ([MS-DTYP] 2.4.2.2). */
 static struct span take_sid(struct reader *r)
 {
     enum { HEAD = 8, REVISION = 1, MAX_PARTS = 15 };
@@ -95,7 +94,7 @@ static struct span take_sid(struct reader *r)
     return reader_take(r, HEAD + 4 * (size_t)rest.data[1]);
 }
 
-/* A TOKEN_USER, which is a pointer and attributes, and a SID behind it; or 32 zero bits. */
+/* Read a TOKEN_USER (pointer and attributes) followed by a SID; or 32 zero bits. */
 static struct span take_user(struct reader *r, uint8_t pointer_size)
 {
     struct reader behind = *r;
@@ -109,7 +108,7 @@ static struct span take_user(struct reader *r, uint8_t pointer_size)
     return span_make(r->at, 0);
 }
 
-/* S-1-16-x: the x of a mandatory label. */
+/* Set the integrity level x of a mandatory label S-1-16-x. */
 static void take_label(struct reader *r, struct process_news *news)
 {
     enum { ONE_PART = 12, AUTHORITY = 7, LABEL_AUTHORITY = 16 };
@@ -174,7 +173,7 @@ static void take_number(struct reader *r, char letter, uint8_t pointer_size, str
         reader_skip(r, pointer_size);
         break;
     default:
-        break; /* blanks part runs of digits */
+        break; /* blanks separate runs of digits */
     }
 }
 
@@ -214,7 +213,7 @@ static void take_field(struct reader *r, char letter, uint8_t pointer_size, stru
     }
 }
 
-/* False: the payload is not of that layout. *ret_left: bytes behind it. */
+/* False: the payload does not have that layout. *ret_left: bytes after it. */
 static bool take_fields(const struct event_record *record, const struct layout *layout,
     uint8_t pointer_size, struct fields *ret_fields, size_t *ret_left)
 {
@@ -227,8 +226,8 @@ static bool take_fields(const struct event_record *record, const struct layout *
     return !r.failed;
 }
 
-/* A 32-bit logger on a 64-bit machine writes wide pointers behind narrow headers: the width fits with
- * which nothing is left over. */
+/* A 32-bit logger on a 64-bit machine writes wide pointers after narrow headers. The width that
+ * leaves no bytes over is the right one. */
 static bool read_fields(
     const struct event_record *record, const struct layout *layout, struct fields *ret_fields)
 {
@@ -250,7 +249,7 @@ static bool read_fields(
 
 /* ---- texts ------------------------------------------------------------------------------------- */
 
-/* Texts of one record as UTF-8, in memory that is there as long as it is looked at. */
+/* Texts of one record as UTF-8, valid while it is processed. */
 struct texts {
     uint8_t *data;
     size_t size;
@@ -281,9 +280,9 @@ static bool texts_init(struct texts *texts, const struct fields *fields)
     return texts->data != NULL;
 }
 
-/* ---- what it means ----------------------------------------------------------------------------- */
+/* ---- meaning ----------------------------------------------------------------------------------- */
 
-/* Does the UTF-16 text end so, whatever its case? ${end} is ASCII and lower case. */
+/* True if the UTF-16 text has this ending, ignoring case. ${end} is lower-case ASCII. */
 static bool ends_with(struct span utf16, const char *end)
 {
     size_t size = strlen(end);
@@ -299,7 +298,7 @@ static bool ends_with(struct span utf16, const char *end)
     return true;
 }
 
-/* Nearly all images of a process are libraries. */
+/* False for libraries, which are nearly all images of a process. */
 static bool may_be_program(struct span image)
 {
     return image.size && !ends_with(image, ".dll") && !ends_with(image, ".sys") &&

@@ -6,19 +6,20 @@
 #include "process/process_table.h"
 
 /*
- * What records tell of processes, threads and volumes, read without a schema, as these have to be
- * understood where there is none: the kernel's classes Process (versions 0 to 5), Thread and Image,
- * Microsoft-Windows-Kernel-Process (1, 2, 3, 4, 5, 15 in all versions), KernelTraceControl's volume
- * mappings. Versions that are newer are read as the last known one. Any thread, records in any order.
+ * Facts about processes, threads and volumes in records, read without a schema because they are
+ * needed where none is available: the kernel's classes Process (versions 0 to 5), Thread and Image,
+ * Microsoft-Windows-Kernel-Process (1, 2, 3, 4, 5, 15 in all versions), and KernelTraceControl's
+ * volume mappings. Newer versions are read like the last known one. Thread-safe; records may come
+ * in any order.
  */
 
-/* Tell ${table} what is in ${record}; nothing, where it tells nothing (record_process_kind), or is not
- * what it says. ${ansi}: of names; NULL: 1252. */
+/* Add the facts in ${record} to ${table}; none if it is of another kind (record_process_kind) or
+ * malformed. ${ansi}: code page of names; NULL: 1252. */
 void process_events_learn(
     struct process_table *table, const struct codepage *ansi, const struct event_record *record);
 
-/* The process, and the thread where it tells of one, that a record of the kernel's classes tells of. False:
- * it tells of none. */
+/* The process, and if present the thread, that a record of the kernel's classes describes. False:
+ * none. */
 struct process_subject; /* process/process_subjects.h */
 bool process_events_subject(const struct event_record *record, struct process_subject *ret_subject);
 

@@ -4,7 +4,7 @@
 
 #include "base/put.h"
 
-/* What the kernel keeps of an image's name: EPROCESS.ImageFileName has 15 bytes with its NUL. */
+/* Length of an image name in the kernel: EPROCESS.ImageFileName has 15 bytes including its NUL. */
 enum { SHORT_NAME = 14, MAX_SHEET_BYTES = 1024 * 1024 };
 
 /* ---- names ------------------------------------------------------------------------------------- */
@@ -14,7 +14,7 @@ static uint8_t lower(uint8_t c)
     return c >= 'A' && c <= 'Z' ? (uint8_t)(c | 0x20) : c;
 }
 
-/* Can they name one image? Either may be cut. */
+/* True if both may name one image. Either may be truncated. */
 static bool is_same_name(struct span a, struct span b)
 {
     size_t size = a.size < b.size ? a.size : b.size;
@@ -29,8 +29,8 @@ static bool is_same_name(struct span a, struct span b)
     return true;
 }
 
-/* Windows writes `?`, or something else, for characters that a code page has not: an ANSI name may be of
- * any image then whose own name has such. */
+/* Windows replaces characters missing in a code page by `?` or others, so such an ANSI name may
+ * belong to any image with such characters. */
 static bool may_be_garbled(struct span name)
 {
     bool is_plain = true;
@@ -92,7 +92,7 @@ bool process_facts_fit(const struct process_facts *facts, const struct process_n
                (may_be_garbled(name) && may_be_garbled(other)));
 }
 
-/* Where the texts of news lie. */
+/* Offsets of the texts in struct process_news. */
 static const size_t texts[] = {
     offsetof(struct process_news, name),
     offsetof(struct process_news, path),
@@ -120,7 +120,7 @@ static bool take_number(uint64_t *known, uint64_t news)
 static bool take_key(uint64_t *known, uint64_t news)
 {
     if (news > PROCESS_SEQUENCE_MASK && *known <= PROCESS_SEQUENCE_MASK) {
-        *known = news; /* with the boot's id, instead of without */
+        *known = news; /* the key with the boot id replaces the one without */
         return true;
     }
     return take_number(known, news);
@@ -136,7 +136,7 @@ static bool take_choice(bool *has, uint32_t *known, bool news_has, uint32_t news
     return true;
 }
 
-/* Of two images the one that has the name of the process is its own. */
+/* Of two images, the one with the name of the process is its program. */
 static bool is_better_image(const struct process_news *known, struct span image)
 {
     struct span name = name_in(known);
@@ -144,7 +144,7 @@ static bool is_better_image(const struct process_news *known, struct span image)
            !is_same_name(name_of(known->image), name) && is_same_name(name_of(image), name);
 }
 
-/* Add what ${known} lacks. False: nothing. */
+/* Add what ${known} lacks. False if nothing was added. */
 static bool take_news(struct process_news *known, const struct process_news *news)
 {
     struct process_news more = *news;
@@ -169,7 +169,7 @@ static bool take_news(struct process_news *known, const struct process_news *new
         }
     }
     if (known->name.size < news->name.size) {
-        known->name = news->name; /* the whole one */
+        known->name = news->name; /* the complete name */
         any = true;
     }
     if (is_better_image(known, news->image)) {
@@ -231,7 +231,7 @@ static const char *integrity_name(const struct process_news *known)
     return NULL;
 }
 
-/* The path of the image, as the device has it. */
+/* Path of the image, in device form. */
 static struct span path_of(const struct process_news *known)
 {
     if (known->path.size) {
@@ -242,7 +242,7 @@ static struct span path_of(const struct process_news *known)
     return is_own ? known->image : span_make(NULL, 0);
 }
 
-/* The name is cut in some events, and garbled in others; that of the path never is. */
+/* The name in some events is truncated or garbled; the name in the path never is. */
 static struct span shown_name(const struct process_news *known)
 {
     struct span of_path = name_of(path_of(known));
@@ -254,7 +254,7 @@ static uint64_t whole_key(uint64_t key, uint64_t boot_id)
     return key > PROCESS_SEQUENCE_MASK ? key : key && boot_id ? boot_id << 48 | key : 0;
 }
 
-/* Texts are appended to ${out} and become views into the sheet when it is known where that lies. */
+/* Texts are appended to ${out} and become views into the sheet once its address is known. */
 struct sheet_text {
     struct span *to;
     size_t start;

@@ -26,7 +26,8 @@ struct thread_slot {
 struct process_reader {
     struct process_table *table;
     struct process_slot processes[READER_SLOTS];
-    struct process_slot others[OTHER_SLOTS]; /* for an event whose own process must stay valid */
+    /* used while the answer for an event's own process must stay valid */
+    struct process_slot others[OTHER_SLOTS];
     struct thread_slot threads[READER_SLOTS];
     struct file_reader *files;
     struct event_processes asked;
@@ -101,7 +102,7 @@ static bool is_answer(const struct process_table *table, const struct process_sl
            is_current(table->process_stamps, answer->parent_pid, answer->parent_stamp);
 }
 
-/* Process ${pid} at the time of the record; ${start_key}: 0, or its own. */
+/* Process ${pid} at the time of the record; ${start_key}: 0 if unknown. */
 static const struct event_process *find(struct process_table *table, struct process_slot *slot,
     const struct event_record *record, uint32_t pid, uint64_t start_key)
 {
@@ -153,7 +154,7 @@ const struct event_processes *process_reader_others(const struct process_reader 
     return reader ? &reader->asked : NULL;
 }
 
-/* Whose thread was that at the time of the record? */
+/* Find the process of a thread at the time of the record. */
 static bool find_pid(struct process_reader *reader, const struct event_record *record,
     uint32_t thread_id, uint32_t *ret_pid)
 {
@@ -175,7 +176,7 @@ static bool find_pid(struct process_reader *reader, const struct event_record *r
     return answer->found;
 }
 
-/* Whom is the record about, whose header has neither process nor thread? */
+/* Find the subject of a record without process and thread in its header. */
 static bool find_subject(struct process_reader *reader, const struct event_record *record,
     struct process_subject *ret_subject)
 {
@@ -184,8 +185,8 @@ static bool find_subject(struct process_reader *reader, const struct event_recor
                find_pid(reader, record, ret_subject->thread_id, &ret_subject->process_id));
 }
 
-/* A record of the kernel's lists: where its payload names another process than the header, that one, and
- * no thread but one that the payload names. */
+/* For a record of the kernel's lists: if its payload names another process than the header, use
+ * that process, and only a thread that the payload names. */
 static const struct event_record *listed(
     const struct event_record *record, struct event_record *room)
 {

@@ -6,8 +6,8 @@
 #include "process/process_table.h"
 
 /*
- * Asks a table of processes for one thread, and remembers the answers: an event of a process, or of a
- * file, that it was asked for lately costs no lock.
+ * Looks up processes and files in a process table for one thread, and caches the answers: an event
+ * of a recently used process or file needs no lock.
  */
 struct process_reader;
 
@@ -15,31 +15,31 @@ struct process_reader;
 struct process_reader *process_reader_create(struct process_table *table, struct error *err);
 void process_reader_destroy(struct process_reader *reader); /* NULL is fine */
 
-/* The process of the record, by its id and time, and by its start key if it has one. NULL: unknown.
+/* The process of the record by id and time, and by start key if the record has one. NULL: unknown.
  * Valid until the next call. */
 const struct event_process *process_reader_find(
     struct process_reader *reader, const struct event_record *record);
 
-/* Asks it for any process at the time of a record, beside process_reader_find, whose answer stays valid;
- * as long as the reader is there. NULL for no reader. */
+/* Look-up of any process at the time of a record. Does not invalidate the answer of
+ * process_reader_find. Valid as long as the reader. NULL if there is no reader. */
 const struct event_processes *process_reader_others(const struct process_reader *reader);
 
-/* Of a record for which record_file_may holds. */
+/* Only for records for which record_file_may is true. */
 const struct event_file *process_reader_used_file(
     struct process_reader *reader, const struct event_record *record);
 
-/* The file that the record uses (event/record_file.h), by its address and time. NULL: none, or it is not
- * known which. Valid until the next call. */
+/* The file that the record uses (event/record_file.h), by its address and time. NULL: none or
+ * unknown. Valid until the next call. */
 static inline const struct event_file *process_reader_file(
     struct process_reader *reader, const struct event_record *record)
 {
     return record_file_may(record) ? process_reader_used_file(reader, record) : NULL;
 }
 
-/* ${record}; or, where its header has no process, as those of many of the kernel's, a copy of it in ${room}
- * with one: that of the thread in its header, or the one that its payload is about (process_subjects.h),
- * with the thread where it is about one. Records of the kernel's lists (record_process_is_listed) are of the
- * process and the thread that their payload names, whatever their header has. */
+/* Returns ${record}, or a copy in ${room} with a process if its header has none, as in many kernel
+ * records: the process of the thread in the header, or the process and thread that the payload
+ * describes (process_subjects.h). Records of the kernel's lists (record_process_is_listed) always
+ * belong to the process and thread in their payload. */
 const struct event_record *process_reader_complete(
     struct process_reader *reader, const struct event_record *record, struct event_record *room);
 

@@ -6,17 +6,17 @@
 #include "process/process_events.h"
 
 /*
- * Layouts as in the MOF classes of root\wmi (and schema/kernel_classes.def, which a test compares this
- * with), up to the id where no pointer stands before it, else to the end: the width of pointers is the one
- * with which nothing is left over. One letter per field:
+ * Layouts from the MOF classes of root\wmi (compared with schema/kernel_classes.def by a test). A
+ * layout ends at the id if no pointer precedes it, else at the end of the record, because the width
+ * of pointers is the one that leaves no bytes over. One letter per field:
  *
- *     p   32 bits: the process           2 4 8   so many bytes: left out
- *     T   32 bits: the thread            a       a pointer: left out
- *     t   thread, as wide as a pointer   w       UTF-16: left out
- *                                        ?       4 bytes, where newer builds have them: left out
+ *     p   32 bits: the process           2 4 8   number of bytes to skip
+ *     T   32 bits: the thread            a       a pointer: skipped
+ *     t   thread, as wide as a pointer   w       UTF-16: skipped
+ *                                        ?       4 bytes in newer builds: skipped
  */
 struct layout {
-    uint8_t group; /* of hooks */
+    uint8_t group; /* of the hook id */
     uint8_t first; /* types */
     uint8_t last;
     uint8_t version;
@@ -37,13 +37,13 @@ enum {
     STACK_WALK = 0x18,
 };
 
-/* Of a type, descending by version; what there is most of comes first. */
+/* For one type, descending by version; frequent types come first. */
 // clang-format off
 static const struct layout layouts[] = {
     {THREAD, 36, 36, 1, "T"},             /* CSwitch: the new one */
     {THREAD, 50, 50, 2, "T"},             /* ReadyThread */
     {PERF_INFO, 46, 46, 2, "aT22"},       /* SampleProf */
-    {PERF_INFO, 46, 46, 1, "aT2"},        /* the same */
+    {PERF_INFO, 46, 46, 1, "aT2"},        /* SampleProf */
     {PERF_INFO, 47, 47, 2, "aT22"},       /* PmcCounterProf */
     {STACK_WALK, 32, 32, 2, "8pT"},       /* Stack */
     {STACK_WALK, 37, 38, 2, "8pT"},       /* StackKeyKernel, StackKeyUser */
@@ -57,7 +57,7 @@ static const struct layout layouts[] = {
     {DISK_IO, 12, 13, 3, "aT"},           /* ReadInit, WriteInit */
     {DISK_IO, 14, 14, 3, "448aT"},        /* FlushBuffers */
     {DISK_IO, 15, 15, 3, "aT"},           /* FlushInit */
-    {DISK_IO, 55, 56, 3, "44448aa8T"},    /* the same of optical disks */
+    {DISK_IO, 55, 56, 3, "44448aa8T"},    /* Read, Write on optical disks */
     {DISK_IO, 57, 57, 3, "448aT"},
     {DISK_IO, 58, 60, 3, "aT"},
     {TCP_IP, 10, 16, 1, "p"},
@@ -67,7 +67,7 @@ static const struct layout layouts[] = {
     {TCP_IP, 34, 34, 2, "p"},
     {UDP_IP, 10, 11, 1, "p"},
     {UDP_IP, 26, 27, 2, "p"},
-    {FILE_IO, 37, 40, 3, ""},             /* MapFile …: not known where it is by now */
+    {FILE_IO, 37, 40, 3, ""},             /* MapFile …: the position is no longer known */
     {FILE_IO, 37, 40, 2, "aa8ap"},
     {FILE_IO, 64, 64, 3, "aaT444w"},      /* Create */
     {FILE_IO, 64, 64, 2, "ata444w"},
@@ -109,7 +109,7 @@ static const struct layout layouts[] = {
 };
 // clang-format on
 
-/* Of the record's class; KERNEL_GROUP_COUNT: it is none of the kernel's. */
+/* Group of the record's class; KERNEL_GROUP_COUNT: not a kernel class. */
 static unsigned group_of(const struct event_record *record)
 {
     if (record->kind == RECORD_KERNEL) {
@@ -172,7 +172,7 @@ static bool take_fields(const struct event_record *record, const struct layout *
     return !r.failed;
 }
 
-/* See process_events.c about the two widths. */
+/* process_events.c explains the two widths. */
 static bool read_layout(const struct event_record *record, const struct layout *layout,
     struct process_subject *ret_subject)
 {

@@ -3,7 +3,7 @@
 
 #include "event/record.h"
 
-/* Whom a kernel record is about, by its payload. */
+/* Process and thread that a kernel record describes, from its payload. */
 struct process_subject {
     bool has_process;
     bool has_thread;
@@ -11,8 +11,9 @@ struct process_subject {
     uint32_t thread_id;
 };
 
-/* For records whose header names nobody: samples, switches of threads, disk and network I/O, images and
- * the like. False: the payload names nobody either, or it is not known where. Never fails; any thread. */
+/* For records without process in their header: samples, thread switches, disk and network I/O,
+ * images and similar. False: the payload has none either, or its position is unknown. Never fails;
+ * thread-safe. */
 bool process_subjects_read(const struct event_record *record, struct process_subject *ret_subject);
 
 #endif

@@ -4,7 +4,7 @@
 #include "process/process_table_own.h"
 
 /*
- * Writers and readers that do not know an answer yet take the mutex: that is per process event and per
+ * Writers take the mutex, and readers without a cached answer: once per process event and per
  * change, never per event.
  */
 
@@ -12,21 +12,22 @@ enum {
     PROCESS_SLOTS = 4096,
     THREAD_SLOTS = 8192,
     THREAD_SHARE =
-        4, /* of the memory is for threads, at 120 bytes each with their allocator's own */
+        /* a quarter of the memory is for threads, at 120 bytes each including allocator overhead */
+    4,
     THREAD_BYTES = 120,
 };
 
-/* What is known of one life of a process. */
+/* Facts about one life of a process. */
 struct process_entry {
     struct process_facts *facts;
-    struct process_sheet *sheet; /* NULL: not asked for since something has changed */
-    unsigned parent_stamp;       /* under which it was made */
+    struct process_sheet *sheet; /* NULL: not requested since the last change */
+    unsigned parent_stamp;       /* stamp of the parent when the sheet was made */
     uint64_t names;
 };
 
 enum { ENTRY_BYTES = sizeof(struct life) + sizeof(struct process_entry) + 32 };
 
-/* One after the other in all tables: a worker sees processes of several. */
+/* Unique across all tables, because a worker sees processes of several tables. */
 static uint64_t next_serial(void)
 {
     static atomic_uint_fast64_t last;
@@ -55,7 +56,7 @@ static bool fits(const struct life *life, const void *news)
     return process_facts_fit(entry->facts, news);
 }
 
-/* lifetimes.h: memory of facts counts once for each user, which is too much for copies of a life. */
+/* lifetimes.h callback. Memory of facts is counted once per user, which overestimates copies. */
 static bool take(void *self, struct life *life, const void *news)
 {
     struct process_table *table = self;
@@ -141,7 +142,7 @@ static const struct life_ops thread_ops = {.fits = thread_fits,
     .changed = thread_changed,
     .drop = thread_changed};
 
-/* ---- news -------------------------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------------------- */
 
 static void make_room(struct process_table *table, const struct life *keep)
 {
@@ -150,7 +151,7 @@ static void make_room(struct process_table *table, const struct life *keep)
     }
 }
 
-/* The life at the time of ${news} if it is that of the process which they say was created then. */
+/* The life at the time of ${news}, if it is the process that was created at the stated time. */
 static struct life *find_created(
     const struct process_table *table, const struct life_key *key, const struct process_news *news)
 {
@@ -166,7 +167,7 @@ static struct life *note_start(struct process_table *table, const struct life_ke
 {
     struct life *life = news->created ? find_created(table, key, news) : NULL;
     if (life) {
-        return take(table, life, news) ? life : NULL; /* it is known to have started */
+        return take(table, life, news) ? life : NULL; /* its start is known */
     }
     return lifetimes_note(&table->processes, key, LIFE_STARTED, time, (uint8_t)source, news);
 }
@@ -211,7 +212,7 @@ void process_table_add_thread(struct process_table *table, const struct thread_n
     plat_mutex_unlock(&table->mutex);
 }
 
-/* Paths look different from now on. */
+/* Drop all sheets because paths are shown differently. */
 static void forget_sheets(struct process_table *table)
 {
     const struct life_queue *const queues[] = {&table->processes.ended, &table->processes.going};
@@ -225,7 +226,8 @@ static void forget_sheets(struct process_table *table)
     }
 }
 
-/* Was everything of the machine told ahead? What then comes in its place is known, or forgotten. */
+/* True if everything of the machine was passed on ahead. Records in their places are then
+ * duplicates or were evicted. */
 static bool is_told_ahead(struct process_table *table, const struct file_news *news)
 {
     size_t count = table->ahead_count < PROCESS_MAX_AHEAD ? table->ahead_count : PROCESS_MAX_AHEAD;
@@ -279,7 +281,7 @@ void process_table_set_boot_id(struct process_table *table, uint16_t boot_id)
     plat_mutex_unlock(&table->mutex);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------ */
+/* ---- look-up ----------------------------------------------------------------------------------- */
 
 static bool has_key(const struct life *life, uint64_t start_key)
 {
@@ -288,7 +290,7 @@ static bool has_key(const struct life *life, uint64_t start_key)
     return known == (start_key & PROCESS_SEQUENCE_MASK);
 }
 
-/* The life with ${start_key}, which the event says; NULL: none is known to have it. */
+/* The life with the event's ${start_key}; NULL if there is none. */
 static struct life *find_key(
     const struct process_table *table, const struct life_key *key, uint64_t start_key)
 {
@@ -315,8 +317,9 @@ static struct life *find_life(const struct process_table *table, const struct li
 }
 
 /*
- * The process that created ${life}: the one that had the parent's id then. Where nobody saw the start,
- * it is one that was there from the beginning, too, and not one that was created later.
+ * The process that created ${life}: the one with the parent's id at that time. If the start of
+ * ${life} is unknown, the parent must have existed from the beginning, too, and must not have been
+ * created later.
  */
 static const struct process_facts *find_parent(
     const struct process_table *table, const struct life *life)
@@ -340,7 +343,7 @@ static const struct process_facts *find_parent(
     return is_other || process_facts_are_later(&entry->facts->known, known) ? NULL : entry->facts;
 }
 
-/* The sheet of ${life}, as things are now. NULL: no memory. */
+/* The up-to-date sheet of ${life}. NULL: no memory. */
 static struct process_sheet *sheet_of(struct process_table *table, const struct life *life)
 {
     struct process_entry *entry = life->value;
@@ -459,8 +462,8 @@ uint64_t process_table_machine_of(
     return table->settings.one_machine ? 0 : boot ^ file;
 }
 
-/* File objects have a share of their own: there are as many as programs open files, and they must not
- * make the names of file keys go. */
+/* File objects have a separate limit: there are as many as programs open files, and they must not
+ * evict the names of file keys. */
 static bool init_files(struct process_table *table)
 {
     enum { OBJECT_SHARE = 4 };
@@ -473,7 +476,7 @@ static bool init_files(struct process_table *table)
            file_names_init(&table->file_objects, &objects);
 }
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------- */
 
 struct process_table *process_table_create(
     const struct process_table_settings *settings, struct error *err)

@@ -90,9 +90,9 @@ static struct span behind_component(struct span path)
     return end ? span_from(path, (size_t)(end - path.data) + 1) : span_make(NULL, 0);
 }
 
-/* `host\share…` of what stands behind \Device\Mup\. For a drive of a user's, the redirector and the drive
- * with its logon session stand before it: `;LanmanRedirector\;Z:0000000000020d40\host\share`, or
- * `DfsClient\;Z:…`. Empty: it does not say where it begins. */
+/* The `host\share…` part of a path after \Device\Mup\. For a user's network drive, redirector and
+ * drive with logon session precede it: `;LanmanRedirector\;Z:0000000000020d40\host\share`, or
+ * `DfsClient\;Z:…`. Empty if its start is unknown. */
 static struct span find_server(struct span path)
 {
     struct span second = behind_component(path);
@@ -102,7 +102,7 @@ static struct span find_server(struct span path)
     return path.data[0] == ';' ? span_make(NULL, 0) : path;
 }
 
-/* Names that mean the same on every machine. False: it is none of these. */
+/* Translate names that mean the same on every machine. False if it is none of these. */
 static bool add_well_known(struct span path, struct buf *out)
 {
     static const char dos[] = "\\??\\";
