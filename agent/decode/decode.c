@@ -7,10 +7,10 @@
 /*
  * One walk over the properties of a schema, with a bounded reader over the payload.
  *
- * Neighbours of constant size need one bounds check together and no thought each, common strings
- * little; the rest goes through decode_value_take, which knows the bytes of every TDH_IN_TYPE. Every step
- * either appends a field (at most DECODE_MAX_FIELDS) or ends the walk, so hostile counts cannot
- * make it long. Sources: TDH_IN_TYPE in tdh.h; "Using TdhFormatProperty to consume event data" on
+ * Adjacent properties of constant size share one bounds check, and plain strings have a fast path.
+ * The rest goes through decode_value_take, which handles every TDH_IN_TYPE. Every step either
+ * appends a field (at most DECODE_MAX_FIELDS) or ends the walk, so hostile counts cannot prolong
+ * it. Sources: TDH_IN_TYPE in tdh.h; "Using TdhFormatProperty to consume event data" on
  * learn.microsoft.com.
  */
 enum { FIRST_CAPACITY = 256 };
@@ -46,7 +46,7 @@ static bool grow_fields(struct decoder *d)
     return true;
 }
 
-/* Append a field; its index, or NO_FIELD when there are too many. */
+/* Append a field; returns its index, or NO_FIELD if there are too many. */
 static uint32_t add_field(struct walk *w, const struct schema_field *schema, enum field_shape shape,
     struct span bytes, uint32_t count)
 {
@@ -66,7 +66,7 @@ static uint32_t add_field(struct walk *w, const struct schema_field *schema, enu
     return index;
 }
 
-/* ---- numbers that say the length or count of a later property -------------------------------- */
+/* ---- lengths and counts of later properties -------------------------------------------------- */
 
 static bool reset_numbers(struct decoder *d, const struct event_schema *schema)
 {
@@ -105,7 +105,8 @@ static bool walk_group(struct walk *w, const struct schema_field *field)
     return ok;
 }
 
-/* Elements of an array, known before the first of them; without meaning for FIELD_REST_COUNT. */
+/* Number of elements of an array, determined before the first one; meaningless for
+ * FIELD_REST_COUNT. */
 static bool element_count(struct walk *w, const struct schema_field *field, uint32_t *ret_count)
 {
     if (field->flags & FIELD_REST_COUNT) {
@@ -156,7 +157,7 @@ static bool walk_elements(struct walk *w, const struct schema_field *field, uint
             ok = decode_value_take(w, field, &bytes) &&
                  add_field(w, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
         }
-        /* A group that broke off stays, as far as it came. */
+        /* an incomplete group is kept as far as it was decoded */
         done += ok || (field->flags & FIELD_STRUCT);
     }
     struct field *array = &w->decoder->fields[index];
@@ -199,8 +200,9 @@ static bool walk_field(struct walk *w, const struct schema_field *field)
            add_field(w, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
 }
 
-/* Bytes of the plain value at ${*at}, which is moved to its first; ${ret_skip}: bytes behind it that
- * belong to it, too. SIZE_MAX: the property needs thought, or the payload does not hold it. */
+/* Size of the plain value at ${*at}, which is moved to its first byte; ${ret_skip}: bytes after it
+ * that belong to it (a terminator). SIZE_MAX: the property is not plain, or the payload is too
+ * short. */
 static inline size_t plain_size(const struct schema_field *field, size_t pointer_size,
     const uint8_t **at, const uint8_t *end, size_t *ret_skip)
 {
@@ -234,7 +236,7 @@ static inline size_t plain_size(const struct schema_field *field, size_t pointer
     return size <= left ? size : SIZE_MAX;
 }
 
-/* Fields whose places are constant: one check of bounds for all. */
+/* Fields at constant offsets: one bounds check for all. */
 static inline void take_run(struct walk *w, const struct schema_field *first,
     const struct schema_run *run, const uint8_t *at)
 {
@@ -253,7 +255,7 @@ static inline void take_run(struct walk *w, const struct schema_field *first,
     }
 }
 
-/* Most properties are plain values: those are taken here, the others by walk_field. */
+/* Plain values, most of all properties, are decoded here; walk_field handles the others. */
 static bool walk_fields(struct walk *w, size_t first, size_t count)
 {
     struct decoder *d = w->decoder;
@@ -299,7 +301,8 @@ static bool walk_fields(struct walk *w, size_t first, size_t count)
     return true;
 }
 
-/* Decode the top-level fields up to ${end}. False: the payload breaks off, or there are too many. */
+/* Decode the top-level fields up to ${end}. False: the payload is too short, or there are too many
+ * fields. */
 static bool walk_top(struct decoder *decoder, struct event *event, uint16_t end)
 {
     struct walk w = {.decoder = decoder,

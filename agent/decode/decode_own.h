@@ -4,7 +4,7 @@
 #include "base/reader.h"
 #include "decode/decode.h"
 
-/* What the files of the decoder share; not for users of decode.h. */
+/* Internals shared by the files of the decoder. */
 
 struct walk {
     struct decoder *decoder;
@@ -14,24 +14,24 @@ struct walk {
     struct span payload;
 };
 
-/* Say what is wrong with ${field}, if nothing was before. Always false. */
+/* Record the first problem of the event, with ${field}. Always false. */
 bool decode_value_fail(struct walk *w, const struct schema_field *field, const char *what);
 
-/* ${count} values of ${unit} bytes side by side, as something in the payload promises. */
+/* Take ${count} values of ${unit} bytes; the payload itself states the count. */
 bool decode_value_take_counted(struct walk *w, const struct schema_field *field, uint64_t count,
     size_t unit, struct span *ret_bytes);
 
-/* The bytes of one value; false, with nothing consumed, where the payload cannot hold it. */
+/* Take the bytes of one value; false, with nothing consumed, if the payload is too short. */
 bool decode_value_take(struct walk *w, const struct schema_field *field, struct span *ret_bytes);
 
-/* Bytes of ${text} in front of its first NUL. */
+/* Number of bytes before the first NUL of ${text}. */
 static inline size_t until_nul(const uint8_t *text, size_t size)
 {
     const uint8_t *nul = size ? memchr(text, 0, size) : NULL;
     return nul ? (size_t)(nul - text) : size;
 }
 
-/* A property that is the length or count of a later one. */
+/* Value of a property that is the length or count of a later one. */
 static inline uint32_t decode_number_of(struct span bytes)
 {
     switch (bytes.size) {

@@ -3,9 +3,7 @@
 #include "base/utf.h"
 #include "decode/decode_own.h"
 
-/*
- * Single values: where the bytes of one end, by TDH_IN_TYPE. Sources: as in decode.c.
- */
+/* Finds the end of single values by TDH_IN_TYPE. Sources: as in decode.c. */
 
 bool decode_value_fail(struct walk *w, const struct schema_field *field, const char *what)
 {
@@ -23,7 +21,7 @@ bool decode_value_take_counted(struct walk *w, const struct schema_field *field,
 {
     uint64_t size = count * unit;
     if (size > reader_left(&w->reader)) {
-        return decode_value_fail(w, field, "its length goes beyond the payload");
+        return decode_value_fail(w, field, "its length exceeds the payload");
     }
     *ret_bytes = reader_take(&w->reader, (size_t)size);
     return true;
@@ -39,8 +37,8 @@ static uint32_t length_of(const struct walk *w, const struct schema_field *field
     return field->flags & FIELD_PARAM_LENGTH ? w->decoder->numbers[field->length] : field->length;
 }
 
-/* Up to a NUL, which is consumed; the rest of the payload where none follows (writers leave the
- * terminator of a last string out; if more properties follow, they will find nothing left). */
+/* Take text up to a NUL, which is consumed; without NUL, the rest of the payload. Writers omit the
+ * terminator of a last string; further properties would then find no data. */
 static bool take_utf16(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
 {
     if (has_length(field)) {
@@ -68,7 +66,7 @@ static bool take_ansi(struct walk *w, const struct schema_field *field, struct s
     return true;
 }
 
-/* A binary without any length: an IPv6 address has 16 bytes, a socket address says its family, the
+/* A binary without length: an IPv6 address has 16 bytes, a socket address contains its family, the
  * last property takes the rest. */
 static bool take_binary(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
 {
@@ -86,13 +84,13 @@ static bool take_binary(struct walk *w, const struct schema_field *field, struct
         }
     }
     if (field != &w->schema->fields[w->schema->top_count - 1]) {
-        return decode_value_fail(w, field, "nothing says how long it is");
+        return decode_value_fail(w, field, "its length is unknown");
     }
     *ret_bytes = reader_take(&w->reader, rest.size);
     return true;
 }
 
-/* Revision, count of sub-authorities, 6 bytes of authority, 4 bytes each (MS-DTYP 2.4.2.2). */
+/* Revision, count of sub-authorities, 6 bytes of authority, 4 bytes each ([MS-DTYP] 2.4.2.2). */
 static bool take_sid(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
 {
     struct span rest = reader_rest(&w->reader);
@@ -105,8 +103,8 @@ static bool take_sid(struct walk *w, const struct schema_field *field, struct sp
     return decode_value_take_counted(w, field, 8 + 4 * (uint64_t)rest.data[1], 1, ret_bytes);
 }
 
-/* TOKEN_USER (a pointer and attributes, two pointers wide, in some records all zero) and a SID.
- * Where no SID stands behind them, 32 zero bits stand alone and mean that there is none. */
+/* TOKEN_USER (a pointer and attributes, two pointers wide, in some records all zero) followed by a
+ * SID. Without SID there are only 32 zero bits. */
 static bool take_wbem_sid(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
 {
     enum { SID_REVISION = 1, SID_MAX_PARTS = 15, SID_HEAD = 8 };
@@ -129,7 +127,8 @@ static bool take_wbem_sid(struct walk *w, const struct schema_field *field, stru
     return true;
 }
 
-/* WPP's macros write a text where a pointer is NULL or no SID; the revision of one is no letter. */
+/* WPP macros write a text in place of a NULL pointer or invalid SID. The revision of a SID is not a
+ * letter. */
 static bool take_wpp_sid(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
 {
     static const char none[] = "NULL";

@@ -10,9 +10,9 @@
 
 enum { MAX_FILTER_BYTES = 64 * 1024 * 1024, MAX_FOLDED_BYTES = 2 * EVENT_VALUE_MAX_TEXT };
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------- */
 
-/* What a rule says beside its expression. */
+/* Compile a rule's action. */
 static bool compile_action(struct filter *filter, const struct filter_rule *rule,
     struct filter_code *code, struct filter_place *ret_place, struct error *err)
 {
@@ -79,7 +79,7 @@ static bool compile_rules(struct filter *filter, const struct filter_rule *rules
     return true;
 }
 
-/* Can a rule drop what the rules before it leave undecided by the header? */
+/* True if a rule can drop events that earlier rules leave undecided by the header. */
 static bool drops_early(const struct filter *filter)
 {
     for (size_t i = 0; i < filter->rule_count; i++) {
@@ -98,7 +98,7 @@ static bool drops_early(const struct filter *filter)
     return false;
 }
 
-/* Few tests of the header that differ from event to event are answered at once. */
+/* A few header tests that differ from event to event are cheaper than a plan. */
 static bool plans_help_header(const struct filter *filter)
 {
     enum { FEW = 4 };
@@ -116,7 +116,7 @@ static bool plans_help_header(const struct filter *filter)
     return count > FEW;
 }
 
-/* Does a rule look at what has ${scope}? */
+/* True if a rule uses a value with ${scope}. */
 static bool looks_at(const struct filter *filter, enum event_path_scope scope)
 {
     for (size_t i = 0; i < filter->rule_count; i++) {
@@ -226,7 +226,7 @@ enum event_path_need filter_need(const struct filter *filter)
 bool filter_scratch_init(
     struct filter_scratch *scratch, const struct codepage *ansi, struct error *err)
 {
-    /* What one search may cost: some milliseconds, and memory of its own. */
+    /* Limits of one search: some milliseconds, and memory of its own. */
     enum {
         MATCH_LIMIT = 200000,
         HEAP_LIMIT_KB = 2048,
@@ -247,7 +247,7 @@ bool filter_scratch_init(
     }
     pcre2_jit_stack *stack = pcre2_jit_stack_create(JIT_STACK_BYTES, MAX_JIT_STACK_BYTES, NULL);
     scratch->match_stack = stack;
-    pcre2_jit_stack_assign(limits, NULL, stack); /* NULL: what the library has */
+    pcre2_jit_stack_assign(limits, NULL, stack); /* NULL: the library's default */
     pcre2_set_match_limit(limits, MATCH_LIMIT);
     pcre2_set_depth_limit(limits, MATCH_LIMIT);
     pcre2_set_heap_limit(limits, HEAP_LIMIT_KB);
@@ -264,7 +264,7 @@ void filter_scratch_fini(struct filter_scratch *scratch)
     pcre2_jit_stack_free(scratch->match_stack);
 }
 
-/* ---- for people -------------------------------------------------------------------------------- */
+/* ---- display ----------------------------------------------------------------------------------- */
 
 void filter_position(struct span text, size_t offset, size_t *ret_line, size_t *ret_column)
 {
@@ -289,7 +289,7 @@ void filter_show_place(struct span text, size_t offset, struct buf *out)
     }
     buf_add_text(out, "  ");
     for (size_t at = start; at < end; at++) {
-        /* Nothing that could drive a terminal; one column each. */
+        /* no control characters for terminals; one column each */
         uint8_t c = text.data[at];
         buf_add_byte(out, c < ' ' || c == 0x7f ? ' ' : c);
     }
@@ -301,9 +301,9 @@ void filter_show_place(struct span text, size_t offset, struct buf *out)
     buf_add_text(out, "^");
 }
 
-/* ---- fields of the payload --------------------------------------------------------------------- */
+/* ---- payload fields ---------------------------------------------------------------------------- */
 
-/* Hand ${path} on if it is a field of the payload. */
+/* Report ${path} if it is a payload field. */
 static void hand_on(const struct event_path *path, struct span text,
     const struct filter_place *place, filter_field_fn *each, void *self)
 {
@@ -329,7 +329,7 @@ void filter_each_field(const struct filter *filter, filter_field_fn *each, void 
         for (uint32_t i = 0; i < code->edit_count; i++) {
             const struct event_edit *edit = &code->edits[i];
             struct filter_place place = {.rule = rule, .field = i + 1};
-            if (edit->kind != EVENT_EDIT_SET) { /* which may add the field */
+            if (edit->kind != EVENT_EDIT_SET) { /* set may add the field */
                 hand_on(&edit->path, edit->path_text, &place, each, self);
             }
         }

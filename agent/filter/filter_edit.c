@@ -22,7 +22,7 @@ static enum event_edit_kind kind_of(enum filter_action action)
     }
 }
 
-/* `hash data.User, …`, for counters, where nobody has named the rule: many are for every event. */
+/* Default name for counters, such as `hash data.User, …`: many editing rules match every event. */
 static bool make_name(struct filter *filter, const struct filter_rule *rule,
     struct filter_code *code, struct error *err)
 {
@@ -44,7 +44,7 @@ static bool make_key(struct filter *filter, const struct filter_rule *rule,
     }
     if (rule->key.size < FILTER_MIN_KEY_BYTES) {
         return error_set(err, ERR_CONFIG,
-            "the key has less than %d bytes, so hashes could be guessed back. make a random one",
+            "the key has less than %d bytes, so hashes could be reversed. make a random one",
             FILTER_MIN_KEY_BYTES);
     }
     struct hmac_key *key = arena_alloc(&filter->arena, sizeof(*key));
@@ -63,7 +63,7 @@ bool filter_edit_compile(struct filter *filter, const struct filter_rule *rule,
     size_t step = rule->field_step ? rule->field_step : 1;
     bool is_tag = rule->action == FILTER_ACTION_TAG;
     if (rule->field_count == 0 || rule->field_count > FILTER_MAX_EDITS) {
-        return error_set(err, ERR_LIMIT, "1 to %d fields", FILTER_MAX_EDITS);
+        return error_set(err, ERR_LIMIT, "must name 1 to %d fields", FILTER_MAX_EDITS);
     }
     code->edits = arena_alloc_array(&filter->arena, rule->field_count, sizeof(*code->edits));
     if (!code->edits) {

@@ -2,10 +2,10 @@
 
 struct emitter {
     struct filter_op *ops;
-    uint32_t left; /* tests not yet placed: they are placed from the last one on */
+    uint32_t left; /* tests not yet placed; they are placed from the end */
 };
 
-/* Place the tests of ${node}; the number of the one to begin with. */
+/* Place the tests of ${node}; returns the number of its first test. */
 static uint32_t emit(struct emitter *emitter, const struct filter_node *node, uint32_t on_true,
     uint32_t on_false, bool inverted)
 {

@@ -3,8 +3,8 @@
 
 #include "filter/filter_program.h"
 
-/* An expression as a tree, between parser and program. `and` and `or` have any number of children,
- * so that only parentheses and `not` nest. */
+/* Expression tree between parser and program. `and` and `or` have any number of children, so only
+ * parentheses and `not` increase the depth. */
 enum filter_node_type {
     FILTER_NODE_TEST,
     FILTER_NODE_TRUE,
@@ -16,12 +16,12 @@ enum filter_node_type {
 struct filter_node {
     enum filter_node_type type;
     struct filter_op *op;     /* TEST, without its jumps */
-    struct filter_node *last; /* children, the last one first */
+    struct filter_node *last; /* list of children, starting with the last */
     struct filter_node *before;
 };
 
-/* Lay the ${count} tests of the tree out into ${ops}, in the order in which they were written, and
- * complete ${code}, but for its action and name. */
+/* Write the ${count} tests of the tree into ${ops} in source order and complete ${code}, except its
+ * action and name. */
 void filter_emit(const struct filter_node *root, struct filter_op *ops, uint32_t count,
     struct filter_code *code);
 

@@ -6,15 +6,16 @@
 #include "filter/filter_index_own.h"
 
 /*
- * The values that rules ask one field for. A value of an event gives the rules that it can meet: of a
- * number those that ask for the number; of what is shown as text those that ask for the text, or
- * for a part of it, without case. A time may be written in many ways: it gives all of them.
+ * The values that rules compare one field with. For a value of an event, the group returns the
+ * rules that it may satisfy: for a number those that compare with this number; for a text those
+ * that compare with the text or a part of it, ignoring case. A time can be written in many ways, so
+ * it returns all rules.
  */
 static const uint32_t NO_ASKER = UINT32_MAX;
 
 enum { NUMBER_SEED = 1, TEXT_SEED = 2, ENTRIES_PER_VALUE = 3 };
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------------ */
 
 bool filter_group_init(struct filter_group *group, uint32_t values, struct arena *arena)
 {
@@ -37,7 +38,7 @@ bool filter_group_init(struct filter_group *group, uint32_t values, struct arena
     return ok;
 }
 
-/* Where the hash is, or the free place that it belongs to: there always is one. */
+/* Find the entry of the hash, or the free slot for it. There is always one. */
 static struct filter_entry *entry_of(const struct filter_group *group, uint64_t hash)
 {
     uint32_t at = (uint32_t)hash & group->entry_mask;
@@ -62,7 +63,7 @@ static uint64_t hash_of_text(struct span text)
     return XXH3_64bits_withSeed(text.data, text.size, TEXT_SEED);
 }
 
-/* Numbers that are equal have the same hash, be they whole or real. */
+/* Equal numbers have equal hashes, whether integer or real. */
 static uint64_t hash_of_number(const struct filter_number *number)
 {
     struct {
@@ -86,7 +87,7 @@ static void add_text(struct filter_group *group, struct span text, uint16_t rule
     add_hash(group, hash_of_text(text), rule);
 }
 
-/* A text may stand for a number, and for a GUID or an address, which is shown in one way alone. */
+/* A text may stand for a number, GUID or address; the latter two have only one text form. */
 static void add_equal(
     struct filter_group *group, const struct filter_literal *literal, uint16_t rule)
 {
@@ -145,14 +146,14 @@ bool filter_group_complete(struct filter_group *group, size_t max_trie_bytes, st
     return true;
 }
 
-/* ---- finding ------------------------------------------------------------------------------------- */
+/* ---- look-up ------------------------------------------------------------------------------------- */
 
 struct search {
     const struct filter_group *group;
     const struct filter_look *look;
     uint64_t *found;
     size_t word_count;
-    size_t left; /* finds before it is cheaper to ask all */
+    size_t left; /* remaining results before testing all rules is cheaper */
 };
 
 static void find_all(struct search *search)

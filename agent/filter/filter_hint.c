@@ -9,7 +9,7 @@
 static const char *const operators[] = {
     "in", "contains", "startswith", "endswith", "like", "matches", "has"};
 
-/* Of SQL, PowerShell, KQL, Python and the like. */
+/* Operators of SQL, PowerShell, KQL, Python and others. */
 static const struct {
     const char *theirs;
     const char *ours;
@@ -41,8 +41,8 @@ bool filter_hint_operator(struct span word, struct error *err)
     struct span shown = span_first(word, 40);
     for (size_t i = 0; i < COUNT_OF(foreign); i++) {
         if (span_equal_nocase(word, span_text(foreign[i].theirs))) {
-            return error_set(err, ERR_CONFIG, "%.*s is not known here. write %s", SPAN_ARG(shown),
-                foreign[i].ours);
+            return error_set(err, ERR_CONFIG, "%.*s is not part of this language. write %s",
+                SPAN_ARG(shown), foreign[i].ours);
         }
     }
     struct nearest nearest = {.text = word};
@@ -51,7 +51,7 @@ bool filter_hint_operator(struct span word, struct error *err)
     }
     struct span meant = nearest_meant(&nearest);
     if (meant.size) {
-        return error_set(err, ERR_CONFIG, "%.*s is no operator. did you mean %.*s?",
+        return error_set(err, ERR_CONFIG, "%.*s is not an operator. did you mean %.*s?",
             SPAN_ARG(shown), SPAN_ARG(meant));
     }
     return error_set(err, ERR_CONFIG,
@@ -60,7 +60,7 @@ bool filter_hint_operator(struct span word, struct error *err)
         SPAN_ARG(shown));
 }
 
-/* U+2018 to U+201F, which programs for texts put in the place of ' and ". */
+/* U+2018 to U+201F, which word processors substitute for ' and ". */
 static bool is_curly_quote(struct span word)
 {
     return span_is(span_first(word, 2), "\xe2\x80") && word.size > 2 && word.data[2] >= 0x98 &&
@@ -82,15 +82,15 @@ bool filter_hint_value(struct span word, struct span field, struct error *err)
 {
     struct span shown = span_first(word, 60);
     if (is_curly_quote(word)) {
-        return error_set(err, ERR_CONFIG, "these are no quotes here. write ' or \"");
+        return error_set(err, ERR_CONFIG, "typographic quotes are not supported. write ' or \"");
     }
     if (is_nothing(word)) {
         return error_set(err, ERR_CONFIG,
-            "nothing has the value %.*s. a field that is missing: not exists(%.*s)",
-            SPAN_ARG(shown), SPAN_ARG(span_first(field, 60)));
+            "no value is %.*s. for a missing field write not exists(%.*s)", SPAN_ARG(shown),
+            SPAN_ARG(span_first(field, 60)));
     }
     return error_set(
-        err, ERR_CONFIG, "a value is expected. text stands in quotes: '%.*s'", SPAN_ARG(shown));
+        err, ERR_CONFIG, "expected a value. write text in quotes: '%.*s'", SPAN_ARG(shown));
 }
 
 bool filter_hint_function(struct span word, struct error *err)
@@ -98,12 +98,12 @@ bool filter_hint_function(struct span word, struct error *err)
     struct span shown = span_first(word, 60);
     for (size_t i = 0; i < COUNT_OF(operators); i++) {
         if (span_equal_nocase(word, span_text(operators[i]))) {
-            return error_set(err, ERR_CONFIG, "%s stands behind its field: FIELD %s (…)",
+            return error_set(err, ERR_CONFIG, "%s must follow its field: FIELD %s (…)",
                 operators[i], operators[i]);
         }
     }
     return error_set(err, ERR_CONFIG,
-        "there is no function %.*s. write FIELD contains 'text', exists(FIELD) or cidr(FIELD, …)",
+        "unknown function %.*s. write FIELD contains 'text', exists(FIELD) or cidr(FIELD, …)",
         SPAN_ARG(shown));
 }
 
@@ -119,6 +119,6 @@ bool filter_hint_number(struct span number, struct error *err)
         points += number.data[i] == '.';
     }
     is_meant = is_meant && points <= 1;
-    return error_set(err, ERR_CONFIG, "%.*s is no number of at most 64 bits%s", SPAN_ARG(shown),
-        is_meant ? "" : ". text, GUIDs and addresses stand in quotes");
+    return error_set(err, ERR_CONFIG, "%.*s is not a number of at most 64 bits%s", SPAN_ARG(shown),
+        is_meant ? "" : ". write text, GUIDs and addresses in quotes");
 }

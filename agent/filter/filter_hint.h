@@ -5,20 +5,20 @@
 #include "base/span.h"
 
 /*
- * What to say of words that stand where they cannot: people know other languages, and slips of the
- * pen. Each fills ${err} and returns false, as error_set does.
+ * Error texts for words in the wrong place: users know other languages, and make typing errors.
+ * Each function fills ${err} and returns false, like error_set.
  */
 
-/* ${word} stands where an operator belongs. */
+/* ${word} is in the place of an operator. */
 bool filter_hint_operator(struct span word, struct error *err);
 
-/* ${word} stands where a value for ${field} belongs. */
+/* ${word} is in the place of a value for ${field}. */
 bool filter_hint_value(struct span word, struct span field, struct error *err);
 
-/* ${word} is followed by a parenthesis as a function is. */
+/* ${word} is followed by a parenthesis like a function. */
 bool filter_hint_function(struct span word, struct error *err);
 
-/* ${number} starts like one. */
+/* ${number} begins like a number. */
 bool filter_hint_number(struct span number, struct error *err);
 
 #endif

@@ -5,16 +5,17 @@
 #include "filter/filter_index_own.h"
 
 /*
- * Making: for each rule the field of its anchor, then for each field that is worth it the tables.
+ * First the field of each rule's anchor is chosen, then tables are made for each field that is
+ * worth it.
  *
- * A set of tests is an anchor if the rule cannot come true when all of them are false: when no way
- * through its jumps that never takes their on_true ends in FILTER_TRUE.
+ * A set of tests is an anchor if the rule cannot be true when all of them are false: no path
+ * through the jumps that avoids their on_true ends in FILTER_TRUE.
  */
 enum {
-    MAX_TESTS = 256,  /* of a rule that is looked at */
-    MAX_PATHS = 4,    /* fields of a rule that are tried */
-    LEAST_RULES = 4,  /* fewer are asked one by one … */
-    LEAST_TEXTS = 24, /* … unless they have so many values */
+    MAX_TESTS = 256,  /* limit of tests in an examined rule */
+    MAX_PATHS = 4,    /* limit of fields tried per rule */
+    LEAST_RULES = 4,  /* fewer rules are tested one by one */
+    LEAST_TEXTS = 24, /* unless they have this many values */
     MAX_TRIE_BYTES = 8 * 1024 * 1024,
 };
 
@@ -35,7 +36,7 @@ static bool is_same_path(const struct event_path *a, const struct event_path *b)
     return true;
 }
 
-/* The longest part of a pattern of LIKE that stands for itself. */
+/* The longest literal part of a LIKE pattern. */
 struct span filter_index_like_part(struct span pattern)
 {
     struct span best = span_make(NULL, 0);
@@ -60,7 +61,8 @@ static bool is_ascii(struct span text)
     return true;
 }
 
-/* Can the value be looked up? Exact texts by their folded form, which for ASCII is one of bytes. */
+/* True if the value can be indexed. Exact texts are found by their folded form, which has equal
+ * length for ASCII. */
 static bool has_entry(enum filter_test test, const struct filter_literal *literal)
 {
     if (literal->type == LITERAL_NUMBER) {
@@ -88,16 +90,16 @@ static bool has_entries(const struct filter_op *op)
             return false;
         }
     }
-    return op->scope != EVENT_PATH_OF_TYPE; /* those are answered once */
+    return op->scope != EVENT_PATH_OF_TYPE; /* tests of the type are evaluated once */
 }
 
-/* Is ${op} a part of the anchor on ${path}? */
+/* True if ${op} is part of the anchor on ${path}. */
 static bool is_anchored(const struct filter_op *op, const struct event_path *path)
 {
     return is_same_path(&op->path, path) && has_entries(op);
 }
 
-/* Jumps lead forward, so from the last test on each is settled by those behind it. */
+/* Jumps lead forward, so the tests are evaluated from the last to the first. */
 static bool is_anchor(const struct filter_code *code, const struct event_path *path)
 {
     bool can[MAX_TESTS];
@@ -112,7 +114,7 @@ static bool is_anchor(const struct filter_code *code, const struct event_path *p
     return code->start < FILTER_TRUE && !can[code->start];
 }
 
-/* Where texts are searched, most of them are not there; where they must be equal, even more. */
+/* Tests that match more rarely are better: contained texts are rare, equal texts rarer. */
 static bool is_better(const struct filter_op *a, const struct filter_op *b)
 {
     bool a_equal = a->test == TEST_EQUAL || a->test == TEST_IN;
@@ -144,7 +146,7 @@ static const struct filter_op *find_anchor(const struct filter_code *code)
 
 /* ---- groups -------------------------------------------------------------------------------------- */
 
-/* The values of one field, as they are gathered. */
+/* The values of one field while they are collected. */
 struct draft {
     const struct event_path *path;
     uint32_t rules;

@@ -5,8 +5,8 @@
 #include "filter/filter_program.h"
 
 /*
- * XXH64 over one value after the other, each seeded with what came before. Numbers are the same
- * whatever type they have, and texts without case, as in comparisons.
+ * XXH64 over the values in order, each seeded with the previous hash. Numbers are hashed
+ * independent of their type, and texts ignoring case, as in comparisons.
  */
 
 static bool compile_path(struct filter *filter, struct span text, struct filter_key *key,
@@ -122,7 +122,7 @@ bool filter_key_of(const struct filter_key *key, struct filter_scratch *scratch,
     struct sum sum = {.scratch = scratch};
     for (uint32_t i = 0; i < key->count; i++) {
         if (i) {
-            add_number(&sum, i); /* a missing value shifts no other */
+            add_number(&sum, i); /* a missing value does not shift the others */
         }
         event_path_each(&key->paths[i], event, &scratch->paths, add_value, &sum);
     }

@@ -19,7 +19,7 @@ static bool starts_with(struct span text, const char *sign)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* The text without the doubling of its quotes. */
+/* The text with doubled quotes reduced to single ones. */
 static bool undouble(struct span inside, uint8_t quote, struct arena *arena, struct span *ret_text)
 {
     if (!inside.size || !memchr(inside.data, quote, inside.size)) {
@@ -71,7 +71,7 @@ size_t filter_lex_place(const struct filter_token *token, size_t at)
 
 /* ---- numbers, signs ------------------------------------------------------------------------------ */
 
-/* Digits with a point and an exponent, or 0x; what it is worth is found out later. */
+/* Digits with point and exponent, or 0x; the value is parsed later. */
 static bool lex_number(struct span rest, struct filter_token *token)
 {
     size_t at = 0;
@@ -106,7 +106,7 @@ static const struct {
     {">", TOKEN_GREATER},
 };
 
-/* What other languages write: before our signs are looked for, and where there is none of them. */
+/* Symbols of other languages: checked before ours, and where ours do not match. */
 struct foreign {
     const char *sign;
     const char *ours;
@@ -136,20 +136,22 @@ static bool refuse(struct span rest, const struct foreign *list, struct error *e
 {
     for (; list->sign; list++) {
         if (starts_with(rest, list->sign)) {
-            error_set(err, ERR_CONFIG, "%s is not known here. write %s", list->sign, list->ours);
+            error_set(err, ERR_CONFIG, "%s is not part of this language. write %s", list->sign,
+                list->ours);
             return true;
         }
     }
     return false;
 }
 
-/* ${is_behind}: right behind a word. */
+/* ${is_behind}: directly after a word. */
 static bool lex_sign(
     struct span rest, bool is_behind, struct filter_token *token, struct error *err)
 {
     uint8_t c = rest.data[0];
     if (is_behind && c == '[') {
-        return error_set(err, ERR_CONFIG, "behind a name stands [*], for any element, or ['NAME']");
+        return error_set(
+            err, ERR_CONFIG, "only [*], for any element, or ['NAME'] may follow a name");
     }
     if (refuse(rest, foreign_first, err)) {
         return false;
@@ -165,10 +167,10 @@ static bool lex_sign(
         return false;
     }
     if (c < ' ' || c >= 0x7f) {
-        return error_set(err, ERR_CONFIG, "byte 0x%02x is not expected here", c);
+        return error_set(err, ERR_CONFIG, "unexpected byte 0x%02x", c);
     }
-    return error_set(err, ERR_CONFIG, "%c is not expected here%s", c,
-        strchr("*?/\\{:", c) ? ". text stands in quotes" : "");
+    return error_set(err, ERR_CONFIG, "unexpected %c%s", c,
+        strchr("*?/\\{:", c) ? ". write text in quotes" : "");
 }
 
 bool filter_lex_next(struct span expression, size_t offset, struct arena *arena,

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* Words and signs of the expression language. */
+/* Words and symbols of the expression language. */
 enum filter_token_type {
     TOKEN_END,
     TOKEN_WORD, /* a path or a keyword */
@@ -25,17 +25,17 @@ enum filter_token_type {
 struct filter_token {
     enum filter_token_type type;
     size_t offset;      /* in the expression */
-    struct span source; /* as it stands there */
-    struct span text;   /* TEXT: what is between the quotes, doubled ones undone */
-    bool exact;         /* TEXT: `c` behind the quote */
+    struct span source; /* as written */
+    struct span text;   /* TEXT: content of the quotes, doubled quotes reduced */
+    bool exact;         /* TEXT: `c` follows the quote */
 };
 
-/* The token at ${offset} or behind blanks there; the next one starts where its source ends. Text
- * with doubled quotes is copied into ${arena}. ${ret_token}->offset is set on failure, too. */
+/* Read the token at ${offset}, after blanks; the next one starts where its source ends. Text with
+ * doubled quotes is copied into ${arena}. ${ret_token}->offset is set on failure, too. */
 bool filter_lex_next(struct span expression, size_t offset, struct arena *arena,
     struct filter_token *ret_token, struct error *err);
 
-/* The offset in the expression of byte ${at} of the token's text. */
+/* Offset in the expression of byte ${at} of the token's text. */
 size_t filter_lex_place(const struct filter_token *token, size_t at);
 
 #endif

@@ -8,8 +8,8 @@
 #include "filter/filter_program.h"
 
 /*
- * Literals meet their field: what cannot be compared is refused here, with the way to write it,
- * where the field's type is known; values of payloads show their types only when they come.
+ * Checks literals against their field. Impossible comparisons are refused with a correction if the
+ * field's type is known; the types of payload values are known only at run time.
  */
 
 static bool is_number_type(uint8_t type)
@@ -37,9 +37,10 @@ static const char *test_word(enum filter_test test)
     return words[test];
 }
 
-/* ---- what a text is beside text ---------------------------------------------------------------- */
+/* ---- other meanings of a text ------------------------------------------------------------------ */
 
-/* `2026-11-21` or more of a time than that: such text compares as text with the ISO form. */
+/* True for `2026-11-21` or a longer prefix of a time: such a text is compared with the ISO form as
+ * text. */
 static bool looks_like_time(struct span text)
 {
     static const char form[] = "dddd-dd-ddTdd:dd:dd.ddddddd";
@@ -95,9 +96,9 @@ static bool compile_regex(
         char why[128] = "";
         pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why));
         *ret_offset = offset < literal->text.size ? offset : literal->text.size;
-        return error_set(err, ERR_CONFIG, "this is no regular expression: %s", why);
+        return error_set(err, ERR_CONFIG, "not a regular expression: %s", why);
     }
-    /* Without it, as where memory may not be made executable, the search is slower. */
+    /* without JIT, as where memory must not be executable, searches are slower */
     pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
     regex->next = filter->regexes;
     filter->regexes = regex;
@@ -132,15 +133,15 @@ static bool no_level(struct span text, struct error *err)
     struct span meant = nearest_meant(&nearest);
     struct span shown = span_first(text, 60);
     if (meant.size) {
-        return error_set(err, ERR_CONFIG, "%.*s is no level. did you mean %.*s, without quotes?",
+        return error_set(err, ERR_CONFIG, "%.*s is not a level. did you mean %.*s, without quotes?",
             SPAN_ARG(shown), SPAN_ARG(meant));
     }
     return error_set(err, ERR_CONFIG,
-        "%.*s is no level. write a number, or critical, error, warning, information or verbose",
+        "%.*s is not a level. write a number, or critical, error, warning, information or verbose",
         SPAN_ARG(shown));
 }
 
-/* Is there a field with the name of the number? */
+/* True if the number has a corresponding name field. */
 static bool has_name(struct span path_text)
 {
     char text[64];
@@ -158,7 +159,7 @@ bool filter_literal_no_number(struct span path_text, struct span text, struct er
     if (!filter_number_parse(text, &number)) {
         if (span_is(path_text, "event.level")) {
             return filter_literal_level(text)
-                       ? error_set(err, ERR_CONFIG, "names of levels stand without quotes: %.*s",
+                       ? error_set(err, ERR_CONFIG, "write names of levels without quotes: %.*s",
                              SPAN_ARG(shown))
                        : no_level(text, err);
         }
@@ -174,7 +175,7 @@ bool filter_literal_no_number(struct span path_text, struct span text, struct er
 
 /* ---- types ------------------------------------------------------------------------------------- */
 
-/* ==, !=, <, … and in, for fields of the header. */
+/* Check ==, !=, <, … and in, for header fields. */
 static bool check_comparison(const struct filter_literal *literal, enum filter_test test,
     const struct event_path *path, struct span name, struct error *err)
 {
@@ -182,7 +183,8 @@ static bool check_comparison(const struct filter_literal *literal, enum filter_t
     struct span shown = span_first(literal->source, 60);
     if (literal->type == LITERAL_BOOL) {
         return path->type == EVENT_VALUE_NONE || path->type == EVENT_VALUE_BOOL ||
-               error_set(err, ERR_CONFIG, "%.*s is never true or false", SPAN_ARG(name));
+               error_set(err, ERR_CONFIG,
+                   "%.*s is not true or false. compare it with another value", SPAN_ARG(name));
     }
     switch (path->type) {
     case EVENT_VALUE_NONE:
@@ -195,12 +197,12 @@ static bool check_comparison(const struct filter_literal *literal, enum filter_t
     case EVENT_VALUE_TIME:
         return (is_text &&
                    (literal->is_time || literal->exact || looks_like_time(literal->text))) ||
-               error_set(err, ERR_CONFIG, "%.*s is no time. write it as in '2026-11-21T09:30:00Z'",
-                   SPAN_ARG(shown));
+               error_set(err, ERR_CONFIG,
+                   "%.*s is not a time. write it as in '2026-11-21T09:30:00Z'", SPAN_ARG(shown));
     case EVENT_VALUE_GUID:
         return (is_text && (literal->is_guid || literal->exact || is_order(test))) ||
-               error_set(
-                   err, ERR_CONFIG, "%.*s is no GUID. write all of it, in quotes", SPAN_ARG(shown));
+               error_set(err, ERR_CONFIG, "%.*s is not a GUID. write the complete GUID in quotes",
+                   SPAN_ARG(shown));
     default:
         return is_text ||
                error_set(err, ERR_CONFIG, "%.*s is text. write it in quotes", SPAN_ARG(name));
@@ -213,7 +215,7 @@ static bool check_has(const struct filter_literal *literal, const struct event_p
     bool is_text = literal->type == LITERAL_TEXT;
     bool holds_numbers = is_number_type(path->type);
     if (!is_text && (literal->type != LITERAL_NUMBER || literal->low.is_real)) {
-        return error_set(err, ERR_CONFIG, "has takes a name in quotes, or the bits as a number");
+        return error_set(err, ERR_CONFIG, "has needs a name in quotes, or the bits as a number");
     }
     if (path->type != EVENT_VALUE_NONE && !path->is_list && !holds_numbers) {
         return error_set(err, ERR_CONFIG,
@@ -231,7 +233,7 @@ static bool check_has(const struct filter_literal *literal, const struct event_p
         return error_set(err, ERR_CONFIG, "bits of %.*s have no names", SPAN_ARG(name));
     }
     return is_text || literal->low.size ||
-           error_set(err, ERR_CONFIG, "0 has no bits. no bit at all is == 0");
+           error_set(err, ERR_CONFIG, "0 has no bits. for no bit write == 0");
 }
 
 bool filter_literal_prepare(struct filter *filter, struct filter_literal *literal,
@@ -246,15 +248,15 @@ bool filter_literal_prepare(struct filter *filter, struct filter_literal *litera
     if (test == TEST_CIDR) {
         if (!is_text || !ip_network_parse(literal->text, &literal->network)) {
             return error_set(err, ERR_CONFIG,
-                "%.*s is no network. write it as in '10.0.0.0/8' or 'fe80::/10'",
+                "%.*s is not a network. write it as in '10.0.0.0/8' or 'fe80::/10'",
                 SPAN_ARG(span_first(literal->source, 60)));
         }
         return !is_number_type(path->type) ||
-               error_set(err, ERR_CONFIG, "%.*s is a number, no address", SPAN_ARG(name));
+               error_set(err, ERR_CONFIG, "%.*s is a number, not an address", SPAN_ARG(name));
     }
     if (is_search(test)) {
         if (!is_text) {
-            return error_set(err, ERR_CONFIG, "%s takes text in quotes", test_word(test));
+            return error_set(err, ERR_CONFIG, "%s needs a text in quotes", test_word(test));
         }
         if (path->type == EVENT_VALUE_UINT) {
             return error_set(
@@ -268,7 +270,7 @@ bool filter_literal_prepare(struct filter *filter, struct filter_literal *litera
             return false;
         }
     } else if (is_order(test) && literal->type == LITERAL_BOOL) {
-        return error_set(err, ERR_CONFIG, "true and false have no order. write == or !=");
+        return error_set(err, ERR_CONFIG, "true and false are not ordered. write == or !=");
     } else if (!check_comparison(literal, test, path, name, err)) {
         return false;
     }

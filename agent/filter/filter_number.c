@@ -88,7 +88,7 @@ static int compare_integers(const struct filter_number *a, const struct filter_n
     return a->negative ? -sizes : sizes;
 }
 
-/* Exact: no integer is rounded to a real. */
+/* Exact comparison: integers are not rounded to reals. */
 static int compare_integer_real(const struct filter_number *integer, double real)
 {
     if (real >= 0x1p64) {

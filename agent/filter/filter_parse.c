@@ -4,14 +4,14 @@
 #include "filter/filter_program.h"
 
 /*
- * Recursive descent, one token ahead, into the tree of filter_emit.h. The first mistake ends it, with
- * the byte where it stands.
+ * Recursive-descent parser with one token of look-ahead; builds the tree of filter_emit.h. Stops at
+ * the first error, with its offset.
  */
 
 struct parser {
     struct filter *filter;
     struct span text;
-    struct filter_token token; /* the next one */
+    struct filter_token token; /* next token */
     size_t error_offset;
     unsigned depth;
     uint32_t test_count;
@@ -47,7 +47,8 @@ static bool at_word(const struct parser *p, const char *word)
     return p->token.type == TOKEN_WORD && span_equal_nocase(p->token.source, span_text(word));
 }
 
-/* Does the text before end where this word starts? Then its end was not meant. */
+/* True if the previous text ends directly before this word, so its end was probably not
+ * intended. */
 static bool is_behind_quote(const struct parser *p)
 {
     size_t at = p->token.offset;
@@ -58,12 +59,12 @@ static bool is_behind_quote(const struct parser *p)
 static bool fail_expected(struct parser *p, const char *what)
 {
     if (is_behind_quote(p)) {
-        return FAIL(p, p->token.offset - 1, "a quote inside a text is doubled: 'it''s'");
+        return FAIL(p, p->token.offset - 1, "write a quote inside a text twice: 'it''s'");
     }
     struct span found = span_first(p->token.source, 40);
     return p->token.type == TOKEN_END
-               ? FAIL(p, p->token.offset, "the expression ends where %s is expected", what)
-               : FAIL(p, p->token.offset, "%s is expected, not %.*s", what, SPAN_ARG(found));
+               ? FAIL(p, p->token.offset, "unexpected end of the expression; expected %s", what)
+               : FAIL(p, p->token.offset, "expected %s, not %.*s", what, SPAN_ARG(found));
 }
 
 static bool expect(struct parser *p, enum filter_token_type type, const char *what)
@@ -89,7 +90,7 @@ struct literal_list {
     struct literal_list *next;
 };
 
-/* A word that is no value: a name for a number, or a text whose quotes were forgotten. */
+/* Report a word that is not a value: a name instead of a number, or a text without quotes. */
 static bool fail_word(struct parser *p, const struct filter_op *op)
 {
     struct span word = p->token.source;
@@ -101,7 +102,7 @@ static bool fail_word(struct parser *p, const struct filter_op *op)
     return filter_hint_value(word, op->path_text, p->err) || fail_at(p, p->token.offset);
 }
 
-/* A word in place of a literal: true, false, a level, or a text whose quotes were forgotten. */
+/* Parse a word as literal: true, false, a level, or a text without quotes. */
 static bool parse_word_literal(
     struct parser *p, const struct filter_op *op, struct filter_literal *literal)
 {
@@ -117,7 +118,8 @@ static bool parse_word_literal(
     }
     if (op->test != TEST_EQUAL && op->test != TEST_UNEQUAL && op->test != TEST_IN) {
         return FAIL(p, p->token.offset,
-            "names of levels stand behind ==, != and in: a higher number is less severe. write a "
+            "names of levels are only allowed after ==, != and in, because a higher number is less "
+            "severe. write a "
             "number, or event.level in (critical, error)");
     }
     literal->type = LITERAL_NUMBER;
@@ -156,20 +158,21 @@ static bool parse_number_literal(
         return true;
     }
     if (op->test != TEST_IN && op->path.type == EVENT_VALUE_TIME) {
-        return FAIL(p, literal->offset, "times stand in quotes, as in '2026-11-21T09:30:00Z'");
+        return FAIL(p, literal->offset, "write times in quotes, as in '2026-11-21T09:30:00Z'");
     }
     if (op->test != TEST_IN) {
-        return FAIL(p, p->token.offset, "ranges stand in lists: in (10-20)");
+        return FAIL(p, p->token.offset, "write ranges in lists: in (10-20)");
     }
     literal->type = LITERAL_RANGE;
     if (!advance(p) || !parse_number(p, &literal->high)) {
         return false;
     }
     return filter_number_compare(&literal->low, &literal->high) <= 0 ||
-           FAIL(p, literal->offset, "this range is empty: its first number is the greater one");
+           FAIL(p, literal->offset,
+               "this range is empty: its first number is greater than its second");
 }
 
-/* One literal, with its type but not yet prepared. */
+/* Parse one literal with its type; it is prepared later. */
 static bool parse_literal(
     struct parser *p, const struct filter_op *op, struct filter_literal *literal)
 {
@@ -208,7 +211,7 @@ static bool parse_literal(
     return true;
 }
 
-/* Literals with commas up to `)`, which is taken, too. */
+/* Parse literals separated by commas up to and including `)`. */
 static bool parse_list(struct parser *p, struct filter_op *op)
 {
     struct literal_list *first = NULL;
@@ -274,7 +277,7 @@ static bool parse_operator(struct parser *p, struct filter_op *op)
     }
     if (at_word(p, "not")) {
         struct span path = span_first(op->path_text, 60);
-        return FAIL(p, p->token.offset, "not stands in front: not %.*s in (…)", SPAN_ARG(path));
+        return FAIL(p, p->token.offset, "write not first: not %.*s in (…)", SPAN_ARG(path));
     }
     if (p->token.type == TOKEN_WORD) {
         return filter_hint_operator(p->token.source, p->err) || fail_at(p, p->token.offset);
@@ -283,7 +286,7 @@ static bool parse_operator(struct parser *p, struct filter_op *op)
                             "matches has)");
 }
 
-/* Does a parenthesis follow? Behind a field it never does. */
+/* True if a parenthesis follows, which is never so after a field. */
 static bool is_called(const struct parser *p)
 {
     struct span rest = span_from(p->text, p->token.offset + p->token.source.size);
@@ -294,7 +297,7 @@ static bool is_called(const struct parser *p)
     return at < rest.size && rest.data[at] == '(';
 }
 
-/* A path, as the field that the test is about. */
+/* Parse the path of the tested field. */
 static bool parse_path(struct parser *p, struct filter_op *op)
 {
     if (p->token.type != TOKEN_WORD) {
@@ -313,7 +316,7 @@ static bool parse_path(struct parser *p, struct filter_op *op)
     return advance(p);
 }
 
-/* A test of any element where the field is a list; EXISTS and HAS look at the list itself. */
+/* If the field is a list, test any element; EXISTS and HAS test the list itself. */
 static bool adjust_path(struct parser *p, struct filter_op *op)
 {
     if (op->test == TEST_EXISTS) {
@@ -343,12 +346,12 @@ static bool parse_comparison(struct parser *p, struct filter_op *op)
         return fail_expected(p, "( and a list of values");
     }
     if (p->token.type == TOKEN_LEFT && !list) {
-        return FAIL(p, p->token.offset, "one value is expected. any of several: in (…)");
+        return FAIL(p, p->token.offset, "expected one value. for any of several write in (…)");
     }
     return list ? advance(p) && parse_list(p, op) : parse_one(p, op);
 }
 
-/* exists(FIELD), cidr(FIELD, 'NETWORK', …) */
+/* Parse exists(FIELD) or cidr(FIELD, 'NETWORK', …). */
 static bool parse_function(struct parser *p, struct filter_op *op, enum filter_test test)
 {
     const char *name = test == TEST_CIDR ? "cidr" : "exists";
@@ -357,7 +360,7 @@ static bool parse_function(struct parser *p, struct filter_op *op, enum filter_t
         return false;
     }
     if (p->token.type != TOKEN_LEFT) {
-        return FAIL(p, p->token.offset, "( is expected behind %s: %s(%s)", name, name,
+        return FAIL(p, p->token.offset, "expected ( after %s: %s(%s)", name, name,
             test == TEST_CIDR ? "FIELD, '10.0.0.0/8'" : "FIELD");
     }
     if (!advance(p) || !parse_path(p, op) || !adjust_path(p, op)) {
@@ -421,12 +424,12 @@ static bool parse_single(struct parser *p, struct filter_node **ret_node)
     } else if (at_word(p, "true")) {
         ok = new_node(p, FILTER_NODE_TRUE, ret_node) && advance(p);
     } else if (at_word(p, "false")) {
-        ok = FAIL(p, p->token.offset, "only true stands alone. write not true");
+        ok = FAIL(p, p->token.offset, "only true can stand alone. write not true");
     } else if (p->token.type == TOKEN_WORD && !at_word(p, "and") && !at_word(p, "or")) {
         ok = parse_test(p, ret_node);
     } else if (p->token.type == TOKEN_TEXT || p->token.type == TOKEN_NUMBER) {
         struct span shown = span_first(p->token.source, 40);
-        ok = FAIL(p, p->token.offset, "the field stands in front of the value: FIELD == %.*s",
+        ok = FAIL(p, p->token.offset, "the field must come before the value: FIELD == %.*s",
             SPAN_ARG(shown));
     } else {
         ok = fail_expected(p, "a field, not or (");

@@ -5,7 +5,7 @@
 
 #include "base/fold.h"
 
-/* What a test, or a rule, may be. */
+/* Possible results of a test or rule. */
 enum { MAY_BE_TRUE = 1, MAY_BE_FALSE = 2, MAY_BE_EITHER = 3 };
 
 static bool find_field(const char *path, uint8_t *ret_field)
@@ -18,7 +18,7 @@ static bool find_field(const char *path, uint8_t *ret_field)
     return true;
 }
 
-/* Fields of what stands in a header, and of what a definition makes of it. */
+/* Register the fields from the header, and those that a definition adds. */
 static void add_field(struct filter_fields *fields, const char *name)
 {
     struct event_path path;
@@ -32,7 +32,7 @@ static void add_field(struct filter_fields *fields, const char *name)
     bits[path.field / 64] |= UINT64_C(1) << path.field % 64;
 }
 
-/* The number and its name. */
+/* Register a number and its name. */
 static void add_unstated(uint64_t bits[4], const char *part)
 {
     static const char *const endings[] = {"", "_name"};
@@ -112,7 +112,7 @@ uint64_t filter_part_bits_of(const struct filter_keyword_names *names, struct sp
     return bits;
 }
 
-/* A number that has all bits of ${mask}, of which one would do if several definitions differ. */
+/* The number has all bits of ${mask}. If several definitions differ, one bit would suffice. */
 static unsigned has_mask(const struct filter_masks *known, uint64_t mask)
 {
     if ((known->ones & mask) == mask) {
@@ -141,7 +141,7 @@ static unsigned ask_masks(const struct filter_asker *asker, const struct filter_
 {
     uint64_t number;
     if (op->test == TEST_HAS && literal->type == LITERAL_TEXT) {
-        /* Of a name no more is sure than that its bits are set where a definition has it. */
+        /* a name guarantees only that its bits are set if a definition has it */
         uint64_t bits = literal->exact ? 0 : filter_part_bits_of(&asker->names, literal->text);
         bool impossible = bits && (known->zeros & bits) == bits;
         return impossible ? MAY_BE_FALSE : MAY_BE_EITHER;
@@ -182,7 +182,7 @@ static bool is_denied(const struct filter_part *part, const struct filter_op *op
     return false;
 }
 
-/* Is all there is that the test looks at? */
+/* True if everything that the test uses is known. */
 static bool is_known(
     const struct filter_asker *asker, const struct filter_part *part, const struct filter_op *op)
 {
@@ -222,7 +222,7 @@ struct walk {
     unsigned outcome;
 };
 
-/* Jumps lead on: filter_emit.c places tests in the order in which they are asked. */
+/* Jumps lead forward: filter_emit.c places tests in evaluation order. */
 static void follow(struct walk *walk, uint32_t from, uint32_t next)
 {
     if (next >= FILTER_TRUE) {
@@ -275,7 +275,7 @@ bool filter_part_may_keep(const struct filter_asker *asker, const struct filter_
             continue;
         }
         if (code->action != FILTER_ACTION_DROP) {
-            return true; /* SAMPLE and LIMIT keep some */
+            return true; /* SAMPLE and LIMIT keep some events */
         }
         if (!(outcome & MAY_BE_FALSE)) {
             return false;

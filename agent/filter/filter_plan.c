@@ -6,9 +6,9 @@
 #include "filter/filter_index.h"
 
 /*
- * A table of sets of four. A type that finds its set full takes the place of another one, in turn.
- * Bits of rules lie in the plan itself where one word is enough, else in a pool: when that is used
- * up, all starts again from nothing. Table and pool are allocated once, when they are needed first.
+ * A 4-way set-associative table. In a full set, types are replaced in turn. Bits of rules are
+ * stored in the plan if one word suffices, else in a pool; when the pool is full, everything is
+ * cleared. Table and pool are allocated at first use.
  */
 enum {
     SET_BITS = 8,
@@ -17,15 +17,15 @@ enum {
     POOL_WORDS = 32 * 1024,
 };
 
-/* What tells plans apart, put together in registers: a filter and a type of events. */
+/* The key of a plan, assembled in registers: a filter and an event type. */
 enum {
-    KEY_FILTER, /* filter.id; 0: of none */
+    KEY_FILTER, /* filter.id; 0: none */
     KEY_AGENT,
     KEY_SCHEMA,
-    KEY_PROVIDER, /* a GUID */
+    KEY_PROVIDER, /* the provider's GUID */
     KEY_DESCRIPTOR = KEY_PROVIDER + 2,
     KEY_KEYWORD,
-    KEY_REST, /* the schema's serial, as its memory may come to hold another one; and what is small */
+    KEY_REST, /* the schema's serial, because its memory may be reused; and small values */
     KEY_WORDS,
 };
 
@@ -36,14 +36,14 @@ struct key {
 struct slot {
     struct key key;
     struct filter_plan plan;
-    uint64_t words[2]; /* of plan.open and plan.anchored, where one each is enough */
+    uint64_t words[2]; /* for plan.open and plan.anchored, if one word each suffices */
     uint32_t pool_at;
-    uint32_t pool_room; /* words in the pool that they may use */
+    uint32_t pool_room; /* words available in the pool */
 };
 
 struct filter_plans {
     struct slot slots[SETS][WAYS];
-    uint8_t next[SETS]; /* to be replaced */
+    uint8_t next[SETS]; /* next slot to replace */
     uint64_t *pool;
     size_t pool_used;
 };
@@ -58,7 +58,7 @@ void filter_plans_destroy(struct filter_plans *plans)
 
 static size_t set_of(const struct key *key)
 {
-    /* Multilinear, so that no step waits for the one before. */
+    /* multilinear hash, so that no step depends on the previous one */
     static const uint64_t factors[KEY_WORDS] = {UINT64_C(0x91d93080f9b439fd),
         UINT64_C(0x3ceaaf308142c8eb), UINT64_C(0x627655daa05f1119), UINT64_C(0x9dfb369bab13dfaf),
         UINT64_C(0x0ff9bb510944fe0d), UINT64_C(0x6301bbfca0c5154f), UINT64_C(0x047a8387cdde8d51),
@@ -79,7 +79,7 @@ static bool is_same(const struct key *a, const struct key *b)
     return other == 0;
 }
 
-/* False: the schema is not one of a cache, so nothing says when it becomes another. */
+/* False: the schema is not from a cache, so its memory may change unnoticed. */
 static bool make_key(
     const struct filter *filter, const struct filter_look *look, struct key *ret_key)
 {
@@ -119,7 +119,7 @@ static void forget_all(struct filter_plans *plans)
     plans->pool_used = 0;
 }
 
-/* Room for the bits of all rules in ${slot}, which is free. */
+/* Assign memory for the bits of all rules to the free ${slot}. */
 static bool give_words(struct filter_plans *plans, struct slot *slot, size_t count)
 {
     if (count == 1) {
@@ -128,7 +128,7 @@ static bool give_words(struct filter_plans *plans, struct slot *slot, size_t cou
         return true;
     }
     if (slot->pool_room >= 2 * count) {
-        /* that of the plan before */
+        /* memory of the previous plan */
         slot->plan.open = plans->pool + slot->pool_at;
         slot->plan.anchored = slot->plan.open + count;
         return true;
@@ -150,14 +150,14 @@ static bool give_words(struct filter_plans *plans, struct slot *slot, size_t cou
     return true;
 }
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------------ */
 
 static uint16_t more_of(uint16_t a, uint16_t b)
 {
     return a > b ? a : b;
 }
 
-/* How many of the schema's top-level fields the rule looks at. */
+/* Number of the schema's top-level fields that the rule uses. */
 static uint16_t fields_of(const struct filter_code *code, const struct event_schema *schema)
 {
     uint16_t fields = 0;
@@ -170,7 +170,7 @@ static uint16_t fields_of(const struct filter_code *code, const struct event_sch
     return fields;
 }
 
-/* A rule that is open, and only to be asked where its anchor is. */
+/* Add an open rule that is only evaluated if its anchor is found. */
 static void anchor(
     const struct filter *filter, uint8_t known, uint32_t rule, struct filter_plan *plan)
 {
@@ -215,7 +215,7 @@ static void make(
     }
 }
 
-/* ---- finding ------------------------------------------------------------------------------------- */
+/* ---- look-up ------------------------------------------------------------------------------------- */
 
 const struct filter_plan *filter_plan_get(
     const struct filter *filter, const struct filter_look *look)

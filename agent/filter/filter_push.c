@@ -5,9 +5,9 @@
 #include "filter/filter_push_own.h"
 
 /*
- * An event of the provider is one of up to four parts: one that its name is known of, one that nothing
- * is known of but its header, as no definition fits it, and, unless there is a manifest, the same of classic
- * events, which have neither id nor keywords.
+ * An event of the provider belongs to one of up to four parts: with the provider's name; without
+ * it, because no definition fits; and, unless there is a manifest, the same two for classic events,
+ * which have neither id nor keywords.
  */
 enum { EVERY_LEVEL = 0xff };
 
@@ -42,7 +42,7 @@ static void add_part(struct filter_push_maker *maker, enum record_kind kind)
     }
 }
 
-/* Do all definitions call the provider as the question does? */
+/* True if all definitions use the question's provider name. */
 static bool is_called_so(const struct filter_push_question *q)
 {
     for (size_t i = 0; i < q->event_count; i++) {
@@ -54,7 +54,8 @@ static bool is_called_so(const struct filter_push_question *q)
     return q->provider.size > 0;
 }
 
-/* With its name, if that is known, and without, as no definition may fit an event. */
+/* Add a part with the name, if it is known, and one without, because no definition may fit an
+ * event. */
 static void add_parts(struct filter_push_maker *maker, enum record_kind kind)
 {
     add_part(maker, kind);
@@ -110,7 +111,7 @@ struct filter_part filter_push_defined(
     return part;
 }
 
-/* ---- rules that matter ---------------------------------------------------------------------------- */
+/* ---- relevant rules ------------------------------------------------------------------------------- */
 
 static bool take_list(
     struct filter_push_maker *maker, const struct filter *filter, struct filter_part_list *list)
@@ -179,7 +180,7 @@ static uint32_t most_ops(const struct filter *const *filters, size_t count)
     return most;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------- */
+/* ---- plan -------------------------------------------------------------------------------------------- */
 
 static bool make(struct filter_push_maker *maker)
 {

@@ -1,11 +1,13 @@
 #include "filter/filter_push_own.h"
 
 /*
- * A mask is right if every event that is kept has a bit of it, or no keyword at all. With few bits less
- * comes: those that tests name are tried, else those that definitions give to the events that are kept.
+ * A mask is valid if every kept event has one of its bits, or no keyword at all. Fewer bits let
+ * fewer events through: first the bits named by tests are tried, then those that definitions give
+ * to kept events.
  */
 
-/* Bits 48 to 63 are the system's: channels share them among all events of a log (winmeta.xml). */
+/* Bits 48 to 63 belong to the system: channels share them among all events of a log
+ * (winmeta.xml). */
 static const uint64_t own_bits = UINT64_C(0x0000ffffffffffff);
 
 struct candidates {
@@ -33,7 +35,7 @@ static void add_bits(void *self, const struct filter_op *op)
     }
 }
 
-/* Is nothing kept that has a keyword, but none of ${bits}? */
+/* True if no event is kept that has keywords but none of ${bits}. */
 static bool is_needed(const struct filter_push_maker *maker, uint64_t bits)
 {
     for (size_t i = 0; i < maker->event_parts; i++) {
@@ -71,7 +73,7 @@ static uint64_t bits_that_all_have(const struct filter_push_maker *maker, uint64
     return all;
 }
 
-/* As the definitions of all that is kept have it; 0 where one of them does not state it. */
+/* Masks from the definitions of all kept events; 0 if one of them does not state its keywords. */
 static void ask_definitions(
     const struct filter_push_maker *maker, uint64_t *ret_any, uint64_t *ret_all)
 {
@@ -92,7 +94,7 @@ static void ask_definitions(
     *ret_all &= *ret_any;
 }
 
-/* What must come whatever the rules say: does it pass? */
+/* True if the events that must arrive pass the masks. */
 static bool lets_needs_through(const struct filter_push_question *q, uint64_t any, uint64_t all)
 {
     bool good = q->is_manifest ||
@@ -109,7 +111,7 @@ void filter_push_keywords(struct filter_push_maker *maker)
     struct candidates candidates = {.maker = maker};
     struct filter_push *push = maker->push;
     if (maker->keeps_classic) {
-        return; /* to classic providers keywords are flags */
+        return; /* keywords of classic providers are flags */
     }
     filter_push_each_op(maker, add_bits, &candidates);
     uint64_t any = fewest_bits(maker, candidates.bits);

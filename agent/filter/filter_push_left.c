@@ -1,6 +1,6 @@
 #include "filter/filter_push_own.h"
 
-/* What of rules is not for ETW, for people: fields, and why. */
+/* Lists, for reports, which fields of rules ETW cannot evaluate, and why. */
 enum { MAX_LEFT = 24 };
 
 struct leftovers {
@@ -9,7 +9,7 @@ struct leftovers {
     size_t count;
 };
 
-/* Does a filter of payloads look at the field? */
+/* True if a payload filter uses the field. */
 static bool is_pushed(const struct filter_push *push, struct span name)
 {
     for (size_t i = 0; i < push->payload_count; i++) {
@@ -46,7 +46,7 @@ static enum filter_push_why why_of_data(
                                                              : FILTER_PUSH_NO_DEFINITION;
 }
 
-/* False: ETW can, or it is the same for all events of the provider. */
+/* False: ETW can evaluate it, or it is equal for all events of the provider. */
 static bool find_why(const struct filter_push_maker *maker, const struct filter_op *op,
     enum filter_push_why *ret_why)
 {

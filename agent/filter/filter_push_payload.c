@@ -4,16 +4,16 @@
 #include "filter/filter_push_own.h"
 
 /*
- * What ETW tests of a payload (tdhcreatepayloadfilter, payload_filter_predicate on learn.microsoft.com):
- * numbers, and text by case; all of up to eight tests, or one of them. A test of a rule counts if no
- * event for which it is false is kept; tests, if none is kept for which all of them are false. So it
- * is never the absence of a field, or what did not decode, that is tested.
+ * Payload tests of ETW (tdhcreatepayloadfilter, payload_filter_predicate on learn.microsoft.com):
+ * numbers, and text case-sensitively; all of up to eight tests, or any of them. A test of a rule is
+ * used if no event for which it is false is kept; several tests, if no event is kept for which all
+ * are false. So the absence of a field, or a decoding failure, never matters.
  */
 enum { MAX_TESTS = FILTER_PUSH_MAX_TESTS, MAX_CANDIDATES = 32, MAX_EVENTS = 64, MAX_VALUE = 96 };
 
 struct candidate {
     const struct filter_op *op;
-    struct filter_push_test tests[MAX_TESTS]; /* one of them is true where the rule's is */
+    struct filter_push_test tests[MAX_TESTS]; /* one of them is true if the rule's test is */
     size_t count;
 };
 
@@ -27,7 +27,7 @@ struct gathering {
 
 /* ---- fields ---------------------------------------------------------------------------------------- */
 
-/* The field of that name, if it is a plain one. Where schema_finish has changed its name, TDH knows none. */
+/* The plain field ${name}. If schema_finish changed its name, TDH does not know it. */
 static const struct schema_field *find_field(const struct event_schema *schema, struct span name)
 {
     const struct schema_field *found = NULL;
@@ -39,7 +39,7 @@ static const struct schema_field *find_field(const struct event_schema *schema, 
     return is_plain ? found : NULL;
 }
 
-/* Bits of a whole number, negative for one with a sign; 0: it is none. */
+/* Bits of an integer type, negative if signed; 0: not an integer. */
 static int bits_of(const struct schema_field *field)
 {
     switch (field->in_type) {
@@ -66,7 +66,7 @@ static int bits_of(const struct schema_field *field)
     }
 }
 
-/* Is it shown as the number that it is? */
+/* True if it is shown as a number. */
 static bool is_number(const struct schema_field *field)
 {
     switch (field->form) {
@@ -113,7 +113,7 @@ static int put_number(const struct filter_number *number, char *text, size_t siz
         text, size, "%s%" PRIu64, number->negative && number->size ? "-" : "", number->size);
 }
 
-/* Texts that are the same, however they are encoded, and that no reader takes for two. */
+/* Texts with only one representation in any encoding. */
 static bool is_plain_text(struct span text)
 {
     for (size_t i = 0; i < text.size; i++) {
@@ -208,7 +208,7 @@ static void gather(void *self, const struct filter_op *op)
     g->count += candidate->count > 0;
 }
 
-/* Is nothing kept for which all of these are false? */
+/* True if no event is kept for which all chosen tests are false. */
 static bool is_needed(
     const struct gathering *g, const struct filter_part *part, const bool *chosen, size_t except)
 {
@@ -224,7 +224,7 @@ static bool is_needed(
     return known.denied_count && !filter_push_keeps(g->maker, &known);
 }
 
-/* Each of these alone is needed: an event must pass all. */
+/* Choose tests that are each necessary: an event must pass all. */
 static size_t choose_all(
     const struct gathering *g, const struct filter_part *part, struct filter_push_test *tests)
 {
@@ -239,7 +239,7 @@ static size_t choose_all(
     return count;
 }
 
-/* As few as will do: an event must pass one. */
+/* Choose a minimal set: an event must pass one of them. */
 static size_t choose_any(
     const struct gathering *g, const struct filter_part *part, struct filter_push_test *tests)
 {
@@ -273,7 +273,8 @@ static bool is_needed_by_others(const struct filter_push_question *q, uint16_t i
     return false;
 }
 
-/* A filter is for all events of an id and a version: other definitions may say something else of them. */
+/* A filter applies to all events of an id and version, so no other definition may describe them
+ * differently. */
 static bool is_alone(const struct filter_push_question *q, const struct event_descriptor *d)
 {
     size_t count = 0;
@@ -319,7 +320,8 @@ void filter_push_payload(struct filter_push_maker *maker)
         bool is_known = event->schema && event->schema->has_layout &&
                         is_alone(maker->question, &event->descriptor);
         if (count == MAX_EVENTS) {
-            return; /* ETW takes no more, and with some of them alone others would come all the same */
+            /* ETW accepts no more, and some filters alone would still let the others through */
+            return;
         }
         if (is_known && !is_needed_by_others(maker->question, event->descriptor.id) &&
             push_event(&g, event, &list[count])) {

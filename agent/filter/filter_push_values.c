@@ -4,8 +4,8 @@
 #include "filter/filter_push_own.h"
 
 /*
- * Ids, levels and processes: tests make ranges whose values nothing tells apart, and one value of each is
- * asked for. All that a definition has is asked for by itself.
+ * Ids, levels and processes: tests divide values into ranges without differences, and one value of
+ * each range is tried. Values with a definition are tried one by one.
  */
 enum { MAX_CUTS = 2048, EVERY_LEVEL = 0xff, MAX_LEVEL = 255, LAST_USUAL_LEVEL = 5 };
 
@@ -28,7 +28,7 @@ static uint8_t *ids_of(const struct filter_push_maker *maker)
 
 /* ---- ranges of values ------------------------------------------------------------------------------ */
 
-/* Where ranges begin, from 0; in order once they are sorted. */
+/* Starts of ranges, from 0; sorted later. */
 struct cuts {
     uint8_t field;
     uint64_t max;
@@ -49,7 +49,7 @@ static void add_cut(struct cuts *cuts, uint64_t at)
     cuts->at[cuts->count++] = at;
 }
 
-/* A value of its own. */
+/* Add a value as a range of its own. */
 static void add_value(struct cuts *cuts, uint64_t value)
 {
     add_cut(cuts, value);
@@ -124,7 +124,7 @@ static uint64_t cut_end(const struct cuts *cuts, size_t index)
     return index + 1 < cuts->count ? cuts->at[index + 1] - 1 : cuts->max;
 }
 
-/* Tests of bits do not go by ranges. */
+/* Tests of bits do not form ranges. */
 struct bit_tests {
     uint8_t field;
     bool any;
@@ -152,7 +152,7 @@ static void keep_ids(uint8_t *ids, uint64_t first, uint64_t last)
     }
 }
 
-/* Is an event of the id defined? If one is, ${ret_kept}: one of these may be kept. */
+/* True if an event of the id is defined; ${ret_kept}: one of these may be kept. */
 static bool ask_defined(struct filter_push_maker *maker, uint16_t id, bool *ret_kept)
 {
     const struct filter_push_question *q = maker->question;
@@ -186,7 +186,7 @@ static bool keeps_id(const struct filter_push_maker *maker, uint16_t id)
     return keeps;
 }
 
-/* False: more come, and more do not, than ETW takes in a list, and not all of them are known. */
+/* False: both the included and the excluded ids are too many for ETW, and not all are known. */
 static bool ask_ranges(struct filter_push_maker *maker, struct cuts *cuts, uint8_t *ids)
 {
     uint64_t kept_count = 0;
@@ -254,7 +254,7 @@ static size_t count_ids(const uint8_t *ids)
     return count;
 }
 
-/* What others need comes, too. */
+/* Add ids that must arrive for other events. */
 static void add_needs(struct filter_push_maker *maker, uint8_t *ids)
 {
     const struct filter_push_question *q = maker->question;
@@ -267,7 +267,7 @@ static void add_needs(struct filter_push_maker *maker, uint8_t *ids)
     }
 }
 
-/* Does ETW let the event through by level and keywords, as far as its definition states them? */
+/* True if the event passes level and keywords, as far as its definition states them. */
 static bool passes_masks(const struct filter_push *push, const struct filter_push_event *event)
 {
     const struct event_descriptor *d = &event->descriptor;
@@ -276,7 +276,7 @@ static bool passes_masks(const struct filter_push *push, const struct filter_pus
     return (d->level <= push->level || (event->unstated & SCHEMA_NO_LEVEL)) && masks;
 }
 
-/* A list of ids that are left out need not have those that masks leave out. */
+/* Excluded ids need not be listed if the masks drop them. */
 void filter_push_values_spare(struct filter_push_maker *maker)
 {
     uint8_t *ids = ids_of(maker);
@@ -313,7 +313,7 @@ static bool keeps_level(const struct filter_push_maker *maker, uint8_t level)
     return keeps_some(maker, parts);
 }
 
-/* The highest level that definitions have, or winmeta.xml. */
+/* The highest level of the definitions, or of winmeta.xml. */
 static uint8_t highest_level(const struct filter_push_question *q)
 {
     uint8_t highest = q->is_manifest ? LAST_USUAL_LEVEL : MAX_LEVEL;
@@ -325,7 +325,7 @@ static uint8_t highest_level(const struct filter_push_question *q)
     return highest;
 }
 
-/* The highest level that is kept, as definitions have it; above MAX_LEVEL where one does not state it. */
+/* The highest kept level in definitions; above MAX_LEVEL if one does not state its level. */
 static unsigned highest_kept(const struct filter_push_maker *maker)
 {
     unsigned highest = 1;
@@ -352,7 +352,7 @@ static void find_level(struct filter_push_maker *maker)
         level--;
     }
     if (level == highest_level(q)) {
-        level = EVERY_LEVEL; /* nothing is left out */
+        level = EVERY_LEVEL; /* all levels */
     }
     if (maker->knows_all) {
         unsigned highest = highest_kept(maker);
@@ -383,7 +383,8 @@ static bool keeps_process(const struct filter_push_maker *maker, bool present, u
     return keeps_some(maker, parts);
 }
 
-/* ETW looks at programs alone: what runs in the kernel, as process 0 or 4 or without one, would not come. */
+/* ETW selects user processes only: events of the kernel, in process 0 or 4 or without one, would
+ * not arrive. */
 static void find_pids(struct filter_push_maker *maker, struct cuts *cuts)
 {
     enum { IDLE = 0, SYSTEM = 4 };

@@ -30,7 +30,7 @@ void filter_note_unsure(
     scratch->was_unsure = true;
 }
 
-/* An event without the values that it would be chosen by is chosen for itself. */
+/* Key of an event without the selected values: it counts by itself. */
 static uint64_t key_of_event(const struct event_record *record)
 {
     uint8_t bytes[16];
@@ -39,7 +39,7 @@ static uint64_t key_of_event(const struct event_record *record)
     return XXH64(bytes, sizeof(bytes), 0);
 }
 
-/* What a rule does with an event that it fits. */
+/* Apply the action of a matching rule. */
 static enum filter_verdict act(const struct filter_look *look, const struct filter_code *code)
 {
     uint64_t key = 0;
@@ -67,9 +67,9 @@ static enum filter_verdict act(const struct filter_look *look, const struct filt
     return key <= code->most ? FILTER_KEEP : FILTER_DROP;
 }
 
-/* What comes of rule number ${rule}, whose expression nobody can judge for the event, which is known: what
- * keeps it where the rule is the last word. A rule that would drop it is passed by: if the others drop
- * it, too, it goes; else the event is kept in doubt. */
+/* Result of rule ${rule} if the truth of its expression is unknown although the event is complete.
+ * A rule that would keep the event keeps it. A rule that would drop it is skipped: if another rule
+ * drops the event, it is dropped; else it is kept as unsure. */
 static enum filter_verdict ask_unsure(
     const struct filter *filter, struct filter_look *look, size_t rule, bool *ret_next)
 {
@@ -85,8 +85,8 @@ static enum filter_verdict ask_unsure(
     return keeps ? FILTER_KEEP : *ret_next ? FILTER_UNDECIDED : FILTER_DROP;
 }
 
-/* What comes of rule number ${rule}. UNDECIDED, with *ret_rule as it was: the next one is asked, if the
- * rule's expression is false (*ret_next). */
+/* Result of rule ${rule}. UNDECIDED with *ret_rule unchanged: evaluate the next rule if the
+ * expression is false (*ret_next). */
 static enum filter_verdict ask(const struct filter *filter, struct filter_look *look, size_t rule,
     size_t *ret_rule, bool *ret_next)
 {
@@ -152,8 +152,8 @@ static enum filter_verdict run_all(
     return FILTER_KEEP;
 }
 
-/* The verdict on ${event}, of which ${known} says what may be looked at: with EVENT_PATH_RECORD its
- * record alone, with EVENT_PATH_SCHEMA schema and stack, too, with EVENT_PATH_EVENT everything. */
+/* Verdict on ${event}, of which ${known} may be examined: with EVENT_PATH_RECORD only its record,
+ * with EVENT_PATH_SCHEMA also schema and stack, with EVENT_PATH_EVENT everything. */
 static enum filter_verdict run_rules(const struct filter *filter, struct filter_scratch *scratch,
     const struct event *event, enum event_path_need known, size_t *ret_rule)
 {

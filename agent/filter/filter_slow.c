@@ -3,10 +3,10 @@
 #include "filter/filter_program.h"
 
 /*
- * Texts that make a search go on for ever mostly repeat what stands in the pattern, and miss at their end:
- * `(a+)+$` and `aaaa!`. What the pattern begins with stands in front, so that it is got past. The library
- * does not even begin where a character is missing that every match has: so all that the pattern names may
- * stand at the end.
+ * Texts that make a search very slow usually repeat characters of the pattern and fail at their
+ * end, like `aaaa!` for `(a+)+$`. The literal prefix of the pattern is put first to pass it. The
+ * library does not even start if a character is missing that every match has, so all characters of
+ * the pattern may be put at the end.
  */
 enum {
     MAX_CHARACTERS = 24,
@@ -44,7 +44,7 @@ static void add_character(struct trial *trial, uint8_t c)
     }
 }
 
-/* Characters that the pattern names, and one of each class that it may name. */
+/* Collect the characters in the pattern, and one of each class that it may contain. */
 static void gather_characters(struct trial *trial, struct span pattern)
 {
     static const char usual[] = "a0 ./\\x";
@@ -61,7 +61,7 @@ static void gather_characters(struct trial *trial, struct span pattern)
     }
 }
 
-/* What the pattern begins with, up to its first character with a meaning. */
+/* Collect the literal prefix of the pattern. */
 static void gather_prefix(struct trial *trial, struct span pattern)
 {
     size_t i = pattern.size && pattern.data[0] == '^';
@@ -77,7 +77,8 @@ static void gather_prefix(struct trial *trial, struct span pattern)
     }
 }
 
-/* Does the search meet its limits with the prefix, so many bytes of ${a} and ${b} in turn, and ${end}? */
+/* True if the search exceeds its limits for: the prefix, ${size} bytes of ${a} and ${b} in turn,
+ * ${end}. */
 static bool is_slow(struct trial *trial, size_t size, uint8_t a, uint8_t b, struct span end)
 {
     uint8_t *run = trial->text + trial->prefix_size;

@@ -5,7 +5,7 @@
 
 static const uint32_t NONE = UINT32_MAX;
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------------ */
 
 struct maker {
     struct filter_trie *trie;
@@ -20,7 +20,7 @@ static uint8_t byte_at(const struct filter_trie *trie, struct span text, size_t 
     return text.data[trie->kind == FILTER_TRIE_END ? text.size - 1 - index : index];
 }
 
-/* At most one state for each byte. */
+/* At most one state per byte. */
 static uint64_t count_bytes(
     struct filter_trie *trie, const struct filter_trie_text *texts, uint32_t count)
 {
@@ -51,8 +51,8 @@ static void add(struct maker *maker, struct filter_trie_text *texts, uint32_t in
     maker->any[state] = true;
 }
 
-/* Where a text cannot go on, the longest end of it that begins another one does. States in the order of
- * their depth; ${queue} and ${ends} have room for all. */
+/* Link each state to the state of its longest suffix that begins another text. Processes states by
+ * depth; ${queue} and ${ends} have room for all. */
 static void link_ends(struct maker *maker, uint32_t *queue, uint32_t *ends)
 {
     struct filter_trie *trie = maker->trie;
@@ -119,7 +119,7 @@ bool filter_trie_make(struct filter_trie *trie, enum filter_trie_kind kind,
     return link(&maker);
 }
 
-/* ---- finding ------------------------------------------------------------------------------------- */
+/* ---- search -------------------------------------------------------------------------------------- */
 
 static bool give(const struct filter_trie *trie, uint32_t state, filter_trie_fn *take, void *self)
 {

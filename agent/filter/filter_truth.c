@@ -1,15 +1,14 @@
 #include "filter/filter_truth.h"
 
 /*
- * Tests run one after another, each naming the next. With only a part of an event known, the
- * program runs twice: once with every unknown test answered so that the whole becomes false if it
- * can (a test below an odd number of `not`s is answered true for that), once the other way round.
- * If both runs agree, no knowledge can change the answer. A regular expression that meets its limits
- * leaves its test unknown in the same way, so it changes nothing where the other tests decide, be it below a
- * `not` or not.
+ * Tests run in sequence; each selects the next. If only a part of an event is known, the program
+ * runs twice: once with unknown tests answered so that the result becomes false if possible (true
+ * below an odd number of `not`s), once the opposite way. If both results agree, further knowledge
+ * cannot change them. A regular expression that exceeds its limits leaves its test unknown in the
+ * same way, so it has no effect if other tests decide, also below `not`.
  */
 
-/* event_path_each_fn: false ends the walk, since the answer is known. */
+/* event_path_each_fn: false ends the walk because the result is known. */
 static bool test_value(void *self, const struct event_value *value)
 {
     const struct filter_look *look = self;
@@ -22,7 +21,8 @@ static bool test_element(void *self, const struct event_value *value)
     return !filter_value_in(look->scratch, look->op, value);
 }
 
-/* For HAS: a number whose bits are set ends the walk, a list and numbers without are noted. */
+/* For HAS: a number with the bits set ends the walk; a list, and numbers without the bits, are
+ * noted. */
 struct holders {
     struct filter_look *look;
     bool any_list;
@@ -78,12 +78,12 @@ bool filter_op_holds(
     return test(&look);
 }
 
-/* The answer of a search, of which nobody may know it. */
+/* Result of a search that may be unknown. */
 static bool answer_search(struct filter_look *look, bool hope)
 {
     const struct filter_op *op = look->op;
     uint64_t before = look->scratch->given_up;
-    if (look->gave_up != op) { /* it would again */
+    if (look->gave_up != op) { /* it would exceed the limits again */
         if (test(look)) {
             return true;
         }
@@ -92,7 +92,7 @@ static bool answer_search(struct filter_look *look, bool hope)
         }
     }
     look->gave_up = op;
-    look->met_more = true; /* other events of the type may be easier */
+    look->met_more = true; /* other events of the type may be cheaper */
     return hope != op->inverted;
 }
 
@@ -103,7 +103,7 @@ static bool answer(struct filter_look *look, bool hope)
     if (may_look && (!look->of_type || op->scope == EVENT_PATH_OF_TYPE)) {
         return op->test == TEST_MATCHES ? answer_search(look, hope) : test(look);
     }
-    /* The schema alone says that there is no such field. */
+    /* according to the schema there is no such field */
     if (look->known >= EVENT_PATH_SCHEMA && !event_path_possible(&op->path, look->event->schema)) {
         return false;
     }
@@ -111,7 +111,7 @@ static bool answer(struct filter_look *look, bool hope)
     return hope != op->inverted;
 }
 
-/* The value of one rule, with unknown tests answered in favour of ${hope}. */
+/* Evaluate one rule with unknown tests answered in favour of ${hope}. */
 static bool run_rule(struct filter_look *look, const struct filter_code *code, bool hope)
 {
     uint32_t at = code->start;

@@ -4,8 +4,8 @@
 #include "filter/filter_program.h"
 
 /*
- * One value against one literal. Texts of values are made when the first literal needs them, their
- * folded form when the first literal without `c` does: once per value, in the scratch.
+ * Compares a value with literals. The text of a value is made when a literal first needs it, its
+ * folded form when a literal without `c` first needs it: once per value, in the scratch.
  */
 struct subject {
     struct filter_scratch *scratch;
@@ -30,7 +30,7 @@ static struct span text_of(struct subject *subject)
     return subject->text;
 }
 
-/* The text in the form that the literal has. */
+/* The text in the form of the literal. */
 static struct span form_of(struct subject *subject, const struct filter_literal *literal)
 {
     struct span text = text_of(subject);
@@ -71,7 +71,7 @@ bool filter_number_of(const struct event_value *value, struct filter_number *num
 
 /* ---- comparison -------------------------------------------------------------------------------- */
 
-/* Where the two stand to each other; false if they cannot be compared. */
+/* Order of the two; false if they cannot be compared. */
 static bool compare(struct subject *subject, const struct filter_literal *literal, int *ret_order)
 {
     const struct event_value *value = subject->value;
@@ -159,13 +159,13 @@ static bool contains(struct span text, struct span part)
     return false;
 }
 
-/* `*` any characters, `?` one; going back to the last `*` only is enough. */
+/* Match a pattern: `*` any characters, `?` one. Backtracking to the last `*` suffices. */
 static bool like(struct span text, struct span pattern)
 {
     size_t t = 0;
     size_t p = 0;
-    size_t star = SIZE_MAX; /* behind the last `*` */
-    size_t retry = 0;       /* where that one's text ends so far */
+    size_t star = SIZE_MAX; /* after the last `*` */
+    size_t retry = 0;       /* end of that one's match so far */
     while (t < text.size) {
         if (p < pattern.size && pattern.data[p] == '*') {
             star = ++p;
@@ -193,7 +193,7 @@ static bool like(struct span text, struct span pattern)
 bool filter_regex_finds(
     struct filter_scratch *scratch, const struct filter_literal *literal, struct span text)
 {
-    enum { MAX_GIVEN_UP = 8 }; /* for one event: each has taken milliseconds */
+    enum { MAX_GIVEN_UP = 8 }; /* per event: each takes milliseconds */
     if (scratch->given_up - scratch->given_up_before >= MAX_GIVEN_UP) {
         scratch->given_up++;
         return false;
@@ -262,7 +262,7 @@ static bool is_ordered(enum filter_test test, int order)
     }
 }
 
-/* Text, for which texts are nothing but text. */
+/* For text, compared as text only. */
 static bool is_among_sorted(struct subject *subject, const struct filter_op *op)
 {
     struct span text = form_of(subject, &op->literals[0]);
@@ -283,7 +283,7 @@ static bool is_among_sorted(struct subject *subject, const struct filter_op *op)
 bool filter_value_in(
     struct filter_scratch *scratch, const struct filter_op *op, const struct event_value *value)
 {
-    enum { FEW = 3 }; /* are faster asked one by one */
+    enum { FEW = 3 }; /* a few are faster one by one */
     struct subject subject = {.scratch = scratch, .value = value};
     bool is_text = value->type == EVENT_VALUE_TEXT || value->type == EVENT_VALUE_BYTES;
     uint32_t first = is_text && op->sorted_count > FEW ? op->sorted_count : 0;

@@ -111,7 +111,7 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
     static const char *const expected[] = {
         "f.yaml:4:6: error: providers: '4104' is not a provider: in [ ] a comma starts a new "
         "entry. quote the whole expression before it, or join ids with +",
-        "f.yaml:5:8: error: providers: 'varning' is no level. did you mean 'warning'? write a "
+        "f.yaml:5:8: error: providers: 'varning' is not a level. did you mean 'warning'? write a "
         "number from 0 to 255, critical, error, warning, information or verbose",
         "f.yaml:6:10: error: providers: '70000' is not an event id. write a number from 0 to "
         "65535, or a range such as 5-9",

@@ -117,8 +117,7 @@ static void a_binary_without_length_is_an_error_unless_it_is_last(void **state)
     (void)state;
     static const struct schema_field fields[] = {
         {NAME("V"), .in_type = IN_BINARY}, {NAME("T"), .in_type = IN_UINT8}};
-    assert_decodes(
-        SCHEMA(fields), "0102", 8, "{} -2 V: nothing says how long it is at byte 0 of 2");
+    assert_decodes(SCHEMA(fields), "0102", 8, "{} -2 V: its length is unknown at byte 0 of 2");
 }
 
 static void sids_that_are_none_are_errors(void **state)
@@ -130,7 +129,7 @@ static void sids_that_are_none_are_errors(void **state)
     assert_decodes(SCHEMA(sid), "0110000000000005", 8, "{} -8 V: not a SID at byte 0 of 8");
     assert_decodes(SCHEMA(sid), "01020000000000", 8, "{} -7 V: the payload ends at byte 0 of 7");
     assert_decodes(SCHEMA(sid), "0102000000000005 00000000", 8,
-        "{} -12 V: its length goes beyond the payload at byte 0 of 12");
+        "{} -12 V: its length exceeds the payload at byte 0 of 12");
     assert_decodes(SCHEMA(wbem), "000000", 8, "{} -3 V: the payload ends at byte 0 of 3");
     assert_decodes(SCHEMA(wbem), "01000000 02", 8, "{} -5 V: not a SID at byte 0 of 5");
     /* Revision 2, and 16 parts. */
@@ -247,10 +246,10 @@ static void lengths_beyond_the_payload_are_errors_that_take_nothing(void **state
         const char *json;
     } cases[] = {
         {IN_MANIFEST_COUNTED_STRING, "0600 L'ab'",
-            "{} -6 V: its length goes beyond the payload at byte 2 of 6"},
+            "{} -6 V: its length exceeds the payload at byte 2 of 6"},
         {IN_REVERSED_COUNTED_STRING, "ffff L'ab'",
-            "{} -6 V: its length goes beyond the payload at byte 2 of 6"},
-        {IN_HEX_DUMP, "ffffffff 00", "{} -5 V: its length goes beyond the payload at byte 4 of 5"},
+            "{} -6 V: its length exceeds the payload at byte 2 of 6"},
+        {IN_HEX_DUMP, "ffffffff 00", "{} -5 V: its length exceeds the payload at byte 4 of 5"},
         {IN_MANIFEST_COUNTED_BINARY, "01", "{} -1 V: the payload ends at byte 0 of 1"},
         {IN_HEX_DUMP, "010000", "{} -3 V: the payload ends at byte 0 of 3"},
     };
@@ -263,7 +262,7 @@ static void lengths_beyond_the_payload_are_errors_that_take_nothing(void **state
         {NAME("S"), .in_type = IN_UNICODE_STRING, .flags = FIELD_PARAM_LENGTH, .length = 0},
     };
     assert_decodes(SCHEMA(param), "ffffffff L'ab'", 8,
-        "{\"N\":4294967295} -4 S: its length goes beyond the payload at byte 4 of 8");
+        "{\"N\":4294967295} -4 S: its length exceeds the payload at byte 4 of 8");
 }
 
 static void arrays_of_fixed_width_are_read_side_by_side(void **state)
@@ -310,12 +309,12 @@ static void an_array_that_does_not_fit_keeps_the_fields_before(void **state)
         {NAME("A"), .in_type = IN_UINT64, .flags = FIELD_PARAM_COUNT, .count = 0},
     };
     assert_decodes(SCHEMA(fields), "ffffffff 0102030405060708", 8,
-        "{\"N\":4294967295} -8 A: its length goes beyond the payload at byte 4 of 12");
+        "{\"N\":4294967295} -8 A: its length exceeds the payload at byte 4 of 12");
     static const struct schema_field counted[] = {
         {NAME("A"), .in_type = IN_UINT16, .flags = FIELD_COUNTED}};
     assert_decodes(SCHEMA(counted), "02", 8, "{} -1 A: the payload ends at byte 0 of 1");
-    assert_decodes(SCHEMA(counted), "0200 0100", 8,
-        "{} -4 A: its length goes beyond the payload at byte 2 of 4");
+    assert_decodes(
+        SCHEMA(counted), "0200 0100", 8, "{} -4 A: its length exceeds the payload at byte 2 of 4");
 }
 
 /* Cut at every byte: fields are the same ones, as many as fit, and nothing lies outside. */

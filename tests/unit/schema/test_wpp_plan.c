@@ -476,7 +476,7 @@ static void a_record_that_ends_early_keeps_what_came_before(void **state)
     assert_span(part_of(&m, "\"data\":", ",\"payload_rest\""), "{\"arg10\":42}");
     assert_span(part_of(&m, "\"payload_rest\":\"", "\""), "0900616263");
     assert_span(part_of(&m, "\"decode_error\":\"", "\""),
-        "arg11: its length goes beyond the payload at byte 6 of 9");
+        "arg11: its length exceeds the payload at byte 6 of 9");
     assert_span(part_of(&m, "\"message\":\"", "\""), "42 %11!s! %12!08x!");
     fini(&m);
 }
