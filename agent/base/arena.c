@@ -4,7 +4,7 @@
 
 struct arena_block {
     struct arena_block *next;
-    size_t size; /* with this head */
+    size_t size; /* including this header */
     max_align_t data[];
 };
 
@@ -92,7 +92,7 @@ void arena_reset(struct arena *arena)
     arena->at = data;
 }
 
-/* How large the next block is, unless one thing needs more. */
+/* Size of the next block, unless one allocation needs more. */
 static size_t usual_size(const struct arena *arena)
 {
     if (!arena->is_small || arena->used_bytes > BLOCK_BYTES) {

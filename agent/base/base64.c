@@ -21,7 +21,7 @@ static int value_of(uint8_t c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* Four digits of which the last ${padding} are '='. */
+/* Decode four digits; the last ${padding} of them are '='. */
 static bool read_four(const uint8_t *four, size_t padding, struct buf *out)
 {
     uint32_t bits = 0;

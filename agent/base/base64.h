@@ -7,8 +7,8 @@
 
 void base64_write(struct buf *out, struct span bytes);
 
-/* Append what ${text} stands for. False: it is no base64, or something is left over in its last digit (3.5);
- * ${out} may hold a part. out->failed as ever. */
+/* Append the bytes that ${text} encodes. False if it is not base64, or unused bits of its last
+ * digit are set (3.5); ${out} may then contain a part. Check out->failed as usual. */
 bool base64_read(struct span text, struct buf *out);
 
 #endif

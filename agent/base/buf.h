@@ -6,15 +6,15 @@
 #include "base/span.h"
 
 /*
- * A growing byte buffer with a maximum from birth. Growth beyond the maximum, or a failed
- * allocation, sets `failed`, which stays set: writers append freely and the owner tests once.
- * A failed buffer keeps what it had. One thread at a time.
+ * A growing byte buffer with a fixed maximum. Growth beyond the maximum, or a failed allocation,
+ * sets `failed` permanently: writers append freely and the owner checks once. A failed buffer keeps
+ * its content. Not thread-safe.
  */
 struct buf {
     uint8_t *data;
     size_t size;
     size_t capacity;  /* bytes that may be used without growing: size <= capacity <= max */
-    size_t allocated; /* bytes at data, set by buf.c alone, as are capacity and max */
+    size_t allocated; /* bytes allocated at data; only buf.c sets this, capacity and max */
     size_t max;
     bool failed;
 };
@@ -22,24 +22,24 @@ struct buf {
 void buf_init(struct buf *buf, size_t max_bytes);
 void buf_fini(struct buf *buf);
 
-/* Put ${data} of ${allocated} bytes, from malloc, in the place of the buffer's memory, which is the
- * caller's then. Its first `size` bytes are the content. */
+/* Replace the buffer's memory, which passes to the caller, by ${data} of ${allocated} bytes from
+ * malloc. Its first `size` bytes are the content. */
 void buf_adopt(struct buf *buf, uint8_t *data, size_t allocated);
 
-/* Change the maximum. What the buffer holds stays: the maximum is never below its size. */
+/* Change the maximum, but not below the present size. */
 static inline void buf_set_max(struct buf *buf, size_t max_bytes)
 {
     buf->max = max_bytes < buf->size ? buf->size : max_bytes;
     buf->capacity = buf->allocated < buf->max ? buf->allocated : buf->max;
 }
 
-/* Forget the content and the failure, keep the memory. */
+/* Clear content and failure, keep the memory. */
 void buf_reset(struct buf *buf);
 
 /* Slow path of buf_reserve. */
 bool buf_grow(struct buf *buf, size_t more);
 
-/* Make room for ${more} bytes after `size`. False if that is not possible. */
+/* Make room for ${more} bytes after `size`. False if that fails. */
 static inline bool buf_reserve(struct buf *buf, size_t more)
 {
     return more <= buf->capacity - buf->size || buf_grow(buf, more);
@@ -92,7 +92,7 @@ static inline void buf_add_le64(struct buf *buf, uint64_t value)
     buf_add(buf, bytes, sizeof(bytes));
 }
 
-/* Decimal, and `0x…`: what events are made of, for which buf_printf is too slow. */
+/* Decimal, and `0x…`: fast forms for events; buf_printf is too slow. */
 void buf_add_u64(struct buf *buf, uint64_t value);
 void buf_add_i64(struct buf *buf, int64_t value);
 void buf_add_hex(struct buf *buf, uint64_t value);

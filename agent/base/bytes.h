@@ -7,8 +7,7 @@
 
 /*
  * Little-endian loads and stores on unaligned memory: one instruction each on little-endian
- * machines. The caller has checked the bounds: untrusted bytes go through struct reader (reader.h)
- * first.
+ * machines. The caller checks bounds first: untrusted bytes go through struct reader (reader.h).
  */
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define BYTES_FROM_LE(bits, v) __builtin_bswap##bits(v)

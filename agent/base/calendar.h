@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Days of the Gregorian calendar from 1601-01-01, a Monday: the day that FILETIME counts from and
- * the first of a 400-year cycle. Years from 1601 on; months and days from 1. */
+/* Days of the Gregorian calendar since 1601-01-01, a Monday: the epoch of FILETIME and the start of
+ * a 400-year cycle. Years from 1601; months and days count from 1. */
 
 enum { CALENDAR_TICKS_PER_SECOND = 10000000, CALENDAR_SECONDS_PER_DAY = 86400 };
 
@@ -30,7 +30,7 @@ static inline int64_t calendar_day(unsigned year, unsigned month, unsigned day)
     return days + day - 1;
 }
 
-/* The year of a day from 0 on. */
+/* Year of a day, which must not be negative. */
 static inline unsigned calendar_year(int64_t day)
 {
     unsigned year = 1601 + (unsigned)(day * 400 / 146097); /* at most one off */

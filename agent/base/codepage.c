@@ -1,8 +1,8 @@
 #include "base/utf_engine.h"
 
 /*
- * Windows code page 1252 (Microsoft's bestfit1252.txt): Latin-1 but for 0x80 to 0x9f. The five
- * bytes without a character are the C1 controls of the same value there, and so they are here.
+ * Windows code page 1252 (Microsoft's bestfit1252.txt): Latin-1 except 0x80 to 0x9f. The five
+ * undefined bytes map to the C1 controls of the same value, as in that file.
  */
 #define ROW(n)                                                                                \
     n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, n + 11, n + 12, \
@@ -24,8 +24,8 @@ const struct codepage codepage_1252 = {
 // clang-format on
 
 /*
- * The next character. A lead byte whose pair is no character gives U+FFFD; its second byte is
- * skipped with it unless that is ASCII, which stands for itself.
+ * Decode the next character. A lead byte with an undefined pair gives U+FFFD; the second byte is
+ * skipped, too, unless it is ASCII, which stands for itself.
  */
 static uint32_t next_character(const struct codepage *page, struct span text, size_t *at)
 {

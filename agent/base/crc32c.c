@@ -8,8 +8,8 @@
 #include <wmmintrin.h>
 #endif
 
-/* table[i][n]: what the four bits n become by the next 4 * (i + 1) bits, the polynomial being
- * 0x82f63b78 (bits reversed). Four bits and not eight: half a kilobyte that needs no set-up. */
+/* table[i][n]: the four bits n after the next 4 * (i + 1) bits, for the polynomial 0x82f63b78 (bits
+ * reversed). Four bits instead of eight: half a kilobyte without initialisation. */
 static const uint32_t table[8][16] = {
     {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
         0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab, 0xe330a81a,
@@ -59,13 +59,14 @@ uint32_t crc32c_add_plain(uint32_t before, struct span bytes)
 #define CRC32C_X86 __attribute__((target("sse4.2,pclmul")))
 
 /*
- * The instruction takes three cycles, of which it can begin one each: so three blocks are done side by
- * side. The first two CRCs are then moved over the bytes behind their blocks, which multiplies them by
- * x^(8 * bytes): by x^(8 * bytes - 33) without carries, and by x^33 in the instruction (V. Gopal et al.,
- * "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction", Intel 2011).
+ * The instruction has a latency of three cycles and a throughput of one, so three blocks are
+ * processed in parallel. The first two CRCs are then shifted over the bytes after their blocks, a
+ * multiplication by x^(8 * bytes): by x^(8 * bytes - 33) carry-less, and by x^33 in the instruction
+ * (V. Gopal et al., "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction", Intel
+ * 2011).
  *
- * Bytes that another processor has written come slower than that. The next blocks are asked for ahead,
- * because the processor takes three streams that end after 1 KB for none.
+ * Bytes written by another processor arrive more slowly. The next blocks are prefetched, because
+ * the hardware prefetcher does not recognise three streams that end after 1 KB.
  */
 enum { BLOCK_BYTES = 1024, LINE_BYTES = 64 };
 static const uint32_t over_two_blocks = 0xa51b6135;
@@ -78,7 +79,7 @@ CRC32C_X86 static uint64_t move_over(uint64_t crc, uint32_t factor)
     return _mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(product));
 }
 
-/* Ask for a line of each of the three blocks at ${at}. */
+/* Prefetch a line of each of the three blocks at ${at}. */
 CRC32C_X86 static void fetch_lines(const uint8_t *at)
 {
     _mm_prefetch(at, _MM_HINT_T0);
@@ -86,7 +87,7 @@ CRC32C_X86 static void fetch_lines(const uint8_t *at)
     _mm_prefetch(at + 2 * (size_t)BLOCK_BYTES, _MM_HINT_T0);
 }
 
-/* ${next}: the three that follow. */
+/* ${next}: the following three blocks. */
 CRC32C_X86 static uint64_t add_three_blocks(uint64_t crc, const uint8_t *at, const uint8_t *next)
 {
     uint64_t second = 0;

@@ -4,13 +4,13 @@
 #include "base/span.h"
 
 /*
- * CRC-32C (Castagnoli; RFC 3720, section 12.1 and appendix B.4), which processors compute by an
- * instruction of their own: SSE 4.2, and PCLMULQDQ, where they are there, which is asked at run time.
- * ${before} is the CRC of the bytes before, 0 at the beginning. Any thread.
+ * CRC-32C (Castagnoli; RFC 3720, section 12.1 and appendix B.4). Uses SSE 4.2 and PCLMULQDQ if the
+ * processor has them, detected at run time. ${before} is the CRC of the preceding bytes, 0 at the
+ * start. Thread-safe.
  */
 uint32_t crc32c_add(uint32_t before, struct span bytes);
 
-/* The same without such an instruction. For tests, which compare the two. */
+/* Like crc32c_add without special instructions, for comparison in tests. */
 uint32_t crc32c_add_plain(uint32_t before, struct span bytes);
 
 #endif

@@ -5,24 +5,25 @@
 #include <stdint.h>
 
 /*
- * Why something failed, on the caller's stack: never allocates, nothing to free. `code` is for
- * decisions, `text` for people: one line, what and where and what to do, no final newline. Names in it
- * may come from anywhere: what of them would steer a terminal is shown (base/visible.h).
+ * The reason of a failure, on the caller's stack: no allocation, nothing to free. `code` is for
+ * decisions. `text` is for people: one line that says what is wrong, where, and what to do, without
+ * final newline. Names in it may come from any source; characters that control terminals are made
+ * visible (base/visible.h).
  */
 enum error_code {
     ERR_NONE,
-    ERR_IO,          /* the operating system refused; os_code says why */
+    ERR_IO,          /* the operating system refused; os_code has the reason */
     ERR_FORMAT,      /* the input is not what it claims to be */
     ERR_LIMIT,       /* a documented bound was reached */
     ERR_MEMORY,      /* allocation failed */
     ERR_CONFIG,      /* the user's settings or command line */
     ERR_UNSUPPORTED, /* valid, but not in this build or on this system */
-    ERR_STOPPED,     /* someone asked to stop */
-    ERR_DAMAGED,     /* what we stored does not read as it was written */
-    ERR_MISSING,     /* what we stored is not there any more, or never was */
-    ERR_FULL,        /* no room on the disk, or no quota; again when there is */
-    ERR_BUSY,        /* another process holds it; again later */
-    ERR_READ_ONLY,   /* the disk, or our rights, let nothing be written */
+    ERR_STOPPED,     /* a stop was requested */
+    ERR_DAMAGED,     /* stored data differs from what was written */
+    ERR_MISSING,     /* stored data is gone or never existed */
+    ERR_FULL,        /* no space on the disk, or quota exceeded; retry later */
+    ERR_BUSY,        /* another process uses it; retry later */
+    ERR_READ_ONLY,   /* the disk or our rights allow no writing */
 };
 
 struct error {
@@ -39,11 +40,11 @@ struct error {
 #define ETWSHIP_PRINTF(format_at, args_at)
 #endif
 
-/* Fill ${err} (NULL is fine) and return false, so that a failure reads `return error_set(…);`. */
+/* Fill ${err} (may be NULL) and return false, so that a failure reads `return error_set(…);`. */
 bool error_set(struct error *err, enum error_code code, const char *format, ...)
     ETWSHIP_PRINTF(3, 4);
 
-/* The same for a failed call of the operating system, whose reason is appended to the text. */
+/* Like error_set for a failed call of the operating system; ${reason} is appended to the text. */
 bool error_set_os(struct error *err, int64_t os_code, const char *reason, const char *format, ...)
     ETWSHIP_PRINTF(4, 5);
 

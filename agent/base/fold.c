@@ -3,7 +3,7 @@
 #include "base/utf.h"
 
 /* Characters first, first + stride, … last fold to themselves + distance. From CaseFolding.txt of
- * Unicode 14, ASCII left out. */
+ * Unicode 14, without ASCII. */
 struct fold_range {
     uint32_t first;
     uint32_t last;
@@ -105,7 +105,7 @@ uint32_t fold_character(uint32_t character)
     return (uint32_t)((int32_t)character + ranges[low].distance);
 }
 
-/* Eight bytes at a time: is one beyond ASCII? */
+/* Test eight bytes at a time for bytes above ASCII. */
 static bool is_ascii(const uint8_t *bytes)
 {
     uint64_t word;

@@ -6,16 +6,16 @@
 #include "base/utf.h"
 
 /*
- * A pattern is a fixed folder and a list of components. While walking down from that folder, a set
- * of bits says which components the names so far may be followed by: every folder is read once,
- * no matter how many ways lead to it, and no file is found twice. The paths are collected, sorted
- * and only then handed out, so nothing is handed out if a folder could not be read.
+ * A pattern is a fixed folder and a list of components. While descending from that folder, a bit
+ * set holds the components that may follow the names so far: every folder is read once, however
+ * many ways lead to it, and no file is found twice. Paths are collected and sorted before the first
+ * is reported, so nothing is reported if a folder is unreadable.
  */
 enum {
     MAX_COMPONENTS = 60,
     MAX_PATHS = 1000000,
     MAX_PATH_BYTES = 32 * 1024,
-    MAX_NAMES_BYTES = 64 * 1024 * 1024, /* of one folder */
+    MAX_NAMES_BYTES = 64 * 1024 * 1024, /* per folder */
     MAX_DEPTH = 256,
 };
 
@@ -29,7 +29,7 @@ struct walk {
     const struct glob_fs *fs;
     struct span components[MAX_COMPONENTS];
     size_t component_count;
-    struct buf path; /* the folder in hand, with its separator */
+    struct buf path; /* current folder, with its separator */
     struct paths found;
 };
 
@@ -38,7 +38,8 @@ static uint8_t fold(uint8_t c)
     return (uint8_t)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
 }
 
-/* Greedy with one place to come back to: the last star. Never more than pattern times name. */
+/* Greedy, with backtracking to the last star only. At most pattern length times name length
+ * steps. */
 bool glob_match(struct span pattern, struct span name, bool fold_case)
 {
     size_t p = 0;
@@ -112,7 +113,7 @@ static bool split(struct walk *walk, const char *pattern, struct error *err)
     return true;
 }
 
-/* With every ** in ${states} also what follows it, since it may stand for no folder. */
+/* Add to every ** in ${states} what follows it, because it may match no folder. */
 static uint64_t with_empty(const struct walk *walk, uint64_t states)
 {
     for (size_t i = 0; i < walk->component_count; i++) {
@@ -123,7 +124,7 @@ static uint64_t with_empty(const struct walk *walk, uint64_t states)
     return states;
 }
 
-/* What may follow ${name} where ${states} may follow its folder. */
+/* States after ${name} in a folder with ${states}. */
 static uint64_t step(
     const struct walk *walk, uint64_t states, const char *name, enum glob_kind kind)
 {
@@ -166,8 +167,8 @@ static bool add_path(struct walk *walk, const char *name)
     return true;
 }
 
-/* A folder being listed: subfolders are kept as {states, name with NUL} and walked afterwards, so
- * that only one folder is open at a time. */
+/* A folder being listed: subfolders are kept as {states, name with NUL} and walked later, so that
+ * only one folder is open at a time. */
 struct listing {
     struct walk *walk;
     uint64_t states;
@@ -195,7 +196,7 @@ static bool list_entry(void *self, const char *name, enum glob_kind kind)
     return !listing->folders.failed;
 }
 
-/* The path in hand as a string: "a/b/" as "a/b" would be, nothing as the current folder. */
+/* The current path as a string: "a/b/" becomes "a/b", nothing becomes the current folder. */
 static const char *folder_text(struct walk *walk)
 {
     buf_add_byte(&walk->path, 0);
@@ -268,7 +269,7 @@ static bool hand_out(
 bool glob_run(const char *pattern, const struct glob_fs *fs, glob_each_fn *each, void *self,
     struct error *err)
 {
-    /* A file that exists under just this name is meant, whatever characters the name has. */
+    /* an existing file with exactly this name wins, whatever characters it has */
     enum glob_kind kind = fs->kind(pattern);
     if (kind == GLOB_FILE) {
         each(self, pattern);
@@ -280,7 +281,7 @@ bool glob_run(const char *pattern, const struct glob_fs *fs, glob_each_fn *each,
             pattern, fs->separators[0]);
     }
     if (!has_wildcard(span_text(pattern))) {
-        return error_set(err, ERR_CONFIG, "%s: no such file, or no way to it", pattern);
+        return error_set(err, ERR_CONFIG, "%s: no such file, or not accessible", pattern);
     }
     struct walk walk = {.fs = fs};
     buf_init(&walk.path, MAX_PATH_BYTES);
@@ -294,7 +295,7 @@ bool glob_run(const char *pattern, const struct glob_fs *fs, glob_each_fn *each,
     return good;
 }
 
-/* Take the first component off ${rest}; false at the end. */
+/* Remove the first component of ${rest}; false at the end. */
 static bool take_component(struct span *rest, const char *separators, struct span *ret_component)
 {
     if (!rest->data) {
@@ -309,11 +310,11 @@ static bool take_component(struct span *rest, const char *separators, struct spa
     return true;
 }
 
-/* Only the last `**` needs to be come back to: what it swallows, an earlier one could, too. */
+/* Backtracking to the last `**` suffices: what it matches, an earlier one could match, too. */
 bool glob_match_path(struct span pattern, struct span path, const char *separators, bool fold_case)
 {
-    struct span any_pattern = {NULL, 0}; /* behind the last `**` */
-    struct span any_path = {NULL, 0};    /* what is left of the path for that */
+    struct span any_pattern = {NULL, 0}; /* after the last `**` */
+    struct span any_path = {NULL, 0};    /* rest of the path for it */
     bool any = false;
     for (;;) {
         struct span want;

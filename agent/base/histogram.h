@@ -4,18 +4,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How long things took: counts by duration, in fixed buckets from 5 ms to 30 min. */
-enum { HISTOGRAM_BUCKETS = 16 }; /* the last one has no bound */
+/* Durations, counted in fixed buckets from 5 ms to 30 min. */
+enum { HISTOGRAM_BUCKETS = 16 }; /* the last one is unbounded */
 
-/* Upper bounds of all buckets but the last, in milliseconds, ascending; a bound belongs to its bucket. */
+/* Inclusive upper bounds of all buckets except the last, in milliseconds, ascending. */
 extern const uint64_t histogram_bounds_ms[HISTOGRAM_BUCKETS - 1];
 
 struct histogram {
-    uint64_t counts[HISTOGRAM_BUCKETS]; /* each of its bucket alone */
+    uint64_t counts[HISTOGRAM_BUCKETS]; /* per bucket, not cumulative */
     uint64_t sum_ms;
 };
 
-/* Add ${count} that took ${ms} each. */
+/* Add ${count} durations of ${ms} each. */
 void histogram_add(struct histogram *histogram, uint64_t ms, uint64_t count);
 
 #endif

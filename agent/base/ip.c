@@ -5,7 +5,7 @@ static bool is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-/* A decimal number of at most ${max}, without leading zeros, off the front of ${text}. */
+/* Parse a decimal number of at most ${max} without leading zeros at the front of ${text}. */
 static bool take_decimal(struct span *text, unsigned max, unsigned *ret_number)
 {
     unsigned number = 0;
@@ -45,7 +45,7 @@ static int hex_value(uint8_t c)
     return is_digit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/* Up to four hex digits off the front. */
+/* Parse up to four hex digits at the front. */
 static bool take_group(struct span *text, uint8_t bytes[2])
 {
     unsigned number = 0;
@@ -91,7 +91,7 @@ static bool parse_v6(struct span text, uint8_t bytes[16])
         }
         used += 2;
     }
-    /* A gap stands for one group at least. */
+    /* a gap stands for at least one group */
     if (gap == SIZE_MAX ? used != 16 : used > 14) {
         return false;
     }

@@ -13,18 +13,18 @@ struct ip_address {
  * False if ${text} is neither. */
 bool ip_parse(struct span text, struct ip_address *ret_address);
 
-/* An address and how many of its leading bits count. */
+/* An address and the number of its leading bits that count. */
 struct ip_network {
     struct ip_address address;
     uint8_t prefix_bits;
 };
 
-/* `10.0.0.0/8`, `fe80::/10`; an address alone is a network of one. Bits behind the prefix are
- * ignored. */
+/* Parse `10.0.0.0/8` or `fe80::/10`; a single address is a network of one. Bits after the prefix
+ * are ignored. */
 bool ip_network_parse(struct span text, struct ip_network *ret_network);
 
-/* IPv4 addresses that are mapped into IPv6 (::ffff:192.0.2.7) belong to IPv4 networks, too.
- * ${address} has 4 or 16 bytes. */
+/* True if the network contains ${address}, which has 4 or 16 bytes. IPv4 addresses mapped into IPv6
+ * (::ffff:192.0.2.7) also belong to IPv4 networks. */
 bool ip_network_holds(const struct ip_network *network, struct span address);
 
 #endif

@@ -34,7 +34,7 @@ static uint64_t hash_of(struct span key)
     return XXH3_64bits(key.data, key.size);
 }
 
-/* The slot that holds ${key}, or the free one where it belongs. */
+/* The slot with ${key}, or the free slot for it. */
 static struct map_slot *find(const struct map *map, struct span key, uint64_t hash)
 {
     size_t mask = map->capacity - 1;
@@ -76,7 +76,7 @@ static bool grow(struct map *map)
 
 bool map_put(struct map *map, struct span key, void *value)
 {
-    /* At most three quarters full, so that a search always meets a free slot soon. */
+    /* at most three quarters full, so that a search soon finds a free slot */
     if (map->count >= map->capacity / 4 * 3 && !grow(map)) {
         return false;
     }
@@ -92,7 +92,7 @@ bool map_put(struct map *map, struct span key, void *value)
     return true;
 }
 
-/* Entries behind the gap move up if a search for them would end there. */
+/* Move entries after the gap into it if a search for them would end there. */
 static void close_gap(struct map *map, size_t gap)
 {
     size_t mask = map->capacity - 1;

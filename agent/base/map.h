@@ -4,9 +4,9 @@
 #include "base/arena.h"
 
 /*
- * Hash map from byte strings to pointers: open addressing, XXH3, grown by doubling, with a maximum
- * of entries from birth. The map borrows the keys: they live as long as the entries (in the value,
- * or in an arena). Values are never NULL. One thread at a time, or many readers and no writer.
+ * Hash map from byte strings to pointers: open addressing, XXH3, grown by doubling, with a fixed
+ * maximum of entries. Keys are borrowed and must live as long as their entries (in the value, or in
+ * an arena). Values are never NULL. One thread at a time, or many readers without a writer.
  */
 struct map_slot {
     uint64_t hash;
@@ -25,7 +25,7 @@ struct map {
 
 void map_init(struct map *map, size_t max_entries);
 
-/* The same, charged to ${budget}, which outlives it and may be NULL. */
+/* Like map_init, charging ${budget}, which may be NULL and must outlive the map. */
 void map_init_in(struct map *map, size_t max_entries, struct arena_budget *budget);
 void map_fini(struct map *map);
 void map_clear(struct map *map);
@@ -35,7 +35,7 @@ void *map_get(const struct map *map, struct span key);
 /* Add or replace. False when full or out of memory. */
 bool map_put(struct map *map, struct span key, void *value);
 
-/* Take ${key} out: its value, or NULL if there is none. Not while the map is iterated. */
+/* Remove ${key} and return its value; NULL if there is none. Not during an iteration. */
 void *map_remove(struct map *map, struct span key);
 
 /* Iterate: start with *cursor = 0; NULL at the end. Order is unspecified. */

@@ -1,6 +1,6 @@
 #include "base/nearest.h"
 
-/* Longer names are not compared: the work is bounded. */
+/* longer names are not compared, to bound the work */
 enum { NAME_MAX_BYTES = 128, SHORT_FORM_MIN_BYTES = 3 };
 
 static uint8_t lower(uint8_t c)
@@ -13,8 +13,8 @@ static size_t min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) between two names: the optimal string
- * alignment distance, with three rows of its table kept. */
+/* Number of edits (insert, delete, replace, swap of neighbours) between two names: the optimal
+ * string alignment distance, keeping three rows of its table. */
 static size_t distance(struct span a, struct span b)
 {
     size_t rows[3][NAME_MAX_BYTES + 1];

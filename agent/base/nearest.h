@@ -4,8 +4,8 @@
 #include "base/span.h"
 
 /*
- * Which valid name did a misspelt one mean? ASCII case does not count, and the start of a name
- * counts as nearly that name.
+ * Finds the valid name most similar to a misspelt one. ASCII case is ignored, and a prefix of a
+ * name counts as very similar.
  *
  *   struct nearest nearest = {.text = text};
  *   nearest_consider(&nearest, name) for each valid name;
@@ -13,14 +13,14 @@
  */
 struct nearest {
     struct span text;
-    struct span best; /* NULL data: none considered yet */
+    struct span best; /* NULL data: none yet */
     size_t edits;
 };
 
-/* ${name} outlives ${nearest}. */
+/* ${name} must outlive ${nearest}. */
 void nearest_consider(struct nearest *nearest, struct span name);
 
-/* The best name if it is near enough to be meant, else the empty span. */
+/* The best name if it is similar enough, else empty. */
 struct span nearest_meant(const struct nearest *nearest);
 
 #endif

@@ -43,7 +43,7 @@ bool protobuf_next(struct span *message, struct protobuf_field *ret_field)
         break;
     }
     default:
-        return false; /* groups, which nobody writes any more */
+        return false; /* groups are obsolete */
     }
     if (r.failed || key >> 3 == 0 || key >> 3 > LAST_NUMBER) {
         return false;

@@ -5,23 +5,23 @@
 #include "base/span.h"
 
 /*
- * The wire format of Protocol Buffers ("Encoding", protobuf.dev), written front to back into memory that
- * the caller reserved, and read from bytes that nobody trusts.
+ * The wire format of Protocol Buffers ("Encoding", protobuf.dev): written front to back into memory
+ * that the caller reserved, and read from untrusted bytes.
  *
- * What a message holds is longer than it is known to be when its length must be written. So a length has
- * a place of fixed width, which is filled when the end is known. A varint may have more bytes than it
- * needs: those that do not count have nothing but their continuation bit.
+ * The length of a message comes before its content, whose size is not known then. So a length has a
+ * field of fixed width that is filled in at the end. A varint may be longer than necessary: extra
+ * bytes have only their continuation bit set.
  */
 enum protobuf_wire {
     PROTOBUF_VARINT = 0,
     PROTOBUF_FIXED64 = 1,
-    PROTOBUF_BYTES = 2, /* a length, and so many bytes: text, bytes, a message */
+    PROTOBUF_BYTES = 2, /* a length and that many bytes: text, bytes, a message */
     PROTOBUF_FIXED32 = 5,
 };
 
 enum { PROTOBUF_VARINT_MAX = 10, PROTOBUF_MAX_WIDTH = 4 };
 
-/* The key of field ${number}, below 16. */
+/* Key of field ${number}, which must be below 16. */
 #define PROTOBUF_KEY(number, wire) ((uint8_t)((number) << 3 | (wire)))
 
 static inline uint8_t *protobuf_put_varint(uint8_t *p, uint64_t value)
@@ -43,13 +43,13 @@ static inline size_t protobuf_varint_size(uint64_t value)
     return size;
 }
 
-/* Bytes that a length up to ${most} takes, PROTOBUF_MAX_WIDTH at most. */
+/* Bytes needed for a length of up to ${most}; at most PROTOBUF_MAX_WIDTH. */
 static inline unsigned protobuf_width(size_t most)
 {
     return most < 0x80 ? 1 : most < 0x4000 ? 2 : most < 0x200000 ? 3 : PROTOBUF_MAX_WIDTH;
 }
 
-/* Fill the place of ${width} bytes at ${p} with the length ${size}, which fits. Returns its end. */
+/* Fill the ${width} bytes at ${p} with the length ${size}, which must fit. Returns their end. */
 static inline uint8_t *protobuf_put_length(uint8_t *p, unsigned width, size_t size)
 {
     for (; width > 1; width--) {
@@ -60,7 +60,7 @@ static inline uint8_t *protobuf_put_length(uint8_t *p, unsigned width, size_t si
     return p;
 }
 
-/* A length and what has it. */
+/* Write a length followed by its bytes. */
 static inline uint8_t *protobuf_put_bytes(uint8_t *p, struct span bytes)
 {
     p = protobuf_put_varint(p, bytes.size);
@@ -70,16 +70,16 @@ static inline uint8_t *protobuf_put_bytes(uint8_t *p, struct span bytes)
     return p + bytes.size;
 }
 
-/* A field as it was read. */
+/* A parsed field. */
 struct protobuf_field {
     uint32_t number;
     enum protobuf_wire wire;
-    uint64_t value;    /* of what is no PROTOBUF_BYTES */
-    struct span bytes; /* of what is */
+    uint64_t value;    /* if the wire type is not PROTOBUF_BYTES */
+    struct span bytes; /* if it is */
 };
 
-/* Take the first field off ${message}. False: there is none left, or what is there is no field, which
- * leaves something in ${message}. */
+/* Remove the first field of ${message}. False at the end, or at an invalid field, which stays in
+ * ${message}. */
 bool protobuf_next(struct span *message, struct protobuf_field *ret_field);
 
 #endif

@@ -33,7 +33,7 @@ const uint8_t put_thousand[1000][4] = {
 #undef TEN
 // clang-format on
 
-/* Bytes below the lowest one that is not zero; ${word} is not zero. */
+/* Number of zero bytes below the lowest non-zero one; ${word} is not zero. */
 static inline unsigned zero_bytes(uint64_t word)
 {
 #if defined(__GNUC__)
@@ -47,8 +47,8 @@ static inline unsigned zero_bytes(uint64_t word)
 #endif
 }
 
-/* 1 to 10^8 - 1, without leading zeros and without a branch on their number. Writes eight bytes
- * whatever the length. */
+/* Write 1 to 10^8 - 1 without leading zeros and without a branch on the length. Always stores eight
+ * bytes. */
 static inline uint8_t *put_small(uint8_t *p, uint32_t value)
 {
     uint64_t digits = put_eight_digits(value);
@@ -96,7 +96,7 @@ static inline uint64_t hex_digits(uint32_t value)
     return x + ascii_zeros + letters * ('a' - '0' - 10);
 }
 
-/* Zero digits in front of the first other one, at most 15. */
+/* Number of leading zero digits, at most 15. */
 static inline unsigned leading_zeros(uint64_t value)
 {
 #if defined(__GNUC__)
@@ -152,8 +152,7 @@ uint8_t *put_guid(uint8_t *p, const uint8_t bytes[16])
     return p + 36;
 }
 
-/* `%g` leaves the point out of whole numbers; a number that looks whole would become an integer
- * in a reader's schema. */
+/* `%g` omits the point of whole numbers; a reader's schema would infer an integer type. */
 static uint8_t *finish_float(uint8_t *p, const char *text)
 {
     size_t size = strlen(text);
@@ -162,8 +161,8 @@ static uint8_t *finish_float(uint8_t *p, const char *text)
     return strpbrk(text, ".e") ? p : put_literal(p, ".0");
 }
 
-/* Decimals of 6 digits (15 for double) survive the way to binary and back, so fewer need not be
- * tried; subnormal numbers hold less. */
+/* Decimals of 6 digits (15 for double) survive conversion to binary and back, so fewer need not be
+ * tried; subnormal numbers have less precision. */
 uint8_t *put_float(uint8_t *p, float value)
 {
     char text[32];
@@ -178,9 +177,9 @@ uint8_t *put_float(uint8_t *p, float value)
 }
 
 /*
- * Numbers that are a decimal of few digits, as most are: the nearest whole number of millionths is
- * below 10^15, and dividing it again gives the value back. A decimal of at most 15 digits belongs to
- * one double only (DBL_DIG), so without its last zeros it is the shortest.
+ * Numbers that are short decimals, as most are: the nearest integer number of millionths is below
+ * 10^15, and dividing it restores the value. A decimal of at most 15 digits belongs to only one
+ * double (DBL_DIG), so without trailing zeros it is the shortest.
  */
 static uint8_t *put_decimal(uint8_t *p, double value)
 {
@@ -199,7 +198,7 @@ static uint8_t *put_decimal(uint8_t *p, double value)
     p = put_u64(p + (value < 0), millionths / MILLION);
     *p++ = '.';
     store_le64(p, digits + ascii_zeros);
-    return p + 8 - leading_zeros(digits) / 2; /* bytes, of which at least one counts */
+    return p + 8 - leading_zeros(digits) / 2; /* bytes, at least one */
 }
 
 uint8_t *put_double(uint8_t *p, double value)
@@ -330,7 +329,7 @@ uint8_t *put_ipv4(uint8_t *p, const uint8_t bytes[4])
     return p;
 }
 
-/* The longest run of zero groups, of at least two; the first of equal ones (RFC 5952 4.2). */
+/* The longest run of at least two zero groups; the first of equal ones (RFC 5952 4.2). */
 static size_t longest_zeros(const uint8_t bytes[16], size_t *ret_length)
 {
     size_t best = 8;

@@ -6,9 +6,9 @@
 #include "base/span.h"
 
 /*
- * Values as text, into memory that the caller reserved: each function writes at ${p} and returns
- * the end of what it wrote. No terminator. PUT_MAX is room enough for any one of them, except
- * where a size is among the arguments.
+ * Writes values as text into memory that the caller reserved. Each function writes at ${p} and
+ * returns the end of its output, without terminator. PUT_MAX suffices for each of them, except
+ * where a size is an argument.
  */
 enum { PUT_MAX = 64 };
 
@@ -20,10 +20,9 @@ static inline uint8_t *put_span(uint8_t *p, struct span s)
     return p + s.size;
 }
 
-/* The same in whole blocks, at least one, for texts that are short as a rule: PUT_PADDING bytes
- * behind ${s} must be readable, and there must be room for as many behind what is written. That may
- * be where ${s} ends: blocks overlap then, but in bytes that do not count. Moves of 16 bytes are
- * what compilers do in a register. */
+/* put_span() in whole blocks, at least one, for mostly short texts: PUT_PADDING bytes after ${s}
+ * must be readable, and as many after the output writable. The output may begin at the end of ${s}:
+ * blocks then overlap only in bytes that do not matter. Compilers do 16-byte moves in registers. */
 enum { PUT_PADDING = 32 };
 
 static inline uint8_t *put_padded(uint8_t *p, struct span s)
@@ -41,7 +40,7 @@ static inline uint8_t *put_padded(uint8_t *p, struct span s)
 #define put_literal(p, text) ((uint8_t *)memcpy((p), (text), sizeof(text) - 1) + (sizeof(text) - 1))
 
 /* The eight digits of a number below PUT_EIGHT, the first in the lowest byte: halves, quarters and
- * digits are split side by side in one word by multiplication with reciprocals. */
+ * digits are split in parallel in one word by multiplication with reciprocals. */
 enum { PUT_EIGHT = 100000000 };
 
 static inline uint64_t put_eight_digits(uint32_t value)
@@ -60,7 +59,7 @@ static inline uint8_t *put_eight(uint8_t *p, uint32_t value)
     return p + 8;
 }
 
-/* 100 ns units below a second as seven digits, and `Z`. */
+/* Write 100 ns units below a second as seven digits, followed by `Z`. */
 static inline uint8_t *put_fraction(uint8_t *p, uint32_t fraction)
 {
     put_eight(p, fraction * 10);
@@ -68,15 +67,15 @@ static inline uint8_t *put_fraction(uint8_t *p, uint32_t fraction)
     return p + 8;
 }
 
-/* 0 to 999: three digits, and 8 times the number of zeros in front that do not count. 4 KB, since
- * most numbers of real events are this small, and many others are made of two. */
+/* 0 to 999: three digits, and 8 times the number of leading zeros to skip. 4 KB, because most
+ * numbers in real events are this small, and many others consist of two. */
 extern const uint8_t put_thousand[1000][4];
 
 /* 10^6 and more. */
 uint8_t *put_wide(uint8_t *p, uint64_t value);
 
-/* Writes four bytes, or seven, whatever the length: numbers of all lengths mix in real events, and
- * a branch on the length would often be mispredicted. */
+/* Always writes four or seven bytes: lengths vary in real events, and a branch on the length would
+ * often be mispredicted. */
 static inline uint8_t *put_u64(uint8_t *p, uint64_t value)
 {
     if (value >= 1000000) {
@@ -118,20 +117,21 @@ uint8_t *put_hex_bytes(uint8_t *p, struct span bytes);
 /* 36 characters, lower case, no braces. */
 uint8_t *put_guid(uint8_t *p, const uint8_t bytes[16]);
 
-/* Shortest decimal that reads back as the same number, always with a point or an exponent; the
- * value must be finite. */
+/* Shortest decimal that parses to the same number, always with a point or exponent; the value must
+ * be finite. */
 uint8_t *put_float(uint8_t *p, float value);
 uint8_t *put_double(uint8_t *p, double value);
 
 /* FILETIME as `2026-11-21T09:30:00.1234567Z`. False, and nothing written, above the year 9999. */
 bool put_filetime(uint8_t **p, uint64_t filetime);
 
-/* The same; above the year 9999 it is `0x…`, the FILETIME in hex. So texts of two lengths exist. */
+/* Like put_filetime; above the year 9999 it writes the FILETIME in hex, `0x…`. */
 uint8_t *put_filetime_or_hex(uint8_t *p, uint64_t filetime);
 
-/* The same for times that mostly fall into the second of the one before, as those of a trace do. */
+/* Cache for put_clock_filetime, which is fast for times that mostly fall into the second of the
+ * previous one, as in a trace. */
 struct put_clock {
-    uint64_t second; /* since 1601; UINT64_MAX at first */
+    uint64_t second; /* since 1601; UINT64_MAX initially */
     uint8_t text[20];
 };
 
@@ -147,10 +147,10 @@ uint8_t *put_ipv4(uint8_t *p, const uint8_t bytes[4]);
 /* RFC 5952. */
 uint8_t *put_ipv6(uint8_t *p, const uint8_t bytes[16]);
 
-/* `S-1-…`; needs 16 + 11 * count bytes, 192 at most. False if ${sid} is not a SID. */
+/* `S-1-…`; needs 16 + 11 * count bytes, at most 192. False if ${sid} is not a SID. */
 bool put_sid(uint8_t **p, struct span sid);
 
-/* Days since 1601-01-01 to a date of the Gregorian calendar. */
+/* Convert days since 1601-01-01 to a Gregorian date. */
 void put_civil(uint32_t days, unsigned *ret_year, unsigned *ret_month, unsigned *ret_day);
 
 #endif

@@ -6,9 +6,9 @@
 #include "base/span.h"
 
 /*
- * The one bounded cursor through which untrusted bytes pass. A read beyond the end returns zero
- * (or the empty span), consumes nothing and sets `failed`, which stays set: a parser reads a whole
- * structure and tests once.
+ * The bounded cursor for all untrusted bytes. A read beyond the end returns zero (or the empty
+ * span), consumes nothing and sets `failed` permanently: a parser reads a whole structure and
+ * checks once.
  */
 struct reader {
     const uint8_t *at;
@@ -18,7 +18,7 @@ struct reader {
 
 static inline struct reader reader_make(struct span bytes)
 {
-    /* A NULL base would make pointer arithmetic undefined; any valid address serves. */
+    /* pointer arithmetic on NULL is undefined; any valid address works */
     static const uint8_t nothing[1];
     const uint8_t *data = bytes.data ? bytes.data : nothing;
     return (struct reader){.at = data, .end = data + bytes.size, .failed = false};
@@ -86,7 +86,7 @@ static inline struct guid reader_guid(struct reader *r)
     return guid;
 }
 
-/* Bytes up to a NUL, which is consumed and left out. Fails if there is none. */
+/* Take bytes up to a NUL, which is consumed but not included. Fails if there is none. */
 static inline struct span reader_text(struct reader *r)
 {
     size_t left = reader_left(r);
@@ -100,13 +100,14 @@ static inline struct span reader_text(struct reader *r)
     return text;
 }
 
-/* Is one of four 16-bit units zero? */
+/* True if one of four 16-bit units is zero. */
 static inline bool reader_has_nul16(uint64_t units)
 {
     return ((units - UINT64_C(0x0001000100010001)) & ~units & UINT64_C(0x8000800080008000)) != 0;
 }
 
-/* UTF-16LE units up to a NUL unit, which is consumed and left out. Fails if there is none. */
+/* Take UTF-16LE units up to a NUL unit, which is consumed but not included. Fails if there is
+ * none. */
 static inline struct span reader_text16(struct reader *r)
 {
     size_t left = r->failed ? 0 : reader_left(r);

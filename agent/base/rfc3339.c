@@ -7,7 +7,7 @@ static bool is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-/* Take exactly ${digits} digits off the front of ${text}, a number within the limits. */
+/* Parse exactly ${digits} digits at the front of ${text}, a number within the limits. */
 static bool take_digits(
     struct span *text, size_t digits, unsigned low, unsigned high, unsigned *ret_value)
 {
@@ -35,7 +35,7 @@ static bool take_one_of(struct span *text, const char *bytes)
     return true;
 }
 
-/* A fraction of a second in 100 ns; digits beyond the seventh are read and dropped. */
+/* Parse a fraction of a second in 100 ns; digits after the seventh are ignored. */
 static bool take_fraction(struct span *text, int64_t *ret_ticks)
 {
     int64_t ticks = 0;
@@ -70,7 +70,7 @@ static bool take_zone(struct span *text, int64_t *ret_seconds)
     return true;
 }
 
-/* What a text says, from the year on. */
+/* A parsed time, from the year on. */
 struct moment {
     unsigned year;
     unsigned month;
@@ -81,7 +81,7 @@ struct moment {
     int64_t ticks;
     int64_t zone; /* seconds */
     bool has_zone;
-    bool is_whole; /* nothing is left out but the fraction and the zone */
+    bool is_whole; /* only fraction and zone may be missing */
 };
 
 static bool ends_here(struct span rest)
@@ -89,7 +89,7 @@ static bool ends_here(struct span rest)
     return rest.size == 0 || strchr("Zz+-", rest.data[0]);
 }
 
-/* Each of these takes a number and what follows it, or lets the text end there. */
+/* Each of these parses a number and what follows it; the text may also end there. */
 static bool take_second(struct span *rest, struct moment *m)
 {
     if (!take_digits(rest, 2, 0, 59, &m->second)) {

@@ -3,7 +3,7 @@
 
 #include "base/span.h"
 
-/* SHA-1 (RFC 3174), only for deriving provider GUIDs from names; not a security primitive. */
+/* SHA-1 (RFC 3174), for deriving provider GUIDs and service SIDs from names; not for security. */
 enum { SHA1_SIZE = 20 };
 
 struct sha1 {

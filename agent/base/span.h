@@ -20,7 +20,7 @@ static inline struct span span_make(const void *data, size_t size)
     return (struct span){.data = data, .size = size};
 }
 
-/* View of a NUL-terminated string, terminator left out. NULL gives the empty span. */
+/* View of a NUL-terminated string without its terminator. NULL gives the empty span. */
 static inline struct span span_text(const char *text)
 {
     return (struct span){.data = (const uint8_t *)text, .size = text ? strlen(text) : 0};
@@ -36,7 +36,7 @@ static inline bool span_is(struct span a, const char *text)
     return span_equal(a, span_text(text));
 }
 
-/* The bytes from ${offset} on; empty if ${offset} lies beyond the end. */
+/* The bytes from ${offset} on; empty if ${offset} is beyond the end. */
 static inline struct span span_from(struct span s, size_t offset)
 {
     if (offset >= s.size) {
@@ -51,19 +51,19 @@ static inline struct span span_first(struct span s, size_t size)
     return span_make(s.data, size < s.size ? size : s.size);
 }
 
-/* White space of ASCII. */
+/* True for ASCII white space. */
 static inline bool span_is_blank(uint8_t c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Without the white space that it begins and ends with. */
+/* Without leading and trailing white space. */
 struct span span_trim(struct span s);
 
-/* Equal without regard to the case of ASCII letters. */
+/* Equal, ignoring the case of ASCII letters. */
 bool span_equal_nocase(struct span a, struct span b);
 
-/* Does ${s} end in ${end}, without regard to the case of ASCII letters? */
+/* True if ${s} ends in ${end}, ignoring the case of ASCII letters. */
 bool span_ends_nocase(struct span s, const char *end);
 
 /* printf arguments for "%.*s". */

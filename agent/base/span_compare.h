@@ -3,7 +3,7 @@
 
 #include "base/span.h"
 
-/* The order of bytes, a shorter span before one that goes on: below, at or above 0 as memcmp. */
+/* Byte order, a prefix before a longer span: negative, zero or positive like memcmp. */
 static inline int span_compare(struct span a, struct span b)
 {
     size_t size = a.size < b.size ? a.size : b.size;

@@ -41,7 +41,7 @@ struct time_zone time_zone_read(struct span bytes)
     zone.to_daylight = read_change(&r);
     int64_t daylight = bias + (int32_t)reader_u32(&r);
     if (zone.to_standard.month == 0 || zone.to_daylight.month == 0) {
-        zone.to_standard.month = 0; /* one change alone says nothing */
+        zone.to_standard.month = 0; /* a single change is meaningless */
         standard = bias;
         daylight = bias;
     }
@@ -54,7 +54,7 @@ struct time_zone time_zone_read(struct span bytes)
     return zone;
 }
 
-/* When the change comes in ${year}, in seconds of the time that ends. */
+/* Time of the change in ${year}, in seconds of local time before the change. */
 static int64_t change_at(const struct time_zone_change *change, unsigned year)
 {
     if (change->year) {

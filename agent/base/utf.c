@@ -5,9 +5,9 @@
 #include "base/utf_engine.h"
 
 /*
- * The public face: picks an engine at the first call and keeps it in one atomic pointer, which
- * costs a call nothing but an indirect jump. UTF-8 is decoded here: ASCII runs go to the engine,
- * the rest is one character at a time.
+ * Dispatch: selects an engine at the first call and keeps it in an atomic pointer, so that a call
+ * costs only an indirect jump. UTF-8 is decoded here: ASCII runs go to the engine, the rest is
+ * decoded one character at a time.
  */
 
 /* Best first. */
@@ -29,7 +29,7 @@ static const struct utf_engine *choose(void)
     for (size_t i = sizeof(engines) / sizeof(engines[0]); i-- > 0;) {
         best = engines[i]->supported() ? engines[i] : best;
     }
-    /* Not over the choice of utf_set_engine on another thread. */
+    /* must not override utf_set_engine on another thread */
     const struct utf_engine *before = NULL;
     return atomic_compare_exchange_strong(&chosen, &before, best) ? best : before;
 }
@@ -77,9 +77,9 @@ size_t utf_copy_plain(struct span text, uint8_t *out)
 }
 
 /*
- * Table 3-7 of The Unicode Standard (well-formed UTF-8): the first continuation byte is limited
- * further after four of the leads. A broken sequence ends before the byte that breaks it (the
- * "maximal subpart" practice of section 3.9), so that no good character is swallowed.
+ * Table 3-7 of The Unicode Standard (well-formed UTF-8): after four of the lead bytes, the first
+ * continuation byte is further restricted. An invalid sequence ends before the byte that makes it
+ * invalid (the "maximal subpart" practice of section 3.9), so that no valid character is swallowed.
  */
 uint32_t utf8_next(struct span text, size_t *at)
 {

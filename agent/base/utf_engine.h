@@ -5,8 +5,8 @@
 #include "base/utf.h"
 
 /*
- * What the files utf_*.c share; not for other modules. An engine is one way to do the hot loops
- * of utf.h. All engines give the same bytes; the scalar one says which.
+ * Shared by the files utf_*.c; internal. An engine is one implementation of the hot loops of utf.h.
+ * All engines give equal results; the scalar one is the reference.
  */
 struct utf_engine {
     const char *name;
@@ -14,8 +14,8 @@ struct utf_engine {
     size_t (*utf16_to_json)(struct span utf16, uint8_t *out);
     size_t (*utf16_to_utf8)(struct span utf16, uint8_t *out);
     size_t (*utf16_until_nul)(struct span utf16);
-    /* Copy bytes up to the first one that is not plain (see utf_is_plain); returns how many. May
-     * write up to 16 bytes at the place behind the last. */
+    /* Copy bytes up to the first one that is not plain (see utf_is_plain); returns their number.
+     * May write up to 16 bytes beyond the last. */
     size_t (*copy_plain)(struct span text, uint8_t *out);
 };
 
@@ -24,7 +24,7 @@ extern const struct utf_engine utf_scalar;
 #define UTF_HAVE_X86 1
 extern const struct utf_engine utf_sse2;
 extern const struct utf_engine utf_ssse3;
-/* Shared by both: they gain nothing from more than SSE2. */
+/* Shared by both, because they gain nothing from more than SSE2. */
 size_t utf_sse2_until_nul(struct span utf16);
 size_t utf_sse2_copy_plain(struct span text, uint8_t *out);
 #elif defined(__GNUC__) && defined(__aarch64__) && !defined(__AARCH64EB__)
@@ -55,7 +55,7 @@ struct utf_shuffles {
 extern struct utf_shuffles utf_shuffles;
 void utf_shuffles_make(void);
 
-/* Stands for itself in a JSON string: ASCII but controls, DEL among them, `"` and `\`. */
+/* True if the unit stands for itself in a JSON string: ASCII except controls, DEL, `"` and `\`. */
 static inline bool utf_is_plain(uint32_t unit)
 {
     return unit >= 0x20 && unit < 0x7f && unit != '"' && unit != '\\';
@@ -82,27 +82,27 @@ static inline uint8_t *utf_put_scalar(uint8_t *out, uint32_t c)
     return out;
 }
 
-/* copy_plain of the engine in use. */
+/* copy_plain of the current engine. */
 size_t utf_copy_plain(struct span text, uint8_t *out);
 
-/* Encode a character that is not plain, and is `"`, `\` or unseen, inside a JSON string. */
+/* Write a character that is `"`, `\` or invisible into a JSON string. */
 uint8_t *utf_put_json_escape(uint8_t *out, uint32_t c);
 
-/* May vector code meet the unit ${c} in JSON only by leaving it to scalar code? All unseen characters, and
- * their neighbours in the block of general punctuation. */
+/* True if vector code must leave the unit ${c} to scalar code in JSON: all invisible characters,
+ * and their neighbours in the block of general punctuation. */
 static inline bool utf_is_left(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c & 0xff80) == 0x2000 || c == 0x061c ||
            c == 0xfeff;
 }
 
-/* Encode a character that is not plain inside a JSON string. */
+/* Write a character that is not plain into a JSON string. */
 static inline uint8_t *utf_put_json(uint8_t *out, uint32_t c)
 {
     return c < 0x80 || utf_is_unseen(c) ? utf_put_json_escape(out, c) : utf_put_scalar(out, c);
 }
 
-/* The character at ${*in}, which lies before ${end} by at least one unit; advances. */
+/* Decode the character at ${*in} and advance; at least one unit must precede ${end}. */
 static inline uint32_t utf16_next(const uint8_t **in, const uint8_t *end)
 {
     uint32_t unit = load_le16(*in);
@@ -120,15 +120,15 @@ static inline uint32_t utf16_next(const uint8_t **in, const uint8_t *end)
     return 0xfffd;
 }
 
-/* A place in the input and one in the output. By value: one whose address is known would have to
- * be kept in memory, since bytes are written through it. */
+/* Positions in input and output. Passed by value: if its address were taken, it would have to be
+ * kept in memory, because bytes are written through it. */
 struct utf_cursor {
     const uint8_t *in;
     const uint8_t *end;
     uint8_t *out;
 };
 
-/* Convert characters until ${until} is reached or, by the second half of a pair, passed. */
+/* Convert characters until ${until} is reached, or passed by the second half of a pair. */
 UTF_INLINE struct utf_cursor utf_scalar_until(
     struct utf_cursor cursor, const uint8_t *until, bool json)
 {
@@ -147,8 +147,8 @@ UTF_INLINE struct utf_cursor utf_scalar_until(
     return cursor;
 }
 
-/* Convert the run of characters at the cursor that vector code leaves alone: surrogates and, for
- * JSON, those that utf_is_left. At least one character. */
+/* Convert the run of characters at the cursor that vector code cannot convert: surrogates and, for
+ * JSON, those of utf_is_left. At least one character. */
 UTF_INLINE struct utf_cursor utf_scalar_run(struct utf_cursor cursor, bool json)
 {
     uint32_t unit;
@@ -163,13 +163,15 @@ UTF_INLINE struct utf_cursor utf_scalar_run(struct utf_cursor cursor, bool json)
     return cursor;
 }
 
-/* ${size} (1 to 15) bytes as a 16-byte little-endian number, padded with zeros; reads no others. */
+/* Load ${size} (1 to 15) bytes as a 16-byte little-endian number, padded with zeros, without
+ * reading others. */
 static inline void utf_load_short(const uint8_t *p, size_t size, uint64_t *low, uint64_t *high)
 {
     *high = 0;
     if (size >= 8) {
         *low = load_le64(p);
-        unsigned half_shift = (unsigned)(16 - size) * 4; /* twice 32 is fine where once 64 is not */
+        /* a double shift by 32 is valid where a shift by 64 is not */
+        unsigned half_shift = (unsigned)(16 - size) * 4;
         *high = load_le64(p + size - 8) >> half_shift >> half_shift;
     } else if (size >= 4) {
         *low = load_le32(p) | (uint64_t)load_le32(p + size - 4) << (size - 4) * 8;

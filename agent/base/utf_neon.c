@@ -5,8 +5,7 @@
 #include <arm_neon.h>
 
 /*
- * The method of utf_ssse3.c (see there) in the instructions of 64-bit ARM, where every processor
- * has them.
+ * The method of utf_ssse3.c (see there) with the instructions that every 64-bit ARM processor has.
  */
 
 /* Bits of the units where ${mask} (0 or 0xffff each) is set. */
@@ -31,9 +30,9 @@ UTF_INLINE uint8x16_t shuffle(uint16x8_t units, const uint8_t *table)
     return vqtbl1q_u8(vreinterpretq_u8_u16(units), vld1q_u8(table));
 }
 
-/* Write the units of a block of which some take three bytes: those in ${keep}, of which those in
- * ${wide} take more than one and those in ${narrow} less than three. ${second_third} holds the
- * last two bytes of each. Returns the bytes written. */
+/* Write the units of a block with three-byte characters: the units in ${keep}; those in ${wide}
+ * take more than one byte, those in ${narrow} less than three. ${second_third} holds the last two
+ * bytes of each. Returns the bytes written. */
 UTF_INLINE size_t put_quads(uint16x8_t units, uint16x8_t second_third, unsigned keep, unsigned wide,
     unsigned narrow, uint8_t *out)
 {
@@ -47,18 +46,18 @@ UTF_INLINE size_t put_quads(uint16x8_t units, uint16x8_t second_third, unsigned 
     return (size_t)a[15] + b[15];
 }
 
-/* What becomes of the units of a block, as masks of 0 or 0xffff each. */
+/* Classes of the units of a block, as masks of 0 or 0xffff each. */
 struct classes {
     uint16x8_t ascii;
     uint16x8_t escaped; /* written as a backslash and the unit */
     uint16x8_t stop;    /* left to scalar code */
 };
 
-/* Controls with an escape of two characters need not stop the block: put the letter in place. */
+/* Controls with a two-character escape need not stop the block: insert the letter. */
 UTF_INLINE uint16x8_t take_short_escapes(uint16x8_t units, struct classes *classes)
 {
     static const uint8_t letters[16] = {[8] = 'b', [9] = 't', [10] = 'n', [12] = 'f', [13] = 'r'};
-    /* Indices of 16 and more, such as 0xff in the high bytes, give zero. */
+    /* indices from 16, such as 0xff in the high bytes, give zero */
     uint16x8_t index = vorrq_u16(units, all(0xff00));
     uint8x16_t looked_up = vqtbl1q_u8(vld1q_u8(letters), vreinterpretq_u8_u16(index));
     uint16x8_t letter = vandq_u16(vreinterpretq_u16_u8(looked_up), vcltq_u16(units, all(16)));
@@ -68,7 +67,7 @@ UTF_INLINE uint16x8_t take_short_escapes(uint16x8_t units, struct classes *class
     return vbslq_u16(taken, letter, units);
 }
 
-/* Units that utf_is_left. */
+/* Units for which utf_is_left is true. */
 UTF_INLINE uint16x8_t left_of(uint16x8_t units)
 {
     uint16x8_t c0 = vcltq_u16(units, all(0x20));
@@ -79,7 +78,7 @@ UTF_INLINE uint16x8_t left_of(uint16x8_t units)
 }
 
 /* Convert the first of ${count} units up to one that is left to scalar code. Advances ${*out} and
- * returns how many units that were. */
+ * returns the number of units. */
 UTF_INLINE unsigned put_block(uint16x8_t units, unsigned count, uint8_t **out, bool json)
 {
     struct classes classes = {
@@ -93,7 +92,7 @@ UTF_INLINE unsigned put_block(uint16x8_t units, unsigned count, uint8_t **out, b
     }
     unsigned keep = (1U << count) - 1;
     unsigned stop = bits_of(classes.stop) & keep;
-    /* A branch, so that the next load does not have to wait for ${count}. */
+    /* a branch, so that the next load need not wait for ${count} */
     if (__builtin_expect(stop != 0, 0)) {
         if (json) {
             units = take_short_escapes(units, &classes);
@@ -156,7 +155,7 @@ UTF_INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
         if (left >= 32) {
             block = load_units(cursor.in);
             uint16x8_t next = load_units(cursor.in + 16);
-            /* Saturating: a unit above 0xff becomes 0xff, which is not plain. */
+            /* saturates: a unit above 0xff becomes 0xff, which is not plain */
             uint8x16_t packed = vcombine_u8(vqmovn_u16(block), vqmovn_u16(next));
             if (vmaxvq_u8(not_plain(packed, json)) == 0) {
                 vst1q_u8(cursor.out, packed);
@@ -209,10 +208,10 @@ static size_t until_nul(struct span utf16)
     return at + utf_scalar.utf16_until_nul(span_make(utf16.data + at, utf16.size - at));
 }
 
-/* The first byte that is set, of which there must be one. */
+/* Index of the first byte that is set; there must be one. */
 UTF_INLINE size_t first_set(uint8x16_t mask)
 {
-    /* Four bits of each byte, in order: the narrowing shift in place of x86's movemask. */
+    /* four bits of each byte, in order: the narrowing shift replaces x86's movemask */
     uint8x8_t nibbles = vshrn_n_u16(vreinterpretq_u16_u8(mask), 4);
     return (size_t)__builtin_ctzll(vget_lane_u64(vreinterpret_u64_u8(nibbles), 0)) / 4;
 }
@@ -234,7 +233,7 @@ static size_t copy_plain(struct span text, uint8_t *out)
     }
     uint8x16_t bytes = load_short(text.data + at, text.size - at);
     vst1q_u8(out + at, bytes);
-    /* The zeros behind the end stop it there. */
+    /* stops at the zeros after the end */
     return at + first_set(not_plain(bytes, true));
 }
 

@@ -1,6 +1,6 @@
 #include "base/utf_engine.h"
 
-/* The plain engine: what runs where there is no vector unit, and what the others must agree with. */
+/* The plain engine: used without a vector unit, and the reference for the others. */
 
 uint8_t *utf_put_json_escape(uint8_t *out, uint32_t c)
 {

@@ -3,9 +3,9 @@
 #include "base/utf_engine.h"
 
 /*
- * The tables are 8 KB that follow from two short loops, so they are computed, once, when the first
- * engine that needs them is chosen. The library knows no threads of its own: whoever comes second
- * during those microseconds waits on the state.
+ * The tables take 8 KB and result from two short loops, so they are computed once, when the first
+ * engine that needs them is selected. The library has no threads of its own: a second caller waits
+ * on the state for microseconds.
  */
 enum { UNTOUCHED, BUSY, READY };
 

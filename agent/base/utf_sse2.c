@@ -5,15 +5,15 @@
 #include <emmintrin.h>
 
 /*
- * What every x86-64 processor has. There is no byte shuffle, so only ASCII goes by vectors: blocks
- * of 16 units, else up to the first unit that needs more, then some characters one by one.
+ * For every x86-64 processor. There is no byte shuffle, so only ASCII is vectorised: blocks of 16
+ * units, else up to the first unit that needs more, then some characters one by one.
  */
 
-/* One bit per byte that is not plain. Units of UTF-16 come saturated by _mm_packus_epi16: what is
- * above 0xff arrives as 0xff or 0, which are not plain either. */
+/* One bit per byte that is not plain. UTF-16 units were saturated by _mm_packus_epi16: those above
+ * 0xff become 0xff or 0, which are not plain either. */
 UTF_INLINE unsigned not_plain(__m128i bytes)
 {
-    /* A signed comparison takes bytes from 0x80 as negative; one more, DEL is one of these. */
+    /* in a signed comparison, bytes from 0x80 are negative; adding one includes DEL */
     __m128i low = _mm_cmplt_epi8(_mm_add_epi8(bytes, _mm_set1_epi8(1)), _mm_set1_epi8(0x21));
     __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
     __m128i slash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
@@ -84,7 +84,7 @@ size_t utf_sse2_until_nul(struct span utf16)
     }
     for (size_t at = 0;; at += 16) {
         if (at + 16 > size) {
-            at = size - 16; /* seen in part, and without a NUL there */
+            at = size - 16; /* partly examined, without a NUL in that part */
         }
         unsigned nul = nul_units(utf16.data + at);
         if (nul) {
@@ -116,7 +116,7 @@ size_t utf_sse2_copy_plain(struct span text, uint8_t *out)
     utf_load_short(text.data + at, text.size - at, &low, &high);
     __m128i bytes = _mm_set_epi64x((long long)high, (long long)low);
     _mm_storeu_si128((__m128i *)(out + at), bytes);
-    /* The zeros behind the end stop it there. */
+    /* stops at the zeros after the end */
     return at + (unsigned)__builtin_ctz(not_plain(bytes));
 }
 

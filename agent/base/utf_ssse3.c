@@ -5,16 +5,16 @@
 #include <tmmintrin.h>
 
 /*
- * UTF-16 to UTF-8 and JSON in one pass. Sixteen plain ASCII units are packed and stored; anything
- * else goes in blocks of eight: every unit is encoded in all lanes at once, two bytes wide (ASCII,
- * escapes of two characters, up to U+07FF) or four bytes wide (up to U+FFFF), and a shuffle from a table closes
- * the gaps, as in simdutf (Lemire and Muła, "Transcoding Billions of Unicode Characters per Second
- * with SIMD Instructions", 2022). So file paths, with a backslash in every block, stay in vectors.
- * A surrogate or control ends the block before it and is left to scalar code.
+ * Converts UTF-16 to UTF-8 and JSON in one pass. Sixteen plain ASCII units are packed and stored.
+ * Anything else is done in blocks of eight: all units are encoded in parallel, two bytes wide
+ * (ASCII, two-character escapes, up to U+07FF) or four bytes wide (up to U+FFFF), and a
+ * table-driven shuffle closes the gaps, as in simdutf (Lemire and Muła, "Transcoding Billions of
+ * Unicode Characters per Second with SIMD Instructions", 2022). So file paths, with a backslash in
+ * every block, stay in vectors. A surrogate or control ends the block before it and is left to
+ * scalar code.
  *
- * A block of fewer units than eight, at the end, is filled up with zeros and counts as many as
- * there are. Stores are 16 bytes wide and may run over the end of the text by less than UTF_SLACK;
- * loads never leave the input.
+ * A last block of fewer than eight units is padded with zeros. Stores are 16 bytes wide and may
+ * exceed the end of the text by less than UTF_SLACK; loads never leave the input.
  */
 #define TARGET __attribute__((target("ssse3,popcnt")))
 #define INLINE UTF_INLINE TARGET
@@ -45,9 +45,9 @@ INLINE __m128i select(__m128i mask, __m128i yes, __m128i no)
     return _mm_or_si128(_mm_and_si128(mask, yes), _mm_andnot_si128(mask, no));
 }
 
-/* Write the units of a block of which some take three bytes: those in ${keep}, of which those in
- * ${wide} take more than one and those in ${narrow} less than three. ${second_third} holds the
- * last two bytes of each. Returns the bytes written. */
+/* Write the units of a block with three-byte characters: the units in ${keep}; those in ${wide}
+ * take more than one byte, those in ${narrow} less than three. ${second_third} holds the last two
+ * bytes of each. Returns the bytes written. */
 INLINE size_t put_quads(__m128i units, __m128i second_third, unsigned keep, unsigned wide,
     unsigned narrow, uint8_t *out)
 {
@@ -61,14 +61,14 @@ INLINE size_t put_quads(__m128i units, __m128i second_third, unsigned keep, unsi
     return (size_t)a[15] + b[15];
 }
 
-/* What becomes of the units of a block, as masks of 0 or 0xffff each. */
+/* Classes of the units of a block, as masks of 0 or 0xffff each. */
 struct classes {
     __m128i ascii;
     __m128i escaped; /* written as a backslash and the unit */
     __m128i stop;    /* left to scalar code */
 };
 
-/* Controls with an escape of two characters need not stop the block: put the letter in place. */
+/* Controls with a two-character escape need not stop the block: insert the letter. */
 INLINE __m128i take_short_escapes(__m128i units, struct classes *classes)
 {
     const __m128i letters = _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 'b', 't', 'n', 0, 'f', 'r', 0, 0);
@@ -80,14 +80,14 @@ INLINE __m128i take_short_escapes(__m128i units, struct classes *classes)
     return select(taken, letter, units);
 }
 
-/* Low eight bits: units of more than one byte. The eight above: units that stop. */
+/* Low eight bits: units of more than one byte. Next eight: units that stop the block. */
 INLINE unsigned class_bits(const struct classes *classes)
 {
     __m128i single = _mm_andnot_si128(classes->escaped, classes->ascii);
     return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(single, classes->stop)) ^ 0xff;
 }
 
-/* Units that utf_is_left, but for C0 controls. */
+/* Units for which utf_is_left is true, except C0 controls. */
 INLINE unsigned left_bits(__m128i units)
 {
     __m128i from_del = _mm_sub_epi16(units, all(0x7f));
@@ -99,7 +99,7 @@ INLINE unsigned left_bits(__m128i units)
 }
 
 /* Convert the first of ${count} units up to one that is left to scalar code. Advances ${*out} and
- * returns how many units that were. */
+ * returns the number of units. */
 INLINE unsigned put_block(__m128i units, unsigned count, uint8_t **out, bool json)
 {
     __m128i high = _mm_and_si128(units, all(0xf800));
@@ -117,7 +117,7 @@ INLINE unsigned put_block(__m128i units, unsigned count, uint8_t **out, bool jso
     }
     unsigned keep = (1U << count) - 1;
     unsigned bits = class_bits(&classes);
-    /* A branch, so that the next load does not have to wait for ${count}. */
+    /* a branch, so that the next load need not wait for ${count} */
     if (__builtin_expect((bits >> 8 & keep) != 0, 0)) {
         if (json) {
             units = take_short_escapes(units, &classes);
@@ -132,7 +132,7 @@ INLINE unsigned put_block(__m128i units, unsigned count, uint8_t **out, bool jso
         *out += count;
         return count;
     }
-    /* In JSON, DEL counts as none of ASCII. */
+    /* in JSON, DEL does not count as ASCII */
     if (json && _mm_movemask_epi8(classes.ascii) != 0xffff) {
         unsigned left = left_bits(units) | 1U << count;
         count = (unsigned)__builtin_ctz(left);
@@ -160,23 +160,23 @@ INLINE unsigned put_block(__m128i units, unsigned count, uint8_t **out, bool jso
     return count;
 }
 
-/* True if all 16 units stand for themselves; their bytes are in ${packed} then. */
+/* True if all 16 units stand for themselves; ${packed} has their bytes. */
 INLINE bool is_plain(__m128i a, __m128i b, __m128i packed, bool json)
 {
     if (!json) {
         __m128i high = _mm_and_si128(_mm_or_si128(a, b), all(0xff80));
         return _mm_movemask_epi8(_mm_cmpeq_epi16(high, _mm_setzero_si128())) == 0xffff;
     }
-    /* Packing saturates: a unit above 0xff becomes 0xff, or 0 from 0x8000 on. Neither is plain,
-     * nor is, in a signed comparison with one more, any byte from 0x7f. */
+    /* Packing saturates: a unit above 0xff becomes 0xff, or 0 from 0x8000 on. Neither is plain; nor
+     * is any byte from 0x7f in a signed comparison after adding one. */
     __m128i low = _mm_cmplt_epi8(_mm_add_epi8(packed, _mm_set1_epi8(1)), _mm_set1_epi8(0x21));
     __m128i quote = _mm_cmpeq_epi8(packed, _mm_set1_epi8('"'));
     __m128i slash = _mm_cmpeq_epi8(packed, _mm_set1_epi8('\\'));
     return _mm_movemask_epi8(_mm_or_si128(low, _mm_or_si128(quote, slash))) == 0;
 }
 
-/* The last ${size} (2 to 14) bytes before ${end}, zeros behind them. ${before} of the input can be
- * read, too. */
+/* Load the last ${size} (2 to 14) bytes before ${end}, followed by zeros. ${before}: preceding
+ * bytes of the input that may be read, too. */
 INLINE __m128i load_tail(const uint8_t *end, size_t size, size_t before)
 {
     static const uint8_t shift[32] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0x80,

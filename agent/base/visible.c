@@ -6,7 +6,7 @@
 
 enum { SHOWN_SIZE = 7 }; /* \uXXXX and a NUL */
 
-/* How JSON spells it; the size. */
+/* Write the JSON escape of a character; returns its size. */
 static size_t spell(uint32_t c, char shown[SHOWN_SIZE])
 {
     static const char letters[] = {
@@ -19,8 +19,8 @@ static size_t spell(uint32_t c, char shown[SHOWN_SIZE])
     return (size_t)snprintf(shown, SHOWN_SIZE, "\\u%04x", (unsigned)(c & 0xffff));
 }
 
-/* Take one character from ${at}: how it is shown, and its size, which is never smaller than it was:
- * a broken sequence has at most the 3 bytes of U+FFFD. */
+/* Read the character at ${*at} and how it is shown. Returns the size of that, which is never
+ * smaller than the input: an invalid sequence has at most the 3 bytes of U+FFFD. */
 static size_t show(struct span text, size_t *at, bool one_line, char shown[SHOWN_SIZE])
 {
     uint32_t c = utf8_next(text, at);
@@ -51,7 +51,7 @@ static void make(struct buf *text, size_t start, bool one_line)
         text->size = start;
         return;
     }
-    /* The text makes room in front of itself, which it has used up when it is at its end. */
+    /* moves the text back to make room before it; at its end the room is used up */
     memmove(text->data + start + growth, text->data + start, text->size - start);
     text->size += growth;
     const struct span all = buf_span(text);
@@ -90,7 +90,7 @@ void visible_fit(char *text, size_t room)
         at++;
     }
     if (at == all.size) {
-        return; /* nearly always */
+        return; /* the usual case */
     }
     buf_init(&out, room - 1);
     char shown[SHOWN_SIZE];

@@ -4,25 +4,25 @@
 #include "base/buf.h"
 
 /*
- * For terminals and logs, which names and values from traces must not steer: the one way in which
- * characters that are not seen, or that change how others are seen (utf_is_unseen), are written for
- * people. They are spelt as JSON spells them: \n, \r, \t, \b, \f, else \uXXXX. What is no UTF-8
- * becomes U+FFFD; a backslash stays as it is.
+ * Makes names and values from traces safe for terminals and logs: characters that are invisible or
+ * change how others are displayed (utf_is_unseen) are written as in JSON: \n, \r, \t, \b, \f, else
+ * \uXXXX. Invalid UTF-8 becomes U+FFFD; a backslash is unchanged.
  */
 
-/* Rewrite ${text} behind ${start}, all but line breaks: for text of several lines whose names were
- * added with visible_add, or cannot hold line breaks. Without memory for that everything behind
- * ${start} is taken back, and the buffer has failed. */
+/* Rewrite ${text} from ${start} on, except line breaks: for text of several lines with names that
+ * were added by visible_add or cannot contain line breaks. If memory is short, everything from
+ * ${start} on is removed and the buffer has failed. */
 void visible_make(struct buf *text, size_t start);
 
-/* Append ${name} on one line: line breaks are rewritten, too. Nothing is appended without memory. */
+/* Append ${name} on one line, rewriting line breaks, too. Nothing is appended if memory is
+ * short. */
 void visible_add(struct buf *out, struct span name);
 
-/* Rewrite what ${out} holds from ${start} on as one line: line breaks are rewritten, too. */
+/* Rewrite the content of ${out} from ${start} on as one line, including line breaks. */
 void visible_make_line(struct buf *out, size_t start);
 
-/* Rewrite ${text} as one line where it stands, in ${room} bytes with its NUL, cut on a character if it
- * grows beyond that: for messages in arrays. Without memory it becomes empty. */
+/* Rewrite ${text} in place as one line, in ${room} bytes including its NUL, cut at a character if
+ * it does not fit: for messages in arrays. Becomes empty if memory is short. */
 void visible_fit(char *text, size_t room);
 
 #endif
