@@ -3,24 +3,24 @@
 
 #include "base/span.h"
 
-/* Names of accounts are at most 256 UTF-16 units (UNLEN in lmcons.h), those of domains 255 (DNS). */
+/* Account names have at most 256 UTF-16 units (UNLEN in lmcons.h), domain names 255 (DNS). */
 enum { PLAT_ACCOUNT_BYTES = 256 * 3 + 1 };
 
 struct plat_account {
     char name[PLAT_ACCOUNT_BYTES];   /* UTF-8; never empty */
-    char domain[PLAT_ACCOUNT_BYTES]; /* may be */
+    char domain[PLAT_ACCOUNT_BYTES]; /* UTF-8; may be empty */
 };
 
 enum plat_account_answer {
     PLAT_ACCOUNT_KNOWN,
-    PLAT_ACCOUNT_NONE,   /* nobody is called so, as far as this machine and its domains know */
-    PLAT_ACCOUNT_FAILED, /* it could not be found out now */
+    PLAT_ACCOUNT_NONE,   /* no account has the SID, as far as this machine and its domains know */
+    PLAT_ACCOUNT_FAILED, /* the query failed for now */
 };
 
 /*
- * Whose the SID ${sid} is, in bytes ([MS-DTYP] 2.4.2.2). May ask machines of the domain and of domains that
- * it trusts, and wait for those that are not there: minutes, so never ask on a thread that others wait for.
- * PLAT_ACCOUNT_NONE where this system has no SIDs (Linux).
+ * Find the account of ${sid}, given as bytes ([MS-DTYP] 2.4.2.2). May query machines of the domain
+ * and of trusted domains and wait for unreachable ones for minutes: never call it on a thread that
+ * others wait for. Returns PLAT_ACCOUNT_NONE on systems without SIDs (Linux).
  *
  * Source: LookupAccountSid on learn.microsoft.com.
  */

@@ -3,13 +3,13 @@
 
 #include "base/glob.h"
 
-/* For patterns of paths, and for lists of folders. */
+/* Used by path patterns and folder listings. */
 
-/* What lies at ${path}. */
+/* Kind of the entry at ${path}. */
 enum glob_kind plat_dir_kind(const char *path);
 
-/* Everything in ${folder} but "." and "..", in no order; ${each} returns false to stop. False with
- * ${err} set if the folder cannot be read. */
+/* List everything in ${folder} except "." and "..", in any order; ${each} returns false to stop.
+ * False with ${err} set if the folder is unreadable. */
 bool plat_dir_list(const char *folder, glob_entry_fn *each, void *self, struct error *err);
 
 #endif

@@ -20,7 +20,7 @@ bool plat_file_replace(const char *path, struct span bytes, struct error *err)
         return error_set(err, ERR_MEMORY, "%s: out of memory", path);
     }
     snprintf(fresh, size, "%s.new", path);
-    /* What stands under that name, maybe a link, is not written into. */
+    /* a file or link of that name must not be written into */
     bool good = plat_path_remove(fresh, err) && write_all(fresh, bytes, err) &&
                 plat_path_rename(fresh, path, err);
     if (!good) {

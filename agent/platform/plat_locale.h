@@ -2,9 +2,9 @@
 #define ETWSHIP_PLATFORM_PLAT_LOCALE_H
 
 /*
- * The program runs in the locale "C", in which functions of the C library know no characters beyond ASCII.
- * Libraries that convert names by them are called with UTF-8 instead, on one thread. Windows: nothing happens,
- * as names are UTF-16 there.
+ * The program runs in the locale "C", in which C library functions only handle ASCII. Libraries
+ * that convert names with them are called in a UTF-8 locale, on one thread. On Windows this does
+ * nothing, because names are UTF-16.
  */
 struct plat_locale {
     void *before;
@@ -12,6 +12,7 @@ struct plat_locale {
 };
 
 void plat_locale_begin(struct plat_locale *locale);
-void plat_locale_end(struct plat_locale *locale); /* of the last plat_locale_begin on this thread */
+/* for the last plat_locale_begin on this thread */
+void plat_locale_end(struct plat_locale *locale);
 
 #endif

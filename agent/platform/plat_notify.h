@@ -4,28 +4,27 @@
 #include "base/span.h"
 
 /*
- * What the service manager that started this process hears from it: the protocol of systemd, as
- * sd_notify(3) of systemd 252 describes it under "Implementation notes". Elsewhere nobody listens.
- * One thread at a time.
+ * Messages to the service manager that started this process: the protocol of systemd, as in
+ * sd_notify(3) of systemd 252, "Implementation notes". Does nothing elsewhere. Not thread-safe.
  */
 struct plat_notify;
 
-/* Longer messages are thrown away by the manager (its NOTIFY_BUFFER_MAX is PIPE_BUF). */
+/* The manager drops longer messages (its NOTIFY_BUFFER_MAX is PIPE_BUF). */
 enum { PLAT_NOTIFY_MAX_BYTES = 4096 };
 
-/* Whom NOTIFY_SOCKET names. NULL is fine everywhere: nobody listens, or nobody that can be reached
- * (sockets of other families, a name that is too long, no memory). Caller closes. */
+/* Open the socket that NOTIFY_SOCKET names. NULL, which all functions accept: there is none, or it
+ * is unusable (other socket family, name too long, no memory). The caller closes it. */
 struct plat_notify *plat_notify_open(void);
 void plat_notify_close(struct plat_notify *notify);
 
-/* The manager takes this process for hung that long after a WATCHDOG=1, as WATCHDOG_USEC and
- * WATCHDOG_PID say; 0: it does not ask for them. In nanoseconds. */
+/* Time after a WATCHDOG=1 until the manager considers this process hung, from WATCHDOG_USEC and
+ * WATCHDOG_PID, in nanoseconds; 0: no watchdog. */
 uint64_t plat_notify_watchdog_ns(const struct plat_notify *notify);
 
 /*
- * Send ${text}, assignments such as READY=1, one per line, of at most PLAT_NOTIFY_MAX_BYTES.
- * Never waits. False if the manager has no room for it at the moment, so that it is worth another
- * try; true if it has it, or will never take it.
+ * Send ${text}: assignments such as READY=1, one per line, at most PLAT_NOTIFY_MAX_BYTES. Never
+ * waits. False if the manager's queue is full, so that a retry makes sense; true if it was sent or
+ * can never be sent.
  */
 bool plat_notify_send(struct plat_notify *notify, struct span text);
 

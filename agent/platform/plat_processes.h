@@ -4,37 +4,39 @@
 #include "base/error.h"
 #include "base/span.h"
 
-/* The processes that run on this Windows now. */
+/* The processes running on this Windows. */
 
 enum { PLAT_INTEGRITY_UNKNOWN = -1 };
 
 /*
- * One of them. What the system does not tell, as it lets nobody open the process or has no such thing, is
- * empty or 0. All views are valid during the call only.
+ * A process. Values are empty or 0 if the system lacks them or does not let the process be opened.
+ * All views are valid during the call only.
  */
 struct plat_process {
     uint32_t pid;
-    uint32_t parent_pid; /* of whoever started it; may have ended, and its number be another's */
+    uint32_t parent_pid; /* of its creator, which may have ended; its id may be reused */
     uint32_t session_id;
-    int32_t integrity; /* the last number of its label's SID ([MS-DTYP] 2.4.2.4), such as 0x2000
-                                 for medium; PLAT_INTEGRITY_UNKNOWN */
-    uint64_t start;    /* FILETIME */
+    /* last number of its label's SID ([MS-DTYP] 2.4.2.4), such as 0x2000 for medium;
+     * PLAT_INTEGRITY_UNKNOWN */
+    int32_t integrity;
+    uint64_t start;           /* FILETIME */
     uint64_t sequence_number; /* of processes since the machine started */
-    uint64_t start_key;       /* as events have it: that number and the start of the machine's */
-    struct span name;         /* of the image's file, UTF-8 */
-    struct span executable;   /* its path as the kernel has it: \Device\HarddiskVolume3\… (see
-                                 plat_volumes.h), or with a drive, UTF-8 */
-    struct span command_line; /* UTF-8, whole: Windows has none of more than 32,767 UTF-16 units */
+    uint64_t start_key;       /* as in events: that number combined with the boot id */
+    struct span name;         /* file name of the image, UTF-8 */
+    /* path in kernel form, \Device\HarddiskVolume3\… (see plat_volumes.h), or with a drive;
+     * UTF-8 */
+    struct span executable;
+    struct span command_line; /* UTF-8, complete: Windows allows at most 32,767 UTF-16 units */
     struct span user_sid;     /* bytes ([MS-DTYP] 2.4.2.2) */
 };
 
 /*
- * Call ${each} for every process that runs, in no order. One that cannot be opened, or ends meanwhile, is
- * told with what the list of all has: numbers, start, name and mostly the path. Nothing is asked of
- * the processes themselves, nor of the files or machines that their images lie on.
+ * Call ${each} for every running process, in any order. A process that cannot be opened, or ends
+ * meanwhile, is reported with what the process list contains: ids, start, name and usually the
+ * path. Neither the processes themselves nor the files or machines of their images are accessed.
  *
- * False with ${err} set if there is no list: ERR_UNSUPPORTED where this system has no ETW whose events
- * could be of its processes (Linux), ERR_LIMIT beyond some 100,000 processes.
+ * False with ${err} set if there is no list: ERR_UNSUPPORTED on systems without ETW (Linux),
+ * ERR_LIMIT beyond about 100,000 processes.
  *
  * Source: NtQuerySystemInformation, PROCESS_TELEMETRY_ID_INFORMATION_TYPE, GetTokenInformation on
  * learn.microsoft.com.

@@ -4,12 +4,11 @@
 #include "base/error.h"
 
 /*
- * Threads, mutexes and conditions. Mutexes and conditions are embedded; making and using them
- * cannot fail on the systems we run on. A thread that ends without being
- * joined or left is a bug.
+ * Threads, mutexes and conditions. Mutexes and conditions are embedded; creating and using them
+ * cannot fail on the supported systems. A thread must be joined or left.
  */
 
-/* Room for whatever the system needs; the .c files check that it is enough. */
+/* Space for the system's objects; the .c files check its size. */
 struct plat_mutex {
     uint64_t room[8];
 };
@@ -19,39 +18,39 @@ struct plat_cond {
 };
 
 void plat_mutex_init(struct plat_mutex *mutex);
-void plat_mutex_fini(struct plat_mutex *mutex); /* nobody holds it */
+void plat_mutex_fini(struct plat_mutex *mutex); /* must not be held */
 void plat_mutex_lock(struct plat_mutex *mutex); /* not recursive */
 void plat_mutex_unlock(struct plat_mutex *mutex);
 
 void plat_cond_init(struct plat_cond *cond);
-void plat_cond_fini(struct plat_cond *cond); /* nobody waits for it */
+void plat_cond_fini(struct plat_cond *cond); /* must not be waited for */
 
-/* Wake one, or all, of those who wait. With or without the mutex held. */
+/* Wake one or all waiting threads, with or without the mutex held. */
 void plat_cond_signal(struct plat_cond *cond);
 void plat_cond_broadcast(struct plat_cond *cond);
 
-/* Let go of ${mutex}, wait, hold it again. May return for no reason: test what was waited for. */
+/* Release ${mutex}, wait, lock it again. May return spuriously: check the condition. */
 void plat_cond_wait(struct plat_cond *cond, struct plat_mutex *mutex);
 
-/* The same until plat_monotonic_ns() reaches ${deadline_ns}; false when it has. UINT64_MAX: for ever. */
+/* Like plat_cond_wait until plat_monotonic_ns() reaches ${deadline_ns}; then false. UINT64_MAX: no
+ * deadline. */
 bool plat_cond_wait_until(struct plat_cond *cond, struct plat_mutex *mutex, uint64_t deadline_ns);
 
 struct plat_thread;
 typedef void plat_thread_fn(void *self);
 
 /*
- * Run ${run}(${self}) on a new thread, called ${name} (15 bytes of it) in debuggers. Signals that
- * ask the agent to stop are never handled on it, so its system calls are not interrupted by them.
- * NULL with ${err} set if the system has no more threads.
+ * Run ${run}(${self}) on a new thread, named ${name} (its first 15 bytes) for debuggers. Stop
+ * signals are never handled on it, so they do not interrupt its system calls. NULL with ${err} set
+ * if the system has no more threads.
  */
 struct plat_thread *plat_thread_start(
     const char *name, plat_thread_fn *run, void *self, struct error *err);
 
-/* Wait for its end and free it. NULL is fine. */
+/* Wait for the end of the thread and free it. NULL is fine. */
 void plat_thread_join(struct plat_thread *thread);
 
-/* Instead of joining it: the thread is on its own, as it hangs inside a call of the system. NULL is
- * fine. */
+/* Abandon the thread instead of joining it, because it hangs in a system call. NULL is fine. */
 void plat_thread_leave(struct plat_thread *thread);
 
 #endif

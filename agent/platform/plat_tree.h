@@ -4,9 +4,9 @@
 #include "base/error.h"
 
 /*
- * Remove the folder ${path} with all that is in it. Links are removed and not followed, wherever they
- * lead. One that is not there is no failure. What cannot be removed stays, and the first such is named;
- * the rest is removed all the same.
+ * Remove the folder ${path} with its content. Links are removed, not followed. A missing folder is
+ * no failure. Entries that cannot be removed stay, and the first is reported; everything else is
+ * removed.
  */
 bool plat_tree_remove(const char *path, struct error *err);
 

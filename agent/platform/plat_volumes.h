@@ -4,17 +4,17 @@
 #include "base/span.h"
 
 /*
- * What the kernel's names of volumes are called by people: a path of the kernel that begins with ${device}
- * and goes on with a backslash, or ends there, begins with ${place} instead.
+ * Maps kernel names of volumes to paths for users: a kernel path that begins with ${device},
+ * followed by a backslash or its end, begins with ${place} instead.
  *
  *     \Device\HarddiskVolume3    C:
  *     \Device\HarddiskVolume5    C:\mounted
  *     \Device\Mup                \            (\\server\share\…)
  *     \SystemRoot                C:\Windows
  *
- * Calls ${each} once for each of this machine, drives first; a volume that lies in several places is
- * told once, with the drive, or else the folder that the system names first. No volume is read, so a dead
- * one is no reason to wait. Nothing where this system has no such names (Linux).
+ * Calls ${each} once for each volume of this machine, drives first. A volume with several places is
+ * reported once, with its drive, or else with the first folder that the system names. Volumes are
+ * not read, so unresponsive ones cause no delay. Nothing on systems without such names (Linux).
  *
  * Source: QueryDosDevice, FindFirstVolume, GetVolumePathNamesForVolumeName on learn.microsoft.com.
  */

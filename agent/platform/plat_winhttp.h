@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * What WinHTTP of Windows says of proxies: its functions as a table, so that tests can put another in their
- * place, and its structures (winhttp.h). Texts are UTF-16 with a NUL behind; those in answers are freed with
+ * Proxy settings from WinHTTP of Windows: its functions as a table, so that tests can replace them,
+ * and its structures (winhttp.h). Texts are UTF-16 with NUL; those in results are freed with
  * `free`.
  */
 
@@ -17,7 +17,7 @@ struct plat_winhttp_named {
     uint16_t *bypass;
 };
 
-enum { PLAT_WINHTTP_NO_PROXY = 1, PLAT_WINHTTP_NAMED_PROXY = 3 }; /* its access */
+enum { PLAT_WINHTTP_NO_PROXY = 1, PLAT_WINHTTP_NAMED_PROXY = 3 }; /* values of access */
 
 /* WINHTTP_CURRENT_USER_IE_PROXY_CONFIG */
 struct plat_winhttp_user {
@@ -39,7 +39,7 @@ struct plat_winhttp_auto {
 
 enum {
     PLAT_WINHTTP_DETECT = 1, /* flags: WPAD */
-    PLAT_WINHTTP_SCRIPT = 2, /* flags: the script that is named */
+    PLAT_WINHTTP_SCRIPT = 2, /* flags: the named script */
     PLAT_WINHTTP_DHCP = 1,   /* detect_flags */
     PLAT_WINHTTP_DNS = 2,
     PLAT_WINHTTP_NO_MEMORY = 8,         /* ERROR_NOT_ENOUGH_MEMORY */
@@ -61,7 +61,7 @@ struct plat_winhttp {
     uint32_t (*last_error)(void);
 };
 
-/* Find the functions. False: this system has no WinHTTP. */
+/* Find the functions. False: the system has no WinHTTP. */
 bool plat_winhttp_load(struct plat_winhttp *ret_winhttp);
 
 #endif

@@ -264,7 +264,7 @@ class Support(unittest.TestCase):
                 else:
                     self.bundle.symlink_to(mine if target == "link" else self.folder / "nothing")
                 done = self.support(FAILED)
-                self.assertIn("is there already", done.stderr)
+                self.assertIn("already exists", done.stderr)
                 self.assertEqual(mine.read_text(), "mine")
                 self.assertFalse((self.folder / "nothing").exists())
 

@@ -125,7 +125,7 @@ class Program(unittest.TestCase):
         self.assertIn("service", members["status.txt"])
         again = self.etwship("support", "-o", "bundle.zip", "-c", "bundle.yaml")
         self.assertEqual(again.returncode, 1)
-        self.assertIn(b"is there already", again.stderr)
+        self.assertIn(b"already exists", again.stderr)
 
     def test_a_made_trace_gives_the_bytes_of_linux_in_every_format(self):
         self.assert_same("dump", "-f", "native", "one.etl")

@@ -236,7 +236,7 @@ class Ship(unittest.TestCase):
             self.assertNotIn(b"0123456789", text)
         self.assertEqual(shown.returncode, 0, shown.stderr)
         self.assertEqual(away.returncode, 2)
-        self.assertIn(b"password: DPAPI is for Windows", away.stderr)
+        self.assertIn(b"password: DPAPI is available on Windows only", away.stderr)
 
     def test_a_secret_is_asked_for_without_showing_it(self):
         process, terminal = self.prefix.on_terminal(wine.EXE, "secret", "protect")

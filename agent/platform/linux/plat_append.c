@@ -13,37 +13,37 @@
 #include "platform/linux/plat_file_own.h"
 
 /*
- * Writing by O_DIRECT (open(2)), which takes whole blocks at their places in file and memory. So what is
- * appended is gathered in a stage, whose first byte stands at a block of the file, and goes out when the
- * stage is full. When all is to be in the file, the whole blocks go out in the same way if they are worth
- * it, and what is left by way of the system's cache, which the two ways share as soon as it is clean: it
- * is, after a sync. The last block, where it is not full, stays in the stage and is written again with
- * what follows: its bytes are the same ones, so that a loss of power cannot take them.
+ * Writes with O_DIRECT (open(2)), which takes aligned whole blocks. Appended data is collected in a
+ * stage that begins at a block of the file, and written when the stage is full. On a sync, whole
+ * blocks are written in this way if worthwhile, and the rest through the page cache. The two ways
+ * may be mixed once the cache is clean, as after a sync. A partial last block stays in the stage
+ * and is written again with the following data: its old bytes do not change, so a power loss cannot
+ * lose them.
  *
- * The stage is in one huge page where there are such, which the system hands to the disk in one piece: that
- * takes a sixth of the time of writing by way of the cache, pages of 4 KB a third. A larger stage would
- * save a little there and lose more, because it leaves the processor's own cache.
+ * The stage is a huge page if available, which the system passes to the disk in one piece: a sixth
+ * of the time of writing through the cache; with 4 KB pages it is a third. A larger stage would
+ * gain little there and lose more by leaving the processor's cache.
  *
- * File systems that do not know O_DIRECT, or want larger blocks, get all by way of the cache.
+ * File systems without O_DIRECT, or with larger blocks, are written through the cache.
  */
 enum {
-    BLOCK_BYTES = 4096,    /* as large as any disk's, and as a page */
-    STAGE_BYTES = 1 << 20, /* of a huge page */
+    BLOCK_BYTES = 4096,    /* the block size of any disk, and a page */
+    STAGE_BYTES = 1 << 20, /* part of a huge page */
     WORTH_BYTES = 64 << 10,
     HUGE_BYTES = 2 << 20,
 };
 
 struct plat_append {
     int fd;
-    bool is_direct; /* as long as nobody has refused it */
-    bool is_cached; /* it is read before long */
-    bool is_loaded; /* the stage is the end of the file */
-    bool is_cut;    /* by somebody else: nothing is written any more */
-    uint64_t at;    /* the stage's place, a whole block */
+    bool is_direct; /* until the file system refuses it */
+    bool is_cached; /* it will be read soon */
+    bool is_loaded; /* the stage has the end of the file */
+    bool is_cut;    /* by another program: writing stops */
+    uint64_t at;    /* offset of the stage, a whole block */
     size_t used;
-    size_t written; /* of the used bytes, to the file */
-    uint8_t *stage; /* NULL: none yet */
-    void *mapped;   /* the stage is somewhere in there */
+    size_t written; /* bytes of the stage that are in the file */
+    uint8_t *stage; /* NULL: not allocated yet */
+    void *mapped;   /* mapping that contains the stage */
     char path[];
 };
 
@@ -95,7 +95,7 @@ static bool make_stage(struct plat_append *file, struct error *err)
     return true;
 }
 
-/* The stage begins with the file's last block, as far as it is full. */
+/* Fill the stage with the partial last block of the file. */
 static bool load(struct plat_append *file, struct error *err)
 {
     struct stat st;
@@ -124,7 +124,7 @@ static bool load(struct plat_append *file, struct error *err)
 
 /* ---- to the file ---------------------------------------------------------------------------------- */
 
-/* False where the file does not take O_DIRECT, or back. */
+/* False if the file does not support switching O_DIRECT. */
 static bool set_direct(const struct plat_append *file, bool direct)
 {
     int flags = fcntl(file->fd, F_GETFL);
@@ -132,8 +132,8 @@ static bool set_direct(const struct plat_append *file, bool direct)
            fcntl(file->fd, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
 }
 
-/* Write the stage from ${from} to ${end}, and note it. False with errno set, to ${code_for_none} where
- * the system takes nothing and gives no reason. */
+/* Write the stage from ${from} to ${end} and record it. False with errno set; ${code_for_none} if
+ * the system writes nothing without an error. */
 static bool write_part(struct plat_append *file, size_t from, size_t end, int code_for_none)
 {
     while (from < end) {
@@ -151,7 +151,7 @@ static bool write_part(struct plat_append *file, size_t from, size_t end, int co
     return true;
 }
 
-/* Write the whole blocks past the cache, if they are worth it. */
+/* Write the whole blocks past the cache, if worthwhile. */
 static bool write_blocks(struct plat_append *file, size_t end, struct error *err)
 {
     size_t from = file->written - file->written % BLOCK_BYTES;
@@ -165,7 +165,7 @@ static bool write_blocks(struct plat_append *file, size_t end, struct error *err
     bool ok = write_part(file, from, end, EINVAL);
     int code = errno;
     (void)set_direct(file, false);
-    if (!ok && code == EINVAL) { /* the blocks are not what it wants, or it has taken part of one */
+    if (!ok && code == EINVAL) { /* blocks do not suit it, or it wrote part of one */
         file->is_direct = false;
         return true;
     }
@@ -173,7 +173,7 @@ static bool write_blocks(struct plat_append *file, size_t end, struct error *err
     return ok || fail(err, file, "cannot write");
 }
 
-/* Is the file as long as we have made it? */
+/* Check that the file has the expected size. */
 static bool check_size(struct plat_append *file, struct error *err)
 {
     struct stat st;
@@ -184,7 +184,7 @@ static bool check_size(struct plat_append *file, struct error *err)
     return true;
 }
 
-/* Write all that is staged. Of the stage the last block stays, where it is not full. */
+/* Write everything staged. A partial last block stays in the stage. */
 static bool flush(struct plat_append *file, struct error *err)
 {
     size_t last = file->used % BLOCK_BYTES;
@@ -241,7 +241,7 @@ bool plat_append_truncate(struct plat_append *file, uint64_t bytes, struct error
     if (file->is_loaded && bytes >= file->at && bytes - file->at <= file->used) {
         file->used = (size_t)(bytes - file->at);
         file->written = file->written < file->used ? file->written : file->used;
-        end = file->at + file->written; /* and the rest waits */
+        end = file->at + file->written; /* the rest waits */
     } else {
         file->is_loaded = false;
     }
@@ -249,7 +249,7 @@ bool plat_append_truncate(struct plat_append *file, uint64_t bytes, struct error
     do {
         result = ftruncate(file->fd, (off_t)end);
     } while (result != 0 && errno == EINTR);
-    return result == 0 || fail(err, file, "cannot be cut");
+    return result == 0 || fail(err, file, "cannot truncate it");
 }
 
 bool plat_append_sync(struct plat_append *file, struct error *err)
@@ -258,7 +258,7 @@ bool plat_append_sync(struct plat_append *file, struct error *err)
         return false;
     }
     if (file->is_cut) {
-        return error_set(err, ERR_DAMAGED, "%s: somebody has cut it", file->path);
+        return error_set(err, ERR_DAMAGED, "%s: another program truncated it", file->path);
     }
     while (fdatasync(file->fd) != 0) {
         if (errno != EINTR) {

@@ -21,7 +21,7 @@ static bool read_value(const char *group, const char *file, char value[MAX_VALUE
     return read;
 }
 
-/* Take a number and the blanks before it off the front of ${text}. */
+/* Parse a number after blanks at the front of ${text}. */
 static bool take_number(const char **text, uint64_t *ret_number)
 {
     char *end;
@@ -32,7 +32,7 @@ static bool take_number(const char **text, uint64_t *ret_number)
     return taken;
 }
 
-/* Both files say "max" where there is no limit. */
+/* Both files contain "max" for no limit. */
 static void tighten(struct plat_cgroup *limits, const char *group)
 {
     char value[MAX_VALUE];
@@ -52,7 +52,7 @@ static void tighten(struct plat_cgroup *limits, const char *group)
     }
 }
 
-/* The line of version 2: "0::/path". Empty if there is none. */
+/* Find the line of version 2: "0::/path". Empty if there is none. */
 static void find_group(const char *membership, char group[PATH_MAX])
 {
     FILE *in = fopen(membership, "re");

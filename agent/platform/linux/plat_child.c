@@ -15,22 +15,24 @@
 #include <unistd.h>
 
 /*
- * Halted is a process of our own image that waits for a byte in a pipe, and then becomes the program;
- * without us the pipe ends, and it does. What it does until then is safe after fork() in a process of
- * many threads. What cannot be executed is found out then only: it ends with the shell's code for it.
+ * A suspended program is a fork of our process that waits for a byte in a pipe and then executes
+ * the program. If our process ends, the pipe closes and the fork ends. Until exec it only does what
+ * is safe after fork() in a multi-threaded process. A program that cannot be executed is only
+ * noticed then: the child ends with the shell's exit code for that.
  */
 enum { MAX_WORDS = 256, EXIT_NOT_FOUND = 127, START_TIME_FIELD = 22 };
 
 struct plat_child {
     pid_t pid;
-    bool is_own; /* a child of this process: to be waited for */
+    bool is_own; /* a child of this process, which must be waited for */
     int gate;    /* write end of its pipe; -1: it runs */
     uint64_t started;
     bool has_ended;
     uint32_t code;
 };
 
-/* starttime of /proc/PID/stat, behind the name, which may hold anything (proc(5)); 0 if it has ended. */
+/* starttime of /proc/PID/stat, which follows the name; the name may contain anything (proc(5)). 0
+ * if it has ended. */
 static uint64_t started_at(pid_t pid)
 {
     char path[64];
@@ -53,7 +55,7 @@ static uint64_t started_at(pid_t pid)
     return at && state != 'Z' && state != 'X' ? strtoull(at, NULL, 10) : 0;
 }
 
-/* Cut ${line} at blanks outside of double quotes, which go. The words point into it. */
+/* Split ${line} at blanks outside double quotes, which are removed. The words point into it. */
 static size_t split(char *line, char *words[MAX_WORDS])
 {
     size_t count = 0;
@@ -80,7 +82,7 @@ static size_t split(char *line, char *words[MAX_WORDS])
     return count;
 }
 
-/* One above the highest that may be open. */
+/* One more than the highest possible file descriptor. */
 static int file_limit(void)
 {
     enum { MOST = 65536 };
@@ -89,7 +91,7 @@ static int file_limit(void)
                                                                           : MOST;
 }
 
-/* All but two: what this process holds, locks among it, is not the child's to keep. */
+/* Close all descriptors except two: the child must not keep files and locks of this process. */
 static void close_others(int one, int other, int limit)
 {
     for (int file = 3; file < limit; file++) {
@@ -99,7 +101,7 @@ static void close_others(int one, int other, int limit)
     }
 }
 
-/* In the child. */
+/* Runs in the child. */
 static void become(int gate, const char *folder, char *const words[], int nothing, int limit)
 {
     sigset_t none;
@@ -121,7 +123,7 @@ static void become(int gate, const char *folder, char *const words[], int nothin
     _exit(EXIT_NOT_FOUND);
 }
 
-/* Until the child has closed what it had of ours: nobody writes to the pipe. */
+/* Wait until the child has closed the descriptors of this process: the pipe is never written to. */
 static void await_closing(int ready)
 {
     char byte;
@@ -132,7 +134,8 @@ static void await_closing(int ready)
     close(ready);
 }
 
-/* Both ends of the gate, both of a pipe that says when others are closed, and /dev/null. */
+/* Both ends of the gate, both ends of a pipe that signals the closing of other descriptors, and
+ * /dev/null. */
 struct files {
     int gate[2];
     int ready[2];
@@ -162,7 +165,7 @@ static bool start(
 {
     struct files files;
     if (!open_files(&files)) {
-        return error_set_os(err, errno, strerror(errno), "the program cannot be started");
+        return error_set_os(err, errno, strerror(errno), "cannot start the program");
     }
     const int limit = file_limit();
     pid_t pid = fork();
@@ -176,7 +179,7 @@ static bool start(
     await_closing(files.ready[0]);
     if (pid < 0) {
         close(files.gate[1]);
-        return error_set_os(err, code, strerror(code), "the program cannot be started");
+        return error_set_os(err, code, strerror(code), "cannot start the program");
     }
     *child = (struct plat_child){
         .pid = pid, .is_own = true, .gate = files.gate[1], .started = started_at(pid)};
@@ -244,9 +247,9 @@ bool plat_child_go(struct plat_child *child, struct error *err)
     if (child->gate < 0) {
         return true;
     }
-    /* A closed pipe is an error of the call: signals of pipes are off in this process. */
+    /* SIGPIPE is ignored in this process, so a closed pipe is an error of the call */
     if (write(child->gate, "g", 1) != 1) {
-        return error_set_os(err, errno, strerror(errno), "the program cannot be let go");
+        return error_set_os(err, errno, strerror(errno), "cannot resume the program");
     }
     close(child->gate);
     child->gate = -1;
@@ -297,7 +300,7 @@ void plat_child_close(struct plat_child *child)
     free(child);
 }
 
-/* The program's own name, not what it calls itself. */
+/* True for the name of the program file; a process may change its own name. */
 static bool is_called(const char *pid, const char *name)
 {
     char path[64];
@@ -317,7 +320,7 @@ bool plat_child_find(
 {
     DIR *all = opendir("/proc");
     if (!all) {
-        return error_set_os(err, errno, strerror(errno), "processes cannot be listed");
+        return error_set_os(err, errno, strerror(errno), "cannot list processes");
     }
     bool more = true;
     for (struct dirent *entry = readdir(all); entry && more; entry = readdir(all)) {

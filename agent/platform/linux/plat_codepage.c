@@ -9,12 +9,12 @@
 #include "platform/plat_system.h"
 
 /*
- * The C library's iconv knows the Windows pages but for details. What Windows maps and iconv does
- * not are the bytes 0x80 to 0x9f without a character: C1 controls of the same value on Windows
- * (Microsoft's bestfit*.txt). Every byte and pair is asked once, so that iconv is not needed later.
+ * The C library's iconv supports the Windows code pages with small differences: bytes 0x80 to 0x9f
+ * without a character are C1 controls of equal value in Windows (Microsoft's bestfit*.txt). Every
+ * byte and pair is queried once, so iconv is not needed later.
  *
- * Pages with a shift state or with characters of more than two bytes (ISO-2022, EUC-JP, UTF-7,
- * GB 18030) are not in the table: struct codepage cannot hold them.
+ * Pages with shift states or with characters of more than two bytes (ISO-2022, EUC-JP, UTF-7, GB
+ * 18030) are missing because struct codepage cannot represent them.
  */
 static const struct page_name {
     uint32_t id;
@@ -79,7 +79,7 @@ static const struct page_name {
 
 enum { UNDEFINED = 0xfffd };
 
-/* The unit for ${size} bytes; CODEPAGE_LEAD if they are only a beginning. */
+/* UTF-16 unit for ${size} bytes; CODEPAGE_LEAD if they are incomplete. */
 static uint16_t unit_of(iconv_t converter, const uint8_t *bytes, size_t size)
 {
     char in[2];
@@ -94,12 +94,12 @@ static uint16_t unit_of(iconv_t converter, const uint8_t *bytes, size_t size)
     if (!good) {
         return errno == EINVAL && size == 1 ? CODEPAGE_LEAD : UNDEFINED;
     }
-    /* Pages with combining marks keep a letter back until they are told that it is the last. */
+    /* pages with combining marks hold a letter back until the end of input */
     good = iconv(converter, NULL, NULL, &out_at, &out_left) == 0;
     return good && out_left == sizeof(out) - 2 ? load_le16(out) : UNDEFINED;
 }
 
-/* False if there is no memory. */
+/* False if memory is short. */
 static bool fill(struct codepage *page, iconv_t converter)
 {
     uint16_t *pairs = NULL;

@@ -26,7 +26,7 @@ bool plat_datagrams_unacked(intptr_t socket, uint64_t *ret_bytes)
     return good;
 }
 
-/* A reset behind an end is no error of recv(2) any more, but ends the connection (tcp(7), TCP_INFO). */
+/* After an end, recv(2) no longer reports a reset, but it closes the connection (tcp(7), TCP_INFO). */
 bool plat_datagrams_was_reset(intptr_t socket, unsigned wait_ms)
 {
     struct pollfd fd = {.fd = (int)socket, .events = 0};
@@ -37,7 +37,7 @@ bool plat_datagrams_was_reset(intptr_t socket, unsigned wait_ms)
            info.tcpi_state == TCP_CLOSE;
 }
 
-/* Holds until the system thinks otherwise (tcp(7), TCP_QUICKACK). */
+/* Stays in effect until the system changes it (tcp(7), TCP_QUICKACK). */
 void plat_datagrams_confirm(intptr_t socket)
 {
     int on = 1;
@@ -49,7 +49,7 @@ void plat_datagrams_end(intptr_t socket)
     shutdown((int)socket, SHUT_WR);
 }
 
-/* The first address that a socket can be made for. */
+/* Open a socket for the first address that allows it. */
 static int open_first(const struct addrinfo *list)
 {
     for (const struct addrinfo *at = list; at; at = at->ai_next) {
@@ -70,7 +70,7 @@ struct plat_datagrams *plat_datagrams_open(const char *host, const char *port, s
     struct addrinfo *list = NULL;
     int code = getaddrinfo(host, port, &hints, &list);
     if (code) {
-        error_set(err, ERR_IO, "%s: the name has no address (%s)", host, gai_strerror(code));
+        error_set(err, ERR_IO, "%s: cannot resolve the name (%s)", host, gai_strerror(code));
         return NULL;
     }
     int fd = open_first(list);
@@ -106,8 +106,7 @@ bool plat_datagrams_send(struct plat_datagrams *datagrams, struct span bytes, st
         return true;
     }
     int reason = errno;
-    error_set_os(
-        err, reason, strerror(reason), "a datagram of %zu bytes cannot be sent", bytes.size);
+    error_set_os(err, reason, strerror(reason), "cannot send a datagram of %zu bytes", bytes.size);
     if (reason == EMSGSIZE && err) {
         err->code = ERR_LIMIT;
     }

@@ -17,7 +17,7 @@ bool plat_disk_free(const char *path, uint64_t *ret_bytes, struct error *err)
         int code = errno;
         return error_set_os(err, code, strerror(code), "%s: cannot ask for free space", path);
     }
-    /* Without what is kept back for root. */
+    /* without the space reserved for root */
     uint64_t block = fs.f_frsize ? fs.f_frsize : fs.f_bsize;
     *ret_bytes = block && fs.f_bavail > UINT64_MAX / block ? UINT64_MAX : fs.f_bavail * block;
     return true;

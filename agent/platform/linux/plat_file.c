@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Linux moves at most 2 GiB less a page in one call (read(2)). */
+/* Linux transfers at most 2 GiB minus a page per call (read(2)). */
 enum { MAX_CALL_BYTES = 1 << 30 };
 
 static bool fail(struct error *err, const char *name, const char *what)
@@ -35,7 +35,7 @@ static void set_name(struct plat_file *file, const char *path)
     memcpy(file->name + 3, path + size - kept, kept + 1);
 }
 
-/* Reading at an offset needs an ordinary file: say what the thing is instead. */
+/* Reading at an offset needs an ordinary file; report what else it is. */
 static bool check_ordinary(int fd, const char *path, struct error *err)
 {
     struct stat st;
@@ -66,7 +66,8 @@ struct plat_file *plat_file_wrap(int fd, const char *name, struct error *err)
     return file;
 }
 
-/* Does ${path} name what this process has open? The system makes such links, and nobody else can. */
+/* True if ${path} names a descriptor that this process has open. Only the system can create such
+ * links. */
 static bool is_own_stream(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -88,33 +89,33 @@ bool plat_file_check_own(int fd, const char *path, struct error *err)
     }
     return !S_ISREG(st.st_mode) || st.st_nlink <= 1 ||
            error_set(err, ERR_CONFIG,
-               "%s: is not touched, as the file has another name besides (a hard link), which "
-               "may be somebody else's. remove one of the names",
+               "%s: refused because the file has another name (a hard link), which "
+               "may belong to another user. remove one of the names",
                path);
 }
 
-/* Why there is no file. */
+/* Report why there is no file. */
 static void fail_open(const char *path, bool writes, struct error *err)
 {
     if (errno == ELOOP) {
         error_set(err, ERR_CONFIG,
-            "%s: is a link, which is not followed%s, as somebody else may have put it "
+            "%s: is a link, which is not followed%s because another user may have put it "
             "there. name the file itself, or remove the link",
             path, writes ? " for writing" : "");
     } else if (writes && errno == EEXIST) {
-        error_set(err, ERR_BUSY, "%s: is there already", path);
+        error_set(err, ERR_BUSY, "%s: already exists", path);
     } else {
         fail(err, path, writes ? "cannot open for writing" : "cannot open");
     }
 }
 
-/* What was opened for writing is looked at before it is changed. */
+/* A file opened for writing is checked before it is changed. */
 static bool check_writable(int fd, const char *path, enum plat_file_mode mode, struct error *err)
 {
     bool good = is_own_stream(path) || plat_file_check_own(fd, path, err);
-    /* As O_TRUNC does: devices and pipes have nothing to be cut. */
+    /* like O_TRUNC: devices and pipes have nothing to truncate */
     return good && (mode != PLAT_FILE_CREATE || ftruncate(fd, 0) == 0 || errno == EINVAL ||
-                       fail(err, path, "cannot be emptied"));
+                       fail(err, path, "cannot truncate it"));
 }
 
 static bool check_readable(int fd, const char *path, enum plat_file_mode mode, struct error *err)
@@ -125,7 +126,7 @@ static bool check_readable(int fd, const char *path, enum plat_file_mode mode, s
 
 struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, struct error *err)
 {
-    /* Without O_NONBLOCK the open of a pipe waits for its other end. */
+    /* without O_NONBLOCK, opening a pipe waits for its other end */
     static const int flags[] = {
         [PLAT_FILE_READ] = O_RDONLY | O_NONBLOCK,
         [PLAT_FILE_APPEND] = O_WRONLY | O_CREAT | O_APPEND,
@@ -156,7 +157,7 @@ static struct plat_file stdout_file = {.fd = STDOUT_FILENO, .name = "standard ou
 
 struct plat_file *plat_file_stdout(void)
 {
-    /* So that a write to a closed pipe returns EPIPE and does not end the process. */
+    /* a write to a closed pipe returns EPIPE instead of ending the process */
     signal(SIGPIPE, SIG_IGN);
     return &stdout_file;
 }
@@ -215,16 +216,16 @@ bool plat_file_id_at(const char *path, struct plat_file_id *ret_id)
 
 bool plat_file_lock(struct plat_file *file, struct error *err)
 {
-    /* Any other failure is of a file system without locks. */
+    /* other failures mean that the file system has no locks */
     return flock(file->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK ||
-           error_set(err, ERR_STOPPED, "%s: something else is writing to it", file->name);
+           error_set(err, ERR_STOPPED, "%s: another program is writing to it", file->name);
 }
 
 bool plat_file_read_at(struct plat_file *file, uint64_t offset, void *data, size_t size,
     size_t *ret_read, struct error *err)
 {
     size_t done = 0;
-    /* No file reaches beyond INT64_MAX, and pread refuses even to look there. */
+    /* no file exceeds INT64_MAX, and pread refuses larger offsets */
     uint64_t room = offset < INT64_MAX ? INT64_MAX - offset : 0;
     size = size < room ? size : (size_t)room;
     while (done < size) {
@@ -243,8 +244,8 @@ bool plat_file_read_at(struct plat_file *file, uint64_t offset, void *data, size
     return true;
 }
 
-/* After a failed write: true if it is worth another try. Standard output may be a terminal or pipe
- * that another process made non-blocking. */
+/* After a failed write: true if a retry makes sense. Another process may have made a terminal or
+ * pipe non-blocking. */
 static bool can_retry(const struct plat_file *file, struct error *err)
 {
     if (errno == EINTR) {
@@ -291,14 +292,14 @@ bool plat_file_write(struct plat_file *file, struct span bytes, struct error *er
     return true;
 }
 
-/* At most 1 MB a call: ext4 of Linux 6.18 takes twice the time for the bytes of larger ones, whose pages
- * of the cache become as large. */
+/* At most 1 MB per call: ext4 of Linux 6.18 takes twice as long for larger writes, because it uses
+ * page cache folios of that size. */
 bool plat_file_write_pieces(
     struct plat_file *file, const struct span *pieces, size_t count, struct error *err)
 {
     enum { MOST = 8, MOST_BYTES = 1 << 20 };
     struct iovec vector[MOST];
-    size_t done = 0; /* of the first piece */
+    size_t done = 0; /* bytes of the first piece */
     while (count) {
         size_t used = 0;
         size_t total = 0;
@@ -326,9 +327,9 @@ bool plat_file_write_pieces(
 }
 
 /*
- * O_NONBLOCK belongs to the open file, which a shell shares with everything it starts, so it is not
- * set on file descriptor 1 or 2 but on one of our own, opened anew. That works for terminals and pipes,
- * for which it is needed; an ordinary file opened anew would be written to from its beginning.
+ * O_NONBLOCK belongs to the open file description, which a shell shares with all its programs, so
+ * it is set on a descriptor of our own, opened anew, instead of 1 or 2. That works for terminals
+ * and pipes, which need it; an ordinary file opened anew would be overwritten from its beginning.
  */
 static struct plat_file *open_standard(int fd, const char *name, struct error *err)
 {
@@ -337,7 +338,7 @@ static struct plat_file *open_standard(int fd, const char *name, struct error *e
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    (void)plat_file_stdout(); /* from now on a closed pipe is an error, and no signal */
+    (void)plat_file_stdout(); /* from now on a closed pipe is an error instead of a signal */
     set_name(file, name);
     struct stat st;
     file->fd = -1;
@@ -349,7 +350,7 @@ static struct plat_file *open_standard(int fd, const char *name, struct error *e
         file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     }
     if (file->fd < 0) {
-        fail(err, file->name, "cannot be written to");
+        fail(err, file->name, "cannot write to it");
         free(file);
         return NULL;
     }
@@ -366,7 +367,7 @@ struct plat_file *plat_file_stderr_open(struct error *err)
     return open_standard(STDERR_FILENO, "standard error", err);
 }
 
-/* Files, and devices that are no terminals (/dev/null), do not wait for a reader. */
+/* Files, and devices that are not terminals (/dev/null), do not wait for a reader. */
 static bool has_no_reader(const struct plat_file *file)
 {
     struct stat st;
@@ -374,8 +375,8 @@ static bool has_no_reader(const struct plat_file *file)
            (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(file->fd)));
 }
 
-/* What can be written to a thing that may block: as much as a pipe takes at once, where it is not
- * known to be non-blocking. */
+/* Bytes to write at once to something that may block: what a pipe accepts atomically, unless it is
+ * non-blocking. */
 static size_t piece_of(const struct plat_file *file, size_t size)
 {
     int flags = fcntl(file->fd, F_GETFL);
@@ -393,7 +394,7 @@ bool plat_file_write_some(struct plat_file *file, struct span bytes, unsigned ti
         struct pollfd ready = {.fd = file->fd, .events = POLLOUT};
         int found = poll(&ready, 1, (int)(timeout_ms < INT_MAX ? timeout_ms : INT_MAX));
         if (found <= 0) {
-            return true; /* also when interrupted: whoever calls looks at the time */
+            return true; /* also when interrupted: the caller checks the time */
         }
         ssize_t written = write(file->fd, bytes.data, piece_of(file, bytes.size));
         if (written >= 0) {
@@ -411,8 +412,8 @@ bool plat_file_write_some(struct plat_file *file, struct span bytes, unsigned ti
 bool plat_file_sync(struct plat_file *file, struct error *err)
 {
     while (fdatasync(file->fd) != 0) {
-        /* A pipe, terminal or device: there is no disk behind it. A file that has become read-only
-         * under us, as ext4 does after an error of the disk, is another matter. */
+        /* a pipe, terminal or device without a disk; a file that became read-only, as after a disk
+         * error on ext4, is an error */
         struct stat st;
         int code = errno;
         if (code == EINVAL ||
@@ -433,5 +434,5 @@ bool plat_file_truncate(struct plat_file *file, uint64_t bytes, struct error *er
     do {
         result = ftruncate(file->fd, (off_t)bytes);
     } while (result != 0 && errno == EINTR);
-    return result == 0 || fail(err, file->name, "cannot be cut");
+    return result == 0 || fail(err, file->name, "cannot truncate it");
 }

@@ -3,17 +3,17 @@
 
 #include "platform/plat_file.h"
 
-/* What a file is among the files of this folder that open one. */
+/* Representation of a file, shared by the files of this folder that open one. */
 struct plat_file {
     int fd;
     char name[128]; /* for texts: the end of the path */
 };
 
-/* A file around ${fd}, which it closes, also on failure. NULL: out of memory. */
+/* Make a file from ${fd} and take ownership of ${fd}, also on failure. NULL: out of memory. */
 struct plat_file *plat_file_wrap(int fd, const char *name, struct error *err);
 
-/* May ${fd}, opened for writing by ${path} without following a link, be changed? Not if it is an ordinary
- * file with other names besides (ERR_CONFIG). */
+/* True if ${fd}, opened for writing without following a link, may be changed. False with ERR_CONFIG
+ * for an ordinary file with several names. */
 bool plat_file_check_own(int fd, const char *path, struct error *err);
 
 #endif

@@ -31,9 +31,9 @@ static bool create(const char *path, mode_t last_mode, struct error *err)
         }
         part[i] = '\0';
         mode_t mode = path[i + strspn(path + i, "/")] ? 0777 : last_mode;
-        /* Whatever the reason, a folder that is there is good: mkdir may say EROFS or EACCES. */
+        /* an existing folder is fine whatever the error: mkdir may return EROFS or EACCES */
         if (mkdir(part, mode) != 0 && plat_path_kind(part) != PLAT_PATH_DIR) {
-            return fail(err, part, "cannot make this folder");
+            return fail(err, part, "cannot create this folder");
         }
         part[i] = path[i];
     }
@@ -69,7 +69,7 @@ static enum glob_kind kind_of_entry(DIR *dir, const struct dirent *entry)
     if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) {
         return kind_of_mode((mode_t)DTTOIF(entry->d_type));
     }
-    /* A link, or a file system that does not tell. */
+    /* a link, or a file system that does not report the kind */
     struct stat st;
     if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         return GLOB_NONE;
@@ -78,7 +78,7 @@ static enum glob_kind kind_of_entry(DIR *dir, const struct dirent *entry)
         return kind_of_mode(st.st_mode);
     }
     if (fstatat(dirfd(dir), entry->d_name, &st, 0) != 0) {
-        return GLOB_FILE; /* leads nowhere: whoever opens it says so */
+        return GLOB_FILE; /* a dangling link: opening it reports that */
     }
     enum glob_kind kind = kind_of_mode(st.st_mode);
     return kind == GLOB_DIR ? GLOB_DIR_LINK : kind;

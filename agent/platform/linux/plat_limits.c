@@ -13,7 +13,7 @@
 
 /* ---- memory and CPU ---------------------------------------------------------------------------- */
 
-/* A group may hold others, and has a keeper: nothing is changed there. */
+/* A control group may contain other processes and belongs to its manager, so it is only read. */
 static struct plat_cgroup read_group(void)
 {
     return plat_cgroup_read("/proc/self/cgroup", "/sys/fs/cgroup");
@@ -28,7 +28,7 @@ static double cpus_of(uint32_t hundredths)
 bool plat_limits_is_memory_ours(uint64_t bytes, struct error *err)
 {
     return error_set(err, ERR_UNSUPPORTED,
-        "on Linux this is a limit of the unit or container. set MemoryMax=%llu there, as in "
+        "on Linux the unit or container sets this limit. set MemoryMax=%llu there, as in "
         "systemctl "
         "edit etwship",
         (unsigned long long)bytes);
@@ -37,7 +37,7 @@ bool plat_limits_is_memory_ours(uint64_t bytes, struct error *err)
 bool plat_limits_is_cpu_ours(uint32_t hundredths, struct error *err)
 {
     return error_set(err, ERR_UNSUPPORTED,
-        "on Linux this is a limit of the unit or container. set CPUQuota=%.0f%% there, a share of "
+        "on Linux the unit or container sets this limit. set CPUQuota=%.0f%% there, a share of "
         "one "
         "processor, as in systemctl edit etwship",
         cpus_of(hundredths) * 100 < 1 ? 1 : cpus_of(hundredths) * 100);
@@ -51,7 +51,7 @@ bool plat_limits_set_memory(uint64_t bytes, struct error *err)
 
 bool plat_limits_set_cpu(uint32_t hundredths, struct error *err)
 {
-    const double percent = 0.01; /* quotas are written in whole ones */
+    const double percent = 0.01; /* quotas are whole percents */
     struct plat_cgroup group = read_group();
     return hundredths >= PLAT_LIMITS_ALL_CPU ||
            (group.cpus > 0 && group.cpus <= cpus_of(hundredths) + percent) ||
@@ -62,16 +62,17 @@ bool plat_limits_set_cpu(uint32_t hundredths, struct error *err)
 
 static struct {
     bool known;
-    int nice; /* as we were started */
+    int nice; /* at the start of this process */
 } start;
 
 static bool set_nice(id_t thread, int nice)
 {
-    return setpriority(PRIO_PROCESS, thread, nice) == 0 || errno == ESRCH; /* it has ended */
+    /* the thread has ended */
+    return setpriority(PRIO_PROCESS, thread, nice) == 0 || errno == ESRCH;
 }
 
-/* On Linux a nice value is a thread's (setpriority(2)), and a new thread's that of who made it. So once more
- * where one came meanwhile. */
+/* On Linux the nice value belongs to a thread (setpriority(2)), and a new thread inherits that of
+ * its creator. So the loop repeats if a thread was created meanwhile. */
 static bool set_all(int nice)
 {
     bool ok = true;
@@ -108,6 +109,6 @@ bool plat_limits_set_priority(enum plat_priority priority, struct error *err)
     int nice = priority == PLAT_PRIORITY_INHERIT ? start.nice : values[priority];
     return set_all(nice) ||
            error_set_os(err, errno, strerror(errno),
-               "the nice value %d is refused. set Nice=%d for the unit, or start it again", nice,
-               nice);
+               "the system refuses the nice value %d. set Nice=%d for the unit, or restart it",
+               nice, nice);
 }

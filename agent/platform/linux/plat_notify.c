@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 /*
- * Datagrams to a socket of the file system, or of the abstract namespace, whose name begins with a
- * NUL and is written with '@' in its place (unix(7)). The socket is not connected: a manager that
- * was started again under the same name is found again. The manager knows whose a datagram is from
- * the kernel. Small enough to need no library: libsystemd would be a dependency for one sendto().
+ * Sends datagrams to a socket in the file system, or in the abstract namespace, whose names begin
+ * with NUL and are written with '@' instead (unix(7)). The socket is not connected, so a restarted
+ * manager with that name is found again. The manager learns the sender from the kernel. Too small
+ * for a library: libsystemd would be a dependency for one sendto().
  */
 struct plat_notify {
     int fd;
@@ -22,7 +22,7 @@ struct plat_notify {
     uint64_t watchdog_ns;
 };
 
-/* A decimal number and nothing else. 0 for what is none, or is none of 64 bits. */
+/* Parse a decimal number; 0 if it is not one or exceeds 64 bits. */
 static uint64_t number_of(const char *name)
 {
     const char *text = getenv(name);
@@ -47,7 +47,7 @@ static bool find(struct plat_notify *notify)
     const char *name = getenv("NOTIFY_SOCKET");
     size_t size = name ? strlen(name) : 0;
     bool abstract = size && *name == '@';
-    /* A path ends with a NUL, an abstract name where its size says. */
+    /* a path ends with NUL, an abstract name at its size */
     if (size < 2 || size + !abstract > sizeof(notify->address.sun_path) ||
         (!abstract && *name != '/')) {
         return false;

@@ -61,12 +61,11 @@ bool plat_path_rename(const char *from, const char *to, struct error *err)
 
 static bool is_taken(const char *from, const char *to, struct error *err)
 {
-    return error_set(
-        err, ERR_BUSY, "%s: cannot be renamed to %s, which is there already", from, to);
+    return error_set(err, ERR_BUSY, "%s: cannot be renamed to %s, which already exists", from, to);
 }
 
-/* For file systems that do not know RENAME_NOREPLACE (NFS, older FUSE): the name is taken by an empty
- * file of ours, and that is replaced. */
+/* For file systems without RENAME_NOREPLACE (NFS, older FUSE): reserve the name with an empty file
+ * and replace that. */
 static bool rename_over_own(const char *from, const char *to, struct error *err)
 {
     int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -103,7 +102,7 @@ bool plat_path_absolute(const char *path, char *ret_path, size_t capacity, struc
 {
     char folder[4096] = "";
     if (path[0] != '/' && !getcwd(folder, sizeof(folder))) {
-        return fail(err, path, "no path");
+        return fail(err, path, "not a valid path");
     }
     int size = snprintf(ret_path, capacity, "%s%s%s", folder, path[0] != '/' ? "/" : "", path);
     return (size > 0 && (size_t)size < capacity) ||
@@ -120,7 +119,7 @@ bool plat_path_sync_folder(const char *folder, struct error *err)
     do {
         result = fsync(fd);
     } while (result != 0 && errno == EINTR);
-    /* Some file systems cannot; there is nothing else to be done on them. */
+    /* some file systems do not support it; nothing else can be done */
     bool good = result == 0 || errno == EINVAL || fail(err, folder, "cannot write to the disk");
     close(fd);
     return good;
@@ -152,7 +151,8 @@ struct plat_lock *plat_lock_take(const char *path, uint64_t *ret_holder, struct 
         close(fd);
         return NULL;
     }
-    /* flock and not fcntl: held by the open file, so that a second lock in this process fails. */
+    /* flock instead of fcntl: the lock belongs to the open file description, so that a second lock
+     * in this process fails */
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK) {
             *ret_holder = read_holder(fd);

@@ -16,7 +16,7 @@ static bool fail(struct error *err, const char *path, const char *what)
     return error_set_os(err, code, strerror(code), "%s: %s", path, what);
 }
 
-/* Where the link ${path} leads, on the heap. */
+/* Target of the link ${path}, on the heap. */
 static uint8_t *read_link(const char *path, size_t *ret_bytes, struct error *err)
 {
     uint8_t *target = malloc(PATH_MAX);
@@ -80,7 +80,7 @@ char *plat_rights_absolute(const char *path, struct error *err)
     char *folder = *path == '/' ? strdup("") : getcwd(NULL, 0);
     char *absolute = NULL;
     if (!folder) {
-        fail(err, path, "no path");
+        fail(err, path, "not a valid path");
     } else if (asprintf(&absolute, "%s%s%s", folder, *path == '/' ? "" : "/", path) < 0) {
         absolute = NULL;
         error_set(err, ERR_MEMORY, "%s: out of memory", path);

@@ -3,7 +3,7 @@
 static bool refuse(struct error *err)
 {
     return error_set(err, ERR_UNSUPPORTED,
-        "DPAPI is for Windows, and what it protects is read on the machine that made it. on this "
+        "DPAPI is available on Windows only, on the machine that protected the secret. on this "
         "system write file:PATH of a file that only the agent may read");
 }
 

@@ -12,11 +12,10 @@
 #include "platform/plat_system.h"
 
 /*
- * A handler does what is allowed in one: it sets a flag, and writes a byte to a pipe. A thread that
- * waits on the pipe calls back. So it does not matter which thread the system picks for a signal or
- * when that thread was made, and the second stop works even while the first is being handled.
- * A full pipe is no loss: the thread is about to wake up, and looks at the flags. Thread and pipe
- * live as long as the process.
+ * The handler only does what is allowed in one: it sets a flag and writes a byte to a pipe. A
+ * thread that waits on the pipe makes the callbacks. So it does not matter which thread receives a
+ * signal, and a second stop works even while the first is being handled. A full pipe loses nothing:
+ * the thread will wake up anyway and check the flags. Thread and pipe live as long as the process.
  */
 struct callback {
     void (*call)(void *self);
@@ -30,13 +29,13 @@ static struct {
     struct callback hangup;
 } wakeup = {.read_fd = -1, .write_fd = -1};
 
-static atomic_llong first_stop_ms; /* by the monotonic clock; 0: none yet */
+static atomic_llong first_stop_ms; /* monotonic clock; 0: none yet */
 static atomic_int repeated_stops;
 static atomic_bool stop_wanted;
 static atomic_bool hangup_wanted;
 static atomic_bool kill_wanted;
 
-/* plat_on_kill: read and changed under the lock, which the call is made under, too. */
+/* State of plat_on_kill; the lock is also held during the call. */
 static struct {
     pthread_mutex_t lock;
     struct callback last;
@@ -50,7 +49,7 @@ static void wake(void)
     int saved = errno;
     static const char byte = 1;
     if (write(wakeup.write_fd, &byte, 1) != 1 && errno != EAGAIN) {
-        _exit(EXIT_SECOND_SIGNAL); /* nobody would ever know that a stop was asked for */
+        _exit(EXIT_SECOND_SIGNAL); /* the callback for a stop was never set up */
     }
     errno = saved;
 }
@@ -127,7 +126,7 @@ static bool install(int number, void (*handler)(int), struct error *err)
            error_set_os(err, errno, strerror(errno), "cannot handle signals");
 }
 
-/* Pipe and thread, once. */
+/* Create pipe and thread once. */
 static bool start(struct error *err)
 {
     if (wakeup.read_fd >= 0) {
@@ -137,7 +136,7 @@ static bool start(struct error *err)
     if (pipe2(fds, O_CLOEXEC) != 0) {
         return error_set_os(err, errno, strerror(errno), "cannot make a pipe for signals");
     }
-    fcntl(fds[1], F_SETFL, O_NONBLOCK); /* a handler never waits */
+    fcntl(fds[1], F_SETFL, O_NONBLOCK); /* the handler must not block */
     wakeup.read_fd = fds[0];
     wakeup.write_fd = fds[1];
 

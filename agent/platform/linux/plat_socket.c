@@ -19,7 +19,7 @@ enum { BACKLOG = 512 };
 struct plat_socket {
     int fd;
     bool is_unix;
-    char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* of a listener; "": none */
+    char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* path of a listener; "": none */
 };
 
 union address {
@@ -75,8 +75,8 @@ static bool path_of(const char *path, union address *ret_address, struct error *
     size_t size = strlen(path);
     if (size == 0 || size >= sizeof(ret_address->local.sun_path)) {
         return error_set(err, ERR_LIMIT,
-            "%s is too long for a socket: %zu bytes are possible. choose a shorter path", path,
-            sizeof(ret_address->local.sun_path) - 1);
+            "%s is too long for a socket: at most %zu bytes are possible. choose a shorter path",
+            path, sizeof(ret_address->local.sun_path) - 1);
     }
     memcpy(ret_address->local.sun_path, path, size);
     return true;
@@ -92,7 +92,7 @@ struct plat_socket *plat_socket_listen_tcp(
     if (!listener) {
         return NULL;
     }
-    /* A restart finds connections of the process before it that are not quite over. */
+    /* connections of the previous process may linger after a restart */
     setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (bind(listener->fd, &at.any, size) != 0 || listen(listener->fd, BACKLOG) != 0) {
         error_set_os(err, errno, strerror(errno), "cannot listen at port %u", (unsigned)port);
@@ -102,7 +102,7 @@ struct plat_socket *plat_socket_listen_tcp(
     return listener;
 }
 
-/* Is what lies at ${path} a socket that nobody listens at any more? */
+/* True if ${path} is a socket without a listener. */
 static bool is_left_over(const char *path, const union address *at)
 {
     struct stat facts;
@@ -118,8 +118,8 @@ static bool is_left_over(const char *path, const union address *at)
     return refused;
 }
 
-/* Linux gives what bind makes the mode that the socket has (unix_bind_bsd in net/unix/af_unix.c). A umask would be
- * that of all threads, which make files and folders at the same time. */
+/* bind gives the path the mode of the socket (unix_bind_bsd in net/unix/af_unix.c of Linux). A
+ * umask would affect all threads, which create files and folders at the same time. */
 static bool bind_at(struct plat_socket *listener, const char *path, const union address *at)
 {
     if (fchmod(listener->fd, 0600) != 0 || bind(listener->fd, &at->any, sizeof(at->local)) != 0) {
@@ -279,7 +279,7 @@ struct plat_waker *plat_waker_create(struct error *err)
     int fd = waker ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
     if (fd < 0) {
         free(waker);
-        error_set_os(err, errno, strerror(errno), "cannot make what wakes a thread");
+        error_set_os(err, errno, strerror(errno), "cannot create an event to wake a thread");
         return NULL;
     }
     waker->fd = fd;
@@ -297,7 +297,7 @@ void plat_waker_destroy(struct plat_waker *waker)
 void plat_waker_wake(struct plat_waker *waker)
 {
     ssize_t written = write(waker->fd, &(uint64_t){1}, sizeof(uint64_t));
-    (void)written; /* it fails where the thread is to wake up already */
+    (void)written; /* fails if the thread will wake up anyway */
 }
 
 void plat_socket_wait(

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 enum {
-    MAPPED_BYTES = 128 * 1024, /* blocks from this size on: what glibc begins with */
-    SLACK_BYTES = 512 * 1024,  /* that a heap keeps at its end */
+    MAPPED_BYTES = 128 * 1024, /* threshold for separate mappings: glibc's initial value */
+    SLACK_BYTES = 512 * 1024,  /* free memory that a heap keeps at its end */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -30,14 +30,14 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* A parent may start the program without standard streams. Without this the next files that are opened
- * get their numbers: output goes into a file or a pipe of the program, and input waits there for ever.
- * Each is opened in the direction that is not used: its use fails, as that of a closed one. */
+/* A parent may start the program without standard streams. Their numbers would then go to the next
+ * opened files: output would end up in a file or pipe of the program, and input would wait there
+ * for ever. So each is opened in the unused direction: using it fails like a closed one. */
 static void hold_standard_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
-            /* The lowest number that is free is this one. Without /dev/null it stays closed. */
+            /* this is the lowest free number; without /dev/null it stays closed */
             (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
         }
     }
@@ -50,10 +50,10 @@ void plat_process_init(int *argc, char ***argv)
     (void)argv;
     hold_standard_streams();
 #ifdef __GLIBC__
-    /* Large blocks are mapped one by one, and gone when they are freed. Left alone, glibc ends that with
-     * the first of them that is freed, and the holes between those that stay grow beyond any budget. */
+    /* Map large blocks separately, so that freeing returns them to the system. By default glibc
+     * stops that with the first such block freed, and fragmentation grows beyond any budget. */
     mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
-    /* What a request takes and gives back is there for the next one. */
+    /* keep freed memory of a request for the next one */
     mallopt(M_TRIM_THRESHOLD, SLACK_BYTES);
 #endif
 }
@@ -84,7 +84,7 @@ uint64_t plat_cpu_ns(void)
 
 uint64_t plat_peak_rss_bytes(void)
 {
-    /* Not ru_maxrss alone: it begins with the peak of whoever started this program. */
+    /* not only ru_maxrss: it starts with the peak of the parent process */
     static const char peak[] = "VmHWM:";
     unsigned long long kib = 0;
     FILE *status = fopen("/proc/self/status", "re");
@@ -116,7 +116,7 @@ bool plat_process_runs(uint32_t pid)
 
 bool plat_process_image(uint32_t pid, uint64_t time, char *path, size_t size)
 {
-    (void)pid; /* only who traces a Windows asks, and here that is a simulated one */
+    (void)pid; /* only used with ETW, which is simulated here */
     (void)time;
     if (size) {
         path[0] = '\0';
@@ -143,7 +143,7 @@ bool plat_random(void *data, size_t size, struct error *err)
         if (got >= 0) {
             done += (size_t)got;
         } else if (errno != EINTR) {
-            return error_set_os(err, errno, strerror(errno), "no random numbers");
+            return error_set_os(err, errno, strerror(errno), "cannot get random numbers");
         }
     }
     return true;
@@ -186,7 +186,7 @@ const char *plat_default_data_folder(void)
     if (geteuid() == 0) {
         return "/var/lib/etwship";
     }
-    /* Paths there must be absolute, others are to be ignored. */
+    /* XDG: relative paths must be ignored */
     if (state && *state == '/') {
         size = snprintf(path, sizeof(path), "%s/etwship", state);
     } else if (home && *home == '/') {

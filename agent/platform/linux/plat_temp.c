@@ -19,7 +19,7 @@ static bool fail(struct error *err, const char *name, const char *what)
     return error_set_os(err, code, strerror(code), "%s: %s", name, what);
 }
 
-/* File systems without O_TMPFILE (NFS, older FUSE): a name for a moment. */
+/* For file systems without O_TMPFILE (NFS, older FUSE): use a name briefly. */
 static int open_named(const char *folder)
 {
     char path[4096];
@@ -41,7 +41,7 @@ static int open_in(const char *folder)
                                                                            : open_named(folder);
 }
 
-/* /var/tmp comes before /tmp, which is memory on many systems. */
+/* /var/tmp precedes /tmp, which is in memory on many systems. */
 struct plat_file *plat_temp_create(struct error *err)
 {
     const char *wanted = getenv("TMPDIR");
@@ -74,7 +74,7 @@ bool plat_temp_room(struct plat_file *file, struct plat_temp_room *ret_room, str
         return fail(err, file->name, "cannot ask for free space");
     }
     uint64_t block = fs.f_frsize ? fs.f_frsize : fs.f_bsize;
-    ret_room->free_bytes = bytes_of(fs.f_bavail, block); /* without what is kept back for root */
+    ret_room->free_bytes = bytes_of(fs.f_bavail, block); /* without the space reserved for root */
     ret_room->disk_bytes = bytes_of(fs.f_blocks, block);
     return true;
 }

@@ -99,7 +99,8 @@ static void *start(void *self)
 {
     struct plat_thread *thread = self;
     pthread_setname_np(pthread_self(), thread->name);
-    thread->run(thread->self); /* behind it, the thread may have been left: not to be touched */
+    /* the thread may have been abandoned, so it must not be used after this */
+    thread->run(thread->self);
     return NULL;
 }
 

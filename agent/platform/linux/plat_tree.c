@@ -9,7 +9,7 @@
 
 enum { OPEN_FOLDERS = 16 };
 
-/* nftw hands nothing on. Removing is rare, and done by one thread of a command. */
+/* nftw passes no context. Removing is rare and done by one thread of a command. */
 static struct error *first_error;
 static bool is_good;
 

@@ -2,7 +2,7 @@
 
 #include "platform/plat_file.h"
 
-/* An ordinary file of plat_file.h, by way of the system's cache. */
+/* An ordinary file of plat_file.h, written through the system's cache. */
 
 static struct plat_file *file_of(struct plat_append *file)
 {

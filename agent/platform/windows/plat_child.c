@@ -8,9 +8,9 @@
 #include "platform/windows/plat_wide.h"
 
 /*
- * CreateProcessW is given the program by itself, so that nothing is guessed from blanks in the command
- * line. Until it may run, the process is in a job whose last handle is ours, and which ends what is in
- * it when that is closed, by whatever end of this process, too.
+ * CreateProcessW gets the program separately, so that it need not guess it from blanks in the
+ * command line. Until it is resumed, the process is in a job that ends its members when its last
+ * handle, which is ours, is closed, also if this process is killed.
  */
 struct plat_child {
     HANDLE process;
@@ -36,7 +36,8 @@ static bool set_end_with_us(HANDLE job, bool ends)
     return SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits, sizeof(limits));
 }
 
-/* Where there is no job (before Windows 8 a process has one at most) only a kill leaves it halted. */
+/* Without a job (before Windows 8 a process can be in only one), killing this process leaves the
+ * program suspended. */
 static HANDLE hold_in_job(HANDLE process)
 {
     HANDLE job = CreateJobObjectW(NULL, NULL);
@@ -54,7 +55,7 @@ static bool start(const wchar_t *program, wchar_t *line, const wchar_t *folder,
 {
     STARTUPINFOW startup = {.cb = sizeof(startup)};
     PROCESS_INFORMATION made;
-    /* Else it would have our priority, should that be a low one (plat_limits.c). */
+    /* otherwise it would inherit our priority, which may be low (plat_limits.c) */
     const DWORD flags = CREATE_SUSPENDED | CREATE_NEW_CONSOLE | NORMAL_PRIORITY_CLASS;
     if (!CreateProcessW(program, line, NULL, NULL, FALSE, flags, NULL, folder, &startup, &made)) {
         return plat_wide_error(err, GetLastError(), what, "cannot be started");
@@ -115,7 +116,7 @@ struct plat_child *plat_child_open(uint32_t pid, struct error *err)
         SYNCHRONIZE | PROCESS_QUERY_LIMITED_INFORMATION, FALSE, (DWORD)pid);
     DWORD code = child->process ? ERROR_SUCCESS : GetLastError();
     if (child->process && plat_child_has_ended(child, NULL)) {
-        code = ERROR_INVALID_PARAMETER; /* somebody else still has a handle of it */
+        code = ERROR_INVALID_PARAMETER; /* only a handle elsewhere keeps it */
     }
     if (code == ERROR_SUCCESS) {
         child->started = started_at(child->process);
@@ -125,7 +126,7 @@ struct plat_child *plat_child_open(uint32_t pid, struct error *err)
     if (code == ERROR_INVALID_PARAMETER) {
         error_set(err, ERR_MISSING, "no process has the number %lu", (unsigned long)pid);
     } else {
-        plat_wide_error(err, code, "the process", "cannot be looked after");
+        plat_wide_error(err, code, "the process", "cannot be opened");
     }
     return NULL;
 }
@@ -146,12 +147,12 @@ bool plat_child_go(struct plat_child *child, struct error *err)
         return true;
     }
     if (child->job && !set_end_with_us(child->job, false)) {
-        return plat_wide_error(err, GetLastError(), "the program", "cannot be let go");
+        return plat_wide_error(err, GetLastError(), "the program", "cannot be resumed");
     }
     if (ResumeThread(child->thread) == (DWORD)-1) {
         DWORD code = GetLastError();
         set_end_with_us(child->job, true);
-        return plat_wide_error(err, code, "the program", "cannot be let go");
+        return plat_wide_error(err, code, "the program", "cannot be resumed");
     }
     CloseHandle(child->thread);
     child->thread = NULL;

@@ -6,7 +6,7 @@
 
 enum { UNDEFINED = 0xfffd };
 
-/* What Windows itself says, asked once for every byte and pair. */
+/* Query Windows for one byte or pair; done once for all of them. */
 static uint16_t unit_of(uint32_t id, const char *bytes, int size)
 {
     wchar_t wide[4];
@@ -31,7 +31,7 @@ bool plat_codepage_init(struct codepage *page, uint32_t id, struct error *err)
         *page = (struct codepage){.id = id};
         return true;
     }
-    /* 0 to 3 stand for whatever this machine prefers; pages with shift states take no flags. */
+    /* 0 to 3 are aliases for this machine's settings; pages with shift states take no flags */
     CPINFO info;
     if (id < 37 || id == CP_UTF7 || !GetCPInfo(id, &info) || info.MaxCharSize > 2) {
         return error_set(err, ERR_UNSUPPORTED, "code page %u: not known", (unsigned)id);

@@ -9,7 +9,8 @@ struct plat_datagrams {
     SOCKET socket;
 };
 
-/* Windows tells it with TCP_INFO from version 1703 on, without what is still in its own buffers. */
+/* Uses TCP_INFO, available from Windows version 1703, which excludes data in Windows' own
+ * buffers. */
 bool plat_datagrams_unacked(intptr_t socket, uint64_t *ret_bytes)
 {
     (void)socket;
@@ -68,7 +69,7 @@ static bool resolve(
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
     int code = getaddrinfo(host, port, &hints, ret_list);
     return code == 0 ||
-           error_set_os(err, code, "WSA", "%s: the name has no address (error %d)", host, code);
+           error_set_os(err, code, "WSA", "%s: cannot resolve the name (error %d)", host, code);
 }
 
 struct plat_datagrams *plat_datagrams_open(const char *host, const char *port, struct error *err)
@@ -111,5 +112,5 @@ bool plat_datagrams_send(struct plat_datagrams *datagrams, struct span bytes, st
     }
     int reason = WSAGetLastError();
     return error_set(err, reason == WSAEMSGSIZE ? ERR_LIMIT : ERR_IO,
-        "a datagram of %zu bytes cannot be sent (error %d)", bytes.size, reason);
+        "cannot send a datagram of %zu bytes (error %d)", bytes.size, reason);
 }

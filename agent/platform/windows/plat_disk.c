@@ -10,7 +10,7 @@ bool plat_disk_free(const char *path, uint64_t *ret_bytes, struct error *err)
     if (!wide) {
         return false;
     }
-    ULARGE_INTEGER left; /* of the quota, where there is one */
+    ULARGE_INTEGER left; /* of the quota, if there is one */
     bool good = GetDiskFreeSpaceExW(wide, &left, NULL, NULL);
     DWORD code = GetLastError();
     free(wide);
@@ -21,7 +21,7 @@ bool plat_disk_free(const char *path, uint64_t *ret_bytes, struct error *err)
     return true;
 }
 
-/* ERROR_DISK_QUOTA_EXCEEDED of winerror.h, which that of mingw-w64 lacks. */
+/* ERROR_DISK_QUOTA_EXCEEDED of winerror.h, which mingw-w64 lacks. */
 enum { QUOTA_EXCEEDED = 1295 };
 
 bool plat_disk_is_full(const struct error *err)

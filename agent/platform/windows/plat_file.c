@@ -29,7 +29,7 @@ static bool writes(enum plat_file_mode mode)
     return mode != PLAT_FILE_READ && mode != PLAT_FILE_READ_ITSELF;
 }
 
-/* Others may read, write and even delete what is open here: a trace can still be recorded to. */
+/* Other programs may read, write and delete the open file: it may still be recorded to. */
 static HANDLE open_handle(const wchar_t *path, enum plat_file_mode mode, DWORD flags)
 {
     SECURITY_ATTRIBUTES attributes = {.nLength = sizeof(attributes)};
@@ -38,9 +38,9 @@ static HANDLE open_handle(const wchar_t *path, enum plat_file_mode mode, DWORD f
         DWORD disposition;
     } modes[] = {
         [PLAT_FILE_READ] = {GENERIC_READ, OPEN_EXISTING},
-        /* FILE_APPEND_DATA alone could not be cut. */
+        /* with FILE_APPEND_DATA alone it could not be truncated */
         [PLAT_FILE_APPEND] = {FILE_GENERIC_WRITE | FILE_READ_ATTRIBUTES, OPEN_ALWAYS},
-        /* Emptied once it has been looked at: see check_own. */
+        /* truncated after check_own */
         [PLAT_FILE_CREATE] = {GENERIC_WRITE | FILE_READ_ATTRIBUTES, OPEN_ALWAYS},
         [PLAT_FILE_CREATE_NEW] = {GENERIC_WRITE | FILE_READ_ATTRIBUTES, CREATE_NEW},
         [PLAT_FILE_CREATE_PRIVATE] = {GENERIC_WRITE | FILE_READ_ATTRIBUTES, CREATE_NEW},
@@ -77,8 +77,8 @@ struct plat_file *plat_file_wrap(HANDLE handle, const char *name, struct error *
 
 enum link_kind { LINK_NONE, LINK_NO_NAME, LINK_TO_ANOTHER };
 
-/* Is what was opened a link by itself? Files that are stored in another way (deduplicated, in a cloud) have
- * reparse points, too, but mean themselves. */
+/* True kind of an opened link. Files stored in other ways (deduplicated, in a cloud) have reparse
+ * points, too, but are no links. */
 static enum link_kind link_kind_of(HANDLE handle)
 {
     FILE_ATTRIBUTE_TAG_INFO info;
@@ -98,8 +98,8 @@ static bool is_same_file(HANDLE a, HANDLE b)
            x.nFileIndexHigh == y.nFileIndexHigh && x.nFileIndexLow == y.nFileIndexLow;
 }
 
-/* Open a file without following a link: it is opened as what it is, looked at, and where it
- * must be opened once more, compared. */
+/* Open a file without following a link: open it as it is, examine it, and if it must be opened
+ * again, compare the two. */
 static HANDLE open_own(const wchar_t *path, enum plat_file_mode mode, bool *ret_is_link)
 {
     HANDLE handle = open_handle(path, mode, FILE_ATTRIBUTE_NORMAL | FILE_FLAG_OPEN_REPARSE_POINT);
@@ -112,7 +112,7 @@ static HANDLE open_own(const wchar_t *path, enum plat_file_mode mode, bool *ret_
         CloseHandle(handle);
         return INVALID_HANDLE_VALUE;
     }
-    /* Two handles that write do not share: the first one is closed, and its file asked for again. */
+    /* two handles that write cannot share: the first is closed, and its file opened again */
     HANDLE looker = ReOpenFile(handle, FILE_READ_ATTRIBUTES,
         FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, FILE_FLAG_OPEN_REPARSE_POINT);
     CloseHandle(handle);
@@ -129,7 +129,7 @@ static HANDLE open_own(const wchar_t *path, enum plat_file_mode mode, bool *ret_
     return handle;
 }
 
-/* What is the file itself is looked at before it is used. */
+/* Check the file itself before it is used. */
 static bool check_own(HANDLE handle, const char *path, enum plat_file_mode mode, struct error *err)
 {
     BY_HANDLE_FILE_INFORMATION info;
@@ -138,26 +138,26 @@ static bool check_own(HANDLE handle, const char *path, enum plat_file_mode mode,
     FILE_END_OF_FILE_INFO end = {.EndOfFile.QuadPart = 0};
     if (is_file && info.nNumberOfLinks > 1) {
         return error_set(err, ERR_CONFIG,
-            "%s: is not touched, as the file has another name besides (a hard link), which "
-            "may be somebody else's. remove one of the names",
+            "%s: refused because the file has another name (a hard link), which "
+            "may belong to another user. remove one of the names",
             path);
     }
     return mode != PLAT_FILE_CREATE || !is_file ||
            SetFileInformationByHandle(handle, FileEndOfFileInfo, &end, sizeof(end)) ||
-           fail(err, path, "cannot be emptied");
+           fail(err, path, "cannot be truncated");
 }
 
-/* Why there is no file. */
+/* Report why there is no file. */
 static void fail_open(
     DWORD code, const char *path, enum plat_file_mode mode, bool is_link, struct error *err)
 {
     if (is_link) {
         error_set(err, ERR_CONFIG,
-            "%s: is a link, which is not followed%s, as somebody else may have put it "
+            "%s: is a link, which is not followed%s because another user may have put it "
             "there. name the file itself, or remove the link",
             path, writes(mode) ? " for writing" : "");
     } else if (writes(mode) && code == ERROR_FILE_EXISTS) {
-        error_set(err, ERR_BUSY, "%s: is there already", path);
+        error_set(err, ERR_BUSY, "%s: already exists", path);
     } else {
         plat_wide_error(err, code, path, writes(mode) ? "cannot open for writing" : "cannot open");
     }
@@ -165,7 +165,7 @@ static void fail_open(
 
 struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, struct error *err)
 {
-    /* CreateFileW would say "access denied". */
+    /* CreateFileW would report "access denied" */
     if (plat_path_kind(path) == PLAT_PATH_DIR) {
         error_set(err, ERR_CONFIG, "%s: is a folder, not a file", path);
         return NULL;
@@ -249,7 +249,7 @@ uint64_t plat_file_next_data(struct plat_file *file, uint64_t offset)
     return ok && data > offset ? data : offset;
 }
 
-/* Whatever is at ${path}, to ask what it is; INVALID_HANDLE_VALUE if nothing is. */
+/* Open the entry at ${path} to query it; INVALID_HANDLE_VALUE if there is none. */
 static HANDLE open_named(const char *path)
 {
     wchar_t *wide = plat_wide_path(path, NULL);
@@ -278,8 +278,8 @@ static bool id_of(HANDLE handle, struct plat_file_id *ret_id)
         (info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY)) {
         return false;
     }
-    /* The index counts the uses of its place on the disk, so no later file has the same. The time
-     * of creation says less: a new file gets that of one that had its name seconds before. */
+    /* the index contains a use counter, so no later file has it; the creation time is less
+     * reliable, because a new file inherits that of a file with its name deleted seconds before */
     ret_id->file = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
     ret_id->born = 0;
     return true;
@@ -305,7 +305,7 @@ bool plat_file_lock(struct plat_file *file, struct error *err)
 {
     (void)file;
     (void)err;
-    return true; /* opening it for writing has refused already: see open_handle */
+    return true; /* opening it for writing would have failed; see open_handle */
 }
 
 bool plat_file_read_at(struct plat_file *file, uint64_t offset, void *data, size_t size,
@@ -361,7 +361,7 @@ bool plat_file_write(struct plat_file *file, struct span bytes, struct error *er
     return true;
 }
 
-/* WriteFileGather wants whole pages and no cache. */
+/* WriteFileGather needs whole pages and no cache. */
 bool plat_file_write_pieces(
     struct plat_file *file, const struct span *pieces, size_t count, struct error *err)
 {
@@ -401,8 +401,8 @@ struct plat_file *plat_file_stderr_open(struct error *err)
     return open_standard(STD_ERROR_HANDLE, "standard error", err);
 }
 
-/* Windows has no way to ask whether a pipe or console takes more: it is written to in small pieces,
- * and one that blocks is ended with the process. */
+/* Windows cannot report whether a pipe or console accepts more data: it is written to in small
+ * pieces, and a write that blocks ends with the process. */
 bool plat_file_write_some(struct plat_file *file, struct span bytes, unsigned timeout_ms,
     size_t *ret_written, struct error *err)
 {
@@ -411,7 +411,7 @@ bool plat_file_write_some(struct plat_file *file, struct span bytes, unsigned ti
     *ret_written = 0;
     do {
         DWORD want = (DWORD)(bytes.size < PIECE_BYTES ? bytes.size : PIECE_BYTES);
-        /* Older consoles do not join the halves of a character. */
+        /* older consoles do not join parts of a character */
         while (want < bytes.size && want > 1 && (bytes.data[want] & 0xc0) == 0x80) {
             want--;
         }
@@ -429,7 +429,7 @@ bool plat_file_sync(struct plat_file *file, struct error *err)
 {
     HANDLE handle = handle_of(file);
     if (GetFileType(handle) != FILE_TYPE_DISK || FlushFileBuffers(handle)) {
-        return true; /* behind a pipe or console there is no disk */
+        return true; /* a pipe or console has no disk */
     }
     return fail(err, file->name, "cannot write to the disk");
 }
@@ -438,5 +438,5 @@ bool plat_file_truncate(struct plat_file *file, uint64_t bytes, struct error *er
 {
     FILE_END_OF_FILE_INFO end = {.EndOfFile.QuadPart = (LONGLONG)bytes};
     return SetFileInformationByHandle(file->handle, FileEndOfFileInfo, &end, sizeof(end)) ||
-           fail(err, file->name, "cannot be cut");
+           fail(err, file->name, "cannot be truncated");
 }

@@ -21,7 +21,7 @@ static bool is_folder(const wchar_t *path)
     return attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY;
 }
 
-/* Make ${path} and its missing parents, all with ${attributes}, which may be NULL. */
+/* Create ${path} and its missing parents with ${attributes}, which may be NULL. */
 static bool create(const char *path, SECURITY_ATTRIBUTES *attributes, struct error *err)
 {
     wchar_t *wide = plat_wide_path(path, err);
@@ -36,8 +36,8 @@ static bool create(const char *path, SECURITY_ATTRIBUTES *attributes, struct err
         }
         wchar_t kept = wide[i];
         wide[i] = L'\0';
-        /* The first parts, \\?\C: and \\?\UNC\host, cannot be made and need not be: only the
-         * last part, which must be a folder, decides. */
+        /* the first parts, \\?\C: and \\?\UNC\host, cannot be created and need not be: only the
+         * last part decides */
         bool made = CreateDirectoryW(wide, attributes);
         DWORD code = GetLastError();
         if (!made && i == units && !is_folder(wide)) {
@@ -45,7 +45,7 @@ static bool create(const char *path, SECURITY_ATTRIBUTES *attributes, struct err
         }
         wide[i] = kept;
     }
-    /* "x\": the last part was empty, so it is the one before that decides. */
+    /* "x\": the last part was empty, so the one before it decides */
     if (good && !is_folder(wide)) {
         good = plat_wide_error(err, ERROR_PATH_NOT_FOUND, path, "cannot make this folder");
     }
@@ -63,7 +63,7 @@ bool plat_dir_create_private(const char *path, struct error *err)
     SECURITY_ATTRIBUTES attributes = {
         .nLength = sizeof(attributes), .lpSecurityDescriptor = plat_file_private()};
     if (!attributes.lpSecurityDescriptor) {
-        return error_set(err, ERR_IO, "%s: whose this folder will be is not known", path);
+        return error_set(err, ERR_IO, "%s: cannot determine the owner of this folder", path);
     }
     bool good = create(path, &attributes, err);
     LocalFree(attributes.lpSecurityDescriptor);
@@ -89,7 +89,7 @@ static enum glob_kind kind_of_entry(const WIN32_FIND_DATAW *entry)
     if (!(entry->dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY)) {
         return GLOB_FILE;
     }
-    /* Of the reparse points only links lead elsewhere: a folder of OneDrive is one, too. */
+    /* only links among the reparse points lead elsewhere: OneDrive folders have one, too */
     bool is_link = entry->dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT &&
                    (entry->dwReserved0 == IO_REPARSE_TAG_SYMLINK ||
                        entry->dwReserved0 == IO_REPARSE_TAG_MOUNT_POINT);
@@ -117,7 +117,7 @@ static wchar_t *everything_in(const char *folder, struct error *err)
     return longer;
 }
 
-/* False to stop, or with ${*ret_good} false if there is no memory. */
+/* False to stop, or with ${*ret_good} false if memory is short. */
 static bool give(const WIN32_FIND_DATAW *entry, glob_entry_fn *each, void *self, bool *ret_good)
 {
     if (wcscmp(entry->cFileName, L".") == 0 || wcscmp(entry->cFileName, L"..") == 0) {
@@ -144,7 +144,7 @@ bool plat_dir_list(const char *folder, glob_entry_fn *each, void *self, struct e
     DWORD code = GetLastError();
     free(all);
     if (find == INVALID_HANDLE_VALUE) {
-        /* The root of an empty drive has not even "." in it. */
+        /* the root of an empty drive lacks even "." */
         return code == ERROR_FILE_NOT_FOUND ||
                plat_wide_error(err, code, folder, "cannot read this folder");
     }

@@ -64,7 +64,7 @@ static void ask_registry(struct plat_host *host)
 
 /* ---- the system ---------------------------------------------------------------------------------- */
 
-/* GetVersionEx tells a program without a manifest of a Windows that it was made for. */
+/* GetVersionEx returns an older version to programs without a manifest. */
 typedef LONG WINAPI version_fn(OSVERSIONINFOW *version);
 
 static void ask_version(struct plat_host *host)
@@ -81,7 +81,8 @@ static void ask_version(struct plat_host *host)
     }
 }
 
-/* What runs the kernel: a process that is emulated hears of the machine that it was made for. */
+/* The machine that runs the kernel: an emulated process otherwise sees the machine it was compiled
+ * for. */
 typedef BOOL WINAPI machine_fn(HANDLE process, USHORT *ret_process, USHORT *ret_machine);
 
 static uint16_t ask_architecture(void)
@@ -103,7 +104,7 @@ static uint16_t ask_architecture(void)
 
 /* ---- addresses ------------------------------------------------------------------------------------ */
 
-/* Found at run time: iphlpapi.dll is none of the "known DLLs". */
+/* Found at run time, because iphlpapi.dll is not one of the "known DLLs". */
 typedef ULONG WINAPI adapters_fn(
     ULONG family, ULONG flags, void *reserved, IP_ADAPTER_ADDRESSES *adapters, ULONG *size);
 
@@ -133,7 +134,7 @@ static IP_ADAPTER_ADDRESSES *ask_adapters(void)
             return adapters;
         }
         free(adapters);
-        if (code != ERROR_BUFFER_OVERFLOW) { /* else ${size} is what it takes now */
+        if (code != ERROR_BUFFER_OVERFLOW) { /* else ${size} is the required size */
             return NULL;
         }
     }
@@ -158,7 +159,7 @@ static void add_ip(struct plat_host *host, const SOCKET_ADDRESS *address)
     }
     size_t size = (size_t)(end - text);
     if (size && size < PLAT_HOST_IP_BYTES && host->ip_count < PLAT_HOST_IPS) {
-        memcpy(host->ips[host->ip_count], text, size); /* the rest is zeros */
+        memcpy(host->ips[host->ip_count], text, size); /* the rest is zero */
         host->ip_count++;
     }
 }

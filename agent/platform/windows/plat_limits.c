@@ -5,13 +5,13 @@
 #include "platform/windows/plat_wide.h"
 
 /*
- * The job is made when the first limit is asked for and has no name, so nobody else can get at it. A process
- * cannot leave a job: without limits it is still in it, which changes nothing. The handle stays open until
- * the process ends.
+ * The job is created with the first limit and has no name, so other processes cannot access it. A
+ * process cannot leave a job; a job without limits has no effect. The handle stays open until the
+ * process ends.
  */
 static struct {
     HANDLE job;
-    DWORD priority; /* as we were started; 0: not yet asked for */
+    DWORD priority; /* at the start of this process; 0: not queried yet */
 } own;
 
 static bool fail(struct error *err, const char *what)
@@ -19,7 +19,7 @@ static bool fail(struct error *err, const char *what)
     return plat_wide_error(err, GetLastError(), what, "cannot be limited");
 }
 
-/* Children go where they would be without us: a launched program has a job of its own (plat_child.c). */
+/* Children leave this job: a launched program has a job of its own (plat_child.c). */
 static bool set_memory(HANDLE job, uint64_t bytes)
 {
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {0};
@@ -42,7 +42,8 @@ static bool make_job(struct error *err)
         return true;
     } else if (GetLastError() == ERROR_ACCESS_DENIED) {
         error_set_os(err, ERROR_ACCESS_DENIED, "access is denied",
-            "the process is in a job of whoever started it, and before Windows 8 there can be no "
+            "the process is in a job of the program that started it, and before Windows 8 there "
+            "can be no "
             "other. "
             "set the limit there, or start it otherwise");
     } else {
@@ -57,7 +58,7 @@ static bool make_job(struct error *err)
 bool plat_limits_set_memory(uint64_t bytes, struct error *err)
 {
     if (bytes > SIZE_MAX) {
-        return error_set(err, ERR_LIMIT, "it is more than a process can have here. write less");
+        return error_set(err, ERR_LIMIT, "it exceeds the address space of a process. write less");
     }
     if (bytes == 0 && !own.job) {
         return true;

@@ -1,6 +1,6 @@
 #include "platform/plat_notify.h"
 
-/* Services of Windows hear of their manager, and it of them, in another way. */
+/* Windows services communicate with their manager in another way. */
 
 struct plat_notify *plat_notify_open(void)
 {

@@ -6,8 +6,8 @@
 
 #include "platform/windows/plat_wide.h"
 
-/* Locks of Windows are mandatory: the byte that is locked lies behind all text of the file, so that
- * others can read whose it is. */
+/* Windows locks are mandatory: the locked byte lies beyond the text of the file, so that others can
+ * read the holder. */
 enum { LOCKED_BYTE = 0x40000000 };
 
 struct plat_lock {
@@ -19,7 +19,7 @@ struct plat_stamp plat_path_stamp(const char *path)
     BY_HANDLE_FILE_INFORMATION info;
     struct plat_stamp stamp = {.id = 0};
     wchar_t *wide = plat_wide_path(path, NULL);
-    /* Asked by its name, NTFS says of a file that somebody writes what was when it was opened. */
+    /* NTFS reports stale data by name for a file that is being written, so it is opened */
     HANDLE handle = wide ? CreateFileW(wide, FILE_READ_ATTRIBUTES,
                                FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
                                OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL)
@@ -44,7 +44,7 @@ bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, stru
     if (!wide) {
         return false;
     }
-    /* Opened, as NTFS says of a file that somebody writes by its name what was before. */
+    /* opened, because NTFS reports stale data by name for a file that is being written */
     HANDLE handle = CreateFileW(wide, FILE_READ_ATTRIBUTES,
         FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
         FILE_FLAG_BACKUP_SEMANTICS, NULL);
@@ -73,8 +73,8 @@ bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, stru
 /* FILE_RENAME_FLAG_* and FileRenameInfoEx of winbase.h, which mingw-w64 lacks. */
 enum { REPLACE_IF_EXISTS = 1, POSIX_SEMANTICS = 2, RENAME_INFO_EX = 22 };
 
-/* MoveFileEx does not replace a file that somebody has open; Windows 10 1709 and later do, if asked
- * this way and if it was opened so that it may be deleted. */
+/* MoveFileEx does not replace an open file. Windows 10 1709 and later do if asked in this way and
+ * if the file was opened with sharing of deletion. */
 static bool rename_over_open(const wchar_t *from, const wchar_t *to)
 {
     size_t name_bytes = wcslen(to) * sizeof(*to);
@@ -86,7 +86,7 @@ static bool rename_over_open(const wchar_t *from, const wchar_t *to)
     bool good = false;
     if (info && handle != INVALID_HANDLE_VALUE) {
         DWORD flags = REPLACE_IF_EXISTS | POSIX_SEMANTICS;
-        memcpy(info, &flags, sizeof(flags)); /* a union whose older member is one byte */
+        memcpy(info, &flags, sizeof(flags)); /* a union; its older member is one byte */
         info->FileNameLength = (DWORD)name_bytes;
         memcpy(info->FileName, to, name_bytes);
         good = SetFileInformationByHandle(
@@ -126,8 +126,7 @@ bool plat_path_rename_new(const char *from, const char *to, struct error *err)
         good = MoveFileExW(old_name, new_name, MOVEFILE_WRITE_THROUGH);
         DWORD code = GetLastError();
         if (!good && (code == ERROR_ALREADY_EXISTS || code == ERROR_FILE_EXISTS)) {
-            error_set(
-                err, ERR_BUSY, "%s: cannot be renamed to %s, which is there already", from, to);
+            error_set(err, ERR_BUSY, "%s: cannot be renamed to %s, which already exists", from, to);
         } else if (!good) {
             plat_wide_error(err, code, from, "cannot be renamed");
         }
@@ -161,7 +160,7 @@ bool plat_path_absolute(const char *path, char *ret_path, size_t capacity, struc
     if (good) {
         memcpy(ret_path, text, strlen(text) + 1);
     } else if (wide) {
-        error_set(err, ERR_LIMIT, "%.200s: the path is too long, or none", path);
+        error_set(err, ERR_LIMIT, "%.200s: the path is too long or invalid", path);
     }
     free(text);
     free(full);

@@ -9,13 +9,13 @@
 #include "platform/windows/plat_file_own.h"
 #include "platform/windows/plat_wide.h"
 
-/* Rights that let a user read the content or give himself the right to. */
+/* True for rights to read the content, or to obtain that right. */
 static bool lets_read(ACCESS_MASK mask)
 {
     return (mask & (FILE_READ_DATA | WRITE_DAC | WRITE_OWNER | GENERIC_READ | GENERIC_ALL)) != 0;
 }
 
-/* Is ${sid} one of the groups that every user of the machine belongs to? */
+/* True if ${sid} is a group that contains every user of the machine. */
 static bool is_everybody(PSID sid)
 {
     static const WELL_KNOWN_SID_TYPE groups[] = {WinWorldSid, WinAuthenticatedUserSid,
@@ -28,7 +28,7 @@ static bool is_everybody(PSID sid)
     return false;
 }
 
-/* No list at all lets everybody in. */
+/* Without a list everyone has access. */
 static bool is_private(PACL list)
 {
     for (DWORD i = 0; list && i < list->AceCount; i++) {

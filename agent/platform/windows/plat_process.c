@@ -9,14 +9,14 @@
 #include "platform/windows/plat_wide.h"
 
 /*
- * The manifest makes UTF-8 the code page of the process, but systems before Windows 10 1903 ignore
- * that, and no version asks consoles; so both are done by hand here.
+ * The manifest sets the process's code page to UTF-8, but systems before Windows 10 1903 ignore
+ * that, and it never affects consoles, so both are set here.
  */
 static const DWORD streams[] = {STD_OUTPUT_HANDLE, STD_ERROR_HANDLE};
 
 enum { STREAMS = sizeof(streams) / sizeof(streams[0]) };
 
-/* A console outlives us: it gets back what it had. */
+/* The console outlives this process: its previous settings are restored. */
 static struct {
     UINT code_page; /* 0: there is no console */
     struct {
@@ -53,8 +53,8 @@ static void init_console(void)
     }
 }
 
-/* CommandLineToArgvW, found at run time: some of what shell32.dll is linked with are no "known DLLs",
- * and what a program is linked with is loaded before it can say from where. */
+/* CommandLineToArgvW, found at run time: shell32.dll depends on DLLs that are not "known DLLs", and
+ * linked DLLs are loaded before the program can restrict where from. */
 typedef wchar_t **WINAPI split_fn(const wchar_t *line, int *ret_count);
 
 static wchar_t **split_command_line(int *ret_count)
@@ -66,8 +66,8 @@ static wchar_t **split_command_line(int *ret_count)
     return split ? split(GetCommandLineW(), ret_count) : NULL;
 }
 
-/* The C library's own have lost what the code page cannot say, and have patterns replaced by what
- * they match. Without memory they stay as they are. */
+/* The C library's arguments have lost characters outside the code page and have patterns expanded.
+ * If memory is short they are used anyway. */
 static void init_arguments(int *argc, char ***argv)
 {
     int count = 0;
@@ -92,12 +92,12 @@ static void init_arguments(int *argc, char ***argv)
 
 void plat_process_init(int *argc, char ***argv)
 {
-    /* No library from where we were started or installed: what the program is linked with are
-     * "known DLLs", which Windows takes from its own folder always. */
+    /* load no library from the current or program folder; the linked ones are "known DLLs", which
+     * Windows always takes from its own folder */
     SetDefaultDllDirectories(LOAD_LIBRARY_SEARCH_SYSTEM32);
     SetDllDirectoryW(L"");
     HeapSetInformation(NULL, HeapEnableTerminationOnCorruption, NULL, 0);
-    /* A missing drive is an error of the call, not a window. */
+    /* a missing drive is an error instead of a message box */
     SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOOPENFILEERRORBOX);
     _setmode(_fileno(stdout), _O_BINARY);
     _setmode(_fileno(stderr), _O_BINARY);

@@ -11,21 +11,21 @@
 #include "platform/windows/plat_wide.h"
 
 /*
- * The list is a copy that the kernel makes at once. What it lacks is asked of the kernel process by process,
- * by way of a handle that allows nothing else (PROCESS_QUERY_LIMITED_INFORMATION, which protected processes
- * allow, too). None of these calls runs code of the process or opens a file: paths come as the kernel
- * holds them, since GetModuleFileNameEx reads the process's memory and QueryFullProcessImageName asks the
- * mount manager.
+ * The kernel returns the list as one copy. Missing values are queried per process through a handle
+ * with minimal rights (PROCESS_QUERY_LIMITED_INFORMATION, which protected processes allow, too).
+ * None of these calls runs code of the process or opens a file: paths stay in kernel form, because
+ * GetModuleFileNameEx reads the process's memory and QueryFullProcessImageName queries the mount
+ * manager.
  */
 enum {
-    LIST_BYTES = 256 * 1024,            /* to begin with */
-    MAX_LIST_BYTES = 128 * 1024 * 1024, /* threads are in it: some 100 bytes each */
+    LIST_BYTES = 256 * 1024,            /* initial size */
+    MAX_LIST_BYTES = 128 * 1024 * 1024, /* it contains threads: about 100 bytes each */
     ANSWER_BYTES = 160 * 1024,          /* a path and a command line of 64 KB each, and more */
     MAX_TEXT_BYTES = 65536,             /* of UTF-16 in a UNICODE_STRING */
 };
 
-/* Numbers of the Windows SDK's winternl.h and its driver kit's ntddk.h, as the lists of
- * NtQuerySystemInformation and NtQueryInformationProcess have them. */
+/* Information classes of NtQuerySystemInformation and NtQueryInformationProcess, from winternl.h of
+ * the Windows SDK and ntddk.h of its driver kit. */
 enum {
     SYSTEM_PROCESSES = 5,
     SYSTEM_PROCESS_ID = 88,
@@ -35,7 +35,7 @@ enum {
     STATUS_MISMATCH = (int)0xc0000004,
 };
 
-struct system_process { /* what winternl.h calls SYSTEM_PROCESS_INFORMATION, as far as it is used */
+struct system_process { /* used part of SYSTEM_PROCESS_INFORMATION (winternl.h) */
     ULONG next;         /* bytes to the next one; 0: none */
     ULONG threads;
     LARGE_INTEGER reserved[3];
@@ -55,7 +55,7 @@ struct process_id_question { /* SYSTEM_PROCESS_ID_INFORMATION */
     UNICODE_STRING image;
 };
 
-struct telemetry { /* PROCESS_TELEMETRY_ID_INFORMATION as far as it is used */
+struct telemetry { /* used part of PROCESS_TELEMETRY_ID_INFORMATION */
     ULONG header_bytes;
     ULONG pid;
     ULONG64 start_key;
@@ -68,11 +68,11 @@ struct telemetry { /* PROCESS_TELEMETRY_ID_INFORMATION as far as it is used */
 typedef LONG NTAPI system_fn(int what, void *out, ULONG size, ULONG *ret_size);
 typedef LONG NTAPI process_fn(HANDLE process, int what, void *out, ULONG size, ULONG *ret_size);
 
-/* The asking side, and room for one process's texts. */
+/* Query functions, and space for one process's texts. */
 struct asker {
     system_fn *system;
     process_fn *process;
-    uint8_t *answer; /* ANSWER_BYTES, aligned as malloc does */
+    uint8_t *answer; /* ANSWER_BYTES, aligned by malloc */
     uint8_t *name;
     uint8_t *executable;
     uint8_t *command_line;
@@ -116,7 +116,7 @@ static void free_room(struct asker *a)
 
 /* ---- one process --------------------------------------------------------------------------------- */
 
-/* ${text} as UTF-8 in ${room}; nothing if it lies outside of the ${size} bytes at ${data}. */
+/* ${text} as UTF-8 in ${room}; empty if it lies outside the ${size} bytes at ${data}. */
 static struct span text_within(
     const UNICODE_STRING *text, const void *data, size_t size, uint8_t *room)
 {
@@ -128,7 +128,7 @@ static struct span text_within(
     return span_make(room, utf16_to_utf8(span_make(text->Buffer, text->Length), room));
 }
 
-/* What ${what} of the process is, a text. */
+/* The text ${what} of the process. */
 static struct span ask_text(struct asker *a, HANDLE process, int what, uint8_t *room)
 {
     UNICODE_STRING text;
@@ -139,7 +139,7 @@ static struct span ask_text(struct asker *a, HANDLE process, int what, uint8_t *
     return text_within(&text, a->answer, ANSWER_BYTES, room);
 }
 
-/* What begins with the kernel's folder of drives is a path for people already: \??\C:\x. */
+/* Remove the kernel's drive folder from \??\C:\x, which makes it a usual path. */
 static struct span without_folder(struct span path)
 {
     static const char folder[] = "\\??\\";
@@ -147,7 +147,7 @@ static struct span without_folder(struct span path)
     return span_equal(head, span_text(folder)) ? span_from(path, head.size) : path;
 }
 
-/* The path of a process that need not be opened. */
+/* Path of a process, without opening it. */
 static struct span ask_path(struct asker *a, uint32_t pid)
 {
     struct process_id_question question = {.pid = pid,
@@ -195,7 +195,7 @@ static void ask_token(struct asker *a, HANDLE process, struct plat_process *told
     CloseHandle(token);
 }
 
-/* Is it the one of the list, and not one that got its number since? */
+/* True if it is the process of the list, not a later one with its id. */
 static bool is_same(HANDLE process, uint64_t start)
 {
     FILETIME began;

@@ -6,8 +6,8 @@
 
 #include "platform/windows/plat_wide.h"
 
-/* Found at run time: crypt32.dll is none of the "known DLLs", so Windows would look for it beside the program
- * first. */
+/* Found at run time: crypt32.dll is not one of the "known DLLs", so Windows would first search the
+ * program's folder. */
 struct crypt32 {
     HCERTSTORE(WINAPI *open_store)(LPCSTR, DWORD, HCRYPTPROV_LEGACY, DWORD, const void *);
     BOOL(WINAPI *close_store)(HCERTSTORE, DWORD);
@@ -36,7 +36,7 @@ static bool load(struct crypt32 *ret, struct error *err)
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         FARPROC found = library ? GetProcAddress(library, wanted[i].name) : NULL;
         if (!found) {
-            return plat_wide_error(err, GetLastError(), wanted[i].name, "not there");
+            return plat_wide_error(err, GetLastError(), wanted[i].name, "is missing");
         }
         memcpy(wanted[i].to, &found, sizeof(found));
     }
@@ -49,7 +49,7 @@ static bool add(const struct crypt32 *api, HCERTSTORE store, struct span der, PC
         store, X509_ASN_ENCODING, der.data, (DWORD)der.size, CERT_STORE_ADD_ALWAYS, ret);
 }
 
-/* Of the chain that starts with ${certificate}; its issuer is in ${store}. */
+/* Query the chain that starts with ${certificate}; its issuer is in ${store}. */
 static bool ask(const struct crypt32 *api, HCERTSTORE store, PCCERT_CONTEXT certificate,
     struct plat_revocation *ret)
 {

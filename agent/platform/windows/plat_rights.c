@@ -11,7 +11,7 @@
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
-/* Owner and DACL, as NtQuerySecurityObject gives them: self-relative, nothing resolved. */
+/* Read owner and DACL from NtQuerySecurityObject: self-relative and unresolved. */
 static bool read_descriptor(
     HANDLE file, const char *path, struct plat_rights *rights, struct error *err)
 {
@@ -151,7 +151,7 @@ char *plat_rights_absolute(const char *path, struct error *err)
     } else if (wide) {
         DWORD units = GetFullPathNameW(wide, MAX_UNITS, full, NULL);
         if (units == 0 || units >= MAX_UNITS) {
-            plat_wide_error(err, GetLastError(), path, "no path");
+            plat_wide_error(err, GetLastError(), path, "not a valid path");
         } else {
             absolute = plat_wide_to_utf8(full);
         }
@@ -172,7 +172,7 @@ char *plat_rights_program(struct error *err)
     }
     DWORD units = GetModuleFileNameW(NULL, full, MAX_UNITS);
     if (units == 0 || units >= MAX_UNITS) {
-        plat_wide_error(err, GetLastError(), "etwship.exe", "where it lies is unknown");
+        plat_wide_error(err, GetLastError(), "etwship.exe", "its path is unknown");
     } else {
         program = plat_wide_to_utf8(full);
     }
@@ -180,10 +180,10 @@ char *plat_rights_program(struct error *err)
     return program;
 }
 
-/* ---- folders of our own ------------------------------------------------------------------------ */
+/* ---- own folders ------------------------------------------------------------------------------- */
 
-/* The folder itself, not what a link in its place leads to: whoever may write beside it could have put one
- * there, which would give away the rights of another place. NULL: none, or a link. */
+/* Open the folder itself without following a link: a user who may write beside it could have
+ * replaced it by one, and setting rights would affect another place. NULL: none, or a link. */
 static HANDLE open_folder(
     const wchar_t *wide, ACCESS_MASK rights, const char *path, struct error *err)
 {
@@ -202,7 +202,7 @@ static HANDLE open_folder(
         plat_wide_error(err, GetLastError(), path, "cannot look at it");
     } else if ((info.dwFileAttributes & kinds) != FILE_ATTRIBUTE_DIRECTORY) {
         good = error_set(err, ERR_CONFIG,
-            "%s: is a link or no folder. look where it leads to, and remove it", path);
+            "%s: is a link or not a folder. check where it leads and remove it", path);
     }
     if (!good) {
         CloseHandle(folder);
@@ -212,8 +212,9 @@ static HANDLE open_folder(
 }
 
 /*
- * An elevated process may make the group of administrators an owner, as may LocalSystem. Another one may
- * not: its own folder is its account's (ERROR_INVALID_OWNER), and who judges it will say so.
+ * An elevated process, or LocalSystem, may make the administrators group an owner. Others may not;
+ * their folder belongs to their account (ERROR_INVALID_OWNER), which a later check of trust
+ * reports.
  */
 static bool give_to_administrators(const wchar_t *wide, const char *path, struct error *err)
 {
@@ -224,7 +225,7 @@ static bool give_to_administrators(const wchar_t *wide, const char *path, struct
     DWORD size = sizeof(sid);
     struct plat_rights_self self;
     if (!CreateWellKnownSid(WinBuiltinAdministratorsSid, NULL, &sid, &size)) {
-        return plat_wide_error(err, GetLastError(), path, "no SID of administrators");
+        return plat_wide_error(err, GetLastError(), path, "cannot get the SID of administrators");
     }
     plat_rights_self(&self);
     HANDLE folder = open_folder(wide, WRITE_OWNER, path, err);
@@ -235,10 +236,10 @@ static bool give_to_administrators(const wchar_t *wide, const char *path, struct
         folder, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION, &sid, NULL, NULL, NULL);
     CloseHandle(folder);
     return code == ERROR_SUCCESS || !self.is_privileged ||
-           plat_wide_error(err, code, path, "cannot be given to administrators");
+           plat_wide_error(err, code, path, "cannot make administrators its owner");
 }
 
-/* A folder that is there: its list is replaced, also in what inherits it. */
+/* Replace the access list of an existing folder, and what it inherits to its content. */
 static bool set_list(
     const wchar_t *wide, PSECURITY_DESCRIPTOR descriptor, const char *path, struct error *err)
 {
@@ -246,7 +247,7 @@ static bool set_list(
     BOOL defaulted;
     PACL list = NULL;
     if (!GetSecurityDescriptorDacl(descriptor, &present, &list, &defaulted) || !list) {
-        return error_set(err, ERR_CONFIG, "%s: no list of access rights to set", path);
+        return error_set(err, ERR_CONFIG, "%s: there is no access list to set", path);
     }
     HANDLE folder = open_folder(wide, WRITE_DAC, path, err);
     if (!folder) {
@@ -267,14 +268,14 @@ bool plat_rights_protect(const char *path, const char *sddl, struct error *err)
     bool good = text != NULL;
     if (good && !ConvertStringSecurityDescriptorToSecurityDescriptorW(
                     text, SDDL_REVISION_1, &attributes.lpSecurityDescriptor, NULL)) {
-        good = plat_wide_error(err, GetLastError(), sddl, "no access rights");
+        good = plat_wide_error(err, GetLastError(), sddl, "invalid access rights");
     }
-    /* Made with its rights: there is no moment in which others could get in. */
+    /* created with its rights, so that there is never a moment with access for others */
     if (good && !CreateDirectoryW(wide, &attributes)) {
         DWORD code = GetLastError();
         good = code == ERROR_ALREADY_EXISTS
                    ? set_list(wide, attributes.lpSecurityDescriptor, path, err)
-                   : plat_wide_error(err, code, path, "cannot make this folder");
+                   : plat_wide_error(err, code, path, "cannot create this folder");
     }
     good = good && give_to_administrators(wide, path, err);
     LocalFree(attributes.lpSecurityDescriptor);

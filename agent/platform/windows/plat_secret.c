@@ -7,8 +7,8 @@
 
 #include "platform/windows/plat_wide.h"
 
-/* Found at run time: crypt32.dll is none of the "known DLLs", so Windows would look for it beside the program
- * first. Both functions have the same parameters but for the second. */
+/* Found at run time: crypt32.dll is not one of the "known DLLs", so Windows would first search the
+ * program's folder. Both functions have equal parameters except the second. */
 typedef BOOL WINAPI protect_fn(DATA_BLOB *in, const void *description, DATA_BLOB *entropy,
     void *reserved, CRYPTPROTECT_PROMPTSTRUCT *prompt, DWORD flags, DATA_BLOB *out);
 
@@ -18,7 +18,7 @@ static protect_fn *find(const char *name, struct error *err)
     HMODULE crypt32 = LoadLibraryExW(L"crypt32.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
     FARPROC found = crypt32 ? GetProcAddress(crypt32, name) : NULL;
     if (!found) {
-        plat_wide_error(err, GetLastError(), name, "not there");
+        plat_wide_error(err, GetLastError(), name, "is missing");
     }
     memcpy(&function, &found, sizeof(function));
     return function;
@@ -34,7 +34,7 @@ static bool call(
         return false;
     }
     if (in.size > UINT32_MAX) {
-        return error_set(err, ERR_LIMIT, "more than DPAPI takes");
+        return error_set(err, ERR_LIMIT, "the secret exceeds the limit of DPAPI");
     }
     if (!function(&from, NULL, NULL, NULL, NULL,
             CRYPTPROTECT_UI_FORBIDDEN | CRYPTPROTECT_LOCAL_MACHINE, &to)) {
@@ -56,7 +56,7 @@ bool plat_secret_unprotect(struct span bytes, struct buf *out, struct error *err
     return call("CryptUnprotectData", "cannot read it", bytes, out, err);
 }
 
-/* A console line has at most so many units. */
+/* Maximum of units in a console line. */
 enum { LINE_UNITS = 4096, UTF8_PER_UNIT = 3 };
 
 static bool add_line(const wchar_t *line, DWORD units, struct buf *out, struct error *err)
@@ -88,7 +88,7 @@ bool plat_secret_ask(const char *prompt, struct buf *out, struct error *err)
     DWORD written;
     DWORD mode;
     if (!GetConsoleMode(console, &mode)) {
-        return plat_wide_error(err, GetLastError(), "standard input", "is no console");
+        return plat_wide_error(err, GetLastError(), "standard input", "is not a console");
     }
     if (!SetConsoleMode(console, (mode & ~(DWORD)ENABLE_ECHO_INPUT) | ENABLE_LINE_INPUT)) {
         return plat_wide_error(err, GetLastError(), "the console", "cannot hide what is typed");

@@ -5,9 +5,10 @@
 #include "platform/windows/plat_wide.h"
 
 /*
- * Windows calls the handler on a thread of its own. After Ctrl-C and Ctrl-Break the process goes
- * on; when the console closes, the user logs off or the machine shuts down, it ends as soon as the
- * handler returns, so that one never does: the orderly end is raced by the system's time limit.
+ * Windows calls the handler on its own thread. After Ctrl-C and Ctrl-Break the process continues.
+ * When the console closes, the user logs off or the machine shuts down, the process ends when the
+ * handler returns, so the handler does not return: the orderly end competes with the system's time
+ * limit.
  */
 static struct {
     void (*stop)(void *self);
@@ -17,7 +18,7 @@ static struct {
 static atomic_ullong first_signal_ms; /* GetTickCount64; 0: none yet */
 static atomic_int repeated_signals;
 
-/* plat_on_kill: changed, and called, under the lock. */
+/* State of plat_on_kill; changed and called under the lock. */
 static struct {
     SRWLOCK lock;
     void (*last)(void *self);
@@ -75,5 +76,5 @@ bool plat_on_hangup(void (*hangup)(void *self), void *self, struct error *err)
     (void)hangup;
     (void)self;
     (void)err;
-    return true; /* nobody asks for it this way here */
+    return true; /* Windows has no such signal */
 }

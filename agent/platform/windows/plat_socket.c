@@ -23,7 +23,7 @@ union address {
     struct sockaddr_in6 v6;
 };
 
-/* Counted by Windows: once for each that begins, which is never taken back. */
+/* Windows counts these calls; this one is never reversed. */
 static bool begin(struct error *err)
 {
     WSADATA data;
@@ -84,7 +84,7 @@ struct plat_socket *plat_socket_listen_tcp(
     if (!listener) {
         return NULL;
     }
-    /* Without it another program may listen at the same port, and be asked instead. */
+    /* otherwise another program could listen at the port and receive the requests */
     setsockopt(listener->handle, SOL_SOCKET, SO_EXCLUSIVEADDRUSE, (const char *)&on, sizeof(on));
     if (bind(listener->handle, &at.any, size) != 0 || listen(listener->handle, BACKLOG) != 0) {
         char what[32];
@@ -137,7 +137,7 @@ bool plat_socket_is_ours(const struct plat_socket *socket)
     return socket->pipe != NULL;
 }
 
-/* WSAPoll does not tell of a refused connection before Windows 10 2004; select does. */
+/* WSAPoll does not report refused connections before Windows 10 2004; select does. */
 static bool wait_connected(SOCKET handle, unsigned timeout_ms)
 {
     fd_set done;
@@ -265,7 +265,7 @@ struct plat_waker *plat_waker_create(struct error *err)
         getsockname(handle, (struct sockaddr *)&at, &size) != 0 ||
         connect(handle, (struct sockaddr *)&at, size) != 0) {
         plat_wide_error(
-            err, (unsigned long)WSAGetLastError(), "what wakes a thread", "cannot be made");
+            err, (unsigned long)WSAGetLastError(), "an event to wake a thread", "cannot be made");
         plat_waker_destroy(waker);
         return NULL;
     }

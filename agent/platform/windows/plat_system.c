@@ -33,7 +33,7 @@ int32_t plat_local_offset(uint64_t filetime)
         !SystemTimeToFileTime(&local, &moved)) {
         return 0;
     }
-    /* SYSTEMTIME has milliseconds: both go through it. */
+    /* SYSTEMTIME has milliseconds, so both are converted */
     FILETIME whole;
     SystemTimeToFileTime(&utc, &whole);
     return (int32_t)(((int64_t)ticks_of(moved) - (int64_t)ticks_of(whole)) / 10000000);
@@ -129,8 +129,8 @@ void plat_host_name(char *name, size_t size)
     free(wide);
 }
 
-/* BCryptGenRandom, found at run time: bcrypt.dll is none of the "known DLLs", so Windows would look
- * for it beside the program first. */
+/* BCryptGenRandom, found at run time: bcrypt.dll is not one of the "known DLLs", so Windows would
+ * first search the program's folder. */
 typedef LONG WINAPI random_fn(void *algorithm, UCHAR *data, ULONG size, ULONG flags);
 
 static random_fn *find_random(struct error *err)
@@ -139,7 +139,7 @@ static random_fn *find_random(struct error *err)
     HMODULE bcrypt = LoadLibraryExW(L"bcrypt.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
     FARPROC found = bcrypt ? GetProcAddress(bcrypt, "BCryptGenRandom") : NULL;
     if (!found) {
-        plat_wide_error(err, GetLastError(), "BCryptGenRandom", "no random numbers");
+        plat_wide_error(err, GetLastError(), "BCryptGenRandom", "cannot get random numbers");
     }
     memcpy(&random, &found, sizeof(random));
     return random;
@@ -156,8 +156,8 @@ bool plat_random(void *data, size_t size, struct error *err)
         ULONG want = size < MAX_CALL_BYTES ? (ULONG)size : MAX_CALL_BYTES;
         LONG status = random(NULL, data, want, SYSTEM_PREFERRED);
         if (status < 0) {
-            return error_set_os(
-                err, status, "BCryptGenRandom failed", "no random numbers (0x%08lx)", status);
+            return error_set_os(err, status, "BCryptGenRandom failed",
+                "cannot get random numbers (0x%08lx)", status);
         }
         data = (uint8_t *)data + want;
         size -= want;
@@ -192,7 +192,7 @@ bool plat_no_color(void)
     return value && *value;
 }
 
-/* The folder of all programs' data, with ${below} behind it. */
+/* The ProgramData folder followed by ${below}. */
 static const char *below_program_data(char *path, size_t size, struct span below)
 {
     const wchar_t *value = _wgetenv(L"ProgramData");

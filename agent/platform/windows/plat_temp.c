@@ -11,7 +11,7 @@ static bool fail(struct error *err, const char *name, const char *what)
     return plat_wide_error(err, GetLastError(), name, what);
 }
 
-/* GetTempFileName would make a file that a kill before the next call leaves behind. */
+/* GetTempFileName would create a file that survives a kill before the next call. */
 static HANDLE open_in(const wchar_t *folder, unsigned attempt)
 {
     wchar_t path[MAX_PATH + 64];
@@ -48,7 +48,7 @@ struct plat_file *plat_temp_create(struct error *err)
 bool plat_temp_room(struct plat_file *file, struct plat_temp_room *ret_room, struct error *err)
 {
     wchar_t folder[MAX_PATH + 2];
-    ULARGE_INTEGER left; /* of the quota, where there is one */
+    ULARGE_INTEGER left; /* of the quota, if there is one */
     ULARGE_INTEGER size;
     DWORD length = GetTempPathW(MAX_PATH + 1, folder);
     if (!length || length > MAX_PATH || !GetDiskFreeSpaceExW(folder, &left, &size, NULL)) {

@@ -77,7 +77,7 @@ bool plat_cond_wait_until(struct plat_cond *cond, struct plat_mutex *mutex, uint
     if (now >= deadline_ns) {
         return false;
     }
-    /* Rounded up: waking a moment early would make the caller spin. */
+    /* rounded up: waking a moment early would make the caller spin */
     uint64_t wait_ms = (deadline_ns - now + 999999) / 1000000;
     DWORD slice = wait_ms < LONGEST_MS ? (DWORD)wait_ms : LONGEST_MS;
     if (!SleepConditionVariableSRW(cond_of(cond), lock_of(mutex), slice, 0)) {
@@ -130,7 +130,7 @@ struct plat_thread *plat_thread_start(
     }
     thread->run = run;
     thread->self = self;
-    /* _beginthreadex rather than CreateThread: the thread uses the C library. */
+    /* _beginthreadex instead of CreateThread, because the thread uses the C library */
     thread->handle = (HANDLE)_beginthreadex(NULL, 0, start, thread, 0, NULL);
     if (!thread->handle) {
         free(thread);

@@ -9,7 +9,7 @@
 enum { MAX_UNITS = 32768, MAX_DEPTH = 128 };
 
 struct walk {
-    wchar_t path[MAX_UNITS]; /* where we are; names are appended and cut off again */
+    wchar_t path[MAX_UNITS]; /* current path; names are appended and removed */
     size_t units;
     struct error *err;
     bool good;
@@ -34,7 +34,7 @@ static void remove_here(struct walk *walk, DWORD attributes)
     if (attributes & FILE_ATTRIBUTE_READONLY) {
         SetFileAttributesW(walk->path, attributes & ~(DWORD)FILE_ATTRIBUTE_READONLY);
     }
-    /* A link to a folder is a folder without anything in it. */
+    /* a link to a folder is an empty folder */
     BOOL done = attributes & FILE_ATTRIBUTE_DIRECTORY ? RemoveDirectoryW(walk->path)
                                                       : DeleteFileW(walk->path);
     DWORD code = GetLastError();
@@ -90,7 +90,7 @@ static void empty_folder(struct walk *walk, int depth)
     FindClose(search);
 }
 
-/* Deeper than that nothing of ours lies: what is there is named instead of removed. */
+/* Our folders are never deeper; deeper ones are reported instead of removed. */
 // NOLINTNEXTLINE(misc-no-recursion)
 static void remove_tree(struct walk *walk, DWORD attributes, int depth)
 {

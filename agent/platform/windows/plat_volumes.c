@@ -9,9 +9,9 @@
 
 enum {
     DEVICE_UNITS = 1024,
-    PLACES_UNITS = 4096, /* of one volume: a list */
+    PLACES_UNITS = 4096, /* list of one volume */
     VOLUME_UNITS = 64,   /* \\?\Volume{GUID}\ */
-    MAX_VOLUMES = 4096,  /* a bound against a list without end */
+    MAX_VOLUMES = 4096,  /* in case the list does not end */
     LETTERS = 26,
 };
 
@@ -22,7 +22,7 @@ struct teller {
     wchar_t places[PLACES_UNITS];
 };
 
-/* Without the backslash at their ends that roots and folders have here. */
+/* Remove the trailing backslash that roots and folders have here. */
 static void tell(struct teller *t, const wchar_t *device, const wchar_t *place)
 {
     char *from = plat_wide_to_utf8(device);
@@ -36,8 +36,8 @@ static void tell(struct teller *t, const wchar_t *device, const wchar_t *place)
     free(to);
 }
 
-/* Drives of the network are names below \Device\Mup for the kernel; what SUBST and the like made is a path
- * (\??\C:\x). Neither is a volume of its own. */
+/* Network drives are names below \Device\Mup, and those of SUBST are paths (\??\C:\x); neither is a
+ * volume. */
 static bool is_volume(const wchar_t *device)
 {
     return wcsncmp(device, L"\\Device\\", 8) == 0 && !wcschr(device + 8, L'\\') &&
@@ -54,7 +54,7 @@ static void tell_drives(struct teller *t)
     }
 }
 
-/* The first place of a volume that has no drive. */
+/* Report the first place of a volume without a drive. */
 static void tell_mount(struct teller *t, wchar_t *volume)
 {
     enum { PREFIX_UNITS = 4 }; /* \\?\ */

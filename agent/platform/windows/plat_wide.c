@@ -26,7 +26,7 @@ wchar_t *plat_wide_text(const char *text, struct error *err)
 }
 
 /* "Naming Files, Paths, and Namespaces": \\?\C:\x for C:\x, \\?\UNC\host\share for \\host\share;
- * what begins with \\?\ or \\.\ is taken as it is. */
+ * paths that begin with \\?\ or \\.\ are unchanged. */
 static wchar_t *with_prefix(const wchar_t *full)
 {
     const wchar_t *prefix = L"\\\\?\\";
@@ -60,7 +60,7 @@ wchar_t *plat_wide_path(const char *path, struct error *err)
     wchar_t *result = NULL;
     DWORD room = GetFullPathNameW(wide, 0, NULL, NULL);
     if (room == 0) {
-        plat_wide_error(err, GetLastError(), path, "no path");
+        plat_wide_error(err, GetLastError(), path, "not a valid path");
         goto done;
     }
     full = malloc(room * sizeof(*full));
@@ -70,7 +70,7 @@ wchar_t *plat_wide_path(const char *path, struct error *err)
     }
     DWORD units = GetFullPathNameW(wide, room, full, NULL);
     if (units == 0 || units >= room) {
-        plat_wide_error(err, GetLastError(), path, "no path");
+        plat_wide_error(err, GetLastError(), path, "not a valid path");
         goto done;
     }
     result = with_prefix(full);
@@ -112,7 +112,7 @@ bool plat_wide_error(struct error *err, unsigned long code, const char *what, co
         CP_UTF8, 0, wide, (int)units, reason, (int)sizeof(reason) - 1, NULL, NULL);
     reason[bytes > 0 ? bytes : 0] = '\0';
     if (!*reason) {
-        return error_set_os(err, (int64_t)code, "error of the system", "%s: %s", what, doing);
+        return error_set_os(err, (int64_t)code, "system error", "%s: %s", what, doing);
     }
     return error_set_os(err, (int64_t)code, reason, "%s: %s", what, doing);
 }

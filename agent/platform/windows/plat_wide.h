@@ -5,20 +5,20 @@
 
 #include <wchar.h>
 
-/* Between the UTF-8 of the agent and the UTF-16 of Windows. Only for folders named windows. */
+/* Conversions between the agent's UTF-8 and UTF-16 of Windows. Only for folders named windows. */
 
-/* ${text} as UTF-16; the caller frees it. NULL if it is not UTF-8 or there is no memory. */
+/* ${text} as UTF-16; the caller frees it. NULL if it is not UTF-8 or memory is short. */
 wchar_t *plat_wide_text(const char *text, struct error *err);
 
-/* A path in the form that is not limited to 260 units: made absolute, with \\?\ before it. The
- * caller frees it. Names such as NUL and \\.\pipe\x stay what they are. */
+/* The absolute form of a path with \\?\ prefix, which is not limited to 260 units. The caller frees
+ * it. Names such as NUL and \\.\pipe\x are unchanged. */
 wchar_t *plat_wide_path(const char *path, struct error *err);
 
-/* ${wide} as UTF-8; the caller frees it. NULL if there is no memory. An unpaired surrogate, which
- * file names may hold, becomes U+FFFD. */
+/* ${wide} as UTF-8; the caller frees it. NULL if memory is short. An unpaired surrogate, possible
+ * in file names, becomes U+FFFD. */
 char *plat_wide_to_utf8(const wchar_t *wide);
 
-/* Fill ${err} for a failed call with the system's text for ${code} (GetLastError); false. */
+/* Fill ${err} for a failed call with the system's text for ${code} (GetLastError). Always false. */
 bool plat_wide_error(struct error *err, unsigned long code, const char *what, const char *doing);
 
 #endif

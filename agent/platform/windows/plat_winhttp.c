@@ -27,7 +27,8 @@ static uint32_t last_error(void)
     return GetLastError();
 }
 
-/* winhttp.dll is none of the "known DLLs", so Windows would look for it beside the program first. */
+/* winhttp.dll is not one of the "known DLLs", so Windows would first search the program's
+ * folder. */
 bool plat_winhttp_load(struct plat_winhttp *ret_winhttp)
 {
     HMODULE winhttp = LoadLibraryExW(L"winhttp.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);

@@ -72,7 +72,7 @@ static void a_secret_may_be_protected_by_the_machine(void **state)
     char text[2 * sizeof(value) + 32];
     struct loaded l;
     if (!protect("top secret", value, sizeof(value))) {
-        assert_fails("key: 'dpapi:AQID'", "key: DPAPI is for Windows");
+        assert_fails("key: 'dpapi:AQID'", "key: DPAPI is available on Windows only");
         return;
     }
     snprintf(text, sizeof(text), "key: '%s'\ntext: '%s'", value, value);

@@ -260,7 +260,7 @@ static void two_outputs_cannot_write_to_one_file(void **state)
     assert_true(output_file.connect(one, &err));
     assert_false(output_file.connect(two, &err));
     assert_int_equal(err.code, ERR_STOPPED);
-    assert_non_null(strstr(err.text, "out_file.tmp: something else is writing to it"));
+    assert_non_null(strstr(err.text, "out_file.tmp: another program is writing to it"));
     output_file.disconnect(one);
     assert_true(output_file.connect(two, &err));
     assert_int_equal(send_text(two, "{}\n", &err), OUTPUT_DELIVERED);

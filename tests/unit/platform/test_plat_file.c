@@ -417,7 +417,7 @@ static void a_lock_holds_against_another_opening(void **state)
     assert_true(plat_file_lock(one, &err));
     assert_false(plat_file_lock(two, &err));
     assert_int_equal(err.code, ERR_STOPPED);
-    assert_non_null(strstr(err.text, "something else is writing to it"));
+    assert_non_null(strstr(err.text, "another program is writing to it"));
     plat_file_close(one);
     assert_true(plat_file_lock(two, &err));
     plat_file_close(two);
