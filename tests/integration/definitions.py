@@ -193,7 +193,7 @@ class Definitions(unittest.TestCase):
 
         done = subprocess.run([BINARY, "dump", str(self.trace(made()))], capture_output=True,
                               check=True, timeout=TIMEOUT_S, text=True)
-        self.assertIn("gave way", done.stderr)
+        self.assertIn("evicted", done.stderr)
         self.assertEqual(json.loads(done.stdout).get("data"), {"A": 42})
 
     # ---- what files say -----------------------------------------------------------------------

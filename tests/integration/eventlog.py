@@ -137,7 +137,7 @@ class EventLog(unittest.TestCase):
         done = subprocess.run([BINARY, "check", "-c", "c.yaml"], cwd=self.folder, capture_output=True, text=True,
                               timeout=TIMEOUT_S, check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("c.yaml:4:81: error: ids: 'x' is no event id", done.stderr)
+        self.assertIn("c.yaml:4:81: error: ids: 'x' is not an event id", done.stderr)
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ static void sessions_check_what_belongs_together(void **state)
             "f.yaml:2:42: error: boot: an autologger cannot start the NT Kernel Logger. remove the "
             "key"},
         {"- {type: system, flags: [process], boot: true, on_existing: fail}",
-            "error: on_existing: a session that Windows starts at boot exists already."},
+            "error: on_existing: with boot, the session already runs"},
         {"- {type: kernel, flags: [proces]}", NULL},
         {"- {type: kernel, flags: [process], providers: [A]}",
             "f.yaml:2:47: error: providers: sessions of type 'kernel' have none. remove the key, "
@@ -202,9 +202,8 @@ static void sessions_check_what_belongs_together(void **state)
             "f.yaml:2:24: error: launch: must begin with the full path of a program. write it, in "
             "double quotes if it has blanks, as in '\"C:\\My Apps\\app.exe\" -x'"},
         {"- {type: heap, launch: '\"C:\\My Apps\\a.exe -x'}",
-            "launch: it does not begin with the whole path of a program"},
-        {"- {type: heap, launch: 'C:a.exe'}",
-            "launch: it does not begin with the whole path of a program"},
+            "launch: must begin with the full path of a program"},
+        {"- {type: heap, launch: 'C:a.exe'}", "launch: must begin with the full path of a program"},
         {"- {type: heap, launch: 'C:\\app\\run.CMD -x'}",
             "launch: a script is run by another program. name the program to trace"},
         {"- {type: heap, pids: [12, app.exe]}",
@@ -258,12 +257,12 @@ static void ten_mistakes_are_reported_at_once_each_at_its_place(void **state)
         "   filters: [{drop: event.id = 3, nam: n}]}\n";
     static const char *const places[] = {"1:17: error: memory: ", "1:32: error: data_dir: ",
         "3:45: error: stacks: 'X'", "3:63: error: stacks: '0x'",
-        "3:77: error: buffers: min is above", "4:19: error: buffers: kernel",
+        "3:77: error: buffers: min is above", "4:19: error: buffers: paged",
         "4:26: error: unknown key 'buffer'", "5:62: error: end: ", "6:19: error: providers: 'x'",
         "6:21: error: providers: 'y'", "8:23: error: fsync: ", "8:37: error: path: events have no",
         "8:60: error: retry: min", "9:21: error: url: this is no address",
         "9:21: error: url: the address holds a space", "9:34: error: auth: user and password",
-        "9:54: error: framing: ", "9:80: error: verify: ", "10:30: error: drop: = is not known",
+        "9:54: error: framing: ", "9:80: error: verify: ", "10:30: error: drop: = is not part",
         "10:35: error: unknown key 'nam'"};
     struct app_config config;
     struct config_report report;

@@ -120,7 +120,7 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
         "f.yaml:8:16: error: providers: 'A:1:2:3:4:5' has too many parts. write (Name|GUID)"
         "[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]",
         "f.yaml:9:6: error: providers: the entry says no name. add name: NAME or GUID",
-        "f.yaml:10:23: error: level: '256' is no level. write a number from 0 to 255, critical, "
+        "f.yaml:10:23: error: level: '256' is not a level. write a number from 0 to 255, critical, "
         "error, warning, information or verbose",
         "f.yaml:11:35: error: events: '9-5' is not an event id. write a number from 0 to 65535, or "
         "a range such as 5-9",
@@ -137,7 +137,8 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
         "digits, as in 1c95126e-7eea-49a9-a3fe-a378b03ddb4d",
         "f.yaml:19:13: error: name: '1c95126e-7eea-49a9-a3fe-a378b03ddb4' is not a GUID. write "
         "8-4-4-4-12 hexadecimal digits, as in 1c95126e-7eea-49a9-a3fe-a378b03ddb4d",
-        "f.yaml:20:9: error: providers: 'x' is no level. write a number from 0 to 255, critical, "
+        "f.yaml:20:9: error: providers: 'x' is not a level. write a number from 0 to 255, "
+        "critical, "
         "error, warning, information or verbose",
         "f.yaml:20:11: error: providers: 'y' is not an event id. write a number from 0 to 65535, "
         "or a range such as 5-9",
@@ -148,7 +149,7 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
         "f.yaml:21:23: error: group: a group is known by its GUID alone. write name: GUID",
         "f.yaml:22:26: error: disallow: only groups have members. add group: true",
         "f.yaml:22:27: error: disallow: this is no GUID. write that of a provider",
-        "f.yaml:23:35: error: level: 'x' is no level. write a number from 0 to 255, critical, "
+        "f.yaml:23:35: error: level: 'x' is not a level. write a number from 0 to 255, critical, "
         "error, warning, information or verbose",
         "f.yaml:23:48: error: keywords: which events get a stack is told by numbers. write the "
         "bits",

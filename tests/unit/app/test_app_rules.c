@@ -67,7 +67,8 @@ static void rules_that_edit_say_where_they_cannot(void **state)
     (void)state;
     static const struct finding cases[] = {
         {"filters: [{set: {where: 'event.id = 3', fields: {labels.a: b}}}]",
-            "f.yaml:3:35: error: set: = is not part of this language", "    event.id = 3\n             ^"},
+            "f.yaml:3:35: error: set: = is not part of this language",
+            "    event.id = 3\n             ^"},
         {"filters: [{set: {fields: {data.A.B: x}}}]",
             "f.yaml:3:27: error: set: data.A.B: what can be set of the payload is data.NAME",
             "    data.A.B\n    ^"},

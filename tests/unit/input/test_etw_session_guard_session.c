@@ -20,7 +20,7 @@ static void a_session_that_is_stopped_comes_back_and_is_told(void **state)
     stop_session_of(NAME);
     await_report(&rig, "session_stopped", GUARD_REPAIRED, 1);
     rig_await(&rig, is_enabled, NAME);
-    assert_true(rig_has_note(&rig, "was stopped by somebody else. it was repaired"));
+    assert_true(rig_has_note(&rig, "it was repaired"));
     write_events(provider, 10);
     rig_stop(&rig);
     assert_int_equal(rig.events, 10);
@@ -86,7 +86,7 @@ static void a_session_of_its_name_that_others_start_is_left_alone(void **state)
     assert_true(etw_sim_fail(rig.sim, "StartTraceW", NO_CALL, 1, ETW_ERROR_NO_SYSTEM_RESOURCES));
     assert_true(theirs != 0);
     await_report(&rig, "session_stopped", GUARD_GAVE_UP, 1);
-    assert_non_null(strstr(last_report(&rig).detail, "who has started one of that name"));
+    assert_non_null(strstr(last_report(&rig).detail, "started a session with that name"));
     assert_int_equal(handle_of(&rig), theirs);
     stop_session_of(NAME); /* he has enough of it */
     rig_await(&rig, is_enabled, NAME);

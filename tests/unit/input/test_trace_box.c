@@ -289,7 +289,8 @@ static void what_is_no_box_is_said(void **state)
     assert_int_equal(remove(path), 0);
     assert_true(trace_box_open(path, &env, &box, NULL));
     assert_null(box);
-    assert_no_box(span_text("BZh91AY"), ERR_UNSUPPORTED, "is packed with bzip2, which is not supported");
+    assert_no_box(
+        span_text("BZh91AY"), ERR_UNSUPPORTED, "is packed with bzip2, which is not supported");
     buf_init(&packed, 1 << 20);
     const struct packed_put_member other = {"a.txt", span_text("x"), 0, 0};
     packed_put_zip(&packed, &other, 1);

@@ -13,7 +13,7 @@ static void what_is_protected_reads_the_same_on_this_machine(void **state)
     buf_init(&text, 4096);
     if (!plat_secret_protect(span_text(secret), &bytes, &err)) {
         assert_int_equal(err.code, ERR_UNSUPPORTED);
-        assert_non_null(strstr(err.text, "for Windows"));
+        assert_non_null(strstr(err.text, "on Windows only"));
         assert_false(plat_secret_unprotect(span_text("x"), &text, &err));
         assert_int_equal(err.code, ERR_UNSUPPORTED);
         assert_false(plat_secret_ask("? ", &text, &err));
