@@ -69,7 +69,8 @@ static bool must_stop(struct etw_session *s)
     plat_mutex_lock(&s->mutex);
     bool stop = s->asked_to_stop;
     plat_mutex_unlock(&s->mutex);
-    return stop || s->sink_stopped || (s->consume && etw_consume_is_refused(s->consume)) || is_over(s);
+    return stop || s->sink_stopped || (s->consume && etw_consume_is_refused(s->consume)) ||
+           is_over(s);
 }
 
 /* Wait until something happens or ${wait_ms} have passed. */
