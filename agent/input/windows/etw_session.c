@@ -234,8 +234,7 @@ static void stop_session(struct etw_session *s)
     }
 }
 
-/* True if the session with this name is the one we started. Our own sessions are identified by
- * name. */
+/* True if the session with this name is the one we started; own sessions are found by name. */
 static bool is_the_same(const struct etw_session *s)
 {
     struct etw_session_state now;
