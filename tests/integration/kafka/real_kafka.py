@@ -123,7 +123,7 @@ class Kafka(unittest.TestCase):
         while kills < KILLS:
             agent = self.start()
             try:
-                agent.wait(chance.uniform(0.4, 1.2 if FULL else 2.5))
+                agent.wait(chance.uniform(0.4, 1.2))
                 break  # all was delivered
             except subprocess.TimeoutExpired:
                 agent.kill()
