@@ -250,17 +250,17 @@ class Packed(unittest.TestCase):
         gz, zst = gzip.compress(a), zstd(a, "--check")
         cut = len(gz) * 2 // 3
         damage = self.assert_damaged("cut.etl.gz", gz[:cut], zlib.decompressobj(31).decompress(gz[:cut]),
-                                     "cut off here")
+                                     "truncated here")
         self.assertEqual(damage[0], {"offset": cut, "what": "in the packed file: the data is truncated here"})
         cut = subprocess.run(["zstd", "-q", "-d", "-c"], input=zst[:len(zst) // 2], stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL, check=False, timeout=TIMEOUT_S).stdout
         self.assertTrue(a.startswith(cut))
-        self.assert_damaged("cut.etl.zst", zst[:len(zst) // 2], cut, "cut off here")
+        self.assert_damaged("cut.etl.zst", zst[:len(zst) // 2], cut, "truncated here")
         self.assert_damaged("sum.etl.gz", gz[:-8] + bytes(4) + gz[-4:], a, "incorrect data check")
         self.assert_damaged("length.etl.gz", gz[:-4] + bytes(4), a, "incorrect length check")
         self.assert_damaged("sum.etl.zst", zst[:-4] + bytes(4), a, "checksum")
         self.assert_damaged("behind.etl.gz", gz + b"other bytes", a, "other bytes follow")
-        self.assert_damaged("second.etl.gz", gz + gz[:18], a, "cut off here")
+        self.assert_damaged("second.etl.gz", gz + gz[:18], a, "truncated here")
 
     @archives
     def test_what_came_out_of_a_damaged_archive_is_read_and_the_damage_told(self):
