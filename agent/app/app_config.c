@@ -448,7 +448,12 @@ static bool may_hold(const struct app_output *output)
 
 bool app_config_copies(const struct app_config *config)
 {
-    bool copies = config->spool.recorded == APP_SPOOL_COPY;
+    size_t outputs = 0;
+    for (size_t i = 0; i < config->output_count; i++) {
+        outputs += config->outputs[i].enabled;
+    }
+    bool copies = config->spool.recorded == APP_SPOOL_COPY ||
+                  (config->spool.recorded == APP_SPOOL_RECORDED_AUTO && outputs > 1);
     for (size_t i = 0; i < config->output_count && !copies; i++) {
         copies = may_hold(&config->outputs[i]);
     }

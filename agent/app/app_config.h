@@ -82,7 +82,11 @@ enum app_spool_reason {
     APP_SPOOL_ONLY_SHOWN,    /* no output keeps anything: memory */
     APP_SPOOL_ONLY_RECORDED, /* all sessions read recorded traces: memory */
 };
-enum app_spool_recorded { APP_SPOOL_REPLAY, APP_SPOOL_COPY };
+enum app_spool_recorded {
+    APP_SPOOL_RECORDED_AUTO, /* REPLAY for one output; for several COPY, so that none waits for another */
+    APP_SPOOL_REPLAY,
+    APP_SPOOL_COPY,
+};
 enum app_spool_full { APP_SPOOL_DROP_OLDEST, APP_SPOOL_DROP_NEWEST, APP_SPOOL_BLOCK };
 enum app_spool_compression { APP_SPOOL_PLAIN, APP_SPOOL_ZSTD };
 
@@ -340,7 +344,7 @@ bool app_config_takes(const struct app_output *output, const struct app_session 
 const char *app_config_format(const struct app_output *output);
 
 /* Do events wait on the disk? Not if the spool is in memory, and not if all sessions can be read again, no
- * output may hold events of one route, and nobody asks for copies: then they wait in their own files. */
+ * output may hold events of one route, and `spool.recorded` allows it: then they wait in their own files. */
 bool app_config_copies(const struct app_config *config);
 
 /* Where the agent remembers things: agent.data_dir, or the system's place where a spool keeps

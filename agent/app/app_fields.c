@@ -120,7 +120,7 @@ static const struct config_field status_fields[] = {
 
 static const char *const spool_mode_names[] = {"memory", "durable", NULL};
 static const char *const spool_full_names[] = {"drop_oldest", "drop_newest", "block", NULL};
-static const char *const spool_recorded_names[] = {"replay", "copy", NULL};
+static const char *const spool_recorded_names[] = {"auto", "replay", "copy", NULL};
 static const char *const spool_compression_names[] = {"none", "zstd", NULL};
 
 static const struct config_field sync_fields[] = {
@@ -154,10 +154,11 @@ static const struct config_field spool_fields[] = {
     {CONFIG_ROW("compression", ENUM, struct app_spool, compression),
         .names = spool_compression_names, .default_text = "none", .help = "of batches on disk"},
     {CONFIG_ROW("recorded", ENUM, struct app_spool, recorded), .names = spool_recorded_names,
-        .default_text = "replay",
+        .default_text = "auto",
         .help = "where all sessions are `file`: `replay` reads again, after a restart, what outputs "
                 "have not had; `copy` keeps events on disk like live ones, for traces that are "
-                "removed before outputs have them. Beside live sessions, or an `elasticsearch` output with "
+                "removed before outputs have them; `auto` replays for one output and copies for "
+                "several, so that none waits for another. Beside live sessions, or an `elasticsearch` output with "
                 "fields in its index, events are copied"},
     {.key = NULL},
 };

@@ -160,22 +160,26 @@ static void events_that_can_be_read_again_are_copied_on_demand(void **state)
         const char *sessions;
         const char *spool;
         bool copies;
+        const char *second; /* output */
     } cases[] = {
-        {LIVE, "{}", true},
-        {LIVE, "{recorded: replay}", true},
-        {LIVE, "{mode: memory, recorded: copy}", false},
-        {RECORDED, "{}", false},
-        {RECORDED, "{recorded: copy}", true},
-        {RECORDED, "{mode: memory, recorded: copy}", false},
-        {RECORDED ", " LIVE, "{}", true},
-        {RECORDED ", {type: clock, enabled: false}", "{}", false},
+        {LIVE, "{}", true, ""},
+        {LIVE, "{recorded: replay}", true, ""},
+        {LIVE, "{mode: memory, recorded: copy}", false, ""},
+        {RECORDED, "{}", false, ""},
+        {RECORDED, "{recorded: copy}", true, ""},
+        {RECORDED, "{mode: memory, recorded: copy}", false, ""},
+        {RECORDED ", " LIVE, "{}", true, ""},
+        {RECORDED ", {type: clock, enabled: false}", "{}", false, ""},
+        {RECORDED, "{}", true, ", {type: pipe, name: p2, path: /q}"},
+        {RECORDED, "{recorded: replay}", false, ", {type: pipe, name: p2, path: /q}"},
+        {RECORDED, "{}", false, ", {type: pipe, name: p2, path: /q, enabled: false}"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char text[200];
+        char text[300];
         struct app_config c;
         snprintf(text, sizeof(text),
-            "sessions: [%s]\noutputs: [{type: pipe, path: /p}]\nspool: %s\n", cases[i].sessions,
-            cases[i].spool);
+            "sessions: [%s]\noutputs: [{type: pipe, path: /p}%s]\nspool: %s\n", cases[i].sessions,
+            cases[i].second, cases[i].spool);
         parse_good(text, &c);
         if (app_config_copies(&c) != cases[i].copies) {
             fail_msg("%s", text);
