@@ -18,6 +18,10 @@ bool plat_datagrams_was_reset(intptr_t socket, unsigned wait_ms);
  * that waits for it would otherwise wait for a delayed ACK, 40 ms and more (RFC 9293, 3.8.6.3). */
 void plat_datagrams_confirm(intptr_t socket);
 
+/* Wait until ${bytes} can be read from the TCP connection ${socket}, it has ended, or ${wait_ms} are over. Returns at
+ * once where the system cannot wait for more than one byte. */
+void plat_datagrams_await(intptr_t socket, size_t bytes, unsigned wait_ms);
+
 /* End sending over the TCP connection ${socket}; it can still be read from. */
 void plat_datagrams_end(intptr_t socket);
 

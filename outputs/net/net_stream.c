@@ -294,6 +294,14 @@ void net_stream_confirm(const struct net_stream *stream)
     }
 }
 
+void net_stream_await(const struct net_stream *stream, size_t bytes, unsigned wait_ms)
+{
+    curl_socket_t fd = socket_of(stream);
+    if (fd != CURL_SOCKET_BAD && !stream->tls) {
+        plat_datagrams_await((intptr_t)fd, bytes, wait_ms);
+    }
+}
+
 bool net_stream_was_reset(const struct net_stream *stream, unsigned wait_ms)
 {
     curl_socket_t fd = socket_of(stream);

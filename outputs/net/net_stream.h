@@ -52,6 +52,10 @@ bool net_stream_unacked(const struct net_stream *stream, uint64_t *ret_bytes);
 /* Have the other side know at once of what has come: it may send more only then. */
 void net_stream_confirm(const struct net_stream *stream);
 
+/* Wait until ${bytes} have come, the connection has ended, or ${wait_ms} are over. Over TLS, where a part of them may
+ * have been read already, and where the system cannot do so, it returns at once. */
+void net_stream_await(const struct net_stream *stream, size_t bytes, unsigned wait_ms);
+
 /* Was a connection that the other side has closed in an orderly way reset since, or within ${wait_ms}? */
 bool net_stream_was_reset(const struct net_stream *stream, unsigned wait_ms);
 

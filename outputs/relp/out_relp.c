@@ -15,6 +15,8 @@ enum {
     FRAMES_MAX_BYTES = 256 * 1024 * 1024,
     ANSWERS_MAX_BYTES = 2 * RELP_MAX_DATA,
     READ_BYTES = 16 * 1024,
+    ANSWER_BYTES = 12, /* the shortest, "1 rsp 3 200\n" */
+    GATHER_MS = 5,
     CLOSE_MS = 200,
     OPEN_TXNR = 1,
     NS_PER_MS = 1000000,
@@ -58,6 +60,7 @@ struct out_relp {
     struct syslog_writer writer;
     struct buf frames;
     struct buf answers; /* what was read of them, and not looked at */
+    size_t awaited;     /* answers that are needed before anything can be done */
     size_t window;
     uint64_t timeout_ms;
     bool open;     /* the session stands */
@@ -125,7 +128,8 @@ static void *relp_create(const void *settings, const struct output_env *env, str
 /* ---- answers ------------------------------------------------------------------------------------- */
 
 /* More bytes of answers. Before they are waited for, the other side hears that the last ones have come: it may have
- * held back the next until then. */
+ * held back the next until then. Each answer may come for itself: all that are needed are waited for together, though
+ * not for long, as the other side may say something else. */
 static enum net_stream_read read_more(
     struct out_relp *self, unsigned wait_ms, size_t *ret_size, struct error *err)
 {
@@ -133,6 +137,11 @@ static enum net_stream_read read_more(
     enum net_stream_read read = net_stream_read(self->stream, to, READ_BYTES, 0, ret_size, err);
     if (read == NET_STREAM_NOTHING && wait_ms) {
         net_stream_confirm(self->stream);
+        if (self->awaited > 1) {
+            size_t bytes = self->awaited * ANSWER_BYTES;
+            size_t some = self->answers.size < bytes ? self->answers.size : bytes - 1;
+            net_stream_await(self->stream, bytes - some, wait_ms < GATHER_MS ? wait_ms : GATHER_MS);
+        }
         read = net_stream_read(self->stream, to, READ_BYTES, wait_ms, ret_size, err);
     }
     return read;
@@ -379,6 +388,7 @@ static bool take_answers(struct out_relp *self, struct progress *progress)
     bool good = true;
     while (good && progress->answered < enough) {
         struct relp_frame frame;
+        self->awaited = enough - progress->answered;
         enum relp_read state = next_frame(
             self, (unsigned)self->timeout_ms, &frame, &used, &progress->report->error);
         if (state == RELP_MORE) {
@@ -387,6 +397,7 @@ static bool take_answers(struct out_relp *self, struct progress *progress)
         }
         good = state == RELP_FRAME && take_answer(self, progress, &frame);
     }
+    self->awaited = 0;
     drop_used(self, used);
     return good;
 }

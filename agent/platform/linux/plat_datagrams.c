@@ -3,6 +3,7 @@
 #include "platform/plat_datagrams.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/sockios.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -42,6 +43,18 @@ void plat_datagrams_confirm(intptr_t socket)
 {
     int on = 1;
     setsockopt((int)socket, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+}
+
+/* poll(2) reports a socket as readable once SO_RCVLOWAT bytes are there, or at its end (socket(7)). */
+void plat_datagrams_await(intptr_t socket, size_t bytes, unsigned wait_ms)
+{
+    struct pollfd fd = {.fd = (int)socket, .events = POLLIN};
+    int least = bytes > INT_MAX ? INT_MAX : (int)bytes;
+    if (setsockopt((int)socket, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)) == 0) {
+        poll(&fd, 1, (int)wait_ms);
+        least = 1;
+        setsockopt((int)socket, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+    }
 }
 
 void plat_datagrams_end(intptr_t socket)

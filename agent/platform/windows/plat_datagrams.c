@@ -44,6 +44,14 @@ void plat_datagrams_confirm(intptr_t socket)
     WSAIoctl((SOCKET)socket, code, &each, sizeof(each), NULL, 0, &size, NULL, NULL);
 }
 
+/* Winsock has no low-water mark for what is received. */
+void plat_datagrams_await(intptr_t socket, size_t bytes, unsigned wait_ms)
+{
+    (void)socket;
+    (void)bytes;
+    (void)wait_ms;
+}
+
 void plat_datagrams_end(intptr_t socket)
 {
     shutdown((SOCKET)socket, SD_SEND);
