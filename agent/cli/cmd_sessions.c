@@ -148,7 +148,7 @@ static void add_flags(void *self, const char *image, const struct error *err)
     if (err) {
         fail(err);
     } else if (!call->json) {
-        buf_printf(&call->out, "put back TracingFlags of %s\n", image);
+        buf_printf(&call->out, "restored TracingFlags of %s\n", image);
     }
 }
 

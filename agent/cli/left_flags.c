@@ -17,9 +17,9 @@ static void tell(void *self, const char *image, const struct error *err)
     (void)self;
     if (err) {
         cli_warning(
-            "%s. every %s goes on being traced. remove its value TracingFlags", err->text, image);
+            "%s. every %s is still traced. remove its value TracingFlags", err->text, image);
     } else {
-        printf("put back TracingFlags of %s, which a killed agent had left\n", image);
+        printf("restored TracingFlags of %s, left by a killed agent\n", image);
     }
 }
 
