@@ -53,7 +53,7 @@ def parse(line):
 
 def dump(path, *options):
     """The events of a trace, parsed strictly."""
-    with subprocess.Popen([BINARY, "dump", "-n", str(EVENTS_AT_MOST), *options, str(path)],
+    with subprocess.Popen([BINARY, "dump", "--etw-file", "path", "-n", str(EVENTS_AT_MOST), *options, str(path)],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         for line in process.stdout:
             yield parse(line)
@@ -371,7 +371,7 @@ class Ecs(unittest.TestCase):
         config.write_text(f"""
 agent: {{data_dir: '{folder}/state', labels: {{site: berlin}}, tags: [a, b]}}
 spool: {{min_free_disk: 1MB}}
-sessions: [{{name: s, type: file, paths: ['{self.traces[0]}']}}]
+sessions: [{{name: s, type: file, paths: ['{self.traces[0]}'], etw_file: path}}]
 outputs:
   - {{name: one, type: file, path: '{folder}/one.json', format: ecs}}
   - {{name: two, type: file, path: '{folder}/two.json'}}

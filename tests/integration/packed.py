@@ -259,7 +259,7 @@ class Packed(unittest.TestCase):
         self.assert_damaged("sum.etl.gz", gz[:-8] + bytes(4) + gz[-4:], a, "incorrect data check")
         self.assert_damaged("length.etl.gz", gz[:-4] + bytes(4), a, "incorrect length check")
         self.assert_damaged("sum.etl.zst", zst[:-4] + bytes(4), a, "checksum")
-        self.assert_damaged("behind.etl.gz", gz + b"other bytes", a, "other bytes follow")
+        self.assert_damaged("behind.etl.gz", gz + b"other bytes", a, "unknown bytes follow")
         self.assert_damaged("second.etl.gz", gz + gz[:18], a, "truncated here")
 
     @archives
