@@ -36,7 +36,7 @@ STOP_S = 60
 REQUEST_S = 60
 
 # One compiler is enough for a node that lives for seconds.
-JVM = ["-Xms384m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+JVM = ["-Xms512m", "-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 
 COMMON = {
     "cluster.name": "etwship",
