@@ -300,7 +300,8 @@ class Packed(unittest.TestCase):
                     wrong[rng.randrange(len(wrong))] ^= 1 << rng.randrange(8)
                 wrong = wrong[:rng.randrange(len(wrong))] if rng.random() < 0.3 else wrong
                 path = self.put(name, wrong)
-                done = subprocess.run([BINARY, "dump", "--etw-file", "path", path], capture_output=True, timeout=TIMEOUT_S, check=False,
+                done = subprocess.run([BINARY, "dump", "--etw-file", "path", path], capture_output=True,
+                                      timeout=TIMEOUT_S, check=False,
                                       env=os.environ | {"TMPDIR": str(self.temporary)})
                 self.assertIn(done.returncode, (DONE, FAILED, LOSSES), done.stderr)
                 self.assertTrue(done.returncode == DONE or done.stderr)
@@ -315,7 +316,8 @@ class Packed(unittest.TestCase):
 
     def test_what_is_not_read_is_said_clearly(self):
         a = self.bytes["a"]
-        self.refused(self.put("a.etl.xz", lzma.compress(a)), "is packed with xz, which is not supported. unpack it first")
+        self.refused(self.put("a.etl.xz", lzma.compress(a)),
+                     "is packed with xz, which is not supported. unpack it first")
         self.refused(self.put("a.7z", b"7z\xbc\xaf\x27\x1c" + bytes(30)), "is packed with 7-Zip")
         self.refused(self.put("empty.etl.gz", gzip.compress(b"")), "not an .etl trace: the file is empty")
         self.refused(self.put("twice.etl.gz", gzip.compress(gzip.compress(a))), "not an .etl trace")
@@ -445,7 +447,8 @@ class Packed(unittest.TestCase):
     def test_damage_of_a_packed_trace_is_a_loss_of_the_agent(self):
         cut = gzip.compress(self.bytes["a"])[:-100000]
         done = self.etwship("run", "-c", self.write([self.put("cut.etl.gz", cut)]), code=LOSSES)
-        self.assertIn(f"cut.etl.gz: damaged at byte {len(cut)}: in the packed file: the data is truncated here", done.err)
+        self.assertIn(f"cut.etl.gz: damaged at byte {len(cut)}: in the packed file: the data is truncated here",
+                      done.err)
         self.assertTrue(self.events())
 
     def test_packed_traces_are_not_followed(self):
