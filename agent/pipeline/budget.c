@@ -14,7 +14,7 @@ enum {
     MAX_QUEUE_BYTES = 8 * 1024 * 1024,
     QUEUE_SHARE = 16,
     SLABS_PER_WORKER = 3,             /* one in work, two that wait for their turn */
-    PROGRAM_BYTES = 12 * 1024 * 1024, /* measured: code, libraries, stacks of threads, schemas */
+    PROGRAM_BYTES = 16 * 1024 * 1024, /* measured: code, libraries, stacks of threads, schemas */
     SESSION_BYTES = 10 * 1024 * 1024, /* the ring of the stack join, and reading windows */
     COPIES_PER_WORKER = 2,            /* of a batch: what is left of it, framed and packed */
     ALLOCATOR_SHARE = 16,             /* holes between blocks that the C library keeps */

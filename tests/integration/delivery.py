@@ -464,7 +464,7 @@ class Delivery(unittest.TestCase):
 
     def stay_in_budget_with_every_output_down(self, mode, code):
         trace = self.make_trace(400000)
-        memory_mb = 64
+        memory_mb = 72
         with Server(Lines(), lambda request: Fault(Reply(503))) as gone:
             dead = gone.url
         with Server(Lines(), lambda request: Fault(Reply(503))) as server:
