@@ -1,70 +1,6 @@
-#include "support/test.h"
+#include "unit/schema/manifest_xml_rig.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "schema/manifest_xml.h"
-
-/*
- * Manifests written for these tests, in the spellings that tools use. Expected values are those of
- * the EventManifest schema and of winmeta.xml, not of the parser.
- */
-#define GUID_TEXT "{01020304-0506-0708-090a-0b0c0d0e0f10}"
-#define PROVIDER "<provider name=\"Test-Provider\" guid=\"" GUID_TEXT "\">"
-#define STRINGS(inside)                                               \
-    "<localization><resources culture=\"en-US\"><stringTable>" inside \
-    "</stringTable></resources></localization>"
-#define DOCUMENT(inside, strings)                                        \
-    "<instrumentationManifest><instrumentation><events>" PROVIDER inside \
-    "</provider></events></instrumentation>" STRINGS(strings) "</instrumentationManifest>"
-
-static const struct guid provider_guid = {{0x04, 0x03, 0x02, 0x01, 0x06, 0x05, 0x08, 0x07, 0x09,
-    0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10}};
-
-static char warnings[4096];
-static size_t warning_count;
-
-static void on_warning(void *self, const char *text)
-{
-    (void)self;
-    warning_count++;
-    size_t used = strlen(warnings);
-    snprintf(warnings + used, sizeof(warnings) - used, "%s\n", text);
-}
-
-static const struct manifest_options options = {
-    .source = "manifest", .file = "t.man", .max_bytes = 1 << 24, .warn = on_warning};
-
-static struct manifest *parse_bytes(const void *data, size_t size, struct error *err)
-{
-    warnings[0] = 0;
-    warning_count = 0;
-    /* A block of the exact size, so that reading beyond the end is seen. */
-    void *copy = malloc(size ? size : 1);
-    assert_non_null(copy);
-    memcpy(copy, data, size);
-    struct manifest *manifest = manifest_xml_parse(span_make(copy, size), &options, err);
-    free(copy);
-    return manifest;
-}
-
-static struct manifest *parse(const char *xml)
-{
-    struct error err = {0};
-    struct manifest *manifest = parse_bytes(xml, strlen(xml), &err);
-    if (!manifest) {
-        print_error("%s\n", err.text);
-    }
-    assert_non_null(manifest);
-    return manifest;
-}
-
-static const struct event_schema *event(const struct manifest *manifest, uint16_t id)
-{
-    size_t first = 0;
-    assert_true(manifest_events_find(manifest, &provider_guid, id, 0, &first) > 0);
-    return manifest->events[first];
-}
+/* What a manifest says, and what of it is left out. */
 
 static void an_event_has_the_names_and_numbers_of_what_it_refers_to(void **state)
 {
@@ -380,70 +316,6 @@ static void an_eventsource_names_its_events_and_a_dump_of_a_manifest_does_not(vo
     manifest_events_destroy(m);
 }
 
-static void a_broken_reference_costs_its_event_or_name_and_nothing_else(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *inside;
-        bool event_stays;
-        const char *warning;
-    } rows[] = {
-        {"<event value=\"1\" template=\"none\"/>", false, "template none is missing"},
-        {"<template tid=\"t\"><data name=\"a\" inType=\"win:What\"/></template>"
-         "<event value=\"1\" template=\"t\"/>",
-            false, "unknown inType \"win:What\""},
-        {"<template tid=\"t\"><data name=\"a\"/></template><event value=\"1\" template=\"t\"/>",
-            false, "unknown inType"},
-        {"<template tid=\"t\"><binary name=\"a\"/><data name=\"b\" "
-         "inType=\"win:UInt8\"/></template>"
-         "<event value=\"1\" template=\"t\"/>",
-            false, "unknown element binary"},
-        {"<template tid=\"t\"><data name=\"a\" inType=\"win:Binary\" length=\"b\"/>"
-         "<data name=\"b\" inType=\"win:UInt8\"/></template><event value=\"1\" template=\"t\"/>",
-            false, "length b is not an earlier property"},
-        {"<template tid=\"t\"><data name=\"a\" inType=\"win:Binary\" length=\"a\"/></template>"
-         "<event value=\"1\" template=\"t\"/>",
-            false, "length a is not an earlier property"},
-        {"<template tid=\"t\"><struct name=\"s\"><data name=\"n\" inType=\"win:UInt8\"/></struct>"
-         "<data name=\"a\" inType=\"win:UInt8\" count=\"n\"/></template>"
-         "<event value=\"1\" template=\"t\"/>",
-            false, "count n is not an earlier property"},
-        {"<template tid=\"t\"><data name=\"n\" inType=\"win:GUID\"/>"
-         "<data name=\"a\" inType=\"win:UInt8\" count=\"n\"/></template>"
-         "<event value=\"1\" template=\"t\"/>",
-            false, "count"},
-        {"<template tid=\"t\"><data name=\"a\" inType=\"win:UInt8\" count=\"65536\"/></template>"
-         "<event value=\"1\" template=\"t\"/>",
-            false, "above 65535"},
-        {"<template tid=\"t\"><data name=\"a\" inType=\"win:UInt8\" outType=\"?\"/></template>"
-         "<event value=\"1\" template=\"t\"/>",
-            true, "unknown outType"},
-        {"<template tid=\"t\"><data name=\"a\" inType=\"win:UInt8\" map=\"m\"/></template>"
-         "<event value=\"1\" template=\"t\"/>",
-            true, "map m is missing"},
-        {"<event value=\"1\" task=\"T\"/>", true, "task T is missing"},
-        {"<event value=\"1\" opcode=\"O\"/>", true, "opcode O is missing"},
-        {"<event value=\"1\" level=\"win:Louder\"/>", true, "level win:Louder is missing"},
-        {"<event value=\"1\" keywords=\"K\"/>", true, "keyword K is missing"},
-        {"<event value=\"1\" channel=\"C\"/>", true, "channel C is missing"},
-        {"<event value=\"1\" message=\"$(string.none)\"/>", true, "string none is missing"},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        char xml[2048];
-        snprintf(xml, sizeof(xml), "<i>" PROVIDER "%s<event value=\"99\"/></provider></i>",
-            rows[i].inside);
-        struct manifest *m = parse(xml);
-        if (!strstr(warnings, rows[i].warning) || strncmp(warnings, "t.man", 5) != 0) {
-            print_error("row %zu: %s\n", i, warnings);
-            fail();
-        }
-        assert_int_equal(warning_count, 1);
-        assert_int_equal(m->event_count, rows[i].event_stays ? 2 : 1);
-        assert_non_null(event(m, 99));
-        manifest_events_destroy(m);
-    }
-}
-
 static void providers_of_counters_and_without_guid_are_left_out(void **state)
 {
     (void)state;
@@ -454,88 +326,6 @@ static void providers_of_counters_and_without_guid_are_left_out(void **state)
     assert_int_equal(m->event_count, 1);
     assert_int_equal(warning_count, 1);
     assert_non_null(strstr(warnings, "No-Guid has no GUID"));
-    manifest_events_destroy(m);
-}
-
-static void what_is_no_manifest_is_refused_with_a_reason(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *xml;
-        const char *reason;
-    } rows[] = {
-        {"", "no element found"},
-        {"no xml", ":1:1: XML is not well-formed: "},
-        {"<a>\n <b>\n  <c", ":3:3: XML is not well-formed: "},
-        {"<a>", "no element found"},
-        {"<a><b></a></b>", "mismatched tag"},
-        {"<html/>", "no provider"},
-        {"<!DOCTYPE i><i>" PROVIDER "</provider></i>", "document type"},
-        {"<!DOCTYPE i [<!ENTITY a \"b\">]><i>" PROVIDER "</provider></i>", "document type"},
-        {"<?xml version=\"1.0\" encoding=\"klingon\"?><i/>", "unknown encoding"},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct error err = {0};
-        assert_null(parse_bytes(rows[i].xml, strlen(rows[i].xml), &err));
-        assert_non_null(strstr(err.text, rows[i].reason));
-    }
-}
-
-static void elements_nested_without_end_are_refused_and_skipped_ones_are_not(void **state)
-{
-    (void)state;
-    char deep[32 * 1024] = "";
-    for (size_t i = 0; i < 1000; i++) {
-        memcpy(deep + i * 3, "<a>", 3);
-    }
-    struct error err = {0};
-    assert_null(parse_bytes(deep, 3000, &err));
-    assert_int_equal(err.code, ERR_LIMIT);
-
-    char *at = deep + sprintf(deep, "<i>" PROVIDER "<x>");
-    for (size_t i = 0; i < 1000; i++) {
-        at += sprintf(at, "<a>");
-    }
-    for (size_t i = 0; i < 1000; i++) {
-        at += sprintf(at, "</a>");
-    }
-    sprintf(at, "</x><event value=\"1\"/></provider></i>");
-    struct manifest *m = parse(deep);
-    assert_int_equal(m->event_count, 1);
-    manifest_events_destroy(m);
-}
-
-static void structs_nested_too_deep_cost_their_event(void **state)
-{
-    (void)state;
-    char xml[4096];
-    char *at = xml + sprintf(xml, "<i>" PROVIDER "<template tid=\"t\">");
-    for (size_t i = 0; i < SCHEMA_MAX_DEPTH + 3; i++) {
-        at += sprintf(at, "<struct name=\"s\">");
-    }
-    at += sprintf(at, "<data name=\"a\" inType=\"win:UInt8\"/>");
-    for (size_t i = 0; i < SCHEMA_MAX_DEPTH + 3; i++) {
-        at += sprintf(at, "</struct>");
-    }
-    sprintf(
-        at, "</template><event value=\"1\" template=\"t\"/><event value=\"2\"/></provider></i>");
-    struct manifest *m = parse(xml);
-    assert_int_equal(m->event_count, 1);
-    assert_non_null(strstr(warnings, "deep"));
-    manifest_events_destroy(m);
-}
-
-static void a_manifest_beyond_its_memory_is_refused(void **state)
-{
-    (void)state;
-    static const struct manifest_options little = {.source = "manifest", .max_bytes = 4096};
-    static const char xml[] = "<i>" PROVIDER "<event value=\"1\"/></provider></i>";
-    struct error err = {0};
-    assert_null(manifest_xml_parse(
-        span_make(xml, sizeof(xml) - 1), &(struct manifest_options){.source = "m"}, &err));
-    assert_true(err.code == ERR_LIMIT || err.code == ERR_MEMORY);
-    struct manifest *m = manifest_xml_parse(span_make(xml, sizeof(xml) - 1), &little, &err);
-    assert_non_null(m);
     manifest_events_destroy(m);
 }
 
@@ -559,37 +349,6 @@ static void utf_16_and_windows_1252_are_read(void **state)
               "<event value=\"1\" message=\"\x80\xe4\"/></provider></i>");
     assert_span(event(m, 1)->message, "\xe2\x82\xac\xc3\xa4");
     manifest_events_destroy(m);
-}
-
-static void warnings_stop_after_twenty(void **state)
-{
-    (void)state;
-    char xml[8192];
-    char *at = xml + sprintf(xml, "<i>" PROVIDER);
-    for (size_t i = 0; i < 60; i++) {
-        at += sprintf(at, "<event value=\"%zu\" task=\"missing\"/>", i);
-    }
-    sprintf(at, "</provider></i>");
-    struct manifest *m = parse(xml);
-    assert_int_equal(m->event_count, 60);
-    assert_int_equal(warning_count, 21);
-    manifest_events_destroy(m);
-}
-
-static void a_manifest_cut_off_anywhere_is_refused(void **state)
-{
-    (void)state;
-    static const char xml[] = DOCUMENT(
-        "<maps><valueMap name=\"v\"><map value=\"1\" message=\"$(string.s)\"/></valueMap></maps>"
-        "<templates><template tid=\"t\"><struct name=\"s\" count=\"2\"><data name=\"a\" "
-        "inType=\"win:UInt32\" map=\"v\"/></struct></template></templates>"
-        "<events><event value=\"1\" template=\"t\"/></events>",
-        "<string id=\"s\" value=\"x\"/>");
-    for (size_t size = 0; size < sizeof(xml) - 1; size++) {
-        struct error err = {0};
-        assert_null(parse_bytes(xml, size, &err));
-        assert_int_equal(err.code, ERR_FORMAT);
-    }
 }
 
 static void events_of_one_key_keep_the_order_of_the_file(void **state)
@@ -621,15 +380,8 @@ int main(void)
         cmocka_unit_test(
             a_dump_with_prefixes_templates_inside_events_and_number_references_is_read),
         cmocka_unit_test(an_eventsource_names_its_events_and_a_dump_of_a_manifest_does_not),
-        cmocka_unit_test(a_broken_reference_costs_its_event_or_name_and_nothing_else),
         cmocka_unit_test(providers_of_counters_and_without_guid_are_left_out),
-        cmocka_unit_test(what_is_no_manifest_is_refused_with_a_reason),
-        cmocka_unit_test(elements_nested_without_end_are_refused_and_skipped_ones_are_not),
-        cmocka_unit_test(structs_nested_too_deep_cost_their_event),
-        cmocka_unit_test(a_manifest_beyond_its_memory_is_refused),
         cmocka_unit_test(utf_16_and_windows_1252_are_read),
-        cmocka_unit_test(warnings_stop_after_twenty),
-        cmocka_unit_test(a_manifest_cut_off_anywhere_is_refused),
         cmocka_unit_test(events_of_one_key_keep_the_order_of_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
