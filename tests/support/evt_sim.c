@@ -148,7 +148,9 @@ void evt_sim_channel(const char *name, uint32_t type, size_t max_records)
 
 void evt_sim_set_denied(const char *name, bool denied)
 {
+    evt_sim_enter();
     evt_sim_find(name)->denied = denied;
+    evt_sim_leave(0);
 }
 
 /* ---- handles ------------------------------------------------------------------------------------------- */
@@ -233,10 +235,11 @@ size_t evt_sim_end(void)
     return left;
 }
 
-void evt_sim_fail_next(uint32_t code)
+void evt_sim_fail_next(uint32_t code, unsigned times)
 {
     evt_sim_enter();
     evt_sim_state.fail_next = code;
+    evt_sim_state.fail_times = times;
     evt_sim_leave(0);
 }
 
@@ -267,7 +270,10 @@ uint32_t evt_sim_locale(void)
 
 size_t evt_sim_subscriptions(void)
 {
-    return evt_sim_state.subscribed;
+    evt_sim_enter();
+    size_t count = evt_sim_state.subscribed;
+    evt_sim_leave(0);
+    return count;
 }
 
 const char *evt_sim_query(void)

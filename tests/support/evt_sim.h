@@ -57,9 +57,9 @@ uint64_t evt_sim_write(const char *channel, const struct evt_sim_event *event);
 void evt_sim_clear(const char *channel);    /* numbers go on */
 void evt_sim_recreate(const char *channel); /* numbers begin anew */
 
-/* Faults: the next call of EvtNext fails with ${code}, once; EvtRender takes so long; the record is not rendered;
+/* Faults: the next ${times} calls of EvtNext fail with ${code}; EvtRender takes so long; the record is not rendered;
  * values say something else than the XML. */
-void evt_sim_fail_next(uint32_t code);
+void evt_sim_fail_next(uint32_t code, unsigned times);
 void evt_sim_slow_render(uint32_t ms);
 void evt_sim_fail_render(uint64_t id);
 void evt_sim_wrong_values(bool wrong);

@@ -59,6 +59,7 @@ extern struct evt_sim_state {
     size_t subscribed;
     char query[QUERY_BYTES];
     uint32_t fail_next;
+    unsigned fail_times;
     uint32_t slow_ms;
     uint64_t fail_render;
     bool wrong_values;

@@ -90,10 +90,9 @@ int32_t evt_sim_next(evt_handle handle, uint32_t size, evt_handle *ret_events, u
     (void)flags;
     *ret_count = 0;
     evt_sim_enter();
-    if (evt_sim_state.fail_next) {
-        uint32_t code = evt_sim_state.fail_next;
-        evt_sim_state.fail_next = 0;
-        return evt_sim_leave(evt_sim_fail(code));
+    if (evt_sim_state.fail_times) {
+        evt_sim_state.fail_times--;
+        return evt_sim_leave(evt_sim_fail(evt_sim_state.fail_next));
     }
     results->stale |= results->strict && has_lost(results);
     if (results->stale) {

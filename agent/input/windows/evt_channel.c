@@ -226,10 +226,11 @@ enum evt_channel_step evt_channel_next(struct evt_channel *channel,
         evt_channel_close(channel);
         return EVT_CHANNEL_STALE;
     default:
+        evt_channel_close(channel);
         if (code == EVT_ERROR_RPC_INVALID_BOUND && channel->batch > 1) {
             channel->batch /= 2; /* the events are too large to come together */
+            return EVT_CHANNEL_SMALLER;
         }
-        evt_channel_close(channel);
         evt_api_fail(err, code, "channel %.200s", channel->name);
         return EVT_CHANNEL_FAILED;
     }

@@ -63,8 +63,9 @@ void evt_channel_look_at_first(
 enum evt_channel_step {
     EVT_CHANNEL_EVENTS,
     EVT_CHANNEL_NOTHING, /* for the moment */
-    EVT_CHANNEL_STALE,   /* it is closed: subscribe again */
-    EVT_CHANNEL_FAILED,  /* the same, with ${err} set */
+    EVT_CHANNEL_STALE,   /* records are missing, and it is closed: subscribe again */
+    EVT_CHANNEL_SMALLER, /* it is closed, and will ask for fewer events at once: subscribe again */
+    EVT_CHANNEL_FAILED,  /* it is closed, with ${err} set: subscribe again later */
 };
 
 /* The next events; each is the caller's to close. */

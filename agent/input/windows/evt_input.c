@@ -313,25 +313,29 @@ static void put_off(struct evt_input *in, struct evt_channel *channel, const str
     }
 }
 
-static void subscribe(struct evt_input *in, struct evt_channel *channel, bool is_stale)
+/* A subscription alone proves nothing: Windows may refuse each of its events. */
+static void recover(struct evt_input *in, struct evt_channel *channel)
 {
-    struct evt_channel_loss loss;
-    struct error err = {0};
-    bool from_now = in->settings->start == EVT_START_NOW && !channel->is_late;
-    if (!evt_channel_subscribe(channel, in->signal, from_now ? EVT_CHANNEL_NOW : EVT_CHANNEL_OLDEST,
-            is_stale, &loss, &err)) {
-        channel->is_stale |= is_stale;
-        put_off(in, channel, &err);
-        return;
-    }
     channel->failures = 0;
-    channel->is_stale = false;
     if (channel->is_told) {
         char text[EVT_CHANNEL_NAME_BYTES + 64];
         channel->is_told = false;
         snprintf(text, sizeof(text), "channel %s is read again", channel->name);
         note(in, INPUT_NOTE_INFO, text);
     }
+}
+
+static void subscribe(struct evt_input *in, struct evt_channel *channel)
+{
+    struct evt_channel_loss loss;
+    struct error err = {0};
+    bool from_now = in->settings->start == EVT_START_NOW && !channel->is_late;
+    if (!evt_channel_subscribe(channel, in->signal, from_now ? EVT_CHANNEL_NOW : EVT_CHANNEL_OLDEST,
+            channel->is_stale, &loss, &err)) {
+        put_off(in, channel, &err);
+        return;
+    }
+    channel->is_stale = false;
     tell_loss(in, channel, &loss);
     mark(in, channel);
 }
@@ -430,7 +434,7 @@ static bool take_turn(struct evt_input *in, struct evt_channel *channel, bool *r
         if (plat_monotonic_ns() < channel->retry_ns) {
             return true;
         }
-        subscribe(in, channel, channel->is_stale);
+        subscribe(in, channel);
         if (!channel->results) {
             return true;
         }
@@ -438,6 +442,7 @@ static bool take_turn(struct evt_input *in, struct evt_channel *channel, bool *r
     switch (evt_channel_next(channel, events, &count, &err)) {
     case EVT_CHANNEL_EVENTS:
         *ret_any = true;
+        recover(in, channel);
         for (uint32_t i = 0; i < count; i++) {
             goes_on = goes_on && !is_stopped(in) && take(in, channel, events[i]);
             in->api->EvtClose(events[i]);
@@ -447,10 +452,14 @@ static bool take_turn(struct evt_input *in, struct evt_channel *channel, bool *r
         channel->is_stale = true;
         *ret_any = true;
         return true;
+    case EVT_CHANNEL_SMALLER:
+        *ret_any = true;
+        return true;
     case EVT_CHANNEL_FAILED:
         put_off(in, channel, &err);
         return true;
     default:
+        recover(in, channel);
         return true;
     }
 }

@@ -1,3 +1,6 @@
+#include <limits.h>
+
+#include "support/await.h"
 #include "unit/input/evt_rig.h"
 
 /* Which channels and records sessions read from a simulated Windows Event Log, and what comes with each record. */
@@ -57,15 +60,43 @@ static void windows_is_asked_for_what_is_wanted_alone(void **state)
         evt_sim_query(), "*[System[(EventID=4624 or (EventID>=4700 and EventID<=4702))]]");
 }
 
-static void a_channel_that_may_not_be_read_is_said_once(void **state)
+static void a_channel_that_may_not_be_read_is_read_as_soon_as_it_may(void **state)
 {
     (void)state;
     evt_sim_set_denied("Security", true);
     start("Security", EVT_START_OLDEST, nothing);
     await_all_read();
+    write_one("Security", 7);
+    evt_sim_set_denied("Security", false);
+    await_count(1);
     end();
     assert_int_equal(rig.end, INPUT_STOPPED);
+    assert_int_equal(rig.notes, 2); /* that it cannot be read, and that it is read again */
+}
+
+static void a_channel_that_fails_whenever_it_is_read_is_said_once(void **state)
+{
+    (void)state;
+    write_one("Security", 7);
+    evt_sim_fail_next(EVT_ERROR_RPC_FAILED, UINT_MAX);
+    start("Security", EVT_START_OLDEST, nothing);
+    AWAIT(evt_sim_subscriptions() == 2);
+    end();
     assert_int_equal(rig.notes, 1);
+    assert_int_equal(rig.count, 0);
+}
+
+static void events_too_large_to_come_together_come_in_smaller_numbers(void **state)
+{
+    (void)state;
+    write_many("Security", 100);
+    evt_sim_fail_next(EVT_ERROR_RPC_INVALID_BOUND, 6); /* from 64 at once down to 1 */
+    start("Security", EVT_START_OLDEST, nothing);
+    await_count(100);
+    await_all_read();
+    end();
+    assert_int_equal(rig.count, 100);
+    assert_int_equal(rig.gap_count + rig.notes, 0);
 }
 
 static void an_event_that_windows_does_not_render_is_a_gap(void **state)
@@ -156,7 +187,9 @@ int main(void)
         TEST(a_channel_is_read_from_its_oldest_record_and_on),
         TEST(patterns_find_channels_but_none_that_cannot_be_subscribed_to),
         TEST(windows_is_asked_for_what_is_wanted_alone),
-        TEST(a_channel_that_may_not_be_read_is_said_once),
+        TEST(a_channel_that_may_not_be_read_is_read_as_soon_as_it_may),
+        TEST(a_channel_that_fails_whenever_it_is_read_is_said_once),
+        TEST(events_too_large_to_come_together_come_in_smaller_numbers),
         TEST(an_event_that_windows_does_not_render_is_a_gap),
         TEST(a_slow_render_does_not_keep_a_session_from_stopping),
         TEST(publishers_say_events_in_words),

@@ -125,7 +125,7 @@ static void stale_results_without_a_hole_are_told_without_a_number(void **state)
     write_many("Security", 3);
     start("Security", EVT_START_OLDEST, nothing);
     await_count(3);
-    evt_sim_fail_next(EVT_ERROR_QUERY_RESULT_STALE);
+    evt_sim_fail_next(EVT_ERROR_QUERY_RESULT_STALE, 1);
     write_one("Security", 9);
     await_count(4);
     end();
