@@ -99,20 +99,30 @@ bool evt_channels_each(
     bool (*each)(void *self, struct evt_channel_info *info), void *self, struct error *err)
 {
     const struct evt_api *api = evt_api_get();
+    if (!api->EvtOpenChannelEnum) {
+        return error_set(
+            err, ERR_UNSUPPORTED, "cannot list channels: this system has no Windows Event Log");
+    }
     struct evt_channel_info *info = calloc(1, sizeof(*info));
-    evt_handle all = api->EvtOpenChannelEnum ? api->EvtOpenChannelEnum(NULL, 0) : NULL;
+    evt_handle all = info ? api->EvtOpenChannelEnum(NULL, 0) : NULL;
+    uint32_t code = info ? EVT_OK : EVT_ERROR_NOT_ENOUGH_MEMORY;
     uint32_t used;
-    bool goes_on = true;
-    if (!info || !all) {
-        uint32_t code = api->last_error ? api->last_error() : EVT_ERROR_NOT_SUPPORTED;
-        free(info);
-        return evt_api_fail(err, code, "cannot list channels");
+    if (info && !all) {
+        code = api->last_error();
     }
-    while (goes_on && api->EvtNextChannelPath(all, EVT_CHANNELS_NAME_CHARS, info->name, &used)) {
-        goes_on = each(self, info);
-        memset(info, 0, sizeof(*info));
+    while (code == EVT_OK) {
+        if (!api->EvtNextChannelPath(all, EVT_CHANNELS_NAME_CHARS, info->name, &used)) {
+            code = api->last_error();
+        } else if (!each(self, info)) {
+            break;
+        } else {
+            memset(info, 0, sizeof(*info));
+        }
     }
-    api->EvtClose(all);
+    if (all) {
+        api->EvtClose(all);
+    }
     free(info);
-    return true;
+    bool is_good = code == EVT_OK || code == EVT_ERROR_NO_MORE_ITEMS;
+    return is_good || evt_api_fail(err, code, "cannot list channels");
 }
