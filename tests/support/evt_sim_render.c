@@ -103,7 +103,7 @@ evt_handle evt_sim_create_context(uint32_t count, const evt_char *const *paths, 
 
 /* ---- messages ------------------------------------------------------------------------------------------ */
 
-/* Providers whose name begins with `Missing` are not registered. */
+/* A provider whose name begins with `Missing` is not registered; one with `Locked` may not be opened. */
 evt_handle evt_sim_open_publisher(evt_handle session, const evt_char *publisher,
     const evt_char *file, uint32_t locale, uint32_t flags)
 {
@@ -115,6 +115,9 @@ evt_handle evt_sim_open_publisher(evt_handle session, const evt_char *publisher,
     evt_sim_state.locale = locale;
     if (publisher[0] == 'M' && publisher[1] == 'i' && publisher[2] == 's') {
         return evt_sim_fail_handle(EVT_ERROR_PUBLISHER_NOT_FOUND);
+    }
+    if (publisher[0] == 'L' && publisher[1] == 'o' && publisher[2] == 'c') {
+        return evt_sim_fail_handle(EVT_ERROR_ACCESS_DENIED);
     }
     struct sim_handle *handle = evt_sim_make(SIM_PUBLISHER, NULL);
     evt_sim_leave(0);

@@ -45,7 +45,8 @@ struct evt_input {
     struct evt_messages *messages; /* NULL: they are not wanted */
     evt_handle signal;
     atomic_bool stop;
-    bool has_started; /* all channels that were there at first are known */
+    bool has_started;  /* all channels that were there at first are known */
+    bool has_left_out; /* a channel could not be added, and that was logged */
     uint64_t find_ns;
     struct etw_trace here;     /* what this machine is … */
     struct trace_info foreign; /* … and what is known of others */
@@ -148,9 +149,8 @@ static void restore(void *self, struct span bytes)
     struct evt_input *in = self;
     if (!evt_marks_read(in->marks, bytes)) {
         note(in, INPUT_NOTE_WARNING,
-            "what was noted of its channels is damaged: those without a bookmark are read from "
-            "where "
-            "`start` says");
+            "the stored bookmarks of its channels are damaged: the agent reads a channel without a "
+            "bookmark from where `start` says");
     }
 }
 
@@ -176,32 +176,51 @@ static bool is_known(const struct evt_input *in, struct span name)
     return false;
 }
 
-static void add_channel(
+/* NULL, or a static text that says why the channel cannot be added. */
+static const char *try_to_add(
     struct evt_input *in, const struct evt_rule *rule, struct span name, bool is_found)
 {
     if (in->channel_count == in->channel_capacity) {
         size_t capacity = in->channel_capacity * 2 + 16;
         struct evt_channel **channels = realloc(in->channels, capacity * sizeof(*channels));
         if (!channels) {
-            return;
+            return "out of memory";
         }
         in->channels = channels;
         in->channel_capacity = capacity;
     }
     struct evt_channel *channel = malloc(sizeof(*channel));
-    if (!channel || !evt_channel_init(channel, rule, name)) {
+    if (!channel) {
+        return "out of memory";
+    }
+    if (!evt_channel_init(channel, rule, name)) {
         free(channel);
-        return;
+        return "its name is too long, or not UTF-8";
     }
     channel->mark = evt_marks_channel(in->marks, name);
     if (channel->mark == SIZE_MAX) {
         free(channel);
-        return;
+        return "the session has too many channels, or no memory for its bookmark";
     }
     channel->last = evt_marks_bookmark(in->marks, channel->mark);
     channel->is_found = is_found;
     channel->is_late = in->has_started;
     in->channels[in->channel_count++] = channel;
+    return NULL;
+}
+
+/* The agent tries again with each search, so the first failure alone is logged. */
+static void add_channel(
+    struct evt_input *in, const struct evt_rule *rule, struct span name, bool is_found)
+{
+    const char *problem = try_to_add(in, rule, name, is_found);
+    if (problem && !in->has_left_out) {
+        char text[EVT_CHANNEL_NAME_BYTES + 128];
+        in->has_left_out = true;
+        snprintf(text, sizeof(text), "channel %.*s is not read: %s",
+            SPAN_ARG(span_first(name, EVT_CHANNEL_NAME_BYTES)), problem);
+        note(in, INPUT_NOTE_WARNING, text);
+    }
 }
 
 /* Analytic and debug channels cannot be subscribed to. */
@@ -354,8 +373,9 @@ static struct span provider_of(const struct evtx_event *event)
     return span_text(name);
 }
 
-/* What Windows does not render is lost, and said so. */
-static void lose_event(struct evt_input *in, const struct evt_channel *channel, const char *why)
+/* Windows did not render record ${id}: report it as lost. 0: its number is not known either. */
+static void lose_event(
+    struct evt_input *in, const struct evt_channel *channel, uint64_t id, const char *why)
 {
     char text[EVT_CHANNEL_NAME_BYTES + 1024];
     const struct gap gap = {.stage = "eventlog",
@@ -366,8 +386,8 @@ static void lose_event(struct evt_input *in, const struct evt_channel *channel, 
         .from = channel->last_time,
         .to = plat_now_filetime(),
         .trace = &in->here.info};
-    snprintf(text, sizeof(text), "channel %s: record %llu: %s", channel->name,
-        (unsigned long long)channel->last, why);
+    snprintf(text, sizeof(text), "channel %s: %s %llu: %s", channel->name,
+        id ? "record" : "a record after", (unsigned long long)(id ? id : channel->last), why);
     note(in, INPUT_NOTE_WARNING, text);
     if (in->sink->gap) {
         in->sink->gap(in->sink->self, &gap);
@@ -381,7 +401,7 @@ static bool give(struct evt_input *in, struct evt_channel *channel, evt_handle h
     struct error err = {0};
     struct evtx_event *event = evt_render_event(in->render, handle, &problem, &err);
     if (!event) {
-        lose_event(in, channel, err.text);
+        lose_event(in, channel, channel->last, err.text);
         return true;
     }
     struct event_record *record = &event->record;
@@ -407,7 +427,7 @@ static bool take(struct evt_input *in, struct evt_channel *channel, evt_handle h
     struct error err = {0};
     uint64_t id;
     if (!evt_render_position(in->render, handle, &id, &err)) {
-        lose_event(in, channel, err.text);
+        lose_event(in, channel, 0, err.text);
         return true;
     }
     evt_channel_look_at_first(channel, id, &loss);

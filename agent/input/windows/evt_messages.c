@@ -17,6 +17,7 @@ struct publisher {
     uint8_t *name;
     size_t name_size;
     evt_handle handle; /* NULL: it cannot be opened */
+    uint32_t code;     /* why not */
 };
 
 struct evt_messages {
@@ -95,27 +96,33 @@ static struct publisher *place_for(struct evt_messages *messages)
     return publisher;
 }
 
-/* NULL: it cannot be opened, or there is no memory; last_error says why. */
-static evt_handle find_publisher(struct evt_messages *messages, struct span name)
+/* 0: ${ret_handle} is the publisher, else why it cannot be opened. */
+static uint32_t find_publisher(
+    struct evt_messages *messages, struct span name, evt_handle *ret_handle)
 {
+    const struct evt_api *api = messages->api;
     for (size_t i = 0; i < messages->count; i++) {
         const struct publisher *publisher = &messages->publishers[i];
         if (span_equal(span_make(publisher->name, publisher->name_size), name)) {
-            return publisher->handle;
+            *ret_handle = publisher->handle;
+            return publisher->code;
         }
     }
     evt_char wide[NAME_CHARS];
     uint8_t *copy = malloc(name.size + 1);
     if (!copy || !etw_text_encode(name, wide, NAME_CHARS, NULL)) {
+        uint32_t code = copy ? EVT_ERROR_INVALID_PARAMETER : EVT_ERROR_NOT_ENOUGH_MEMORY;
         free(copy);
-        return NULL;
+        return code;
     }
     memcpy(copy, name.data, name.size);
     struct publisher *publisher = place_for(messages);
     *publisher = (struct publisher){.name = copy,
         .name_size = name.size,
-        .handle = messages->api->EvtOpenPublisherMetadata(NULL, wide, NULL, messages->locale, 0)};
-    return publisher->handle;
+        .handle = api->EvtOpenPublisherMetadata(NULL, wide, NULL, messages->locale, 0)};
+    publisher->code = publisher->handle ? EVT_OK : api->last_error();
+    *ret_handle = publisher->handle;
+    return publisher->code;
 }
 
 /* An insert that the event lacks is left as it is in the text. */
@@ -162,9 +169,11 @@ bool evt_messages_add(struct evt_messages *messages, evt_handle handle, struct s
     if (!messages->api->EvtOpenPublisherMetadata || !messages->api->EvtFormatMessage) {
         return true;
     }
-    evt_handle publisher = find_publisher(messages, provider);
-    uint32_t code = publisher ? format(messages, publisher, handle, &chars)
-                              : (uint32_t)EVT_ERROR_PUBLISHER_NOT_FOUND;
+    evt_handle publisher;
+    uint32_t code = find_publisher(messages, provider, &publisher);
+    if (code == EVT_OK) {
+        code = format(messages, publisher, handle, &chars);
+    }
     if (code == EVT_OK) {
         size_t kept = chars < MAX_CHARS ? chars : MAX_CHARS;
         evtx_event_set_message(event, span_make(messages->text, kept * sizeof(evt_char)));

@@ -39,6 +39,7 @@ struct rig {
     struct gap gaps[MAX_GAPS];
     size_t gap_count;
     size_t notes;
+    char note[256]; /* the last one */
     size_t pauses;
     uint64_t paused_at; /* the number then */
     size_t damage;
@@ -102,8 +103,8 @@ static inline void on_note(void *self, enum input_note level, const char *text)
 {
     (void)self;
     (void)level;
-    (void)text;
     rig.notes++;
+    snprintf(rig.note, sizeof(rig.note), "%s", text);
 }
 
 static inline void run(void *self)

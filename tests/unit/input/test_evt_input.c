@@ -148,6 +148,32 @@ static void publishers_say_events_in_words(void **state)
     assert_int_equal(evt_sim_locale(), 1033);
 }
 
+static void a_note_says_why_a_publisher_has_no_messages(void **state)
+{
+    (void)state;
+    static const struct evt_sim_event event = {.provider = "Locked", .id = 1, .message = "x"};
+    rig.settings.messages = true;
+    evt_sim_write("Security", &event);
+    start("Security", EVT_START_OLDEST, nothing);
+    await_count(1);
+    end();
+    assert_int_equal(rig.notes, 1);
+    assert_non_null(strstr(rig.note, "provider Locked: "));
+    assert_non_null(strstr(rig.note, "(error 5)")); /* ERROR_ACCESS_DENIED of winerror.h */
+}
+
+static void a_channel_that_cannot_be_added_is_said_once(void **state)
+{
+    (void)state;
+    static char name[600];
+    memset(name, 'x', sizeof(name) - 1);
+    start(name, EVT_START_OLDEST, nothing);
+    await_all_read();
+    end();
+    assert_int_equal(rig.notes, 1);
+    assert_non_null(strstr(rig.note, "channel xxx"));
+}
+
 static void a_missing_publisher_is_said_once(void **state)
 {
     (void)state;
@@ -193,6 +219,8 @@ int main(void)
         TEST(an_event_that_windows_does_not_render_is_a_gap),
         TEST(a_slow_render_does_not_keep_a_session_from_stopping),
         TEST(publishers_say_events_in_words),
+        TEST(a_note_says_why_a_publisher_has_no_messages),
+        TEST(a_channel_that_cannot_be_added_is_said_once),
         TEST(a_missing_publisher_is_said_once),
         TEST(more_publishers_than_stay_open_are_opened_again),
     };
