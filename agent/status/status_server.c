@@ -216,9 +216,10 @@ static bool let_in(struct status_server *server, struct status_connection *place
 static void count_handshake(struct status_server *server, uint64_t now)
 {
     const uint64_t every_ns = HANDSHAKE_EVERY_MS * UINT64_C(1000000);
-    uint64_t earliest = now - HANDSHAKES_AT_ONCE * every_ns;
+    const uint64_t burst_ns = HANDSHAKES_AT_ONCE * every_ns;
     uint64_t *after = &server->accept_after_ns[LISTENER_TCP];
-    *after = (*after > earliest ? *after : earliest) + every_ns;
+    uint64_t from = *after + burst_ns > now ? *after : now - burst_ns;
+    *after = from + every_ns;
 }
 
 static void accept_all(struct status_server *server, size_t listener, uint64_t now)
