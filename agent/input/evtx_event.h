@@ -30,7 +30,7 @@ struct evtx_event {
     struct span computer; /* UTF-8; empty: not told */
     struct guid related;
     uint8_t session[4];
-    uint8_t sid[68];
+    uint8_t sid[EVTX_VALUE_SID_BYTES];
     uint8_t computer_bytes[EVTX_EVENT_NAME_BYTES];
     uint8_t traits[2 + 2 * EVTX_EVENT_NAME_BYTES + 3];
     uint8_t blob[EVTX_EVENT_BLOB_BYTES];

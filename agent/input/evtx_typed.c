@@ -89,16 +89,24 @@ static void find_slots(const struct evtx_tree *tree, struct slots *slots)
 
 /* ---- does a value say what the text says? ------------------------------------------------------------- */
 
-static bool is_number(struct span text, uint64_t number, bool is_signed)
+/* Copy ${text} as a C string. False: it is empty, or has no room. */
+static bool copy_number(struct span text, char *digits, size_t room)
 {
-    enum { DIGITS = 32 };
-    char digits[DIGITS];
-    char *end;
-    if (text.size == 0 || text.size >= sizeof(digits)) {
+    if (text.size == 0 || text.size >= room) {
         return false;
     }
     memcpy(digits, text.data, text.size);
     digits[text.size] = 0;
+    return true;
+}
+
+static bool is_number(struct span text, uint64_t number, bool is_signed)
+{
+    char digits[32];
+    char *end;
+    if (!copy_number(text, digits, sizeof(digits))) {
+        return false;
+    }
     bool is_hex = text.size > 2 && digits[0] == '0' && (digits[1] | 0x20) == 'x';
     uint64_t value = is_signed && !is_hex ? (uint64_t)strtoll(digits, &end, 10)
                                           : strtoull(digits, &end, is_hex ? 16 : 10);
@@ -107,14 +115,11 @@ static bool is_number(struct span text, uint64_t number, bool is_signed)
 
 static bool is_float(struct span text, double value)
 {
-    enum { DIGITS = 64 };
-    char digits[DIGITS];
+    char digits[64];
     char *end;
-    if (text.size == 0 || text.size >= sizeof(digits)) {
+    if (!copy_number(text, digits, sizeof(digits))) {
         return false;
     }
-    memcpy(digits, text.data, text.size);
-    digits[text.size] = 0;
     double other = strtod(digits, &end);
     double apart = other > value ? other - value : value - other;
     double size = value < 0 ? -value : value;
@@ -159,7 +164,7 @@ static bool is_sid(struct span text, struct span bytes)
 {
     uint8_t memory[TEXT_BYTES];
     uint8_t *end = memory;
-    return bytes.size <= 68 && put_sid(&end, bytes) &&
+    return bytes.size <= EVTX_VALUE_SID_BYTES && put_sid(&end, bytes) &&
            span_equal(text, span_make(memory, (size_t)(end - memory)));
 }
 
@@ -184,7 +189,7 @@ static bool is_truth(struct span text, struct span bytes)
     return span_is(text, is_true ? "true" : "false") || span_is(text, is_true ? "1" : "0");
 }
 
-static bool has_size(uint8_t type, size_t size)
+size_t evtx_typed_size(uint8_t type)
 {
     static const uint8_t sizes[] = {[EVTX_INT8] = 1,
         [EVTX_UINT8] = 1,
@@ -196,15 +201,18 @@ static bool has_size(uint8_t type, size_t size)
         [EVTX_UINT64] = 8,
         [EVTX_FLOAT] = 4,
         [EVTX_DOUBLE] = 8,
+        [EVTX_BOOL] = 1,
         [EVTX_SIZE] = 8,
+        [EVTX_FILETIME] = 8,
         [EVTX_HEX32] = 4,
         [EVTX_HEX64] = 8};
-    return type < sizeof(sizes) && sizes[type] == size && size;
+    return type < sizeof(sizes) ? sizes[type] : 0;
 }
 
 static bool says(struct span text, const struct evtx_given *value)
 {
     struct span bytes = value->bytes;
+    bool is_sized = bytes.size == evtx_typed_size(value->type);
     float single;
     double wide;
     switch (value->type) {
@@ -212,7 +220,7 @@ static bool says(struct span text, const struct evtx_given *value)
     case EVTX_INT16:
     case EVTX_INT32:
     case EVTX_INT64:
-        return has_size(value->type, bytes.size) && is_number(text, extended(bytes), true);
+        return is_sized && is_number(text, extended(bytes), true);
     case EVTX_UINT8:
     case EVTX_UINT16:
     case EVTX_UINT32:
@@ -220,14 +228,13 @@ static bool says(struct span text, const struct evtx_given *value)
     case EVTX_SIZE:
     case EVTX_HEX32:
     case EVTX_HEX64:
-        return has_size(value->type, bytes.size) &&
-               is_number(text, load_le(bytes.data, bytes.size), false);
+        return is_sized && is_number(text, load_le(bytes.data, bytes.size), false);
     case EVTX_FLOAT:
-        memcpy(&single, bytes.data, bytes.size == sizeof(single) ? sizeof(single) : 0);
-        return bytes.size == sizeof(single) && is_float(text, (double)single);
+        memcpy(&single, bytes.data, is_sized ? sizeof(single) : 0);
+        return is_sized && is_float(text, (double)single);
     case EVTX_DOUBLE:
-        memcpy(&wide, bytes.data, bytes.size == sizeof(wide) ? sizeof(wide) : 0);
-        return bytes.size == sizeof(wide) && is_float(text, wide);
+        memcpy(&wide, bytes.data, is_sized ? sizeof(wide) : 0);
+        return is_sized && is_float(text, wide);
     case EVTX_BOOL:
         return is_truth(text, bytes);
     case EVTX_GUID:

@@ -16,7 +16,10 @@
  */
 size_t evtx_typed_apply(struct evtx_tree *tree, const struct evtx_given *values, size_t count);
 
-/* Nothing is known of types: an empty Data is an empty text. */
+/* No types are known: an empty Data is an empty text. */
 void evtx_typed_none(struct evtx_tree *tree);
+
+/* Bytes of a number, a truth value or a FILETIME of ${type} in an EVT_VARIANT; 0: ${type} is none of these. */
+size_t evtx_typed_size(uint8_t type);
 
 #endif

@@ -195,33 +195,13 @@ static bool take_sid(const struct room *room, const void *at, struct span *ret_b
            take(room, at, HEAD_BYTES + 4 * (size_t)head.data[1], ret_bytes);
 }
 
-static size_t size_in_variant(uint8_t type)
-{
-    static const uint8_t sizes[] = {[EVTX_INT8] = 1,
-        [EVTX_UINT8] = 1,
-        [EVTX_INT16] = 2,
-        [EVTX_UINT16] = 2,
-        [EVTX_INT32] = 4,
-        [EVTX_UINT32] = 4,
-        [EVTX_INT64] = 8,
-        [EVTX_UINT64] = 8,
-        [EVTX_FLOAT] = 4,
-        [EVTX_DOUBLE] = 8,
-        [EVTX_BOOL] = 1,
-        [EVTX_SIZE] = 8,
-        [EVTX_FILETIME] = 8,
-        [EVTX_HEX32] = 4,
-        [EVTX_HEX64] = 8};
-    return type < sizeof(sizes) ? sizes[type] : 0;
-}
-
 /* What is of no use has the type of an array, which leaves the XML as it is. */
 static struct evtx_given given_of(const struct room *room, const struct evt_variant *variant)
 {
     struct evtx_given given = {.type = EVTX_ARRAY};
     struct span bytes = span_make(NULL, 0);
     uint8_t type = (uint8_t)variant->type;
-    size_t size = size_in_variant(type);
+    size_t size = evtx_typed_size(type);
     bool good = true;
     if (size) {
         bytes = span_make(&variant->value, size);
