@@ -2,22 +2,63 @@
 loopback interface. What it is made of comes from Maven, as servers.py of the folder beside says.
 """
 
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import time
+import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "opensearch"))
-from servers import JVM, Missing, fetch  # noqa: F401 (Missing is for who uses this)
+from servers import JVM, Missing, fetch  # noqa: F401 (the tests import Missing from here)
 
 POM = Path(__file__).parent / "pom.xml"
 # Nets under what does not end, no measures.
 START_S = 180
+STOP_S = 60
+SERVER = "kafka.server.KafkaRaftServer"  # logs STARTED when the broker takes requests
+STARTED = "Kafka Server started"
 CLUSTER = "AAAAAAAAQACAAAAAAAAAAQ"
 USERS = 'user_admin="admin-secret" user_agent="agent-secret"'
+
+
+class Running:
+    """A process whose output a thread collects, so that a test can wait for words in it."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT)
+        self.text = ""
+        self.ended = False
+        self.changed = threading.Condition()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.changed:
+                self.text += line.decode(errors="replace")
+                self.changed.notify_all()
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
+
+    def await_words(self, words, timeout):
+        with self.changed:
+            self.changed.wait_for(lambda: words in self.text or self.ended, timeout)
+            if words not in self.text:
+                raise AssertionError(f"never printed: {words}\n{self.text[-3000:]}")
+
+    def wait(self, timeout):
+        """Its exit code, once it has ended and all its output is in `text`."""
+        code = self.process.wait(timeout)
+        self.reader.join(timeout)
+        self.process.stdout.close()
+        return code
+
+    def kill(self, timeout):
+        self.process.kill()
+        self.wait(timeout)
 
 
 def free_ports(count):
@@ -41,7 +82,8 @@ class Broker:
         self.plain, self.sasl, control = free_ports(3)
         self.address = f"127.0.0.1:{self.plain}"
         self.sasl_address = f"127.0.0.1:{self.sasl}"
-        self.java = ["java", *JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", ":".join(map(str, jars))]
+        self.java = ["java", *JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                     f"-Dorg.slf4j.simpleLogger.log.{SERVER}=info", "-cp", ":".join(map(str, jars))]
         self.file = self.folder / "server.properties"
         login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
         self.file.write_text("\n".join(f"{key}={value}" for key, value in {
@@ -72,29 +114,23 @@ class Broker:
         }.items()) + "\n")
         subprocess.run([*self.java, "kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", self.file], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=START_S)
-        self.process = None
+        self.running = None
         self.start()
 
     def start(self):
-        self.log = (self.folder / "log").open("ab")
-        self.process = subprocess.Popen([*self.java, "kafka.Kafka", self.file], stdout=self.log, stderr=self.log,
-                                        stdin=subprocess.DEVNULL)
-        end = time.monotonic() + START_S
-        while time.monotonic() < end:
-            if self.process.poll() is not None:
-                raise AssertionError((self.folder / "log").read_text(errors="replace")[-3000:])
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.plain)) == 0:
-                    return
-            time.sleep(0.05)
-        raise AssertionError("the broker does not listen")
+        self.running = Running([*self.java, "kafka.Kafka", self.file])
+        try:
+            self.running.await_words(STARTED, START_S)
+        except BaseException:
+            self.kill()
+            raise
 
     def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        self.log.close()
+        """As a crash does. Harmless if it is not running."""
+        if self.running:
+            self.running.kill(STOP_S)
+            self.running = None
 
     def close(self):
-        if self.process and self.process.poll() is None:
-            self.kill()
+        self.kill()
         self.work.cleanup()

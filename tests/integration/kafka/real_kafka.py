@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from broker import POM, Broker, Missing, fetch
+from broker import POM, Broker, Missing, Running, fetch
 
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
@@ -33,15 +33,6 @@ LOGIN = {"mechanism": "PLAIN", "user": "agent", "password": "agent-secret"}
 
 SEQUENCE = re.compile(r'"etw":\{[^}]*"sequence":(\d+)')
 Message = collections.namedtuple("Message", "partition key id value")
-
-
-def until(what, condition):
-    """Wait for what another process does, and shows only when it is asked."""
-    end = time.monotonic() + TIMEOUT_S
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError(f"never: {what}")
-        time.sleep(0.05)
 
 
 class Kafka(unittest.TestCase):
@@ -78,24 +69,16 @@ class Kafka(unittest.TestCase):
                   "batch": {"events": 500}} | more
         self.config = self.folder / "c.json"
         self.config.write_text(json.dumps({
-            "agent": {"data_dir": str(self.folder / "state"), "log": {"file": str(self.folder / "log")}},
+            "agent": {"data_dir": str(self.folder / "state")},
             "spool": {"min_free_disk": "1MB"},
             "sessions": [{"name": "f", "type": "file", "paths": [str(self.trace)]}],
             "outputs": [output]}))
 
     def start(self):
-        return subprocess.Popen([BINARY, "run", "-c", self.config], stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return Running([BINARY, "run", "-c", self.config])
 
-    def finish(self, agent, expected=0):
-        self.assertEqual(agent.wait(TIMEOUT_S), expected, self.log()[-3000:])
-
-    def log(self):
-        path = self.folder / "log"
-        return path.read_text(errors="replace") if path.exists() else ""
-
-    def await_log(self, words):
-        until(words, lambda: words in self.log())
+    def finish(self, agent):
+        self.assertEqual(agent.wait(TIMEOUT_S), 0, agent.text[-3000:])
 
     def assert_each_once(self, messages):
         seen = collections.Counter()
@@ -126,8 +109,7 @@ class Kafka(unittest.TestCase):
                 agent.wait(chance.uniform(0.4, 1.2))
                 break  # all was delivered
             except subprocess.TimeoutExpired:
-                agent.kill()
-                agent.wait()
+                agent.kill(TIMEOUT_S)
                 kills += 1
             if BROKER_KILLS and kills % max(1, KILLS // BROKER_KILLS) == 0:
                 self.broker.kill()
@@ -145,7 +127,7 @@ class Kafka(unittest.TestCase):
         self.tool("allow", "id", "etwship-")
         self.write(address=self.broker.sasl_address, sasl=LOGIN, delivery="exactly_once")
         agent = self.start()
-        self.await_log("Topic authorization failed")
+        agent.await_words("Topic authorization failed", TIMEOUT_S)
         self.assertEqual(self.messages(), [])
         self.tool("allow", "topic", self.topic)
         self.finish(agent)
@@ -154,7 +136,7 @@ class Kafka(unittest.TestCase):
     def test_a_topic_that_is_not_there_is_waited_for(self):
         self.write(delivery="exactly_once")
         agent = self.start()
-        self.await_log("make the topic")
+        agent.await_words("make the topic", TIMEOUT_S)
         self.tool("create", self.topic, 2)
         self.finish(agent)
         self.assert_each_once(self.messages())
