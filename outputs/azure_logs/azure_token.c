@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #include "outputs/azure_logs/azure_assertion.h"
-#include "outputs/json_member.h"
+#include "outputs/http/http_form.h"
+#include "outputs/http/http_token.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
@@ -12,7 +13,6 @@ enum {
     MAX_TOKEN_BYTES = 64 * 1024,
     MAX_FORM_BYTES = 256 * 1024,
     MAX_KEY_BYTES = 4096, /* of the file that Azure Arc asks for */
-    MAX_SECONDS = 24 * 60 * 60,
     EARLY_SECONDS = 5 * 60,
     NS_PER_MS = 1000000,
     MS_PER_S = 1000,
@@ -23,42 +23,11 @@ enum {
 
 /* ---- secrets ------------------------------------------------------------------------------------- */
 
-static void add_value(struct buf *out, const char *value)
-{
-    for (const char *c = value; *c; c++) {
-        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                     (*c >= '0' && *c <= '9') || strchr("-._~", *c);
-        buf_printf(out, plain ? "%c" : "%%%02X", plain ? *c : (int)(uint8_t)*c);
-    }
-}
-
-static void add_field(struct buf *out, const char *name, const char *value)
-{
-    buf_printf(out, "%s%s=", out->size ? "&" : "", name);
-    add_value(out, value);
-}
-
-static bool hide_one(struct azure_token *token, const char *old, const char *secret)
-{
-    return http_client_replace_secret(token->client, old, secret) &&
-           (!token->identity || http_client_replace_secret(token->identity, old, secret));
-}
-
-/* ${secret} takes the place of ${old} (NULL: of none) in what is never shown: as it is, and as it stands in a form. */
+/* ${secret} takes the place of ${old} (NULL: of none) in what neither client ever shows. */
 static bool hide(struct azure_token *token, const char *old, const char *secret, struct error *err)
 {
-    struct buf coded[2];
-    const char *const texts[] = {old ? old : "", secret};
-    for (size_t i = 0; i < 2; i++) {
-        buf_init(&coded[i], MAX_FORM_BYTES);
-        add_value(&coded[i], texts[i]);
-        buf_add_byte(&coded[i], '\0');
-    }
-    bool good = !coded[0].failed && !coded[1].failed && hide_one(token, old, secret) &&
-                hide_one(
-                    token, old ? (const char *)coded[0].data : NULL, (const char *)coded[1].data);
-    buf_fini(&coded[0]);
-    buf_fini(&coded[1]);
+    bool good = http_client_replace_secret(token->client, old, secret) &&
+                (!token->identity || http_client_replace_secret(token->identity, old, secret));
     return good || error_set(err, ERR_MEMORY, "out of memory");
 }
 
@@ -80,20 +49,6 @@ static bool keep_proof(struct azure_token *token, struct span proof, struct erro
     free(token->proof);
     token->proof = copy;
     return true;
-}
-
-/* Ask for a token. Nothing is shown of a reply that may hold one, which is not known yet. */
-static bool ask(struct http_client *client, const struct http_request *request,
-    struct http_said *said, struct error *err)
-{
-    static const char key[] = "access_token";
-    bool replied = http_said_ask(said, client, request, err);
-    for (size_t i = 0; i + sizeof(key) - 1 <= said->body.size; i++) {
-        if (memcmp(said->body.data + i, key, sizeof(key) - 1) == 0) {
-            said->shown[0] = '\0';
-        }
-    }
-    return replied;
 }
 
 bool azure_token_init(struct azure_token *token, const struct http_options *options,
@@ -127,40 +82,13 @@ void azure_token_drop(struct azure_token *token)
 
 /* ---- replies ------------------------------------------------------------------------------------- */
 
-bool azure_token_read(struct span body, struct span *ret_text, uint64_t *ret_seconds)
-{
-    struct span seconds = json_member_find(body, "expires_in");
-    struct span text;
-    *ret_seconds = 0;
-    if (!json_member_inner(json_member_find(body, "access_token"), ret_text) ||
-        ret_text->size == 0 || ret_text->size > MAX_TOKEN_BYTES) {
-        return false;
-    }
-    for (size_t i = 0; i < ret_text->size; i++) {
-        uint8_t c = ret_text->data[i];
-        if (c <= ' ' || c >= 0x7f || c == '\\') {
-            return false;
-        }
-    }
-    seconds = json_member_inner(seconds, &text) ? text
-                                                : seconds; /* the identity service quotes it */
-    for (size_t i = 0; i < seconds.size && i < 9; i++) {
-        if (seconds.data[i] < '0' || seconds.data[i] > '9') {
-            return false;
-        }
-        *ret_seconds = *ret_seconds * 10 + (uint64_t)(seconds.data[i] - '0');
-    }
-    *ret_seconds = *ret_seconds < MAX_SECONDS ? *ret_seconds : MAX_SECONDS;
-    return *ret_seconds > 0;
-}
-
 static enum azure_token_result keep(
     struct azure_token *token, const struct http_said *said, const char *url, struct error *err)
 {
     static const char scheme[] = "Bearer ";
     struct span text;
     uint64_t seconds;
-    if (!azure_token_read(buf_span(&said->body), &text, &seconds)) {
+    if (!http_token_read(buf_span(&said->body), &text, &seconds)) {
         /* Nothing is shown of what may be half a token. */
         error_set(err, ERR_FORMAT, "%.200s: the reply holds no token. check auth", url);
         return AZURE_TOKEN_LATER;
@@ -193,7 +121,6 @@ static enum azure_token_result refuse(
 
 /* ---- an application ------------------------------------------------------------------------------- */
 
-/* The token of the workload, which whoever runs it renews in its file. */
 static bool sign_assertion(struct azure_token *token, struct error *err)
 {
     struct buf assertion;
@@ -205,6 +132,7 @@ static bool sign_assertion(struct azure_token *token, struct error *err)
     return good;
 }
 
+/* An assertion signed now, or the workload's own token, which Kubernetes renews in its file. */
 static bool read_assertion(struct azure_token *token, struct error *err)
 {
     if (token->auth.method == AZURE_CERTIFICATE) {
@@ -227,16 +155,16 @@ static bool write_form(struct azure_token *token, struct buf *form, struct error
     buf_init(&scope, MAX_TOKEN_BYTES);
     buf_printf(&scope, "%s/.default", auth->resource);
     buf_add_byte(&scope, '\0');
-    add_field(form, "grant_type", "client_credentials");
-    add_field(form, "client_id", auth->client_id);
-    add_field(form, "scope", scope.failed ? "" : (const char *)scope.data);
+    http_form_add(form, "grant_type", "client_credentials");
+    http_form_add(form, "client_id", auth->client_id);
+    http_form_add(form, "scope", scope.failed ? "" : (const char *)scope.data);
     buf_fini(&scope);
     if (auth->method == AZURE_CLIENT_SECRET) {
-        add_field(form, "client_secret", auth->client_secret);
+        http_form_add(form, "client_secret", auth->client_secret);
     } else if (read_assertion(token, err)) {
-        add_field(form, "client_assertion_type",
+        http_form_add(form, "client_assertion_type",
             "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
-        add_field(form, "client_assertion", token->proof);
+        http_form_add(form, "client_assertion", token->proof);
     } else {
         return false;
     }
@@ -246,7 +174,6 @@ static bool write_form(struct azure_token *token, struct buf *form, struct error
 static enum azure_token_result ask_entra(
     struct azure_token *token, struct http_said *said, struct error *err)
 {
-    static const struct http_header type = {"Content-Type", "application/x-www-form-urlencoded"};
     char path[300];
     struct buf form;
     buf_init(&form, MAX_FORM_BYTES);
@@ -255,15 +182,8 @@ static enum azure_token_result ask_entra(
         buf_fini(&form);
         return AZURE_TOKEN_MEND;
     }
-    struct span body = buf_span(&form);
-    const struct http_request request = {.method = "POST",
-        .url = token->auth.authority,
-        .path = path,
-        .headers = &type,
-        .header_count = 1,
-        .parts = &body,
-        .part_count = 1};
-    bool replied = ask(token->client, &request, said, err);
+    bool replied = http_token_post(
+        said, token->client, token->auth.authority, path, buf_span(&form), err);
     buf_fini(&form);
     if (!replied) {
         return http_failure_lasts(said->reply.failure) ? AZURE_TOKEN_MEND : AZURE_TOKEN_LATER;
@@ -320,10 +240,10 @@ static bool ask_identity(
 {
     struct buf path;
     buf_init(&path, MAX_FORM_BYTES);
-    add_field(&path, "api-version", "2020-06-01");
-    add_field(&path, "resource", token->auth.resource);
+    http_form_add(&path, "api-version", "2020-06-01");
+    http_form_add(&path, "resource", token->auth.resource);
     if (token->auth.client_id) {
-        add_field(&path, "client_id", token->auth.client_id);
+        http_form_add(&path, "client_id", token->auth.client_id);
     }
     buf_add_byte(&path, '\0');
     struct buf whole;
@@ -337,7 +257,7 @@ static bool ask_identity(
         .path = whole.failed ? "" : (const char *)whole.data,
         .headers = headers,
         .header_count = key ? 2 : 1};
-    bool replied = ask(token->identity, &request, said, err);
+    bool replied = http_token_ask(said, token->identity, &request, err);
     buf_fini(&path);
     buf_fini(&whole);
     return replied;

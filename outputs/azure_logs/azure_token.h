@@ -6,8 +6,8 @@
 #include "outputs/http/http_said.h"
 
 /*
- * Neither a token nor what is shown for it stands in any text: both clients are told to hide them before they are
- * sent, also as they stand in a form; and nothing is shown of a reply that may hold a token.
+ * Neither a token nor what is shown for it stands in any text: both clients hide them, and nothing is shown of a reply
+ * that may hold a token (http_token.h).
  *
  * A token of Entra (OAuth 2.0 client credentials), or of the identity service of this machine. It is renewed some
  * minutes before it ends.
@@ -38,8 +38,5 @@ enum azure_token_result azure_token_get(
 
 /* The service did not take it: the next one is a new one. */
 void azure_token_drop(struct azure_token *token);
-
-/* The token that ${body} holds: its text, and how long it lasts. False: it holds none. */
-bool azure_token_read(struct span body, struct span *ret_text, uint64_t *ret_seconds);
 
 #endif

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "outputs/http/http_form.h"
 
-enum { SHORTEST = 4, HIDDEN_SIZE = 3, VALUE_MAX = 64 * 1024 };
+enum { SHORTEST = 4, HIDDEN_SIZE = 3, VALUE_MAX = 64 * 1024, CODED_MAX = 256 * 1024 };
 
 static const char hidden[] = "***";
 
@@ -43,7 +44,7 @@ bool http_secrets_add(struct http_secrets *secrets, const char *text)
     return items[secrets->count] && ++secrets->count;
 }
 
-bool http_secrets_replace(struct http_secrets *secrets, const char *old, const char *text)
+static bool replace(struct http_secrets *secrets, const char *old, const char *text)
 {
     if (!http_secrets_add(secrets, text)) {
         return false;
@@ -56,6 +57,23 @@ bool http_secrets_replace(struct http_secrets *secrets, const char *old, const c
         }
     }
     return true;
+}
+
+bool http_secrets_replace(struct http_secrets *secrets, const char *old, const char *text)
+{
+    struct buf coded[2];
+    const char *const texts[] = {old, text};
+    for (size_t i = 0; i < 2; i++) {
+        buf_init(&coded[i], CODED_MAX);
+        http_form_add_value(&coded[i], texts[i] ? texts[i] : "");
+        buf_add_byte(&coded[i], '\0');
+    }
+    bool good = !coded[0].failed && !coded[1].failed && replace(secrets, old, text) &&
+                replace(
+                    secrets, old ? (const char *)coded[0].data : NULL, (const char *)coded[1].data);
+    buf_fini(&coded[0]);
+    buf_fini(&coded[1]);
+    return good;
 }
 
 /* Cut ${size} bytes at ${at} down to three stars. */

@@ -19,7 +19,8 @@ void http_secrets_fini(struct http_secrets *secrets);
  * memory. */
 bool http_secrets_add(struct http_secrets *secrets, const char *text);
 
-/* Forget the secret ${old} and remember ${text}, for what changes all the time: a token. NULL: none. */
+/* Remember a copy of ${text}, and another as a form has it (http_form.h), which a server may quote. Forget those of
+ * ${old}: a token changes all the time. NULL: none. */
 bool http_secrets_replace(struct http_secrets *secrets, const char *old, const char *text);
 
 /* Put *** in the place of each secret in ${text}, and of user and password in an address. A text that

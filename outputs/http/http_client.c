@@ -271,7 +271,7 @@ void http_client_hide(const struct http_client *client, char *text)
 
 bool http_client_add_secret(struct http_client *client, const char *secret)
 {
-    return http_secrets_add(&client->secrets, secret);
+    return http_secrets_replace(&client->secrets, NULL, secret);
 }
 
 bool http_client_replace_secret(struct http_client *client, const char *old, const char *secret)

@@ -90,8 +90,8 @@ bool http_client_send(struct http_client *client, const struct http_request *req
 /* Put *** in the place of each secret that ${text} holds, as where a server says what it was sent. */
 void http_client_hide(const struct http_client *client, char *text);
 
-/* Another one, copied: the value of a header. What is shorter than four bytes hides nothing. False: out
- * of memory. */
+/* Hide another one, copied: the value of a header, or of a field of a form, which is hidden as the form has it, too.
+ * What is shorter than four bytes hides nothing. False: out of memory. */
 bool http_client_add_secret(struct http_client *client, const char *secret);
 
 /* The same of one that takes the place of ${old}; NULL: of none. */

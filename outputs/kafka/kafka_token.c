@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "outputs/azure_logs/azure_token.h"
-#include "outputs/http/http_said.h"
+#include "outputs/http/http_form.h"
+#include "outputs/http/http_token.h"
 #include "platform/plat_system.h"
 
 enum { KEPT_MAX_BYTES = 1024 * 1024, FORM_MAX_BYTES = 256 * 1024, REASON_BYTES = 300 };
@@ -87,35 +87,19 @@ void kafka_token_destroy(struct kafka_token *token)
     }
 }
 
-static void add_field(struct buf *out, const char *name, const char *value)
-{
-    buf_printf(out, "%s%s=", out->size ? "&" : "", name);
-    for (const char *c = value; *c; c++) {
-        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                     (*c >= '0' && *c <= '9') || strchr("-._~", *c);
-        buf_printf(out, plain ? "%c" : "%%%02X", plain ? *c : (int)(uint8_t)*c);
-    }
-}
-
 static bool ask(struct kafka_token *token, struct error *err)
 {
-    static const struct http_header type = {"Content-Type", "application/x-www-form-urlencoded"};
     struct buf form;
     buf_init(&form, FORM_MAX_BYTES);
-    add_field(&form, "grant_type", "client_credentials");
-    add_field(&form, "client_id", token->client_id);
-    add_field(&form, "client_secret", token->client_secret);
+    http_form_add(&form, "grant_type", "client_credentials");
+    http_form_add(&form, "client_id", token->client_id);
+    http_form_add(&form, "client_secret", token->client_secret);
     if (token->scope) {
-        add_field(&form, "scope", token->scope);
+        http_form_add(&form, "scope", token->scope);
     }
-    struct span body = buf_span(&form);
-    const struct http_request request = {.method = "POST",
-        .url = token->url,
-        .headers = &type,
-        .header_count = 1,
-        .parts = &body,
-        .part_count = 1};
-    bool replied = !form.failed && http_said_ask(&token->said, token->http, &request, err);
+    bool replied = (!form.failed || error_set(err, ERR_MEMORY, "out of memory")) &&
+                   http_token_post(
+                       &token->said, token->http, token->url, NULL, buf_span(&form), err);
     buf_fini(&form);
     if (replied && token->said.reply.status != 200) {
         http_said_tell(&token->said, token->url,
@@ -136,7 +120,10 @@ static bool put(struct kafka_token *token, rd_kafka_t *rk, struct span text, uin
     }
     memcpy(copy, text.data, text.size);
     copy[text.size] = '\0';
-    http_client_replace_secret(token->http, token->before, copy);
+    if (!http_client_replace_secret(token->http, token->before, copy)) {
+        free(copy);
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
     free(token->before);
     token->before = copy;
     int64_t now_ms = (int64_t)((plat_now_filetime() - filetime_of_1970) / 10000);
@@ -152,7 +139,7 @@ bool kafka_token_give(struct kafka_token *token, rd_kafka_t *rk, struct error *e
     struct span text;
     uint64_t seconds;
     bool good = ask(token, err);
-    if (good && !azure_token_read(buf_span(&token->said.body), &text, &seconds)) {
+    if (good && !http_token_read(buf_span(&token->said.body), &text, &seconds)) {
         /* Nothing is shown of what may be half a token. */
         good = error_set(
             err, ERR_FORMAT, "%.200s: the reply holds no token. check token_url", token->url);

@@ -3,7 +3,7 @@
 
 #include "fuzz/fuzz.h"
 #include "outputs/azure_logs/azure_assertion.h"
-#include "outputs/azure_logs/azure_token.h"
+#include "outputs/http/http_token.h"
 
 /* Any bytes as a reply with a token: what is taken for one can stand in a header, lies within the bytes, and ends. And
  * as a file of PEM: what is in it is shorter than its text. */
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     buf_fini(&der);
-    if (azure_token_read(span_make(data, size), &text, &seconds)) {
+    if (http_token_read(span_make(data, size), &text, &seconds)) {
         if (text.data < data || text.data + text.size > data + size || seconds == 0 ||
             seconds > 24 * 60 * 60) {
             abort();

@@ -1,6 +1,6 @@
 #include "unit/outputs/output_rig.h"
 
-#include "outputs/azure_logs/azure_token.h"
+#include "outputs/http/http_token.h"
 #include "support/http_fake.h"
 
 /* Entra, the identity service and the Logs Ingestion API in one server. */
@@ -351,11 +351,11 @@ static void only_a_whole_token_is_one(void **state)
     struct span text;
     uint64_t seconds;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        if (azure_token_read(span_text(bad[i]), &text, &seconds)) {
+        if (http_token_read(span_text(bad[i]), &text, &seconds)) {
             fail_msg("%s", bad[i]);
         }
     }
-    assert_true(azure_token_read(
+    assert_true(http_token_read(
         span_text("{\"access_token\":\"a\",\"expires_in\":\"999999999999\"}"), &text, &seconds));
     assert_int_equal(seconds, 24 * 60 * 60);
 }

@@ -3,6 +3,7 @@
 #ifdef ETWSHIP_KAFKA
 
 #include "outputs/kafka/kafka_position.h"
+#include "support/http_fake.h"
 #include "support/kafka_fake.h"
 #include "unit/outputs/output_rig.h"
 
@@ -247,6 +248,39 @@ static void a_cluster_that_is_not_there_says_so(void **state)
     end();
 }
 
+/* The form is that of RFC 6749, 4.4.2. */
+static void a_server_that_gives_no_token_is_told_without_any_secret(void **state)
+{
+    (void)state;
+    static const struct http_fake_reply replies[] = {
+        {.status = 401, .body = "bad client_secret=pass%2Bof%2Ftests%26word"},
+        {.status = 400, .body = "x {\"access_token\" : \"eyJ.tests\"}"},
+        {.status = 200, .body = "{\"access_token\":\"eyJ.tests\",\"expires_in\":\"soon\"}"}};
+    static const char *const words[] = {"***", "check token_url", "holds no token"};
+    struct http_fake *server = http_fake_start();
+    http_fake_script(server, replies, sizeof(replies) / sizeof(replies[0]));
+    char sasl[300];
+    snprintf(sasl, sizeof(sasl),
+        ", sasl: {mechanism: OAUTHBEARER, token_url: '%s', client_id: 'c d', scope: s, "
+        "client_secret: 'pass+of/tests&word'}",
+        http_fake_url(server));
+    begin(sasl, false);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        assert_int_equal(send("1\n", 1, i > 0), OUTPUT_RETRY);
+        assert_true(rig.report.degraded);
+        assert_says(rig.report.error.text, words[i]);
+        assert_null(strstr(rig.report.error.text, "tests"));
+    }
+    const struct http_fake_request *request = http_fake_request(server, 0);
+    assert_memory_equal(request->head, "POST / ", 7);
+    assert_true(http_fake_has(request, "Content-Type", "application/x-www-form-urlencoded"));
+    assert_string_equal((const char *)request->body.data,
+        "grant_type=client_credentials&client_id=c%20d&client_secret=pass%2Bof%2Ftests%26word"
+        "&scope=s");
+    end();
+    http_fake_stop(server);
+}
+
 /* ---- exactly once -------------------------------------------------------------------------------- */
 
 static void take_checkpoint(void)
@@ -488,6 +522,7 @@ int main(void)
         cmocka_unit_test(a_set_up_that_is_wrong_degrades_and_mends_by_itself),
         cmocka_unit_test(brokers_that_say_nothing_are_given_up_in_time),
         cmocka_unit_test(a_cluster_that_is_not_there_says_so),
+        cmocka_unit_test(a_server_that_gives_no_token_is_told_without_any_secret),
         cmocka_unit_test(a_batch_is_a_transaction_with_its_position),
         cmocka_unit_test(what_was_committed_before_a_kill_does_not_come_again),
         cmocka_unit_test(the_host_stores_its_position_before_the_ring_comes_round),

@@ -1,0 +1,60 @@
+#include "outputs/http/http_token.h"
+
+#include "outputs/json_member.h"
+
+enum { MAX_TOKEN_BYTES = 64 * 1024, MAX_SECONDS = 24 * 60 * 60 };
+
+bool http_token_ask(struct http_said *said, struct http_client *client,
+    const struct http_request *request, struct error *err)
+{
+    static const char key[] = "access_token";
+    bool replied = http_said_ask(said, client, request, err);
+    for (size_t i = 0; i + sizeof(key) - 1 <= said->body.size; i++) {
+        if (memcmp(said->body.data + i, key, sizeof(key) - 1) == 0) {
+            said->shown[0] = '\0';
+        }
+    }
+    return replied;
+}
+
+bool http_token_post(struct http_said *said, struct http_client *client, const char *url,
+    const char *path, struct span form, struct error *err)
+{
+    static const struct http_header type = {"Content-Type", "application/x-www-form-urlencoded"};
+    const struct http_request request = {.method = "POST",
+        .url = url,
+        .path = path,
+        .headers = &type,
+        .header_count = 1,
+        .parts = &form,
+        .part_count = 1};
+    return http_token_ask(said, client, &request, err);
+}
+
+bool http_token_read(struct span body, struct span *ret_text, uint64_t *ret_seconds)
+{
+    struct span seconds = json_member_find(body, "expires_in");
+    struct span text;
+    *ret_seconds = 0;
+    if (!json_member_inner(json_member_find(body, "access_token"), ret_text) ||
+        ret_text->size == 0 || ret_text->size > MAX_TOKEN_BYTES) {
+        return false;
+    }
+    for (size_t i = 0; i < ret_text->size; i++) {
+        uint8_t c = ret_text->data[i];
+        if (c <= ' ' || c >= 0x7f || c == '\\') {
+            return false;
+        }
+    }
+    seconds = json_member_inner(seconds, &text)
+                  ? text
+                  : seconds; /* the identity service of Azure quotes it */
+    for (size_t i = 0; i < seconds.size && i < 9; i++) {
+        if (seconds.data[i] < '0' || seconds.data[i] > '9') {
+            return false;
+        }
+        *ret_seconds = *ret_seconds * 10 + (uint64_t)(seconds.data[i] - '0');
+    }
+    *ret_seconds = *ret_seconds < MAX_SECONDS ? *ret_seconds : MAX_SECONDS;
+    return *ret_seconds > 0;
+}
