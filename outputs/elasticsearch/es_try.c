@@ -1,39 +1,18 @@
 #include "outputs/elasticsearch/es_try.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "outputs/elasticsearch/es_winner.h"
+#include "outputs/http/http_try.h"
 #include "outputs/json_scan.h"
 
 struct run {
     const struct es_setup *setup;
-    const struct output_talk *talk;
+    struct http_try found;
     struct http_client *client;
     struct es_server server;
     struct es_said said;
-    bool good;
 };
-
-static void tell(struct run *run, enum output_finding finding, const char *format, ...)
-    ETWSHIP_PRINTF(3, 4);
-
-static void tell(struct run *run, enum output_finding finding, const char *format, ...)
-{
-    char text[2048];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    http_client_hide(run->client, text);
-    run->good &= finding != OUTPUT_FOUND_FAULT;
-    run->talk->say(run->talk->host, finding, text);
-}
-
-static void note(void *run, const char *text)
-{
-    tell(run, OUTPUT_FOUND_NOTE, "%s", text);
-}
 
 /* ---- a node ----------------------------------------------------------------------------------------- */
 
@@ -43,23 +22,23 @@ static void tell_server(struct run *run, const char *url)
     char words[ES_ASK_MAX_WORDS];
     es_setup_server(&run->said, &run->server);
     if (run->server.version[0]) {
-        tell(run, OUTPUT_FOUND_GOOD, "%s: it is %s %s", url,
+        http_try_tell(&run->found, OUTPUT_FOUND_GOOD, "%s: it is %s %s", url,
             run->server.opensearch ? "OpenSearch" : "Elasticsearch", run->server.version);
     } else if (status == 401) {
         es_said_words(&run->said, words);
-        tell(run, OUTPUT_FOUND_FAULT,
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT,
             "%s: the server does not let us in: %s. check auth: user and password, or the key", url,
             words);
     } else if (status == 403) {
-        tell(run, OUTPUT_FOUND_NOTE,
+        http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
             "%s: we may not ask what it is. that is no fault: the test document will tell more",
             url);
     } else if (status >= 500) {
         es_said_words(&run->said, words);
-        tell(run, OUTPUT_FOUND_FAULT, "%s: the server has a fault: %s. look into its log", url,
-            words);
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT,
+            "%s: the server has a fault: %s. look into its log", url, words);
     } else {
-        tell(run, OUTPUT_FOUND_NOTE,
+        http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
             "%s: it does not say what it is (status %d), as Serverless and proxies do. that is no "
             "fault",
             url, status);
@@ -73,7 +52,7 @@ static bool try_node(struct run *run, const char *url)
     bool tls = strncmp(url, "https://", 8) == 0;
     if (es_ask(run->client, url, "GET", "/", span_make(NULL, 0), &run->said, &err)) {
         bool trusted = run->setup->http->tls.verify == HTTP_VERIFY_FULL;
-        tell(run, OUTPUT_FOUND_GOOD, "%s: connected%s", url,
+        http_try_tell(&run->found, OUTPUT_FOUND_GOOD, "%s: connected%s", url,
             !tls      ? ", without TLS"
             : trusted ? ", its certificate is trusted"
                       : "; tls.verify keeps its certificate from being checked");
@@ -82,14 +61,14 @@ static bool try_node(struct run *run, const char *url)
     }
     switch (run->said.reply.failure) {
     case HTTP_NO_ADDRESS:
-        tell(run, OUTPUT_FOUND_FAULT, "name (DNS): %s", err.text);
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "name (DNS): %s", err.text);
         break;
     case HTTP_NO_ROUTE:
-        tell(run, OUTPUT_FOUND_FAULT, "connection (TCP): %s", err.text);
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "connection (TCP): %s", err.text);
         break;
     case HTTP_NO_PROXY:
     case HTTP_PROXY_LOGIN:
-        tell(run, OUTPUT_FOUND_FAULT, "proxy: %s", err.text);
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "proxy: %s", err.text);
         break;
     case HTTP_NO_TLS:
     case HTTP_NO_TRUST:
@@ -99,10 +78,10 @@ static bool try_node(struct run *run, const char *url)
     case HTTP_NO_CA:
     case HTTP_OTHER_KEY:
     case HTTP_BAD_FILE:
-        tell(run, OUTPUT_FOUND_FAULT, "certificates (TLS): %s", err.text);
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "certificates (TLS): %s", err.text);
         break;
     default:
-        tell(run, OUTPUT_FOUND_FAULT, "reply (HTTP): %s%s", err.text,
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "reply (HTTP): %s%s", err.text,
             tls ? "" : ". if the server speaks TLS, write https://");
         break;
     }
@@ -155,13 +134,15 @@ static void try_rights(struct run *run, const char *url, const struct es_setup_n
         return;
     }
     if (strcmp(words, "true") == 0) {
-        tell(run, OUTPUT_FOUND_GOOD, "rights: all that shipping needs for %s", names->target);
+        http_try_tell(&run->found, OUTPUT_FOUND_GOOD, "rights: all that shipping needs for %s",
+            names->target);
         return;
     }
     json_scan_init(&scan, note_false, &lacks);
     json_scan_feed(&scan, buf_span(&run->said.body));
-    tell(run, OUTPUT_FOUND_FAULT, "rights: for %s the user or key lacks: %s. add these privileges",
-        names->target, lacks.text);
+    http_try_tell(&run->found, OUTPUT_FOUND_FAULT,
+        "rights: for %s the user or key lacks: %s. add these privileges", names->target,
+        lacks.text);
 }
 
 /* ---- the template ------------------------------------------------------------------------------------- */
@@ -172,9 +153,9 @@ static void tell_current(struct run *run, const struct es_setup_names *names, co
     struct error text;
     if (es_winner_find(names, run->client, url, &run->said, &winner)) {
         es_winner_say(&winner, names, &run->said, &text);
-        tell(run, OUTPUT_FOUND_FAULT, "%s", text.text);
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s", text.text);
     } else {
-        tell(run, OUTPUT_FOUND_GOOD, "index template %s is in place", names->name);
+        http_try_tell(&run->found, OUTPUT_FOUND_GOOD, "index template %s is in place", names->name);
     }
 }
 
@@ -183,23 +164,23 @@ static void try_template(struct run *run, const char *url)
     struct es_setup_check check;
     const struct es_setup_names *names = &check.names;
     es_setup_check_init(run->setup, &check);
-    const char *name = run->talk->name;
+    const char *name = run->found.talk->name;
     switch (es_setup_state(&check, run->client, url, &run->said)) {
     case ES_TEMPLATE_CURRENT:
         tell_current(run, names, url);
         break;
     case ES_TEMPLATE_MISSING:
-        tell(run, OUTPUT_FOUND_FAULT,
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT,
             "index template %s is missing: events may be refused. run: etwship setup %s",
             names->name, name);
         break;
     case ES_TEMPLATE_OTHER:
-        tell(run, OUTPUT_FOUND_NOTE,
+        http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
             "index template %s is not as this version makes it. run: etwship setup %s", names->name,
             name);
         break;
     case ES_TEMPLATE_UNKNOWN:
-        tell(run, OUTPUT_FOUND_NOTE,
+        http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
             "index template %s: the server does not say whether it is there (status %d). the right "
             "to read templates is not needed for shipping",
             names->name, run->said.reply.status);
@@ -207,7 +188,7 @@ static void try_template(struct run *run, const char *url)
     }
     const char *words = es_setup_stray(run->setup, names, run->client, url, &run->said);
     if (words) {
-        tell(run, OUTPUT_FOUND_NOTE, "%s: %s", names->pattern, words);
+        http_try_tell(&run->found, OUTPUT_FOUND_NOTE, "%s: %s", names->pattern, words);
     }
 }
 
@@ -215,15 +196,17 @@ bool es_try_run(const struct es_setup *setup, const struct output_talk *talk)
 {
     struct error err;
     struct es_setup_names names;
-    struct run run = {.setup = setup, .talk = talk, .good = true};
+    struct run run = {.setup = setup, .found.talk = talk};
     const char *url = NULL;
     struct es_server server = {.known = false};
     es_setup_names(setup, &names);
     run.client = http_client_create(
-        &(struct http_client_setup){.options = setup->http, .note = note, .host = &run}, &err);
+        &(struct http_client_setup){
+            .options = setup->http, .note = http_try_note, .host = &run.found},
+        &err);
+    run.found.client = run.client;
     if (!run.client) {
-        tell(&run, OUTPUT_FOUND_FAULT, "%s", err.text);
-        return false;
+        return http_try_tell(&run.found, OUTPUT_FOUND_FAULT, "%s", err.text);
     }
     es_said_init(&run.said);
     for (size_t i = 0; i < setup->hosts->count; i++) {
@@ -239,5 +222,5 @@ bool es_try_run(const struct es_setup *setup, const struct output_talk *talk)
     }
     es_said_fini(&run.said);
     http_client_destroy(run.client);
-    return run.good;
+    return !run.found.faulty;
 }

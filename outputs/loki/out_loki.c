@@ -8,30 +8,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "outputs/compress.h"
-#include "outputs/http/http_headers.h"
 #include "outputs/http/http_pieces.h"
-#include "outputs/http/http_said.h"
 #include "outputs/http/http_status.h"
 #include "outputs/loki/loki_frame.h"
+#include "outputs/loki/loki_link.h"
 #include "outputs/loki/loki_reply.h"
 #include "outputs/loki/loki_try.h"
 
-enum { PACKED_MAX_BYTES = 512 * 1024 * 1024, KEPT_MAX_BYTES = 64 * 1024, BAD_REQUEST = 400 };
+enum { BAD_REQUEST = 400 };
 
 /* ---- making -------------------------------------------------------------------------------------- */
 
 struct out_loki {
-    struct arena kept;
-    const char *url;
-    const char *path;
-    struct http_client *client;
-    struct http_headers headers;
-    struct compress *compress; /* NULL: none */
-    struct buf packed;
+    struct http_link link;
     struct loki_frame frame;
     struct http_pieces pieces;
-    struct http_said said;
     struct loki_reply reply;
     enum loki_fate *fates; /* by record of the delivery in hand */
     size_t fate_capacity;
@@ -43,70 +34,38 @@ struct out_loki {
     void *host;
 };
 
-static bool set_up(struct out_loki *self, const struct loki_settings *s,
-    const struct output_env *env, struct error *err)
-{
-    struct span url;
-    self->client = http_client_create(
-        &(struct http_client_setup){
-            .options = &s->http, .stopping = env->stopping, .note = env->note, .host = env->host},
-        err);
-    if (!self->client) {
-        return false;
-    }
-    if (s->http.compression != HTTP_PLAIN) {
-        self->compress = compress_create((enum http_compression)s->http.compression, err);
-        if (!self->compress) {
-            return false;
-        }
-    }
-    if (!loki_frame_init(&self->frame, (enum loki_encoding)s->encoding, loki_settings_labels(s),
-            (size_t)s->max_streams) ||
-        !arena_copy(&self->kept, span_text(s->url), &url) ||
-        !http_headers_add(&self->headers, "Content-Type", loki_settings_content_type(s)) ||
-        !http_headers_add(&self->headers, "X-Scope-OrgID", s->tenant) ||
-        !http_headers_add(&self->headers, "Content-Encoding", self->compress ? "gzip" : NULL)) {
-        return error_set(err, ERR_MEMORY, "out of memory");
-    }
-    self->url = (const char *)url.data;
-    self->path = loki_settings_path(self->url);
-    return true;
-}
-
 static void loki_destroy(void *self_)
 {
     struct out_loki *self = self_;
     if (self) {
-        http_client_destroy(self->client);
-        http_headers_fini(&self->headers);
-        compress_destroy(self->compress);
+        http_link_fini(&self->link);
         loki_frame_fini(&self->frame);
         http_pieces_fini(&self->pieces);
-        http_said_fini(&self->said);
-        buf_fini(&self->packed);
         free(self->fates);
-        arena_fini(&self->kept);
         free(self);
     }
 }
 
 static void *loki_create(const void *settings, const struct output_env *env, struct error *err)
 {
+    const struct loki_settings *s = settings;
     struct out_loki *self = calloc(1, sizeof(*self));
     if (!self) {
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    arena_init(&self->kept, KEPT_MAX_BYTES);
-    buf_init(&self->packed, PACKED_MAX_BYTES);
-    http_headers_init(&self->headers);
-    http_said_init(&self->said);
     http_pieces_init(&self->pieces);
     self->stopping = env->stopping;
     self->warn = env->warn;
     self->host = env->host;
-    if (!set_up(self, settings, env, err)) {
+    if (!loki_link_init(&self->link, s, env, err)) {
         loki_destroy(self);
+        return NULL;
+    }
+    if (!loki_frame_init(&self->frame, (enum loki_encoding)s->encoding, loki_settings_labels(s),
+            (size_t)s->max_streams)) {
+        loki_destroy(self);
+        error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
     return self;
@@ -142,31 +101,19 @@ static enum http_piece_verdict post_entries(
             &report->error, ERR_MEMORY, "out of memory for a request of %zu events", end - first);
         return end - first > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
     }
-    struct span body = buf_span(&self->frame.body);
-    if (self->compress) {
-        if (!compress_whole(self->compress, body, &self->packed, &report->error)) {
-            return HTTP_PIECE_LATER;
-        }
-        body = buf_span(&self->packed);
+    struct http_link *link = &self->link;
+    if (!http_link_post(
+            link, loki_settings_path(link->url), buf_span(&self->frame.body), &report->error)) {
+        return http_failure_lasts(link->said.reply.failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
     }
-    const struct http_request request = {.method = "POST",
-        .url = self->url,
-        .path = self->path,
-        .headers = self->headers.list,
-        .header_count = self->headers.count,
-        .parts = &body,
-        .part_count = 1};
-    if (!http_said_ask(&self->said, self->client, &request, &report->error)) {
-        return http_failure_lasts(self->said.reply.failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
-    }
-    uint64_t wait_ms = self->said.reply.retry_after_ms;
+    uint64_t wait_ms = self->link.said.reply.retry_after_ms;
     report->wait_ms = wait_ms < UINT32_MAX ? (uint32_t)wait_ms : UINT32_MAX;
-    enum http_piece_verdict verdict = verdict_of(&self->said);
+    enum http_piece_verdict verdict = verdict_of(&self->link.said);
     if (verdict != HTTP_PIECE_TAKEN) {
-        http_said_tell(&self->said, self->url,
-            self->said.page
+        http_said_tell(&self->link.said, self->link.url,
+            self->link.said.page
                 ? "a web page answers, and no Loki. check the address, and what is on the way"
-                : http_status_words(self->said.reply.status),
+                : http_status_words(self->link.said.reply.status),
             &report->error);
     }
     return verdict;
@@ -235,7 +182,7 @@ static void store(struct out_loki *self, size_t first, size_t end)
 static enum http_piece_verdict judge_stream(struct out_loki *self, size_t first, size_t end)
 {
     const struct loki_reply *reply = &self->reply;
-    loki_reply_read(buf_span(&self->said.body), &self->reply);
+    loki_reply_read(buf_span(&self->link.said.body), &self->reply);
     if (!names_all(self, first, end)) {
         return HTTP_PIECE_REFUSED;
     }
@@ -243,8 +190,8 @@ static enum http_piece_verdict judge_stream(struct out_loki *self, size_t first,
     for (size_t i = first; i < end; i++) {
         const struct loki_named *named = named_of(reply, self->frame.entries[i].nanos);
         if (named || reply->ignored == reply->total) {
-            refuse(
-                self, &self->frame.entries[i], named ? named->reason : span_text(self->said.shown));
+            refuse(self, &self->frame.entries[i],
+                named ? named->reason : span_text(self->link.said.shown));
         }
     }
     return HTTP_PIECE_TAKEN;
@@ -254,7 +201,7 @@ static enum http_piece_verdict post_stream(
     struct out_loki *self, size_t first, size_t end, struct output_report *report)
 {
     enum http_piece_verdict verdict = post_entries(self, first, end, report);
-    if (verdict == HTTP_PIECE_REFUSED && self->said.reply.status == BAD_REQUEST) {
+    if (verdict == HTTP_PIECE_REFUSED && self->link.said.reply.status == BAD_REQUEST) {
         return judge_stream(self, first, end);
     }
     if (verdict == HTTP_PIECE_TAKEN) {
@@ -272,7 +219,7 @@ static enum http_piece_verdict post_slice(
         return post_stream(self, first, end, report);
     }
     enum http_piece_verdict verdict = post_entries(self, first, end, report);
-    if (verdict != HTTP_PIECE_REFUSED || self->said.reply.status != BAD_REQUEST) {
+    if (verdict != HTTP_PIECE_REFUSED || self->link.said.reply.status != BAD_REQUEST) {
         if (verdict == HTTP_PIECE_TAKEN) {
             store(self, first, end);
         }
@@ -321,10 +268,11 @@ static struct http_piece_answer loki_post(
         end = loki_frame_slice_end(&self->frame, first);
         answer.verdict = post_slice(self, first, end, report);
     }
-    answer.why = (struct output_rejection){.status = self->said.reply.status,
+    answer.why = (struct output_rejection){.status = self->link.said.reply.status,
         .type = span_text("loki"),
-        .reason = span_text(
-            self->said.shown[0] ? self->said.shown : http_status_words(self->said.reply.status))};
+        .reason = span_text(self->link.said.shown[0]
+                                ? self->link.said.shown
+                                : http_status_words(self->link.said.reply.status))};
     return answer;
 }
 

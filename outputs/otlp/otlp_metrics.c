@@ -17,51 +17,62 @@ static bool metrics_as_json(const void *settings)
     return ((const struct otlp_settings *)settings)->protocol == OTLP_JSON;
 }
 
-static void metrics_destroy(void *link)
+struct sender {
+    struct http_link link;
+    enum otlp_protocol protocol;
+};
+
+static void metrics_destroy(void *self_)
 {
-    if (link) {
-        otlp_link_fini(link);
-        free(link);
+    struct sender *self = self_;
+    if (self) {
+        http_link_fini(&self->link);
+        free(self);
     }
 }
 
 static void *metrics_create(const void *settings, const struct output_env *env, struct error *err)
 {
-    struct otlp_link *link = calloc(1, sizeof(*link));
-    if (!link) {
+    const struct otlp_settings *s = settings;
+    struct sender *self = calloc(1, sizeof(*self));
+    if (!self) {
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    if (!otlp_link_init(link, settings, env, err)) {
-        metrics_destroy(link);
+    self->protocol = (enum otlp_protocol)s->protocol;
+    if (!otlp_link_init(&self->link, s, env, err)) {
+        metrics_destroy(self);
         return NULL;
     }
-    return link;
+    return self;
 }
 
-static bool judge(struct otlp_link *link, struct error *err)
+static bool judge(struct sender *self, struct error *err)
 {
-    int status = link->said.reply.status;
+    struct http_said *said = &self->link.said;
+    int status = said->reply.status;
     struct otlp_reply reply;
     char words[400];
-    otlp_reply_read(buf_span(&link->said.body), status, link->protocol, &reply);
-    if (otlp_reply_verdict(status) == OTLP_TAKEN && !link->said.page && !reply.rejected) {
+    otlp_reply_read(buf_span(&said->body), status, self->protocol, &reply);
+    if (otlp_reply_verdict(status) == OTLP_TAKEN && !said->page && !reply.rejected) {
         return true;
     }
     snprintf(words, sizeof(words), "%s%s%s",
-        link->said.page  ? "a web page answers, and no collector"
+        said->page       ? "a web page answers, and no collector"
         : reply.rejected ? "not all metrics were taken"
                          : otlp_reply_words(status),
         reply.message[0] ? ": " : "", reply.message);
-    http_client_hide(link->client, words);
-    link->said.shown[0] = '\0'; /* of protobuf nobody can read it */
-    http_said_tell(&link->said, link->base, words, err);
+    http_client_hide(self->link.client, words);
+    said->shown[0] = '\0'; /* protobuf is no text for people */
+    http_said_tell(said, self->link.url, words, err);
     return false;
 }
 
-static bool metrics_send(void *link, struct span request, struct error *err)
+static bool metrics_send(void *self_, struct span request, struct error *err)
 {
-    return otlp_link_post(link, otlp_settings_metrics_path, request, err) && judge(link, err);
+    struct sender *self = self_;
+    return http_link_post(&self->link, otlp_settings_metrics_path, request, err) &&
+           judge(self, err);
 }
 
 const struct output_metrics otlp_metrics = {

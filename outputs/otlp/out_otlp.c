@@ -35,7 +35,7 @@ struct doubt {
 /* ---- making -------------------------------------------------------------------------------------- */
 
 struct out_otlp {
-    struct otlp_link link;
+    struct http_link link;
     struct otlp_frame frame;
     struct http_pieces pieces;
     uint64_t unsure; /* records of the delivery in hand that may have arrived, unknown to us */
@@ -52,7 +52,7 @@ static void otlp_destroy(void *self_)
 {
     struct out_otlp *self = self_;
     if (self) {
-        otlp_link_fini(&self->link);
+        http_link_fini(&self->link);
         otlp_frame_fini(&self->frame);
         http_pieces_fini(&self->pieces);
         free(self->doubted);
@@ -105,7 +105,7 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
     char words[WORDS_BYTES];
     size_t count = self->frame.count;
     if (!self->link.said.reply.sent || self->link.said.page) {
-        http_said_tell(&self->link.said, self->link.base,
+        http_said_tell(&self->link.said, self->link.url,
             self->link.said.page
                 ? "a web page answers, and no collector. check the address, and what is on the "
                   "way"
@@ -166,7 +166,7 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
     snprintf(text, sizeof(text), "%s%s%s", words, reply->message[0] ? ": " : "", reply->message);
     http_client_hide(self->link.client, text);
     self->link.said.shown[0] = '\0'; /* of protobuf nobody can read it */
-    http_said_tell(&self->link.said, self->link.base, text, &report->error);
+    http_said_tell(&self->link.said, self->link.url, text, &report->error);
     snprintf(self->link.said.shown, sizeof(self->link.said.shown), "%.*s",
         (int)sizeof(self->link.said.shown) - 1, text);
     answer.why = (struct output_rejection){
@@ -202,7 +202,7 @@ static struct http_piece_answer otlp_post(
         break;
     }
     struct span body = buf_span(&self->frame.body);
-    if (!otlp_link_post(&self->link, otlp_settings_logs_path, body, &report->error)) {
+    if (!http_link_post(&self->link, otlp_settings_logs_path, body, &report->error)) {
         const struct http_reply *reply = &self->link.said.reply;
         answer.verdict = http_failure_lasts(reply->failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
         self->unsure += reply->sent ? self->frame.count : 0;
@@ -211,8 +211,8 @@ static struct http_piece_answer otlp_post(
     uint64_t wait_ms = self->link.said.reply.retry_after_ms;
     report->wait_ms = wait_ms < UINT32_MAX ? (uint32_t)wait_ms : UINT32_MAX;
     struct otlp_reply reply;
-    otlp_reply_read(
-        buf_span(&self->link.said.body), self->link.said.reply.status, self->link.protocol, &reply);
+    otlp_reply_read(buf_span(&self->link.said.body), self->link.said.reply.status,
+        self->frame.protocol, &reply);
     return judge(self, piece, &reply, report);
 }
 
@@ -249,7 +249,7 @@ static void settle_doubts(
         report->rejected_maybe_arrived += d->maybe_arrived;
         self->link.said.shown[0] = '\0';
         self->link.said.reply.status = d->status;
-        http_said_tell(&self->link.said, self->link.base, d->words, &report->error);
+        http_said_tell(&self->link.said, self->link.url, d->words, &report->error);
     }
     for (size_t i = 0; self->doubt_count && i < delivery->record_count; i++) {
         if (self->doubted[i] && self->pieces.statuses[i] == RECORD_DELIVERED) {

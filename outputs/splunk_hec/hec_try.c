@@ -1,39 +1,16 @@
 #include "outputs/splunk_hec/hec_try.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
+#include "outputs/http/http_try.h"
 #include "outputs/splunk_hec/hec_acks.h"
 #include "outputs/splunk_hec/hec_reply.h"
 #include "outputs/splunk_hec/hec_settings.h"
 
 struct run {
     const struct hec_settings *settings;
-    const struct output_talk *talk;
+    struct http_try found;
     struct http_client *client;
     struct http_said said;
-    bool good;
 };
-
-static void tell(struct run *run, enum output_finding finding, const char *format, ...)
-    ETWSHIP_PRINTF(3, 4);
-
-static void tell(struct run *run, enum output_finding finding, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    http_client_hide(run->client, text);
-    run->good = run->good && finding != OUTPUT_FOUND_FAULT;
-    run->talk->say(run->talk->host, finding, text);
-}
-
-static void note(void *run, const char *text)
-{
-    tell(run, OUTPUT_FOUND_NOTE, "%s", text);
-}
 
 /* False: nobody answers there. */
 static bool try_health(struct run *run, const char *url)
@@ -45,18 +22,20 @@ static bool try_health(struct run *run, const char *url)
     if (!http_said_ask(&run->said, run->client, &request, &err)) {
         char text[640];
         http_said_layer(&run->said, &err, text, sizeof(text));
-        tell(run, OUTPUT_FOUND_FAULT, "%s", text);
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s", text);
         return false;
     }
     int status = run->said.reply.status;
     hec_reply_read(&run->said, &reply);
     if (reply.code == HEC_HEALTHY) {
-        tell(run, OUTPUT_FOUND_GOOD, "%s: connected, and the collector is healthy", url);
+        http_try_tell(
+            &run->found, OUTPUT_FOUND_GOOD, "%s: connected, and the collector is healthy", url);
     } else if (status >= 500) {
-        tell(run, OUTPUT_FOUND_FAULT, "%s: status %d: %s. look into the log of Splunk", url, status,
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT,
+            "%s: status %d: %s. look into the log of Splunk", url, status,
             hec_reply_words(&reply, status));
     } else {
-        tell(run, OUTPUT_FOUND_NOTE,
+        http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
             "%s: connected. it does not say how it is (status %d), as other makers' collectors do",
             url, status);
     }
@@ -75,17 +54,17 @@ static bool try_token(struct run *run, const char *url, const char *channel_name
         .headers = &channel,
         .header_count = run->settings->ack.enabled ? 1 : 0};
     if (!http_said_ask(&run->said, run->client, &request, &err)) {
-        tell(run, OUTPUT_FOUND_FAULT, "%s", err.text);
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s", err.text);
         return false;
     }
     int status = run->said.reply.status;
     hec_reply_read(&run->said, &reply);
     if (hec_reply_verdict(&reply, status) == HTTP_PIECE_MEND) {
-        tell(run, OUTPUT_FOUND_FAULT, "%s: status %d: %s", url, status,
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s: status %d: %s", url, status,
             hec_reply_words(&reply, status));
         return false;
     }
-    tell(run, OUTPUT_FOUND_GOOD, "%s: the token is taken", url);
+    http_try_tell(&run->found, OUTPUT_FOUND_GOOD, "%s: the token is taken", url);
     return true;
 }
 
@@ -95,10 +74,10 @@ static void try_acks(struct run *run, const char *url)
     switch (hec_acks_try(run->client, url, &run->said, &err)) {
     case HEC_ASKED:
     case HEC_ASK_GONE:
-        tell(run, OUTPUT_FOUND_GOOD, "%s: the token acknowledges", url);
+        http_try_tell(&run->found, OUTPUT_FOUND_GOOD, "%s: the token acknowledges", url);
         break;
     default:
-        tell(run, OUTPUT_FOUND_FAULT, "acknowledgement: %s", err.text);
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "acknowledgement: %s", err.text);
         break;
     }
 }
@@ -111,11 +90,11 @@ static bool run_all(struct run *run)
     options.auth = (struct http_auth){.bearer = run->settings->token};
     run->client = http_client_create(
         &(struct http_client_setup){
-            .options = &options, .scheme = "Splunk", .note = note, .host = run},
+            .options = &options, .scheme = "Splunk", .note = http_try_note, .host = &run->found},
         &err);
+    run->found.client = run->client;
     if (!run->client || !hec_acks_new_channel(&acks, &err)) {
-        run->talk->say(run->talk->host, OUTPUT_FOUND_FAULT, err.text);
-        return false;
+        return http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s", err.text);
     }
     for (size_t i = 0; i < run->settings->urls.count; i++) {
         const char *url = run->settings->urls.items[i];
@@ -124,12 +103,12 @@ static bool run_all(struct run *run)
             try_acks(run, url);
         }
     }
-    return run->good;
+    return !run->found.faulty;
 }
 
 bool hec_try_run(const void *settings, const struct output_talk *talk)
 {
-    struct run run = {.settings = settings, .talk = talk, .good = true};
+    struct run run = {.settings = settings, .found.talk = talk};
     http_said_init(&run.said);
     bool good = run_all(&run);
     http_said_fini(&run.said);

@@ -19,6 +19,19 @@ static void a_test_names_the_layer_that_is_at_fault(void **state)
     }
 }
 
+/* Of these, Windows refuses the file, which is no PKCS#12, and other systems refuse the store. */
+static void a_test_says_why_it_cannot_ask_at_all(void **state)
+{
+    (void)state;
+    struct fixture *f = start(OPENSEARCH);
+    f->http.tls.cert = "agent.pem";
+    f->http.tls.client_cert = "CurrentUser\\MY\\0123456789012345678901234567890123456789";
+    assert_false(try(f));
+    assert_says(f, "-tls: ");
+    assert_int_equal(http_fake_count(f->fake), 0);
+    stop(f);
+}
+
 static void a_test_names_what_the_server_is_and_whether_it_lets_us_in(void **state)
 {
     static const struct {
@@ -83,6 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_test_names_the_layer_that_is_at_fault),
+        cmocka_unit_test(a_test_says_why_it_cannot_ask_at_all),
         cmocka_unit_test(a_test_names_what_the_server_is_and_whether_it_lets_us_in),
         cmocka_unit_test(a_test_names_privileges_that_are_missing),
         cmocka_unit_test(a_test_tells_a_missing_template_from_another_one),

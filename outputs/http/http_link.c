@@ -1,0 +1,67 @@
+#include "outputs/http/http_link.h"
+
+enum { PACKED_MAX_BYTES = 512 * 1024 * 1024, KEPT_MAX_BYTES = 64 * 1024 };
+
+bool http_link_init(struct http_link *link, const struct http_link_setup *setup,
+    const struct output_env *env, struct error *err)
+{
+    enum http_compression compression = (enum http_compression)setup->options->compression;
+    struct span url;
+    *link = (struct http_link){.url = NULL};
+    arena_init(&link->kept, KEPT_MAX_BYTES);
+    buf_init(&link->packed, PACKED_MAX_BYTES);
+    http_headers_init(&link->headers);
+    http_said_init(&link->said);
+    link->client = http_client_create(&(struct http_client_setup){.options = setup->options,
+                                          .stopping = env->stopping,
+                                          .note = env->note,
+                                          .host = env->host},
+        err);
+    if (!link->client) {
+        return false;
+    }
+    if (compression != HTTP_PLAIN) {
+        link->compress = compress_create(compression, err);
+        if (!link->compress) {
+            return false;
+        }
+    }
+    if (!arena_copy(&link->kept, setup->url, &url) ||
+        (setup->headers && !http_headers_take(&link->headers, setup->headers, link->client)) ||
+        !http_headers_add(&link->headers, "Content-Type", setup->content_type) ||
+        !http_headers_add(&link->headers, "Content-Encoding",
+            link->compress ? http_compression_names[compression] : NULL)) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    link->url = (const char *)url.data;
+    return true;
+}
+
+void http_link_fini(struct http_link *link)
+{
+    http_client_destroy(link->client);
+    http_headers_fini(&link->headers);
+    compress_destroy(link->compress);
+    buf_fini(&link->packed);
+    http_said_fini(&link->said);
+    arena_fini(&link->kept);
+}
+
+bool http_link_post(struct http_link *link, const char *path, struct span body, struct error *err)
+{
+    link->said.reply = (struct http_reply){.status = 0};
+    if (link->compress) {
+        if (!compress_whole(link->compress, body, &link->packed, err)) {
+            return false;
+        }
+        body = buf_span(&link->packed);
+    }
+    const struct http_request request = {.method = "POST",
+        .url = link->url,
+        .path = path,
+        .headers = link->headers.list,
+        .header_count = link->headers.count,
+        .parts = &body,
+        .part_count = 1};
+    return http_said_ask(&link->said, link->client, &request, err);
+}

@@ -1,0 +1,38 @@
+#ifndef ETWSHIP_OUTPUTS_HTTP_LINK_H
+#define ETWSHIP_OUTPUTS_HTTP_LINK_H
+
+#include "outputs/compress.h"
+#include "outputs/http/http_headers.h"
+#include "outputs/http/http_said.h"
+#include "outputs/output.h"
+
+/* The way of an output to one server: its address, the headers of each request, and how bodies are compressed. One
+ * thread at a time. */
+struct http_link {
+    struct arena kept;
+    const char *url; /* without what stands behind it in requests */
+    struct http_client *client;
+    struct http_headers headers;
+    struct compress *compress; /* NULL: none */
+    struct buf packed;
+    struct http_said said; /* to the last request */
+};
+
+struct http_link_setup {
+    struct span url;
+    const struct http_options *options;
+    const struct config_map *headers; /* what users write; NULL: none */
+    const char *content_type;
+};
+
+/* Nothing of ${setup} is used later. Of ${env}: stopping, note and their host. False with ${err} set; fini is due all
+ * the same. */
+bool http_link_init(struct http_link *link, const struct http_link_setup *setup,
+    const struct output_env *env, struct error *err);
+void http_link_fini(struct http_link *link); /* zeroed is fine */
+
+/* Send ${body} to ${path}, compressed as the options say. True: `said` has the reply. False with ${err} set: there is
+ * none (`said.reply`), or no memory. */
+bool http_link_post(struct http_link *link, const char *path, struct span body, struct error *err);
+
+#endif
