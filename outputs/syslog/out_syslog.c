@@ -161,15 +161,18 @@ static void note_end(struct out_syslog *self, enum net_stream_read how)
     self->over = true;
 }
 
-/* Read until nothing comes for ${wait_ms}, though not for ever: what the other side says is of no interest. False: it has ended the
- * connection. */
+/* Read and drop what the other side says, for ${wait_ms} at most and not for ever: no program needs it. False: the
+ * other side has ended the connection. */
 static bool is_there(struct out_syslog *self, unsigned wait_ms, struct error *err)
 {
     uint8_t nothing[READ_BYTES];
     size_t size;
+    uint64_t end_ns = plat_monotonic_ns() + (uint64_t)wait_ms * NS_PER_MS;
     for (int i = 0; i < MAX_READS; i++) {
+        uint64_t now_ns = plat_monotonic_ns();
+        uint64_t left_ms = now_ns < end_ns ? (end_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
         enum net_stream_read state = net_stream_read(
-            self->stream, nothing, sizeof(nothing), wait_ms, &size, err);
+            self->stream, nothing, sizeof(nothing), (unsigned)left_ms, &size, err);
         if (state == NET_STREAM_NOTHING) {
             return true;
         }
