@@ -40,7 +40,8 @@ static struct span level_word(struct span level)
                                                      : span_make(NULL, 0);
 }
 
-/* The text of a string or number, escaped as it stands there, cut so that no escape and no character is. */
+/* The text of a string or number, escaped as it stands there; where it is long, cut between characters
+ * and between escapes. */
 static struct span text_of(struct span value)
 {
     struct span text = value;
@@ -92,8 +93,8 @@ bool loki_event_time(struct span line, int64_t *ret_nanos)
     if (!json_member_inner(json_member_find(line, "@timestamp"), &text)) {
         return false;
     }
-    rfc3339_parse(
-        text, &time); /* of a time that is none, as above the year 9999, there is no other */
+    /* Of what cannot be parsed, as above the year 9999, `time` stays 0. */
+    rfc3339_parse(text, &time);
     uint64_t ticks = time > epoch ? time - epoch : 0;
     *ret_nanos = ticks > INT64_MAX / 100 ? INT64_MAX : (int64_t)(ticks * 100);
     return true;

@@ -11,7 +11,7 @@
  */
 enum { LOKI_PLACE_COUNT = 13 };
 
-/* What Loki knows it as. Static. */
+/* The name of ${place} at Loki. Static. */
 const char *loki_event_name(size_t place);
 
 /* The texts of all places, as they stand in JSON, with their escapes; empty ones where there is none. Views of

@@ -12,8 +12,9 @@
  * metadata, all values of which are strings. Lines of a stream are sorted by time, as Loki wants
  * them. A line is the native event.
  *
- * A request holds a slice of time that is shorter than what Loki takes out of order, an hour by default. So lines of
- * one request can be sent again, and Loki drops those that it has, where it would else call them too far behind.
+ * A request holds a slice of time that is shorter than what Loki takes out of order, an hour by default. So
+ * the lines of one request can be sent again: Loki drops those that it has. Lines that are further apart it would
+ * refuse as too far behind.
  *
  * Streams are counted for as long as the output lives: each costs Loki an index entry and a chunk in memory.
  */
@@ -31,7 +32,7 @@ enum loki_fate { LOKI_OPEN, LOKI_STORED, LOKI_REFUSED };
 struct loki_stream {
     struct span labels; /* `"job":"etwship",…` */
     uint32_t index;
-    bool has_overflowed; /* it takes what would make a stream too many */
+    bool has_overflowed; /* it takes the events of streams beyond max_streams */
 };
 
 struct loki_frame {

@@ -30,7 +30,7 @@ static void add_time(struct buf *out, int64_t nanos)
     protobuf_buf_close(out, place);
 }
 
-/* ${text} stands in JSON; without its escapes it is no longer. */
+/* ${text} stands in JSON; without its escapes it is at most as long. */
 static void add_pair(struct buf *out, const char *name, struct span text)
 {
     enum { AROUND = 2 * (1 + PROTOBUF_MAX_WIDTH) };
@@ -75,7 +75,7 @@ static void add_labels(struct loki_frame *frame, struct span labels)
     buf_add_span(text, labels);
     buf_add_byte(text, '}');
     size_t object = text->size;
-    buf_reserve(text, 3 * object); /* below, what it holds is read while it grows */
+    buf_reserve(text, 3 * object); /* the loop reads from it and adds to it: it must not move */
     buf_add_byte(out, '{');
     for (size_t at = 0; json_member_next(span_first(buf_span(text), object), &at, &name, &value);) {
         struct span inner = value;
@@ -112,7 +112,7 @@ static void write_stream(struct loki_frame *frame, size_t first, size_t end)
 /* ---- Snappy ---------------------------------------------------------------------------------------- */
 
 /*
- * How many bytes there are, a tag of a literal whose length has four bytes, and this length less one
+ * The size without compression, the tag of a literal with a length of four bytes, and this length less one
  * (format_description.txt of Snappy, sections 1 and 2.1).
  */
 enum {
@@ -134,7 +134,7 @@ void loki_proto_write(struct loki_frame *frame, size_t first, size_t end)
 {
     static const uint8_t head[SNAPPY_HEAD];
     if (first == end) {
-        buf_add_byte(&frame->body, 0); /* nothing, and no literal has it */
+        buf_add_byte(&frame->body, 0); /* no bytes: a literal holds at least one */
         return;
     }
     buf_add(&frame->body, head, sizeof(head));

@@ -7,8 +7,8 @@
  * Append entries [first, end) to the empty body as protobuf in Snappy's format (logproto.PushRequest,
  * pkg/push/push.proto of Loki).
  *
- * Loki takes protobuf in that format alone. It has a form that says "these bytes as they are": that is what is
- * written, as Loki takes gzip around it, which shrinks events more than Snappy does and is there already.
+ * Loki takes protobuf in that format alone. The format can hold bytes without compressing them, and that form is
+ * written. Loki takes gzip around it: gzip shrinks events more than Snappy does, and the agent has it already.
  */
 void loki_proto_write(struct loki_frame *frame, size_t first, size_t end);
 

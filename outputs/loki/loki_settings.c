@@ -96,7 +96,7 @@ void loki_settings_can_run(const void *settings, struct config_check *check)
 
 /* ---- how many streams there will be ------------------------------------------------------------------- */
 
-/* How many values a label has in a session. 0: nobody knows. */
+/* How many values a label has in a session. 0: unknown. */
 static uint64_t values_in(const struct output_spread *spread, enum loki_label label)
 {
     switch (label) {

@@ -1,9 +1,10 @@
 /*
  * Loki's push API. A delivery goes in pieces (http_pieces.h), each a request of all its streams. Loki stores what
  * it can of a request that it answers with 400, and says so of the last stream alone. So such a request is
- * followed by one for each stream: what Loki has already it drops, as it drops any line that stands in a stream
- * with the same time. A request holds half an hour at most (loki_frame.h), so that this is so. What a stream's reply names becomes dead letters, the rest is delivered. Where it does not
- * name all, http_pieces.h sends less at a time, down to the line that is refused.
+ * followed by one for each stream: Loki drops the lines that it has already (same stream, time and text). It does so
+ * because a request holds half an hour at most (loki_frame.h). What the reply for a stream names becomes dead letters,
+ * the rest is delivered. Where a reply does not name all, http_pieces.h sends less at a time, down to the line that is
+ * refused.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +27,8 @@ struct out_loki {
     struct loki_reply reply;
     enum loki_fate *fates; /* by record of the delivery in hand */
     size_t fate_capacity;
-    bool repeated;        /* some of that may be there already */
-    size_t maybe_arrived; /* of it what was refused, and may be there already */
+    bool repeated;        /* Loki may have some of these already */
+    size_t maybe_arrived; /* records that Loki refused, and may have stored before */
     bool has_warned;
     bool (*stopping)(void *host);
     void (*warn)(void *host, const char *text);
@@ -154,8 +155,8 @@ static bool has(struct span text, const char *words)
     return false;
 }
 
-/* A dead letter when the delivery ends. Where it was sent before and nobody knows what became of it, Loki may have
- * stored it: what is too far behind is refused then, too. */
+/* The record becomes a dead letter when the delivery ends. Of a repeated delivery Loki may have stored the line before,
+ * and refuse it now only because it lies too far behind. */
 static void refuse(struct out_loki *self, const struct loki_entry *entry, struct span reason)
 {
     char text[640];

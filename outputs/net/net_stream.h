@@ -46,10 +46,10 @@ enum net_stream_read net_stream_read(struct net_stream *stream, void *to, size_t
 bool net_stream_write(
     struct net_stream *stream, struct span bytes, size_t *ret_size, struct error *err);
 
-/* How much of what was written has the other system not confirmed? False: nobody knows. */
+/* How much of what was written has the other system not confirmed? False: unknown. */
 bool net_stream_unacked(const struct net_stream *stream, uint64_t *ret_bytes);
 
-/* Have the other side know at once of what has come: it may send more only then. */
+/* Confirm at once what has come: the other system may wait for that before it sends more. */
 void net_stream_confirm(const struct net_stream *stream);
 
 /* Wait until ${bytes} have come, the connection has ended, or ${wait_ms} are over. Over TLS, where a part of them may

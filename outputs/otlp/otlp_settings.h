@@ -26,7 +26,7 @@ const char *otlp_settings_format(const void *settings);
 /* The size of ${endpoint} without the path of logs, which it may end with. */
 size_t otlp_settings_base_size(const char *endpoint);
 
-/* What stands behind that. */
+/* The paths of requests, which follow that. */
 extern const char otlp_settings_logs_path[];
 extern const char otlp_settings_metrics_path[];
 

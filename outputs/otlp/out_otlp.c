@@ -82,7 +82,8 @@ static void *otlp_create(const void *settings, const struct output_env *env, str
 
 /* ---- one request --------------------------------------------------------------------------------- */
 
-/* Note that the records of ${piece} are to be dead letters, though ${arrived} have arrived, and up to ${maybe}. */
+/* Note that the records of ${piece} are to be dead letters: ${arrived} of them have arrived, and at most
+ * ${maybe} may have. */
 static void doubt(struct out_otlp *self, const struct http_piece *piece, size_t arrived,
     size_t maybe, const char *words)
 {
@@ -165,7 +166,7 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
     char text[WORDS_BYTES];
     snprintf(text, sizeof(text), "%s%s%s", words, reply->message[0] ? ": " : "", reply->message);
     http_client_hide(self->link.client, text);
-    self->link.said.shown[0] = '\0'; /* of protobuf nobody can read it */
+    self->link.said.shown[0] = '\0'; /* protobuf is no text for people */
     http_said_tell(&self->link.said, self->link.url, text, &report->error);
     snprintf(self->link.said.shown, sizeof(self->link.said.shown), "%.*s",
         (int)sizeof(self->link.said.shown) - 1, text);

@@ -127,9 +127,9 @@ static void *relp_create(const void *settings, const struct output_env *env, str
 
 /* ---- answers ------------------------------------------------------------------------------------- */
 
-/* More bytes of answers. Before they are waited for, the other side hears that the last ones have come: it may have
- * held back the next until then. Each answer may come for itself: all that are needed are waited for together, though
- * not for long, as the other side may say something else. */
+/* Read more bytes of answers. Before it waits, it confirms what has come: the other system may hold back the next
+ * answers until then. Answers may come one at a time: it waits for all that are needed at once, but GATHER_MS at most,
+ * as the other side may say something else. */
 static enum net_stream_read read_more(
     struct out_relp *self, unsigned wait_ms, size_t *ret_size, struct error *err)
 {
@@ -357,7 +357,8 @@ static bool take_what_came(struct out_relp *self, struct progress *progress)
     return good;
 }
 
-/* Write the next messages, as many as the window lets. What has come before is no answer to them. */
+/* Take the answers that have come, which cannot be to what follows. Then write the next messages, as many as the window
+ * lets. */
 static bool send_more(struct out_relp *self, struct progress *progress)
 {
     if (!take_what_came(self, progress)) {

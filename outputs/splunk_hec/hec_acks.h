@@ -9,9 +9,9 @@
  * a channel that was not used for a while; so an answer counts only if it is `true`, and only a whole one. No
  * error of any kind counts as an acknowledgement.
  *
- * Numbers are those of a channel. Where one comes twice (Splunk has begun anew, or several are behind one address),
- * nobody knows which request an answer is about: then it acknowledges none of them. So a channel is used only for as
- * many requests as are remembered.
+ * A number belongs to a channel. If it comes twice (Splunk has restarted, or several indexers share an address), an
+ * answer does not say which request it is about, so it acknowledges neither. The numbers of a channel are remembered to
+ * notice this, and a channel serves at most as many requests.
  */
 enum { HEC_ACKS_REMEMBERED = 4096 };
 
@@ -42,7 +42,7 @@ struct hec_acks {
 /* False: there are no random numbers, or no memory; ${acks} is as it was. */
 bool hec_acks_new_channel(struct hec_acks *acks, struct error *err);
 
-/* Its number may be one that another request has: then neither is asked for. */
+/* If another request has the same number, neither is asked for. */
 bool hec_acks_add(struct hec_acks *acks, const struct hec_pending *pending);
 void hec_acks_fini(struct hec_acks *acks);
 
@@ -66,7 +66,7 @@ enum hec_ask_result hec_acks_try(
 /* How many requests can still be acknowledged, of those at ${host}; SIZE_MAX: of all. */
 size_t hec_acks_left(const struct hec_acks *acks, size_t host);
 
-/* Has none of them to be sent again? */
+/* Are all requests acknowledged, so that none is sent again? */
 bool hec_acks_all(const struct hec_acks *acks);
 
 /* Is it time for a new channel, as no more numbers are remembered? */

@@ -12,7 +12,7 @@ struct run {
     struct http_said said;
 };
 
-/* False: nobody answers there. */
+/* False: there is no reply. */
 static bool try_health(struct run *run, const char *url)
 {
     struct error err;

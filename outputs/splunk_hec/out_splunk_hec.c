@@ -424,7 +424,7 @@ static void await_acks(struct out_hec *self, struct output_report *report)
     }
 }
 
-/* What is not acknowledged did not arrive, as far as anybody knows. */
+/* What is not acknowledged counts as not arrived. */
 static void settle_acks(
     struct out_hec *self, const struct delivery *delivery, struct output_report *report)
 {
@@ -434,8 +434,7 @@ static void settle_acks(
             error_set(&report->error, ERR_IO,
                 "two requests have the same ackId on one channel, as after a restart of Splunk or "
                 "behind a load balancer without sticky sessions: the events are sent again on a "
-                "new "
-                "channel");
+                "new channel");
         }
         if (!item->acked) {
             http_pieces_take_back(&self->pieces, delivery, item->first, item->count);

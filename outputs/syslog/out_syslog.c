@@ -8,9 +8,10 @@
  *   - What the other system had confirmed, and its program perhaps not read, is lost with a reset. That is at
  *     most what its buffer holds; so many events are told as a gap. A connection that was closed in an orderly
  *     way has lost nothing: a system that closes with bytes unread resets (RFC 9293, 3.6.1; Linux, Windows). But a
- *     program that says that it sends no more, and ends later, does both: a reset is waited for behind an end.
- *   - While nothing is to be sent the connection is looked at, and before it is given up: a reset behind the last
- *     delivery is noticed. Nobody is left to tell of one that comes later.
+ *     program that first says that it sends no more, and ends later, does both. So after such an end the output waits
+ *     for a reset.
+ *   - The output looks at the connection while there is nothing to send, and before it closes the connection. So it
+ *     notices a reset after the last delivery. One that comes after the close stays unnoticed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ enum {
     CONFIRM_SLICE_MS = 2,
     BEHIND_MAX_BYTES = 6 * 1024 * 1024, /* what a system buffers at most (tcp(7), tcp_rmem) */
     BEHIND_COUNT = 256,
-    RESET_MS = 200, /* how long a reset is waited for behind an end */
+    RESET_MS = 200, /* how long to wait for a reset after an end */
     LOOK_MS = 1000, /* between two looks at a connection without deliveries */
     NS_PER_MS = 1000000,
 };
@@ -191,7 +192,7 @@ static void syslog_disconnect(void *self_)
     struct out_syslog *self = self_;
     struct error err;
     if (self->stream && net_stream_is_connected(self->stream) && !self->over) {
-        /* Bytes that nobody has read would make this system reset it. */
+        /* With bytes left unread, this system would reset the connection. */
         net_stream_end(self->stream);
         is_there(self, records_behind(self) ? RESET_MS : 0, &err);
     }
@@ -310,7 +311,7 @@ static bool syslog_connect(void *self_, struct error *err)
 
 /* ---- sending ------------------------------------------------------------------------------------- */
 
-/* Behind its length and a space (RFC 6587, 3.4.1), or as a line; a datagram is a message. */
+/* In a stream its length and a space stand before it (RFC 6587, 3.4.1), or it is a line. A datagram is a message. */
 static void add_framed(struct out_syslog *self, const struct syslog_message *message)
 {
     struct buf *lines = &self->lines;

@@ -105,7 +105,7 @@ static void note_member(struct span key, struct span value, struct span members[
     }
 }
 
-/* The kind whose text stands at ${at} of ${record}, with another member or the end behind it. NULL: none. */
+/* The kind whose text stands at ${at} of ${record}, followed by another member or the end. NULL: none. */
 static const struct syslog_kind *find_kind(
     const struct syslog_event *event, struct span record, size_t at)
 {
@@ -156,9 +156,9 @@ static void keep_kind(struct syslog_event *event, struct span record, size_t at,
 }
 
 /*
- * What a message says of ${record}. Events of one kind have the same text behind their time, up to the end of `event`,
- * which is the most of what is read: that of some kinds is remembered, with what it says. ${enough}: the members that
- * an event begins with are.
+ * Find the members of ${record} that a message says something of. Events of one kind have the same text after their
+ * time, up to the end of `event`, which is most of what is read. So the texts of the last kinds are remembered, with
+ * what they say. ${enough}: stop after the members that an event begins with.
  */
 static void find_members(struct syslog_event *event, struct span record, bool enough,
     struct span ret_members[MEMBER_COUNT], struct syslog_about *ret_about,
@@ -175,7 +175,7 @@ static void find_members(struct syslog_event *event, struct span record, bool en
         return;
     }
     note_member(key, value, m);
-    size_t behind_time = at;
+    size_t after_time = at;
     if (at < record.size) {
         kind = find_kind(event, record, at);
     }
@@ -199,7 +199,7 @@ static void find_members(struct syslog_event *event, struct span record, bool en
     read_about(m[EVENT], ret_about);
     *ret_provider = json_member_find(m[PROVIDER], "name");
     if (m[TIME].size && m[EVENT].size) {
-        keep_kind(event, record, behind_time, m, ret_about);
+        keep_kind(event, record, after_time, m, ret_about);
     }
 }
 
@@ -373,8 +373,8 @@ static bool is_own(const struct style *style, const char *key)
     return false;
 }
 
-/* Members of the payload: letters, digits and `_` of their names, behind `data_` where the name is one of ours;
- * objects and lists as JSON. */
+/* Members of the payload: letters, digits and `_` of their names, with `data_` in front where the name is one
+ * of ours; objects and lists as JSON. */
 static void add_data(struct buf *out, const struct syslog_event *event, const struct style *style)
 {
     struct span key;

@@ -12,7 +12,7 @@ struct syslog_about {
     struct span severity;
 };
 
-/* What stands in events of one kind behind their time, and what it says. */
+/* The text that events of one kind share after their time, and what it says. */
 struct syslog_kind {
     struct buf text; /* up to the end of `event`; empty: none */
     struct span provider;

@@ -212,7 +212,7 @@ static struct span write_body(
     return buf_span(body);
 }
 
-/* All that stands before the body, in place of what was there. */
+/* Write all that stands before the body into `head`, anew. */
 static void write_head(
     struct syslog_writer *writer, const struct delivery *delivery, size_t index, size_t cut_from)
 {
@@ -230,7 +230,7 @@ static void write_head(
     add_structured(writer, event, delivery, index, cut_from, out);
 }
 
-/* Cut both at max_bytes in all, on a character. */
+/* Cut head and body to max_bytes together, between characters. */
 static void cut(struct syslog_writer *writer, struct span *head, struct span *body)
 {
     struct span *last = head->size > writer->max_bytes ? head : body;

@@ -186,7 +186,7 @@ class OtlpMetrics(unittest.TestCase):
             self.assertEqual(sent["etwship_output_acked_events_total", frozenset({("output", "siem")})], EVENTS)
             self.assertEqual(sent["etwship_conservation_error", frozenset()], 0)
 
-    def test_metrics_that_nobody_takes_hold_up_nothing_and_are_told_once(self):
+    def test_metrics_that_the_collector_refuses_hold_up_nothing_and_are_told_once(self):
         def refuse(request):
             return Fault(Reply(404)) if request.path == "/v1/metrics" else None
         with Server(Collector(), refuse) as server:

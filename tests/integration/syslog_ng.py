@@ -38,7 +38,7 @@ MANIFEST = f"""<instrumentationManifest xmlns="http://schemas.microsoft.com/win/
 
 
 def record(text):
-    """EVENT_HEADER of evntcons.h and the payload, behind its size as etlgen wants it."""
+    """EVENT_HEADER of evntcons.h and the payload, after its size as etlgen wants it."""
     units = text.encode("utf-16-le")
     payload = struct.pack("<H", len(units) // 2) + units
     size = 80 + len(payload)

@@ -146,7 +146,7 @@ static void cef_and_leef_escape_as_their_documents_say(void **state)
     end();
 }
 
-/* Who reads a message takes the last of two keys, or the first: both are to be ours. */
+/* A reader takes the first of two equal keys, or the last: both are to be ours. */
 static void a_payload_cannot_take_the_place_of_our_own_keys(void **state)
 {
     (void)state;
@@ -282,7 +282,7 @@ static void what_a_reset_may_have_lost_is_told_with_a_bound(void **state)
 }
 
 /* A program that says it sends no more, and ends with messages unread: an end, and then a reset. */
-static void a_reset_behind_an_end_is_one(void **state)
+static void a_reset_after_an_end_is_one(void **state)
 {
     (void)state;
     begin("");
@@ -301,7 +301,7 @@ static void a_reset_behind_an_end_is_one(void **state)
     end();
 }
 
-static void a_reset_behind_the_last_delivery_is_noticed_while_nothing_is_sent(void **state)
+static void a_reset_after_the_last_delivery_is_noticed_while_nothing_is_sent(void **state)
 {
     (void)state;
     begin("");
@@ -406,8 +406,8 @@ int main(void)
         cmocka_unit_test(settings_that_cannot_be_meant_are_refused),
         cmocka_unit_test(a_connection_that_was_closed_is_noticed_before_anything_is_written),
         cmocka_unit_test(what_a_reset_may_have_lost_is_told_with_a_bound),
-        cmocka_unit_test(a_reset_behind_an_end_is_one),
-        cmocka_unit_test(a_reset_behind_the_last_delivery_is_noticed_while_nothing_is_sent),
+        cmocka_unit_test(a_reset_after_an_end_is_one),
+        cmocka_unit_test(a_reset_after_the_last_delivery_is_noticed_while_nothing_is_sent),
         cmocka_unit_test(a_reset_that_no_delivery_can_report_is_a_warning),
         cmocka_unit_test(a_receiver_that_takes_nothing_ends_the_try),
         cmocka_unit_test(datagrams_are_a_message_each),
