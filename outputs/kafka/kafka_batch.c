@@ -151,12 +151,10 @@ static void tell_failure(
         self->link.broken = true;
     }
     if (worst < delivery->record_count) {
-        char what[KAFKA_TOPIC_MAX_BYTES + 16];
         const struct kafka_result *result = &self->results[worst];
-        snprintf(what, sizeof(what), "topic %s", kafka_send_topic(&self->send, delivery, worst));
-        kafka_link_tell(&self->link,
+        kafka_link_tell_topic(&self->link,
             result->known ? (rd_kafka_resp_err_t)result->code : RD_KAFKA_RESP_ERR__PURGE_QUEUE,
-            what, &report->error);
+            kafka_send_topic(&self->send, delivery, worst), &report->error);
     }
 }
 
@@ -251,9 +249,7 @@ static bool transact(
     if (!put || code || !all_arrived(self, delivery)) {
         tell_failure(self, delivery, report);
         if (put && code && kafka_words_class(code) >= KAFKA_MEND) {
-            char what[KAFKA_TOPIC_MAX_BYTES + 16];
-            snprintf(what, sizeof(what), "topic %s", self->ring.topic);
-            kafka_link_tell(&self->link, code, what, &report->error);
+            kafka_link_tell_topic(&self->link, code, self->ring.topic, &report->error);
             report->degraded = true;
         }
         kafka_link_abort(&self->link);

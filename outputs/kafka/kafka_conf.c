@@ -147,6 +147,16 @@ static void set_number(struct setting *to, const char *name, uint64_t value)
     set(to, name, text);
 }
 
+/* What was set; NULL after a failure. */
+static rd_kafka_conf_t *finish(struct setting *to)
+{
+    if (!to->good) {
+        rd_kafka_conf_destroy(to->conf);
+        return NULL;
+    }
+    return to->conf;
+}
+
 static void set_brokers(struct setting *to, const struct config_strings *brokers)
 {
     struct buf text;
@@ -195,11 +205,7 @@ rd_kafka_conf_t *kafka_conf_create(const struct kafka_settings *settings, struct
     }
     set(&to, "compression.type", kafka_compression_names[s->compression]);
     set(&to, "partitioner", kafka_partitioner_names[s->partitioner]);
-    if (!to.good) {
-        rd_kafka_conf_destroy(to.conf);
-        return NULL;
-    }
-    return to.conf;
+    return finish(&to);
 }
 
 rd_kafka_conf_t *kafka_conf_producer(
@@ -228,11 +234,7 @@ rd_kafka_conf_t *kafka_conf_producer(
         set_number(&to, "transaction.timeout.ms", producer->timeout_ms);
     }
     set_number(&to, "message.timeout.ms", producer->transactional_id ? producer->timeout_ms : 0);
-    if (!to.good) {
-        rd_kafka_conf_destroy(to.conf);
-        return NULL;
-    }
-    return to.conf;
+    return finish(&to);
 }
 
 rd_kafka_conf_t *kafka_conf_reader(const rd_kafka_conf_t *base, struct error *err)
@@ -243,9 +245,5 @@ rd_kafka_conf_t *kafka_conf_reader(const rd_kafka_conf_t *base, struct error *er
     set(&to, "enable.auto.offset.store", "false");
     set(&to, "auto.offset.reset", "earliest");
     set(&to, "allow.auto.create.topics", "false");
-    if (!to.good) {
-        rd_kafka_conf_destroy(to.conf);
-        return NULL;
-    }
-    return to.conf;
+    return finish(&to);
 }

@@ -93,6 +93,14 @@ void kafka_link_tell(
     }
 }
 
+void kafka_link_tell_topic(
+    struct kafka_link *link, rd_kafka_resp_err_t code, const char *name, struct error *err)
+{
+    char what[KAFKA_TOPIC_MAX_BYTES + 16];
+    snprintf(what, sizeof(what), "topic %s", name);
+    kafka_link_tell(link, code, what, err);
+}
+
 /* ---- making -------------------------------------------------------------------------------------- */
 
 bool kafka_link_init(struct kafka_link *link, const struct kafka_settings *settings,

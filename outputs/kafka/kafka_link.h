@@ -74,8 +74,12 @@ bool kafka_link_begin(struct kafka_link *link, rd_kafka_resp_err_t *ret_code, st
 bool kafka_link_commit(struct kafka_link *link, rd_kafka_resp_err_t *ret_code, struct error *err);
 void kafka_link_abort(struct kafka_link *link);
 
-/* Tell what ${code} means, with the last trouble where that says more. */
+/* Say in ${err} what ${code} means for ${what}, with the last trouble if it says more. */
 void kafka_link_tell(
     struct kafka_link *link, rd_kafka_resp_err_t code, const char *what, struct error *err);
+
+/* The same of the topic ${name}. */
+void kafka_link_tell_topic(
+    struct kafka_link *link, rd_kafka_resp_err_t code, const char *name, struct error *err);
 
 #endif

@@ -306,9 +306,7 @@ bool kafka_ring_recall(struct kafka_ring *ring, struct kafka_link *link,
     *ret_code = put_mark(ring, link, span_text(nonce), err);
     bool good = !*ret_code && read_to(ring, link, span_text(nonce), ret_code, err);
     if (!good && *ret_code) {
-        char what[KAFKA_TOPIC_MAX_BYTES + 16];
-        snprintf(what, sizeof(what), "topic %s", ring->topic);
-        kafka_link_tell(link, *ret_code, what, err);
+        kafka_link_tell_topic(link, *ret_code, ring->topic, err);
     }
     for (size_t i = 0; i < KAFKA_RING_SLOTS; i++) {
         good = good && take_slot(ring, &ring->slots[i], err);

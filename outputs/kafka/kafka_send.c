@@ -149,7 +149,7 @@ static void put_bytes(
 }
 
 /* Neither key nor value is copied. ${headers}, which may be NULL, are given away. */
-static bool produce(struct kafka_link *link, rd_kafka_topic_t *topic, int32_t partition,
+static void produce(struct kafka_link *link, rd_kafka_topic_t *topic, int32_t partition,
     struct span key, struct span value, rd_kafka_headers_t *headers, struct kafka_result *result)
 {
     rd_kafka_vu_t values[MAX_VALUES];
@@ -169,7 +169,7 @@ static bool produce(struct kafka_link *link, rd_kafka_topic_t *topic, int32_t pa
         link->waiting++;
         rd_kafka_error_t *error = rd_kafka_produceva(link->rk, values, count);
         if (!error) {
-            return true;
+            return;
         }
         link->waiting--;
         rd_kafka_resp_err_t code = rd_kafka_error_code(error);
@@ -182,27 +182,27 @@ static bool produce(struct kafka_link *link, rd_kafka_topic_t *topic, int32_t pa
             link->broken = link->broken || code == RD_KAFKA_RESP_ERR__FATAL ||
                            code == RD_KAFKA_RESP_ERR__STATE;
             *result = (struct kafka_result){.known = true, .code = (int16_t)code};
-            return true;
+            return;
         }
         rd_kafka_poll(link->rk, FULL_WAIT_MS);
     }
 }
 
-bool kafka_send_put(struct kafka_send *send, struct kafka_link *link,
+void kafka_send_put(struct kafka_send *send, struct kafka_link *link,
     const struct delivery *delivery, size_t index, struct kafka_result *result)
 {
     struct kafka_target *target = target_of(send, link, delivery, index);
     if (!target->topic) {
         *result = (struct kafka_result){.known = true, .code = RD_KAFKA_RESP_ERR__INVALID_ARG};
-        return true;
+        return;
     }
     rd_kafka_headers_t *headers = make_headers(send, target, delivery, index);
-    return produce(link, target->topic, RD_KAFKA_PARTITION_UA, target->parts[KAFKA_PART_KEY],
+    produce(link, target->topic, RD_KAFKA_PARTITION_UA, target->parts[KAFKA_PART_KEY],
         http_frame_record(delivery, index), headers, result);
 }
 
-bool kafka_send_raw(struct kafka_link *link, rd_kafka_topic_t *topic, int32_t partition,
+void kafka_send_raw(struct kafka_link *link, rd_kafka_topic_t *topic, int32_t partition,
     struct span key, struct span value, struct kafka_result *result)
 {
-    return produce(link, topic, partition, key, value, NULL, result);
+    produce(link, topic, partition, key, value, NULL, result);
 }

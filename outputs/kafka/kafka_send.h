@@ -23,25 +23,26 @@ struct kafka_send {
     char topic_name[KAFKA_TOPIC_MAX_BYTES + 1];
 };
 
-/* False with ${err} set; then kafka_send_fini is fine. */
+/* False with ${err} set; kafka_send_fini must be called all the same. */
 bool kafka_send_init(struct kafka_send *send, const struct kafka_settings *settings,
     const struct output_env *env, struct error *err);
 void kafka_send_fini(struct kafka_send *send);
 
-/*
- * Hand record ${index} of ${delivery} over; ${result} gets the answer, at once or by kafka_link_wait. The bytes of
- * the delivery and ${result} stay until then. Call kafka_send_begin before the first of a delivery. False: out of
- * memory.
- */
+/* Call it before the first record of ${delivery} is handed over. False: out of memory. */
 bool kafka_send_begin(struct kafka_send *send, const struct delivery *delivery);
-bool kafka_send_put(struct kafka_send *send, struct kafka_link *link,
+
+/*
+ * Hand record ${index} of ${delivery} over. ${result} gets the answer, at once or during kafka_link_wait; the bytes of
+ * the delivery and ${result} must stay until then.
+ */
+void kafka_send_put(struct kafka_send *send, struct kafka_link *link,
     const struct delivery *delivery, size_t index, struct kafka_result *result);
 
-/* The same of a message to ${partition} of ${topic}, whose bytes stay until the answer. */
-bool kafka_send_raw(struct kafka_link *link, rd_kafka_topic_t *topic, int32_t partition,
+/* Hand over a message to ${partition} of ${topic}, in the same way. ${key} and ${value} must stay until the answer. */
+void kafka_send_raw(struct kafka_link *link, rd_kafka_topic_t *topic, int32_t partition,
     struct span key, struct span value, struct kafka_result *result);
 
-/* How long the message of record ${index} is, but for what is the same for all. */
+/* How many bytes the message of record ${index} has, apart from those that all messages have. */
 size_t kafka_send_size(struct kafka_send *send, const struct delivery *delivery, size_t index);
 
 /* The topic of record ${index}, for people. Valid until the next call. */

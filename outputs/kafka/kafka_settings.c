@@ -124,7 +124,7 @@ bool kafka_settings_has_header(const struct kafka_settings *settings, enum kafka
 
 /* ---- routes -------------------------------------------------------------------------------------- */
 
-static bool is_template(const char *text)
+bool kafka_settings_varies(const char *text)
 {
     return strpbrk(text, "{}%") != NULL;
 }
@@ -135,7 +135,7 @@ const char *kafka_settings_route(const void *settings)
     struct kafka_settings *s = (struct kafka_settings *)settings;
     bool provider = kafka_settings_has_header(s, KAFKA_HEADER_PROVIDER);
     bool code = kafka_settings_has_header(s, KAFKA_HEADER_CODE);
-    if (!is_template(s->topic) && !is_template(s->key) && !provider && !code) {
+    if (!kafka_settings_varies(s->topic) && !kafka_settings_varies(s->key) && !provider && !code) {
         return NULL;
     }
     if (!s->route[0]) {
@@ -225,7 +225,7 @@ static bool check_letters(
 
 static void check_topic(struct config_check *check, const char *key, const char *const *text)
 {
-    bool varies = *text && is_template(*text);
+    bool varies = *text && kafka_settings_varies(*text);
     if (!*text) {
         return;
     }
@@ -255,7 +255,7 @@ static void check_key(struct config_check *check, const char *const *key)
     } else if (strlen(*key) > EVENT_TEMPLATE_MAX_BYTES / 8) {
         CONFIG_FAULT(check, key, "key: it has at most %d bytes. write a shorter one",
             EVENT_TEMPLATE_MAX_BYTES / 8);
-    } else if (is_template(*key)) {
+    } else if (kafka_settings_varies(*key)) {
         template_check(check, "key", key, EVENT_TEMPLATE_PATH);
     }
 }
@@ -332,7 +332,7 @@ void kafka_settings_check(const void *settings, struct config_check *check)
     }
     check_topic(check, "topic", &s->topic);
     check_topic(check, "positions_topic", &s->positions_topic);
-    if (s->positions_topic && is_template(s->positions_topic)) {
+    if (s->positions_topic && kafka_settings_varies(s->positions_topic)) {
         CONFIG_FAULT(check, &s->positions_topic,
             "positions_topic: it is one topic for all events. write a name without fields");
     } else if (s->positions_topic && s->topic && strcmp(s->topic, s->positions_topic) == 0) {

@@ -100,6 +100,9 @@ extern const char *const kafka_partitioner_names[];
 extern const char *const kafka_compression_names[];
 extern const char *const kafka_mechanism_names[];
 
+/* Is ${text} a template, which events fill? */
+bool kafka_settings_varies(const char *text);
+
 /* output_ops.check, doubt */
 void kafka_settings_check(const void *settings, struct config_check *check);
 void kafka_settings_doubt(const void *settings, struct config_check *check);

@@ -11,12 +11,7 @@ static void say(const struct output_talk *talk, enum output_finding finding, con
     talk->say(talk->host, finding, text);
 }
 
-static bool varies(const char *topic)
-{
-    return strpbrk(topic, "{}%") != NULL;
-}
-
-/* Without transactions: they would fence an agent that is at work. */
+/* Without transactions if ${transactional_id} is NULL. The agent's own id would fence a running agent. */
 static bool open_link(struct kafka_link *link, const struct kafka_settings *s,
     const char *transactional_id, rd_kafka_resp_err_t *ret_code, struct error *err)
 {
@@ -78,9 +73,9 @@ static bool make_own_topic(
     struct kafka_topic_shape shape = {.partitions = (int)s->create.partitions,
         .replicas = (int)s->create.replicas,
         .options = {{"cleanup.policy", s->create.cleanup ? "compact" : "delete"}}};
-    if (varies(s->topic)) {
+    if (kafka_settings_varies(s->topic)) {
         say(talk, OUTPUT_FOUND_NOTE,
-            "the topics are named by the events. somebody has to make them, unless the brokers do");
+            "events name the topics. make these topics yourself, unless the brokers make them");
         return true;
     }
     if (s->create.retention_ns) {
@@ -116,7 +111,7 @@ bool kafka_talk_setup(const void *settings, const struct output_talk *talk)
 
 /* ---- test-output --------------------------------------------------------------------------------- */
 
-/* What brokers say that we may do with a topic. */
+/* Do the brokers list Write, or all rights, among those of our user? ${ret_told} false: they list none. */
 static bool may_write(const rd_kafka_TopicDescription_t *topic, bool *ret_told)
 {
     size_t count;
@@ -182,8 +177,8 @@ static bool examine_topic(
     rd_kafka_resp_err_t code;
     int32_t count;
     char text[TEXT_BYTES];
-    if (varies(s->topic)) {
-        say(talk, OUTPUT_FOUND_NOTE, "the topics are named by the events, and were not looked for");
+    if (kafka_settings_varies(s->topic)) {
+        say(talk, OUTPUT_FOUND_NOTE, "events name the topics, so no topic was looked for");
         return true;
     }
     if (!kafka_topic_find(link, s->topic, &count, &code, &err)) {
@@ -219,7 +214,7 @@ static bool examine_positions(
     return lacking == OUTPUT_FOUND_NOTE;
 }
 
-/* Under a name of its own, as that of the agent would end its producer. */
+/* The id has "-test" at its end: with the agent's own id, the brokers would end the agent's producer. */
 static bool examine_transactions(
     struct kafka_link *link, const struct kafka_settings *s, const struct output_talk *talk)
 {

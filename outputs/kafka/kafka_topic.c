@@ -11,15 +11,6 @@ const struct kafka_topic_shape kafka_topic_positions = {.partitions = 8,
     .options = {{"cleanup.policy", "compact"}, {"segment.bytes", "8388608"},
         {"min.cleanable.dirty.ratio", "0.1"}, {"max.compaction.lag.ms", "3600000"}, {NULL, NULL}}};
 
-/* A name in front of the reason. */
-static void tell(
-    struct kafka_link *link, const char *name, rd_kafka_resp_err_t code, struct error *err)
-{
-    char what[KAFKA_TOPIC_MAX_BYTES + 16];
-    snprintf(what, sizeof(what), "topic %s", name);
-    kafka_link_tell(link, code, what, err);
-}
-
 bool kafka_topic_find(struct kafka_link *link, const char *name, int32_t *ret_count,
     rd_kafka_resp_err_t *ret_code, struct error *err)
 {
@@ -48,7 +39,7 @@ bool kafka_topic_find(struct kafka_link *link, const char *name, int32_t *ret_co
         }
         kafka_link_poll(link, SLICE_MS);
     }
-    tell(link, name, *ret_code, err);
+    kafka_link_tell_topic(link, *ret_code, name, err);
     return false;
 }
 
