@@ -1,9 +1,9 @@
 /*
  * One delivery, one verdict.
  *
- * Brokers refuse messages that were sent together together: MSG_SIZE_TOO_LARGE says nothing of one of them. So what
- * is refused for its size is sent again, each message alone; then the answer is true of it. What goes together is
- * cut to a quarter from then on.
+ * Brokers refuse a batch of messages as a whole: MSG_SIZE_TOO_LARGE does not say which message is too large. So after
+ * such a refusal the output sends each message alone; then the answer is about that message. Later batches have a
+ * quarter of the size.
  */
 #include "outputs/kafka/out_kafka.h"
 
@@ -44,7 +44,7 @@ static size_t size_of(const struct delivery *delivery, size_t index)
     return delivery->record_ends[index] - (index ? delivery->record_ends[index - 1] : 0);
 }
 
-/* Hand over what is not skipped. False: the delivery must come again. */
+/* Hand over the records that are not skipped. False: out of memory, so the delivery must come again. */
 static bool put_all(struct out_kafka *self, const struct delivery *delivery, struct error *err)
 {
     if (!kafka_send_begin(&self->send, delivery)) {
@@ -98,8 +98,8 @@ static void refuse(struct out_kafka *self, const struct delivery *delivery, size
     }
 }
 
-/* Each message went alone: what is too big is refused; and without compression what is as long and goes where it was
- * to go, as far as that is the same for all. */
+/* Each message went alone. Refuse those that were too big. Without compression and with one topic for all, refuse every
+ * other message of at least that size, too: the topic would not take it either. */
 static void refuse_too_big(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {
@@ -119,7 +119,7 @@ static void refuse_too_big(
     }
 }
 
-/* The next producers send less at a time; this one, if it is to be exact, each message alone. */
+/* Open a producer that sends each message alone. Later producers send a quarter of what went together so far. */
 static bool shrink(struct out_kafka *self, struct output_report *report)
 {
     rd_kafka_resp_err_t code;
@@ -128,7 +128,7 @@ static bool shrink(struct out_kafka *self, struct output_report *report)
     return out_kafka_open(self, 0, &code, &report->error);
 }
 
-/* What the first message without success says of all. */
+/* Report why messages failed: by the first one that fails until somebody mends the set-up, else by the first. */
 static void tell_failure(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {
@@ -141,13 +141,13 @@ static void tell_failure(
         }
         if (mends) {
             report->degraded = true;
-            self->link.broken =
-                true; /* librdkafka remembers for minutes that a topic is closed to us */
+            /* A new producer asks again; this one remembers a refused topic for minutes. */
+            self->link.broken = true;
             break;
         }
     }
     if (worst < delivery->record_count && kafka_words_class(self->link.trouble) >= KAFKA_MEND) {
-        report->degraded = true; /* it is behind what the messages met */
+        report->degraded = true; /* this trouble made the messages fail */
         self->link.broken = true;
     }
     if (worst < delivery->record_count) {
@@ -217,7 +217,7 @@ static bool all_arrived(const struct out_kafka *self, const struct delivery *del
     return true;
 }
 
-/* What fails fails as a whole: nothing of this round has arrived. */
+/* A transaction fails as a whole: no message of this round has arrived. */
 static void take_back(struct out_kafka *self, const struct delivery *delivery)
 {
     for (size_t i = 0; i < delivery->record_count; i++) {
@@ -228,7 +228,7 @@ static void take_back(struct out_kafka *self, const struct delivery *delivery)
     }
 }
 
-/* One transaction. False with the report set; then what too_big says of messages is true. */
+/* Deliver in one transaction. False with the report set; the results say which messages were too big. */
 static bool transact(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {
@@ -273,7 +273,7 @@ static void skip_delivered(struct out_kafka *self, const struct delivery *delive
     }
 }
 
-/* The records that the topic does not take are found, a round each, before the others are committed. */
+/* A round that fails for the size of a record is tried again without that record, until a transaction commits. */
 static bool send_once(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {

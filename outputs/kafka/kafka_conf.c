@@ -7,7 +7,8 @@
 
 enum { REASON_BYTES = 400, NUMBER_BYTES = 32, BROKERS_MAX_BYTES = 64 * 1024 };
 
-/* What is written elsewhere, or decided by us: keys end in a dot where all that begin so are meant. */
+/* Options that have another key in the configuration, or that etwship decides. A name with a dot at its end stands for
+ * all options that begin with it. */
 static const struct {
     const char *name;
     const char *instead;
@@ -28,9 +29,9 @@ static const struct {
     {"ssl.key.password", "write tls: {key_password}"},
     {"ssl.endpoint.identification.algorithm", "write tls: {verify}"},
     {"enable.ssl.certificate.verification", "write tls: {verify}"},
-    {"ssl.engine.", "it would load code of others. remove it"},
-    {"ssl.providers", "it would load code of others. remove it"},
-    {"plugin.library.paths", "it would load code of others. remove it"},
+    {"ssl.engine.", "it would load foreign code. remove it"},
+    {"ssl.providers", "it would load foreign code. remove it"},
+    {"plugin.library.paths", "it would load foreign code. remove it"},
     {"compression.codec", "write compression"},
     {"compression.type", "write compression"},
     {"partitioner", "write partitioner"},
@@ -215,18 +216,19 @@ rd_kafka_conf_t *kafka_conf_producer(
     set(&to, "enable.idempotence", "true");
     set(&to, "acks", "all");
     set(&to, "message.max.bytes", "100000000");
-    /* Requests never point into a delivery, which is its host's again when a send has ended. */
+    /* Copy every message into its request: the host takes the delivery back when the send has ended. */
     set(&to, "message.copy.max.bytes", "1000000000");
     set(&to, "queue.buffering.max.kbytes", "262144");
     set(&to, "queue.buffering.max.messages", "1000000");
-    set(&to, "linger.ms", "20"); /* a batch comes at once, and its end is told */
+    set(&to, "linger.ms",
+        "20"); /* a delivery comes at once, and kafka_link_wait ends the lingering */
     set(&to, "topic.metadata.propagation.max.ms", "3000");
     if (producer->batch_bytes) {
         set_number(&to, "batch.size", producer->batch_bytes);
         set(&to, "batch.num.messages", "100000");
     } else {
         set(&to, "batch.num.messages", "1");
-        /* One that is refused leaves a gap, at which brokers refuse those that are on their way behind it. */
+        /* A refused message leaves a gap in the numbers, and brokers refuse the messages sent after it. */
         set(&to, "max.in.flight.requests.per.connection", "1");
     }
     set(&to, "transactional.id", producer->transactional_id);

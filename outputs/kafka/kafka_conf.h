@@ -10,7 +10,7 @@
 /* What connects: brokers, TLS, login, and the user's own options. NULL with ${err} set. */
 rd_kafka_conf_t *kafka_conf_create(const struct kafka_settings *settings, struct error *err);
 
-/* How a producer goes about a batch. */
+/* How a producer sends. */
 struct kafka_conf_producer {
     const char *transactional_id; /* NULL: no transactions */
     uint64_t timeout_ms;          /* of a transaction */
@@ -21,7 +21,7 @@ struct kafka_conf_producer {
 rd_kafka_conf_t *kafka_conf_producer(
     const rd_kafka_conf_t *base, const struct kafka_conf_producer *producer, struct error *err);
 
-/* A copy for who reads what is committed. */
+/* A copy of ${base} for a consumer that reads committed messages. */
 rd_kafka_conf_t *kafka_conf_reader(const rd_kafka_conf_t *base, struct error *err);
 
 #endif

@@ -11,13 +11,13 @@ enum {
     MAX_TOPICS = 4096,
     TOPIC_NAMES_MAX_BYTES = MAX_TOPICS * 512,
     GIVE_UP_MS = 5000,
-    REFUSED_MS = 2000, /* so long after the first no of a broker others may say yes */
+    REFUSED_MS = 2000, /* after one broker refuses, wait so long for another to accept */
     REASON_BYTES = 400,
 };
 
 /* ---- what it says -------------------------------------------------------------------------------- */
 
-/* Each message has been handed over with its result. */
+/* `_private` of a message is its result. */
 static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *message, void *self)
 {
     struct kafka_link *link = self;
@@ -42,7 +42,7 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *self)
         link->broken = true;
         trouble = rd_kafka_fatal_error(rk, text, sizeof(text));
     }
-    /* That all brokers are down says less than why they are. */
+    /* The reason that a broker is down says more than ALL_BROKERS_DOWN. */
     link->down = link->down || trouble == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
     bool says_more = !link->trouble || (trouble != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN &&
                                            kafka_words_class(link->trouble) < KAFKA_MEND);
@@ -174,13 +174,13 @@ rd_kafka_topic_t *kafka_link_topic(struct kafka_link *link, const char *name)
     if (topic &&
         (!arena_copy(&link->topic_names, key, &copy) || !map_put(&link->topics, copy, topic))) {
         rd_kafka_topic_destroy(topic);
-        link->broken = true; /* too many of them: begin anew */
+        link->broken = true; /* too many topics: the next producer starts without any */
         return NULL;
     }
     return topic;
 }
 
-/* Give up what waits. Librdkafka answers for each message, as its bytes are not ours for longer. */
+/* Give up the messages that wait, and wait for librdkafka's answer to each: it reads their bytes until then. */
 static void give_up(struct kafka_link *link)
 {
     uint64_t until = plat_monotonic_ns() + (uint64_t)GIVE_UP_MS * NS_PER_MS;
@@ -337,7 +337,7 @@ bool kafka_link_begin(struct kafka_link *link, rd_kafka_resp_err_t *ret_code, st
     return false;
 }
 
-/* The outcome is known from an answer alone. */
+/* Only an answer of the brokers tells the outcome, so a timeout of one call is no failure yet. */
 bool kafka_link_commit(struct kafka_link *link, rd_kafka_resp_err_t *ret_code, struct error *err)
 {
     uint64_t until = plat_monotonic_ns() + link->timeout_ns;

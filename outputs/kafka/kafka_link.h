@@ -8,15 +8,15 @@
 #include "outputs/output.h"
 
 /*
- * A producer of librdkafka and what was heard from it. It has threads of its own, which know nothing of us: all
- * that it has to say comes on our thread, while a function of this file waits for it. One thread at a time.
+ * A producer of librdkafka, and what it reported. librdkafka has its own threads, but it calls us only on our thread,
+ * while a function of this file waits. One thread at a time.
  */
 
-/* What became of one message. `state` is first written when it is handed over. */
+/* What became of one message. Handing it over resets the result. */
 struct kafka_result {
     int16_t code;   /* rd_kafka_resp_err_t */
-    bool known;     /* there is an answer, or it is given up */
-    bool unsure;    /* it failed, and may have arrived */
+    bool known;     /* librdkafka has answered, or has given the message up */
+    bool unsure;    /* the message failed, but may have arrived */
     int64_t offset; /* where it is, if it arrived */
 };
 
@@ -29,12 +29,12 @@ struct kafka_link {
     struct arena topic_names;
     size_t waiting;    /* messages without an answer */
     bool transactions; /* of `rk` */
-    bool broken;       /* `rk` takes nothing any more: make another */
+    bool broken;       /* `rk` is of no more use: make another */
     uint64_t connect_timeout_ns;
     uint64_t timeout_ns;
-    uint32_t throttled_ms; /* the longest wait that brokers asked of us since it was cleared */
+    uint32_t throttled_ms; /* the longest wait that brokers imposed since the caller cleared it */
 
-    /* The last trouble that brokers or the network made; cleared by who looks at it. */
+    /* The last trouble with brokers or the network. The caller clears it. */
     rd_kafka_resp_err_t trouble;
     bool down; /* no broker can be reached */
     char trouble_text[400];
@@ -43,20 +43,20 @@ struct kafka_link {
     void *host;
 };
 
-/* Reads no file and connects to nothing. False with ${err} set; then kafka_link_fini is fine. */
+/* Reads no file and connects to nothing. False with ${err} set; kafka_link_fini must be called all the same. */
 bool kafka_link_init(struct kafka_link *link, const struct kafka_settings *settings,
     const struct output_env *env, struct error *err);
 void kafka_link_fini(struct kafka_link *link);
 
-/* Make a producer and wait until a broker answers; with transactions until those before are at an end. False with
- * ${err} set and the reason in ${ret_code}. */
+/* Make a producer and wait until a broker answers. With transactions, wait also until the brokers have ended those of
+ * the last producer with the same id. False with ${err} set and the reason in ${ret_code}. */
 bool kafka_link_open(struct kafka_link *link, const struct kafka_conf_producer *producer,
     rd_kafka_resp_err_t *ret_code, struct error *err);
 
-/* What has no answer yet is given up, and answered for as such. */
+/* Messages without an answer are given up, and their results say so. */
 void kafka_link_close(struct kafka_link *link);
 
-/* Listen for ${ms}. */
+/* Take what librdkafka reports within ${ms}. */
 void kafka_link_poll(struct kafka_link *link, int ms);
 
 bool kafka_link_stops(const struct kafka_link *link);
@@ -64,12 +64,12 @@ bool kafka_link_stops(const struct kafka_link *link);
 /* NULL: out of memory. */
 rd_kafka_topic_t *kafka_link_topic(struct kafka_link *link, const char *name);
 
-/* Wait until every message has its answer. False: not within the timeout, or it is time to stop; then what was left
- * is given up, and `broken` is set if any of it may still arrive. */
+/* Wait until every message has its answer. False: the timeout passed, or it is time to stop; then the remaining
+ * messages are given up and `broken` is set, as some may still arrive. */
 bool kafka_link_wait(struct kafka_link *link);
 
-/* Begin, commit, or abort a transaction. Commit waits; false with the reason. `broken`: nobody knows its outcome
- * but the next producer. */
+/* Begin, commit, or abort a transaction. Commit and abort wait. False with the reason. Where the outcome is unknown,
+ * `broken` is set: the next producer with the same id finds it out. */
 bool kafka_link_begin(struct kafka_link *link, rd_kafka_resp_err_t *ret_code, struct error *err);
 bool kafka_link_commit(struct kafka_link *link, rd_kafka_resp_err_t *ret_code, struct error *err);
 void kafka_link_abort(struct kafka_link *link);

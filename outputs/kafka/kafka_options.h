@@ -3,8 +3,8 @@
 
 #include "config/config_check.h"
 
-/* Options of librdkafka by its own names: what is unknown to it, wrong, or written elsewhere is a fault at its
- * place. A build without librdkafka knows none, and finds nothing. */
+/* Check options that have librdkafka's own names. An option that librdkafka does not know, a wrong value, and an option
+ * that has another key in the configuration are faults at their places. A build without librdkafka finds no fault. */
 void kafka_options_check(struct config_check *check, const struct config_map *options);
 
 #endif

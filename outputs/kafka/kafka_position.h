@@ -9,12 +9,13 @@
  *     etwship 1 <number of the transaction>\n
  *     <letter><rest of an id>\n ...
  *
- * The letter says how many bytes an id has in common with the one before, '0' for none, then '1', ':' and so on
- * in the order of ASCII. Neighbours share most of their ids (delivery_id.h), so a live event takes three bytes.
+ * An id begins with the same bytes as the previous id. The letter says how many: '0' is none, '1' one byte, ':' ten,
+ * and so on in the order of ASCII. Neighbours share most of their ids (delivery_id.h), so a live event takes three
+ * bytes.
  */
 struct kafka_position_writer {
     struct buf *out;
-    uint8_t last[64]; /* the id before */
+    uint8_t last[64]; /* the previous id */
     size_t last_size;
 };
 
@@ -27,7 +28,8 @@ void kafka_position_add(struct kafka_position_writer *writer, struct span id);
 
 /*
  * Read ${text}, which anybody may have written. ${take} gets each id, valid during the call; false ends the reading.
- * ${take} NULL: only the head is read. False: it is no position, or ends amid a line; what was taken before stands.
+ * ${take} NULL: only the head is read. False: the text is no position, or ends within a line. ${take} may already have
+ * got some of its ids.
  */
 bool kafka_position_read(struct span text, uint64_t *ret_transaction,
     bool (*take)(void *self, struct span id), void *self);

@@ -9,7 +9,7 @@
 #include "platform/plat_system.h"
 
 enum {
-    PART_BYTES = 256 * 1024, /* of a message, that no topic need be set up for it */
+    PART_BYTES = 256 * 1024, /* of one message: every topic takes it by default (1 MB) */
     VALUES_MAX_BYTES = KAFKA_RING_PARTS * PART_BYTES,
     KEYS_MAX_BYTES = 64 * 1024,
     KEY_BYTES = 320,
@@ -123,7 +123,7 @@ static bool take_id(void *self, struct span id)
            (arena_copy(&ring->had_ids, id, &copy) && map_put(&ring->had, copy, ring));
 }
 
-/* The texts of all parts of a slot stand one behind the other. */
+/* Remember the ids of a slot. Its value has the texts of all parts, each after its size. */
 static bool take_slot(struct kafka_ring *ring, const struct kafka_slot *slot, struct error *err)
 {
     struct span rest = buf_span(&slot->value);
@@ -135,7 +135,7 @@ static bool take_slot(struct kafka_ring *ring, const struct kafka_slot *slot, st
         rest = span_from(rest, sizeof(size) + size);
         if (!kafka_position_read(text, &number, take_id, ring)) {
             return error_set(err, ERR_DAMAGED,
-                "topic %s: a position of ours cannot be read, or memory is short. did another "
+                "topic %s: one of our positions cannot be read, or memory is short. did another "
                 "program write it?",
                 ring->topic);
         }
@@ -145,7 +145,7 @@ static bool take_slot(struct kafka_ring *ring, const struct kafka_slot *slot, st
 
 /* ---- reading ------------------------------------------------------------------------------------- */
 
-/* ${key} behind our id, or empty. */
+/* What follows our id and '/' in the key; empty if the message is not ours. */
 static struct span our_key(const struct kafka_ring *ring, const rd_kafka_message_t *message)
 {
     struct span key = span_make(message->key, message->key_len);
@@ -179,7 +179,7 @@ static bool keep_part(struct kafka_ring *ring, const rd_kafka_message_t *message
     return !slot->value.failed;
 }
 
-/* Read to the mark ${nonce}. Anything that comes is progress. */
+/* Read up to the mark ${nonce}. Every message that comes extends the time limit. */
 static bool read_all(struct kafka_ring *ring, struct kafka_link *link, rd_kafka_topic_t *topic,
     struct span nonce, rd_kafka_resp_err_t *ret_code)
 {
@@ -264,7 +264,7 @@ static rd_kafka_resp_err_t put_mark(
     return kafka_link_commit(link, &code, err) ? RD_KAFKA_RESP_ERR_NO_ERROR : code;
 }
 
-/* The topic of positions, made if it is not there. Agents are spread over its partitions. */
+/* Find our partition of the topic of positions, by a hash of our id. Make the topic if it is missing. */
 static bool find_partition(struct kafka_ring *ring, struct kafka_link *link,
     rd_kafka_resp_err_t *ret_code, struct error *err)
 {
@@ -273,7 +273,7 @@ static bool find_partition(struct kafka_ring *ring, struct kafka_link *link,
     if (!found && (*ret_code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
                       *ret_code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)) {
         found = kafka_topic_make(link, ring->topic, &kafka_topic_positions, false, ret_code, err);
-        /* Brokers hear of a new one at different times. */
+        /* Brokers learn of a new topic at different times. */
         bool known = false;
         for (int i = 0; found && !known && i < SETTLE_TRIES && !kafka_link_stops(link); i++) {
             kafka_link_poll(link, i ? SLICE_MS : 0);
@@ -313,7 +313,7 @@ bool kafka_ring_recall(struct kafka_ring *ring, struct kafka_link *link,
         buf_fini(&ring->slots[i].value);
         buf_init(&ring->slots[i].value, VALUES_MAX_BYTES);
     }
-    ring->stored = 0; /* nobody knows, so before anything else is delivered */
+    ring->stored = 0; /* unknown, so the host must store its position before the next delivery */
     return good;
 }
 

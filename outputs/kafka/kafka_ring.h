@@ -5,17 +5,18 @@
 #include "outputs/kafka/kafka_position.h"
 
 /*
- * What of our records is in the cluster already, kept in the cluster.
+ * Which records the cluster has already. The cluster itself keeps this.
  *
- * Each transaction writes beside its events which ones they are (kafka_position.h), to a compacted topic, under one
- * of KAFKA_RING_SLOTS keys of ours in turn: "ID/SLOT/PART". Both are committed or neither is. After a start, the
- * last slots say what was delivered last, and what comes again of that is left out.
+ * Each transaction also writes the ids of its events (kafka_position.h) to a compacted topic. Its keys are
+ * "ID/SLOT/PART", where SLOT goes round from 0 to KAFKA_RING_SLOTS - 1. The cluster commits events and ids together or
+ * not at all. After a start, the slots say which events the last transactions delivered; the output leaves these out
+ * when the host sends them again.
  *
- * Invariant: what the host would send again after a crash is in the last KAFKA_RING_SLOTS transactions. So the host
- * is asked to store its position before more than half as many have passed it (kafka_ring_is_due).
+ * Invariant: all that the host would send again after a crash is in the last KAFKA_RING_SLOTS transactions. So the
+ * output asks the host to store its position after every KAFKA_RING_SLOTS / 2 transactions (kafka_ring_is_due).
  *
- * A reader of committed messages sees only what lies before the oldest open transaction of anybody. So we commit
- * a mark of our own first, behind which nothing of ours lies, and read until it comes.
+ * A reader of committed messages gets no further than the oldest open transaction of any producer. So the output first
+ * commits a mark, which is then its last message, and reads until that mark comes.
  */
 enum { KAFKA_RING_SLOTS = 16, KAFKA_RING_PARTS = 64 };
 
@@ -31,9 +32,9 @@ struct kafka_ring {
     int32_t partition; /* -1: not known yet */
     int64_t start;     /* where reading begins; -1: at the beginning */
     uint64_t next;     /* number of the next transaction */
-    uint64_t stored;   /* the host has stored what came before it */
+    uint64_t stored; /* the host has stored its position after all transactions below this number */
     struct kafka_slot slots[KAFKA_RING_SLOTS];
-    struct map had; /* ids that were delivered, and may come again */
+    struct map had; /* ids of delivered records that the host may send again */
     struct arena had_ids;
 
     /* Messages of the transaction that is under way. */
@@ -45,23 +46,23 @@ struct kafka_ring {
     struct kafka_result results[KAFKA_RING_PARTS];
 };
 
-/* ${checkpoint}: what kafka_ring_checkpoint wrote; anything else is as good as nothing. */
+/* ${checkpoint} is what kafka_ring_checkpoint wrote. Any other text counts as none. */
 void kafka_ring_init(
     struct kafka_ring *ring, const char *topic, const char *id, struct span checkpoint);
 void kafka_ring_fini(struct kafka_ring *ring);
 
-/* Read what was delivered, over a ${link} with transactions, none of which is open. False with the reason. */
+/* Read from the cluster what was delivered. ${link} has transactions, and none is open. False with the reason. */
 bool kafka_ring_recall(struct kafka_ring *ring, struct kafka_link *link,
     rd_kafka_resp_err_t *ret_code, struct error *err);
 
-/* Was it delivered, as far as is known? */
+/* Is record ${index} known to be delivered? */
 bool kafka_ring_has(const struct kafka_ring *ring, const struct delivery *delivery, size_t index);
 
-/* Nothing of what is known comes again. */
+/* Forget all ids: the host does not send these records again. */
 void kafka_ring_forget(struct kafka_ring *ring);
 
-/* Hand over, within a transaction, that it delivers the records of ${delivery} that ${skip} does not name. Wait for
- * it by kafka_link_wait; then kafka_ring_code says how it went. False: out of memory. */
+/* Within a transaction, write the ids of those records of ${delivery} that ${skip} does not exclude. After
+ * kafka_link_wait, kafka_ring_code says how the writing went. False: out of memory. */
 bool kafka_ring_put(struct kafka_ring *ring, struct kafka_link *link,
     const struct delivery *delivery, const bool *skip);
 rd_kafka_resp_err_t kafka_ring_code(const struct kafka_ring *ring);
@@ -72,7 +73,7 @@ void kafka_ring_turn(struct kafka_ring *ring);
 bool kafka_ring_is_due(const struct kafka_ring *ring);
 void kafka_ring_stored(struct kafka_ring *ring);
 
-/* Append where reading begins after a restart. */
+/* Append the place at which the next run begins to read. */
 void kafka_ring_checkpoint(const struct kafka_ring *ring, struct buf *out);
 
 #endif

@@ -131,7 +131,7 @@ bool kafka_settings_varies(const char *text)
 
 const char *kafka_settings_route(const void *settings)
 {
-    /* The settings are the owner's, who gave them to us before any thread began. */
+    /* The owner passes its settings before any thread starts, so they can be changed here. */
     struct kafka_settings *s = (struct kafka_settings *)settings;
     bool provider = kafka_settings_has_header(s, KAFKA_HEADER_PROVIDER);
     bool code = kafka_settings_has_header(s, KAFKA_HEADER_CODE);
@@ -236,8 +236,7 @@ static void check_topic(struct config_check *check, const char *key, const char 
             KAFKA_TOPIC_MAX_BYTES);
     } else if ((*text)[0] == '{' || (*text)[0] == '%') {
         CONFIG_FAULT(check, text,
-            "%s: it must begin with text of its own, or whoever writes events chooses where they "
-            "go. "
+            "%s: it must begin with text of its own, or the writer of an event chooses its topic. "
             "write some in front, as in etw-{provider.name}",
             key);
     } else if (check_letters(check, key, text, true) && varies) {

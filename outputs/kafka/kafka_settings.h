@@ -7,7 +7,7 @@
 
 /* What the configuration says of an output of type `kafka`. */
 enum kafka_delivery {
-    KAFKA_AUTO, /* exactly once where the brokers let us, else at least once */
+    KAFKA_AUTO, /* exactly once where the brokers allow transactions, else at least once */
     KAFKA_EXACTLY_ONCE,
     KAFKA_AT_LEAST_ONCE,
 };
@@ -52,7 +52,7 @@ struct kafka_create {
     int cleanup; /* 0: delete, 1: compact */
 };
 
-/* What is put in front of each message beside its value. */
+/* The headers of a message. */
 enum kafka_header {
     KAFKA_HEADER_PROVIDER,
     KAFKA_HEADER_CODE,
@@ -62,7 +62,7 @@ enum kafka_header {
     KAFKA_HEADER_COUNT,
 };
 
-/* What differs from event to event, in the order in which a route has it. */
+/* The parts of a route, in its order. */
 enum kafka_part {
     KAFKA_PART_TOPIC,
     KAFKA_PART_KEY,
@@ -115,8 +115,8 @@ bool kafka_settings_has_header(const struct kafka_settings *settings, enum kafka
  */
 const char *kafka_settings_route(const void *settings);
 
-/* Take ${rendered}, a route, apart. What no topic has in its name becomes `_`, in ${topic_room}, which ends with a
- * NUL. False: it is none of kafka_settings_route. */
+/* Split ${rendered}, a route of one event, into its parts. The topic is written to ${topic_room}, with a NUL and with
+ * `_` for each letter that no topic can have. False: the number of parts is wrong. */
 bool kafka_settings_split(struct span rendered, struct span ret_parts[KAFKA_PART_COUNT],
     char topic_room[KAFKA_TOPIC_MAX_BYTES + 1]);
 

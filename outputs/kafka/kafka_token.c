@@ -109,7 +109,7 @@ static bool ask(struct kafka_token *token, struct error *err)
     return replied;
 }
 
-/* Into ${rk}; a copy stays, to be hidden in texts. */
+/* Give the token to ${rk}. A copy stays, so that the client hides it in texts. */
 static bool put(struct kafka_token *token, rd_kafka_t *rk, struct span text, uint64_t seconds,
     struct error *err)
 {
@@ -140,7 +140,7 @@ bool kafka_token_give(struct kafka_token *token, rd_kafka_t *rk, struct error *e
     uint64_t seconds;
     bool good = ask(token, err);
     if (good && !http_token_read(buf_span(&token->said.body), &text, &seconds)) {
-        /* Nothing is shown of what may be half a token. */
+        /* Show nothing of the reply: it may hold half a token. */
         good = error_set(
             err, ERR_FORMAT, "%.200s: the reply holds no token. check token_url", token->url);
     }

@@ -3,7 +3,7 @@
 
 #include "outputs/kafka/kafka_link.h"
 
-/* Topics of the cluster: whether they are there, and making them. */
+/* Finds and makes topics of the cluster. */
 
 /* What a new topic is like. */
 struct kafka_topic_shape {
@@ -12,15 +12,15 @@ struct kafka_topic_shape {
     const char *options[8][2]; /* key and value; ends with NULL */
 };
 
-/* The positions of all agents. They are read again at each start, so what is out of date goes soon. */
+/* The topic for the positions of all agents. Each start reads it, so brokers compact it often. */
 extern const struct kafka_topic_shape kafka_topic_positions;
 
-/* How many partitions ${name} has, in ${ret_count}. False with the reason: RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART where
- * there is none. */
+/* Count the partitions of the topic ${name}. False with the reason; for a missing topic that is
+ * RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART. */
 bool kafka_topic_find(struct kafka_link *link, const char *name, int32_t *ret_count,
     rd_kafka_resp_err_t *ret_code, struct error *err);
 
-/* Make it. One that is there is fine. ${only_try}: the brokers look at the request, and make nothing. */
+/* Make the topic; true also if it exists. ${only_try}: the brokers check the request, and make nothing. */
 bool kafka_topic_make(struct kafka_link *link, const char *name,
     const struct kafka_topic_shape *shape, bool only_try, rd_kafka_resp_err_t *ret_code,
     struct error *err);

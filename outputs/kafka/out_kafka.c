@@ -1,9 +1,9 @@
 /*
- * Apache Kafka, over librdkafka: each event is a message. A delivery ends with the answers of the brokers for all
- * of its messages, which all replicas in sync have then.
+ * Apache Kafka, over librdkafka: each event is a message. A delivery ends when the brokers have answered for all its
+ * messages. A message without error is then in all replicas in sync.
  *
- * Exactly once: each delivery is a transaction, with what it delivers (kafka_ring.h). At least once: an idempotent
- * producer, which repeats by itself without making duplicates, for as long as it lives.
+ * Exactly once: each delivery is a transaction, which also writes the ids of its events (kafka_ring.h). At least once:
+ * an idempotent producer. It repeats requests without making duplicates, as long as the process lives.
  */
 #include "outputs/kafka/out_kafka.h"
 
@@ -29,7 +29,8 @@ static const char *keep(struct out_kafka *self, const char *text, bool *good)
     return *good ? (const char *)copy.data : NULL;
 }
 
-/* Transactions are of use where there is a restart to prepare for, and somebody to be known as after it. */
+/* The id of our transactions, NULL: none. They need a host that stores positions, and an id that stays the same after a
+ * restart. */
 static const char *name_transactions(struct out_kafka *self, const struct kafka_settings *s,
     const struct output_env *env, bool *good)
 {
@@ -112,7 +113,7 @@ bool out_kafka_open(
     return true;
 }
 
-/* People hear which mode is in force, and why where it is not what they want. */
+/* Log which mode is in force, each time that it changes. ${why}: the brokers' reason against transactions, or NULL. */
 static void tell_mode(struct out_kafka *self, const char *why)
 {
     char text[TEXT_BYTES];
@@ -127,15 +128,15 @@ static void tell_mode(struct out_kafka *self, const char *why)
         self->note(self->host, text);
     } else if (!self->once && why && self->warn) {
         snprintf(text, sizeof(text),
-            "delivers at least once, as it cannot have transactions: %s. or write delivery: "
-            "at_least_once",
+            "delivers at least once, as it cannot have transactions: %s. to expect that, write "
+            "delivery: at_least_once",
             why);
         self->warn(self->host, text);
     } else if (!self->once && self->note) {
         self->note(self->host,
             self->wanted == KAFKA_AT_LEAST_ONCE
                 ? "delivers at least once"
-                : "delivers at least once, as nothing is remembered over a restart here");
+                : "delivers at least once, as this run keeps no positions over a restart");
     }
 }
 
@@ -170,7 +171,7 @@ static bool kafka_checkpoint(void *self, struct buf *out, struct error *err)
     return !out->failed || error_set(err, ERR_LIMIT, "a checkpoint is too long");
 }
 
-/* What brokers say meanwhile, and new tokens. */
+/* Take what brokers report between deliveries, and renew tokens. */
 static uint64_t kafka_idle(void *self)
 {
     kafka_link_poll(&((struct out_kafka *)self)->link, 0);

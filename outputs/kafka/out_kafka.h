@@ -11,20 +11,20 @@ struct out_kafka {
     struct kafka_send send;
     struct kafka_ring ring;
     enum kafka_delivery wanted;
-    bool once; /* what is in force */
-    bool told; /* … and was told */
+    bool once; /* the mode in force is exactly once */
+    bool told; /* the log has the mode `told_once` */
     bool told_once;
     const char *id; /* of transactions; NULL: there are none */
     bool plain;     /* no compression: of two events the longer one is the longer message */
-    bool one_topic; /* they all go to one topic */
+    bool one_topic; /* all events go to one topic */
 
-    /* What goes together, at most: cut where brokers say that it is too much. */
+    /* So much goes together at most; less after brokers found it too large. */
     size_t batch_bytes;
-    size_t link_bytes; /* … for the producer that there is */
+    size_t link_bytes; /* the same of the producer in use; 0: each message goes alone */
 
     struct kafka_result *results;
-    bool *skip;    /* not to be sent: delivered already, or refused */
-    bool *refused; /* of these */
+    bool *skip;    /* records that are not to be sent: delivered already, or refused */
+    bool *refused; /* those of them that were refused */
     size_t capacity;
 
     bool (*save)(void *host, struct error *err);
@@ -35,12 +35,12 @@ struct out_kafka {
 
 enum { OUT_KAFKA_BATCH_BYTES = 1000000 };
 
-/* Make a producer, in the place of the one that there is, that sends ${batch_bytes} at a time; read what was
- * delivered. False with ${err} set. */
+/* Replace the producer by a new one that sends ${batch_bytes} at a time. With transactions, read what was delivered.
+ * False with ${err} set. */
 bool out_kafka_open(
     struct out_kafka *self, size_t batch_bytes, rd_kafka_resp_err_t *ret_code, struct error *err);
 
-/* The same in the mode that is wanted or, where that may be, in the other one. */
+/* The same, in the mode that the settings want. For `auto`, at least once where the brokers allow no transactions. */
 bool out_kafka_connect(struct out_kafka *self, rd_kafka_resp_err_t *ret_code, struct error *err);
 
 /* output_ops.send */

@@ -7,7 +7,7 @@
 #include "support/kafka_fake.h"
 #include "unit/outputs/output_rig.h"
 
-/* What brokers are is played by librdkafka's own mock; what of it is like Kafka, integration.kafka shows. */
+/* librdkafka's own mock plays the brokers. integration.kafka uses a real one. */
 static struct output_rig rig;
 static struct kafka_fake *fake;
 static char told[4096]; /* notes and warnings */
@@ -338,7 +338,7 @@ static void the_host_stores_its_position_before_the_ring_comes_round(void **stat
     for (unsigned i = 0; i < 33; i++) {
         assert_int_equal(send("1\n", i, false), OUTPUT_DELIVERED);
     }
-    assert_int_equal(saves, 5); /* before the first, and every eight */
+    assert_int_equal(saves, 5); /* before the first transaction, and before every eighth after it */
     assert_int_equal(kafka_fake_requests(fake, KAFKA_FAKE_END_TXN), 34);
     end();
 }
@@ -482,7 +482,7 @@ static void what_is_wrong_is_told_with_what_to_do(void **state)
         {"{brokers: ['k:1'], topic: t, rdkafka: {client.dns.lookup: sometimes}}",
             "client.dns.lookup: librdkafka does not take this value"},
         {"{brokers: ['k:1'], topic: t, rdkafka: {sasl.password: x}}", "write sasl: {password}"},
-        {"{brokers: ['k:1'], topic: t, rdkafka: {plugin.library.paths: x.so}}", "code of others"},
+        {"{brokers: ['k:1'], topic: t, rdkafka: {plugin.library.paths: x.so}}", "foreign code"},
         {"{brokers: ['k:1'], topic: t, rdkafka: {acks: 1}}", "remove it"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
