@@ -239,6 +239,9 @@ static void check_topic(struct config_check *check, const char *key, const char 
             "%s: it must begin with text of its own, or the writer of an event chooses its topic. "
             "write some in front, as in etw-{provider.name}",
             key);
+    } else if (varies && strlen(*text) > EVENT_TEMPLATE_MAX_BYTES / 8) {
+        CONFIG_FAULT(check, text, "%s: a template has at most %d bytes. write a shorter one", key,
+            EVENT_TEMPLATE_MAX_BYTES / 8);
     } else if (check_letters(check, key, text, true) && varies) {
         template_check(check, key, text, EVENT_TEMPLATE_PATH);
     }

@@ -488,6 +488,10 @@ static void what_is_wrong_is_told_with_what_to_do(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         rig_assert_fault(&output_kafka, cases[i].yaml, cases[i].words);
     }
+    /* Topic, key and headers share one route of 4096 bytes. */
+    char text[800];
+    snprintf(text, sizeof(text), "{brokers: ['k:1'], topic: 'x-{provider.name}%0600d'}", 0);
+    rig_assert_fault(&output_kafka, text, "topic: a template has at most 512 bytes");
 }
 
 /* ---- setup and test-output ------------------------------------------------------------------------ */
