@@ -156,8 +156,8 @@ struct plat_pipe *plat_pipe_listen(const char *name, struct error *err)
     wchar_t *path = path_of(name, err);
     struct plat_pipe *listener = path ? make(INVALID_HANDLE_VALUE) : NULL;
     if (!listener) {
-        free(path);
         if (path) {
+            free(path);
             error_set(err, ERR_MEMORY, "out of memory");
         }
         return NULL;

@@ -159,12 +159,13 @@ bool plat_sign_ps256(struct span key, struct span text, struct buf *out, struct 
     uint8_t blob[MAX_KEY_BYTES];
     BCRYPT_ALG_HANDLE algorithm = NULL;
     BCRYPT_KEY_HANDLE handle = NULL;
-    ULONG size = read_key(key, parts) ? write_blob(parts, blob) : 0;
-    if (size == 0) {
-        return error_set(err, ERR_FORMAT, "this is no private key of RSA that can be read");
-    }
     if (!load(&cng, err)) {
         return false;
+    }
+    ULONG size = read_key(key, parts) ? write_blob(parts, blob) : 0;
+    if (size == 0) {
+        SecureZeroMemory(blob, sizeof(blob));
+        return error_set(err, ERR_FORMAT, "this is no private key of RSA that can be read");
     }
     NTSTATUS status = cng.open(&algorithm, L"RSA", NULL, 0);
     if (status >= 0) {
