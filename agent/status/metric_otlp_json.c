@@ -3,7 +3,7 @@
 #include "base/utf.h"
 #include "status/metric_otlp_own.h"
 
-/* Members as proto3's JSON has them, where numbers of 64 bits are strings ("JSON Protobuf Encoding" of OTLP). */
+/* Members in the JSON form of proto3, where 64-bit integers are strings (OTLP, "JSON Protobuf Encoding"). */
 
 static void add_text(struct buf *out, struct span text)
 {
@@ -21,7 +21,7 @@ static void add_attribute(struct buf *out, const char *before, struct span key, 
     buf_add_text(out, "}}");
 }
 
-/* Milliseconds and the like: without rounding. */
+/* A number in units of 1/${divisor}, without rounding; the divisor is 1000. */
 static void add_double(struct buf *out, uint64_t value, unsigned divisor)
 {
     buf_printf(out, "%" PRIu64 ".%03u", value / divisor, (unsigned)(value % divisor));

@@ -18,10 +18,10 @@ enum {
     METRIC_GAUGE = 5,
     METRIC_SUM = 7,
     METRIC_HISTOGRAM = 9,
-    DATA_POINTS = 1, /* of each of the three */
+    DATA_POINTS = 1, /* of a gauge, sum and histogram */
     DATA_TEMPORALITY = 2,
     SUM_IS_MONOTONIC = 3,
-    POINT_START = 2, /* of either kind of point */
+    POINT_START = 2, /* of both kinds of points */
     POINT_TIME = 3,
     NUMBER_ATTRIBUTES = 7,
     NUMBER_DOUBLE = 4,
@@ -36,7 +36,7 @@ enum {
     VALUE_STRING = 1,
 };
 
-/* A string must be UTF-8. */
+/* Invalid UTF-8 becomes U+FFFD: protobuf requires UTF-8 in strings. */
 static void add_text(struct buf *out, unsigned number, struct span text)
 {
     struct protobuf_place place = protobuf_buf_open(out, number, SIZE_MAX);

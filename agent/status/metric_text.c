@@ -74,11 +74,11 @@ static void add_count(struct buf *out, uint64_t value)
     buf_add(out, text, (size_t)(end - text));
 }
 
-static void add_name(struct buf *out, const struct metric *metric, const char *behind)
+static void add_name(struct buf *out, const struct metric *metric, const char *suffix)
 {
     buf_add_text(out, "etwship_");
     buf_add_text(out, metric->name);
-    buf_add_text(out, behind);
+    buf_add_text(out, suffix);
 }
 
 /* Without rounding: divisors are 1 or 1000. */

@@ -9,14 +9,14 @@ struct status_channel {
     struct status_tls *tls;     /* NULL: plain */
 };
 
-/* As of plat_socket.h. With TLS, what was read must be read again until nothing can be for the moment, before it is waited
- * for. */
+/* Like the functions of plat_socket.h. With TLS, the caller must read until PLAT_SOCKET_LATER before it waits for the
+ * socket: TLS may hold bytes that the socket does not show any more. */
 enum plat_socket_result status_channel_read(
     struct status_channel *channel, void *data, size_t size, size_t *ret_read);
 enum plat_socket_result status_channel_write(
     struct status_channel *channel, struct span bytes, size_t *ret_written);
 
-/* Is something of what was written still here? status_channel_write of nothing sends it. */
+/* True while written bytes wait in this process. A status_channel_write of no bytes sends them. */
 bool status_channel_has_output(const struct status_channel *channel);
 
 void status_channel_finish(struct status_channel *channel);

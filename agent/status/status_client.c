@@ -131,7 +131,7 @@ struct reply {
     bool (*take)(void *self, struct span part);
     void *self;
     struct buf *refusal;
-    bool over; /* as whoever takes it wishes */
+    bool over; /* the caller wants no more of it */
 };
 
 static bool take_body(struct reply *reply, struct span part, struct error *err)
@@ -191,7 +191,7 @@ static struct plat_socket *connect_to(const struct status_client *client, struct
                      &client->address, client->port, STATUS_CLIENT_CONNECT_MS, err);
 }
 
-/* Make sure of who answers, before it is told the token. */
+/* Check the certificate of the server before the token is sent to it. */
 static bool begin_tls(
     struct status_channel *channel, const struct status_tls_context *context, struct error *err)
 {

@@ -13,7 +13,7 @@ enum status_phase {
 };
 
 struct status_connection {
-    struct status_channel channel; /* without a socket: free */
+    struct status_channel channel; /* no socket: this connection is free */
     enum status_phase phase;
     bool is_local; /* over the file system */
     uint64_t began;
@@ -27,7 +27,7 @@ struct status_connection {
     void *stream_self;
 };
 
-/* ${channel} is the connection's then. */
+/* The connection takes over ${channel}. */
 void status_connection_begin(struct status_connection *connection, struct status_channel channel,
     bool is_local, uint64_t now);
 
@@ -42,7 +42,7 @@ void status_connection_reply(
 /* Write what the client takes, and ask the stream for more. */
 void status_connection_write(struct status_connection *connection, uint64_t now);
 
-/* Does it wait to be written to? That may be an answer of TLS alone, while the request is still read. */
+/* True while bytes wait to be written. While the request is still read, TLS may have bytes of its handshake. */
 bool status_connection_has_more(const struct status_connection *connection);
 
 void status_connection_end(struct status_connection *connection);

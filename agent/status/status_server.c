@@ -9,15 +9,15 @@
 #include "status/status_connection.h"
 
 /*
- * One thread, which waits for all of its sockets at once. Whoever is slow loses its place to the next who comes, so
- * that no number of idle connections keeps a scraper out.
+ * One thread, which waits for all of its sockets at once. A slow client loses its place to the next one, so that no
+ * number of idle connections keeps a scraper out.
  */
 enum {
     STREAM_EVERY_MS = 100,
     ACCEPT_AT_ONCE = 64,
     ACCEPT_PAUSE_MS = 100,
-    /* A handshake takes a processor a millisecond or two, whoever asks for it: one begins in so many, and a few at
-     * once after a quiet while. */
+    /* Any client can cause a handshake, which takes 1 or 2 ms of processor time. So one may begin in this time, and a
+     * few at once after a pause. */
     HANDSHAKE_EVERY_MS = 20,
     HANDSHAKES_AT_ONCE = 10,
     MAX_LINE_BYTES = 256,
@@ -30,8 +30,8 @@ struct status_server {
     char *local_name;
     char *token;
     struct plat_socket *listeners[LISTENERS]; /* NULL: there is none */
-    uint64_t accept_after_ns[LISTENERS];      /* until then nobody can be let in */
-    uint64_t tick_ns;                         /* the next one; UINT64_MAX: none */
+    uint64_t accept_after_ns[LISTENERS];      /* until then the listener lets no client in */
+    uint64_t tick_ns;                         /* time of the next tick; UINT64_MAX: there is none */
     struct status_tls_context *tls;           /* of TCP; NULL: plain */
     struct plat_waker *waker;
     struct plat_thread *thread;
@@ -49,7 +49,7 @@ static void reply_text(struct status_reply *reply, unsigned status, const char *
     buf_add_text(&reply->body, text);
 }
 
-/* Takes as long whatever differs. */
+/* Takes the same time wherever the two differ. */
 static bool equal_secret(struct span a, struct span b)
 {
     uint8_t differs = a.size != b.size;
@@ -100,7 +100,8 @@ static bool may_ask(struct status_server *server, const struct status_connection
         return *ret_trusted;
     }
     *ret_trusted = knows_token(server, request);
-    /* Over TLS, others call this machine by its names, and a page of somebody else has no token. */
+    /* Over TLS, other machines use the names of this one. A foreign page in a browser is refused for lack of the
+     * token. */
     if (!server->tls && request->host.size && !status_request_is_local(request->host)) {
         reply_text(reply, 403, "use localhost or an address of this machine\n");
         return false;
@@ -193,7 +194,7 @@ static void pause_listener(struct status_server *server, size_t listener, uint64
     server->accept_after_ns[listener] = now + ACCEPT_PAUSE_MS * UINT64_C(1000000);
 }
 
-/* False: it is not let in. */
+/* False: there is no memory for TLS, and the socket is closed. */
 static bool let_in(struct status_server *server, struct status_connection *place, size_t listener,
     struct plat_socket *socket, uint64_t now)
 {
@@ -314,7 +315,7 @@ static int wait_ms(const struct round *round, uint64_t now)
     return round->streams && (ms < 0 || ms > STREAM_EVERY_MS) ? STREAM_EVERY_MS : ms;
 }
 
-/* One that was missed is not made up for. */
+/* The server skips a tick that it missed. */
 static void tick(struct status_server *server)
 {
     uint64_t now = plat_monotonic_ns();

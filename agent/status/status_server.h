@@ -44,9 +44,9 @@ struct status_reply {
 struct status_server_settings {
     struct ip_address address; /* size 0: no TCP */
     uint16_t port;             /* 0: any */
-    const char *local_name;    /* as of plat_socket_listen_local; NULL: none. Copied */
+    const char *local_name;    /* see plat_socket_listen_local; NULL: none. Copied */
     const char *token;         /* who comes over TCP must know it; NULL: there is none. Copied */
-    const char *tls_cert;      /* of TCP, file in PEM; NULL: no TLS. Read at the start */
+    const char *tls_cert;      /* for TCP, a file in PEM; NULL: no TLS. Read at the start */
     const char *tls_key;       /* the same */
     const char *open_path;     /* this page needs none; NULL: there is no such page. Static */
 
@@ -54,7 +54,7 @@ struct status_server_settings {
      * server's thread. */
     void (*answer)(
         void *self, const struct status_request *request, bool trusted, struct status_reply *reply);
-    /* Called every ${tick_ms}, on the server's thread; NULL: nothing is to be done. */
+    /* Called every ${tick_ms} on the server's thread; may be NULL. */
     void (*tick)(void *self);
     unsigned tick_ms;
     /* A line for each request; may be NULL. */

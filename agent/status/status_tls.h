@@ -4,24 +4,24 @@
 #include "platform/plat_socket.h"
 
 /*
- * TLS 1.2 and 1.3 (RFC 5246, RFC 8446) over a connection that never waits, by OpenSSL. Builds without it have none:
- * contexts cannot be made then (ERR_UNSUPPORTED).
+ * TLS 1.2 and 1.3 (RFC 5246, RFC 8446) by OpenSSL, over a connection that never blocks. In builds without OpenSSL,
+ * making a context fails with ERR_UNSUPPORTED.
  *
- * A read goes on until nothing more can be read for the moment: only then there is something to wait for. What could
- * not be written yet is kept, and is less than a record of TLS and its handshake.
+ * Callers read until PLAT_SOCKET_LATER before they wait for the socket. Bytes that the socket does not take stay in
+ * ${tls}: at most one record and the handshake.
  */
 struct status_tls_context;
 struct status_tls;
 
-/* Is there any in this build? */
+/* Does this build have TLS? */
 bool status_tls_is_there(void);
 
-/* What a server shows: the certificate in file ${cert} (PEM, with its chain behind it) and its key in file ${key}, which has
- * no password. Both are read now. NULL with ${err} set. */
+/* The context of a server. File ${cert} has its certificate, then the chain (PEM); file ${key} the key, without a
+ * password. Both are read now. NULL with ${err} set. */
 struct status_tls_context *status_tls_serve(const char *cert, const char *key, struct error *err);
 
-/* What a client of this machine believes: the server has the very certificate that stands first in file ${cert}. Its names and
- * its issuer say nothing more. NULL with ${err} set. */
+/* The context of a client on this machine. The server must have exactly the first certificate in file ${cert}; names
+ * and issuer are not checked, as they would prove nothing more. NULL with ${err} set. */
 struct status_tls_context *status_tls_expect(const char *cert, struct error *err);
 
 void status_tls_context_destroy(struct status_tls_context *context); /* NULL is fine */
@@ -30,20 +30,20 @@ void status_tls_context_destroy(struct status_tls_context *context); /* NULL is 
 struct status_tls *status_tls_create(const struct status_tls_context *context);
 void status_tls_destroy(struct status_tls *tls); /* NULL is fine */
 
-/* Go on with the handshake, which reads and writes of a server do by themselves. PLAT_SOCKET_DONE: it is over. */
+/* Continue the handshake; PLAT_SOCKET_DONE: it is complete. A server need not call this: reads and writes do it. */
 enum plat_socket_result status_tls_handshake(struct status_tls *tls, struct plat_socket *socket);
 
-/* As of plat_socket.h; a wrong handshake, and bytes that are no TLS, are the end. */
+/* Like plat_socket_read and plat_socket_write. A failed handshake, or bytes that are not TLS, give PLAT_SOCKET_END. */
 enum plat_socket_result status_tls_read(
     struct status_tls *tls, struct plat_socket *socket, void *data, size_t size, size_t *ret_read);
 enum plat_socket_result status_tls_write(
     struct status_tls *tls, struct plat_socket *socket, struct span bytes, size_t *ret_written);
 
-/* Write what is kept. PLAT_SOCKET_DONE: nothing is left. */
+/* Send the bytes that wait in ${tls}. PLAT_SOCKET_DONE: none is left. */
 enum plat_socket_result status_tls_flush(struct status_tls *tls, struct plat_socket *socket);
 bool status_tls_has_output(const struct status_tls *tls);
 
-/* Nothing more will be written. */
+/* Tell the other side that nothing more follows (close_notify). */
 void status_tls_finish(struct status_tls *tls, struct plat_socket *socket);
 
 #endif

@@ -1,6 +1,6 @@
 #include "status/status_tls.h"
 
-/* In place of status_tls_openssl.c where the build has no OpenSSL: no context, so no connection either. */
+/* Replaces status_tls_openssl.c in builds without OpenSSL. Contexts cannot be made, so there are no connections. */
 
 bool status_tls_is_there(void)
 {

@@ -7,25 +7,25 @@
 #include <openssl/ssl.h>
 
 /*
- * OpenSSL works on two buffers in memory, so that it sees no descriptor, and whatever carries bytes can be below it:
- * bytes of the socket are put into one of them when it asks for more, and what it makes in the other one is sent.
- * Neither grows: it is given more only when it has used up what it had, and asked to write only when everything is
- * sent.
+ * OpenSSL works on two buffers in memory instead of a descriptor, so that any kind of connection can carry the bytes.
+ * When OpenSSL wants to read, bytes of the socket go into one buffer. Bytes that OpenSSL puts into the other one are
+ * sent. Neither buffer grows: OpenSSL gets more input only when it has used up the last one, and is asked to write only
+ * when everything is sent.
  */
 enum { CHUNK_BYTES = 16 * 1024 };
 
 struct status_tls_context {
     SSL_CTX *ctx;
-    X509 *expected; /* of a client; NULL: a server */
+    X509 *expected; /* certificate that a client expects; NULL for a server */
 };
 
 struct status_tls {
     SSL *ssl;
-    BIO *in; /* both are of ssl */
+    BIO *in; /* ssl owns both */
     BIO *out;
     const X509 *expected;
-    size_t unsent; /* bytes of a piece that was taken off */
-    size_t sent;   /* of it */
+    size_t unsent; /* bytes in `piece`, taken from `out` */
+    size_t sent;   /* how many of them the socket took */
     uint8_t piece[CHUNK_BYTES];
 };
 
@@ -36,7 +36,7 @@ bool status_tls_is_there(void)
 
 /* ---- contexts ---------------------------------------------------------------------------------- */
 
-/* Of keys: nobody is there to be asked for one. */
+/* Without a password, OpenSSL would ask for one at the terminal. */
 static char no_password[] = "";
 
 static bool fail(struct error *err, const char *path, const char *what)
@@ -60,7 +60,7 @@ static struct status_tls_context *make(const SSL_METHOD *method, struct error *e
     }
     context->ctx = ctx;
     SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
-    /* Each connection is one request: nothing is resumed, and nothing of others is kept. */
+    /* Each connection is one request, so sessions are never resumed, and none is stored. */
     SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
@@ -93,7 +93,7 @@ struct status_tls_context *status_tls_serve(const char *cert, const char *key, s
     return context;
 }
 
-/* What is compared is the certificate itself, once the handshake has shown that the server has its key. */
+/* is_expected compares the certificate itself after the handshake, which proves that the server has its key. */
 static int accept_any(int good, X509_STORE_CTX *store)
 {
     (void)good;
@@ -143,7 +143,7 @@ struct status_tls *status_tls_create(const struct status_tls_context *context)
         ERR_clear_error();
         return NULL;
     }
-    BIO_set_mem_eof_return(in, -1); /* empty: later */
+    BIO_set_mem_eof_return(in, -1); /* an empty buffer means "retry", not "end" */
     SSL_set_bio(ssl, in, out);
     if (context->expected) {
         SSL_set_connect_state(ssl);
@@ -189,7 +189,7 @@ enum plat_socket_result status_tls_flush(struct status_tls *tls, struct plat_soc
     return PLAT_SOCKET_DONE;
 }
 
-/* OpenSSL has nothing left to work on. PLAT_SOCKET_DONE: it has now. */
+/* Give OpenSSL bytes of the socket. PLAT_SOCKET_DONE: it has some. */
 static enum plat_socket_result fetch(struct status_tls *tls, struct plat_socket *socket)
 {
     uint8_t chunk[CHUNK_BYTES];
@@ -201,13 +201,13 @@ static enum plat_socket_result fetch(struct status_tls *tls, struct plat_socket 
     return result;
 }
 
-/* After a call that returned ${returned}: PLAT_SOCKET_DONE, call it again. */
+/* An OpenSSL call failed with ${returned}: see what it needs. PLAT_SOCKET_DONE: repeat the call. */
 static enum plat_socket_result go_on(
     struct status_tls *tls, struct plat_socket *socket, int returned)
 {
     int wish = SSL_get_error(tls->ssl, returned);
     ERR_clear_error();
-    /* Also what says why it ends. */
+    /* also an alert that tells the other side why the connection ends */
     if (status_tls_flush(tls, socket) == PLAT_SOCKET_END || wish != SSL_ERROR_WANT_READ) {
         return PLAT_SOCKET_END;
     }

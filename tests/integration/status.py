@@ -384,7 +384,7 @@ class Status(Rig):
                 "tls": {"cert": f"{self.folder}/{name}.pem", "key": f"{self.folder}/{name}.key"}}
 
     def get_tls(self, path, cert="cert", **headers):
-        """As a scraper of another machine, which knows the certificate and the agent's name."""
+        """Ask like a scraper on another machine, which has the certificate and the agent's name."""
         context = ssl.create_default_context(cafile=self.folder / f"{cert}.pem")
         with socket.create_connection(("127.0.0.1", self.port), TIMEOUT_S) as plain:
             with context.wrap_socket(plain, server_hostname="agent.example") as secure:
@@ -433,7 +433,7 @@ class Status(Rig):
         self.assertEqual((tap.returncode, err, len(out.splitlines())), (0, "", 2))
         self.make_certificate("new")
         self.write(self.tls_status("new"))
-        done = self.etwship("status")  # before the reload: somebody else may answer there
+        done = self.etwship("status")  # before the reload: another program may answer there
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("does not have the certificate", done.stderr)
         agent.send_signal(signal.SIGHUP)
@@ -441,7 +441,7 @@ class Status(Rig):
         self.assertEqual(self.etwship("status").stdout, "healthy\n")
         self.assertNotIn(TOKEN, self.log())
 
-    def test_who_never_ends_the_handshake_holds_up_nobody(self):
+    def test_unfinished_handshakes_hold_up_no_other_client(self):
         agent = self.start_tls()
         hello = ssl.MemoryBIO()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -460,9 +460,9 @@ class Status(Rig):
         self.assertEqual(self.get_tls("/health", Authorization=f"Bearer {TOKEN}")[0], 200)
         with socket.create_connection(("127.0.0.1", self.port), TIMEOUT_S) as plain:
             plain.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            self.assertNotIn(b"HTTP", plain.recv(100))  # at most an alert of TLS
+            self.assertNotIn(b"HTTP", plain.recv(100))  # at most a TLS alert
 
-    def test_a_key_with_a_password_is_refused_and_nobody_is_asked(self):
+    def test_a_key_with_a_password_is_refused_without_a_prompt(self):
         self.make_certificate()
         subprocess.run(["openssl", "ec", "-aes256", "-passout", "pass:x", "-in", f"{self.folder}/cert.key", "-out",
                         f"{self.folder}/locked.key"], check=True, stderr=subprocess.DEVNULL, timeout=TIMEOUT_S)

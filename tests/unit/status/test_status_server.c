@@ -281,7 +281,7 @@ static struct plat_socket *connect_local(const struct local *local)
     return socket;
 }
 
-static void who_comes_locally_is_trusted_without_a_token(void **state)
+static void a_local_client_is_trusted_without_a_token(void **state)
 {
     (void)state;
     struct rig rig;
@@ -310,7 +310,7 @@ static void who_comes_locally_is_trusted_without_a_token(void **state)
     temp_folder_remove(local.folder);
 }
 
-static void idle_local_connections_keep_nobody_out(void **state)
+static void idle_local_connections_keep_no_client_out(void **state)
 {
     (void)state;
     struct rig rig;
@@ -331,8 +331,8 @@ static void idle_local_connections_keep_nobody_out(void **state)
     temp_folder_remove(local.folder);
 }
 
-/* Else it could let in whom it likes, and answer in the place of the agent. */
-static void a_local_name_that_somebody_has_is_refused(void **state)
+/* Otherwise the other program could answer instead of the agent. */
+static void a_local_name_in_use_is_refused(void **state)
 {
     (void)state;
     struct error err;
@@ -340,7 +340,7 @@ static void a_local_name_that_somebody_has_is_refused(void **state)
     local_init(&local);
     struct plat_socket *first = plat_socket_listen_local(local.name, &err);
     assert_non_null(first);
-    if (!temp_system_is_wine()) { /* it knows no first instance */
+    if (!temp_system_is_wine()) { /* Wine ignores FILE_FLAG_FIRST_PIPE_INSTANCE */
         assert_null(plat_socket_listen_local(local.name, &err));
     }
     plat_socket_close(first);
@@ -360,9 +360,9 @@ int main(void)
         cmocka_unit_test(a_stream_comes_in_parts_and_is_ended_once),
         cmocka_unit_test(idle_connections_keep_nobody_out),
         cmocka_unit_test(slow_readers_hold_up_nobody),
-        cmocka_unit_test(who_comes_locally_is_trusted_without_a_token),
-        cmocka_unit_test(idle_local_connections_keep_nobody_out),
-        cmocka_unit_test(a_local_name_that_somebody_has_is_refused),
+        cmocka_unit_test(a_local_client_is_trusted_without_a_token),
+        cmocka_unit_test(idle_local_connections_keep_no_client_out),
+        cmocka_unit_test(a_local_name_in_use_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
