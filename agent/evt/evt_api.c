@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* Filled once, by whoever asks first, as etw_api.c does it. */
+/* The first caller fills the table, as in etw_api.c. */
 static struct evt_api system_api;
 static atomic_int system_state; /* 0: empty, 1: being filled, 2: ready */
 static _Atomic(const struct evt_api *) used_api;

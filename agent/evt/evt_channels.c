@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_NUMBER = 8, TYPE_WIDE = 10 };
+enum { TYPE_TEXT = 1, TYPE_NUMBER = 8, TYPE_WIDE = 10 }; /* EVT_VARIANT_TYPE */
 
 const char *evt_channels_type(uint32_t type)
 {
@@ -34,7 +34,7 @@ static void look_at_log(struct evt_channel_info *info)
     api->EvtClose(log);
 }
 
-/* A property that is a text, which Windows puts behind its variant. */
+/* Read a text property. Windows writes the text after its variant. */
 static void take_access(evt_handle config, struct evt_channel_info *info)
 {
     struct {
@@ -45,7 +45,7 @@ static void take_access(evt_handle config, struct evt_channel_info *info)
     room.value.type = 0;
     if (!evt_api_get()->EvtGetChannelConfigProperty(
             config, EVT_CHANNEL_CONFIG_ACCESS, 0, sizeof(room), &room.value, &used) ||
-        room.value.type != 1 || !room.value.value.text) {
+        room.value.type != TYPE_TEXT || !room.value.value.text) {
         return;
     }
     const evt_char *text = room.value.value.text;

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /*
- * What the functions of wevtapi.dll take and give (winevt.h), so that code that speaks to them is built and tested
- * on every system. Texts are UTF-16 with a NUL.
+ * Parameters and results of the functions of wevtapi.dll (winevt.h), so that their callers can be built and tested on
+ * every system. Texts are UTF-16 with a NUL.
  */
 typedef uint16_t evt_char;
 
@@ -95,9 +95,9 @@ enum {
     EVT_ERROR_NO_MORE_ITEMS = 259,
     EVT_ERROR_NOT_FOUND = 1168,
     EVT_ERROR_TIMEOUT = 1460,
-    EVT_ERROR_RPC_UNAVAILABLE = 1722,   /* RPC_S_SERVER_UNAVAILABLE: the service is not there */
+    EVT_ERROR_RPC_UNAVAILABLE = 1722,   /* RPC_S_SERVER_UNAVAILABLE: the service does not run */
     EVT_ERROR_RPC_FAILED = 1726,        /* RPC_S_CALL_FAILED */
-    EVT_ERROR_RPC_INVALID_BOUND = 1734, /* RPC_S_INVALID_BOUND: too much at once */
+    EVT_ERROR_RPC_INVALID_BOUND = 1734, /* RPC_S_INVALID_BOUND: too many bytes at once */
     EVT_ERROR_INVALID_OPERATION = 4317,
     EVT_ERROR_INVALID_CHANNEL_PATH = 15000,
     EVT_ERROR_INVALID_QUERY = 15001,

@@ -4,11 +4,11 @@
 #include "evt/evt_api.h"
 
 /*
- * Functions are looked up by name when the process first needs them, so that a missing one never keeps the agent
- * from starting. All of Wine's wevtapi.dll are stubs that answer nothing: there, nothing is looked up.
+ * Functions are looked up by name at the first use, so that a missing one never keeps the agent from starting. The
+ * functions of Wine's wevtapi.dll are stubs without results, so none is looked up there.
  */
 
-/* Wine marks the DLLs that are its own behind their DOS header (its dlls/ntdll/loader.c). */
+/* Wine writes a mark after the DOS header of its own DLLs (its dlls/ntdll/loader.c). */
 static bool is_of_wine(HMODULE module)
 {
     static const char mark[] = "Wine builtin DLL";
