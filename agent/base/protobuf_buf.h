@@ -6,14 +6,14 @@
 
 /* Fields of messages (base/protobuf.h), appended to a buffer. Numbers are below 16. */
 
-/* Where the length of a message or text stands until it is known. */
+/* The place of a length that is not known yet. */
 struct protobuf_place {
     size_t at;
     unsigned width;
 };
 
-/* Begin field ${number}, of up to ${most} bytes; SIZE_MAX: nobody knows. What is appended until
- * protobuf_buf_close is in it. */
+/* Begin field ${number} with at most ${most} bytes (SIZE_MAX: unknown). Bytes appended before protobuf_buf_close belong
+ * to it. */
 struct protobuf_place protobuf_buf_open(struct buf *out, unsigned number, size_t most);
 void protobuf_buf_close(struct buf *out, struct protobuf_place place);
 

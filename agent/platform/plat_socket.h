@@ -6,9 +6,9 @@
 #include "base/span.h"
 
 /*
- * Streams of bytes: TCP, and what reaches this machine alone: sockets of the file system, on Windows named pipes. None of
- * the functions waits but plat_socket_wait and plat_socket_connect_*. A socket belongs to one thread; only
- * plat_waker_wake may be called from others.
+ * Streams of bytes: TCP, and local connections, which are sockets of the file system or named pipes of Windows. Only
+ * plat_socket_wait and plat_socket_connect_* wait. A socket belongs to one thread; only plat_waker_wake may be called
+ * from others.
  */
 struct plat_socket;
 
@@ -22,22 +22,22 @@ enum plat_socket_result {
 struct plat_socket *plat_socket_listen_tcp(
     const struct ip_address *address, uint16_t port, struct error *err);
 
-/* ${name} is a path: for this account and root alone. A socket that is left there by who is gone is removed; one that
- * somebody listens at, and what is no socket, is an error. On Windows it is the name of a pipe (of \\.\pipe\name), for
- * this account, the system and local administrators alone; one that another program has is an error. */
+/* ${name}: a path, for this account and root only. A socket that an ended process left there is removed. An error: a
+ * process listens there, or it is not a socket. On Windows the name of a pipe (\\.\pipe\name), for this account, the
+ * system and local administrators only. An error: another program has the pipe. */
 struct plat_socket *plat_socket_listen_local(const char *name, struct error *err);
 
-/* The port that it listens at, for one that was made with port 0. */
+/* The port of a listener, also if it was made with port 0. */
 uint16_t plat_socket_port(const struct plat_socket *listener);
 
-/* The next connection that waits; NULL: none does. */
+/* The next waiting connection; NULL: none. */
 struct plat_socket *plat_socket_accept(struct plat_socket *listener);
 
-/* May the other side of a local connection be told everything: is it root or this account? Of a pipe Windows has
- * judged when it was opened. False of TCP, which does not say. */
+/* Is the other side of a local connection root or this account, so that it may be told everything? Windows checks that
+ * when a client opens a pipe. False for TCP. */
 bool plat_socket_is_ours(const struct plat_socket *socket);
 
-/* Connect, and wait for ${timeout_ms} at most. NULL with ${err} set; ERR_MISSING: nobody listens there. */
+/* Connect, and wait for ${timeout_ms} at most. NULL with ${err} set; ERR_MISSING: no process listens there. */
 struct plat_socket *plat_socket_connect_tcp(
     const struct ip_address *address, uint16_t port, unsigned timeout_ms, struct error *err);
 struct plat_socket *plat_socket_connect_local(
@@ -48,13 +48,13 @@ enum plat_socket_result plat_socket_read(
 enum plat_socket_result plat_socket_write(
     struct plat_socket *socket, struct span bytes, size_t *ret_written);
 
-/* Was something taken that the system has not taken yet? It is lost if the socket is closed. Of pipes alone. */
+/* True while written bytes wait in this process; closing loses them. Always false except for pipes. */
 bool plat_socket_has_output(const struct plat_socket *socket);
 
-/* Nothing more will be written; the other side may still be read from. A pipe does not tell that to the other side. */
+/* End the writing side; reading goes on. A pipe cannot tell the other side. */
 void plat_socket_finish(struct plat_socket *socket);
 
-/* Of a listener over the file system: its path is removed. NULL is fine. */
+/* For a local listener, also remove its path. NULL is fine. */
 void plat_socket_close(struct plat_socket *socket);
 
 /* What to wait for, and what has come. A socket that has failed is both readable and writable. */

@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-/* What is needed of libcrypto (evp.h and x509.h of OpenSSL 1.1.1 and 3), which libcurl mostly has loaded already. */
+/* Functions of libcrypto (evp.h and x509.h of OpenSSL 1.1.1 and 3). libcurl usually has loaded the library. */
 struct crypto {
     void *(*read_key)(void **key, const unsigned char **der, long size);
     void (*free_key)(void *key);
@@ -27,7 +27,7 @@ static void *open_library(void)
     return library;
 }
 
-/* The library stays loaded. */
+/* The library is never unloaded. */
 static bool load(struct crypto *ret, struct error *err)
 {
     void *library = open_library();

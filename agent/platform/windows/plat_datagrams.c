@@ -18,7 +18,7 @@ bool plat_datagrams_unacked(intptr_t socket, uint64_t *ret_bytes)
     return false;
 }
 
-/* There recv says it, also behind an end. */
+/* recv reports it, also after the end. */
 bool plat_datagrams_was_reset(intptr_t socket, unsigned wait_ms)
 {
     enum { SLICE_MS = 10 };

@@ -8,26 +8,26 @@
 #include "platform/windows/plat_wide.h"
 
 /*
- * One event for reading and writing. It is reset before both are looked at, so what is done after that sets it, and what
- * was done before is seen.
+ * Reading and writing share one event. plat_pipe_look resets it before it checks both, so an operation that ends later
+ * sets it again, and one that ended earlier is seen.
  */
 enum { BUFFER_BYTES = 64 * 1024, READ_BYTES = 4096, MAX_NAME_BYTES = 200 };
 
 struct transfer {
     OVERLAPPED overlapped;
     bool is_pending;
-    bool is_over; /* the other side is gone */
-    DWORD size;   /* that was read, or is written */
+    bool is_over; /* the other side has closed */
+    DWORD size;   /* bytes read or written */
 };
 
 struct plat_pipe {
-    HANDLE handle; /* INVALID_HANDLE_VALUE: of a listener that could not make its next one */
+    HANDLE handle; /* INVALID_HANDLE_VALUE: a listener could not make its next instance */
     HANDLE event;
-    wchar_t *name; /* of a listener */
+    wchar_t *name; /* NULL: not a listener */
     struct transfer in;
     struct transfer out;
-    size_t taken;    /* of what was read */
-    bool is_waiting; /* of a listener: for its next client */
+    size_t taken;    /* bytes of `read` that were taken */
+    bool is_waiting; /* a listener waits for its next client */
     uint8_t read[READ_BYTES];
     uint8_t write[BUFFER_BYTES];
 };
@@ -45,7 +45,7 @@ static struct plat_pipe *make(HANDLE handle)
     return pipe;
 }
 
-/* What an operation that has begun has come to: ${started} as the function returned. */
+/* Note the state of an operation whose function returned ${started}. */
 static void begin(struct transfer *transfer, BOOL started)
 {
     transfer->is_pending = started || GetLastError() == ERROR_IO_PENDING;
@@ -71,7 +71,7 @@ static void look(struct plat_pipe *pipe, struct transfer *transfer)
     }
 }
 
-/* Nothing is written into memory that is freed. */
+/* Wait until Windows no longer uses the memory, which the caller may free then. */
 static void cancel(struct plat_pipe *pipe, struct transfer *transfer)
 {
     if (transfer->is_pending) {
@@ -117,7 +117,7 @@ static wchar_t *path_of(const char *name, struct error *err)
 
 /* ---- listening --------------------------------------------------------------------------------- */
 
-/* The first instance is refused where another program has the name: it could let in whom it likes. */
+/* Refuse a name that another program has: it would decide about the access to further instances. */
 static HANDLE create_instance(const wchar_t *name, bool is_first)
 {
     PSECURITY_DESCRIPTOR descriptor = plat_file_private();
@@ -136,7 +136,7 @@ static HANDLE create_instance(const wchar_t *name, bool is_first)
     return handle;
 }
 
-/* Wait for a client at a new instance, unless there is one that waits. */
+/* Make a new instance and wait for a client there, unless one waits already. */
 static void wait_for_client(struct plat_pipe *listener)
 {
     if (listener->handle == INVALID_HANDLE_VALUE) {
@@ -148,7 +148,7 @@ static void wait_for_client(struct plat_pipe *listener)
     prepare(listener, &listener->in);
     BOOL started = ConnectNamedPipe(listener->handle, &listener->in.overlapped);
     begin(&listener->in, started);
-    listener->is_waiting = true; /* one that is there already, or is gone again, is accepted, too */
+    listener->is_waiting = true; /* also a client that has connected, or left, by now */
 }
 
 struct plat_pipe *plat_pipe_listen(const char *name, struct error *err)
@@ -185,7 +185,7 @@ struct plat_pipe *plat_pipe_accept(struct plat_pipe *listener)
     }
     struct plat_pipe *client = make(listener->handle);
     if (!client) {
-        return NULL; /* it waits on */
+        return NULL; /* the client keeps waiting */
     }
     listener->handle = INVALID_HANDLE_VALUE;
     listener->is_waiting = false;
@@ -195,7 +195,7 @@ struct plat_pipe *plat_pipe_accept(struct plat_pipe *listener)
 
 /* ---- connecting -------------------------------------------------------------------------------- */
 
-/* The agent may know who asks, and cannot act in his name. */
+/* SECURITY_IDENTIFICATION: the agent can see the account of the client, but cannot act in its name. */
 static HANDLE open_pipe(const wchar_t *path)
 {
     return CreateFileW(path, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
@@ -237,7 +237,7 @@ static bool has_read(const struct plat_pipe *pipe)
     return !pipe->in.is_pending && pipe->taken < pipe->in.size;
 }
 
-/* Have something read, unless that is so. */
+/* Begin to read, unless a read is in progress or bytes are left. */
 static void read_on(struct plat_pipe *pipe)
 {
     look(pipe, &pipe->in);

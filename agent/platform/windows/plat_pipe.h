@@ -6,19 +6,19 @@
 #include <windows.h>
 
 /*
- * Named pipes as plat_socket.h has sockets: nothing waits. Only for plat_socket.c. Windows reads and writes on its own
- * account (overlapped), into and out of buffers of the pipe; an event is set when something is done.
+ * Named pipes that never block, for plat_socket.c only. Windows reads and writes in the background (overlapped), with
+ * buffers of the pipe, and sets an event when it has finished.
  */
 struct plat_pipe;
 
-/* \\.\pipe\${name}, for local administrators, the system and this account alone, from this machine. */
+/* Listen at \\.\pipe\${name}, for local administrators, the system and this account, from this machine only. */
 struct plat_pipe *plat_pipe_listen(const char *name, struct error *err);
 
-/* The next client; NULL: none waits. */
+/* The next waiting client; NULL: none. */
 struct plat_pipe *plat_pipe_accept(struct plat_pipe *listener);
 
 struct plat_pipe *plat_pipe_connect(const char *name, unsigned timeout_ms, struct error *err);
-void plat_pipe_close(struct plat_pipe *pipe); /* what was not written yet is lost */
+void plat_pipe_close(struct plat_pipe *pipe); /* loses bytes that wait to be written */
 
 enum plat_socket_result plat_pipe_read(
     struct plat_pipe *pipe, void *data, size_t size, size_t *ret_read);
@@ -26,7 +26,7 @@ enum plat_socket_result plat_pipe_write(
     struct plat_pipe *pipe, struct span bytes, size_t *ret_written);
 bool plat_pipe_has_output(struct plat_pipe *pipe);
 
-/* Can be read (of a listener: accepted) and written? Else the event will be set when that may be so. */
+/* Can ${pipe} be read (a listener: accepted) and written? If not, the event is set when that may have changed. */
 void plat_pipe_look(struct plat_pipe *pipe, bool reads, bool *ret_read, bool *ret_write);
 HANDLE plat_pipe_event(const struct plat_pipe *pipe);
 

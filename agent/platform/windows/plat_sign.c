@@ -12,7 +12,7 @@
 
 enum { TAG_INTEGER = 2, TAG_OCTETS = 4, TAG_SEQUENCE = 0x30, MAX_KEY_BYTES = 4096 };
 
-/* The value of the DER (X.690, 8.1) that ${der} begins with, which goes behind it. False: it has no ${tag}. */
+/* Take the first value of ${der} (DER, X.690, 8.1) off it. False: its tag is not ${tag}, or it is cut short. */
 static bool take(struct span *der, uint8_t tag, struct span *ret_value)
 {
     if (der->size < 2 || der->data[0] != tag) {
@@ -39,7 +39,7 @@ static bool take(struct span *der, uint8_t tag, struct span *ret_value)
     return true;
 }
 
-/* A number without the zeros in front. */
+/* Take a number, without leading zeros. */
 static bool take_number(struct span *der, struct span *ret_number)
 {
     if (!take(der, TAG_INTEGER, ret_number)) {
@@ -75,7 +75,7 @@ static bool read_key(struct span der, struct span ret_parts[PART_COUNT])
            ret_parts[EXPONENT].size && ret_parts[PRIME_1].size && ret_parts[PRIME_2].size;
 }
 
-/* As BCRYPT_RSAPRIVATE_BLOB (bcrypt.h). 0: it has no room. */
+/* Write a BCRYPT_RSAPRIVATE_BLOB (bcrypt.h). Returns its size; 0: it does not fit. */
 static ULONG write_blob(const struct span parts[PART_COUNT], uint8_t room[MAX_KEY_BYTES])
 {
     BCRYPT_RSAKEY_BLOB head = {.Magic = BCRYPT_RSAPRIVATE_MAGIC,
@@ -98,7 +98,7 @@ static ULONG write_blob(const struct span parts[PART_COUNT], uint8_t room[MAX_KE
 
 /* ---- signing ------------------------------------------------------------------------------------- */
 
-/* Found at run time, as plat_random finds it. */
+/* Functions of bcrypt.dll, found at run time as in plat_random. */
 struct cng {
     NTSTATUS(WINAPI *open)(BCRYPT_ALG_HANDLE *, LPCWSTR, LPCWSTR, ULONG);
     NTSTATUS(WINAPI *close)(BCRYPT_ALG_HANDLE, ULONG);

@@ -13,8 +13,8 @@
 enum { BACKLOG = 512 };
 
 struct plat_socket {
-    SOCKET handle;          /* INVALID_SOCKET: of a pipe */
-    struct plat_pipe *pipe; /* NULL: of TCP */
+    SOCKET handle;          /* INVALID_SOCKET: a pipe */
+    struct plat_pipe *pipe; /* NULL: TCP */
 };
 
 union address {
@@ -97,7 +97,7 @@ struct plat_socket *plat_socket_listen_tcp(
     return listener;
 }
 
-/* ${pipe} NULL: also NULL. */
+/* Take over ${pipe}. NULL if it is NULL or there is no memory. */
 static struct plat_socket *make_of_pipe(struct plat_pipe *pipe, struct error *err)
 {
     struct plat_socket *made = pipe ? calloc(1, sizeof(*made)) : NULL;
@@ -244,8 +244,8 @@ void plat_socket_close(struct plat_socket *socket)
 /* ---- waiting ---------------------------------------------------------------------------------- */
 
 /*
- * A datagram that a socket sends to itself wakes the thread up. WSAPoll waits for sockets alone, and everything else
- * waits for events: where there is a pipe, sockets set one event while they are waited for.
+ * A socket wakes the thread up by a datagram to itself. WSAPoll waits for sockets only, other functions for events
+ * only. So if there is a pipe, all sockets set one event during the wait.
  */
 struct plat_waker {
     struct plat_socket *datagrams;

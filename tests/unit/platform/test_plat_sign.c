@@ -46,7 +46,7 @@ static bool sign(const char *key, size_t cut, struct buf *out, struct error *err
     return good;
 }
 
-/* Its salt is another one each time. What it is worth is asked of openssl where a server checks it. */
+/* The salt differs each time, so the signatures do. Another test verifies a signature with openssl. */
 static void a_key_of_either_form_signs(void **state)
 {
     (void)state;
