@@ -84,7 +84,7 @@ enum extended_type {
     EXTENDED_CONTAINER_ID = 0x10,
     EXTENDED_STACK_KEY32 = 0x11,
     EXTENDED_STACK_KEY64 = 0x12,
-    EXTENDED_LOG_MESSAGE = 0x3e, /* none of ETW's; see record_log_message */
+    EXTENDED_LOG_MESSAGE = 0x3e, /* not a type of ETW; see record_log_message */
 };
 
 struct extended_item {
@@ -189,8 +189,8 @@ static inline uint32_t record_user_ticks(const struct event_record *record)
 const struct extended_item *record_extended(
     const struct event_record *record, enum extended_type type);
 
-/* The message of a record of an event log, UTF-8, as its publisher says it, or said it on the machine that it comes
- * from; empty: nobody told. */
+/* The message of a record of an event log (UTF-8), from its publisher here or on the machine that forwarded it. Empty:
+ * none is known. */
 struct span record_log_message(const struct event_record *record);
 
 static inline bool record_is_log_message(

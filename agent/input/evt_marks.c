@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/reader.h"
 
-/* What is written: a version, then of each channel with a bookmark the size of its name, the name, and the record. */
+/* Stored form: a version, then for each channel with a bookmark the size of its name, the name, and the record. */
 enum { VERSION = 1, MAX_NAME_BYTES = 1024, FIRST_CAPACITY = 64 };
 
 struct channel {
@@ -116,7 +116,7 @@ uint64_t evt_marks_bookmark(struct evt_marks *marks, size_t channel)
 
 /* ---- runs ------------------------------------------------------------------------------------------------ */
 
-/* Keep the last run of each channel alone. */
+/* Drop all runs except the last one of each channel. */
 static void thin_out(struct evt_marks *marks)
 {
     bool has_later[EVT_MARKS_MAX_CHANNELS] = {false};
@@ -154,7 +154,7 @@ static bool reserve(struct evt_marks *marks)
     return runs != NULL;
 }
 
-/* Does the record go on with the run? One that has no event of its own only moves it. */
+/* Add the record to ${run} if it continues it. A record without an event of its own only moves the end of the run. */
 static bool extend(struct run *run, size_t channel, uint64_t id, uint64_t number)
 {
     if (run->channel != channel || run->count == UINT32_MAX) {

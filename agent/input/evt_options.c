@@ -8,21 +8,21 @@ static const char *const start_names[] = {"oldest", "now", NULL};
 // clang-format off
 static const struct config_field channel_name = {
     CONFIG_ROW("name", STRING, struct evt_channel_settings, name), .required = true,
-    .help = "Name of a channel, such as Security; * and ? match any that exist or come later."};
+    .help = "Name of a channel, such as Security; * and ? match existing and later channels."};
 
 static const struct config_field channel_fields[] = {
     {CONFIG_ROW("name", STRING, struct evt_channel_settings, name), .required = true,
-     .help = "Name of a channel, such as Security; * and ? match any that exist or come later."},
+     .help = "Name of a channel, such as Security; * and ? match existing and later channels."},
     {CONFIG_ROW("ids", STRINGS, struct evt_channel_settings, ids), .max = PROVIDER_MAX_RANGES,
      .help = "Only events with these ids, or ranges of them: 4624, 4700-4799."},
     {CONFIG_ROW("levels", STRINGS, struct evt_channel_settings, levels), .max = 16,
-     .help = "Only events of these levels, by name or number; information takes those that are "
-             "always logged, too."},
+     .help = "Only events of these levels, by name or number; information includes events that are "
+             "always logged (level 0)."},
     {CONFIG_ROW("providers", STRINGS, struct evt_channel_settings, providers), .max = 256,
-     .help = "Only events of these providers, as the Event Viewer writes their names."},
+     .help = "Only events of these providers, with names as in the Event Viewer."},
     {CONFIG_ROW("query", STRING, struct evt_channel_settings, query),
-     .help = "XPath that Windows itself holds events to, such as *[System[EventID=4624]]; ids, "
-             "levels and providers count as well."},
+     .help = "XPath with which Windows selects events, such as *[System[EventID=4624]]; ids, "
+             "levels and providers apply as well."},
     {.key = NULL},
 };
 
@@ -30,18 +30,20 @@ const struct config_field evt_options_fields[] = {
     {CONFIG_ROW("channels", STRUCTS, struct evt_settings, channels), .required = true, .min = 1,
      .max = 256, .fields = channel_fields, .shorthand = &channel_name,
      .size = sizeof(struct evt_channel_settings),
-     .help = "Channels that are read, by name or with what is wanted of them."},
+     .help = "Channels to read, by name or with conditions."},
     {CONFIG_ROW("start", ENUM, struct evt_settings, start), .default_text = "oldest",
      .names = start_names,
-     .help = "Where a channel begins that was never read: with its oldest event, or with what comes "
-             "now. Later runs go on where the last one was."},
+     .help = "Where the agent begins to read a new channel: at its oldest event, or at the next "
+             "one. Later runs continue where the previous run stopped."},
     {CONFIG_ROW("max_age", DURATION, struct evt_settings, max_age_ns), .default_text = "never",
      .min = 1000000000, .max = INT64_C(315360000000000000), .may_be_never = true,
-     .help = "Events that are older are left out."},
+     .help = "Leave out older events."},
     {CONFIG_ROW("messages", BOOL, struct evt_settings, messages), .default_text = "true",
-     .help = "Have Windows say each event in words, as message. Costs about as much as the rest of reading it."},
+     .help = "Ask Windows for the text of each event, as message. This about doubles the time to "
+             "read an event."},
     {CONFIG_ROW("language", STRING, struct evt_settings, language),
-     .help = "Language of messages, such as en-US; without one the system's. What was forwarded has that of its machine."},
+     .help = "Language of messages, such as en-US; default: the system's. Forwarded events keep the "
+             "language of their machine."},
     {.key = NULL},
 };
 // clang-format on
@@ -55,11 +57,11 @@ void evt_options_check(const void *settings, struct config_check *check)
         struct error err;
         const void *member = &channels[i].name;
         if (!channels[i].name) {
-            continue; /* said by its row */
+            continue; /* its row reports that */
         }
         if (*channels[i].name == '\0') {
             CONFIG_FAULT(check, &channels[i].name,
-                "name: it is empty. write the name of a channel, such as Security");
+                "name: must not be empty. write the name of a channel, such as Security");
         }
         if (!evt_rule_read(&channels[i], &rule, &member, &err)) {
             config_check_fault(
@@ -76,7 +78,8 @@ void evt_options_doubt(const void *settings, struct config_check *check)
         for (size_t k = 0; k < i; k++) {
             if (strcmp(channels[i].name, channels[k].name) == 0) {
                 CONFIG_FAULT(check, &channels[i].name,
-                    "name: %s is named before. the first entry that fits a channel counts",
+                    "name: %s has an entry above. only the first entry that matches a channel "
+                    "counts",
                     channels[i].name);
                 break;
             }
@@ -112,8 +115,8 @@ void evt_options_words(const void *settings, const char *indent, struct buf *out
             evt_rule_is_pattern(&rules[i]) ? "channels" : "channel", rules[i].name);
         bool is_whole = evt_rule_write_query(&rules[i], out);
         buf_printf(out, "\n%s", is_whole ? "" : indent);
-        buf_add_text(out,
-            is_whole ? "" : "  which takes more than is wanted: the agent leaves out the rest\n");
+        buf_add_text(
+            out, is_whole ? "" : "  which selects too many events: the agent drops the others\n");
     }
     free(rules);
 }

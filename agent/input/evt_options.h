@@ -10,8 +10,8 @@ enum evt_start { EVT_START_OLDEST, EVT_START_NOW };
 
 struct evt_settings {
     struct config_list channels; /* struct evt_channel_settings */
-    int start;                   /* enum evt_start: of channels that were never read */
-    uint64_t max_age_ns;         /* CONFIG_NEVER: of any age */
+    int start;                   /* enum evt_start, for channels without a bookmark */
+    uint64_t max_age_ns;         /* CONFIG_NEVER: no limit */
     bool messages;
     const char *language; /* NULL: the system's */
 };
@@ -20,13 +20,14 @@ extern const struct config_field evt_options_fields[];
 
 void evt_options_check(const void *settings, struct config_check *check);
 
-/* Warns of what cannot be meant. */
+/* Warn about settings that are valid but probably not intended. */
 void evt_options_doubt(const void *settings, struct config_check *check);
 
-/* Append, for people, what Windows is asked for: lines that begin with ${indent}. */
+/* Append a description of the request to Windows, in lines that begin with ${indent}. */
 void evt_options_words(const void *settings, const char *indent, struct buf *out);
 
-/* The rules of ${settings}, which outlive them: to be freed. NULL with ${err} set. */
+/* The rules of ${settings}, one for each channel; the settings must outlive them. The caller frees them. NULL with
+ * ${err} set. */
 struct evt_rule *evt_options_rules(const struct evt_settings *settings, struct error *err);
 
 #endif

@@ -5,7 +5,7 @@
 static const uint64_t ns_per_unit = 100; /* of FILETIME */
 static const uint64_t ns_per_ms = 1000000;
 
-/* Events that are always logged count as information, as in the Event Viewer. */
+/* Like the Event Viewer, treat events that are always logged as information. */
 enum { LEVEL_ALWAYS = 0, LEVEL_INFORMATION = 4 };
 
 static void set_level(struct evt_rule *rule, uint8_t level)
@@ -97,12 +97,12 @@ bool evt_rule_keeps(const struct evt_rule *rule, const struct event_record *reco
 
 struct query {
     struct buf *out;
-    size_t terms; /* that are left */
+    size_t terms; /* how many may still be added */
     bool is_whole;
     bool has_any;
 };
 
-/* May a part of so many terms be said? It follows `and`. */
+/* Begin a part of ${terms} terms, with `and` before it. False: Windows would refuse so many. */
 static bool begin(struct query *q, size_t terms)
 {
     if (terms > q->terms) {
@@ -117,7 +117,7 @@ static bool begin(struct query *q, size_t terms)
     return true;
 }
 
-/* XPath has no way to write a quote in a text that it is the quote of. */
+/* The quote around ${text} in XPath, which cannot escape quotes; 0: the text contains both kinds. */
 static char quote_of(const char *text)
 {
     return !strchr(text, '\'') ? '\'' : !strchr(text, '"') ? '"' : 0;
@@ -199,7 +199,7 @@ bool evt_rule_write_query(const struct evt_rule *rule, struct buf *out)
     }
     size_t start = out->size;
     buf_add_text(out, "*[System[");
-    if (rule->max_age_ns && begin(&q, 1)) { /* older by the time that it takes to come here */
+    if (rule->max_age_ns && begin(&q, 1)) { /* one more: the event ages on its way here */
         unsigned long long max_ms = rule->max_age_ns / ns_per_ms + 1;
         buf_printf(out, "TimeCreated[timediff(@SystemTime) <= %llu]", max_ms);
     }

@@ -6,14 +6,14 @@
 #include "input/provider_spec.h"
 
 /*
- * Which records of a channel are wanted, and the query that has Windows itself leave out others. Windows knows a part
- * of XPath 1.0 (consuming-events on learn.microsoft.com) and takes few terms; so the query may say less than the
- * rule, and never more: what Windows hands over is held to the whole rule here.
+ * The records of a channel that a session wants, and a query with which Windows leaves out others. Windows supports a
+ * part of XPath 1.0 (consuming-events on learn.microsoft.com) and few terms. So the query may select more records than
+ * the rule, never fewer, and the agent applies the whole rule to each record.
  */
 
 /* An element of `channels`. */
 struct evt_channel_settings {
-    const char *name; /* of a channel, or a pattern of names */
+    const char *name; /* name of a channel, or a pattern */
     struct config_strings ids;
     struct config_strings levels;
     struct config_strings providers;
@@ -21,16 +21,16 @@ struct evt_channel_settings {
 };
 
 struct evt_rule {
-    const char *name; /* borrowed, as all texts */
+    const char *name; /* borrowed, like all texts here */
     struct provider_events ids;
-    uint32_t levels[8]; /* a bit for each, if there are any */
+    uint32_t levels[8]; /* one bit for each level, if has_levels */
     bool has_levels;
-    struct config_strings providers; /* compared as they are written, as XPath does; none: all */
+    struct config_strings providers; /* compared exactly, as in XPath; none: all */
     const char *query;
-    uint64_t max_age_ns; /* 0: of any age */
+    uint64_t max_age_ns; /* 0: no limit */
 };
 
-/* Read ${settings}. False: the first thing that is wrong is in ${err}, and ${ret_member} the value that it is about. */
+/* Read ${settings}. False: ${err} has the first error, and ${ret_member} points to the wrong value. */
 bool evt_rule_read(const struct evt_channel_settings *settings, struct evt_rule *ret_rule,
     const void **ret_member, struct error *err);
 
@@ -44,7 +44,7 @@ bool evt_rule_keeps(const struct evt_rule *rule, const struct event_record *reco
 /* How many terms Windows takes in a query. */
 enum { EVT_RULE_TERMS = 22 };
 
-/* Append the query as UTF-8. Returns whether it says all that the rule does. */
+/* Append the query as UTF-8. True: it selects exactly the records of the rule. */
 bool evt_rule_write_query(const struct evt_rule *rule, struct buf *out);
 
 #endif

@@ -136,7 +136,7 @@ static void fill_header(struct evtx_event *event, const struct evtx_tree *tree, 
 
 /* ---- message ----------------------------------------------------------------------------------------- */
 
-/* Without CR in front of LF, and without white space at the end. */
+/* Remove each CR before LF, and white space at the end. */
 static size_t tidy_lines(uint8_t *text, size_t size)
 {
     size_t to = 0;
@@ -179,8 +179,8 @@ struct fields {
     unsigned open;       /* structs around what is added */
     uint32_t members;    /* of the innermost of them */
     uint32_t count;      /* of all fields that were begun */
-    uint16_t left_out;   /* an element that is told elsewhere */
-    uint16_t field_name; /* an attribute that is the name of the field already */
+    uint16_t left_out;   /* an element that becomes no field: the message */
+    uint16_t field_name; /* the attribute that names the field */
     const char *problem;
 };
 

@@ -46,8 +46,8 @@ struct evtx_event {
 bool evtx_event_fill(
     struct evtx_event *event, const struct evtx_tree *tree, const char **ret_problem);
 
-/* The event's message, UTF-16, which is copied: lines end with LF alone, and none is empty at the end. It counts instead
- * of one that the XML has. After evtx_event_fill. */
+/* Set the event's message to a copy of ${utf16}, with LF as line ends and without white space at the end. It replaces
+ * the message of the XML. Call after evtx_event_fill. */
 void evtx_event_set_message(struct evtx_event *event, struct span utf16);
 
 #endif

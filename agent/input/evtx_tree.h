@@ -49,7 +49,8 @@ struct evtx_tree {
 const char *evtx_tree_read(
     struct evtx_tree *tree, struct span chunk, uint32_t at, uint32_t size, uint32_t *work);
 
-/* For other forms of the same XML: an empty document, and one more child of ${parent}. EVTX_TREE_NONE: the tree is full. */
+/* To make a tree of another form of the XML: an empty document; one more child of ${parent}. EVTX_TREE_NONE: the tree
+ * is full. */
 void evtx_tree_begin(struct evtx_tree *tree);
 uint16_t evtx_tree_add(struct evtx_tree *tree, uint16_t parent, enum evtx_node_kind kind,
     uint8_t type, struct span bytes);

@@ -11,7 +11,7 @@
 
 enum { MAX_SLOTS = 512, TEXT_BYTES = 256 };
 
-/* Where values of the XML stand: elements and attributes. */
+/* The places of values in the XML: elements and attributes. */
 struct slots {
     uint16_t nodes[MAX_SLOTS];
     size_t count;
@@ -41,7 +41,7 @@ static uint16_t first_element(const struct evtx_tree *tree, uint16_t parent)
     return at;
 }
 
-/* Data has its value as text; its attribute Name is the template's. */
+/* The value of a Data is its text. Its attribute Name comes from the template. */
 static void find_in_event_data(const struct evtx_tree *tree, uint16_t parent, struct slots *slots)
 {
     for (uint16_t at = tree->nodes[parent].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
@@ -51,7 +51,7 @@ static void find_in_event_data(const struct evtx_tree *tree, uint16_t parent, st
     }
 }
 
-/* The node behind ${at} in the order of the document, among those below ${top}. */
+/* The node below ${top} that follows ${at} in document order. */
 static uint16_t step(const struct evtx_tree *tree, uint16_t top, uint16_t at)
 {
     if (tree->nodes[at].first != EVTX_TREE_NONE) {
@@ -132,7 +132,7 @@ static uint64_t extended(struct span bytes)
     return (uint64_t)((int64_t)(load_le(bytes.data, bytes.size) << shift) >> shift);
 }
 
-/* ${wide}: UTF-16, as binary values may be longer than any other. */
+/* ${wide} is UTF-16: a binary value may be too long for a copy in UTF-8. */
 static bool is_bytes(struct span wide, struct span bytes)
 {
     if (wide.size != bytes.size * 4) {

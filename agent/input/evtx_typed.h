@@ -4,19 +4,18 @@
 #include "input/evtx_tree.h"
 
 /*
- * Types for the values of XML that is text (evtx_xml.h). Windows renders the same record as XML, which has the names,
- * and as values (EvtRender with EvtRenderContextUser), which have the types. What belongs together is known by the
- * place alone, so a value takes its type only where it says what the text says: an event whose XML and values do
- * not agree stays as the XML has it.
+ * Types for the values of textual XML (evtx_xml.h). Windows renders a record as XML, which has the names, and as values
+ * (EvtRender with EvtRenderContextUser), which have the types. Only the order tells which value belongs to which text.
+ * So a text takes the type of its value only if both have the same meaning; otherwise it stays a text.
  */
 
 /*
- * ${values}: of the record's EventData or UserData, in order; they outlive what is done with the tree. Returns
- * how many of them contradict the XML; all of them if there are more or fewer than the XML has.
+ * ${values}: those of the record's EventData or UserData, in order; they must outlive the tree. Returns how many of
+ * them contradict the XML: all, if their number differs from that in the XML.
  */
 size_t evtx_typed_apply(struct evtx_tree *tree, const struct evtx_given *values, size_t count);
 
-/* No types are known: an empty Data is an empty text. */
+/* For a record without types: make each empty Data an empty text. */
 void evtx_typed_none(struct evtx_tree *tree);
 
 /* Bytes of a number, a truth value or a FILETIME of ${type} in an EVT_VARIANT; 0: ${type} is none of these. */

@@ -405,7 +405,7 @@ bool evtx_value_filetime(const struct evtx_tree *tree, uint16_t node, uint64_t *
     return text.size && rfc3339_parse(text, ret_time);
 }
 
-/* The digits in front of a `-`, and the `-`. */
+/* Take the number before the next `-`, and that `-`. */
 static bool next_part(struct span *rest, uint64_t *ret_number)
 {
     const uint8_t *dash = rest->size ? memchr(rest->data, '-', rest->size) : NULL;

@@ -32,7 +32,7 @@ bool evtx_value_number(const struct evtx_tree *tree, uint16_t node, uint64_t *re
 bool evtx_value_guid(const struct evtx_tree *tree, uint16_t node, struct guid *ret_guid);
 bool evtx_value_filetime(const struct evtx_tree *tree, uint16_t node, uint64_t *ret_time);
 
-/* A SID, also one that is text (`S-1-5-18`), as its bytes in ${memory}; empty: there is none. */
+/* The SID of a node, binary or text (`S-1-5-18`), as bytes in ${memory}; empty: the node has none. */
 enum { EVTX_VALUE_SID_BYTES = 68 };
 struct span evtx_value_sid(
     const struct evtx_tree *tree, uint16_t node, uint8_t memory[EVTX_VALUE_SID_BYTES]);

@@ -9,7 +9,7 @@ struct xml {
     struct evtx_tree *tree;
     uint8_t *at;
     uint8_t *end;
-    uint16_t element; /* whose children follow */
+    uint16_t element; /* the innermost open element */
     unsigned open;
     const char *problem;
 };
@@ -27,7 +27,7 @@ static bool cut_short(struct xml *x)
     return fail(x, "damaged record: its XML is cut short");
 }
 
-/* The unit that comes; 0: the end. */
+/* The next unit; 0: the end. */
 static uint16_t peek(const struct xml *x)
 {
     return x->at == x->end ? 0 : load_le16(x->at);
@@ -42,7 +42,7 @@ static bool take(struct xml *x, uint16_t unit)
     return true;
 }
 
-/* The ASCII ${text}, if it comes. */
+/* Take the ASCII ${text} if it comes next. */
 static bool take_text(struct xml *x, const char *text)
 {
     uint8_t *at = x->at;
@@ -67,7 +67,7 @@ static void skip_spaces(struct xml *x)
     }
 }
 
-static bool skip_behind(struct xml *x, const char *text)
+static bool skip_past(struct xml *x, const char *text)
 {
     while (x->at < x->end) {
         if (take_text(x, text)) {
@@ -99,7 +99,7 @@ static unsigned digit_of(uint16_t unit)
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 16;
 }
 
-/* Behind `&#`. */
+/* After `&#`. */
 static bool read_number(struct xml *x, uint32_t *ret_character)
 {
     enum { LAST = 0x10ffff };
@@ -116,7 +116,7 @@ static bool read_number(struct xml *x, uint32_t *ret_character)
     return (x->at > from && take(x, ';')) || fail(x, "damaged record: a reference to no character");
 }
 
-/* Behind `&`. */
+/* After `&`. */
 static bool read_reference(struct xml *x, uint32_t *ret_character)
 {
     static const struct {
@@ -135,7 +135,7 @@ static bool read_reference(struct xml *x, uint32_t *ret_character)
     return fail(x, "damaged record: an entity that XML does not define");
 }
 
-/* As UTF-16; a reference is longer than what it stands for. */
+/* Write UTF-16 in place: a reference is longer than its character. */
 static uint8_t *put_character(uint8_t *to, uint32_t character)
 {
     enum { FIRST_OF_TWO = 0x10000 };
@@ -149,7 +149,7 @@ static uint8_t *put_character(uint8_t *to, uint32_t character)
     return to + 2;
 }
 
-/* Text up to ${stop}, which is left. The end of all ends it, too. */
+/* Read text up to ${stop}, which is not taken, or to the end of the XML. */
 static bool read_text(struct xml *x, uint16_t stop, struct span *ret_text)
 {
     uint8_t *from = x->at;
@@ -224,7 +224,7 @@ static void close_element(struct xml *x)
     x->open--;
 }
 
-/* Behind `<`. */
+/* After `<`. */
 static bool read_start(struct xml *x)
 {
     struct span name;
@@ -255,7 +255,7 @@ static bool read_start(struct xml *x)
     return cut_short(x);
 }
 
-/* Behind `</`. */
+/* After `</`. */
 static bool read_end(struct xml *x)
 {
     struct span name;
@@ -273,24 +273,24 @@ static bool read_end(struct xml *x)
 static bool read_cdata(struct xml *x)
 {
     uint8_t *from = x->at;
-    if (!skip_behind(x, "]]>")) {
+    if (!skip_past(x, "]]>")) {
         return false;
     }
     struct span text = span_make(from, (size_t)(x->at - from) - 2 * 3);
     return add(x, x->element, EVTX_NODE_VALUE, EVTX_TEXT16, text) != EVTX_TREE_NONE;
 }
 
-/* Behind `<`. */
+/* After `<`. */
 static bool read_markup(struct xml *x)
 {
     if (take(x, '/')) {
         return read_end(x);
     }
     if (take(x, '?')) {
-        return skip_behind(x, "?>");
+        return skip_past(x, "?>");
     }
     if (take_text(x, "!--")) {
-        return skip_behind(x, "-->");
+        return skip_past(x, "-->");
     }
     if (take_text(x, "![CDATA[")) {
         return read_cdata(x);

@@ -4,17 +4,17 @@
 #include "input/evtx_tree.h"
 
 /*
- * The XML of one record as text, as Windows renders it (EvtRender with EvtRenderEventXml): the same tree as binary
- * XML gives, but all values are text.
+ * Reads the XML of one record as Windows renders it (EvtRender with EvtRenderEventXml). The tree is that of binary XML,
+ * but all values are text.
  *
- * This reads what rendering writes: elements, attributes, text, CDATA, the five entities of XML and references to
- * characters. Comments and instructions are passed over. There are no document types, so no other entities.
+ * It reads elements, attributes, text, CDATA, the five entities of XML and character references. It skips comments and
+ * processing instructions. It refuses document types, so there are no other entities.
  */
 
 /*
- * Make the tree of ${size} bytes of UTF-16 at ${xml}, which are changed: references are replaced in place, and
- * the tree's names and values are views of them. NULL, or a static text that says what is wrong: then the tree has
- * what stood before that.
+ * Make the tree of ${size} bytes of UTF-16 at ${xml}. References are replaced in place, and names and values of the
+ * tree are views of ${xml}. NULL, or a static text that describes the first error: then the tree has everything before
+ * it.
  */
 const char *evtx_xml_read(struct evtx_tree *tree, uint8_t *xml, size_t size);
 

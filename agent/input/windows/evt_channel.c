@@ -27,7 +27,7 @@ void evt_channel_close(struct evt_channel *channel)
 
 /* ---- the log ------------------------------------------------------------------------------------------- */
 
-/* What records a log has. */
+/* The records in a log. */
 struct extent {
     uint64_t oldest;
     uint64_t count;
@@ -40,7 +40,7 @@ static bool get(evt_handle log, uint32_t property, uint64_t *ret_value)
     if (!evt_api_get()->EvtGetLogInfo(log, property, sizeof(value), &value, &used)) {
         return false;
     }
-    *ret_value = value.type ? value.value.u64 : 0; /* nothing: an empty log */
+    *ret_value = value.type ? value.value.u64 : 0; /* no value: the log is empty */
     return true;
 }
 
@@ -63,22 +63,22 @@ static bool takes_all(const struct evt_rule *rule)
            !rule->max_age_ns;
 }
 
-/* The log begins behind what was read last: records in between are gone. Of those that a query leaves out
- * nobody knows how many they are. */
+/* The log begins after the record read last, so records in between are gone. With a query, it is unknown how many of
+ * them it would have selected. */
 static void lose(
     const struct evt_channel *channel, uint64_t oldest, struct evt_channel_loss *ret_loss)
 {
     *ret_loss = (struct evt_channel_loss){.reason = "overwritten",
         .count = takes_all(channel->rule) ? oldest - channel->last - 1 : 0,
-        .behind = oldest - 1};
+        .last_missing = oldest - 1};
 }
 
-/* ${ret_loss} by what is in the log. False: record `last` is not in it, so there is nothing to go on behind. */
+/* Set ${ret_loss} from the records in the log. False: record `last` is not in it, so no bookmark can be used. */
 static bool judge(struct evt_channel *channel, struct evt_channel_loss *ret_loss)
 {
     struct extent extent;
     if (!look(channel, &extent)) {
-        return true; /* nothing is known: subscribing tells more */
+        return true; /* unknown: the subscription may fail with the reason */
     }
     if (extent.count == 0) {
         channel->looks_at_first = true;
@@ -125,7 +125,7 @@ static evt_handle make_bookmark(const struct evt_channel *channel)
     return evt_api_get()->EvtCreateBookmark(wide);
 }
 
-/* 0: done, else why not. */
+/* Returns 0, or the Win32 error. */
 static uint32_t select_from(struct evt_channel *channel, evt_handle signal, evt_handle bookmark)
 {
     const struct evt_api *api = evt_api_get();
@@ -144,7 +144,7 @@ static uint32_t select_from(struct evt_channel *channel, evt_handle signal, evt_
     return channel->results ? EVT_OK : api->last_error();
 }
 
-static uint32_t select_behind(
+static uint32_t select_after(
     struct evt_channel *channel, evt_handle signal, struct evt_channel_loss *ret_loss)
 {
     evt_handle bookmark = make_bookmark(channel);
@@ -156,8 +156,8 @@ static uint32_t select_behind(
         code != EVT_ERROR_QUERY_RESULT_STALE) {
         return code;
     }
-    /* It was there a moment ago, or Windows does not find it. From the oldest record on nothing is missed, as
-     * what was read before is left out by its number. */
+    /* The record has just left the log, or Windows does not find it. Reading from the oldest record misses nothing, and
+     * records read before are skipped by their numbers. */
     if (judge(channel, ret_loss) && !ret_loss->reason) {
         *ret_loss = (struct evt_channel_loss){.reason = "bookmark_lost"};
     }
@@ -173,14 +173,14 @@ bool evt_channel_subscribe(struct evt_channel *channel, evt_handle signal,
     if (channel->last == 0 && start == EVT_CHANNEL_NOW && look(channel, &extent) && extent.count) {
         channel->last = extent.oldest + extent.count - 1;
     }
-    bool is_behind = channel->last && judge(channel, ret_loss);
-    uint32_t code = is_behind ? select_behind(channel, signal, ret_loss)
-                              : select_from(channel, signal, NULL);
+    bool is_after = channel->last && judge(channel, ret_loss);
+    uint32_t code = is_after ? select_after(channel, signal, ret_loss)
+                             : select_from(channel, signal, NULL);
     if (code != EVT_OK) {
         return evt_api_fail(err, code, "channel %.200s", channel->name);
     }
-    if (ret_loss->behind) {
-        channel->last = ret_loss->behind;
+    if (ret_loss->last_missing) {
+        channel->last = ret_loss->last_missing;
     }
     if (is_stale && !ret_loss->reason) {
         *ret_loss = (struct evt_channel_loss){.reason = "stale"};
@@ -220,7 +220,7 @@ enum evt_channel_step evt_channel_next(struct evt_channel *channel,
     case EVT_OK:
     case EVT_ERROR_NO_MORE_ITEMS:
     case EVT_ERROR_TIMEOUT:
-    case EVT_ERROR_INVALID_OPERATION: /* older systems say so when there is nothing */
+    case EVT_ERROR_INVALID_OPERATION: /* older systems return this when there is no event */
         return EVT_CHANNEL_NOTHING;
     case EVT_ERROR_QUERY_RESULT_STALE:
         evt_channel_close(channel);
@@ -228,7 +228,7 @@ enum evt_channel_step evt_channel_next(struct evt_channel *channel,
     default:
         evt_channel_close(channel);
         if (code == EVT_ERROR_RPC_INVALID_BOUND && channel->batch > 1) {
-            channel->batch /= 2; /* the events are too large to come together */
+            channel->batch /= 2; /* the events are too large for one call */
             return EVT_CHANNEL_SMALLER;
         }
         evt_api_fail(err, code, "channel %.200s", channel->name);

@@ -15,17 +15,16 @@
 #include "platform/plat_system.h"
 
 /*
- * Channels of the Windows Event Log. All subscriptions raise one signal; the session's thread takes turns over them, a
- * few events each, until nothing is left, and then waits. The log itself is where events wait while outputs do not
- * take them, so nothing is dropped here. Which record of a channel is safe follows the session's numbers
- * (evt_marks.h), so bookmark and events become true together.
+ * Channels of the Windows Event Log. All subscriptions raise one signal. The session's thread reads a few events of
+ * each channel in turn until none is left, and then waits for the signal. Events wait in the log itself while outputs
+ * are busy, so nothing is dropped here. A bookmark moves when the events up to it are safe (evt_marks.h).
  *
- * Channels that cannot be read are tried again; those that a pattern fits are looked for now and then.
+ * The thread retries channels that cannot be read, and searches for new channels that match a pattern.
  */
 enum {
     WAIT_MS = 1000,
-    FIND_S = 60,       /* between two searches for new channels */
-    RETRY_FIRST_S = 2, /* of a channel that cannot be read; doubled each time */
+    FIND_S = 60,       /* time between two searches for new channels */
+    RETRY_FIRST_S = 2, /* first wait before a channel is retried; doubled each time */
     RETRY_LAST_S = 300,
     HOSTS_BYTES = 16 * 1024 * 1024,
 };
@@ -40,16 +39,16 @@ struct evt_input {
     struct evt_channel **channels;
     size_t channel_count;
     size_t channel_capacity;
-    struct evt_marks *marks; /* numbers of channels are those of `channels` */
+    struct evt_marks *marks; /* `mark` of a channel is its number there */
     struct evt_render *render;
-    struct evt_messages *messages; /* NULL: they are not wanted */
+    struct evt_messages *messages; /* NULL: not configured */
     evt_handle signal;
     atomic_bool stop;
-    bool has_started;  /* all channels that were there at first are known */
+    bool has_started;  /* the channels that existed at the start are known */
     bool has_left_out; /* a channel could not be added, and that was logged */
     uint64_t find_ns;
-    struct etw_trace here;     /* what this machine is … */
-    struct trace_info foreign; /* … and what is known of others */
+    struct etw_trace here;     /* facts about this machine */
+    struct trace_info foreign; /* facts about other machines */
     struct arena arena;
     struct evtx_hosts hosts;
 };
@@ -289,7 +288,8 @@ static uint64_t number(const struct evt_input *in)
 static void mark(struct evt_input *in, const struct evt_channel *channel)
 {
     if (channel->last && !evt_marks_add(in->marks, channel->mark, channel->last, number(in))) {
-        note(in, INPUT_NOTE_WARNING, "out of memory for bookmarks: events may come twice");
+        note(in, INPUT_NOTE_WARNING,
+            "out of memory for bookmarks: the next run may deliver events twice");
     }
 }
 
@@ -332,7 +332,7 @@ static void put_off(struct evt_input *in, struct evt_channel *channel, const str
     }
 }
 
-/* A subscription alone proves nothing: Windows may refuse each of its events. */
+/* The channel can be read. A subscription alone does not prove that: Windows may refuse each of its events. */
 static void recover(struct evt_input *in, struct evt_channel *channel)
 {
     channel->failures = 0;
@@ -394,7 +394,7 @@ static void lose_event(
     }
 }
 
-/* False: the sink wants no more. */
+/* False: the sink wants no more records. */
 static bool give(struct evt_input *in, struct evt_channel *channel, evt_handle handle)
 {
     const char *problem = NULL;
@@ -437,13 +437,13 @@ static bool take(struct evt_input *in, struct evt_channel *channel, evt_handle h
     }
     channel->last = id;
     if (!give(in, channel, handle)) {
-        return false; /* it comes again in the next run */
+        return false; /* the next run reads it again */
     }
     mark(in, channel);
     return true;
 }
 
-/* One turn of a channel. ${ret_any}: there were events. False: stop. */
+/* One turn of a channel. ${ret_any} becomes true if there is more to do. False: stop. */
 static bool take_turn(struct evt_input *in, struct evt_channel *channel, bool *ret_any)
 {
     evt_handle events[EVT_CHANNEL_BATCH];
@@ -484,7 +484,7 @@ static bool take_turn(struct evt_input *in, struct evt_channel *channel, bool *r
     }
 }
 
-/* A turn of all. */
+/* One turn of every channel. */
 static bool take_turns(struct evt_input *in, bool *ret_any)
 {
     *ret_any = false;

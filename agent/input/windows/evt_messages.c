@@ -10,7 +10,7 @@ enum {
     MAX_TOLD = 4096,
     NAME_CHARS = 512,
     MAX_CHARS = 64 * 1024,
-    LANGUAGE_CHARS = 86, /* LOCALE_NAME_MAX_LENGTH, and one */
+    LANGUAGE_CHARS = 86, /* LOCALE_NAME_MAX_LENGTH + 1 */
 };
 
 struct publisher {
@@ -26,7 +26,7 @@ struct evt_messages {
     struct publisher publishers[MAX_OPEN];
     size_t count;
     size_t oldest;
-    struct map told; /* publishers of which it was said that they have no message */
+    struct map told; /* publishers whose lack of a message was reported */
     evt_char text[MAX_CHARS];
 };
 
@@ -125,7 +125,7 @@ static uint32_t find_publisher(
     return publisher->code;
 }
 
-/* An insert that the event lacks is left as it is in the text. */
+/* Windows leaves an insert without a value in the text as it is. */
 static bool is_good_enough(uint32_t code)
 {
     return code == EVT_ERROR_UNRESOLVED_VALUE_INSERT ||
@@ -144,7 +144,7 @@ static uint32_t format(
     return is_good_enough(code) && *ret_chars ? EVT_OK : code;
 }
 
-/* Was it said already? What cannot be noted is taken for said. */
+/* Was this reported before? Also true if the report cannot be remembered. */
 static bool is_told(struct evt_messages *messages, struct span provider)
 {
     if (map_get(&messages->told, provider) || messages->told.count == MAX_TOLD) {

@@ -8,11 +8,11 @@
 #include "input/evtx_typed.h"
 #include "input/evtx_xml.h"
 
-/* A record is 64 KB at most; as XML it takes several times as much. */
+/* A record has at most 64 KB; its XML is several times as long. */
 enum { FIRST_BYTES = 64 * 1024, MAX_BYTES = 16 * 1024 * 1024, MAX_VALUES = 512 };
 enum { BOOKMARK_CHARS = 1024 };
 
-/* Memory that Windows renders into; for variants it must be aligned. */
+/* Memory for the output of Windows, aligned for variants. */
 struct room {
     uint8_t *data;
     uint32_t capacity;
@@ -20,7 +20,7 @@ struct room {
 
 struct evt_render {
     const struct evt_api *api;
-    evt_handle values; /* the context for values; NULL: XML has to do */
+    evt_handle values; /* the context for values; NULL: no types */
     evt_handle bookmark;
     struct room xml;
     struct room variants;
@@ -92,7 +92,7 @@ uint64_t evt_render_contradictions(const struct evt_render *render)
     return render->contradictions;
 }
 
-/* Render into ${room}, which grows as Windows asks. 0: done, else why not. */
+/* Render into ${room}, which grows to the size that Windows asks for. Returns 0, or the Win32 error. */
 static uint32_t fill(struct evt_render *render, evt_handle context, evt_handle event,
     uint32_t flags, struct room *room, uint32_t *ret_used, uint32_t *ret_count)
 {
@@ -117,7 +117,7 @@ static uint32_t fill(struct evt_render *render, evt_handle context, evt_handle e
 
 /* ---- positions ----------------------------------------------------------------------------------------- */
 
-/* The number behind ` RecordId='` of the bookmark. */
+/* The number in ` RecordId='…'` of the bookmark. */
 static bool find_number(const evt_char *text, size_t size, uint64_t *ret_id)
 {
     static const char key[] = "RecordId=";
@@ -150,16 +150,16 @@ bool evt_render_position(
     if (!api->EvtUpdateBookmark(render->bookmark, event) ||
         !api->EvtRender(NULL, render->bookmark, EVT_RENDER_BOOKMARK, sizeof(render->mark),
             render->mark, &used, &count)) {
-        return evt_api_fail(err, api->last_error(), "cannot tell the place of an event");
+        return evt_api_fail(err, api->last_error(), "cannot read the record number of an event");
     }
     size_t size = used < sizeof(render->mark) ? used / 2 : BOOKMARK_CHARS;
     return find_number(render->mark, size, ret_id) ||
-           error_set(err, ERR_FORMAT, "a bookmark of Windows has no record");
+           error_set(err, ERR_FORMAT, "a bookmark of Windows has no record number");
 }
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-/* Bytes at ${at}, if they lie in what Windows rendered. */
+/* The bytes at ${at}, if they lie in ${room}. */
 static bool take(const struct room *room, const void *at, size_t size, struct span *ret_bytes)
 {
     const uint8_t *from = at;
@@ -171,7 +171,7 @@ static bool take(const struct room *room, const void *at, size_t size, struct sp
     return true;
 }
 
-/* A text up to its NUL. */
+/* The text at ${at}, up to its NUL. */
 static bool take_text(const struct room *room, const void *at, size_t unit, struct span *ret_bytes)
 {
     struct span all;
@@ -195,7 +195,7 @@ static bool take_sid(const struct room *room, const void *at, struct span *ret_b
            take(room, at, HEAD_BYTES + 4 * (size_t)head.data[1], ret_bytes);
 }
 
-/* What is of no use has the type of an array, which leaves the XML as it is. */
+/* A variant of no use becomes an EVTX_ARRAY, which leaves the text of the XML as it is. */
 static struct evtx_given given_of(const struct room *room, const struct evt_variant *variant)
 {
     struct evtx_given given = {.type = EVTX_ARRAY};
@@ -265,7 +265,7 @@ struct evtx_event *evt_render_event(
     render->event.record = (struct event_record){.trace = NULL};
     const char *in_event = NULL;
     if (!evtx_event_fill(&render->event, &render->tree, &in_event)) {
-        error_set(err, ERR_FORMAT, "Windows renders an event as XML that has no System");
+        error_set(err, ERR_FORMAT, "Windows rendered an event as XML without System");
         return NULL;
     }
     *ret_problem = in_xml ? in_xml : in_event;

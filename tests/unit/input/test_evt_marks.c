@@ -77,7 +77,7 @@ static void what_is_written_is_read_again(void **state)
     evt_marks_destroy(other);
     for (size_t size = 1; size < bytes.size; size++) {
         other = evt_marks_create(&err);
-        evt_marks_read(other, span_first(bytes, size)); /* no crash; what was whole counts */
+        evt_marks_read(other, span_first(bytes, size)); /* must not crash */
         evt_marks_destroy(other);
     }
     other = evt_marks_create(&err);
