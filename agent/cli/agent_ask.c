@@ -17,8 +17,10 @@ bool agent_ask_init(
                   "{listen: '127.0.0.1:9187'} and restart or reload it");
         return false;
     }
-    if (!ret_client->local_name &&
-        !app_listen_parse(status->listen, &ret_client->address, &ret_client->port, &err)) {
+    if (ret_client->local_name) {
+        return true;
+    }
+    if (!app_listen_parse(status->listen, &ret_client->address, &ret_client->port, &err)) {
         cli_error("%s", err.text);
         return false;
     }

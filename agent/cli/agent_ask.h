@@ -4,7 +4,7 @@
 #include "app/app_config.h"
 #include "status/status_client.h"
 
-/* Where commands ask the agent that runs with ${config}: at the socket of the file system, else over TCP. False, and it
+/* Where commands ask the agent that runs with ${config}: at the local socket or pipe, else over TCP. False, and it
  * was said: the configuration has no section `status`. */
 bool agent_ask_init(
     const struct app_config *config, unsigned timeout_ms, struct status_client *ret_client);
