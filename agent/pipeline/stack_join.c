@@ -60,7 +60,7 @@ struct stack_owner {
 };
 
 /* All that is kept of a record that is left out, in the place of its copy. */
-struct stub {
+struct left_out {
     struct stack_owner owner;
     uint64_t time; /* FILETIME */
 };
@@ -144,14 +144,14 @@ static uint64_t *frames_of(struct block *block)
     return (uint64_t *)(void *)record_of(block);
 }
 
-static struct stub *stub_of(struct block *block)
+static struct left_out *left_out_of(struct block *block)
 {
-    return (struct stub *)(void *)record_of(block);
+    return (struct left_out *)(void *)record_of(block);
 }
 
 static uint64_t time_of(struct block *block)
 {
-    return block->is_left_out ? stub_of(block)->time : record_of(block)->time;
+    return block->is_left_out ? left_out_of(block)->time : record_of(block)->time;
 }
 
 static size_t block_size(size_t content)
@@ -259,7 +259,7 @@ static struct stack_owner owner_in(const struct event_record *record)
 
 static struct stack_owner owner_of(struct block *block)
 {
-    return block->is_left_out ? stub_of(block)->owner : owner_in(record_of(block));
+    return block->is_left_out ? left_out_of(block)->owner : owner_in(record_of(block));
 }
 
 static bool is_owner(const struct stack_owner *event, const struct stack_owner *wanted)
@@ -363,7 +363,7 @@ static bool hold(struct stack_join *join, const struct item *item)
     }
     size_t counted = record_copy_size(record);
     struct block *block = push_block(
-        join, item->is_left_out ? sizeof(struct stub) : counted, counted, &go_on);
+        join, item->is_left_out ? sizeof(struct left_out) : counted, counted, &go_on);
     if (!block) {
         /* Larger than the ring is meant for: keep the order, hand it on directly. */
         return go_on && stack_join_flush(join) && hand_on(join, item);
@@ -372,7 +372,7 @@ static bool hold(struct stack_join *join, const struct item *item)
     block->is_left_out = item->is_left_out;
     block->tag = item->tag;
     if (item->is_left_out) {
-        *stub_of(block) = (struct stub){.owner = owner_in(record), .time = record->time};
+        *left_out_of(block) = (struct left_out){.owner = owner_in(record), .time = record->time};
     } else {
         record_copy_make(record, record_of(block));
     }
