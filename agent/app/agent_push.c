@@ -105,7 +105,10 @@ static void send(struct agent_push *push, struct target *target)
     bool good = !push->request.failed ||
                 error_set(&err, ERR_MEMORY, "out of memory for a request of metrics");
     good = good && target->ops->send(target->self, buf_span(&push->request), &err);
-    if (!good && !target->fails && !is_stopping(target)) {
+    if (!good && is_stopping(target)) {
+        return; /* given up: that says nothing about the destination */
+    }
+    if (!good && !target->fails) {
         say(target, LOG_LEVEL_WARNING,
             "the agent's own metrics are not taken, and sent again later: ", err.text);
     }
@@ -278,6 +281,9 @@ void agent_push_last(struct agent_process *process)
     while (push->asked && plat_monotonic_ns() < until) {
         plat_cond_wait_until(&push->changed, &push->mutex, until);
     }
+    /* The thread may be in a request still: what it sends after that one is sent as always. */
+    push->asked = false;
+    push->give_up_ns = UINT64_MAX;
     plat_mutex_unlock(&push->mutex);
 }
 
