@@ -31,19 +31,11 @@ void agent_control_save(struct agent *agent)
 }
 
 /* The counters as JSON, for `etwship/status`. */
-static void write_counters(
-    const struct agent *agent, const struct agent_loads *loads, struct buf *out)
+static void write_counters(struct agent *agent, const struct agent_loads *loads, struct buf *out)
 {
     struct metric_set set;
-    struct agent_metrics_source source = {.status = &agent->status,
-        .plan = agent->plan,
-        .pipeline = agent->pipeline,
-        .summaries = agent->summaries,
-        .worker_count = (size_t)agent->config->agent.decode_workers,
-        .loads = loads,
-        .uptime_ns = plat_monotonic_ns() - agent->process->started_ns};
     metric_set_init(&set);
-    agent_metrics_collect(&source, &set);
+    agent_view_collect(agent, &agent->status, loads, &set);
     metric_json_write(&set, out);
     metric_set_fini(&set);
 }

@@ -238,7 +238,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .step = agent_session_step,
         .damage = agent_session_damage,
         .file_end = agent_store_file_end,
-        .is_done = agent_store_is_done,
+        .is_done = agent_spool_is_done,
         .save = !agent->keeps && agent->data_dir ? save : NULL,
         .ended = output_ended,
         .warn = warn_output,

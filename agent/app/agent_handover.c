@@ -39,24 +39,6 @@ static bool takes(const struct agent *agent, size_t session, size_t output)
     return agent->plan->takes[session * agent->plan->output_count + output];
 }
 
-static size_t find_session(const struct agent *agent, struct span name)
-{
-    size_t s = 0;
-    while (s < agent->plan->session_count && !span_is(name, session_name(agent, s))) {
-        s++;
-    }
-    return s;
-}
-
-static size_t find_output(const struct agent *agent, struct span name)
-{
-    size_t o = 0;
-    while (o < agent->plan->output_count && !span_is(name, output_name(agent, o))) {
-        o++;
-    }
-    return o;
-}
-
 /* ---- what outputs had ---------------------------------------------------------------------------- */
 
 static struct span next_word(struct span *text, uint8_t end)
@@ -81,14 +63,11 @@ static void read_had(const struct agent *agent, struct span text, struct had *ha
     const struct agent_plan *plan = agent->plan;
     while (text.size) {
         struct span line = next_word(&text, '\n');
-        struct span session = next_word(&line, ' ');
-        struct span output = next_word(&line, ' ');
+        size_t session = agent_plan_find_session(plan, next_word(&line, ' '));
+        size_t output = agent_plan_find_output(plan, next_word(&line, ' '));
         uint64_t number = number_of(next_word(&line, ' '));
-        for (size_t i = 0; i < plan->session_count * plan->output_count; i++) {
-            if (span_is(session, session_name(agent, i / plan->output_count)) &&
-                span_is(output, output_name(agent, i % plan->output_count))) {
-                had_set(&had[i], number, number_of(line));
-            }
+        if (session < plan->session_count && output < plan->output_count) {
+            had_set(&had[session * plan->output_count + output], number, number_of(line));
         }
     }
 }
@@ -144,7 +123,7 @@ static bool take_row(void *self, const struct catalogue_progress *progress)
 {
     struct taking *taking = self;
     const struct agent_plan *plan = taking->agent->plan;
-    size_t output = find_output(taking->agent, progress->output);
+    size_t output = agent_plan_find_output(plan, progress->output);
     struct span rest = progress->sessions;
     struct span name;
     uint64_t sequence;
@@ -156,7 +135,7 @@ static bool take_row(void *self, const struct catalogue_progress *progress)
     taking->handover->any = true;
     buf_add_span(checkpoint, progress->checkpoint);
     while (catalogue_progress_next(&rest, &name, &sequence)) {
-        size_t session = find_session(taking->agent, name);
+        size_t session = agent_plan_find_session(plan, name);
         if (session < plan->session_count) {
             taking->sequences[session * plan->output_count + output] = sequence;
             taking->found[session * plan->output_count + output] = true;
@@ -248,8 +227,9 @@ static bool tell_failed(struct error *err)
 {
     struct error why = *err;
     return error_set(err, why.code,
-        "%s. an earlier run kept no events on the disk, and the spool cannot take over how far it "
-        "was: make room on the disk",
+        "%s. an earlier run kept no events on the disk, and the spool cannot store how far that "
+        "run "
+        "came. make room on the disk",
         why.text);
 }
 
@@ -329,7 +309,8 @@ struct giving {
 static bool note_row(void *self, const struct catalogue_progress *progress)
 {
     const struct giving *giving = self;
-    giving->outputs[find_output(giving->agent, progress->output)].has_progress = true;
+    giving->outputs[agent_plan_find_output(giving->agent->plan, progress->output)].has_progress =
+        true;
     return true;
 }
 
@@ -348,7 +329,7 @@ static bool note_source(void *self, const struct catalogue_source *source)
 {
     const struct giving *giving = self;
     const struct agent_plan *plan = giving->agent->plan;
-    size_t s = find_session(giving->agent, source->session);
+    size_t s = agent_plan_find_session(plan, source->session);
     if (s == plan->session_count || !plan->sessions[s].replayable) {
         return true;
     }
@@ -440,8 +421,8 @@ static void tell_waiting(
               "spool.mode: durable";
     for (size_t i = 0; i < facts->output_count; i++) {
         const struct spool_output_facts *output = &facts->outputs[i];
-        bool is_ours = agent->data_dir ||
-                       find_output(agent, span_text(output->name)) < agent->plan->output_count;
+        bool is_ours = agent->data_dir || agent_plan_find_output(agent->plan,
+                                              span_text(output->name)) < agent->plan->output_count;
         if (output->backlog.records && is_ours) {
             log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL,
                 "%llu events wait in %s for output %s: %s, or drop them with etwship spool forget",

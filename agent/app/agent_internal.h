@@ -161,13 +161,11 @@ void agent_unsure_warn(struct agent *agent);
 /* agent_live.c: positions of live sessions, under the store's mutex but for open and close. */
 bool agent_live_open(struct agent *agent, struct error *err);
 void agent_live_close(struct agent *agent);
-/* FILETIME up to which outputs had all of the session in an earlier run; 0: unknown. */
-uint64_t agent_live_last_time(const struct agent *agent, size_t session);
 /* After the outputs' states were taken; with a spool that keeps, while staging. */
 bool agent_live_save(struct agent *agent, struct error *err);
 
-/* Up to where all outputs of a live session have acked, or it is in a spool that keeps; false: nobody
- * takes it. */
+/* Up to where all outputs of the session, a live one or not, have acked, or it is in a spool that keeps. False: no
+ * output takes it, and without such a spool nothing is returned. */
 bool agent_live_acked(const struct agent *agent, size_t session, uint64_t *ret_sequence);
 
 /* agent_control.c: what the thread that keeps time does for the agent that runs. */
@@ -183,8 +181,9 @@ bool agent_store_open(struct agent *agent, struct error *err);
 bool agent_store_save(struct agent *agent, struct error *err);
 void agent_store_file_end(
     void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
-bool agent_store_is_done(
-    void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
+/* Stage that files were given whole which are settled, and have their inputs forget them. By the store's owner, with
+ * the store's mutex. */
+bool agent_store_finish_files(struct agent *agent, struct error *err);
 struct span agent_store_checkpoint(const struct agent *agent, size_t output);
 void agent_store_close(struct agent *agent);
 

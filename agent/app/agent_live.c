@@ -33,11 +33,6 @@ void agent_live_close(struct agent *agent)
     free(agent->live);
 }
 
-uint64_t agent_live_last_time(const struct agent *agent, size_t session)
-{
-    return agent_spool_last_time(agent, session);
-}
-
 /* What is numbered so far, as the books know it. */
 static uint64_t numbered(const struct session_counts *counts)
 {

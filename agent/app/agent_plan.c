@@ -537,3 +537,21 @@ const struct provider_selection *agent_plan_selection(const struct agent_plan *p
 {
     return plan->selections[session].selection;
 }
+
+size_t agent_plan_find_session(const struct agent_plan *plan, struct span name)
+{
+    size_t s = 0;
+    while (s < plan->session_count && !span_is(name, plan->session_configs[s]->name)) {
+        s++;
+    }
+    return s;
+}
+
+size_t agent_plan_find_output(const struct agent_plan *plan, struct span name)
+{
+    size_t o = 0;
+    while (o < plan->output_count && !span_is(name, plan->output_configs[o]->name)) {
+        o++;
+    }
+    return o;
+}

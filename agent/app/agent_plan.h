@@ -60,6 +60,10 @@ bool agent_plan_init(
     struct agent_plan *plan, const struct agent_plan_settings *settings, struct error *err);
 void agent_plan_fini(struct agent_plan *plan);
 
+/* The number of the session or output with this name; the count of all if there is none. */
+size_t agent_plan_find_session(const struct agent_plan *plan, struct span name);
+size_t agent_plan_find_output(const struct agent_plan *plan, struct span name);
+
 /* What the entries of a session select; NULL: it has none. */
 const struct provider_selection *agent_plan_selection(
     const struct agent_plan *plan, size_t session);

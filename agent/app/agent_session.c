@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "app/agent_internal.h"
+#include "app/agent_spool.h"
 #include "app/app_budgets.h"
 #include "input/windows/etw_orphans.h"
 #include "platform/plat_system.h"
@@ -79,7 +80,7 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
             .providers = agent->plan->providers[i],
             .provider_count = config->providers.count,
             .kernel_event = kernel_names_find,
-            .last_time = agent_live_last_time(agent, i),
+            .last_time = agent_spool_last_time(agent, i),
             .legacy = agent_heritage_find(&agent->process->heritage, config->name, config->ops),
             .data_dir = agent->data_dir,
             .once = agent->settings->once,

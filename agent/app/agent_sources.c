@@ -55,10 +55,9 @@ static bool note_output(void *self, const struct catalogue_output *output)
 {
     struct earlier *earlier = self;
     const struct agent_plan *plan = earlier->agent->plan;
-    for (size_t o = 0; o < plan->output_count; o++) {
-        if (span_is(output->name, plan->output_configs[o]->name)) {
-            earlier->output_ids[o] = output->id;
-        }
+    size_t o = agent_plan_find_output(plan, output->name);
+    if (o < plan->output_count) {
+        earlier->output_ids[o] = output->id;
     }
     return true;
 }

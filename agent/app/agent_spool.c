@@ -259,8 +259,9 @@ bool agent_spool_put_time(struct agent *agent, size_t session, uint64_t time, st
 }
 
 bool agent_spool_is_done(
-    struct agent *agent, size_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence)
+    void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence)
 {
+    struct agent *agent = self;
     struct agent_spool *spool = agent->spool;
     const struct span name = span_text(session_name(agent, session));
     struct error err;
@@ -334,37 +335,14 @@ bool agent_spool_stage_state(
     return ok;
 }
 
-/* Files that were given whole, and are in the spool whole. */
-static bool stage_files(struct agent *agent, struct store *store, struct error *err)
-{
-    bool ok = true;
-    plat_mutex_lock(&agent->store_mutex);
-    for (size_t i = 0; ok && i < agent->file_count;) {
-        struct agent_file *file = &agent->files[i];
-        const struct agent_session *session = &agent->sessions[file->session];
-        const struct input_ops *ops = agent->plan->session_configs[file->session]->ops;
-        if (pipeline_staged(agent->pipeline, file->session) < file->last_sequence) {
-            i++;
-            continue;
-        }
-        ok = store_done(store, span_text(session_name(agent, file->session)), file->id,
-            file->last_sequence, err);
-        if (ok && ops->forget) {
-            ops->forget(session->input, file->id);
-        }
-        if (ok) {
-            *file = agent->files[--agent->file_count];
-        }
-    }
-    plat_mutex_unlock(&agent->store_mutex);
-    return ok;
-}
-
 static bool stage(void *self, struct store *store, bool all, struct error *err)
 {
     struct agent *agent = self;
-    bool ok = stage_files(agent, store, err) && agent_live_save(agent, err);
     (void)all; /* pipeline_staged knows it */
+    plat_mutex_lock(&agent->store_mutex);
+    bool ok = agent_store_finish_files(agent, err);
+    plat_mutex_unlock(&agent->store_mutex);
+    ok = ok && agent_live_save(agent, err);
     for (size_t s = 0; ok && s < agent->plan->session_count; s++) {
         ok = agent_spool_stage_state(agent, store, s, err);
     }

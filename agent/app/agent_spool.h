@@ -32,9 +32,9 @@ bool agent_spool_begin(struct agent *agent, struct error *err);
 /* Hand the inputs what they need to go on as before. */
 void agent_spool_restore(struct agent *agent);
 
-/* Was the file taken whole before? Any thread. */
+/* Was the file taken whole before? ${self}: the agent. Any thread. */
 bool agent_spool_is_done(
-    struct agent *agent, size_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
+    void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
 
 /* FILETIME up to which an earlier run took a live session; 0: unknown. */
 uint64_t agent_spool_last_time(const struct agent *agent, size_t session);

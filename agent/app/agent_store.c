@@ -48,10 +48,7 @@ static const char *output_name(const struct agent *agent, size_t output)
 
 static void find_position(struct agent *agent, size_t output, struct span name, uint64_t sequence)
 {
-    size_t s = 0;
-    while (s < agent->plan->session_count && !span_is(name, session_name(agent, s))) {
-        s++;
-    }
+    size_t s = agent_plan_find_session(agent->plan, name);
     if (s == agent->plan->session_count || !counts(agent, s, output)) {
         catalogue_progress_add(&agent->progress[output].others, name, sequence);
         return;
@@ -74,10 +71,7 @@ static bool find_progress(void *self, const struct catalogue_progress *progress)
     struct span rest = progress->sessions;
     struct span name;
     uint64_t sequence;
-    size_t o = 0;
-    while (o < agent->plan->output_count && !span_is(progress->output, output_name(agent, o))) {
-        o++;
-    }
+    size_t o = agent_plan_find_output(agent->plan, progress->output);
     if (o < agent->plan->output_count) {
         buf_add_span(&agent->progress[o].checkpoint, progress->checkpoint);
         while (catalogue_progress_next(&rest, &name, &sequence)) {
@@ -172,28 +166,19 @@ void agent_store_file_end(
     plat_mutex_unlock(&agent->store_mutex);
 }
 
-bool agent_store_is_done(
-    void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence)
+/* Have all outputs that take the file's session acked all of it, or is it in a spool that keeps? */
+static bool is_settled(const struct agent *agent, const struct agent_file *file)
 {
-    return agent_spool_is_done(self, session, file_id, ret_last_sequence);
+    uint64_t acked = UINT64_MAX; /* no output takes the session */
+    agent_live_acked(agent, file->session, &acked);
+    return acked >= file->last_sequence;
 }
 
-static bool everybody_has(const struct agent *agent, const struct agent_file *file)
-{
-    for (size_t o = 0; o < agent->plan->output_count; o++) {
-        if (takes(agent, file->session, o) &&
-            agent->stored[o * row(agent) + file->session] < file->last_sequence) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool finish_files(struct agent *agent, struct error *err)
+bool agent_store_finish_files(struct agent *agent, struct error *err)
 {
     for (size_t i = 0; i < agent->file_count;) {
         struct agent_file *file = &agent->files[i];
-        if (!everybody_has(agent, file)) {
+        if (!is_settled(agent, file)) {
             i++;
             continue;
         }
@@ -259,7 +244,7 @@ static bool stage_all(struct agent *agent, struct error *err)
     for (size_t o = 0; ok && o < agent->plan->output_count; o++) {
         ok = take_output(agent, o, err);
     }
-    ok = ok && agent_live_save(agent, err) && finish_files(agent, err);
+    ok = ok && agent_live_save(agent, err) && agent_store_finish_files(agent, err);
     for (size_t s = 0; ok && s < agent->plan->session_count; s++) {
         ok = agent_spool_stage_state(agent, agent->spool->store, s, err);
     }

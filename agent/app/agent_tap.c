@@ -54,23 +54,21 @@ static bool is_session_text(const struct agent_plan *plan, size_t session)
 static bool find_place(const struct agent_plan *plan, struct span name,
     struct tap_settings *settings, struct error *err)
 {
+    size_t session = agent_plan_find_session(plan, name);
+    size_t output = agent_plan_find_output(plan, name);
     settings->session = SIZE_MAX;
-    for (size_t i = 0; i < plan->session_count; i++) {
-        if (span_is(name, plan->session_configs[i]->name)) {
-            settings->session = i;
-            return is_session_text(plan, i) ||
-                   error_set(err, ERR_UNSUPPORTED,
-                       "the first output of this session gets no text (protocol: protobuf). name "
-                       "an output that gets text");
-        }
+    if (session < plan->session_count) {
+        settings->session = session;
+        return is_session_text(plan, session) ||
+               error_set(err, ERR_UNSUPPORTED,
+                   "the first output of this session gets no text (protocol: protobuf). name "
+                   "an output that gets text");
     }
-    for (size_t i = 0; i < plan->output_count; i++) {
-        if (span_is(name, plan->output_configs[i]->name)) {
-            settings->stream = plan->outputs[i].stream;
-            return is_text(plan, settings->stream) ||
-                   error_set(err, ERR_UNSUPPORTED,
-                       "the events of this output are no text. name a session instead");
-        }
+    if (output < plan->output_count) {
+        settings->stream = plan->outputs[output].stream;
+        return is_text(plan, settings->stream) ||
+               error_set(err, ERR_UNSUPPORTED,
+                   "the events of this output are no text. name a session instead");
     }
     return error_set(err, ERR_MISSING, "no session and no output that runs has this name");
 }

@@ -79,8 +79,26 @@ static bool keep_names(struct agent_health *health, struct arena *names)
     return ok;
 }
 
-static bool look(struct agent *agent, const struct agent_loads *loads, uint64_t uptime_ns,
-    struct metric_set *set, struct agent_health *ret_health)
+static uint64_t uptime_of(const struct agent_process *process)
+{
+    return plat_monotonic_ns() - process->started_ns;
+}
+
+void agent_view_collect(struct agent *agent, const struct agent_status *status,
+    const struct agent_loads *loads, struct metric_set *set)
+{
+    const struct agent_metrics_source source = {.status = status,
+        .plan = agent->plan,
+        .pipeline = agent->pipeline,
+        .summaries = agent->summaries,
+        .worker_count = (size_t)agent->config->agent.decode_workers,
+        .loads = loads,
+        .uptime_ns = uptime_of(agent->process)};
+    agent_metrics_collect(&source, set);
+}
+
+static bool look(struct agent *agent, const struct agent_loads *loads, struct metric_set *set,
+    struct agent_health *ret_health)
 {
     struct view view;
     bool ok = init(&view, agent->plan);
@@ -90,14 +108,7 @@ static bool look(struct agent *agent, const struct agent_loads *loads, uint64_t 
         look_at_health(&view, agent, loads, ret_health);
     }
     if (ok && set) {
-        struct agent_metrics_source source = {.status = &view.status,
-            .plan = agent->plan,
-            .pipeline = agent->pipeline,
-            .summaries = agent->summaries,
-            .worker_count = (size_t)agent->config->agent.decode_workers,
-            .loads = loads,
-            .uptime_ns = uptime_ns};
-        agent_metrics_collect(&source, set);
+        agent_view_collect(agent, &view.status, loads, set);
     }
     fini(&view);
     return ok;
@@ -106,22 +117,20 @@ static bool look(struct agent *agent, const struct agent_loads *loads, uint64_t 
 bool agent_view_take(struct agent_process *process, struct metric_set *set,
     struct agent_health *ret_health, struct arena *names)
 {
-    uint64_t uptime_ns = plat_monotonic_ns() - process->started_ns;
     plat_mutex_lock(&process->mutex);
     struct agent_loads loads = process->loads;
     bool stops = process->asked_to_stop || process->over;
     bool has_run = process->has_run;
     plat_mutex_unlock(&process->mutex);
     struct agent *agent = agent_process_borrow(process);
-    bool ok = !agent ||
-              (look(agent, &loads, uptime_ns, set, ret_health) && keep_names(ret_health, names));
+    bool ok = !agent || (look(agent, &loads, set, ret_health) && keep_names(ret_health, names));
     if (!ok) {
         ret_health->count = 0; /* findings may still point to names of the agent */
     }
     if (agent) {
         agent_process_give_back(process);
     } else if (set) {
-        agent_metrics_process(uptime_ns, set);
+        agent_metrics_process(uptime_of(process), set);
     }
     if (stops) {
         agent_health_set(ret_health, AGENT_CAUSE_STOPPING, "the agent stops");
