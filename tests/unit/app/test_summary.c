@@ -126,6 +126,42 @@ static void gaps_are_told(void **state)
     summary_destroy(summary);
 }
 
+static void note(void *self, const struct summary_provider *provider)
+{
+    buf_printf(self, "%02x %.*s %llu %llu, ", provider->guid ? provider->guid->bytes[0] : 0xff,
+        SPAN_ARG(provider->name), (unsigned long long)provider->events,
+        (unsigned long long)provider->undecoded);
+}
+
+static void expect_look(const struct summary *summary, const char *text)
+{
+    struct buf out;
+    buf_init(&out, 10000);
+    summary_look(summary, note, &out);
+    assert_span(buf_span(&out), text);
+    buf_fini(&out);
+}
+
+static void a_look_has_every_provider_in_the_order_in_which_they_came(void **state)
+{
+    (void)state;
+    struct summary *summary = summary_create();
+    struct summary *other = summary_create();
+    assert_true(summary && other);
+    expect_look(summary, "ff (others) 0 0, ");
+    add_events(summary, 3, "Three", DECODE_COMPLETE, 1);
+    add_events(summary, 1, NULL, DECODE_RAW, 2);
+    expect_look(summary, "03 Three 1 0, 01  2 2, ff (others) 0 0, ");
+    add_events(summary, 2, "Two", DECODE_PARTIAL, 1);
+    add_events(summary, 3, "Three", DECODE_COMPLETE, 4);
+    add_events(other, 4, "Four", DECODE_COMPLETE, 7);
+    add_events(other, 1, NULL, DECODE_RAW, 3);
+    summary_merge(summary, other);
+    expect_look(summary, "03 Three 5 0, 01  5 5, 02 Two 1 1, 04 Four 7 0, ff (others) 0 0, ");
+    summary_destroy(other);
+    summary_destroy(summary);
+}
+
 static void more_providers_than_a_page_holds_are_counted(void **state)
 {
     (void)state;
@@ -151,6 +187,7 @@ int main(void)
         cmocka_unit_test(names_do_not_steer_a_terminal),
         cmocka_unit_test(nothing_is_a_page_too),
         cmocka_unit_test(gaps_are_told),
+        cmocka_unit_test(a_look_has_every_provider_in_the_order_in_which_they_came),
         cmocka_unit_test(more_providers_than_a_page_holds_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,15 @@ static void test_settled_batches_and_their_files_go(void **state)
     rig_fini(&rig);
 }
 
+static void expect_checkpoint(struct store_rig *rig, size_t output, const char *text)
+{
+    struct buf value;
+    buf_init(&value, 100);
+    assert_ok(store_checkpoint(rig->store, output, &value, &rig->err), rig);
+    assert_span(buf_span(&value), text);
+    buf_fini(&value);
+}
+
 static void test_early_ids_are_not_given_again(void **state)
 {
     (void)state;
@@ -128,11 +137,38 @@ static void test_early_ids_are_not_given_again(void **state)
     const uint64_t *kept = store_early(rig.store, siem, &count);
     assert_int_equal(count, 2);
     assert_memory_equal(kept, early, sizeof(early));
-    struct buf value;
-    buf_init(&value, 100);
-    assert_ok(store_checkpoint(rig.store, siem, &value, &rig.err), &rig);
-    assert_span(buf_span(&value), "file 3, 800 bytes");
-    buf_fini(&value);
+    expect_checkpoint(&rig, siem, "file 3, 800 bytes");
+    rig_fini(&rig);
+}
+
+/* As for an output that takes its events from memory in this run: it is not open here. */
+static void test_a_checkpoint_is_dropped_and_the_position_stays(void **state)
+{
+    (void)state;
+    struct store_rig rig;
+    struct store_output_state seen;
+    const struct span checkpoint = span_text("file 3, 800 bytes");
+    rig_init(&rig, 0);
+    rig_open(&rig);
+    size_t siem = rig_output(&rig, "siem", "json");
+    size_t lake = rig_output(&rig, "lake", "json");
+    rig_fill(&rig, "json", 1, 4);
+    uint64_t early = rig_row(&rig, siem, 2).id;
+    uint64_t first = rig_row(&rig, siem, 0).id;
+    assert_ok(store_cursor(rig.store, siem, first, &early, 1, &checkpoint, &rig.err), &rig);
+    assert_ok(store_cursor(rig.store, lake, first, NULL, 0, &checkpoint, &rig.err), &rig);
+    rig_commit(&rig);
+    rig_reopen(&rig);
+    assert_ok(store_drop_checkpoint(rig.store, span_text("siem"), &rig.err), &rig);
+    assert_ok(store_drop_checkpoint(rig.store, span_text("unknown"), &rig.err), &rig);
+    rig_commit(&rig);
+    rig_reopen(&rig);
+    siem = rig_output_at(&rig, "siem", "json", false, &seen);
+    lake = rig_output(&rig, "lake", "json");
+    assert_true(seen.position == first);
+    assert_string_equal(rig_waiting(&rig, siem, "json"), "2 4");
+    expect_checkpoint(&rig, siem, "");
+    expect_checkpoint(&rig, lake, "file 3, 800 bytes");
     rig_fini(&rig);
 }
 
@@ -420,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_a_batch_keeps_its_epoch_and_numbers),
         cmocka_unit_test(test_settled_batches_and_their_files_go),
         cmocka_unit_test(test_early_ids_are_not_given_again),
+        cmocka_unit_test(test_a_checkpoint_is_dropped_and_the_position_stays),
         cmocka_unit_test(test_what_is_left_of_a_batch_is_kept_until_it_is_settled),
         cmocka_unit_test(test_a_new_output_begins_at_the_tail_or_at_the_head),
         cmocka_unit_test(test_a_changed_output_takes_what_is_of_before_first),
