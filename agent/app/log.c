@@ -9,6 +9,7 @@
 #include "base/put.h"
 #include "base/utf.h"
 #include "base/visible.h"
+#include "event/ecs_version.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
@@ -24,9 +25,6 @@
  * was halted, or a pipe that nobody reads, holds up nobody: lines are left out meanwhile, and counted.
  */
 enum { MAX_KINDS = 64, MAX_KIND_BYTES = 64, MAX_LINE_BYTES = 64 * 1024, READER_WAIT_MS = 100 };
-
-/* Of agent/event/ecs_head.c, which has it for events. */
-#define ECS_VERSION "8.17.0"
 
 static const uint64_t window_ns = UINT64_C(60000000000);
 

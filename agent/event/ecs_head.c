@@ -2,10 +2,8 @@
 
 #include "base/put.h"
 #include "event/ecs_value.h"
+#include "event/ecs_version.h"
 #include "event/event_host.h"
-
-/* The version of the Elastic Common Schema whose fields these are. */
-#define ECS_VERSION "8.17.0"
 
 /* {5db7de6b-6094-54a0-e757-044329f62f6d}: provider of the agent's own events. */
 static const struct guid agent_provider = {{0x6b, 0xde, 0xb7, 0x5d, 0x94, 0x60, 0xa0, 0x54, 0xe7,
