@@ -23,8 +23,7 @@ static void check_event_log(
     if (session->ops->needs_eventlog && !evt_api_is_there()) {
         config_error_at(memory, &session->type, sizeof(session->type), report,
             "type: '%s' needs Windows: this system has no Windows Event Log. read saved logs "
-            "(.evtx) "
-            "with type: file, or write enabled: false",
+            "(.evtx) with type: file, or write enabled: false",
             session->type);
     }
 }

@@ -134,11 +134,9 @@ const struct cli_command cmd_eventlog = {
     .summary = "list the channels of the Windows Event Log",
     .description =
         "Every channel with its type, whether it is enabled, how many records it has, the number "
-        "of the oldest one, "
-        "the size of its file, and whether this user may read it. With --json also the largest "
-        "size and "
-        "who may read and write it, as SDDL. Channels of type analytic and debug cannot be read "
-        "live. Needs Windows.",
+        "of the oldest one, the size of its file, and whether this user may read it. With --json "
+        "also the largest size, and the accounts that may read and write it, as SDDL. Channels of "
+        "type analytic and debug cannot be read live. Needs Windows.",
     .options = options,
     .examples = "       etwship eventlog list\n"
                 "       etwship eventlog list --json\n",

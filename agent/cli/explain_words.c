@@ -1,7 +1,7 @@
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "app/app_edits.h"
-
 #include "app/app_fields.h"
 #include "app/app_rules.h"
 #include "cli/explain.h"
@@ -11,7 +11,6 @@
 #include "event/schema.h"
 #include "filter/filter_push.h"
 #include "input/live_options.h"
-#include <stdio.h>
 
 /* Words in columns: what is asked for, then its value. */
 

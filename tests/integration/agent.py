@@ -28,6 +28,8 @@ SANITIZED = re.search(rb"__[at]san_init", Path(BINARY).read_bytes()) is not None
 TIMEOUT_S = 600
 
 DONE, FAILED, USAGE, LOSSES, SECOND_SIGNAL = 0, 1, 2, 3, 130
+# Sections `spool`, by where events wait.
+MODES = {"memory": {"mode": "memory"}, "replay": {"recorded": "replay"}, "copy": {"recorded": "copy"}}
 
 
 def make_trace(path, events, mix="realistic", *options):
@@ -46,7 +48,6 @@ def comparable(line):
 
 def without_run(data):
     return re.sub(rb'"ephemeral_id":"[0-9a-f-]*"', b"", data)
-MODES = {"memory": {"mode": "memory"}, "replay": {"recorded": "replay"}, "copy": {"recorded": "copy"}}
 
 
 class Agent(unittest.TestCase):
