@@ -54,8 +54,8 @@ static void add_health(struct agent_process *process, struct buf *line)
     arena_fini(&names);
 }
 
-/* What is wrong stands first, as the service manager shows the beginning alone. ${always}: also if it is what was told
- * last. */
+/* What is wrong stands first, as the service manager shows only the beginning. Without ${always}, say nothing unless
+ * that has changed. */
 static void tell_manager(struct agent *agent, bool always)
 {
     struct agent_notify *notify = &agent->process->notify;

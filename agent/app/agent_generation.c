@@ -340,8 +340,7 @@ void agent_destroy(struct agent *agent)
 
 /* ---- end -------------------------------------------------------------------------------------- */
 
-/* What is left undelivered of the session is read again: by the next agent in this process, or the next
- * run. */
+/* The next agent in this process, or the next run, reads again what is left undelivered of the session. */
 static bool comes_again(const struct agent *agent, size_t session)
 {
     return (agent->makes_way || agent->replays) && agent->plan->sessions[session].replayable;

@@ -11,16 +11,17 @@
 #include "store/store.h"
 
 /*
- * In memory each output has a position of its own (a row of progress); a spool on the disk knows how far a
- * session is in each stream. A stream begins where that of its outputs is that has least. What others of
- * them had beyond that they leave out, so the store remembers it, as the state of a session with a name
- * that none has: lines of session, output, number, and the last batch that was in the spool before. What
- * waited there is not left out, whatever its numbers (pipeline/had.h, a line for each step).
+ * In memory each output has a position of its own (a row of progress). A spool on the disk knows how far a
+ * session is in each stream instead. A stream begins at the lowest position of its outputs. Its other outputs
+ * leave out what they took beyond that. The store remembers these positions as the state of a session whose
+ * name no session can have: lines of session, output, number, and the last batch that was in the spool then.
+ * An output takes these earlier batches in any case, whatever their numbers (pipeline/had.h, a line for each
+ * step).
  *
- * An output has a row of progress as long as its last run was one in memory. To the disk there are two
- * commits: where streams begin, and, when the pipeline has staged the checkpoints, these and that the rows
- * are used up. Whoever is killed between them does both again, as nothing was delivered. To memory there is
- * one, which makes the row and takes the checkpoint away from the output's chain.
+ * An output has a row of progress as long as its last run was one in memory. The way to the disk takes two
+ * commits. The first says where streams begin. The pipeline then stages the checkpoints, and the second commit
+ * writes these and removes the rows. After a kill between the two, the agent repeats both; nothing was delivered
+ * yet. The way to memory takes one commit: it makes the row and removes the checkpoint of the output's chain.
  */
 static const char had_name[] = "/had";
 
@@ -72,7 +73,7 @@ static void read_had(const struct agent *agent, struct span text, struct had *ha
     }
 }
 
-/* What was noted of it in runs with a spool on the disk. */
+/* What runs with a spool on the disk have noted of it. */
 static bool find_had(
     const struct agent *agent, struct store *store, struct had *had, struct error *err)
 {
@@ -145,8 +146,8 @@ static bool take_row(void *self, const struct catalogue_progress *progress)
     return taking->ok;
 }
 
-/* Where the stream's outputs are with the session. The stream may have been further, without an output that
- * came later; those that the run in memory did not know had all of it. */
+/* Where the stream's outputs are with the session. The stream may be further than outputs that were added
+ * later. Outputs that the run in memory did not have took all that the stream had. */
 static bool take_position(struct taking *taking, size_t stream, size_t session, uint64_t id)
 {
     const struct agent *agent = taking->agent;
@@ -222,13 +223,12 @@ static bool allocate(const struct agent *agent, struct agent_handover *handover,
            error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* Whoever starts without it reads and sends again what was delivered. */
+/* Without it an agent would read and send again what was delivered. */
 static bool tell_failed(struct error *err)
 {
     struct error why = *err;
     return error_set(err, why.code,
-        "%s. an earlier run kept no events on the disk, and the spool cannot store how far that "
-        "run "
+        "%s. an earlier run kept no events on the disk, and the spool cannot store how far it "
         "came. make room on the disk",
         why.text);
 }
@@ -275,7 +275,8 @@ bool agent_handover_done(const struct agent *agent, struct store *store,
         return tell_failed(err);
     }
     log_write(agent->log, LOG_LEVEL_INFO, NULL,
-        "spool: it goes on where outputs were in an earlier run that kept no events on the disk");
+        "spool: outputs continue after what they took in an earlier run that kept no events on the "
+        "disk");
     return true;
 }
 
@@ -410,7 +411,7 @@ static bool give(
     return ok;
 }
 
-/* Loudly: nobody delivers it until the spool is used again. */
+/* Log a warning: these events stay undelivered until the durable spool is used again. */
 static void tell_waiting(
     const struct agent *agent, const char *folder, const struct spool_facts *facts)
 {
@@ -431,8 +432,8 @@ static void tell_waiting(
     }
 }
 
-/* Without a folder of its own nothing is remembered. But the system's may be where the spool was until
- * somebody chose memory. It is only read, for it may be another agent's. */
+/* An agent without a folder of its own remembers nothing. But an earlier run may have had its durable spool in
+ * the system's folder. This one only reads there, as the folder may be another agent's. */
 static void look_at_default(const struct agent *agent)
 {
     char path[DATA_FOLDER_PATH_BYTES];

@@ -7,13 +7,13 @@
 enum { NAME_BYTES = 256 };
 
 struct series {
-    enum metric_id id; /* whose counter it follows */
+    enum metric_id id; /* of the counter that it follows */
     char name[NAME_BYTES];
     uint64_t last;
-    bool is_new;                          /* its counter was not seen at the mark before */
+    bool is_new;                          /* its counter was not seen at the last mark */
     bool is_seen;                         /* at this mark */
     size_t unseen;                        /* marks without it */
-    uint64_t counts[AGENT_HISTORY_MARKS]; /* a ring, as the history has it */
+    uint64_t counts[AGENT_HISTORY_MARKS]; /* a ring, with its place in the history */
 };
 
 struct agent_history {

@@ -37,7 +37,7 @@ struct agent_file {
     uint64_t last_sequence;
 };
 
-/* An output in the store, where it counts for itself. */
+/* An output in a store that keeps no batches. */
 struct agent_progress {
     struct buf others;     /* its sessions that this run does not have: catalogue_progress_add */
     struct buf checkpoint; /* of the run before */
@@ -87,8 +87,9 @@ struct agent {
     bool *ended; /* by output */
 
     const char *data_dir; /* NULL: nothing is remembered beyond the process */
-    bool keeps;   /* batches wait on the disk; else in memory, and outputs count for themselves */
-    bool replays; /* of the latter: all sessions can be read again, so that nothing is lost */
+    bool
+        keeps; /* batches wait on the disk; else in memory, and the store notes how far each output is */
+    bool replays; /* the latter, where all sessions can be read again, so that nothing is lost */
     char output_folder
         [DATA_FOLDER_PATH_BYTES]; /* in data_dir, for files of outputs' own; "": none */
 
@@ -164,8 +165,8 @@ void agent_live_close(struct agent *agent);
 /* After the outputs' states were taken; with a spool that keeps, while staging. */
 bool agent_live_save(struct agent *agent, struct error *err);
 
-/* Up to where all outputs of the session, a live one or not, have acked, or it is in a spool that keeps. False: no
- * output takes it, and without such a spool nothing is returned. */
+/* Up to where all outputs of a session have acked, or it is in a spool that keeps. False: no output takes it; then
+ * ${ret_sequence} is left alone unless a spool keeps. */
 bool agent_live_acked(const struct agent *agent, size_t session, uint64_t *ret_sequence);
 
 /* agent_control.c: what the thread that keeps time does for the agent that runs. */

@@ -33,7 +33,8 @@ struct agent_process {
     struct log *log; /* another one only while no agent runs, and under the mutex */
     bool logs_to_file;
     struct plat_lock *lock; /* of the data folder, once it was taken; NULL: there is none */
-    struct store *store; /* without a data folder: what one agent leaves the next; NULL: none yet */
+    struct store
+        *store; /* in memory, without a data folder: it outlives a reload. NULL: none yet */
     struct agent_heritage
         heritage; /* what sessions have left running for the agent that comes next */
     struct agent_observed observed; /* what the summary counts already */
@@ -49,10 +50,9 @@ struct agent_process {
     struct plat_thread *control;
     struct agent_notify notify;
     struct agent_history *history; /* of the thread of the server; NULL: there is none yet */
-    struct agent_server
-        *server;             /* of the thread of agent_run; NULL: the status is shown to nobody */
-    struct agent_push *push; /* of the same; NULL: nobody wants the metrics */
-    uint64_t end_ns;         /* of --duration; UINT64_MAX: none */
+    struct agent_server *server;   /* of the thread of agent_run; NULL: there is no status server */
+    struct agent_push *push;       /* of the same; NULL: no output takes metrics */
+    uint64_t end_ns;               /* of --duration; UINT64_MAX: none */
 
     /* Guarded by the mutex. */
     struct plat_mutex mutex;

@@ -9,9 +9,9 @@
 #include "status/metric_otlp.h"
 
 /*
- * One thread for all outputs: each time one look at the agent (agent_view.h), written once for each that is due. A
- * collector that does not answer holds up the others for the output's `timeout`. What fails is told once, and once
- * more when it works again.
+ * One thread for all outputs. Each time it looks at the agent once (agent_view.h), and writes that for every output
+ * that is due. A collector that does not answer delays the others by the output's `timeout`. The log gets one line when
+ * an output begins to fail, and one when it works again.
  */
 enum { NAMES_MAX_BYTES = 1 << 20, REQUEST_MAX_BYTES = 32 * 1024 * 1024, NAME_BYTES = 128 };
 
@@ -49,10 +49,10 @@ struct agent_push {
     struct plat_cond changed;
     bool over;
     bool asked;          /* for all, now */
-    uint64_t give_up_ns; /* when who asked waits no longer; UINT64_MAX: nobody waits */
+    uint64_t give_up_ns; /* when agent_push_last stops waiting; UINT64_MAX: it does not wait */
 };
 
-/* ---- telling people ------------------------------------------------------------------------------ */
+/* ---- log ------------------------------------------------------------------------------ */
 
 static void say(
     const struct target *target, enum log_level level, const char *what, const char *words)
@@ -110,7 +110,7 @@ static void send(struct agent_push *push, struct target *target)
     }
     if (!good && !target->fails) {
         say(target, LOG_LEVEL_WARNING,
-            "the agent's own metrics are not taken, and sent again later: ", err.text);
+            "the agent's own metrics are not taken, trying again later: ", err.text);
     }
     if (good && target->fails) {
         say(target, LOG_LEVEL_INFO, "the agent's own metrics are taken again", "");

@@ -135,7 +135,7 @@ static void refuse(struct agent_process *process, uint64_t shown)
     plat_mutex_lock(&process->mutex);
     agent_loads_add(&process->loads, plat_now_filetime(), shown, AGENT_LOAD_REFUSED);
     plat_mutex_unlock(&process->mutex);
-    tell(process, LOG_LEVEL_ERROR, "the configuration is not used. the one of before goes on");
+    tell(process, LOG_LEVEL_ERROR, "the configuration is not used. the previous one stays in use");
 }
 
 /* What the source says by now, if it can be used and is another one than ${before}. NULL: ${ret_same} or refused. */
@@ -182,7 +182,8 @@ static bool begin_next(struct agent_process *process, struct agent_setup **setup
     }
     count(process, false);
     log_write_as(process->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, NULL,
-        "reload: the new configuration does not start: %s. the one of before goes on", err.text);
+        "reload: the new configuration does not start: %s. the previous one stays in use",
+        err.text);
     if (!*ret_stuck) { /* else its threads use the setup and the log */
         change_log(process, &next->config, &before->config);
         agent_limits_apply(process, &before->config);
@@ -201,8 +202,7 @@ static void go_back(struct agent_process *process, struct agent_setup **setup, b
     bool same;
     while (!agent_process_begin(process, *setup, ret_stuck, &err)) {
         log_write_as(process->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, "reload",
-            "reload: the configuration of before does not start either: %s. trying again",
-            err.text);
+            "reload: the previous configuration does not start either: %s. trying again", err.text);
         if (*ret_stuck || !pause_before_retry(process, pause_ns, &asked)) {
             return;
         }

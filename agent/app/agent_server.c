@@ -282,7 +282,7 @@ void agent_server_apply(struct agent_process *process, const struct app_config *
     const char *local = app_listen_local(wanted);
     bool any = wanted->listen || local;
     struct error err;
-    /* With TLS the files may be new ones. */
+    /* With TLS, always make a new one: the files may have changed. */
     if (server && !server->is_tls && !wanted->tls.cert && same(server->listen, wanted->listen) &&
         same(server->local, local) && same(server->token, wanted->token)) {
         return;
@@ -291,10 +291,10 @@ void agent_server_apply(struct agent_process *process, const struct app_config *
     process->server = any ? create(process, wanted, &err) : NULL;
     if (any && !process->server) {
         log_write_as(process->log, LOG_CAUSE_STATUS, LOG_LEVEL_ERROR, NULL,
-            "status: %s. nobody can ask this agent how it is", err.text);
+            "status: %s. there is no status server", err.text);
     } else if (any) {
         log_write_as(process->log, LOG_CAUSE_STATUS, LOG_LEVEL_INFO, NULL,
-            "status: it is told at %s%s%s", wanted->listen ? wanted->listen : "",
+            "status: served at %s%s%s", wanted->listen ? wanted->listen : "",
             wanted->listen && local ? " and " : "", local ? local : "");
     }
 }

@@ -5,10 +5,13 @@
 #include "store/catalogue_sources.h"
 
 /*
- * Threads: the store belongs to the thread that makes the agent until the pipeline starts. From then on, if
- * it keeps batches, it belongs to the spool's thread, which calls `stage`, and sources ask for files that are
- * done by a connection of their own to the catalogue, under a mutex; it is closed when the store makes the
- * catalogue anew. If it keeps none, whoever uses it holds agent->store_mutex.
+ * Threads: until the pipeline starts, the store belongs to the thread that makes the agent.
+ *
+ * From then on, a store that keeps batches belongs to the spool's thread, which calls `stage`. Sources ask which
+ * files are done by a connection of their own to the catalogue, under spool->mutex. The store closes it when it
+ * makes the catalogue anew.
+ *
+ * A store that keeps no batches belongs to the thread that holds agent->store_mutex.
  */
 static const char *session_name(const struct agent *agent, size_t session)
 {
@@ -55,8 +58,8 @@ static bool find_sessions(struct agent *agent, struct error *err)
     return ok;
 }
 
-/* The catalogue was made anew, without what inputs and outputs had noted. If outputs count for themselves, all
- * of it is noted again by the next commit; else it can only be read again. */
+/* The catalogue was made anew, without the states of inputs and outputs. If the store keeps no batches, the next
+ * commit writes all of these again. Else they are lost, and sessions read their traces again. */
 static void note_remade(struct agent *agent)
 {
     const struct agent_plan *plan = agent->plan;
@@ -101,7 +104,7 @@ static bool open_store(struct agent *agent, struct error *err)
     return spool->store != NULL;
 }
 
-/* In memory it outlives the agent, as nobody else could tell the next one. */
+/* A store in memory outlives the agent: the next one goes on from it. */
 static bool open_in_memory(struct agent *agent, struct error *err)
 {
     struct agent_process *process = agent->process;
@@ -157,8 +160,8 @@ static bool note_gap(void *self, const struct catalogue_gap *gap)
     return false;
 }
 
-/* Batches of an earlier run are delivered from the disk, and gaps that it left open are told with them: then
- * this run goes the same way. */
+/* Where an earlier run left batches on the disk, or gaps that go with them, this run delivers these, and keeps its
+ * own batches on the disk as well. */
 static bool choose(struct agent *agent, struct error *err)
 {
     struct catalogue_info info;

@@ -4,9 +4,9 @@
 #include "app/agent_internal.h"
 
 /*
- * The agent's store: the catalogue with all that must be true of its outputs and sources. With a data folder
- * it is in there, without one in memory, for the agent that comes next in this process. If agent->keeps,
- * batches wait in it as well, and its owner is the spool's thread. If not, agent_store.c owns it.
+ * The agent's store: a catalogue of how far its sources and outputs are. It is in the data folder. Without one it
+ * is in memory, for the next agent in this process. If agent->keeps, batches wait in it as well, and its owner is
+ * the spool's thread. If not, agent_store.c owns it.
  */
 
 /* Open the store. Where it keeps batches, name the plan's streams and fill `resume`. False with ${err} set;
@@ -25,8 +25,7 @@ struct pipeline_store agent_spool_store(const struct agent *agent);
 /* The checkpoint that ${output} left in a run whose batches waited in memory; empty: it left none. */
 struct span agent_spool_checkpoint(const struct agent *agent, size_t output);
 
-/* The pipeline was made, and has not started: what a run whose batches waited in memory has left is taken
- * over now. */
+/* The pipeline was made, and has not started: take over what a run whose batches waited in memory has left. */
 bool agent_spool_begin(struct agent *agent, struct error *err);
 
 /* Hand the inputs what they need to go on as before. */

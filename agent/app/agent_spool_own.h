@@ -32,7 +32,7 @@ struct agent_spool {
 /* The connection to the catalogue. Takes the mutex, in any case. NULL with ${err}: it cannot be opened. */
 struct catalogue *agent_spool_take_reader(struct agent_spool *spool, struct error *err);
 
-/* Stage what ${session}'s input needs to go on as before, if it is not what it said last. */
+/* Stage what ${session}'s input needs to go on as before, if that has changed. */
 bool agent_spool_stage_state(
     struct agent *agent, struct store *store, size_t session, struct error *err);
 

@@ -5,12 +5,12 @@
 #include "store/catalogue_progress.h"
 
 /*
- * Between the pipeline, which knows how far each output is, and the store, which remembers it, where batches
- * wait in memory. A store that keeps batches knows that by itself, and remembers sources and not outputs.
+ * Where batches wait in memory, the pipeline knows how far each output is, and this writes it to the store. A
+ * store that keeps batches knows that by itself: it remembers sources and not outputs.
  *
  * A save takes the state of every output (its positions and the checkpoint that belongs to them), of live
- * sessions and files, and then of the inputs, so that what is noted of an input is at least as new as what
- * is acked of it; all of that is one commit. The store's mutex is held from one to the other, so saves do not
+ * sessions and files, and then of the inputs: so what the store has of an input is at least as new as what
+ * outputs acked of it. All of that is one commit. The store's mutex is held from one to the other, so saves do not
  * overtake each other; nothing that delivers events ever waits for it but an output that asked for the save
  * itself.
  *
@@ -58,7 +58,7 @@ static void find_position(struct agent *agent, size_t output, struct span name, 
     agent->stored[output * row(agent) + s] = sequence;
     if (sequence) {
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
-            "output %s goes on behind event %llu of session %s%s%s", output_name(agent, output),
+            "output %s continues after event %llu of session %s%s%s", output_name(agent, output),
             (unsigned long long)sequence, session_name(agent, s),
             agent->data_dir ? ", as the state says in " : "",
             agent->data_dir ? agent->data_dir : "");
@@ -119,7 +119,7 @@ static bool open_progress(struct agent *agent, struct error *err)
         !store_each_progress(store, find_progress, agent, err)) {
         return false;
     }
-    store_tidy(store); /* files of earlier runs that nobody needs */
+    store_tidy(store); /* files of earlier runs that are not needed any more */
     for (size_t o = 0; o < count; o++) {
         if (agent->progress[o].others.failed || agent->progress[o].checkpoint.failed) {
             return error_set(err, ERR_MEMORY, "out of memory");

@@ -172,8 +172,8 @@ void agent_tap_answer(struct agent_process *process, const struct status_request
     reply->type = "text/plain; charset=utf-8";
     if (!trusted) {
         reply->status = 403;
-        buf_add_text(&reply->body, "events are shown over status.unix and status.pipe alone, or to "
-                                   "who knows status.token\n");
+        buf_add_text(&reply->body,
+            "events are shown over status.unix and status.pipe alone, or with status.token\n");
         return;
     }
     if (looker) {

@@ -83,7 +83,7 @@ enum app_spool_reason {
     APP_SPOOL_ONLY_RECORDED, /* all sessions read recorded traces: memory */
 };
 enum app_spool_recorded {
-    APP_SPOOL_RECORDED_AUTO, /* REPLAY for one output; for several COPY, so that none waits for another */
+    APP_SPOOL_RECORDED_AUTO, /* REPLAY for one output, COPY for several: so none waits for another */
     APP_SPOOL_REPLAY,
     APP_SPOOL_COPY,
 };
@@ -343,8 +343,8 @@ bool app_config_takes(const struct app_output *output, const struct app_session 
 /* Name of the shape of an output's events, as formats.def has it. */
 const char *app_config_format(const struct app_output *output);
 
-/* Do events wait on the disk? Not if the spool is in memory, and not if all sessions can be read again, no
- * output may hold events of one route, and `spool.recorded` allows it: then they wait in their own files. */
+/* Do events wait on the disk? Not if the spool is in memory. And not if all sessions can be read again, no output
+ * may hold events of one route, and `spool.recorded` allows it: then they wait in the traces. */
 bool app_config_copies(const struct app_config *config);
 
 /* Where the agent remembers things: agent.data_dir, or the system's place where a spool keeps

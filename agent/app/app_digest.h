@@ -17,8 +17,8 @@ struct app_digest {
 bool app_digest_take(
     const struct app_config *config, struct app_digest *ret_digest, struct error *err);
 
-/* A number to show: of the values alone, without secrets and values of maps, so that machines with the same
- * configuration have the same one. 0: out of memory. */
+/* A hash to show: of the values alone, without secrets and values of maps. So machines with the same configuration
+ * show the same one. 0: out of memory. */
 uint64_t app_digest_shown(const struct app_config *config);
 
 /*

@@ -91,7 +91,7 @@ static const struct config_field agent_fields[] = {
 
 static const struct config_field status_tls_fields[] = {
     {CONFIG_ROW("cert", PATH, struct app_status_tls, cert), .is_read = true,
-        .help = "file of the certificate that is shown, in PEM, with its chain behind it"},
+        .help = "file of the server's certificate, in PEM, followed by its chain"},
     {CONFIG_ROW("key", PATH, struct app_status_tls, key), .is_read = true,
         .help = "file of its private key, in PEM, without a password"},
     {.key = NULL},
@@ -156,10 +156,10 @@ static const struct config_field spool_fields[] = {
     {CONFIG_ROW("recorded", ENUM, struct app_spool, recorded), .names = spool_recorded_names,
         .default_text = "auto",
         .help = "where all sessions are `file`: `replay` reads again, after a restart, what outputs "
-                "have not had; `copy` keeps events on disk like live ones, for traces that are "
-                "removed before outputs have them; `auto` replays for one output and copies for "
-                "several, so that none waits for another. Beside live sessions, or an `elasticsearch` output with "
-                "fields in its index, events are copied"},
+                "did not take; `copy` keeps events on disk like live ones, for traces that are "
+                "removed before outputs take them; `auto` is `replay` for one output and `copy` for "
+                "several, so that none waits for another. With a live session, or an `elasticsearch` output "
+                "with fields in its index, events are always copied"},
     {.key = NULL},
 };
 

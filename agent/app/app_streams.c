@@ -6,7 +6,7 @@
 /* Level 0 is an event's that has none, and then it has no such value. */
 enum { MOST_LEVELS = 5 };
 
-/* Recorded traces may be of any machine, and hold what somebody else asked for then. */
+/* Recorded traces may be of any machine, and may hold events of any provider. */
 static void look(const struct app_session *session, struct output_spread *ret_spread)
 {
     const struct app_provider *providers = session->providers.items;

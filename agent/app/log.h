@@ -14,7 +14,7 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
-/* What a line is about (log_causes.def), for who files lines by it. */
+/* What a line is about (log_causes.def): programs file lines by it. */
 enum log_cause {
 #define CAUSE(id, name, todo) LOG_CAUSE_##id,
 #include "app/log_causes.def"

@@ -10,13 +10,13 @@
 
 enum { MAX_PROVIDERS = 4096, MAX_OUTPUTS = 64, SHOWN = 12, RECENT_ROWS = 64 };
 
-/* One thread counts, others may look on. */
+/* One thread counts, others may read meanwhile. */
 struct provider_row {
     struct guid guid;
     struct span name;
     atomic_uint_fast64_t events;
     atomic_uint_fast64_t undecoded;
-    struct provider_row *_Atomic next; /* the one that came behind it */
+    struct provider_row *_Atomic next; /* the one that came next */
 };
 
 struct output_row {
@@ -79,7 +79,7 @@ static void add_to(atomic_uint_fast64_t *count, uint64_t value)
     atomic_store_explicit(count, value_of(count) + value, memory_order_relaxed);
 }
 
-/* Whoever finds it finds all of it. */
+/* A thread that finds the row finds all of it. */
 static void publish(struct summary *summary, struct provider_row *row)
 {
     atomic_store_explicit(

@@ -13,7 +13,7 @@ struct dead_letter {
     /* The record's name in its spool, by which one that comes again is known; epoch 0: unknown. */
     uint64_t epoch;
     uint64_t record;
-    bool waits; /* where there is no room, it does not take the place of an older one. */
+    bool waits; /* where there is no room, it does not take the place of an older one */
     struct span output;
     int status; /* of the reply, as in HTTP; 0: unknown */
     struct span type;

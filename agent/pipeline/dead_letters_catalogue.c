@@ -20,7 +20,9 @@
  *
  * The mutex guards the count, and lets one change at a time.
  */
-/* Opening a connection takes a scraper's patience. Other processes rarely change anything. */
+
+/* How long usage() answers from memory while nothing is changed here: opening a connection each time would make
+ * scrapes slow, and other processes rarely change anything. */
 static const uint64_t known_for_ns = UINT64_C(30000000000);
 
 enum { PUT_AT_ONCE = 64, TRIES = 3, FILES_SPARE_BYTES = 32 << 20, LOOK_EVERY = 32 };
@@ -33,7 +35,7 @@ struct letters {
     struct plat_mutex mutex;
     uint64_t evicted;
     uint64_t puts;
-    uint64_t changes; /* that were tried here */
+    uint64_t changes; /* that this process tried */
 
     /* What all letters took when that was asked last. */
     uint64_t known_bytes;
@@ -320,7 +322,7 @@ static bool each(struct dead_letters *base,
     return ok;
 }
 
-/* True: ${ret_usage} is what was found a moment ago. ${ret_changes}: what was changed here so far. */
+/* True: ${ret_usage} is what usage() found a moment ago. ${ret_changes}: how many changes this process tried so far. */
 static bool is_known(
     struct letters *letters, struct dead_letters_usage *ret_usage, uint64_t *ret_changes)
 {

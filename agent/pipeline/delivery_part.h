@@ -9,14 +9,15 @@
 size_t delivery_part_rejected(const enum record_status *statuses, size_t count);
 
 /*
- * Of ${rejected} records those that are dead letters since ${before} of ${counts} are kept, and the others come again.
- * As many of the letters as are sure to be rejected count so, the others as delivered: what comes again is counted by
- * the answer that it gets then. It may have arrived already, which is counted, too.
+ * Count ${rejected} records. The dead letters of ${counts} since ${before} are those that were kept; the others are
+ * sent again. Of the letters, as many count as dead as the destination surely rejected, and the others as delivered.
+ * Records that are sent again are counted by the answer that they get then. Some of them may have arrived already:
+ * these are possible duplicates.
  */
 void delivery_part_count(const struct output_report *report, size_t rejected, uint64_t before,
     struct delivery_counts *counts);
 
-/* Nobody keeps dead letters: as many of the rejected ones in ${statuses} count as delivered. */
+/* Dead letters are not kept: as many of the rejected ones in ${statuses} count as delivered. */
 void delivery_part_take(
     const struct output_report *report, enum record_status *statuses, size_t count);
 

@@ -33,8 +33,8 @@ struct flow_settings {
     uint64_t max_events;              /* 0: no limit */
     const struct flow_filter *filter; /* copied; NULL: all events */
 
-    /* Is the event wanted, as far as its record and schema tell? It is asked before the event is decoded, if its
-     * schema is certain, and then has nothing else. NULL: all are. */
+    /* Is the event wanted, as far as its record and schema tell? Asked only for events with a certain schema, before
+     * they are decoded: ${event} has record and schema alone. NULL: all are wanted. */
     bool (*wants)(void *self, const struct event *event);
     void *wants_self;
 

@@ -38,8 +38,7 @@ struct pipeline_session {
         struct event_editor *editor);
     const void *selection;
     bool replayable;
-    bool
-        waits; /* for room, as replayable ones do: what was not taken comes again in the next run */
+    bool waits; /* for room, as if replayable: the next run reads what was not taken */
     uint64_t block_for_ns;
     struct provider_budget_settings budget;
     uint64_t max_events;

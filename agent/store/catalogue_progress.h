@@ -5,9 +5,8 @@
 #include "store/catalogue.h"
 
 /*
- * How far outputs are with sessions whose events can be read again, where no batch of these waits in a
- * segment: one row for each output. A row is replaced as a whole, so the positions and the checkpoint that
- * belongs to them are always of one moment.
+ * How far outputs are with sessions that can be read again, in runs that keep no batches: one row for each output.
+ * A row is replaced as a whole, so the positions and the checkpoint that belongs to them are always of one moment.
  */
 struct catalogue_progress {
     struct span output;     /* its name; at most CATALOGUE_NAME_MAX_BYTES */

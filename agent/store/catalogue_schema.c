@@ -97,7 +97,7 @@ static const char letters_2[] =
 /* Empty but for a moment: catalogue_reserve. */
 static const char reserve_3[] = "CREATE TABLE reserve(bytes" BLOB ") STRICT;";
 
-/* How far outputs are with what is read again (catalogue_progress.h). */
+/* How far outputs are with sessions that can be read again (catalogue_progress.h). */
 static const char progress_4[] =
     "CREATE TABLE progress(output TEXT PRIMARY KEY NOT NULL, sessions" BLOB
     ", checkpoint" BLOB PROOF ") STRICT;";

@@ -50,8 +50,9 @@ struct store_settings {
     uint64_t max_age_ms;     /* of a batch; 0: no limit */
     uint64_t segment_bytes;  /* of a file; 0: 64 MB, or an eighth of max_bytes where that is less */
     bool zstd;               /* batches are packed */
-    bool no_batches;         /* this run appends none, so there is no ballast */
-    struct disk *disk;       /* borrowed; NULL: the real one */
+    bool
+        no_batches; /* this run appends batches only if an earlier one left some: no ballast is made */
+    struct disk *disk;               /* borrowed; NULL: the real one */
     const struct store_clock *clock; /* borrowed; NULL: the system's */
 
     /* ${text} is one line for the log. In store_open, store_commit and store_drop. May be NULL. */
@@ -266,8 +267,8 @@ bool store_live(struct store *store, struct span session, uint64_t time, struct 
 bool store_progress(struct store *store, struct span output, struct span sessions,
     struct span checkpoint, struct error *err);
 
-/* The output goes on by store_progress: the checkpoint of its chain is old, and is forgotten. One that is
- * not known is fine. */
+/* From now on store_progress says how far the output is: forget the checkpoint of its chain. An unknown output is
+ * fine. */
 bool store_drop_checkpoint(struct store *store, struct span output, struct error *err);
 
 /* A gap that is open: told, but in no batch yet. `count` 0 closes it, with the batches that were

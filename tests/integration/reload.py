@@ -23,8 +23,8 @@ KILLS = 200 if FULL else 10
 
 RUNS = "reload: the new configuration runs"
 SAME = "reload: nothing has changed"
-REFUSED = "reload: the configuration is not used. the one of before goes on"
-BACK = "the one of before goes on"
+REFUSED = "reload: the configuration is not used. the previous one stays in use"
+BACK = "the previous one stays in use"
 
 
 class Slow(Bulk):
@@ -223,7 +223,7 @@ class Kept(Rig):
         agent = self.running()
         for wrong, said in (
                 ({"tls": {"ca": str(self.folder / "missing.pem")}}, "output siem: .*missing.pem"),
-                ({"filters": [{"keep": "event.id =="}]}, r"etwship\.yaml:1:\d+: error: keep: the expression ends")):
+                ({"filters": [{"keep": "event.id =="}]}, r"etwship\.yaml:1:\d+: error: keep: unexpected end of the expression")):
             self.configured(self.local(), {"name": "siem", "type": "elasticsearch",
                                            "hosts": ["https://127.0.0.1:1"]} | wrong)
             self.ask(agent, REFUSED)
@@ -324,7 +324,7 @@ class Process(Rig):
         (state / "spool").write_text("no folder")
         in_memory = {"spool": {"mode": "memory"}}
         self.configure(self.local(), **in_memory)
-        self.ask(agent, "the configuration of before does not start either")
+        self.ask(agent, "the previous configuration does not start either")
         (state / "spool").unlink()
         self.configure(self.local(batch={"events": 77}), **in_memory)
         self.ask(agent)

@@ -211,7 +211,7 @@ class Live(machine.Shared):
         spool.write_text("no folder")
         self.configure(more=", block_for: 1s")
         agent.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: "the configuration of before does not start either" in agent.said(), agent.said)
+        wait_until(lambda: "the previous configuration does not start either" in agent.said(), agent.said)
         self.assertEqual(agent.stop(), 1, agent.said())
         self.assertIn("session live is stopped: no agent has begun", agent.said())
         self.assertEqual(self.sessions("list"), {})

@@ -100,8 +100,8 @@ class Modes(unittest.TestCase):
             self.run_agent()
             self.traces.append(self.make_trace("b", 1000, "--seed", "7"))
             self.write("durable", server)
-            self.assertIn("it goes on where outputs were in an earlier run", self.run_agent())
-            self.assertNotIn("where outputs were in an earlier run", self.run_agent())
+            self.assertIn("outputs continue after what they took in an earlier run", self.run_agent())
+            self.assertNotIn("outputs continue after what", self.run_agent())
             self.assert_each_once(server.app.documents(), EVENTS + 1000)
             self.assertEqual(server.app.twice, 0)
         self.assert_each_once(self.out.read_bytes().splitlines(), EVENTS + 1000)
@@ -205,8 +205,9 @@ class Modes(unittest.TestCase):
         self.run_agent()
         # Format 1 knew nothing of a letter's record.
         older = sqlite3.connect(self.folder / "state/spool/catalogue.db")
-        older.executescript("DROP TABLE progress; DROP TABLE reserve; DROP INDEX letter_of_record; ALTER TABLE letter DROP COLUMN epoch;"
-                                "ALTER TABLE letter DROP COLUMN record; PRAGMA user_version = 1")
+        older.executescript("DROP TABLE progress; DROP TABLE reserve; DROP INDEX letter_of_record;"
+                            "ALTER TABLE letter DROP COLUMN epoch; ALTER TABLE letter DROP COLUMN record;"
+                            "PRAGMA user_version = 1")
         older.close()
         self.traces.append(self.make_trace("b", 1000, "--seed", "7"))
         self.write("memory")
