@@ -1,34 +1,9 @@
-#include "unit/outputs/output_rig.h"
+#include "unit/outputs/http_rig.h"
 
 #include "base/protobuf.h"
-#include "support/http_fake.h"
 
 /* A Loki that does what it is told. */
-static struct {
-    struct http_fake *fake;
-    struct output_rig rig;
-} s;
-
-static void start(const char *keys)
-{
-    char yaml[400];
-    s.fake = http_fake_start();
-    snprintf(yaml, sizeof(yaml), "{url: '%s', proxy: '', compression: none%s}",
-        http_fake_url(s.fake), keys);
-    rig_setup(&s.rig, &output_loki, yaml);
-}
-
-static void stop(void)
-{
-    rig_teardown(&s.rig);
-    http_fake_stop(s.fake);
-    s.fake = NULL;
-}
-
-static const char *body_of(size_t index)
-{
-    return (const char *)http_fake_request(s.fake, index)->body.data;
-}
+static struct http_rig s = {.ops = &output_loki, .key = "url"};
 
 /* Of provider ${provider}, so many tenths of microseconds after 2026-11-21T09:30:00, which is 1795253400 since
  * 1970 by Python's datetime. */
@@ -46,48 +21,49 @@ static const char *body_of(size_t index)
 static void lines_stand_in_streams_in_the_order_of_their_times(void **state)
 {
     (void)state;
-    start(", tenant: blue, auth: {user: u, password: p-4711-x}");
+    http_rig_start(&s, ", tenant: blue, auth: {user: u, password: p-4711-x}");
     assert_int_equal(rig_send(&s.rig, EVENT("A", "0000003") EVENT("B", "0000002")
                                           EVENT("A", "0000001") EVENT("A", "0000003")),
         OUTPUT_DELIVERED);
-    assert_string_equal(
-        body_of(0), "{\"streams\":[" STREAM("A") ",\"values\":[" LINE("A", "0000001") "," LINE(
-                        "A", "0000003") "," LINE("A",
-                        "0000003") "]}," STREAM("B") ",\"values\":[" LINE("B", "0000002") "]}]}");
+    assert_string_equal(http_rig_body(&s, 0),
+        "{\"streams\":[" STREAM("A") ",\"values\":[" LINE("A", "0000001") "," LINE(
+            "A", "0000003") "," LINE("A", "0000003") "]}," STREAM("B") ",\"values\":[" LINE("B",
+            "0000002") "]}]}");
     const struct http_fake_request *request = http_fake_request(s.fake, 0);
     assert_memory_equal(request->head, "POST /loki/api/v1/push ", 23);
     assert_true(http_fake_has(request, "X-Scope-OrgID", "blue"));
     assert_true(http_fake_has(request, "Content-Type", "application/json"));
     assert_true(http_fake_has(request, "Authorization", "Basic dTpwLTQ3MTEteA=="));
-    stop();
+    http_rig_stop(&s);
 }
 
 static void what_is_no_label_is_metadata(void **state)
 {
     (void)state;
-    start(", labels: [host]");
+    http_rig_start(&s, ", labels: [host]");
     assert_int_equal(rig_send(&s.rig, EVENT("A", "0000001")), OUTPUT_DELIVERED);
-    assert_non_null(strstr(body_of(0), "{\"stream\":{\"job\":\"etwship\",\"host\":\"PC\"}"));
     assert_non_null(
-        strstr(body_of(0), "{\"provider\":\"A\",\"level\":\"info\",\"event_code\":\"3008\"}]"));
-    stop();
+        strstr(http_rig_body(&s, 0), "{\"stream\":{\"job\":\"etwship\",\"host\":\"PC\"}"));
+    assert_non_null(strstr(
+        http_rig_body(&s, 0), "{\"provider\":\"A\",\"level\":\"info\",\"event_code\":\"3008\"}]"));
+    http_rig_stop(&s);
 }
 
 static void streams_beyond_the_limit_become_one(void **state)
 {
     (void)state;
-    start(", max_streams: 1");
+    http_rig_start(&s, ", max_streams: 1");
     assert_int_equal(
         rig_send(&s.rig, EVENT("A", "0000001") EVENT("B", "0000002") EVENT("C", "0000003")),
         OUTPUT_DELIVERED);
-    const char *overflow = strstr(
-        body_of(0), "{\"stream\":{\"job\":\"etwship\",\"overflow\":\"true\"},\"values\":[");
+    const char *overflow = strstr(http_rig_body(&s, 0),
+        "{\"stream\":{\"job\":\"etwship\",\"overflow\":\"true\"},\"values\":[");
     assert_non_null(overflow);
     assert_non_null(strstr(overflow,
         "{\"host\":\"PC\",\"provider\":\"B\",\"level\":\"info\",\"event_code\":\"3008\"}"));
     assert_non_null(strstr(overflow, "\"provider\":\"C\""));
     assert_null(strstr(overflow + 1, "{\"stream\""));
-    stop();
+    http_rig_stop(&s);
 }
 
 /* ---- protobuf ---------------------------------------------------------------------------------------- */
@@ -122,7 +98,7 @@ static void protobuf_says_the_same_in_snappys_format(void **state)
         "{\"@timestamp\":\"2026-11-21T09:30:00.0000002Z\",\"provider\":{\"name\":"
         "\"A\\\"\\u00e4\\n\"},\"event\":{\"code\":3008,\"level\":4,\"name\":"
         "\"x\\ty\"},\"host\":{\"name\":\"PC\"}}\n";
-    start(", encoding: protobuf");
+    http_rig_start(&s, ", encoding: protobuf");
     assert_int_equal(rig_send(&s.rig, line), OUTPUT_DELIVERED);
     const struct http_fake_request *request = http_fake_request(s.fake, 0);
     assert_true(http_fake_has(request, "Content-Type", "application/x-protobuf"));
@@ -152,7 +128,7 @@ static void protobuf_says_the_same_in_snappys_format(void **state)
     assert_text(field(&pair, 1), "event_name");
     assert_text(field(&pair, 2), "x\ty");
     assert_int_equal(entry.size, 0);
-    stop();
+    http_rig_stop(&s);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------------- */
@@ -166,7 +142,7 @@ static void lines_that_loki_names_are_dead_letters_and_the_others_delivered(void
                                 "2026-11-21T10:00:00Z',\nuser 'fake', total ignored: 1 "
                                 "out of 3 for stream: {job=\"etwship\"}";
     const struct http_fake_reply reply = {.status = 400, .body = words};
-    start("");
+    http_rig_start(&s, "");
     http_fake_script(s.fake, &reply, 1);
     assert_int_equal(
         rig_send(&s.rig, EVENT("A", "0000001") EVENT("A", "0000002") EVENT("A", "0000003")),
@@ -178,7 +154,7 @@ static void lines_that_loki_names_are_dead_letters_and_the_others_delivered(void
     assert_int_equal(s.rig.rejected_count, 1);
     assert_string_equal(s.rig.rejected[0].reason,
         "entry too far behind, oldest acceptable timestamp is: 2026-11-21T10:00:00Z");
-    stop();
+    http_rig_stop(&s);
 }
 
 /* The reply to a request of several streams speaks of one of them. */
@@ -190,7 +166,7 @@ static void each_stream_is_asked_for_itself_where_loki_refuses_something(void **
         {.status = 204},
         {.status = 400, .body = "user 'fake', total ignored: 2 out of 2 for stream: {}"},
     };
-    start("");
+    http_rig_start(&s, "");
     http_fake_script(s.fake, replies, 3);
     assert_int_equal(
         rig_send(&s.rig, EVENT("A", "0000001") EVENT("B", "0000002") EVENT("B", "0000003")),
@@ -200,7 +176,7 @@ static void each_stream_is_asked_for_itself_where_loki_refuses_something(void **
     assert_int_equal(s.rig.records[1], RECORD_REJECTED);
     assert_int_equal(s.rig.records[2], RECORD_REJECTED);
     assert_non_null(strstr(s.rig.rejected[0].reason, "total ignored: 2 out of 2"));
-    stop();
+    http_rig_stop(&s);
 }
 
 /* It refuses what holds `bad`, without naming it. */
@@ -215,7 +191,7 @@ static void refuse_bad(
 static void a_line_that_is_not_named_is_found(void **state)
 {
     (void)state;
-    start("");
+    http_rig_start(&s, "");
     http_fake_handle(s.fake, refuse_bad, NULL);
     assert_int_equal(
         rig_send(&s.rig, EVENT("A", "0000001") EVENT("A", "0000002") EVENT("A", "0000003")),
@@ -223,7 +199,7 @@ static void a_line_that_is_not_named_is_found(void **state)
     assert_int_equal(s.rig.records[0], RECORD_DELIVERED);
     assert_int_equal(s.rig.records[1], RECORD_REJECTED);
     assert_int_equal(s.rig.records[2], RECORD_DELIVERED);
-    stop();
+    http_rig_stop(&s);
 }
 
 #define AT_HOUR(hour, provider)                                                                 \
@@ -236,41 +212,41 @@ static void a_request_holds_no_more_time_than_loki_takes_out_of_order(void **sta
 {
     (void)state;
     const struct http_fake_reply replies[] = {{.status = 204}, {.status = 503}};
-    start("");
+    http_rig_start(&s, "");
     http_fake_script(s.fake, replies, 2);
     assert_int_equal(rig_send(&s.rig, AT_HOUR("11", "A") AT_HOUR("09", "A") AT_HOUR("09", "B")
                                           AT_HOUR("13", "A")),
         OUTPUT_MIXED);
     assert_int_equal(http_fake_count(s.fake), 2);
-    assert_non_null(strstr(body_of(0), "T09:00"));
-    assert_null(strstr(body_of(0), "T11:00"));
-    assert_non_null(strstr(body_of(1), "T11:00"));
-    assert_null(strstr(body_of(1), "T13:00"));
+    assert_non_null(strstr(http_rig_body(&s, 0), "T09:00"));
+    assert_null(strstr(http_rig_body(&s, 0), "T11:00"));
+    assert_non_null(strstr(http_rig_body(&s, 1), "T11:00"));
+    assert_null(strstr(http_rig_body(&s, 1), "T13:00"));
     /* What is stored does not come again. */
     assert_int_equal(s.rig.records[0], RECORD_RETRY);
     assert_int_equal(s.rig.records[1], RECORD_DELIVERED);
     assert_int_equal(s.rig.records[2], RECORD_DELIVERED);
     assert_int_equal(s.rig.records[3], RECORD_RETRY);
-    stop();
+    http_rig_stop(&s);
 }
 
 /* Stream A is stored when B is asked for itself, and has to be halved. */
 static void what_is_stored_is_not_sent_again_while_a_bad_line_is_looked_for(void **state)
 {
     (void)state;
-    start("");
+    http_rig_start(&s, "");
     http_fake_handle(s.fake, refuse_bad, NULL);
     assert_int_equal(
         rig_send(&s.rig, EVENT("A", "0000001") EVENT("B", "0000002") EVENT("B", "0000003")),
         OUTPUT_MIXED);
     assert_true(http_fake_count(s.fake) > 3);
     for (size_t i = 2; i < http_fake_count(s.fake); i++) {
-        assert_null(strstr(body_of(i), "\"provider\":\"A\""));
+        assert_null(strstr(http_rig_body(&s, i), "\"provider\":\"A\""));
     }
     assert_int_equal(s.rig.records[0], RECORD_DELIVERED);
     assert_int_equal(s.rig.records[1], RECORD_REJECTED);
     assert_int_equal(s.rig.records[2], RECORD_DELIVERED);
-    stop();
+    http_rig_stop(&s);
 }
 
 static void what_was_sent_before_and_is_too_far_behind_may_be_stored(void **state)
@@ -282,7 +258,7 @@ static void what_was_sent_before_and_is_too_far_behind_may_be_stored(void **stat
     static const char *const reasons[] = {"entry too far behind",
         "it was sent before, and may be stored since: entry too far behind"};
     const struct http_fake_reply reply = {.status = 400, .body = words};
-    start("");
+    http_rig_start(&s, "");
     for (size_t repeated = 0; repeated < 2; repeated++) {
         s.rig.repeated = repeated;
         http_fake_script(s.fake, &reply, 1);
@@ -291,7 +267,7 @@ static void what_was_sent_before_and_is_too_far_behind_may_be_stored(void **stat
         assert_string_equal(s.rig.rejected[0].reason, reasons[repeated]);
         assert_int_equal(s.rig.report.rejected_maybe_arrived, repeated);
     }
-    stop();
+    http_rig_stop(&s);
 }
 
 static void statuses_lead_to_verdicts(void **state)
@@ -304,12 +280,12 @@ static void statuses_lead_to_verdicts(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct http_fake_reply reply = {
             .status = cases[i].status, .headers = "Retry-After: 3\r\n"};
-        start("");
+        http_rig_start(&s, "");
         http_fake_script(s.fake, &reply, 1);
         assert_int_equal(rig_send(&s.rig, EVENT("A", "0000001")), OUTPUT_RETRY);
         assert_int_equal(s.rig.report.degraded, cases[i].degraded);
         assert_int_equal(s.rig.report.wait_ms, 3000);
-        stop();
+        http_rig_stop(&s);
     }
 }
 
@@ -321,27 +297,30 @@ static void settings_that_cannot_work_are_named(void **state)
     rig_assert_fault(&output_loki, "{url: 'http://a/?x'}", "has no query");
 }
 
+#define EMPTY_PUSH                              \
+    {                                           \
+        (const uint8_t *)"{\"streams\":[]}", 14 \
+    }
+
 static void an_examination_says_what_is_wrong(void **state)
 {
     (void)state;
     static const struct {
+        const char *more;
         int status;
         bool good;
         const char *words;
-    } cases[] = {{204, true, "connected, and a push is looked at"}, {422, true, "status 422"},
-        {401, false, "status 401: the server does not know us. check auth"},
-        {404, false, "there is nothing at this address"}};
+        struct span body;
+    } cases[] = {{"", 204, true, "connected, and a push is looked at", EMPTY_PUSH},
+        {"", 422, true, "status 422", EMPTY_PUSH},
+        {"", 401, false, "status 401: the server does not know us. check auth", EMPTY_PUSH},
+        {"", 404, false, "there is nothing at this address", EMPTY_PUSH},
+        /* Nothing, in Snappy's format (format_description.txt, section 1). */
+        {", encoding: protobuf", 204, true, "connected", {(const uint8_t *)"\0", 1}}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char yaml[200];
         const struct http_fake_reply reply = {.status = cases[i].status};
-        s.fake = http_fake_start();
-        http_fake_script(s.fake, &reply, 1);
-        snprintf(yaml, sizeof(yaml), "{url: '%s', proxy: ''}", http_fake_url(s.fake));
-        assert_int_equal(rig_examine(&s.rig, &output_loki, yaml), cases[i].good);
-        if (!strstr(s.rig.said, cases[i].words)) {
-            fail_msg("no \"%s\" in: %s", cases[i].words, s.rig.said);
-        }
-        http_fake_stop(s.fake);
+        http_rig_assert_found(
+            &s, cases[i].more, &reply, cases[i].good, cases[i].words, cases[i].body);
     }
 }
 

@@ -1,31 +1,11 @@
-#include "unit/outputs/output_rig.h"
+#include "unit/outputs/http_rig.h"
 
 #include "base/protobuf.h"
 #include "outputs/otlp/otlp_reply.h"
-#include "support/http_fake.h"
 #include "support/otlp_text.h"
 
 /* A collector of OpenTelemetry that does what it is told. */
-static struct {
-    struct http_fake *fake;
-    struct output_rig rig;
-} s;
-
-static void start(const char *keys)
-{
-    char yaml[400];
-    s.fake = http_fake_start();
-    snprintf(yaml, sizeof(yaml), "{endpoint: '%s', proxy: '', compression: none%s}",
-        http_fake_url(s.fake), keys);
-    rig_setup(&s.rig, &output_otlp, yaml);
-}
-
-static void stop(void)
-{
-    rig_teardown(&s.rig);
-    http_fake_stop(s.fake);
-    s.fake = NULL;
-}
+static struct http_rig s = {.ops = &output_otlp, .key = "endpoint"};
 
 /* ---- records --------------------------------------------------------------------------------------- */
 
@@ -79,21 +59,16 @@ static enum output_verdict send_proto(const char *const records[][3], size_t cou
     return output_otlp.send(s.rig.self, &delivery, &s.rig.report);
 }
 
-static const char *body_of(size_t index)
-{
-    return (const char *)http_fake_request(s.fake, index)->body.data;
-}
-
 /* ---- framing --------------------------------------------------------------------------------------- */
 
 static void records_of_one_resource_and_scope_stand_together(void **state)
 {
     (void)state;
-    start(", protocol: http/json");
+    http_rig_start(&s, ", protocol: http/json");
     assert_int_equal(rig_send(&s.rig, LINE("x", "1", "1") LINE("y", "1", "2") LINE("x", "2", "3")
                                           LINE("x", "1", "4")),
         OUTPUT_DELIVERED);
-    assert_string_equal(body_of(0),
+    assert_string_equal(http_rig_body(&s, 0),
         "{\"resourceLogs\":[{\"resource\":{\"a\":\"x\"},\"scopeLogs\":[{\"scope\":{\"n\":\"1\"},"
         "\"logRecords\":[{\"r\":1},{\"r\":4}]},{\"scope\":{\"n\":\"2\"},\"logRecords\":[{\"r\":3}]}"
         "]},"
@@ -103,7 +78,7 @@ static void records_of_one_resource_and_scope_stand_together(void **state)
     const struct http_fake_request *request = http_fake_request(s.fake, 0);
     assert_true(strncmp(request->head, "POST /v1/logs ", 14) == 0);
     assert_true(http_fake_has(request, "Content-Type", "application/json"));
-    stop();
+    http_rig_stop(&s);
 }
 
 static void the_same_in_protobuf(void **state)
@@ -113,7 +88,7 @@ static void the_same_in_protobuf(void **state)
         {"x", "1", "e1"}, {"y", "1", "e2"}, {"x", "2", "e3"}, {"x", "1", "e4"}};
     struct buf text;
     buf_init(&text, 1 << 16);
-    start(", headers: {X-Key: secret-key-1}, auth: {bearer: token-12345}");
+    http_rig_start(&s, ", headers: {X-Key: secret-key-1}, auth: {bearer: token-12345}");
     assert_int_equal(send_proto(records, 4), OUTPUT_DELIVERED);
     const struct http_fake_request *request = http_fake_request(s.fake, 0);
     assert_null(otlp_text(request->body, &text));
@@ -132,7 +107,7 @@ static void the_same_in_protobuf(void **state)
     assert_true(http_fake_has(request, "Authorization", "Bearer token-12345"));
     assert_true(http_fake_has(request, "X-Key", "secret-key-1"));
     buf_fini(&text);
-    stop();
+    http_rig_stop(&s);
 }
 
 static void an_endpoint_may_name_its_path(void **state)
@@ -150,7 +125,7 @@ static void an_endpoint_may_name_its_path(void **state)
         assert_int_equal(rig_send(&s.rig, LINE("x", "1", "1")), OUTPUT_DELIVERED);
         snprintf(expected, sizeof(expected), "POST %s ", paths[i][1]);
         assert_memory_equal(http_fake_request(s.fake, 0)->head, expected, strlen(expected));
-        stop();
+        http_rig_stop(&s);
     }
 }
 
@@ -158,18 +133,18 @@ static void an_endpoint_may_name_its_path(void **state)
 static void an_event_of_the_other_protocol_is_refused_alone(void **state)
 {
     (void)state;
-    start("");
+    http_rig_start(&s, "");
     assert_int_equal(rig_send(&s.rig, LINE("x", "1", "1")), OUTPUT_REJECTED);
     assert_string_equal(s.rig.rejected[0].reason, "no log record of this protocol");
     assert_int_equal(http_fake_count(s.fake), 0);
-    stop();
-    start(", protocol: http/json");
+    http_rig_stop(&s);
+    http_rig_start(&s, ", protocol: http/json");
     assert_int_equal(
         rig_send(&s.rig, LINE("x", "1", "1") "{\"other\":1}\n" LINE("x", "1", "2")), OUTPUT_MIXED);
     assert_int_equal(s.rig.records[0], RECORD_DELIVERED);
     assert_int_equal(s.rig.records[1], RECORD_REJECTED);
     assert_int_equal(s.rig.records[2], RECORD_DELIVERED);
-    stop();
+    http_rig_stop(&s);
 }
 
 /* ---- replies --------------------------------------------------------------------------------------- */
@@ -194,7 +169,7 @@ static void only_what_the_protocol_names_is_sent_again(void **state)
         {404, OUTPUT_RETRY, true},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        start(", protocol: http/json");
+        http_rig_start(&s, ", protocol: http/json");
         const struct http_fake_reply reply = {.status = cases[i].status,
             .headers = "Retry-After: 7\r\n",
             .body = "{\"code\":3,\"message\":\"so it is\"}"};
@@ -208,7 +183,7 @@ static void only_what_the_protocol_names_is_sent_again(void **state)
             assert_non_null(strstr(s.rig.rejected[0].reason, "so it is"));
             assert_int_equal(s.rig.rejected[0].status, cases[i].status);
         }
-        stop();
+        http_rig_stop(&s);
     }
 }
 
@@ -219,7 +194,7 @@ static void a_partial_success_is_kept_and_counted_and_not_sent_again(void **stat
         "{\"partialSuccess\":{\"rejectedLogRecords\":\"2\",\"errorMessage\":"
         "\"too \\\"old\\\"\"}}";
     const struct http_fake_reply reply = {.status = 200, .body = words};
-    start(", protocol: http/json");
+    http_rig_start(&s, ", protocol: http/json");
     http_fake_script(s.fake, &reply, 1);
     assert_int_equal(rig_send(&s.rig, LINE("x", "1", "1") LINE("x", "1", "2") LINE("x", "1", "3")),
         OUTPUT_REJECTED);
@@ -244,7 +219,7 @@ static void a_partial_success_is_kept_and_counted_and_not_sent_again(void **stat
         .status = 200, .body = "{\"partialSuccess\":{\"errorMessage\":\"soon\"}}"};
     http_fake_script(s.fake, &warning, 1);
     assert_int_equal(rig_send(&s.rig, LINE("x", "1", "1")), OUTPUT_DELIVERED);
-    stop();
+    http_rig_stop(&s);
 }
 
 /* Read by the protocol of the request: a space and `{` are a field of protobuf, too. What cannot be read to its end
@@ -282,13 +257,13 @@ static void a_success_that_cannot_be_read_is_kept_as_doubtful(void **state)
     (void)state;
     static const char *const records[][3] = {{"x", "1", "e1"}, {"x", "1", "e2"}};
     const struct http_fake_reply broken = {.status = 200, .body = "\x0a\x06\x12"};
-    start("");
+    http_rig_start(&s, "");
     http_fake_script(s.fake, &broken, 1);
     assert_int_equal(send_proto(records, 2), OUTPUT_REJECTED);
     assert_int_equal(s.rig.report.rejected_but_arrived, 0);
     assert_int_equal(s.rig.report.rejected_maybe_arrived, 2);
     assert_non_null(strstr(s.rig.rejected[0].reason, "its reply cannot be read"));
-    stop();
+    http_rig_stop(&s);
 }
 
 /* ExportLogsServiceResponse{partial_success{rejected_log_records: 1, error_message: "no"}} */
@@ -297,7 +272,7 @@ static void the_same_reply_in_protobuf(void **state)
     (void)state;
     static const char *const records[][3] = {{"x", "1", "e1"}, {"x", "1", "e2"}};
     const struct http_fake_reply reply = {.status = 200, .body = "\x0a\x06\x08\x01\x12\x02no"};
-    start("");
+    http_rig_start(&s, "");
     http_fake_script(s.fake, &reply, 1);
     assert_int_equal(send_proto(records, 2), OUTPUT_REJECTED);
     assert_int_equal(s.rig.report.rejected_but_arrived, 1);
@@ -310,7 +285,7 @@ static void the_same_reply_in_protobuf(void **state)
     http_fake_script(s.fake, &status, 1);
     assert_int_equal(send_proto(records, 1), OUTPUT_REJECTED);
     assert_non_null(strstr(s.rig.rejected[0].reason, "bad"));
-    stop();
+    http_rig_stop(&s);
 }
 
 static void a_web_page_takes_nothing(void **state)
@@ -318,22 +293,22 @@ static void a_web_page_takes_nothing(void **state)
     (void)state;
     const struct http_fake_reply page = {
         .status = 200, .headers = "Content-Type: text/html\r\n", .body = "<html>login</html>"};
-    start(", protocol: http/json");
+    http_rig_start(&s, ", protocol: http/json");
     http_fake_script(s.fake, &page, 1);
     assert_int_equal(rig_send(&s.rig, LINE("x", "1", "1")), OUTPUT_RETRY);
     assert_true(s.rig.report.degraded);
-    stop();
+    http_rig_stop(&s);
 }
 
 static void a_reply_that_got_lost_is_told(void **state)
 {
     (void)state;
     const struct http_fake_reply lost = {.status = 0};
-    start(", protocol: http/json");
+    http_rig_start(&s, ", protocol: http/json");
     http_fake_script(s.fake, &lost, 1);
     assert_int_equal(rig_send(&s.rig, LINE("x", "1", "1") LINE("x", "1", "2")), OUTPUT_RETRY);
     assert_int_equal(s.rig.report.maybe_duplicates, 2);
-    stop();
+    http_rig_stop(&s);
 }
 
 /* ---- settings and test-output ------------------------------------------------------------------------ */
@@ -362,17 +337,11 @@ static void an_examination_says_what_is_wrong(void **state)
             "a web page answers, and no collector"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char yaml[200];
-        s.fake = http_fake_start();
-        http_fake_script(s.fake, &cases[i].reply, 1);
-        snprintf(yaml, sizeof(yaml), "{endpoint: '%s', proxy: '', protocol: http/json}",
-            http_fake_url(s.fake));
-        assert_int_equal(rig_examine(&s.rig, &output_otlp, yaml), cases[i].good);
-        if (!strstr(s.rig.said, cases[i].words)) {
-            fail_msg("no \"%s\" in: %s", cases[i].words, s.rig.said);
-        }
-        http_fake_stop(s.fake);
+        http_rig_assert_found(&s, ", protocol: http/json", &cases[i].reply, cases[i].good,
+            cases[i].words, span_text("{}"));
     }
+    http_rig_assert_found(&s, "", &(struct http_fake_reply){.status = 200}, true,
+        "a request without log records is taken", span_text(""));
 }
 
 int main(void)
