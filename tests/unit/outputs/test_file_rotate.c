@@ -92,13 +92,22 @@ static void chores_are_stored_as_long_as_there_is_room(void **state)
     event_template_destroy(template);
 }
 
+/* All that is left to do; one call takes no longer than a pause between two deliveries may. */
+static void finish_chores(struct fixture *f)
+{
+    size_t calls = 0;
+    while (output_file.idle(f->self) != UINT64_MAX) {
+        assert_true(++calls < 1000);
+    }
+}
+
 static void rotated_files_are_compressed_in_the_end(void **state)
 {
     (void)state;
     struct fixture f;
     open_output(&f, "{path: '%s/e', rotate: {size: 2, gzip: true}}");
     assert_int_equal(send_lines(&f, "1\n2\n3\n", NULL), OUTPUT_DELIVERED);
-    output_file.idle(f.self);
+    finish_chores(&f);
     assert_content("e.1.gz", "1\n");
     assert_content("e.2.gz", "2\n");
     assert_content("e", "3\n");
@@ -127,9 +136,12 @@ static void it_says_when_there_is_more_to_do(void **state)
         assert_int_equal(send_lines(&f, "1\n2\n3\n", NULL), OUTPUT_DELIVERED);
         f.refuses = cases[i].refuses;
         uint64_t before = plat_monotonic_ns();
-        uint64_t due = output_file.idle(f.self);
-        assert_true(cases[i].again ? due > before && due <= plat_monotonic_ns() + minute_ns
-                                   : due == UINT64_MAX);
+        if (cases[i].again) {
+            uint64_t due = output_file.idle(f.self);
+            assert_true(due > before && due <= plat_monotonic_ns() + minute_ns);
+        } else {
+            finish_chores(&f);
+        }
         fini(&f);
     }
 }
@@ -146,7 +158,7 @@ static void nothing_is_made_for_good_before_the_checkpoint_is_stored(void **stat
     assert_content("e.1", "1\n");
     assert_content("e.2", "2\n");
     f.refuses = false;
-    output_file.idle(f.self);
+    finish_chores(&f);
     assert_int_equal(files_in_folder(), 2);
     assert_content("e.2.gz", "2\n");
     fini(&f);
@@ -212,7 +224,7 @@ static void only_the_newest_are_kept(void **state)
     open_output(&f, "{path: '%s/e', rotate: {size: 2, keep: 2}}");
     assert_int_equal(
         send_lines(&f, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n", NULL), OUTPUT_DELIVERED);
-    output_file.idle(f.self);
+    finish_chores(&f);
     assert_content("e.10", "10\n");
     assert_content("e.11", "11\n");
     assert_content("e", "12\n");
@@ -236,7 +248,7 @@ static void each_family_keeps_its_own_over_all_times(void **state)
     struct error err;
     assert_true(output_file.connect(f.self, &err));
     assert_int_equal(send_lines(&f, "7\n", now), OUTPUT_DELIVERED);
-    output_file.idle(f.self);
+    finish_chores(&f);
     assert_true(is_there("a/05-03-2026.e"));
     assert_true(is_there("a/01-03-2026.e"));
     assert_true(is_there("a/01-02-2026.e"));
