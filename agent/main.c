@@ -1,4 +1,4 @@
-#include "cli/cli.h"
+#include "cli/options/cli.h"
 #include "platform/plat_system.h"
 
 int main(int argc, char **argv)

@@ -15,7 +15,7 @@ bool config_path_is_absolute(struct span path);
 void config_path_join(const char *base, struct span path, struct buf *out);
 
 /* Append the folder ${base} to ${out} for a path template to follow: what would mean something in one
- * (event/event_template.h) is doubled. */
+ * (event/write/event_template.h) is doubled. */
 void config_path_add_literal(const char *base, struct buf *out);
 
 /* What stands before the last component of ${path}, its separator included; may be empty. */

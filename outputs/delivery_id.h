@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_DELIVERY_ID_H
 #define ETWSHIP_OUTPUTS_DELIVERY_ID_H
 
-#include "event/record.h"
+#include "event/model/record.h"
 #include "outputs/output.h"
 
 /*

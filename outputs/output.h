@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/span.h"
-#include "event/event_template.h"
-#include "event/event_writer.h"
+#include "event/write/event_template.h"
+#include "event/write/event_writer.h"
 
 /*
  * Where batches go. An output is one file and one line in outputs.def. It delivers once and says

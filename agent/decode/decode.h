@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_DECODE_DECODE_H
 #define ETWSHIP_DECODE_DECODE_H
 
-#include "event/event.h"
+#include "event/model/event.h"
 
 /*
  * Decodes payload bytes by a schema into an array of fields. No I/O, clock, lock or cache: one

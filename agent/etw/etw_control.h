@@ -18,7 +18,7 @@
 struct etw_session_spec {
     const char *name;
     struct guid guid; /* zero: ETW makes one */
-    uint32_t clock;   /* enum trace_clock_type of event/trace_clock.h */
+    uint32_t clock;   /* enum trace_clock_type of event/model/trace_clock.h */
     uint32_t buffer_kb;
     uint32_t min_buffers;
     uint32_t max_buffers;

@@ -69,8 +69,9 @@ struct etw_wnode {
     uint64_t historical_context; /* out: the session's handle */
     int64_t time_stamp;
     struct guid guid;
-    uint32_t client_context; /* enum trace_clock_type of event/trace_clock.h: 1, 2, 3; 0 is 1 */
-    uint32_t flags;          /* ETW_WNODE_* */
+    uint32_t
+        client_context; /* enum trace_clock_type of event/model/trace_clock.h: 1, 2, 3; 0 is 1 */
+    uint32_t flags;     /* ETW_WNODE_* */
 };
 
 /* EVENT_TRACE_PROPERTIES_V2. The names follow at the offsets. */
@@ -288,7 +289,7 @@ struct etw_event_descriptor {
 struct etw_event_header {
     uint16_t size;
     uint16_t header_type;
-    uint16_t flags; /* EVENT_FLAG_* of event/record.h */
+    uint16_t flags; /* EVENT_FLAG_* of event/model/record.h */
     uint16_t event_property;
     uint32_t thread_id;
     uint32_t process_id;

@@ -2,7 +2,7 @@
 #define ETWSHIP_FILTER_FILTER_H
 
 #include "base/buf.h"
-#include "event/event_path.h"
+#include "event/write/event_path.h"
 
 /*
  * Rules that keep or drop events, in the expression language of docs/reference/filter-language.md.

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_FILTER_FILTER_EDIT_H
 #define ETWSHIP_FILTER_FILTER_EDIT_H
 
-#include "event/event_editor.h"
+#include "event/edit/event_editor.h"
 #include "filter/filter.h"
 
 /*

@@ -1,6 +1,6 @@
 #include "filter/filter_lex.h"
 
-#include "event/event_path.h"
+#include "event/write/event_path.h"
 
 static bool is_digit(uint8_t c)
 {

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/ip.h"
-#include "event/event_edit.h"
+#include "event/edit/event_edit.h"
 #include "filter/filter.h"
 
 /*

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_FILTER_FILTER_TRUTH_H
 #define ETWSHIP_FILTER_FILTER_TRUTH_H
 
-#include "event/record_process.h"
+#include "event/model/record_process.h"
 #include "filter/filter_program.h"
 
 /*

@@ -2,7 +2,7 @@
 #define ETWSHIP_INPUT_INPUT_H
 
 #include "base/buf.h"
-#include "event/event.h"
+#include "event/model/event.h"
 
 /*
  * Interface of the inputs, which read records. An input is one file and one line in inputs.def; it

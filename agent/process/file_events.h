@@ -1,11 +1,11 @@
 #ifndef ETWSHIP_PROCESS_FILE_EVENTS_H
 #define ETWSHIP_PROCESS_FILE_EVENTS_H
 
-#include "event/record_file.h"
+#include "event/model/record_file.h"
 #include "process/process_table.h"
 
 /*
- * Passes file names in records (event/record_file.h) to a process table. Thread-safe.
+ * Passes file names in records (event/model/record_file.h) to a process table. Thread-safe.
  *
  * Names of file keys are learned from any position. If a trace passed them on ahead, the records in
  * their places add nothing, unless the trace has grown since. Opened and closed file objects are

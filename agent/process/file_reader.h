@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_PROCESS_FILE_READER_H
 #define ETWSHIP_PROCESS_FILE_READER_H
 
-#include "event/event_file.h"
+#include "event/write/event_file.h"
 #include "process/process_table.h"
 
 /*

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/reader.h"
-#include "event/record_letter.h"
+#include "event/model/record_letter.h"
 #include "process/process_subjects.h"
 
 /*

@@ -2,7 +2,7 @@
 #define ETWSHIP_PROCESS_PROCESS_EVENTS_H
 
 #include "base/utf.h"
-#include "event/record_process.h"
+#include "event/model/record_process.h"
 #include "process/process_table.h"
 
 /*

@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-#include "event/event_process.h"
+#include "event/write/event_process.h"
 #include "process/account_names.h"
 #include "process/lifetimes.h"
 #include "process/volume_map.h"

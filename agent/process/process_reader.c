@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "event/record_process.h"
+#include "event/model/record_process.h"
 #include "process/file_reader.h"
 #include "process/process_subjects.h"
 #include "process/process_table_own.h"

@@ -1,8 +1,8 @@
 #ifndef ETWSHIP_PROCESS_PROCESS_READER_H
 #define ETWSHIP_PROCESS_PROCESS_READER_H
 
-#include "event/event_file.h"
-#include "event/record_file.h"
+#include "event/model/record_file.h"
+#include "event/write/event_file.h"
 #include "process/process_table.h"
 
 /*
@@ -28,7 +28,7 @@ const struct event_processes *process_reader_others(const struct process_reader 
 const struct event_file *process_reader_used_file(
     struct process_reader *reader, const struct event_record *record);
 
-/* The file that the record uses (event/record_file.h), by its address and time. NULL: none or
+/* The file that the record uses (event/model/record_file.h), by its address and time. NULL: none or
  * unknown. Valid until the next call. */
 static inline const struct event_file *process_reader_file(
     struct process_reader *reader, const struct event_record *record)

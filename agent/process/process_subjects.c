@@ -1,12 +1,12 @@
 #include "process/process_subjects.h"
 
 #include "base/reader.h"
-#include "event/kernel_groups.h"
-#include "event/record_letter.h"
+#include "event/model/kernel_groups.h"
+#include "event/model/record_letter.h"
 #include "process/process_events.h"
 
 /*
- * Layouts from the MOF classes of root\wmi (compared with schema/kernel_classes.def by a test). A
+ * Layouts from the MOF classes of root\wmi (compared with schema/events/kernel_classes.def by a test). A
  * layout ends at the id if no pointer precedes it, else at the end of the record, because the width
  * of pointers is the one that leaves no bytes over. One letter per field:
  *

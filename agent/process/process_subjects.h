@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_PROCESS_PROCESS_SUBJECTS_H
 #define ETWSHIP_PROCESS_PROCESS_SUBJECTS_H
 
-#include "event/record.h"
+#include "event/model/record.h"
 
 /* Process and thread that a kernel record describes, from its payload. */
 struct process_subject {

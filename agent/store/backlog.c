@@ -6,7 +6,7 @@
  */
 #include "store/backlog.h"
 
-#include "store/catalogue_batches.h"
+#include "store/catalogue/catalogue_batches.h"
 
 enum {
     WALKED_MAX = 1024, /* batches; as many as an output may have in hand */

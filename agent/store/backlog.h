@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_STORE_BACKLOG_H
 #define ETWSHIP_STORE_BACKLOG_H
 
-#include "store/catalogue.h"
+#include "store/catalogue/catalogue.h"
 #include "store/chain.h"
 
 /* What waits for the output of ${chain}, as the catalogue says: what it has settled early does not. Costs

@@ -1,8 +1,8 @@
 #ifndef ETWSHIP_STORE_CHAINS_H
 #define ETWSHIP_STORE_CHAINS_H
 
-#include "store/catalogue_batches.h"
-#include "store/catalogue_outputs.h"
+#include "store/catalogue/catalogue_batches.h"
+#include "store/catalogue/catalogue_outputs.h"
 #include "store/chain.h"
 
 /*

@@ -1,6 +1,6 @@
-#include "store/catalogue_batches.h"
-#include "store/catalogue_progress.h"
-#include "store/catalogue_sources.h"
+#include "store/catalogue/catalogue_batches.h"
+#include "store/catalogue/catalogue_progress.h"
+#include "store/catalogue/catalogue_sources.h"
 #include "store/commit.h"
 
 static bool put_source(struct catalogue *catalogue, struct span session, uint64_t stream,

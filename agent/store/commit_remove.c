@@ -1,4 +1,4 @@
-#include "store/catalogue_batches.h"
+#include "store/catalogue/catalogue_batches.h"
 #include "store/commit.h"
 
 enum {

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_STORE_PENDING_H
 #define ETWSHIP_STORE_PENDING_H
 
-#include "store/segments.h"
+#include "store/disk/segments.h"
 #include "store/store.h"
 
 /*

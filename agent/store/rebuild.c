@@ -5,8 +5,8 @@
 
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
-#include "store/catalogue_batches.h"
-#include "store/catalogue_sources.h"
+#include "store/catalogue/catalogue_batches.h"
+#include "store/catalogue/catalogue_sources.h"
 #include "store/damaged.h"
 
 void rebuild_init(struct rebuild *rebuild, struct store *store)

@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
-#include "store/catalogue_sources.h"
-#include "store/letter_files.h"
+#include "store/catalogue/catalogue_sources.h"
+#include "store/letters/letter_files.h"
 #include "store/rebuild.h"
 
 /* Dead letters from their files (letter_files.h). */

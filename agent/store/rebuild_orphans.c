@@ -1,4 +1,4 @@
-#include "store/catalogue_batches.h"
+#include "store/catalogue/catalogue_batches.h"
 #include "store/rebuild.h"
 
 /* What a rebuild has found waits for outputs that are not open yet. */

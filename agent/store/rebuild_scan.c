@@ -1,8 +1,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "store/catalogue_batches.h"
-#include "store/catalogue_sources.h"
+#include "store/catalogue/catalogue_batches.h"
+#include "store/catalogue/catalogue_sources.h"
 #include "store/damaged.h"
 #include "store/rebuild.h"
 

@@ -16,7 +16,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "store/catalogue_batches.h"
+#include "store/catalogue/catalogue_batches.h"
 #include "store/rebuild.h"
 
 void store_tell(const struct store *store, enum store_news news, const char *format, ...)

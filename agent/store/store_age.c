@@ -13,7 +13,7 @@
 #include "store/store_own.h"
 
 #include "store/backlog.h"
-#include "store/catalogue_batches.h"
+#include "store/catalogue/catalogue_batches.h"
 
 enum { GRACE_MS = 3600000, SEEN_PARTS = 16 };
 static const uint64_t filetime_ms = 10000;

@@ -1,4 +1,4 @@
-#include "store/catalogue_batches.h"
+#include "store/catalogue/catalogue_batches.h"
 #include "store/store_own.h"
 
 uint64_t store_staged_bytes(const struct store *store)

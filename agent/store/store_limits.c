@@ -1,9 +1,9 @@
 #include "store/store_own.h"
 
 #include "store/backlog.h"
-#include "store/catalogue_batches.h"
+#include "store/catalogue/catalogue_batches.h"
 #include "store/damaged.h"
-#include "store/letter_files.h"
+#include "store/letters/letter_files.h"
 
 enum { ASK_FREE_MS = 1000, MAX_DROPPED = 1000, ROWS = 64 };
 

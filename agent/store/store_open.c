@@ -5,7 +5,7 @@
 
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
-#include "store/letter_files.h"
+#include "store/letters/letter_files.h"
 #include "store/rebuild.h"
 #include "store/store_tails.h"
 

@@ -2,13 +2,13 @@
 #define ETWSHIP_STORE_STORE_OWN_H
 
 #include "store/age_clock.h"
-#include "store/catalogue.h"
+#include "store/catalogue/catalogue.h"
+#include "store/catalogue/epochs.h"
 #include "store/chains.h"
-#include "store/disk.h"
-#include "store/epochs.h"
+#include "store/disk/disk.h"
+#include "store/disk/segments.h"
 #include "store/ids.h"
 #include "store/pending.h"
-#include "store/segments.h"
 #include "store/stage.h"
 #include "store/store.h"
 #include "store/streams.h"

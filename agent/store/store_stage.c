@@ -1,5 +1,5 @@
-#include "store/catalogue_progress.h"
-#include "store/catalogue_sources.h"
+#include "store/catalogue/catalogue_progress.h"
+#include "store/catalogue/catalogue_sources.h"
 #include "store/store_own.h"
 
 /* What the catalogue would refuse is refused before it can stand in the way of all else. */

@@ -14,7 +14,7 @@
 
 #include <inttypes.h>
 
-#include "store/catalogue_batches.h"
+#include "store/catalogue/catalogue_batches.h"
 #include "store/rebuild.h"
 
 /* Files, and what the catalogue says of them. */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "store/catalogue_batches.h"
+#include "store/catalogue/catalogue_batches.h"
 #include "store/store.h"
 
 void streams_init(struct streams *streams)

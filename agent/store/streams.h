@@ -2,8 +2,8 @@
 #define ETWSHIP_STORE_STREAMS_H
 
 #include "base/buf.h"
-#include "store/catalogue.h"
-#include "store/frame.h"
+#include "store/catalogue/catalogue.h"
+#include "store/disk/frame.h"
 
 /*
  * All streams that the catalogue knows, in memory. New ones are made here and written with the next

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "config/config.h"
-#include "event/value_json.h"
+#include "event/value/value_json.h"
 
 #define HOUR_NS UINT64_C(3600000000000)
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/sha1.h"
-#include "event/value_json.h"
+#include "event/value/value_json.h"
 #include "outputs/elasticsearch/es_unindexed.h"
 
 /*
@@ -11,7 +11,7 @@
  * false`: an unknown field is kept, but no field of its own), payloads are one field each of a type
  * that takes whatever keys and values come (two providers may use one name for two types), and a
  * value that does not fit is left out of the index rather than refused. Where somebody wants types for
- * the fields of payloads, definitions say which (event/index_fields.h). What they do not know is kept,
+ * the fields of payloads, definitions say which (event/model/index_fields.h). What they do not know is kept,
  * and cannot be searched: a server that guesses a type refuses what does not fit its guess.
  *
  * A table's rows are flat paths in any order; the nested object is made by looking, at each level,

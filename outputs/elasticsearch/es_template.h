@@ -2,7 +2,7 @@
 #define ETWSHIP_OUTPUTS_ES_TEMPLATE_H
 
 #include "base/buf.h"
-#include "event/index_fields.h"
+#include "event/model/index_fields.h"
 
 /*
  * The index template that events want: what each of their fields is in an index. Made from the

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_FILE_BOUND_H
 #define ETWSHIP_OUTPUTS_FILE_BOUND_H
 
-#include "event/event_template.h"
+#include "event/write/event_template.h"
 
 /*
  * How many files a template may make. What its fields hold is said by whoever writes events, who could

@@ -20,7 +20,7 @@
 
 #include "config/config.h"
 #include "config/config_check.h"
-#include "event/template_shape.h"
+#include "event/write/template_shape.h"
 #include "outputs/file/file_batch.h"
 #include "outputs/file/file_number.h"
 #include "outputs/file/file_try.h"

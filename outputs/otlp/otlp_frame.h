@@ -7,7 +7,7 @@
 
 /*
  * Records of a piece as one request (ExportLogsServiceRequest). Each record of the formats `otlp` and `otel`
- * is a request of its own with one resource, one scope and one log record (event/otel_codec.h): they are
+ * is a request of its own with one resource, one scope and one log record (event/otel/otel_codec.h): they are
  * taken apart, and those of one resource and scope are put together, in their order. Nothing is encoded again.
  */
 struct otlp_frame {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pipeline/source.h"
+#include "pipeline/source/source.h"
 #include "platform/plat_system.h"
 
 enum { PROVIDERS = 8, EVENTS = 400000, DRAIN_EVERY = 4096 };

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 #include "decode/decode.h"
-#include "event/event_writer.h"
+#include "event/write/event_writer.h"
 #include "filter/filter_edit.h"
-#include "pipeline/record_copy.h"
+#include "pipeline/record/record_copy.h"
 #include "platform/plat_system.h"
-#include "schema/schema_cache.h"
+#include "schema/cache/schema_cache.h"
 #include "support/etl_mix.h"
 
 enum { RECORDS = 4096, DEFAULT_ROUNDS = 21, MAX_ROUNDS = 1000 };

@@ -11,10 +11,10 @@
 
 #include "bench/limit.h"
 #include "decode/decode.h"
-#include "event/event_writer.h"
-#include "pipeline/record_copy.h"
+#include "event/write/event_writer.h"
+#include "pipeline/record/record_copy.h"
 #include "platform/plat_system.h"
-#include "schema/schema_cache.h"
+#include "schema/cache/schema_cache.h"
 #include "support/etl_mix.h"
 #include "support/etl_mix_schema.h"
 

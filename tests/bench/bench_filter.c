@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/session_run.h"
+#include "app/trace/session_run.h"
 #include "config/config.h"
-#include "event/event_writer.h"
+#include "event/write/event_writer.h"
 #include "input/registry.h"
 #include "platform/plat_system.h"
 

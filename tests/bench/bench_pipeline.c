@@ -11,7 +11,7 @@
 
 #include "config/config.h"
 #include "input/registry.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/assembly/pipeline.h"
 #include "platform/plat_system.h"
 
 struct bench {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pipeline/record_copy.h"
-#include "schema/schema_cache.h"
+#include "pipeline/record/record_copy.h"
+#include "schema/cache/schema_cache.h"
 #include "support/etl_mix.h"
 
 /* What benchmarks of formats have in common: events of a made trace, and the median of rounds. */

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_BENCH_LIMIT_H
 #define ETWSHIP_TESTS_BENCH_LIMIT_H
 
-#include "event/record.h"
+#include "event/model/record.h"
 
 /*
  * What a program costs that knows every event type in advance: the yardstick of the benchmark. It

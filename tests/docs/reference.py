@@ -57,11 +57,11 @@ CAUSE = re.compile(r'CAUSE\((\w+), "([^"]*)", "([^"]*)"\)')
 
 
 def log_lines():
-    table = (TOP / "agent" / "app" / "log_causes.def").read_text(encoding="utf-8")
+    table = (TOP / "agent" / "app" / "log" / "log_causes.def").read_text(encoding="utf-8")
     rows = CAUSE.findall(table)
     assert len(rows) == table.count("\nCAUSE("), "a row of log_causes.def is not as the others"
     assert len({name for _, name, _ in rows}) == len(rows), "a name stands there twice"
-    page = ("# The agent's log\n\nMade from [log_causes.def](../../agent/app/log_causes.def) by "
+    page = ("# The agent's log\n\nMade from [log_causes.def](../../agent/app/log/log_causes.def) by "
             "`tests/docs/reference.py --write`; do not edit.\n\n"
             "With `agent.log.format: json` each line is a JSON object by ECS:\n\n"
             "| Field | Value |\n|---|---|\n"
@@ -141,7 +141,7 @@ class Reference(unittest.TestCase):
             self.assertEqual([word for word in sorted(found) if f"`{word}`" not in page], [])
 
     def test_every_cause_of_health_is_explained(self):
-        table = (TOP / "agent" / "app" / "agent_causes.def").read_text(encoding="utf-8")
+        table = (TOP / "agent" / "app" / "watch" / "agent_causes.def").read_text(encoding="utf-8")
         rows = re.findall(r'(?m)^CAUSE\(\w+, "(\w+)", (\w+), ', table)
         self.assertEqual(len(rows), table.count("\nCAUSE("))
         page = (TOP / "docs" / "guide" / "monitoring.md").read_text(encoding="utf-8")
@@ -150,7 +150,7 @@ class Reference(unittest.TestCase):
         self.assertEqual(told, {name: severity.lower() for name, severity in rows})
 
     def test_every_exit_code_is_explained(self):
-        codes = re.findall(r"EXIT_\w+ = (\d+)", (TOP / "agent" / "cli" / "cli.h").read_text(encoding="utf-8"))
+        codes = re.findall(r"EXIT_\w+ = (\d+)", (TOP / "agent" / "cli" / "options" / "cli.h").read_text(encoding="utf-8"))
         page = (REFERENCE / "exit-codes.md").read_text(encoding="utf-8")
         self.assertEqual(re.findall(r"(?m)^\| (\d+) \|", page), codes)
 

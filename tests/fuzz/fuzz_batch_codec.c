@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "pipeline/batch_codec.h"
+#include "pipeline/batch/batch_codec.h"
 
 /* What is read can be used without further checks, and what is written from it reads back the same. */
 

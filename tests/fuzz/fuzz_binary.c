@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "schema/manifest_binary.h"
-#include "schema/pe_resources.h"
+#include "schema/binary/pe_resources.h"
+#include "schema/manifest/manifest_binary.h"
 #include "support/crim_sample.h"
 #include "support/memory_file.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "schema/builtin_text.h"
+#include "schema/pack/builtin_text.h"
 
 /* What is read is whole: every schema was checked by schema_finish, and whatever fails says why. */
 static void ignore(void *self, const char *text)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "store/catalogue_progress.h"
+#include "store/catalogue/catalogue_progress.h"
 
 /* Any bytes as the sessions in a row of progress: what is read lies within them, and writing it again gives the
  * bytes that were read. */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "app/app_modules.h"
+#include "app/config/app_modules.h"
 #include "config/config_show.h"
 
 /*

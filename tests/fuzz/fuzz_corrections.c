@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "decode/decode.h"
 #include "fuzz/fuzz.h"
-#include "schema/corrections.h"
-#include "schema/pack.h"
+#include "schema/pack/pack.h"
+#include "schema/source/corrections.h"
 
 /*
  * A table of the user is refused with a reason, or applies to any layout: what comes out is finished,

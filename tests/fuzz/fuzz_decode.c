@@ -2,8 +2,8 @@
 
 #include "base/reader.h"
 #include "decode/decode.h"
-#include "event/event_writer.h"
-#include "event/value_json.h"
+#include "event/value/value_json.h"
+#include "event/write/event_writer.h"
 #include "fuzz/fuzz.h"
 #include "support/json_check.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/reader.h"
-#include "schema/schema_source.h"
+#include "schema/source/schema_source.h"
 #include "support/etl_put.h"
 
 /*

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "input/etl_merge.h"
+#include "input/etl/etl_merge.h"
 #include "unit/input/trace_bytes.h"
 
 /* Any bytes as a trace: walked, indexed, merged. Both passes must agree on the records, and one that

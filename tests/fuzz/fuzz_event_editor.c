@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "decode/decode.h"
-#include "event/event_editor.h"
-#include "event/event_writer.h"
+#include "event/edit/event_editor.h"
+#include "event/write/event_writer.h"
 #include "fuzz/fuzz.h"
 #include "support/json_check.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/event_overflow.h"
+#include "event/model/event_overflow.h"
 #include "fuzz/fuzz.h"
 #include "support/overflow_model.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "input/evt_marks.h"
+#include "input/live/evt_marks.h"
 
 /* Any bytes as bookmarks of an earlier run: what is taken of them is written again as it was. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "decode/decode.h"
-#include "input/etl_merge.h"
-#include "schema/schema_source.h"
+#include "input/etl/etl_merge.h"
+#include "schema/source/schema_source.h"
 #include "support/evtx_sample.h"
 
 /* Any bytes as an event log: walked, indexed, merged. Both passes must agree on the records, and what a record says

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "fuzz/fuzz.h"
-#include "input/etl_follow.h"
-#include "input/etl_probe.h"
+#include "input/etl/etl_follow.h"
+#include "input/etl/etl_probe.h"
 #include "unit/input/trace_bytes.h"
 
 /* Any bytes as a trace that comes in three pieces. No record may come twice, and the records of a

@@ -3,8 +3,8 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "fuzz/fuzz.h"
-#include "store/body.h"
-#include "store/frame_scan.h"
+#include "store/disk/body.h"
+#include "store/disk/frame_scan.h"
 
 /*
  * The input is a segment file. It is scanned as it comes; and again with good checksums in all heads and

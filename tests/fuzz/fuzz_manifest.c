@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "schema/manifest_xml.h"
+#include "schema/manifest/manifest_xml.h"
 
 /* Any bytes as an instrumentation manifest: refused or parsed, within its memory, and what comes out
  * can be found again. */

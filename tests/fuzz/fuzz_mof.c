@@ -2,9 +2,9 @@
 
 #include "decode/decode.h"
 #include "fuzz/fuzz.h"
-#include "schema/mof_build.h"
-#include "schema/mof_parse.h"
-#include "schema/text_encoding.h"
+#include "schema/mof/mof_build.h"
+#include "schema/mof/mof_parse.h"
+#include "schema/text/text_encoding.h"
 
 /*
  * MOF text and events of it: what stands behind a line `---` is the payload of one event of every type

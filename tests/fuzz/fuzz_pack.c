@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "schema/pack.h"
+#include "schema/pack/pack.h"
 
 /* What is read can be written, and reads back to the same text. */
 enum { MAX_TEXT = 1 << 26 };

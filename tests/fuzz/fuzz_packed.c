@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "input/packed.h"
+#include "input/bytes/packed.h"
 #include "support/packed_put.h"
 
 /* Any bytes as a packed file of each kind that they may be. No member and no byte comes beyond the limits, and what a

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "schema/pdb.h"
-#include "schema/tmf.h"
+#include "schema/wpp/pdb.h"
+#include "schema/wpp/tmf.h"
 #include "support/memory_file.h"
 #include "support/pdb_put.h"
 

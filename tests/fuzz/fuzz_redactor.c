@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/redactor.h"
-#include "app/redactor_marks.h"
+#include "app/support/redactor.h"
+#include "app/support/redactor_marks.h"
 #include "fuzz/fuzz.h"
 
 /*

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "input/input_schedule.h"
+#include "input/file/input_schedule.h"
 
 /* What is read is written, and reads back to the same bytes. */
 

@@ -3,7 +3,7 @@
 
 #include "base/reader.h"
 #include "fuzz/fuzz.h"
-#include "pipeline/stack_keys.h"
+#include "pipeline/record/stack_keys.h"
 
 /*
  * Steps on the table of stack keys, four bytes and more each: what to do, key and trace, time, and the

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/top_text.h"
+#include "cli/text/top_text.h"
 #include "fuzz/fuzz.h"
 #include "status/metric_read.h"
 #include "status/status_client.h"

@@ -6,7 +6,7 @@
 #include "base/rfc3339.h"
 #include "base/utf.h"
 #include "base/visible.h"
-#include "event/event_zone.h"
+#include "event/model/event_zone.h"
 #include "fuzz/fuzz.h"
 
 /*

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "schema/mof_control.h"
-#include "schema/mof_parse.h"
-#include "schema/tmc.h"
+#include "schema/mof/mof_parse.h"
+#include "schema/wpp/mof_control.h"
+#include "schema/wpp/tmc.h"
 
 /* Control GUIDs and flags: the input as lines of a trace message control file, then as MOF text. */
 enum { MAX_ARENA = 1 << 24 };

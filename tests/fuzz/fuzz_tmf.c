@@ -4,9 +4,9 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "decode/decode.h"
-#include "event/event_writer.h"
+#include "event/write/event_writer.h"
 #include "fuzz/fuzz.h"
-#include "schema/wpp_plan.h"
+#include "schema/wpp/wpp_plan.h"
 
 /*
  * Trace message formats and records of them: a 16-bit size, a text of that size, and what remains is

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "input/unpack.h"
+#include "input/bytes/unpack.h"
 #include "support/pack.h"
 
 /*

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/reader.h"
-#include "event/event_process.h"
-#include "event/event_writer.h"
-#include "schema/wpp_plan.h"
+#include "event/write/event_process.h"
+#include "event/write/event_writer.h"
+#include "schema/wpp/wpp_plan.h"
 
 /* The choices of fuzz_output.c: texts and numbers, machines, definitions, processes and records, each
  * made of the input's next bytes. */

@@ -19,7 +19,7 @@ import ecs_table
 
 SHARED = os.environ.get("ETWSHIP_SHARED", "")
 MANIFESTS = Path(SHARED) / "data" / "manifests"
-CLASSES = ecs_table.EVENT.parent / "schema" / "kernel_classes.def"
+CLASSES = ecs_table.EVENT.parent / "schema" / "events" / "kernel_classes.def"
 SCHEMA = Path(__file__).with_name("ecs_fields.tsv")
 
 TYPES_OF = {
@@ -142,7 +142,7 @@ class Tables(unittest.TestCase):
             self.assertEqual(ours.type.startswith("number"), ours.mapping == "long", field)
 
     def test_names_of_fields_fit_a_plan(self):
-        header = (ecs_table.EVENT / "ecs_map_plan.h").read_text(encoding="utf-8")
+        header = (ecs_table.EVENT / "write" / "ecs_map_plan.h").read_text(encoding="utf-8")
         depth, key = map(int, re.search(r"ECS_MAP_DEPTH = (\d+), ECS_MAP_KEY = (\d+)", header).groups())
         for field in {row.field for row in self.rows}:
             parts = re.sub(r"^(event|process|error)\.", "", field).split(".")
@@ -151,7 +151,7 @@ class Tables(unittest.TestCase):
 
     def test_conversions_make_what_their_fields_take(self):
         known = set(re.findall(r"CONVERSION\((\w+)\)", (
-            ecs_table.EVENT / "ecs_convert.def").read_text(encoding="utf-8")))
+            ecs_table.EVENT / "value" / "ecs_convert.def").read_text(encoding="utf-8")))
         used = {row.conversion.split(":")[0] for row in self.rows}
         self.assertEqual(used, known)
         for row in self.rows:

@@ -11,7 +11,7 @@ from collections import namedtuple
 from ecs_table import EVENT, TOP
 
 PAGE = TOP / "docs" / "reference" / "ecs-mapping.md"
-CONVERSIONS = EVENT / "ecs_convert.h"
+CONVERSIONS = EVENT / "value" / "ecs_convert.h"
 
 Provider = namedtuple("Provider", "name guid kind fields reason")
 Kind = namedtuple("Kind", "provider events category type action outcome")

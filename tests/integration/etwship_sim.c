@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/cli.h"
+#include "cli/options/cli.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "sim_script.h"

@@ -39,7 +39,7 @@ def read():
 
 
 def filter_fields():
-    text = (ecs_table.EVENT / "event_path_fields.def").read_text(encoding="utf-8")
+    text = (ecs_table.EVENT / "write" / "event_path_fields.def").read_text(encoding="utf-8")
     found = re.findall(r'^FIELD\(\w+, "([^"]+)", \w+, (\w+), (\w+)\)$', text, re.MULTILINE)
     return {path: (kind, is_list == "true") for path, kind, is_list in found
             if kind != "OBJECT" and path not in ALIASES}

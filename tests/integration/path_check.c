@@ -1,8 +1,8 @@
 #include <stdio.h>
 
-#include "app/session_run.h"
+#include "app/trace/session_run.h"
 #include "config/config.h"
-#include "event/event_writer.h"
+#include "event/write/event_writer.h"
 #include "input/registry.h"
 #include "support/path_oracle.h"
 

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "input/unpack.h"
+#include "input/bytes/unpack.h"
 #include "support/pack.h"
 
 /*
- * For tests/integration/unpack_oracle.py: streams through agent/input/unpack.h or
+ * For tests/integration/unpack_oracle.py: streams through agent/input/bytes/unpack.h or
  * tests/support/pack.h, with another program at both ends.
  *
  *     unpack_cli pack|unpack lznt1|xpress|xpress_huff

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare agent/input/unpack.h and tests/support/pack.h with dissect.util, another implementation of
+"""Compare agent/input/bytes/unpack.h and tests/support/pack.h with dissect.util, another implementation of
 [MS-XCA] by other people.
 
     unpack_oracle.py UNPACK_CLI

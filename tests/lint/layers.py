@@ -56,7 +56,7 @@ def read_layers():
 
 
 def read_sources(layers):
-    """Of each file its includes: {"pipeline/source.c": [("store/store.h", None), (None, "stdlib.h")]}."""
+    """Of each file its includes: {"pipeline/source/source.c": [("store/store.h", None), (None, "stdlib.h")]}."""
     found = {}
     for layer in layers.values():
         for path in sorted(layer.folder.rglob("*")):

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 FOLDER = Path("packaging/windows/policy")
-SOURCE = Path("agent/app/app_policy.c")
+SOURCE = Path("agent/app/plan/app_policy.c")
 PAGE = Path("packaging/windows/README.md")
 KEY = r"SOFTWARE\Policies\etwship"
 SPACE = "{http://schemas.microsoft.com/GroupPolicy/2006/07/PolicyDefinitions}"

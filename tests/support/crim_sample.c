@@ -1,6 +1,6 @@
 #include "support/crim_sample.h"
 
-#include "event/schema.h"
+#include "event/model/schema.h"
 #include "support/etl_put.h"
 
 #define GUID_BYTES 4, 3, 2, 1, 6, 5, 8, 7, 9, 10, 11, 12, 13, 14, 15, 16

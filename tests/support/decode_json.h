@@ -2,7 +2,7 @@
 #define ETWSHIP_TESTS_SUPPORT_DECODE_JSON_H
 
 #include "decode/decode.h"
-#include "event/value_json.h"
+#include "event/value/value_json.h"
 #include "support/payload.h"
 #include "support/test.h"
 

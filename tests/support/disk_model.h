@@ -1,10 +1,10 @@
 #ifndef ETWSHIP_TESTS_SUPPORT_DISK_MODEL_H
 #define ETWSHIP_TESTS_SUPPORT_DISK_MODEL_H
 
-#include "store/disk.h"
+#include "store/disk/disk.h"
 
 /*
- * A disk in memory behind store/disk.h that is full, fails, or loses power when a test wants it to.
+ * A disk in memory behind store/disk/disk.h that is full, fails, or loses power when a test wants it to.
  * The same seed and the same operations give the same disk. Any thread.
  *
  * It knows what the system has in its memory (what everybody reads) and what is on the disk, and between

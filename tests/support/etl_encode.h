@@ -2,7 +2,7 @@
 #define ETWSHIP_TESTS_SUPPORT_ETL_ENCODE_H
 
 #include "base/buf.h"
-#include "event/record.h"
+#include "event/model/record.h"
 
 /*
  * Records as they stand in a buffer of an .etl file, one builder per family of headers. Each

@@ -2,7 +2,7 @@
 #define ETWSHIP_TESTS_SUPPORT_ETL_MIX_H
 
 #include "base/buf.h"
-#include "event/record.h"
+#include "event/model/record.h"
 
 /*
  * A stream of events such as a security engineer's sessions hold: DNS queries and processes from

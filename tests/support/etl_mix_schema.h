@@ -2,7 +2,7 @@
 #define ETWSHIP_TESTS_SUPPORT_ETL_MIX_SCHEMA_H
 
 #include "base/buf.h"
-#include "event/schema.h"
+#include "event/model/schema.h"
 
 /*
  * Event types of the sample providers, and the ways in which Windows describes them: a manifest,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "event/trace_clock.h"
+#include "event/model/trace_clock.h"
 
 /*
  * Writes .etl files as Windows does: a header buffer, then per-processor buffers in the order in

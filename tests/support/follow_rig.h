@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "input/etl_follow.h"
-#include "input/etl_probe.h"
+#include "input/etl/etl_follow.h"
+#include "input/etl/etl_probe.h"
 #include "platform/plat_path.h"
 #include "support/growing.h"
 #include "support/temp_folder.h"

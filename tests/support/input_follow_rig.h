@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "input/input_file.h"
+#include "input/file/input_file.h"
 #include "platform/plat_path.h"
 #include "platform/plat_thread.h"
 #include "support/growing.h"

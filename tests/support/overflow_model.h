@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_SUPPORT_OVERFLOW_MODEL_H
 #define ETWSHIP_TESTS_SUPPORT_OVERFLOW_MODEL_H
 
-#include "event/event_overflow.h"
+#include "event/model/event_overflow.h"
 
 /*
  * Is ${after} what event_overflow_apply has to make of ${before}? Every value is there, in its place,

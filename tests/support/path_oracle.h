@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_SUPPORT_PATH_ORACLE_H
 #define ETWSHIP_TESTS_SUPPORT_PATH_ORACLE_H
 
-#include "event/event_path.h"
+#include "event/write/event_path.h"
 
 /*
  * Does event_path give what format_native.c writes? Every member of the line, at any depth, must

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pipeline/pipeline.h"
+#include "pipeline/assembly/pipeline.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "support/fake_output.h"

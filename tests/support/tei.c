@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "event/schema_forms.h"
+#include "event/model/schema_forms.h"
 #include "support/etl_put.h"
 
 /*

@@ -2,7 +2,7 @@
 #define ETWSHIP_TESTS_SUPPORT_TEI_H
 
 #include "base/buf.h"
-#include "event/schema.h"
+#include "event/model/schema.h"
 
 /*
  * A schema as TDH says it: TRACE_EVENT_INFO and EVENT_MAP_INFO (tdh.h), what merged traces embed

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_SUPPORT_TEST_LETTERS_H
 #define ETWSHIP_TESTS_SUPPORT_TEST_LETTERS_H
 
-#include "pipeline/dead_letters.h"
+#include "pipeline/deliver/dead_letters.h"
 #include "support/test.h"
 
 /* Dead letters in a catalogue at ${path}, which is made. */

@@ -3,7 +3,7 @@
 
 #include "etw/etw_api.h"
 #include "etw/etw_control.h"
-#include "input/input_file.h"
+#include "input/file/input_file.h"
 #include "input/windows/etw_boot.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"

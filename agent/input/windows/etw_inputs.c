@@ -1,4 +1,4 @@
-#include "input/live_options.h"
+#include "input/live/live_options.h"
 #include "input/windows/etw_session.h"
 #include "input/windows/etw_targets.h"
 

@@ -2,7 +2,7 @@
 #define ETWSHIP_INPUT_WINDOWS_ETW_LOSS_H
 
 #include "etw/etw_control.h"
-#include "event/event.h"
+#include "event/model/event.h"
 
 /*
  * Computes ETW's losses from the counters of a session, which have 32 bits, only grow and wrap

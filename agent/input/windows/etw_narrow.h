@@ -2,7 +2,7 @@
 #define ETWSHIP_INPUT_WINDOWS_ETW_NARROW_H
 
 #include "etw/etw_enable.h"
-#include "input/provider_scope.h"
+#include "input/live/provider_scope.h"
 
 /*
  * Remove from ${request}, the request for ${spec}, what lies outside its scope: the request

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "input/provider_spec.h"
+#include "input/live/provider_spec.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 

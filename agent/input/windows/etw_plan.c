@@ -9,9 +9,9 @@
 #include "config/config_value.h"
 #include "etw/etw_heap.h"
 #include "etw/etw_hold.h"
-#include "event/kernel_groups.h"
-#include "event/trace_clock.h"
-#include "input/kernel_flags.h"
+#include "event/model/kernel_groups.h"
+#include "event/model/trace_clock.h"
+#include "input/live/kernel_flags.h"
 #include "input/windows/etw_narrow.h"
 #include "platform/plat_child.h"
 

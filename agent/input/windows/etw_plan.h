@@ -5,8 +5,8 @@
 #include "etw/etw_enable.h"
 #include "etw/etw_kernel.h"
 #include "input/input.h"
-#include "input/live_options.h"
-#include "input/provider_spec.h"
+#include "input/live/live_options.h"
+#include "input/live/provider_spec.h"
 
 /*
  * Translation of a live session's settings and providers into ETW's terms: no calls and no clock,

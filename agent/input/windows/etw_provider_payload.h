@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "etw/etw_enable.h"
-#include "input/provider_spec.h"
+#include "input/live/provider_spec.h"
 
 /* Payload filters in ETW's form. They name each version of an event; the manifests of this machine
  * contain the versions (etw/etw_names.h). */

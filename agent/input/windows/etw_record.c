@@ -1,8 +1,8 @@
 #include "input/windows/etw_record.h"
 
 #include "base/bytes.h"
-#include "event/kernel_groups.h"
-#include "input/etl_format.h"
+#include "event/model/kernel_groups.h"
+#include "input/etl/etl_format.h"
 
 enum {
     GROUP_PROCESS = 0x03,

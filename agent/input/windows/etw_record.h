@@ -2,7 +2,7 @@
 #define ETWSHIP_INPUT_WINDOWS_ETW_RECORD_H
 
 #include "etw/etw_types.h"
-#include "event/record.h"
+#include "event/model/record.h"
 
 /*
  * Converts EVENT_RECORD, as ProcessTrace passes it to its callback, to struct event_record

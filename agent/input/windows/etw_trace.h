@@ -2,7 +2,7 @@
 #define ETWSHIP_INPUT_WINDOWS_ETW_TRACE_H
 
 #include "etw/etw_types.h"
-#include "event/record.h"
+#include "event/model/record.h"
 #include "platform/plat_host.h"
 
 /*

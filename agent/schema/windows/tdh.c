@@ -1,4 +1,4 @@
-#include "schema/schema_source.h"
+#include "schema/source/schema_source.h"
 #include "schema/windows/tdh_question.h"
 #include "schema/windows/tdh_service.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "etw/etw_text.h"
-#include "schema/event_info.h"
-#include "schema/names.h"
+#include "schema/events/event_info.h"
+#include "schema/text/names.h"
 
 /*
  * Windows determines the sizes: a call reports how much memory it needs, and it may report more on

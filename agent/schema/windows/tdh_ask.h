@@ -3,7 +3,7 @@
 
 #include "base/map.h"
 #include "etw/etw_api.h"
-#include "event/schema.h"
+#include "event/model/schema.h"
 
 /*
  * The calls of TDH: fetches an event's TRACE_EVENT_INFO and the EVENT_MAP_INFO of each map it

@@ -2,7 +2,7 @@
 #define ETWSHIP_SCHEMA_WINDOWS_TDH_QUESTION_H
 
 #include "etw/etw_types.h"
-#include "event/record.h"
+#include "event/model/record.h"
 
 /*
  * A copy of an event in the form that TDH takes (EVENT_RECORD), in one allocation, so that TDH can

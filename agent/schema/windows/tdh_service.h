@@ -1,8 +1,8 @@
 #ifndef ETWSHIP_SCHEMA_WINDOWS_TDH_SERVICE_H
 #define ETWSHIP_SCHEMA_WINDOWS_TDH_SERVICE_H
 
-#include "event/record.h"
-#include "event/schema.h"
+#include "event/model/record.h"
+#include "event/model/schema.h"
 
 /*
  * Calls TDH on a thread of its own, because a call may take long (WMI, DLLs of providers) or never

@@ -26,9 +26,9 @@
 
 #include "base/bytes.h"
 #include "bench/limit.h"
-#include "input/etl_file.h"
-#include "input/etl_format.h"
-#include "input/etl_record.h"
+#include "input/etl/etl_file.h"
+#include "input/etl/etl_format.h"
+#include "input/etl/etl_record.h"
 #include "outputs/compress.h"
 #include "outputs/http/http_options.h"
 

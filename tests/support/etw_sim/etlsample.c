@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "schema/schema_cache.h"
+#include "schema/cache/schema_cache.h"
 #include "support/etl_encode.h"
 #include "support/etl_writer.h"
 #include "support/etw_sim/sim_sample.h"
@@ -49,7 +49,7 @@ static const struct {
 #define KERNEL_CLASS_OF(symbol, name, guid, provider_name, provider_guid)
 #define KERNEL_TYPE(symbol, version, types, fields)
 #define KERNEL_NAME(symbol, type, name)
-#include "schema/kernel_classes.def"
+#include "schema/events/kernel_classes.def"
 #undef KERNEL_CLASS
 #undef KERNEL_CLASS_OF
 #undef KERNEL_TYPE

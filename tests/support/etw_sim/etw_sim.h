@@ -2,7 +2,7 @@
 #define ETWSHIP_TESTS_SUPPORT_ETW_SIM_H
 
 #include "etw/etw_api.h"
-#include "event/record.h"
+#include "event/model/record.h"
 
 /*
  * A simulated Windows as far as Event Tracing goes: sessions, providers, processes, consumers and

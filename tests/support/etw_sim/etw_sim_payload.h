@@ -2,7 +2,7 @@
 #define ETWSHIP_TESTS_SUPPORT_ETW_SIM_PAYLOAD_H
 
 #include "base/span.h"
-#include "event/record.h"
+#include "event/model/record.h"
 
 /*
  * The data of a PAYLOAD filter as the simulated TdhAggregatePayloadFilters makes it and as the

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "event/record.h"
+#include "event/model/record.h"
 #include "platform/plat_thread.h"
 #include "support/etw_sim/etw_sim.h"
 #include "support/etw_sim/etw_sim_calls.h"

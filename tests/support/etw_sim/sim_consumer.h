@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/arena.h"
-#include "input/etl_file.h"
+#include "input/etl/etl_file.h"
 #include "support/etw_sim/sim_state.h"
 
 enum sim_trace_kind { SIM_TRACE_LIVE, SIM_TRACE_RAW, SIM_TRACE_FILE };

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "input/etl_file.h"
-#include "input/etl_record.h"
+#include "input/etl/etl_file.h"
+#include "input/etl/etl_record.h"
 #include "platform/plat_file.h"
 #include "support/etl_writer.h"
 

@@ -3,7 +3,7 @@
  * ntwmi.h: the top three bits name the word), and stacks behind those that the session listed.
  * Hooks that no row names go to every system session that has any bit set.
  */
-#include "event/kernel_groups.h"
+#include "event/model/kernel_groups.h"
 #include "support/etl_encode.h"
 #include "support/etl_put.h"
 #include "support/etw_sim/sim_state.h"

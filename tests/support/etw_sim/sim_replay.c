@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "event/kernel_groups.h"
-#include "input/etl_merge.h"
+#include "event/model/kernel_groups.h"
+#include "input/etl/etl_merge.h"
 #include "platform/plat_system.h"
 #include "support/etl_encode.h"
 #include "support/etw_sim/sim_state.h"

@@ -2,7 +2,7 @@
 #define ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_SAMPLE_H
 
 #include "base/buf.h"
-#include "event/schema.h"
+#include "event/model/schema.h"
 
 /*
  * Payloads made up from a schema: what its provider could have written. The same ${seed} gives the

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "etw/etw_heap.h"
-#include "event/kernel_groups.h"
+#include "event/model/kernel_groups.h"
 #include "support/etw_sim/sim_remote.h"
 
 /* Modes that exclude each other. */

@@ -5,8 +5,8 @@
 
 #include "base/utf.h"
 #include "decode/decode.h"
-#include "input/input_file.h"
-#include "schema/schema_cache.h"
+#include "input/file/input_file.h"
+#include "schema/cache/schema_cache.h"
 #include "support/etl_put.h"
 #include "support/etw_sim/etw_sim.h"
 #include "support/etw_sim/sim_tdh_internal.h"

@@ -4,7 +4,7 @@
 #include "support/etw_sim/sim_tdh.h"
 
 #include "base/buf.h"
-#include "event/schema.h"
+#include "event/model/schema.h"
 #include "platform/plat_thread.h"
 #include "support/tei.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "base/utf.h"
-#include "event/schema_forms.h"
+#include "event/model/schema_forms.h"
 #include "support/etw_sim/etw_sim_payload.h"
 #include "support/etw_sim/sim_tdh_internal.h"
 

@@ -1,7 +1,7 @@
 /* Consuming .etl files: the readers of the project's own input layer, several files merged. */
 #include <stdlib.h>
 
-#include "input/etl_merge.h"
+#include "input/etl/etl_merge.h"
 #include "platform/plat_file.h"
 #include "support/etw_sim/sim_consumer.h"
 

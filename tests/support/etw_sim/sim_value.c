@@ -1,7 +1,7 @@
 #include "support/etw_sim/sim_value.h"
 
 #include "base/bytes.h"
-#include "event/schema_forms.h"
+#include "event/model/schema_forms.h"
 
 static bool give(
     struct span data, size_t before, size_t size, size_t after, struct sim_value *ret_value)

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_UNIT_APP_APP_MODULES_RIG_H
 #define ETWSHIP_TESTS_UNIT_APP_APP_MODULES_RIG_H
 
-#include "app/app_modules.h"
+#include "app/config/app_modules.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "filter/filter_push.h"
-#include "input/provider_scope.h"
+#include "input/live/provider_scope.h"
 #include "support/test.h"
 
 /* Entries of providers, definitions, lists of rules and events, made by chance. */

@@ -1,4 +1,4 @@
-#include "cli/agent_ask.h"
+#include "cli/text/agent_ask.h"
 
 #include "platform/plat_system.h"
 #include "support/test.h"

@@ -1,4 +1,4 @@
-#include "app/agent_internal.h"
+#include "app/run/agent_internal.h"
 #include "support/pipeline_rig.h"
 
 /* An agent that makes way for another while an output does not return from a call. */

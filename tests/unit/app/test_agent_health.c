@@ -1,4 +1,4 @@
-#include "app/agent_health.h"
+#include "app/watch/agent_health.h"
 
 #include <stdio.h>
 

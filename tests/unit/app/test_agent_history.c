@@ -1,4 +1,4 @@
-#include "app/agent_history.h"
+#include "app/watch/agent_history.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "app/agent_identity.h"
+#include "app/state/agent_identity.h"
 
 #include <stdio.h>
 

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "app/agent_notify.h"
+#include "app/run/agent_notify.h"
 
 /* A service manager of one socket; the clock is the test's. */
 static struct {

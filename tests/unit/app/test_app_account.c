@@ -1,10 +1,10 @@
-#include "app/app_account.h"
+#include "app/plan/app_account.h"
 
 #include "support/test.h"
 
 #include <stdio.h>
 
-#include "app/app_modules.h"
+#include "app/config/app_modules.h"
 
 /* Which sessions a service's account has too few rights for; what Windows says of them is not asked. */
 

@@ -1,10 +1,10 @@
-#include "app/app_boot.h"
+#include "app/config/app_boot.h"
 
 #include <stdio.h>
 
-#include "app/agent_plan.h"
-#include "app/app_modules.h"
-#include "app/app_warnings.h"
+#include "app/config/app_modules.h"
+#include "app/plan/agent_plan.h"
+#include "app/plan/app_warnings.h"
 #include "base/guid.h"
 #include "input/windows/etw_boot.h"
 #include "support/test.h"

@@ -1,11 +1,11 @@
-#include "app/app_budgets.h"
+#include "app/plan/app_budgets.h"
 
 #include "support/test.h"
 
 #include <stdio.h>
 
-#include "app/app_modules.h"
-#include "app/app_warnings.h"
+#include "app/config/app_modules.h"
+#include "app/plan/app_warnings.h"
 
 /* What the configuration says of budgets, as the pipeline takes it. */
 

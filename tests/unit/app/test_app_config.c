@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/app_config.h"
+#include "app/config/app_config.h"
 #include "config/config_check.h"
 
 /* Two made-up inputs and outputs: the tables of the real ones are tested with them. */

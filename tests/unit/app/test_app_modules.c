@@ -1,6 +1,6 @@
 #include "app_modules_rig.h"
 
-#include "app/app_warnings.h"
+#include "app/plan/app_warnings.h"
 #include "etw/etw_api.h"
 
 static void every_session_type_is_known_everywhere(void **state)

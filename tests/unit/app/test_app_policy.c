@@ -1,10 +1,10 @@
-#include "app/app_policy.h"
+#include "app/plan/app_policy.h"
 
 #include <stdio.h>
 
-#include "app/app_modules.h"
-#include "cli/cli.h"
-#include "cli/config_options.h"
+#include "app/config/app_modules.h"
+#include "cli/options/cli.h"
+#include "cli/options/config_options.h"
 #include "config/config_show.h"
 #include "etw/etw_registry.h"
 #include "platform/plat_file.h"

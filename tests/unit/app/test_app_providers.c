@@ -1,11 +1,11 @@
-#include "app/app_providers.h"
+#include "app/config/app_providers.h"
 
 #include <stdio.h>
 
 #include "support/test.h"
 
-#include "app/app_modules.h"
-#include "app/provider_selection.h"
+#include "app/config/app_modules.h"
+#include "app/plan/provider_selection.h"
 #include "etw/etw_api.h"
 #include "support/temp_folder.h"
 

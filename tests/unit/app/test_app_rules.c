@@ -1,8 +1,8 @@
-#include "app/app_rules.h"
+#include "app/config/app_rules.h"
 
 #include <stdio.h>
 
-#include "app/app_modules.h"
+#include "app/config/app_modules.h"
 #include "support/test.h"
 
 /* What is wrong about the rules of a configuration, and where. */

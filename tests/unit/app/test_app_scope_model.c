@@ -1,4 +1,4 @@
-#include "app/provider_selection.h"
+#include "app/plan/provider_selection.h"
 #include "decode/decode.h"
 #include "input/windows/etw_plan.h"
 #include "scope_cases.h"

@@ -1,8 +1,8 @@
-#include "app/app_shape.h"
+#include "app/config/app_shape.h"
 
 #include <stdio.h>
 
-#include "app/app_modules.h"
+#include "app/config/app_modules.h"
 #include "support/test.h"
 
 /* Outputs of two sessions, `a` and `b`. */

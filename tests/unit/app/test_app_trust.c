@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/app_modules.h"
-#include "app/app_trust.h"
+#include "app/config/app_modules.h"
+#include "app/plan/app_trust.h"
 #include "platform/plat_file.h"
 #include "support/temp_folder.h"
 

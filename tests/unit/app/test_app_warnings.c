@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "app/app_warnings.h"
+#include "app/plan/app_warnings.h"
 #include "outputs/outputs.h"
 #include "support/temp_folder.h"
 

@@ -1,8 +1,8 @@
-#include "app/app_wpp.h"
+#include "app/config/app_wpp.h"
 
 #include <stdio.h>
 
-#include "app/app_modules.h"
+#include "app/config/app_modules.h"
 #include "platform/plat_file.h"
 #include "support/temp_folder.h"
 #include "support/test.h"

@@ -1,5 +1,5 @@
-#include "cli/cli.h"
-#include "cli/trace_options.h"
+#include "cli/options/cli.h"
+#include "cli/options/trace_options.h"
 
 #include "support/test.h"
 
@@ -290,7 +290,7 @@ static void schema_sources_are_those_of_their_table(void **state)
     (void)state;
 #define SCHEMA_SOURCE(id) "|" #id
     static const char *const expected =
-#include "schema/schema_sources.def"
+#include "schema/source/schema_sources.def"
         ;
 #undef SCHEMA_SOURCE
     assert_string_equal(TRACE_SCHEMA_SOURCES, expected + 1);

@@ -1,5 +1,5 @@
 /* `etwship service` against a scripted service control manager: what it asks for, and its exit codes. */
-#include "cli/cli.h"
+#include "cli/options/cli.h"
 #include "etw/etw_autologger.h"
 #include "etw/etw_hold.h"
 #include "etw/etw_image_flags.h"

@@ -2,7 +2,7 @@
  * is tested with session_text.c. */
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "cli/options/cli.h"
 #include "etw/etw_control.h"
 #include "etw/etw_hold.h"
 #include "support/etw_sim/etw_sim.h"

@@ -1,4 +1,4 @@
-#include "app/data_folder.h"
+#include "app/state/data_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

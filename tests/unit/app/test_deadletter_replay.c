@@ -1,4 +1,4 @@
-#include "cli/deadletter_replay.h"
+#include "cli/text/deadletter_replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>

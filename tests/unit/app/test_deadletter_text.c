@@ -1,4 +1,4 @@
-#include "cli/deadletter_text.h"
+#include "cli/text/deadletter_text.h"
 
 #include "support/test.h"
 

@@ -2,9 +2,9 @@
 
 #include "base/buf.h"
 #include "decode/decode.h"
-#include "event/event_writer.h"
-#include "input/etl_merge.h"
-#include "schema/schema_cache.h"
+#include "event/write/event_writer.h"
+#include "input/etl/etl_merge.h"
+#include "schema/cache/schema_cache.h"
 #include "support/evtx_sample.h"
 #include "support/test.h"
 

@@ -1,10 +1,10 @@
 /* The first configuration: what it says, and that no value gets out of its place. */
-#include "app/install_config.h"
+#include "app/install/install_config.h"
 
 #include <stdio.h>
 
-#include "app/app_config.h"
-#include "app/app_modules.h"
+#include "app/config/app_config.h"
+#include "app/config/app_modules.h"
 #include "platform/plat_file.h"
 #include "support/temp_folder.h"
 #include "support/test.h"

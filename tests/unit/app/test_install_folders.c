@@ -1,5 +1,5 @@
 /* The access lists that an installation gives to the folders of the service, as trust/ judges them. */
-#include "app/install_folders.h"
+#include "app/install/install_folders.h"
 
 #include <stdio.h>
 

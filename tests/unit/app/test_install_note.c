@@ -1,5 +1,5 @@
 /* What an installation notes of the machine, and what it does not believe when it reads that again. */
-#include "app/install_note.h"
+#include "app/install/install_note.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "app/log.h"
+#include "app/log/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include <stdio.h>
 
-#include "app/session_run.h"
+#include "app/trace/session_run.h"
 #include "config/config.h"
-#include "event/event_file.h"
-#include "event/event_process.h"
+#include "event/write/event_file.h"
+#include "event/write/event_process.h"
 #include "input/registry.h"
 #include "support/etl_encode.h"
 #include "support/etl_writer.h"

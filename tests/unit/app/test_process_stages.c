@@ -1,8 +1,8 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
-#include "event/kernel_groups.h"
-#include "pipeline/source_gates.h"
+#include "event/model/kernel_groups.h"
+#include "pipeline/source/source_gates.h"
 #include "process/process_reader.h"
 #include "support/test.h"
 

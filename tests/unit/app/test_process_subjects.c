@@ -2,8 +2,8 @@
 
 #include "base/bytes.h"
 #include "decode/decode.h"
-#include "event/kernel_groups.h"
-#include "schema/schema_source.h"
+#include "event/model/kernel_groups.h"
+#include "schema/source/schema_source.h"
 #include "support/test.h"
 
 /*

@@ -1,8 +1,8 @@
-#include "app/provider_selection.h"
+#include "app/plan/provider_selection.h"
 
 #include <stdio.h>
 
-#include "event/wpp_format.h"
+#include "event/value/wpp_format.h"
 #include "platform/plat_file.h"
 #include "support/temp_folder.h"
 #include "support/test.h"

@@ -1,9 +1,9 @@
-#include "event/record_file.h"
+#include "event/model/record_file.h"
 
 #include "base/bytes.h"
 #include "decode/decode.h"
-#include "event/kernel_groups.h"
-#include "schema/schema_source.h"
+#include "event/model/kernel_groups.h"
+#include "schema/source/schema_source.h"
 #include "support/test.h"
 
 /*

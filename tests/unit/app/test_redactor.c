@@ -1,4 +1,4 @@
-#include "app/redactor.h"
+#include "app/support/redactor.h"
 
 #include "support/test.h"
 

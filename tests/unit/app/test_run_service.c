@@ -1,5 +1,5 @@
 /* `etwship run --service` with a service manager that a test plays: what it is told, and when it waits. */
-#include "cli/run_service.h"
+#include "cli/service/run_service.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "cli/selftest_check.h"
+#include "cli/selftest/selftest_check.h"
 
 #include <stdio.h>
 

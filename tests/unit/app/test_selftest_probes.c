@@ -1,4 +1,4 @@
-#include "cli/selftest_probes.h"
+#include "cli/selftest/selftest_probes.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "cli/session_text.h"
+#include "cli/text/session_text.h"
 #include "etw/etw_hold.h"
 #include "support/json_check.h"
 #include "support/test.h"

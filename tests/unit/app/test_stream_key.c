@@ -1,8 +1,8 @@
-#include "app/stream_key.h"
+#include "app/plan/stream_key.h"
 
 #include <stdio.h>
 
-#include "app/app_modules.h"
+#include "app/config/app_modules.h"
 #include "support/test.h"
 
 /* The key of the stream of output `o` in a configuration of sessions `a` and `b`. */

@@ -1,4 +1,4 @@
-#include "app/summary.h"
+#include "app/watch/summary.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "cli/tally.h"
+#include "cli/text/tally.h"
 
 #include <stdlib.h>
 

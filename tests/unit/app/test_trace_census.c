@@ -1,4 +1,4 @@
-#include "app/trace_census.h"
+#include "app/trace/trace_census.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #define ETWSHIP_TESTS_UNIT_DECODE_SCHEMA_FIXTURE_H
 
 #include "base/arena.h"
-#include "event/schema.h"
+#include "event/model/schema.h"
 #include "support/test.h"
 
 /* Schemas from a table of fields, in an arena that lives as long as a group of tests. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "input/etl_file.h"
+#include "input/etl/etl_file.h"
 #include "platform/plat_file.h"
 #include "support/etw_sim/etw_sim_rig.h"
 #include "support/temp_folder.h"

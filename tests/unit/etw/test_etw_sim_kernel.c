@@ -3,7 +3,7 @@
 #include "support/test.h"
 
 #include "etw/etw_kernel.h"
-#include "event/kernel_groups.h"
+#include "event/model/kernel_groups.h"
 #include "support/etl_put.h"
 #include "support/etw_sim/etw_sim_rig.h"
 

@@ -1,7 +1,7 @@
 #include "support/test.h"
 
 #include "decode/decode.h"
-#include "schema/schema_cache.h"
+#include "schema/cache/schema_cache.h"
 #include "support/etw_sim/sim_sample.h"
 
 /* Two sides of each type: what is made up here is what the agent's decoder takes to the last byte,

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "schema/event_info.h"
+#include "schema/events/event_info.h"
 #include "sim_tdh_rig.h"
 #include "support/etw_sim/etw_sim_payload.h"
 #include "support/etw_sim/sim_tdh.h"

@@ -1,4 +1,4 @@
-#include "event/ecs_convert.h"
+#include "event/value/ecs_convert.h"
 
 #include "unit/event/writer_fixture.h"
 

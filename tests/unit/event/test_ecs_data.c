@@ -1,10 +1,10 @@
-#include "event/ecs_data.h"
+#include "event/shape/ecs_data.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "event/ecs_value.h"
+#include "event/shape/ecs_value.h"
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "event/ecs_extended.h"
+#include "event/shape/ecs_extended.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 #include <stdio.h>
 
-#include "event/event_edits.h"
-#include "event/event_file.h"
-#include "event/event_path_internal.h"
-#include "event/event_process.h"
+#include "event/write/event_edits.h"
+#include "event/write/event_file.h"
+#include "event/write/event_path_internal.h"
+#include "event/write/event_process.h"
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"
 

@@ -1,9 +1,9 @@
-#include "event/event_editor.h"
+#include "event/edit/event_editor.h"
 
 #include <stdio.h>
 
-#include "event/event_file.h"
-#include "event/event_process.h"
+#include "event/write/event_file.h"
+#include "event/write/event_process.h"
 #include "unit/event/writer_fixture.h"
 
 /* Hashes are Python's: hmac.new(b"0123456789abcdef", text.encode(), "sha256").hexdigest(). */

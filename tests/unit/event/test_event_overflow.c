@@ -1,4 +1,4 @@
-#include "event/event_overflow.h"
+#include "event/model/event_overflow.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "event/event_path.h"
+#include "event/write/event_path.h"
 
 #include "support/path_oracle.h"
 #include "unit/event/writer_fixture.h"

@@ -1,4 +1,4 @@
-#include "event/event_zone.h"
+#include "event/model/event_zone.h"
 
 #include "base/rfc3339.h"
 #include "support/test.h"

@@ -1,7 +1,7 @@
 #include <stdio.h>
 
-#include "event/event_edits.h"
-#include "event/event_writer_internal.h"
+#include "event/write/event_edits.h"
+#include "event/write/event_writer_internal.h"
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"
 

@@ -1,7 +1,7 @@
 #include <stdio.h>
 
-#include "event/event_process.h"
-#include "event/event_rollup.h"
+#include "event/model/event_rollup.h"
+#include "event/write/event_process.h"
 #include "support/json_check.h"
 #include "support/otlp_text.h"
 #include "unit/event/writer_fixture.h"

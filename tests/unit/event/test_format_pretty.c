@@ -1,4 +1,4 @@
-#include "event/event_file.h"
+#include "event/write/event_file.h"
 #include "unit/event/writer_fixture.h"
 
 #define assert_pretty(f, text) \

@@ -1,4 +1,4 @@
-#include "event/index_fields.h"
+#include "event/model/index_fields.h"
 
 #include <stdio.h>
 

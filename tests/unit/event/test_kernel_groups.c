@@ -1,4 +1,4 @@
-#include "event/kernel_groups.h"
+#include "event/model/kernel_groups.h"
 
 #include "support/test.h"
 

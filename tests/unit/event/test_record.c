@@ -1,4 +1,4 @@
-#include "event/record.h"
+#include "event/model/record.h"
 
 #include "support/test.h"
 

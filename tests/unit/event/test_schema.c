@@ -1,5 +1,5 @@
-#include "event/event.h"
-#include "event/schema.h"
+#include "event/model/event.h"
+#include "event/model/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "event/status_names.h"
+#include "event/value/status_names.h"
 
 #include "support/test.h"
 

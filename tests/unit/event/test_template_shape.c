@@ -1,4 +1,4 @@
-#include "event/template_shape.h"
+#include "event/write/template_shape.h"
 
 #include <stdio.h>
 

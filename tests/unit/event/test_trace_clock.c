@@ -1,4 +1,4 @@
-#include "event/trace_clock.h"
+#include "event/model/trace_clock.h"
 
 #include "support/test.h"
 

@@ -1,4 +1,4 @@
-#include "event/type_names.h"
+#include "event/model/type_names.h"
 
 #include "support/test.h"
 

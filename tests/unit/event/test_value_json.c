@@ -1,4 +1,4 @@
-#include "event/value_json.h"
+#include "event/value/value_json.h"
 
 #include <stdio.h>
 

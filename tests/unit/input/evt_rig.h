@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
-#include "event/record.h"
-#include "input/evt_options.h"
+#include "event/model/record.h"
 #include "input/input.h"
+#include "input/live/evt_options.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "support/evt_sim.h"

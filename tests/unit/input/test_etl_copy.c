@@ -1,4 +1,4 @@
-#include "input/etl_copy.h"
+#include "input/etl/etl_copy.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "input/etl_file.h"
+#include "input/etl/etl_file.h"
 
 #include <stdlib.h>
 

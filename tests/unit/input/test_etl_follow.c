@@ -1,7 +1,7 @@
-#include "input/etl_follow.h"
+#include "input/etl/etl_follow.h"
 
 #include "base/bytes.h"
-#include "input/etl_merge.h"
+#include "input/etl/etl_merge.h"
 #include "support/follow_rig.h"
 
 /* A trace is made write by write; in between it is looked at and read. What comes must be what

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "input/etl_follow.h"
-#include "input/etl_merge.h"
-#include "input/etl_probe.h"
+#include "input/etl/etl_follow.h"
+#include "input/etl/etl_merge.h"
+#include "input/etl/etl_probe.h"
 #include "platform/plat_file.h"
 #include "support/temp_folder.h"
 #include "support/test.h"

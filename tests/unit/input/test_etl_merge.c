@@ -1,4 +1,4 @@
-#include "input/etl_merge.h"
+#include "input/etl/etl_merge.h"
 
 #include "support/test.h"
 #include "unit/input/trace_bytes.h"

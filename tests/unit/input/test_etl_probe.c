@@ -1,4 +1,4 @@
-#include "input/etl_probe.h"
+#include "input/etl/etl_probe.h"
 
 #include "support/follow_rig.h"
 

@@ -1,4 +1,4 @@
-#include "input/etl_walk.h"
+#include "input/etl/etl_walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>

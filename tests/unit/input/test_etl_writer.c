@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "input/etl_file.h"
+#include "input/etl/etl_file.h"
 #include "support/etl_encode.h"
 #include "support/etl_mix.h"
 #include "support/etl_writer.h"

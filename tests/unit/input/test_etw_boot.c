@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "etw/etw_types.h"
-#include "input/live_options.h"
-#include "input/provider_spec.h"
+#include "input/live/live_options.h"
+#include "input/live/provider_spec.h"
 #include "platform/plat_path.h"
 #include "support/test.h"
 

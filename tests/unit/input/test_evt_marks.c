@@ -1,4 +1,4 @@
-#include "input/evt_marks.h"
+#include "input/live/evt_marks.h"
 
 #include "support/test.h"
 

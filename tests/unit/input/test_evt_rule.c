@@ -1,4 +1,4 @@
-#include "input/evt_rule.h"
+#include "input/live/evt_rule.h"
 
 #include <stdio.h>
 

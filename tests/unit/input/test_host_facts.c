@@ -1,8 +1,8 @@
-#include "input/host_facts.h"
+#include "input/etl/host_facts.h"
 
 #include <stdlib.h>
 
-#include "input/etl_file.h"
+#include "input/etl/etl_file.h"
 #include "support/test.h"
 #include "unit/input/trace_bytes.h"
 

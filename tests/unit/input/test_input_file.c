@@ -1,4 +1,4 @@
-#include "input/input_file.h"
+#include "input/file/input_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "input/input_schedule.h"
+#include "input/file/input_schedule.h"
 
 #include "support/test.h"
 

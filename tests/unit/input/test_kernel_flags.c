@@ -1,4 +1,4 @@
-#include "input/kernel_flags.h"
+#include "input/live/kernel_flags.h"
 
 #include "support/test.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
-#include "input/packed.h"
+#include "input/bytes/packed.h"
 #include "support/packed_put.h"
 
 /* What a walk tells, in one line: [name]bytes for each member, !offset for damage, ?why for what is refused. */

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "input/etl_file.h"
-#include "input/trace_box.h"
+#include "input/etl/etl_file.h"
+#include "input/file/trace_box.h"
 #include "support/packed_put.h"
 #include "support/temp_folder.h"
 #include "unit/input/trace_bytes.h"

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "input/unpack.h"
+#include "input/bytes/unpack.h"
 #include "support/pack.h"
 
 /* Streams by hand are from [MS-XCA] section 3, or put together bit by bit after section 2; the rest

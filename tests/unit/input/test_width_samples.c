@@ -1,4 +1,4 @@
-#include "input/width_samples.h"
+#include "input/file/width_samples.h"
 
 #include "support/test.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "event/record.h"
+#include "event/model/record.h"
 #include "outputs/delivery_id.h"
 #include "outputs/elasticsearch/es_sender.h"
 #include "support/bulk_fake.h"

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "event/record.h"
+#include "event/model/record.h"
 #include "outputs/delivery_id.h"
 #include "outputs/elasticsearch/es_bulk.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "pipeline/delivery_host.h"
+#include "pipeline/deliver/delivery_host.h"
 #include "support/test.h"
 
 /*

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_UNIT_PIPELINE_FLOW_RIG_H
 #define ETWSHIP_TESTS_UNIT_PIPELINE_FLOW_RIG_H
 
-#include "pipeline/flow.h"
+#include "pipeline/record/flow.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_UNIT_PIPELINE_OUTLET_RIG_H
 #define ETWSHIP_TESTS_UNIT_PIPELINE_OUTLET_RIG_H
 
-#include "pipeline/outlet.h"
+#include "pipeline/deliver/outlet.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_UNIT_PIPELINE_SOURCE_RIG_H
 #define ETWSHIP_TESTS_UNIT_PIPELINE_SOURCE_RIG_H
 
-#include "pipeline/source.h"
+#include "pipeline/source/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pipeline/spool_durable.h"
+#include "pipeline/spool/spool_durable.h"
 #include "platform/plat_thread.h"
 #include "store/store.h"
 #include "support/disk_model.h"

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_UNIT_PIPELINE_STACK_JOIN_RIG_H
 #define ETWSHIP_TESTS_UNIT_PIPELINE_STACK_JOIN_RIG_H
 
-#include "pipeline/stack_join.h"
+#include "pipeline/record/stack_join.h"
 
 #include "base/buf.h"
 #include "support/test.h"

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_UNIT_PIPELINE_STACK_RECORDS_H
 #define ETWSHIP_TESTS_UNIT_PIPELINE_STACK_RECORDS_H
 
-#include "event/record.h"
+#include "event/model/record.h"
 #include "support/etl_put.h"
 
 /*

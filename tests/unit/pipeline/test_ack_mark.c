@@ -1,4 +1,4 @@
-#include "pipeline/ack_mark.h"
+#include "pipeline/batch/ack_mark.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "pipeline/back_off.h"
+#include "pipeline/batch/back_off.h"
 
 #include "support/test.h"
 

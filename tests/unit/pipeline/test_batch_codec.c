@@ -1,4 +1,4 @@
-#include "pipeline/batch_codec.h"
+#include "pipeline/batch/batch_codec.h"
 
 #include <stdlib.h>
 

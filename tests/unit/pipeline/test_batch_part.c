@@ -1,4 +1,4 @@
-#include "pipeline/batch_part.h"
+#include "pipeline/batch/batch_part.h"
 
 #include "support/test.h"
 

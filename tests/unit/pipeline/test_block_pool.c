@@ -1,4 +1,4 @@
-#include "pipeline/block_pool.h"
+#include "pipeline/batch/block_pool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "pipeline/books.h"
+#include "pipeline/record/books.h"
 
 #include "support/test.h"
 

@@ -1,4 +1,4 @@
-#include "pipeline/dead_letter.h"
+#include "pipeline/deliver/dead_letter.h"
 
 #include <stdio.h>
 

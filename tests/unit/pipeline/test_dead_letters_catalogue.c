@@ -1,8 +1,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pipeline/dead_letters.h"
-#include "store/catalogue_letters.h"
+#include "pipeline/deliver/dead_letters.h"
+#include "store/catalogue/catalogue_letters.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pipeline/dead_letters.h"
+#include "pipeline/deliver/dead_letters.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 

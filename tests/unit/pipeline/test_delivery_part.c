@@ -1,4 +1,4 @@
-#include "pipeline/delivery_part.h"
+#include "pipeline/deliver/delivery_part.h"
 
 #include "support/test.h"
 

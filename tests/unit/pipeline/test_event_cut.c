@@ -1,4 +1,4 @@
-#include "pipeline/event_cut.h"
+#include "pipeline/record/event_cut.h"
 
 #include "support/test.h"
 

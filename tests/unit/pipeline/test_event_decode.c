@@ -1,6 +1,6 @@
-#include "pipeline/event_decode.h"
+#include "pipeline/record/event_decode.h"
 
-#include "event/wpp_format.h"
+#include "event/value/wpp_format.h"
 #include "support/test.h"
 
 /* What an event says of a definition that has not come yet. */

@@ -1,4 +1,4 @@
-#include "pipeline/evictions.h"
+#include "pipeline/deliver/evictions.h"
 
 #include <stdio.h>
 

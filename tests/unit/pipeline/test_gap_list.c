@@ -1,4 +1,4 @@
-#include "pipeline/gap_list.h"
+#include "pipeline/slab/gap_list.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-#include "event/event_edits.h"
-#include "pipeline/gate.h"
+#include "event/write/event_edits.h"
+#include "pipeline/work/gate.h"
 
 #include <stdlib.h>
 

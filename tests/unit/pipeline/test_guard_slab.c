@@ -1,6 +1,6 @@
 #include "source_rig.h"
 
-#include "pipeline/guard_slab.h"
+#include "pipeline/slab/guard_slab.h"
 
 /* What a session's guard reports, on its way to the workers. */
 

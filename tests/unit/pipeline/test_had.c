@@ -1,4 +1,4 @@
-#include "pipeline/had.h"
+#include "pipeline/batch/had.h"
 #include "support/test.h"
 
 /* What an output had, over several runs that each began its session again. */

@@ -1,4 +1,4 @@
-#include "pipeline/limiter.h"
+#include "pipeline/work/limiter.h"
 
 #include "platform/plat_thread.h"
 #include "support/test.h"

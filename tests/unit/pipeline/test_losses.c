@@ -1,8 +1,8 @@
-#include "pipeline/losses.h"
+#include "pipeline/slab/losses.h"
 
 #include <stdio.h>
 
-#include "store/catalogue_sources.h"
+#include "store/catalogue/catalogue_sources.h"
 #include "store/store.h"
 #include "support/temp_folder.h"
 #include "support/test.h"

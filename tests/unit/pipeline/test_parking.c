@@ -1,4 +1,4 @@
-#include "pipeline/parking.h"
+#include "pipeline/deliver/parking.h"
 
 #include <stdio.h>
 #include <stdlib.h>

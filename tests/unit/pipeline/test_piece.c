@@ -1,4 +1,4 @@
-#include "pipeline/piece.h"
+#include "pipeline/batch/piece.h"
 
 #include <stdio.h>
 

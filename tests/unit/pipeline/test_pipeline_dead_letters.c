@@ -1,4 +1,4 @@
-#include "pipeline/dead_letters.h"
+#include "pipeline/deliver/dead_letters.h"
 #include "platform/plat_path.h"
 #include "support/pipeline_rig.h"
 #include "support/temp_folder.h"

@@ -1,4 +1,4 @@
-#include "input/input_file.h"
+#include "input/file/input_file.h"
 #include "platform/plat_file.h"
 #include "support/etl_mix.h"
 #include "support/etl_writer.h"

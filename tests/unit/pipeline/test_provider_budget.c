@@ -1,8 +1,8 @@
-#include "pipeline/provider_budget.h"
+#include "pipeline/work/provider_budget.h"
 
 #include <stdio.h>
 
-#include "event/kernel_groups.h"
+#include "event/model/kernel_groups.h"
 #include "support/test.h"
 
 static const uint64_t second_ns = UINT64_C(1000000000);

@@ -1,4 +1,4 @@
-#include "pipeline/provider_ladder.h"
+#include "pipeline/work/provider_ladder.h"
 
 #include <stdlib.h>
 

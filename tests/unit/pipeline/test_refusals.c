@@ -1,4 +1,4 @@
-#include "pipeline/refusals.h"
+#include "pipeline/deliver/refusals.h"
 
 #include <stdlib.h>
 

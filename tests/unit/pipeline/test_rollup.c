@@ -1,4 +1,4 @@
-#include "pipeline/rollup.h"
+#include "pipeline/slab/rollup.h"
 
 #include <stdio.h>
 #include <stdlib.h>

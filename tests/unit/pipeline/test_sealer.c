@@ -1,10 +1,10 @@
-#include "pipeline/sealer.h"
+#include "pipeline/work/sealer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/batch_codec.h"
+#include "pipeline/batch/batch_codec.h"
 #include "support/test.h"
 
 /* One session, one stream, two outputs: the sealer between slabs made by hand and a memory spool. */

@@ -1,8 +1,8 @@
-#include "pipeline/sealer.h"
+#include "pipeline/work/sealer.h"
 
 #include <stdlib.h>
 
-#include "event/event_writer.h"
+#include "event/write/event_writer.h"
 #include "support/test.h"
 
 /*

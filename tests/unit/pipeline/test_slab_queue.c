@@ -1,4 +1,4 @@
-#include "pipeline/slab_queue.h"
+#include "pipeline/slab/slab_queue.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "pipeline/source_gates.h"
+#include "pipeline/source/source_gates.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 #include "platform/plat_system.h"
-#include "store/catalogue_sources.h"
+#include "store/catalogue/catalogue_sources.h"
 #include "support/await.h"
 #include "unit/pipeline/spool_rig.h"
 

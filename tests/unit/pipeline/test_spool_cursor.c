@@ -1,4 +1,4 @@
-#include "pipeline/spool_durable_own.h"
+#include "pipeline/spool/spool_durable_own.h"
 #include "unit/pipeline/spool_rig.h"
 
 /* What a cursor knows ahead of its output, while the spool's thread has other things to do. */

@@ -1,4 +1,4 @@
-#include "pipeline/spool_durable.h"
+#include "pipeline/spool/spool_durable.h"
 
 #include "unit/pipeline/spool_rig.h"
 

@@ -1,4 +1,4 @@
-#include "pipeline/spool_durable_own.h"
+#include "pipeline/spool/spool_durable_own.h"
 #include "platform/plat_system.h"
 #include "unit/pipeline/spool_rig.h"
 

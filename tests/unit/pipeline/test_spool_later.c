@@ -1,4 +1,4 @@
-#include "pipeline/spool_durable_own.h"
+#include "pipeline/spool/spool_durable_own.h"
 #include "unit/pipeline/spool_rig.h"
 
 /* Batches that an output holds for later, in a spool on a disk. */

@@ -1,4 +1,4 @@
-#include "pipeline/spool.h"
+#include "pipeline/spool/spool.h"
 
 #include <stdatomic.h>
 

@@ -1,4 +1,4 @@
-#include "pipeline/stack_join.h"
+#include "pipeline/record/stack_join.h"
 
 #include <stdlib.h>
 

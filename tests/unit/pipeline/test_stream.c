@@ -1,4 +1,4 @@
-#include "pipeline/stream.h"
+#include "pipeline/deliver/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "pipeline/tap.h"
+#include "pipeline/work/tap.h"
 
 #include <stdatomic.h>
 

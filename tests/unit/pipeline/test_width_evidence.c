@@ -1,6 +1,6 @@
-#include "pipeline/width_evidence.h"
+#include "pipeline/record/width_evidence.h"
 
-#include "event/schema.h"
+#include "event/model/schema.h"
 #include "support/test.h"
 
 static const struct trace_info traces[2];

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "schema/manifest_xml.h"
+#include "schema/manifest/manifest_xml.h"
 
 /*
  * Manifests written for these tests, in the spellings that tools use. Expected values are those of

@@ -2,10 +2,10 @@
 
 #include <stdio.h>
 
-#include "schema/builtin.h"
-#include "schema/builtin_text.h"
-#include "schema/known_providers.h"
-#include "schema/schema_cache.h"
+#include "schema/cache/schema_cache.h"
+#include "schema/pack/builtin.h"
+#include "schema/pack/builtin_text.h"
+#include "schema/source/known_providers.h"
 
 static const struct schema_source_ops *const ops = &schema_source_builtin;
 static void *source;

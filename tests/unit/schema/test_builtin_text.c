@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "schema/builtin_text.h"
+#include "schema/pack/builtin_text.h"
 
 #define HEAD "provider 1c95126e-7eea-49a9-a3fe-a378b03ddb4d Some-Provider\n"
 

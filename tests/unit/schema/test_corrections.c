@@ -1,14 +1,14 @@
-#include "schema/corrections.h"
+#include "schema/source/corrections.h"
 
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "event/type_names.h"
-#include "schema/pack.h"
+#include "event/model/type_names.h"
+#include "schema/pack/pack.h"
 #include "support/test.h"
 
 /*
- * Layouts are written as packs (schema/pack.h), and what becomes of them is told field by field. What the
+ * Layouts are written as packs (schema/pack/pack.h), and what becomes of them is told field by field. What the
  * rows of the program say is held against real manifests by tests/golden/corrections.py; here they are
  * Kernel-Network's, as tx/SystemEvents.man of microsoft/Tx has them, and the CLR's.
  */

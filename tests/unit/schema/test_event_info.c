@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "schema/event_info.h"
-#include "schema/schema_source.h"
+#include "schema/events/event_info.h"
+#include "schema/source/schema_source.h"
 #include "support/tei.h"
 
 /* What tests/support/tei.c writes and what the product reads: two sides of tdh.h. */

@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "schema/schema_source.h"
+#include "schema/source/schema_source.h"
 #include "support/decode_json.h"
 
 static const struct {
@@ -12,7 +12,7 @@ static const struct {
 #define KERNEL_CLASS_OF(symbol, name, guid, provider_name, provider_guid) {#symbol, name, guid},
 #define KERNEL_TYPE(symbol, version, types, fields)
 #define KERNEL_NAME(symbol, type, name)
-#include "schema/kernel_classes.def"
+#include "schema/events/kernel_classes.def"
 #undef KERNEL_CLASS
 #undef KERNEL_CLASS_OF
 #undef KERNEL_TYPE
@@ -29,7 +29,7 @@ static const struct {
 #define KERNEL_CLASS_OF(symbol, name, guid, provider_name, provider_guid)
 #define KERNEL_TYPE(symbol, version, types, fields) {#symbol, version, types, fields},
 #define KERNEL_NAME(symbol, type, name)
-#include "schema/kernel_classes.def"
+#include "schema/events/kernel_classes.def"
 #undef KERNEL_CLASS
 #undef KERNEL_CLASS_OF
 #undef KERNEL_TYPE

@@ -1,4 +1,4 @@
-#include "schema/kernel_names.h"
+#include "schema/events/kernel_names.h"
 
 #include "support/test.h"
 

@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "schema/known_providers.h"
+#include "schema/source/known_providers.h"
 
 static struct guid guid_of(const char *text)
 {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "platform/plat_file.h"
-#include "schema/schema_source.h"
+#include "schema/source/schema_source.h"
 
 /* The source over real files: a folder of this test's own, and the shared manifests. */
 static const struct schema_source_ops *const ops = &schema_source_manifest;

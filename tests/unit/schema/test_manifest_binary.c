@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "schema/manifest_binary.h"
-#include "schema/manifest_xml.h"
-#include "schema/pack.h"
+#include "schema/manifest/manifest_binary.h"
+#include "schema/manifest/manifest_xml.h"
+#include "schema/pack/pack.h"
 #include "support/crim_sample.h"
 
 /* Compiled manifests beside the XML of the same provider, and broken ones. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "schema/message_table.h"
+#include "schema/binary/message_table.h"
 #include "support/pe_put.h"
 
 static const struct pe_put_message messages[] = {{1, "one", false}, {2, "two\nlines", false},

@@ -1,8 +1,8 @@
-#include "schema/mof_build.h"
+#include "schema/mof/mof_build.h"
 
 #include <stdio.h>
 
-#include "schema/mof_parse.h"
+#include "schema/mof/mof_parse.h"
 #include "support/decode_json.h"
 
 /*

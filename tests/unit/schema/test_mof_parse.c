@@ -1,4 +1,4 @@
-#include "schema/mof_parse.h"
+#include "schema/mof/mof_parse.h"
 
 #include <stdio.h>
 

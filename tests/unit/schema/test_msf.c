@@ -1,4 +1,4 @@
-#include "schema/msf.h"
+#include "schema/wpp/msf.h"
 
 #include <stdlib.h>
 

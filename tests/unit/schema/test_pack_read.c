@@ -1,9 +1,9 @@
-#include "schema/pack.h"
+#include "schema/pack/pack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "schema/schema_source.h"
+#include "schema/source/schema_source.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 

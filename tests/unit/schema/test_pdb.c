@@ -1,4 +1,4 @@
-#include "schema/pdb.h"
+#include "schema/wpp/pdb.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "schema/pe_resources.h"
+#include "schema/binary/pe_resources.h"
 #include "support/memory_file.h"
 #include "support/pe_put.h"
 

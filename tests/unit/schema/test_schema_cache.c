@@ -1,4 +1,4 @@
-#include "schema/schema_cache.h"
+#include "schema/cache/schema_cache.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "platform/plat_system.h"
-#include "schema/schema_cache.h"
+#include "schema/cache/schema_cache.h"
 #include "schema/windows/tdh_registry.h"
 #include "support/decode_json.h"
 #include "support/etl_mix_payload.h"

@@ -1,4 +1,4 @@
-#include "schema/tmf.h"
+#include "schema/wpp/tmf.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "event/wpp_format.h"
+#include "event/value/wpp_format.h"
 #include "platform/plat_file.h"
 #include "platform/plat_thread.h"
 #include "support/pdb_put.h"

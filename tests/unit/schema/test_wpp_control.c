@@ -1,11 +1,11 @@
-#include "schema/wpp_control.h"
+#include "schema/wpp/wpp_control.h"
 
 #include <stdio.h>
 
 #include "platform/plat_file.h"
-#include "schema/mof_control.h"
-#include "schema/mof_parse.h"
-#include "schema/tmc.h"
+#include "schema/mof/mof_parse.h"
+#include "schema/wpp/mof_control.h"
+#include "schema/wpp/tmc.h"
 #include "support/pdb_put.h"
 #include "support/temp_folder.h"
 #include "support/test.h"

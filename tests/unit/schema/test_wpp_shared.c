@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "event/wpp_format.h"
+#include "event/value/wpp_format.h"
 #include "platform/plat_file.h"
-#include "schema/tmf.h"
+#include "schema/wpp/tmf.h"
 
 /* The source over the shared trace message formats. */
 

@@ -1,14 +1,14 @@
 #ifndef ETWSHIP_TESTS_UNIT_SCHEMA_WPP_PLAN_RIG_H
 #define ETWSHIP_TESTS_UNIT_SCHEMA_WPP_PLAN_RIG_H
 
-#include "schema/wpp_plan.h"
+#include "schema/wpp/wpp_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
 #include "decode/decode.h"
-#include "event/event_writer.h"
+#include "event/write/event_writer.h"
 #include "support/payload.h"
 #include "support/test.h"
 

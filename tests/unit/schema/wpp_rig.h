@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "schema/schema_source.h"
+#include "schema/source/schema_source.h"
 
 /* The source of trace message formats, made of paths, and what it warns of. */
 static const struct schema_source_ops *const ops = &schema_source_wpp;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/catalogue_batches.h"
+#include "store/catalogue/catalogue_batches.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/disk.h"
+#include "store/disk/disk.h"
 #include "store/store.h"
 #include "support/disk_model.h"
 #include "support/temp_folder.h"

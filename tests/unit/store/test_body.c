@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "store/body.h"
+#include "store/disk/body.h"
 
 enum { MOST = 100000 };
 

@@ -1,12 +1,12 @@
-#include "store/catalogue.h"
+#include "store/catalogue/catalogue.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
 
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
-#include "store/catalogue_letters.h"
-#include "store/catalogue_query.h"
+#include "store/catalogue/catalogue_letters.h"
+#include "store/catalogue/catalogue_query.h"
 #include "unit/store/catalogue_rig.h"
 
 /* What another program does to the database: SQL by SQLite itself. */

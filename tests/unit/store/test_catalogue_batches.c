@@ -1,9 +1,9 @@
-#include "store/catalogue_batches.h"
+#include "store/catalogue/catalogue_batches.h"
 
 #include <sqlite3.h>
 
-#include "store/catalogue_outputs.h"
-#include "store/catalogue_query.h"
+#include "store/catalogue/catalogue_outputs.h"
+#include "store/catalogue/catalogue_query.h"
 #include "unit/store/catalogue_rig.h"
 
 /* ---- streams and segments ------------------------------------------------------------------------ */

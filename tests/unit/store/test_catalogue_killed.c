@@ -6,10 +6,10 @@
 
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
-#include "store/catalogue_letters.h"
-#include "store/catalogue_outputs.h"
-#include "store/catalogue_query.h"
-#include "store/catalogue_sources.h"
+#include "store/catalogue/catalogue_letters.h"
+#include "store/catalogue/catalogue_outputs.h"
+#include "store/catalogue/catalogue_query.h"
+#include "store/catalogue/catalogue_sources.h"
 #include "unit/store/catalogue_rig.h"
 
 /*

@@ -1,4 +1,4 @@
-#include "store/catalogue_letters.h"
+#include "store/catalogue/catalogue_letters.h"
 
 #include <stdlib.h>
 

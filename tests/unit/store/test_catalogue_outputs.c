@@ -1,4 +1,4 @@
-#include "store/catalogue_outputs.h"
+#include "store/catalogue/catalogue_outputs.h"
 
 #include <stdlib.h>
 

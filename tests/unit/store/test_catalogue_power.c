@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "store/catalogue_outputs.h"
-#include "store/catalogue_query.h"
+#include "store/catalogue/catalogue_outputs.h"
+#include "store/catalogue/catalogue_query.h"
 #include "support/sqlite_model_vfs.h"
 #include "unit/store/catalogue_rig.h"
 

@@ -1,6 +1,6 @@
-#include "store/catalogue_progress.h"
+#include "store/catalogue/catalogue_progress.h"
 
-#include "store/catalogue_query.h"
+#include "store/catalogue/catalogue_query.h"
 #include "store/store.h"
 #include "support/test.h"
 #include "unit/store/catalogue_rig.h"

@@ -1,8 +1,8 @@
-#include "store/catalogue_sources.h"
+#include "store/catalogue/catalogue_sources.h"
 
 #include <sqlite3.h>
 
-#include "store/catalogue_query.h"
+#include "store/catalogue/catalogue_query.h"
 #include "unit/store/catalogue_rig.h"
 
 static char seen[1000];

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/disk.h"
+#include "store/disk/disk.h"
 #include "support/disk_model.h"
 #include "support/temp_folder.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
-#include "store/frame.h"
+#include "store/disk/frame.h"
 
 /* A batch as frame.h says it stands on the disk, written by hand. Its checksums are put in below. */
 /* clang-format off */

@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
-#include "store/frame_scan.h"
+#include "store/disk/frame_scan.h"
 
 /* A segment in memory: a head, a stream and some batches. */
 enum { SEGMENT = 9, FRAMES = 6, MOST = 1 << 16 };

@@ -1,11 +1,11 @@
-#include "store/letter_files.h"
+#include "store/letters/letter_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bytes.h"
 #include "platform/plat_file.h"
-#include "store/frame.h"
+#include "store/disk/frame.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 

@@ -2,9 +2,9 @@
 
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
-#include "store/catalogue_letters.h"
-#include "store/catalogue_sources.h"
-#include "store/letter_files.h"
+#include "store/catalogue/catalogue_letters.h"
+#include "store/catalogue/catalogue_sources.h"
+#include "store/letters/letter_files.h"
 #include "unit/store/store_rig.h"
 
 /* Dead letters of a store whose catalogue is lost, or older. */

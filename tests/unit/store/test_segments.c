@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "platform/plat_thread.h"
-#include "store/segments.h"
+#include "store/disk/segments.h"
 #include "support/disk_model.h"
 #include "support/temp_folder.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/segments.h"
+#include "store/disk/segments.h"
 #include "support/disk_model.h"
 
 /*

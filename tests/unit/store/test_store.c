@@ -1,6 +1,6 @@
 #include "unit/store/store_rig.h"
 
-#include "store/catalogue_sources.h"
+#include "store/catalogue/catalogue_sources.h"
 
 static void test_what_was_committed_waits_for_its_outputs_over_restarts(void **state)
 {

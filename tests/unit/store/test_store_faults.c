@@ -1,5 +1,5 @@
 #include "platform/plat_path.h"
-#include "store/catalogue_sources.h"
+#include "store/catalogue/catalogue_sources.h"
 #include "store/store_own.h"
 #include "unit/store/store_rig.h"
 

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "store/catalogue_batches.h"
+#include "store/catalogue/catalogue_batches.h"
 #include "unit/store/store_rig.h"
 
 /* What there is room for, what is dropped, and what a clock may do to it. */

@@ -3,7 +3,7 @@
 
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
-#include "store/catalogue.h"
+#include "store/catalogue/catalogue.h"
 #include "unit/store/store_rig.h"
 
 /* What the store makes of a catalogue, or segments, that somebody has damaged. */

@@ -196,7 +196,7 @@ def ask_crate(asked, folder):
 
 def kernel_flags():
     """EVENT_TRACE_FLAG_*: the first word of the masks in kernel_flags.def, the words above bear a number."""
-    rows = re.findall(r"^KERNEL_FLAG\((\w+), (0x\w+)\)", code_of("agent/input/kernel_flags.def"), re.M)
+    rows = re.findall(r"^KERNEL_FLAG\((\w+), (0x\w+)\)", code_of("agent/input/live/kernel_flags.def"), re.M)
     return {"EVENT_TRACE_FLAG_" + name.upper(): int(mask, 16) for name, mask in rows if int(mask, 16) < 0x20000000}
 
 
@@ -215,12 +215,12 @@ def system_providers():
 
 def status_names():
     """The names of error codes."""
-    rows = re.findall(r'\{(0x[0-9a-f]+|\d+), "(\w+)"\}', code_of("agent/event/status_names.c"))
+    rows = re.findall(r'\{(0x[0-9a-f]+|\d+), "(\w+)"\}', code_of("agent/event/value/status_names.c"))
     return {name: int(number, 0) for number, name in rows}
 
 
-NAMES = {"agent/input/kernel_flags.def": kernel_flags, "agent/etw/etw_kernel_provider.c": system_providers,
-         "agent/event/status_names.c": status_names}
+NAMES = {"agent/input/live/kernel_flags.def": kernel_flags, "agent/etw/etw_kernel_provider.c": system_providers,
+         "agent/event/value/status_names.c": status_names}
 
 
 # ---- the tests --------------------------------------------------------------------------------------

@@ -1,0 +1,20 @@
+#ifndef ETWSHIP_APP_APP_LIMITS_H
+#define ETWSHIP_APP_APP_LIMITS_H
+
+#include "app/config/app_config.h"
+#include "app/config/app_fields.h"
+#include "base/buf.h"
+
+/* `agent.limits`: what the system enforces, beside `agent.memory`, which the agent keeps to. */
+
+/* Complain of a limit that the agent would run into as a rule. */
+void app_limits_check(
+    struct config *memory, const struct app_root *root, struct config_report *report);
+
+/* Warn of what hardly works, or has no effect on this system. */
+void app_limits_warn(const struct app_config *config, struct config_report *report);
+
+/* Those that are set, as in "memory 256MB, cpu 20%, priority idle"; nothing if none is. */
+void app_limits_write(const struct app_limits *limits, struct buf *out);
+
+#endif

@@ -1,0 +1,9 @@
+#ifndef ETWSHIP_APP_APP_MODULES_H
+#define ETWSHIP_APP_APP_MODULES_H
+
+#include "app/config/app_config.h"
+
+/* The modules of this build, and behind its inputs those that are known but not in it. Static. */
+const struct app_registry *app_modules(void);
+
+#endif

@@ -1,0 +1,71 @@
+#ifndef ETWSHIP_APP_AGENT_PLAN_H
+#define ETWSHIP_APP_AGENT_PLAN_H
+
+#include "app/config/app_config.h"
+#include "app/plan/provider_selection.h"
+#include "pipeline/assembly/pipeline.h"
+
+/*
+ * What a configuration amounts to: which sessions run, which outputs share a stream (the same
+ * format, sessions and filters), where they route, and every filter compiled. Read-only once made.
+ */
+struct agent_plan {
+    struct pipeline_session *sessions;
+    const struct app_session **session_configs; /* by session */
+    const struct app_session *
+        *events_of;                   /* by session: whose events they are, for people and outputs;
+                                             of a boot file (app_boot.h) the session that wrote it */
+    struct provider_spec **providers; /* by session: of its entries, names of keywords as bits */
+    size_t session_count;
+    struct pipeline_stream *streams;
+    size_t stream_count;
+    struct pipeline_output *outputs;
+    const struct app_output **output_configs; /* by output */
+    bool *takes;                              /* [session * output_count + output] */
+    size_t output_count;
+
+    /* Behind them. */
+    struct arena memory; /* of all arrays here */
+    size_t *stream_lists;
+    struct codepage *codepages;
+    struct gate all;    /* rules of the agent */
+    struct gate *gates; /* two by session: of the agent, its own */
+    struct session_selection *selections;
+    struct agent_filter *filters;
+    size_t filter_count;
+    struct event_template *templates[256];
+    size_t template_count;
+};
+
+/* A compiled list of rules, how often each decided, and what it dropped. */
+struct agent_filter {
+    char where[128]; /* "session x", for people */
+    struct filter *filter;
+    atomic_uint_fast64_t *hits; /* see struct gate */
+    atomic_uint_fast64_t *dropped;
+    struct limiter *limiter; /* NULL: no rule is a limit */
+};
+
+struct agent_plan_settings {
+    const struct app_config *config;
+    const struct schema_shared *schemas; /* what files define; NULL: nobody has read them */
+    uint64_t max_events;                 /* per session; 0: no limit */
+    bool for_words; /* nothing will run: names of keywords that nobody knows here stay names, and
+                       definitions of messages unread */
+    bool colors;
+};
+
+/* The configuration outlives the plan. False with ${err} set on failure; fini is allowed. */
+bool agent_plan_init(
+    struct agent_plan *plan, const struct agent_plan_settings *settings, struct error *err);
+void agent_plan_fini(struct agent_plan *plan);
+
+/* The number of the session or output with this name; the count of all if there is none. */
+size_t agent_plan_find_session(const struct agent_plan *plan, struct span name);
+size_t agent_plan_find_output(const struct agent_plan *plan, struct span name);
+
+/* What the entries of a session select; NULL: it has none. */
+const struct provider_selection *agent_plan_selection(
+    const struct agent_plan *plan, size_t session);
+
+#endif

@@ -1,0 +1,39 @@
+#ifndef ETWSHIP_APP_APP_DIGEST_H
+#define ETWSHIP_APP_APP_DIGEST_H
+
+#include "app/config/app_config.h"
+
+/*
+ * What a configuration amounts to, as one number: every value, by whatever files, variables and --set it came
+ * about, and every file that is read because of it (config_field.is_read: certificates, definitions of
+ * events), by when it was last changed. Two with the same number have nothing to tell apart. It is made of
+ * secrets, too, so it is nothing to show.
+ */
+struct app_digest {
+    uint64_t high;
+    uint64_t low;
+};
+
+bool app_digest_take(
+    const struct app_config *config, struct app_digest *ret_digest, struct error *err);
+
+/* A hash to show: of the values alone, without secrets and values of maps. So machines with the same configuration
+ * show the same one. 0: out of memory. */
+uint64_t app_digest_shown(const struct app_config *config);
+
+/*
+ * The same of the file ${path} and of the files that it includes, whether they are valid or not: by their names
+ * and by when each was last changed. A file that appears or goes changes it, too. One thread at a time.
+ */
+void app_digest_sources(const char *path, struct app_digest *ret_digest);
+
+bool app_digest_equal(const struct app_digest *a, const struct app_digest *b);
+
+/* Call ${each} with each file, or folder, that ${output} reads. */
+void app_digest_files(
+    const struct app_output *output, void (*each)(void *self, const char *path), void *self);
+
+/* Can each file be read that ${output} reads? Else ${err} names the first that cannot. */
+bool app_digest_can_read(const struct app_output *output, struct error *err);
+
+#endif

@@ -1,0 +1,570 @@
+#include "app/plan/app_trust.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/config/app_fields.h"
+#include "app/install/install_folders.h"
+#include "app/plan/app_digest.h"
+#include "app/state/data_folder.h"
+#include "base/visible.h"
+#include "config/config_path.h"
+#include "event/write/event_template.h"
+#include "platform/plat_child.h"
+#include "platform/plat_file.h"
+#include "platform/plat_rights.h"
+#include "trust/trust_words.h"
+
+enum { MAX_PLACES = 8192, MAX_TEXT_BYTES = 4 * TRUST_PATH_BYTES };
+
+struct search {
+    struct trust_system system;
+    enum app_trust_whose whose;
+    struct sid own;
+    void (*tell)(void *self, const char *text);
+    void *self;
+    size_t told_count;
+    struct buf told; /* their paths, each with its NUL */
+    struct trust_finding finding;
+    const char *folder; /* what is in it is gone through */
+    size_t places_left;
+    struct buf pending; /* folders that are still to come, each with its NUL */
+};
+
+static bool look(void *self, const char *path, struct plat_rights *ret_rights, struct error *err)
+{
+    (void)self;
+    return plat_rights_read(path, ret_rights, err);
+}
+
+static void search_init(struct search *search, enum app_trust_whose whose)
+{
+    struct plat_rights_self self;
+    plat_rights_self(&self);
+    *search = (struct search){.whose = whose};
+    buf_init(&search->told, (size_t)APP_TRUST_MAX_TOLD * TRUST_PATH_BYTES);
+    search->system = (struct trust_system){
+        .is_windows = self.has_sids, .user = self.user, .look = look};
+    struct reader r = reader_make(span_make(self.sid, self.sid_bytes));
+    bool is_other = whose == APP_TRUST_SYSTEM || whose == APP_TRUST_VIRTUAL;
+    if (is_other && self.has_sids && !self.is_service_too) {
+        search->system.own.process = whose == APP_TRUST_VIRTUAL ? sid_of_service() : NULL;
+    } else if (sid_read(&r, &search->own)) {
+        search->system.own.process = &search->own;
+    }
+    /* Who checks may not know with which rights the service runs. */
+    search->system.own.service = whose == APP_TRUST_CHECKER ? sid_of_service() : NULL;
+}
+
+static void search_fini(struct search *search)
+{
+    buf_fini(&search->told);
+}
+
+/* ---- one place --------------------------------------------------------------------------------- */
+
+static void say(struct search *search)
+{
+    struct buf text;
+    buf_init(&text, MAX_TEXT_BYTES);
+    trust_words_write(&search->system, &search->finding, &text);
+    visible_make(&text, 0);
+    buf_add_byte(&text, 0);
+    if (search->tell) {
+        search->tell(search->self, text.failed ? "out of memory" : (const char *)text.data);
+    }
+    buf_fini(&text);
+}
+
+static bool was_told(const struct search *search)
+{
+    struct reader told = reader_make(buf_span(&search->told));
+    while (reader_left(&told)) {
+        if (span_is(reader_text(&told), search->finding.path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What `finding` says, unless its place was told. */
+static void note(struct search *search)
+{
+    if (search->told_count < APP_TRUST_MAX_TOLD && !was_told(search)) {
+        search->told_count++;
+        buf_add_text(&search->told, search->finding.path);
+        buf_add_byte(&search->told, 0);
+        say(search);
+    }
+}
+
+static void judge(struct search *search, const char *path, enum trust_use use)
+{
+    struct error err;
+    char *absolute = plat_rights_absolute(path, &err);
+    struct trust_finding *finding = &search->finding;
+    bool trusted = false;
+    if (absolute) {
+        trusted = trust_path_judge(&search->system, absolute, use, finding);
+    } else {
+        *finding = (struct trust_finding){.use = use, .verdict = {.who = TRUST_UNKNOWN}};
+        snprintf(finding->path, sizeof(finding->path), "%s", path);
+        snprintf(finding->why, sizeof(finding->why), "%.*s", TRUST_WHY_BYTES - 1, err.text);
+    }
+    if (!trusted) {
+        note(search);
+    }
+    free(absolute);
+}
+
+/* What is not judged is not trusted. */
+static void note_unjudged(struct search *search, const char *why)
+{
+    struct trust_finding *finding = &search->finding;
+    *finding = (struct trust_finding){.use = TRUST_FOLDER, .verdict = {.who = TRUST_UNKNOWN}};
+    snprintf(finding->path, sizeof(finding->path), "%s", search->folder);
+    snprintf(finding->why, sizeof(finding->why), "%s", why);
+    note(search);
+}
+
+/* One more place in the folder; false if it cannot be judged. */
+static bool take_place(struct search *search, const char *name, char path[DATA_FOLDER_PATH_BYTES])
+{
+    if (!search->places_left) {
+        note_unjudged(search, "too many files lie there");
+        return false;
+    }
+    search->places_left--;
+    if (!data_folder_path(search->folder, name, path, NULL)) {
+        note_unjudged(search, "the paths of its files are too long");
+        return false;
+    }
+    return true;
+}
+
+static bool judge_file_in(void *self, const char *name)
+{
+    struct search *search = self;
+    char path[DATA_FOLDER_PATH_BYTES];
+    if (!take_place(search, name, path)) {
+        return false;
+    }
+    judge(search, path, TRUST_FILE);
+    return true;
+}
+
+/* A folder whose files are read; or a file. */
+static void judge_folder(struct search *search, const char *path)
+{
+    judge(search, path, TRUST_FOLDER);
+    if (plat_path_kind(path) == PLAT_PATH_DIR) {
+        search->folder = path;
+        search->places_left = MAX_PLACES;
+        plat_dir_files(path, judge_file_in, search, NULL);
+    }
+}
+
+static bool add_folder_in(void *self, const char *name)
+{
+    struct search *search = self;
+    char path[DATA_FOLDER_PATH_BYTES];
+    if (!take_place(search, name, path)) {
+        return false;
+    }
+    buf_add(&search->pending, path, strlen(path) + 1);
+    return true;
+}
+
+/* The same with all folders below, as definitions are read. */
+static void judge_tree(struct search *search, const char *path)
+{
+    char folder[DATA_FOLDER_PATH_BYTES];
+    size_t at = 0;
+    size_t size = strlen(path);
+    if (plat_path_kind(path) != PLAT_PATH_DIR || size >= sizeof(folder)) {
+        judge(search, path, TRUST_FOLDER);
+        return;
+    }
+    buf_init(&search->pending, (size_t)MAX_PLACES * DATA_FOLDER_PATH_BYTES);
+    buf_add(&search->pending, path, size + 1);
+    search->folder = folder;
+    search->places_left = MAX_PLACES;
+    while (!search->pending.failed && at < search->pending.size) {
+        snprintf(folder, sizeof(folder), "%s", (const char *)search->pending.data + at);
+        at += strlen(folder) + 1;
+        judge(search, folder, TRUST_FOLDER);
+        plat_dir_files(folder, judge_file_in, search, NULL);
+        plat_dir_folders(folder, add_folder_in, search, NULL);
+    }
+    if (search->pending.failed) {
+        note_unjudged(search, "out of memory");
+    }
+    buf_fini(&search->pending);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------- */
+
+/* The folders in which `include` looks: whoever puts a file there has written the configuration. */
+static void judge_includes(struct search *search, const struct app_config *config)
+{
+    for (size_t i = 0; i < config->root->include.count; i++) {
+        const char *pattern = config->root->include.items[i];
+        size_t fixed = strcspn(pattern, "*?");
+        char folder[DATA_FOLDER_PATH_BYTES];
+        if (pattern[fixed]) {
+            struct span start = config_path_folder(span_make(pattern, fixed));
+            if (start.size < sizeof(folder)) {
+                snprintf(folder, sizeof(folder), "%.*s", SPAN_ARG(start));
+                judge(search, *folder ? folder : ".", TRUST_FOLDER);
+            }
+        }
+    }
+}
+
+static void judge_schemas(struct search *search, const struct app_config *config)
+{
+    for (size_t i = 0; i < config->schema_count; i++) {
+        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
+            judge_tree(search, config->schemas[i].path);
+        }
+    }
+    for (size_t i = 0; i < config->session_count; i++) {
+        const struct app_provider *providers = config->sessions[i].providers.items;
+        for (size_t k = 0; k < config->sessions[i].providers.count; k++) {
+            if (providers[k].wpp) {
+                judge_tree(search, providers[k].wpp);
+            }
+        }
+    }
+}
+
+/* Whose data is it, for whom is not the agent? On Linux that is an account of its own, and the folder is
+ * given to it by whoever installs it, or by the system. */
+static uint32_t agent_user(const struct search *search, const char *data_dir)
+{
+    struct plat_rights rights;
+    uint32_t user = search->system.user;
+    if (!search->system.is_windows && search->whose == APP_TRUST_CHECKER &&
+        plat_rights_read(data_dir, &rights, NULL)) {
+        user = rights.kind == PLAT_RIGHTS_FOLDER ? rights.owner : user;
+        plat_rights_fini(&rights);
+    }
+    return user;
+}
+
+/* What a service wrote with fewer rights is data, also to one with all of them. Returns who was believed. */
+static const struct sid *believe_service(struct search *search)
+{
+    const struct sid *before = search->system.own.service;
+    search->system.own.service = sid_of_service();
+    return before;
+}
+
+/* One that is not there will be made for this account alone: then only the way to it counts. */
+static void judge_data_inside(struct search *search, const char *data_dir)
+{
+    static const char *const inside[] = {"spool", "dead_letters", "logs", DATA_FOLDER_OUTPUTS};
+    if (plat_path_kind(data_dir) == PLAT_PATH_NONE) {
+        judge(search, data_dir, TRUST_WAY);
+        return;
+    }
+    judge_folder(search, data_dir);
+    for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++) {
+        char path[DATA_FOLDER_PATH_BYTES];
+        if (data_folder_path(data_dir, inside[i], path, NULL) &&
+            plat_path_kind(path) != PLAT_PATH_NONE) {
+            judge(search, path, TRUST_FOLDER);
+        }
+    }
+}
+
+static void judge_data(struct search *search, const char *data_dir)
+{
+    uint32_t user = search->system.user;
+    const struct sid *service = believe_service(search);
+    search->system.user = agent_user(search, data_dir);
+    judge_data_inside(search, data_dir);
+    search->system.user = user;
+    search->system.own.service = service;
+}
+
+/* Where its file can be written, and be replaced by a link to another one when it is begun anew. */
+static void judge_log(struct search *search, const char *file)
+{
+    struct span folder = config_path_folder(span_text(file));
+    char path[DATA_FOLDER_PATH_BYTES];
+    uint32_t user = search->system.user;
+    if (folder.size >= sizeof(path)) {
+        return;
+    }
+    snprintf(path, sizeof(path), "%.*s", SPAN_ARG(folder));
+    const char *place = *path ? path : ".";
+    const struct sid *service = believe_service(search);
+    search->system.user = agent_user(search, place);
+    judge(search, place, plat_path_kind(place) == PLAT_PATH_NONE ? TRUST_WAY : TRUST_FOLDER);
+    judge(search, file, TRUST_FILE);
+    search->system.user = user;
+    search->system.own.service = service;
+}
+
+/* The deepest folder that all files of ${target}, a path template, have above them. */
+static bool find_folder(const char *target, char folder[DATA_FOLDER_PATH_BYTES])
+{
+    struct buf start;
+    struct event_template *template = event_template_create(
+        span_text(target), EVENT_TEMPLATE_PATH, NULL);
+    buf_init(&start, DATA_FOLDER_PATH_BYTES);
+    if (template) {
+        event_template_start(template, &start);
+    }
+    struct span found = config_path_folder(buf_span(&start));
+    bool good = template && !start.failed && found.size < DATA_FOLDER_PATH_BYTES;
+    if (good) {
+        snprintf(folder, DATA_FOLDER_PATH_BYTES, "%.*s", SPAN_ARG(found));
+    }
+    buf_fini(&start);
+    event_template_destroy(template);
+    return good;
+}
+
+/* What the system makes, and nobody else: devices, and what this process has open. */
+static bool is_systems(const char *target)
+{
+    return strncmp(target, "/dev/", 5) == 0 || strncmp(target, "/proc/", 6) == 0;
+}
+
+/* Somebody else could put a file or a link where the output begins one. */
+static void judge_target(struct search *search, const char *target)
+{
+    char folder[DATA_FOLDER_PATH_BYTES];
+    uint32_t user = search->system.user;
+    if (is_systems(target) || !find_folder(target, folder)) {
+        return;
+    }
+    const char *place = *folder ? folder : ".";
+    const struct sid *service = believe_service(search);
+    search->system.user = agent_user(search, place);
+    judge(search, place, TRUST_FOLDER);
+    if (!strpbrk(target, "%{}")) {
+        judge(search, target, TRUST_FILE);
+    }
+    search->system.user = user;
+    search->system.own.service = service;
+}
+
+static void judge_targets(struct search *search, const struct app_config *config)
+{
+    for (size_t i = 0; i < config->output_count; i++) {
+        const struct app_output *output = &config->outputs[i];
+        const char *target = output->enabled ? app_config_target(output) : NULL;
+        if (target) {
+            judge_target(search, target);
+        }
+    }
+}
+
+static void judge_read(void *self, const char *path)
+{
+    judge(self, path, TRUST_FILE);
+}
+
+/* Secrets, and whom to trust. */
+static void judge_credentials(struct search *search, const struct app_config *config)
+{
+    const char *file;
+    for (size_t i = 0; (file = config_secret_file(config->memory, i)); i++) {
+        judge(search, file, TRUST_FILE);
+    }
+    for (size_t i = 0; i < config->output_count; i++) {
+        if (config->outputs[i].enabled) {
+            app_digest_files(&config->outputs[i], judge_read, search);
+        }
+    }
+}
+
+static bool has_log_file(const struct app_config *config)
+{
+    const char *file = config->agent.log.file;
+    return strcmp(file, "auto") != 0 && strcmp(file, "stderr") != 0;
+}
+
+/* On Windows with what lies beside it, where programs are looked for what they load. */
+static void judge_program(struct search *search, const char *program)
+{
+    struct span folder = config_path_folder(span_text(program));
+    char path[DATA_FOLDER_PATH_BYTES];
+    judge(search, program, TRUST_FILE);
+    if (search->system.is_windows && folder.size < sizeof(path)) {
+        snprintf(path, sizeof(path), "%.*s", SPAN_ARG(folder));
+        judge(search, path, TRUST_FOLDER);
+    }
+}
+
+/* What is launched has the rights of who launches it. */
+static void judge_launched(struct search *search, const struct app_config *config)
+{
+    for (size_t i = 0; i < config->session_count; i++) {
+        const struct app_session *session = &config->sessions[i];
+        struct input_live live = session->ops->live ? session->ops->live(session->settings)
+                                                    : (struct input_live){.launch = NULL};
+        struct span program = live.launch && session->enabled ? plat_child_program(live.launch)
+                                                              : span_make(NULL, 0);
+        char path[DATA_FOLDER_PATH_BYTES];
+        if (program.size && program.size < sizeof(path)) {
+            snprintf(path, sizeof(path), "%.*s", SPAN_ARG(program));
+            judge_program(search, path);
+        }
+        if (program.size && live.launch_folder) {
+            judge(search, live.launch_folder, TRUST_FOLDER);
+        }
+    }
+}
+
+static void find(struct search *search, const struct app_config *config, enum app_trust_scope scope)
+{
+    const char *data_dir = app_config_data_dir(config);
+    const char *file;
+    judge_targets(search, config);
+    if (scope == APP_TRUST_OUTPUTS) {
+        return;
+    }
+    judge_credentials(search, config);
+    for (size_t i = 0; (file = config_file_name(config->memory, i)); i++) {
+        judge(search, file, TRUST_FILE);
+    }
+    judge_includes(search, config);
+    judge_schemas(search, config);
+    judge_launched(search, config);
+    if (data_dir) {
+        judge_data(search, data_dir);
+    }
+    if (has_log_file(config)) {
+        judge_log(search, config->agent.log.file);
+    }
+    char *program = scope == APP_TRUST_ALL ? plat_rights_program(NULL) : NULL;
+    if (program) {
+        judge_program(search, program);
+        free(program);
+    }
+}
+
+bool app_trust_matters(void)
+{
+    struct plat_rights_self self;
+    plat_rights_self(&self);
+    return self.is_privileged;
+}
+
+size_t app_trust_find(const struct app_config *config, enum app_trust_scope scope,
+    enum app_trust_whose whose, void (*tell)(void *self, const char *text), void *self)
+{
+    struct search search;
+    search_init(&search, whose);
+    search.tell = tell;
+    search.self = self;
+    find(&search, config, scope);
+    search_fini(&search);
+    return search.told_count;
+}
+
+size_t app_trust_find_log(const struct app_config *config, const char *file,
+    void (*tell)(void *self, const char *text), void *self)
+{
+    struct search search;
+    search_init(&search, APP_TRUST_PROCESS);
+    search.tell = tell;
+    search.self = self;
+    if (!has_log_file(config)) {
+        judge_log(&search, file);
+    }
+    search_fini(&search);
+    return search.told_count;
+}
+
+size_t app_trust_find_program(
+    const char *program, void (*tell)(void *self, const char *text), void *self)
+{
+    struct search search;
+    search_init(&search, APP_TRUST_SYSTEM);
+    search.tell = tell;
+    search.self = self;
+    if (search.system.is_windows && plat_path_kind(program) != PLAT_PATH_NONE) {
+        judge_program(&search, program);
+    }
+    search_fini(&search);
+    return search.told_count;
+}
+
+/* ---- folders of our own ------------------------------------------------------------------------ */
+
+static void set_error(void *self, const char *text)
+{
+    error_set(self, ERR_CONFIG, "others could use the rights of the service. %s", text);
+}
+
+bool app_trust_make_private(const char *folder, struct error *err)
+{
+    struct search search;
+    if (!plat_dir_create_private(folder, err)) {
+        return false;
+    }
+    search_init(&search, APP_TRUST_PROCESS);
+    search.tell = set_error;
+    search.self = err;
+    believe_service(&search);
+    judge(&search, folder, TRUST_FOLDER);
+    search_fini(&search);
+    return search.told_count == 0;
+}
+
+/* A folder that is there was made by an administrator, or by an installation before; its list may be anything,
+ * as it is replaced. */
+static bool may_take_over(const char *folder, struct error *err)
+{
+    struct search search;
+    if (plat_path_kind(folder) == PLAT_PATH_NONE) {
+        return true;
+    }
+    search_init(&search, APP_TRUST_SYSTEM);
+    char *absolute = plat_rights_absolute(folder, err);
+    bool good = absolute != NULL;
+    if (good && !trust_path_judge(&search.system, absolute, TRUST_FOLDER, &search.finding)) {
+        unsigned harms = search.finding.verdict.harms;
+        bool is_way = search.finding.use == TRUST_WAY || search.finding.use == TRUST_ROOT;
+        good = !is_way && harms && !(harms & TRUST_HARM_OWNS);
+    }
+    free(absolute);
+    search_fini(&search);
+    return good || error_set(err, ERR_CONFIG,
+                       "%s: was made by somebody without rights, or can be replaced by one. look "
+                       "what is in it, and remove or rename it",
+                       folder);
+}
+
+static bool make_folder(const char *folder, const char *name, const char *sddl, struct error *err)
+{
+    char path[DATA_FOLDER_PATH_BYTES];
+    if (*name) {
+        if (!data_folder_path(folder, name, path, err)) {
+            return false;
+        }
+    } else if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path)) {
+        return error_set(err, ERR_CONFIG, "%.100s…: the path is too long", folder);
+    }
+    /* Twice: somebody may have made it in between. */
+    return may_take_over(path, err) && plat_rights_protect(path, sddl, err) &&
+           may_take_over(path, err);
+}
+
+bool app_trust_make_folders(const char *folder, const char *account, struct error *err)
+{
+    char sddl[INSTALL_FOLDERS_LIST_BYTES];
+    const char *name;
+    struct error why = {.code = ERR_NONE};
+    for (size_t i = 0; install_folders_get(i, account, &name, sddl, &why); i++) {
+        if (!make_folder(folder, name, sddl, err)) {
+            return false;
+        }
+    }
+    return why.code == ERR_NONE || error_set(err, why.code, "%s", why.text);
+}

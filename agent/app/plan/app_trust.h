@@ -1,0 +1,68 @@
+#ifndef ETWSHIP_APP_APP_TRUST_H
+#define ETWSHIP_APP_APP_TRUST_H
+
+#include "app/config/app_config.h"
+
+/*
+ * An agent with more rights than others believes what its configuration, definitions and data folder
+ * say, and runs its program: whoever may write one of them has its rights. Links are not trusted on
+ * their word, nor are folders on the way (trust/trust_path.h).
+ */
+
+/* Does it matter? To root, and to what runs elevated or as LocalSystem. A service always asks. Where outputs
+ * write matters to everybody: what others plant there could have a user's own files changed. */
+bool app_trust_matters(void);
+
+/* Which places are judged. */
+enum app_trust_scope {
+    APP_TRUST_OUTPUTS, /* where outputs write files */
+    APP_TRUST_CONFIG, /* the same, and what the configuration names: its files, those of secrets and certificates,
+                         * folders of definitions, programs to launch, agent.data_dir, the log */
+    APP_TRUST_ALL, /* the program that runs, too */
+};
+
+/* Whose own files are trusted. */
+enum app_trust_whose {
+    APP_TRUST_PROCESS, /* this process's, which is the agent */
+    APP_TRUST_CHECKER, /* this process's; but on Linux of the data folder whoever's it is, as the agent will
+                        * run as an account of its own */
+    /* On Windows nobody's but those of a service, and not this process's: */
+    APP_TRUST_SYSTEM, /* one with all rights: it believes data that the account of the service wrote, which may
+                        * have been another one, but neither a configuration nor a program */
+    APP_TRUST_VIRTUAL, /* one with the account of the service */
+};
+
+/*
+ * Call ${tell} with each place that somebody may change who should not: who, how, and what mends it, on one
+ * line. Each place once, APP_TRUST_MAX_TOLD at most. 0 if there is none. ${tell} may be NULL.
+ */
+enum { APP_TRUST_MAX_TOLD = 16 };
+size_t app_trust_find(const struct app_config *config, enum app_trust_scope scope,
+    enum app_trust_whose whose, void (*tell)(void *self, const char *text), void *self);
+
+/* The same of the log that is in ${file} if the configuration names none. */
+size_t app_trust_find_log(const struct app_config *config, const char *file,
+    void (*tell)(void *self, const char *text), void *self);
+
+/* The same of ${program}, absolute, and its folder: may a service run it, whatever its account?
+ * Only Windows has services: 0 elsewhere. */
+size_t app_trust_find_program(
+    const char *program, void (*tell)(void *self, const char *text), void *self);
+
+/*
+ * Make ${folder} if it is missing, for this account alone, and judge it as it is then: between a judgement
+ * of its way and the making somebody else may have made it. ERR_CONFIG: it is not trusted.
+ */
+bool app_trust_make_private(const char *folder, struct error *err);
+
+/*
+ * Windows: make ${folder} (%ProgramData%\etwship) with what lies in it, config, spool, logs and schema, for
+ * LocalSystem, administrators and ${account}, a SID as text of whom the service runs as (NULL: LocalSystem), who
+ * may write all but config and schema, and replace none of the folders (app/install/install_folders.h). Nobody else gets in, and nothing is
+ * inherited from above. What is there already keeps what it holds, but is refused if it is a link, or was made
+ * by somebody who is no administrator, the service among them: he may have left things in it. For installers,
+ * which run elevated.
+ */
+bool app_trust_make_folders(const char *folder, const char *account, struct error *err);
+
+#endif

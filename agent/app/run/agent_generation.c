@@ -1,0 +1,564 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/config/app_memory.h"
+#include "app/config/app_rules.h"
+#include "app/plan/app_dead_letters.h"
+#include "app/plan/app_trust.h"
+#include "app/run/agent_push.h"
+#include "app/run/agent_spool.h"
+#include "pipeline/assembly/budget.h"
+#include "platform/plat_system.h"
+
+/*
+ * The order of things. Making: data folder, positions, inputs, pipeline. Start: the pipeline's threads, the
+ * sessions' threads, and the one that waits for their end. End: inputs end or are stopped, the pipeline
+ * drains, positions are stored a last time, and everything is freed in the reverse order.
+ *
+ * Threads: `drain` waits for the sessions, then for the drain, so that the thread of agent_run is free for a
+ * reload; agent_session.c runs inputs; the process's control thread keeps time.
+ */
+/* ---- what the pipeline asks ------------------------------------------------------------------- */
+
+/* Live events were written on this machine, whose manifests describe them; where they rank follows
+ * from the order of `schema`. Files may be from anywhere: TDH only on request, and last. */
+static enum schema_tdh use_of_tdh(const struct app_config *config, bool is_live)
+{
+    for (size_t i = 0; i < config->schema_count; i++) {
+        if (config->schemas[i].type == APP_SCHEMA_TDH) {
+            return is_live && i == 0 ? SCHEMA_TDH_FIRST : SCHEMA_TDH_LAST;
+        }
+    }
+    return is_live ? SCHEMA_TDH_LAST : SCHEMA_TDH_OFF;
+}
+
+static struct schema_cache *make_cache(void *self, size_t session, size_t worker, struct error *err)
+{
+    const struct agent *agent = self;
+    const struct app_agent *config = &agent->config->agent;
+    size_t caches = agent->plan->session_count * (size_t)config->decode_workers;
+    (void)worker;
+    struct schema_cache_settings settings = {.shared = agent->setup->schemas,
+        .max_bytes = budget_learned_bytes((size_t)config->memory_bytes, caches),
+        .no_builtin = !agent->config->agent.builtin_layouts,
+        .tdh = use_of_tdh(agent->config, agent->plan->session_configs[session]->ops->needs_etw)};
+    return schema_cache_create(&settings, err);
+}
+
+/* On threads of workers. The first is told at once, more of them once a minute (log.h). */
+static void warn_definitions(void *self, size_t session, const struct schema_losses *losses)
+{
+    struct agent *agent = self;
+    const char *name = agent->plan->session_configs[session]->name;
+    char kind[128];
+    char text[SCHEMA_LOSSES_TEXT_BYTES];
+    snprintf(kind, sizeof(kind), "definitions %s", name);
+    schema_losses_describe(losses, text);
+    log_write_as(agent->log, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_WARNING, kind,
+        "session %s: %s. what cannot be decoded is shipped with payload and payload_schema", name,
+        text);
+}
+
+static struct flow_consumer observe(void *self, size_t worker)
+{
+    return summary_consumer(((struct agent *)self)->summaries[worker]);
+}
+
+static bool save(void *self, struct error *err)
+{
+    return agent_store_save(self, err);
+}
+
+static void warn_output(void *self, const char *output, const char *what, const char *text)
+{
+    struct log *log = ((struct agent *)self)->log;
+    char kind[128];
+    snprintf(kind, sizeof(kind), "%s %s", what, output ? output : "");
+    if (output) {
+        log_write_as(log, LOG_CAUSE_OUTPUT, LOG_LEVEL_WARNING, kind, "output %s: %s", output, text);
+    } else {
+        log_write_as(log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, kind, "spool: %s", text);
+    }
+}
+
+/* Each worker of the output says the same. */
+static void note_output(void *self, const char *output, const char *text)
+{
+    log_write(((struct agent *)self)->log, LOG_LEVEL_INFO, text, "output %s: %s", output, text);
+}
+
+static bool all_ended(const struct agent *agent, size_t session)
+{
+    const struct agent_plan *plan = agent->plan;
+    for (size_t o = 0; o < plan->output_count; o++) {
+        if (plan->takes[session * plan->output_count + o] && !agent->ended[o]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* An output has ended: sessions that none is left for need not go on. */
+static void output_ended(void *self, size_t output, bool closed)
+{
+    struct agent *agent = self;
+    const struct agent_plan *plan = agent->plan;
+    const char *name = plan->output_configs[output]->name;
+    log_write_as(agent->log, LOG_CAUSE_OUTPUT_ENDED, closed ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR,
+        NULL,
+        closed ? "output %s: its reader has gone" : "output %s has ended: it takes nothing more",
+        name);
+    bool any_left = false;
+    plat_mutex_lock(&agent->mutex);
+    agent->ended[output] = true;
+    for (size_t i = 0; i < plan->output_count; i++) {
+        any_left |= !agent->ended[i];
+    }
+    for (size_t s = 0; s < plan->session_count; s++) {
+        if (all_ended(agent, s)) {
+            plan->session_configs[s]->ops->stop(agent->sessions[s].input);
+        }
+    }
+    plat_mutex_unlock(&agent->mutex);
+    if (!any_left) {
+        agent_stop(agent);
+    }
+}
+
+/* ---- start ------------------------------------------------------------------------------------ */
+
+static bool make_identity(struct agent *agent, struct error *err)
+{
+    const struct app_agent *config = &agent->config->agent;
+    if (!agent_identity_init(
+            &agent->identity, agent->data_dir, &config->labels, &config->tags, err)) {
+        return false;
+    }
+    agent_identity_keep(&agent->identity, agent->process->ephemeral_id);
+    event_tail_render(&agent->identity.agent, &agent->tail);
+    return !agent->tail.failed || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static bool make_summaries(struct agent *agent, struct error *err)
+{
+    size_t count = (size_t)agent->config->agent.decode_workers;
+    agent->summaries = calloc(count, sizeof(struct summary *));
+    for (size_t i = 0; agent->summaries && i < count; i++) {
+        agent->summaries[i] = summary_create();
+        if (!agent->summaries[i]) {
+            return error_set(err, ERR_MEMORY, "out of memory");
+        }
+    }
+    return agent->summaries || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static void warn_of_memory(const struct agent *agent)
+{
+    struct error why;
+    if (!app_memory_check(agent->config, &why)) {
+        log_write_as(agent->log, LOG_CAUSE_MEMORY, LOG_LEVEL_WARNING, NULL, "%s", why.text);
+    }
+}
+
+static void tell_evicted(const struct agent *agent, uint64_t total)
+{
+    log_write_as(agent->log, LOG_CAUSE_DEAD_LETTERS, LOG_LEVEL_WARNING, NULL,
+        "dead letters: there is no room for more, so the oldest are removed: %llu events are lost "
+        "so far. look at those that are left with etwship deadletter list, and mend what refuses "
+        "them",
+        (unsigned long long)total);
+}
+
+/* Told with the first one, and whenever they are ten times as many; in the end all of them. */
+static void on_evicted(void *self, const struct eviction *eviction)
+{
+    struct agent *agent = self;
+    uint64_t before = atomic_fetch_add(&agent->letters_evicted, eviction->count);
+    uint64_t total = before + eviction->count;
+    uint64_t step = 1;
+    while (step <= before && step <= UINT64_MAX / 10) {
+        step *= 10;
+    }
+    if (total >= step) {
+        tell_evicted(agent, total);
+    }
+    losses_add_stranger(pipeline_losses(agent->pipeline), eviction->output, OUTPUT_LETTER_EVICTED,
+        eviction->count, eviction->times);
+}
+
+static bool open_dead_letters(struct agent *agent, struct error *err)
+{
+    if (!agent->data_dir) {
+        return true;
+    }
+    agent->dead_letters = app_dead_letters_open(agent->config, on_evicted, agent, err);
+    return agent->dead_letters != NULL;
+}
+
+static bool make_pipeline(struct agent *agent, struct error *err)
+{
+    struct agent_plan *plan = agent->plan;
+    const struct app_agent *config = &agent->config->agent;
+    for (size_t i = 0; i < plan->output_count; i++) {
+        plan->outputs[i].checkpoint = agent_store_checkpoint(agent, i);
+    }
+    agent->tables = calloc(plan->session_count + 1, sizeof(struct process_table *));
+    if (!agent->tables) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    if (!agent_processes_plan(
+            &agent->process->processes, plan, (size_t)config->memory_bytes, agent->tables, err)) {
+        return false;
+    }
+    struct pipeline_settings settings = {.sessions = plan->sessions,
+        .session_count = plan->session_count,
+        .streams = plan->streams,
+        .stream_count = plan->stream_count,
+        .outputs = plan->outputs,
+        .output_count = plan->output_count,
+        .resume = agent->resume,
+        .restarted = agent->restarted,
+        .store = agent_spool_store(agent),
+        .left = &agent->process->losses,
+        .dead_letters = agent->dead_letters,
+        .output_folder = *agent->output_folder ? agent->output_folder : NULL,
+        .worker_count = (size_t)config->decode_workers,
+        .memory_bytes = (size_t)config->memory_bytes,
+        .process_tables = agent_processes_count(plan),
+        .definition_bytes = schema_shared_bytes(agent->setup->schemas),
+        .rolls_up = app_rules_roll_up(agent->config),
+        .limiter_tables = app_rules_bucket_tables(agent->config),
+        .tail = buf_span(&agent->tail),
+        .agent = &agent->identity.agent,
+        .make_cache = make_cache,
+        .definitions = warn_definitions,
+        .taps = agent->process->taps,
+        .observe = observe,
+        .observed = agent->observed,
+        .step = agent_session_step,
+        .damage = agent_session_damage,
+        .file_end = agent_store_file_end,
+        .is_done = agent_spool_is_done,
+        .save = !agent->keeps && agent->data_dir ? save : NULL,
+        .ended = output_ended,
+        .warn = warn_output,
+        .note = note_output,
+        .self = agent};
+    warn_of_memory(agent);
+    agent->pipeline = pipeline_create(&settings, err);
+    return agent->pipeline != NULL;
+}
+
+/* Only of sessions that are read again: the numbers of a live one begin anew. */
+static bool find_observed(struct agent *agent, struct error *err)
+{
+    const struct agent_plan *plan = agent->plan;
+    agent->observed = calloc(plan->session_count + 1, sizeof(*agent->observed));
+    for (size_t i = 0; agent->observed && i < plan->session_count; i++) {
+        if (plan->sessions[i].replayable) {
+            agent->observed[i] = agent_observed_find(
+                &agent->process->observed, plan->session_configs[i]->name);
+        }
+    }
+    return agent->observed || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static bool restore(struct agent *agent)
+{
+    agent_spool_restore(agent);
+    return true;
+}
+
+static bool make(struct agent *agent, struct error *err)
+{
+    agent->ended = calloc(agent->config->output_count + 1, sizeof(*agent->ended));
+    return (agent->ended || error_set(err, ERR_MEMORY, "out of memory")) &&
+           agent_store_open(agent, err) && make_identity(agent, err) &&
+           make_summaries(agent, err) && agent_status_init(&agent->status, agent->plan, err) &&
+           agent_sessions_create(agent, err) && restore(agent) && open_dead_letters(agent, err) &&
+           find_observed(agent, err) && make_pipeline(agent, err) && agent_spool_begin(agent, err);
+}
+
+struct agent *agent_create(
+    struct agent_process *process, struct agent_setup *setup, struct error *err)
+{
+    struct agent *agent = calloc(1, sizeof(*agent));
+    if (!agent) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    agent->process = process;
+    agent->settings = process->settings;
+    agent->log = process->log;
+    agent->setup = setup;
+    agent->config = &setup->config;
+    agent->plan = &setup->plan;
+    agent->data_dir = app_config_data_dir(&setup->config);
+    if (agent->data_dir &&
+        !data_folder_path(agent->data_dir, DATA_FOLDER_OUTPUTS, agent->output_folder, NULL)) {
+        *agent->output_folder = '\0'; /* too long: other parts of the agent say so */
+    }
+    agent->started_ns = plat_monotonic_ns();
+    plat_mutex_init(&agent->mutex);
+    plat_mutex_init(&agent->store_mutex);
+    buf_init(&agent->tail, 1024 * 1024);
+    if (!make(agent, err)) {
+        agent_destroy(agent);
+        return NULL;
+    }
+    agent_control_begin(agent);
+    return agent;
+}
+
+void agent_destroy(struct agent *agent)
+{
+    if (agent->pipeline) {
+        agent_processes_warn(&agent->process->processes, agent->plan, agent->tables, agent->log);
+    }
+    pipeline_destroy(agent->pipeline);
+    for (size_t i = 0; agent->tables && i < agent->plan->session_count; i++) {
+        process_table_destroy(agent->tables[i]);
+    }
+    free(agent->tables);
+    dead_letters_destroy(agent->dead_letters);
+    agent_sessions_destroy(agent);
+    agent_store_close(agent);
+    size_t workers = (size_t)agent->config->agent.decode_workers;
+    for (size_t i = 0; agent->summaries && i < workers; i++) {
+        summary_destroy(agent->summaries[i]);
+    }
+    free(agent->summaries);
+    free(agent->observed);
+    agent_status_fini(&agent->status);
+    agent_identity_fini(&agent->identity);
+    buf_fini(&agent->tail);
+    free(agent->ended);
+    plat_mutex_fini(&agent->store_mutex);
+    plat_mutex_fini(&agent->mutex);
+    free(agent);
+}
+
+/* ---- end -------------------------------------------------------------------------------------- */
+
+/* The next agent in this process, or the next run, reads again what is left undelivered of the session. */
+static bool comes_again(const struct agent *agent, size_t session)
+{
+    return (agent->makes_way || agent->replays) && agent->plan->sessions[session].replayable;
+}
+
+/* The same of all that the output takes: it does not count by sessions. */
+static bool all_comes_again(const struct agent *agent, size_t output)
+{
+    const struct agent_plan *plan = agent->plan;
+    bool all = true;
+    for (size_t s = 0; s < plan->session_count; s++) {
+        all = all && (!plan->takes[s * plan->output_count + output] || comes_again(agent, s));
+    }
+    return all;
+}
+
+static void count_sessions(struct agent *agent, struct agent_run_result *result)
+{
+    for (size_t i = 0; i < agent->plan->session_count; i++) {
+        if (agent->plan->sessions[i].replayable) {
+            agent_observed_note(&agent->process->observed, agent->plan->session_configs[i]->name,
+                pipeline_observed(agent->pipeline, i));
+        }
+        const struct session_counts *counts = &agent->status.sessions[i];
+        result->raw += counts->decode.raw;
+        result->partial += counts->decode.partial;
+        result->undelivered += comes_again(agent, i) ? 0 : counts->dropped[SESSION_DROP_STOPPED];
+        result->damaged += agent->sessions[i].damaged;
+        result->failed_sessions += agent->sessions[i].end == INPUT_FAILED;
+    }
+}
+
+static void count_outputs(struct agent *agent, struct agent_run_result *result)
+{
+    for (size_t i = 0; i < agent->plan->output_count; i++) {
+        const struct output_counts *counts = &agent->status.outputs[i];
+        summary_add_output(result->summary, agent->plan->output_configs[i]->name, counts->acked,
+            counts->bytes, counts->dead_lettered);
+        summary_add_too_old(result->summary, agent->plan->output_configs[i]->name,
+            counts->kept_too_old, counts->dropped[OUTPUT_DROP_TOO_OLD]);
+        summary_add_maybe_duplicates(
+            result->summary, agent->plan->output_configs[i]->name, counts->maybe_duplicates);
+        result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
+                            counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
+        bool closed = outlet_closed(pipeline_outlet(agent->pipeline, i));
+        if (agent->keeps && counts->pending && !closed && !agent->makes_way) {
+            log_write(agent->log, LOG_LEVEL_INFO, NULL,
+                "output %s: %llu events wait in the spool for the next run",
+                agent->plan->output_configs[i]->name, (unsigned long long)counts->pending);
+        }
+        if (!closed) {
+            /* Pending are those of an output that is stuck, or that a spool keeps. */
+            bool again = all_comes_again(agent, i);
+            result->undelivered += agent->keeps || again ? 0 : counts->pending;
+            for (size_t k = OUTPUT_DROP_ENDED; k < OUTPUT_DROP_COUNT; k++) {
+                result->undelivered += again && k == OUTPUT_DROP_STOPPED ? 0 : counts->dropped[k];
+            }
+        }
+    }
+}
+
+/* Add the events of this agent to those of the ones before it. */
+static void merge_summaries(struct agent *agent, struct agent_run_result *result)
+{
+    size_t workers = (size_t)agent->config->agent.decode_workers;
+    for (size_t i = 0; i < workers; i++) {
+        if (!result->summary) {
+            result->summary = agent->summaries[i];
+            agent->summaries[i] = NULL;
+        } else {
+            summary_merge(result->summary, agent->summaries[i]);
+        }
+    }
+}
+
+void agent_conclude(struct agent *agent, struct agent_run_result *result)
+{
+    agent_status_look(&agent->status, agent->pipeline);
+    result->failed_sessions = 0; /* of an agent that goes on with others it says nothing */
+    merge_summaries(agent, result);
+    uint64_t evicted = atomic_load(&agent->letters_evicted);
+    summary_add_evicted(result->summary, evicted);
+    result->damaged += agent_spool_letters_lost(agent);
+    if (evicted && agent->process->logs_to_file) {
+        tell_evicted(agent, evicted);
+    }
+    count_sessions(agent, result);
+    count_outputs(agent, result);
+    result->unmatched = agent_no_match(agent);
+    agent_unsure_warn(agent);
+    /* On the terminal, the summary says what became of all. */
+    if (agent->process->logs_to_file || agent->makes_way) {
+        struct buf line;
+        buf_init(&line, 64 * 1024);
+        agent_status_line(&agent->status, agent->plan, &line);
+        log_write(agent->log, LOG_LEVEL_INFO, NULL, "%s: %.*s",
+            agent->makes_way ? "reload: so far" : "ended", SPAN_ARG(buf_span(&line)));
+        buf_fini(&line);
+    }
+}
+
+/* ---- running ------------------------------------------------------------------------------------ */
+
+static void set_inputs_ended(struct agent *agent)
+{
+    struct agent_process *process = agent->process;
+    plat_mutex_lock(&process->mutex);
+    agent->inputs_ended = true;
+    plat_cond_broadcast(&process->changed);
+    plat_mutex_unlock(&process->mutex);
+}
+
+static void drain(void *self)
+{
+    struct agent *agent = self;
+    struct agent_process *process = agent->process;
+    agent_sessions_join(agent);
+    set_inputs_ended(agent);
+    bool whole = pipeline_drain(agent->pipeline);
+    plat_mutex_lock(&process->mutex);
+    agent->stuck = !whole;
+    agent->drained = true;
+    plat_cond_broadcast(&process->changed);
+    plat_mutex_unlock(&process->mutex);
+}
+
+bool agent_start(struct agent *agent, struct error *err)
+{
+    agent_process_show(agent->process, agent);
+    if (!pipeline_start(agent->pipeline, err)) {
+        agent->stuck = !pipeline_drain(agent->pipeline);
+        agent_process_show(agent->process, NULL);
+        return false;
+    }
+    bool ok = agent_sessions_start(agent, err);
+    agent->drain = ok ? plat_thread_start("drain", drain, agent, err) : NULL;
+    if (!agent->drain) {
+        agent_stop(agent);
+        drain(agent);
+        agent_process_show(agent->process, NULL);
+        return false;
+    }
+    agent_processes_look(&agent->process->processes);
+    return true;
+}
+
+/* ---- stopping ----------------------------------------------------------------------------------- */
+
+/* True for whoever is the first to say so. */
+static bool begin_stop(struct agent *agent, bool makes_way)
+{
+    plat_mutex_lock(&agent->mutex);
+    bool first = !agent->stopping;
+    if (first) {
+        agent->stopping = true;
+        agent->makes_way = makes_way;
+        agent->deadline_ns = plat_monotonic_ns() + agent->config->agent.shutdown_ns;
+    }
+    plat_mutex_unlock(&agent->mutex);
+    agent_process_wake(agent->process);
+    return first;
+}
+
+void agent_stop(struct agent *agent)
+{
+    if (begin_stop(agent, false)) {
+        log_write(agent->log, LOG_LEVEL_INFO, NULL,
+            "stopping: sessions end, outputs get agent.shutdown to take what is left");
+        pipeline_hurry(agent->pipeline);
+        agent_sessions_stop(agent);
+    }
+}
+
+void agent_make_way(struct agent *agent, const struct agent_setup *next)
+{
+    struct agent_process *process = agent->process;
+    if (!begin_stop(agent, true)) {
+        return;
+    }
+    agent_sessions_pass_on(agent, next);
+    pipeline_pass_on(agent->pipeline);
+    if (!agent->keeps) {
+        pipeline_hurry(agent->pipeline);
+    }
+    agent_sessions_stop(agent);
+    plat_mutex_lock(&process->mutex);
+    while (!agent->inputs_ended) {
+        plat_cond_wait(&process->changed, &process->mutex);
+    }
+    plat_mutex_unlock(&process->mutex);
+    pipeline_leave(agent->pipeline);
+}
+
+/* Until the output returns, as what it uses cannot go before, or the process is to end with it. */
+static void wait_for_stuck(struct agent *agent)
+{
+    enum { LOOK_MS = 100 };
+    log_write_as(agent->log, LOG_CAUSE_OUTPUT, LOG_LEVEL_WARNING, NULL,
+        "reload: an output does not return from a call. nothing is read until it does");
+    while (agent->stuck && !agent_process_is_stopping(agent->process)) {
+        plat_sleep_ms(LOOK_MS);
+        agent->stuck = !pipeline_drain(agent->pipeline);
+    }
+}
+
+bool agent_finish(struct agent *agent)
+{
+    struct agent_process *process = agent->process;
+    plat_thread_join(agent->drain);
+    agent->drain = NULL;
+    if (agent->stuck && agent->makes_way) {
+        wait_for_stuck(agent);
+    }
+    agent_push_last(process);
+    agent_process_show(process, NULL);
+    plat_mutex_lock(&agent->mutex);
+    agent->over = true;
+    plat_mutex_unlock(&agent->mutex);
+    agent_control_save(agent);
+    return !agent->stuck;
+}

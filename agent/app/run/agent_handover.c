@@ -1,0 +1,470 @@
+#include "app/run/agent_handover.h"
+
+#include <stdlib.h>
+
+#include "app/state/data_folder.h"
+#include "app/state/spool_facts.h"
+#include "platform/plat_system.h"
+#include "store/catalogue/catalogue_outputs.h"
+#include "store/catalogue/catalogue_progress.h"
+#include "store/catalogue/catalogue_sources.h"
+#include "store/store.h"
+
+/*
+ * In memory each output has a position of its own (a row of progress). A spool on the disk knows how far a
+ * session is in each stream instead. A stream begins at the lowest position of its outputs. Its other outputs
+ * leave out what they took beyond that. The store remembers these positions as the state of a session whose
+ * name no session can have: lines of session, output, number, and the last batch that was in the spool then.
+ * An output takes these earlier batches in any case, whatever their numbers (pipeline/batch/had.h, a line for each
+ * step).
+ *
+ * An output has a row of progress as long as its last run was one in memory. The way to the disk takes two
+ * commits. The first says where streams begin. The pipeline then stages the checkpoints, and the second commit
+ * writes these and removes the rows. After a kill between the two, the agent repeats both; nothing was delivered
+ * yet. The way to memory takes one commit: it makes the row and removes the checkpoint of the output's chain.
+ */
+static const char had_name[] = "/had";
+
+static const char *session_name(const struct agent *agent, size_t session)
+{
+    return agent->plan->session_configs[session]->name;
+}
+
+static const char *output_name(const struct agent *agent, size_t output)
+{
+    return agent->plan->output_configs[output]->name;
+}
+
+static bool takes(const struct agent *agent, size_t session, size_t output)
+{
+    return agent->plan->takes[session * agent->plan->output_count + output];
+}
+
+/* ---- what outputs had ---------------------------------------------------------------------------- */
+
+static struct span next_word(struct span *text, uint8_t end)
+{
+    const uint8_t *at = text->size ? memchr(text->data, end, text->size) : NULL;
+    struct span word = span_first(*text, at ? (size_t)(at - text->data) : text->size);
+    *text = span_from(*text, word.size + (at != NULL));
+    return word;
+}
+
+static uint64_t number_of(struct span word)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < word.size && word.data[i] >= '0' && word.data[i] <= '9'; i++) {
+        number = number * 10 + (uint64_t)(word.data[i] - '0');
+    }
+    return number;
+}
+
+static void read_had(const struct agent *agent, struct span text, struct had *had)
+{
+    const struct agent_plan *plan = agent->plan;
+    while (text.size) {
+        struct span line = next_word(&text, '\n');
+        size_t session = agent_plan_find_session(plan, next_word(&line, ' '));
+        size_t output = agent_plan_find_output(plan, next_word(&line, ' '));
+        uint64_t number = number_of(next_word(&line, ' '));
+        if (session < plan->session_count && output < plan->output_count) {
+            had_set(&had[session * plan->output_count + output], number, number_of(line));
+        }
+    }
+}
+
+/* What runs with a spool on the disk have noted of it. */
+static bool find_had(
+    const struct agent *agent, struct store *store, struct had *had, struct error *err)
+{
+    struct buf text;
+    buf_init(&text, STORE_VALUE_MAX);
+    bool ok = store_find_source_state(store, span_text(had_name), &text, err);
+    if (ok) {
+        read_had(agent, buf_span(&text), had);
+    }
+    buf_fini(&text);
+    return ok;
+}
+
+bool agent_handover_put_had(const struct agent *agent, struct store *store,
+    const struct agent_handover *handover, struct error *err)
+{
+    const struct agent_plan *plan = agent->plan;
+    struct buf text;
+    buf_init(&text, STORE_VALUE_MAX);
+    for (size_t i = 0; i < plan->session_count * plan->output_count; i++) {
+        const struct had *had = &handover->had[i];
+        for (size_t k = 0; k < had->count; k++) {
+            buf_printf(&text, "%s %s %llu %llu\n", session_name(agent, i / plan->output_count),
+                output_name(agent, i % plan->output_count),
+                (unsigned long long)had->steps[k].number, (unsigned long long)had->steps[k].behind);
+        }
+    }
+    bool ok = (!text.failed || error_set(err, ERR_MEMORY, "out of memory")) &&
+              store_source_state(store, span_text(had_name), buf_span(&text), err);
+    buf_fini(&text);
+    return ok;
+}
+
+/* ---- from memory to disk ------------------------------------------------------------------------- */
+
+struct taking {
+    const struct agent *agent;
+    struct store *store;
+    struct agent_handover *handover;
+    uint64_t *sequences; /* [session * output_count + output], … */
+    bool *found;         /* … if the output's row has the session */
+    bool ok;
+    struct error *err;
+};
+
+/* A row of progress. */
+static bool take_row(void *self, const struct catalogue_progress *progress)
+{
+    struct taking *taking = self;
+    const struct agent_plan *plan = taking->agent->plan;
+    size_t output = agent_plan_find_output(plan, progress->output);
+    struct span rest = progress->sessions;
+    struct span name;
+    uint64_t sequence;
+    if (output == plan->output_count) {
+        return true;
+    }
+    struct buf *checkpoint = &taking->handover->checkpoints[output];
+    taking->handover->left[output] = true;
+    taking->handover->any = true;
+    buf_add_span(checkpoint, progress->checkpoint);
+    while (catalogue_progress_next(&rest, &name, &sequence)) {
+        size_t session = agent_plan_find_session(plan, name);
+        if (session < plan->session_count) {
+            taking->sequences[session * plan->output_count + output] = sequence;
+            taking->found[session * plan->output_count + output] = true;
+        }
+    }
+    taking->ok = !checkpoint->failed || error_set(taking->err, ERR_MEMORY, "out of memory");
+    return taking->ok;
+}
+
+/* Where the stream's outputs are with the session. The stream may be further than outputs that were added
+ * later. Outputs that the run in memory did not have took all that the stream had. */
+static bool take_position(struct taking *taking, size_t stream, size_t session, uint64_t id)
+{
+    const struct agent *agent = taking->agent;
+    const struct agent_plan *plan = agent->plan;
+    struct agent_handover *handover = taking->handover;
+    const struct span name = span_text(session_name(agent, session));
+    uint64_t last_id = store_last_id(taking->store);
+    uint64_t lowest = UINT64_MAX;
+    uint64_t before = 0;
+    if (!store_find_source(taking->store, name, id, &before, taking->err)) {
+        return false;
+    }
+    for (size_t o = 0; o < plan->output_count; o++) {
+        size_t cell = session * plan->output_count + o;
+        uint64_t had = had_number(&handover->had[cell]);
+        if (plan->outputs[o].stream != stream || !takes(agent, session, o)) {
+            continue;
+        }
+        if (taking->found[cell]) {
+            had = taking->sequences[cell];
+            lowest = had < lowest ? had : lowest;
+        } else {
+            had = before > had ? before : had;
+        }
+        had_set(&handover->had[cell], had, last_id);
+    }
+    bool known = lowest != UINT64_MAX;
+    handover->known[stream * plan->session_count + session] = known;
+    return !known || (lowest == 0 && before == 0) ||
+           store_source_from(taking->store, name, id, lowest, taking->err);
+}
+
+static bool has_left(const struct taking *taking, size_t stream)
+{
+    const struct agent_plan *plan = taking->agent->plan;
+    bool any = false;
+    for (size_t o = 0; o < plan->output_count; o++) {
+        any = any || (plan->outputs[o].stream == stream && taking->handover->left[o]);
+    }
+    return any;
+}
+
+static bool take_streams(struct taking *taking)
+{
+    const struct agent_plan *plan = taking->agent->plan;
+    bool ok = true;
+    for (size_t i = 0; ok && i < plan->stream_count; i++) {
+        const struct pipeline_stream *stream = &plan->streams[i];
+        uint64_t id;
+        if (!has_left(taking, i)) {
+            continue;
+        }
+        ok = store_stream(taking->store, span_text(stream->key), stream->hash, span_make(NULL, 0),
+            &id, taking->err);
+        for (size_t s = 0; ok && s < plan->session_count; s++) {
+            ok = !plan->sessions[s].replayable || take_position(taking, i, s, id);
+        }
+    }
+    return ok;
+}
+
+static bool allocate(const struct agent *agent, struct agent_handover *handover, struct error *err)
+{
+    const struct agent_plan *plan = agent->plan;
+    handover->known = calloc(plan->stream_count * plan->session_count + 1, sizeof(bool));
+    handover->had = calloc(plan->session_count * plan->output_count + 1, sizeof(struct had));
+    handover->left = calloc(plan->output_count + 1, sizeof(bool));
+    handover->checkpoints = calloc(plan->output_count + 1, sizeof(struct buf));
+    for (size_t o = 0; handover->checkpoints && o < plan->output_count; o++) {
+        buf_init(&handover->checkpoints[o], STORE_VALUE_MAX);
+    }
+    return (handover->known && handover->had && handover->left && handover->checkpoints) ||
+           error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* Without it an agent would read and send again what was delivered. */
+static bool tell_failed(struct error *err)
+{
+    struct error why = *err;
+    return error_set(err, why.code,
+        "%s. an earlier run kept no events on the disk, and the spool cannot store how far it "
+        "came. make room on the disk",
+        why.text);
+}
+
+bool agent_handover_to_disk(
+    struct agent *agent, struct store *store, struct agent_handover *handover, struct error *err)
+{
+    size_t cells = agent->plan->session_count * agent->plan->output_count + 1;
+    struct store_committed committed;
+    struct taking taking = {.agent = agent,
+        .store = store,
+        .handover = handover,
+        .sequences = calloc(cells, sizeof(*taking.sequences)),
+        .found = calloc(cells, sizeof(*taking.found)),
+        .ok = true,
+        .err = err};
+    bool ok = (taking.sequences && taking.found) || error_set(err, ERR_MEMORY, "out of memory");
+    ok = ok && allocate(agent, handover, err) && find_had(agent, store, handover->had, err) &&
+         store_each_progress(store, take_row, &taking, err) && taking.ok;
+    if (ok && handover->any) { /* agent_sources.c reads what is committed */
+        ok = (take_streams(&taking) && agent_handover_put_had(agent, store, handover, err) &&
+                 store_commit(store, &committed, err)) ||
+             tell_failed(err);
+    }
+    free(taking.sequences);
+    free(taking.found);
+    return ok;
+}
+
+bool agent_handover_done(const struct agent *agent, struct store *store,
+    const struct agent_handover *handover, struct error *err)
+{
+    const struct span none = span_make(NULL, 0);
+    struct store_committed committed;
+    bool ok = true;
+    for (size_t o = 0; ok && o < agent->plan->output_count; o++) {
+        ok = !handover->left[o] ||
+             store_progress(store, span_text(output_name(agent, o)), none, none, err);
+    }
+    if (!handover->any) {
+        return ok;
+    }
+    if (!ok || !store_commit(store, &committed, err)) {
+        return tell_failed(err);
+    }
+    log_write(agent->log, LOG_LEVEL_INFO, NULL,
+        "spool: outputs continue after what they took in an earlier run that kept no events on the "
+        "disk");
+    return true;
+}
+
+void agent_handover_fini(struct agent_handover *handover, size_t output_count)
+{
+    for (size_t o = 0; handover->checkpoints && o < output_count; o++) {
+        buf_fini(&handover->checkpoints[o]);
+    }
+    free(handover->known);
+    free(handover->had);
+    free(handover->left);
+    free(handover->checkpoints);
+}
+
+/* ---- from disk to memory ------------------------------------------------------------------------- */
+
+/* An output of the plan in the catalogue. */
+struct known_output {
+    bool has_progress; /* its last run was one in memory */
+    uint64_t id;       /* of its chain; 0: it has none */
+    uint64_t stream;
+};
+
+struct giving {
+    const struct agent *agent;
+    struct known_output *outputs;
+    struct had *had;     /* of which the numbers count: in memory there are no batches */
+    uint64_t *sequences; /* [session * output_count + output]; 0: nothing */
+};
+
+static bool note_row(void *self, const struct catalogue_progress *progress)
+{
+    const struct giving *giving = self;
+    giving->outputs[agent_plan_find_output(giving->agent->plan, progress->output)].has_progress =
+        true;
+    return true;
+}
+
+static bool note_range(void *self, const struct catalogue_range *range)
+{
+    const struct giving *giving = self;
+    for (size_t o = 0; o < giving->agent->plan->output_count; o++) {
+        if (giving->outputs[o].id == range->output && range->last == UINT64_MAX) {
+            giving->outputs[o].stream = range->stream;
+        }
+    }
+    return true;
+}
+
+static bool note_source(void *self, const struct catalogue_source *source)
+{
+    const struct giving *giving = self;
+    const struct agent_plan *plan = giving->agent->plan;
+    size_t s = agent_plan_find_session(plan, source->session);
+    if (s == plan->session_count || !plan->sessions[s].replayable) {
+        return true;
+    }
+    for (size_t o = 0; o < plan->output_count; o++) {
+        const struct known_output *output = &giving->outputs[o];
+        size_t cell = s * plan->output_count + o;
+        uint64_t had = had_number(&giving->had[cell]);
+        if (output->id && output->stream == source->stream && takes(giving->agent, s, o)) {
+            giving->sequences[cell] = had > source->sequence ? had : source->sequence;
+        }
+    }
+    return true;
+}
+
+/* The row of one output, with the checkpoint that its chain has. */
+static bool give_output(
+    const struct giving *giving, struct store *store, size_t output, struct error *err)
+{
+    const struct agent_plan *plan = giving->agent->plan;
+    const struct span name = span_text(output_name(giving->agent, output));
+    struct buf sessions;
+    struct buf checkpoint;
+    buf_init(&sessions, STORE_VALUE_MAX);
+    buf_init(&checkpoint, STORE_VALUE_MAX);
+    for (size_t s = 0; s < plan->session_count; s++) {
+        uint64_t sequence = giving->sequences[s * plan->output_count + output];
+        if (sequence) {
+            catalogue_progress_add(&sessions, span_text(session_name(giving->agent, s)), sequence);
+        }
+    }
+    bool ok = catalogue_find_checkpoint(
+        store_catalogue(store), giving->outputs[output].id, &checkpoint, err);
+    bool has_memory = !sessions.failed && !checkpoint.failed;
+    ok = ok && (has_memory || error_set(err, ERR_MEMORY, "out of memory")) &&
+         (sessions.size == 0 ||
+             store_progress(store, name, buf_span(&sessions), buf_span(&checkpoint), err)) &&
+         store_drop_checkpoint(store, name, err);
+    buf_fini(&sessions);
+    buf_fini(&checkpoint);
+    return ok;
+}
+
+static bool give_all(
+    struct giving *giving, struct store *store, const struct spool_facts *facts, struct error *err)
+{
+    const struct agent *agent = giving->agent;
+    struct catalogue *catalogue = store_catalogue(store);
+    for (size_t o = 0; o < agent->plan->output_count; o++) {
+        const struct spool_output_facts *output = spool_facts_output(facts, output_name(agent, o));
+        giving->outputs[o].id = output ? output->chain->id : 0;
+    }
+    bool ok = find_had(agent, store, giving->had, err) &&
+              store_each_progress(store, note_row, giving, err) &&
+              catalogue_ranges(catalogue, note_range, giving, err) &&
+              catalogue_sources(catalogue, note_source, giving, err);
+    for (size_t o = 0; ok && o < agent->plan->output_count; o++) {
+        const struct known_output *output = &giving->outputs[o];
+        ok = output->has_progress || output->id == 0 || give_output(giving, store, o, err);
+    }
+    return ok;
+}
+
+static bool give(
+    struct agent *agent, struct store *store, const struct spool_facts *facts, struct error *err)
+{
+    size_t outputs = agent->plan->output_count + 1;
+    size_t cells = agent->plan->session_count * agent->plan->output_count + 1;
+    struct giving giving = {.agent = agent,
+        .outputs = calloc(outputs, sizeof(*giving.outputs)),
+        .had = calloc(cells, sizeof(*giving.had)),
+        .sequences = calloc(cells, sizeof(*giving.sequences))};
+    bool has_memory = giving.outputs && giving.had && giving.sequences;
+    bool ok = has_memory ? give_all(&giving, store, facts, err)
+                         : error_set(err, ERR_MEMORY, "out of memory");
+    free(giving.outputs);
+    free(giving.had);
+    free(giving.sequences);
+    return ok;
+}
+
+/* Log a warning: these events stay undelivered until the durable spool is used again. */
+static void tell_waiting(
+    const struct agent *agent, const char *folder, const struct spool_facts *facts)
+{
+    const char *way =
+        agent->data_dir
+            ? "with spool.mode: memory they stay there. run with spool.mode: durable"
+            : "with spool.mode: memory they stay there, unless another agent ships them. run with "
+              "spool.mode: durable";
+    for (size_t i = 0; i < facts->output_count; i++) {
+        const struct spool_output_facts *output = &facts->outputs[i];
+        bool is_ours = agent->data_dir || agent_plan_find_output(agent->plan,
+                                              span_text(output->name)) < agent->plan->output_count;
+        if (output->backlog.records && is_ours) {
+            log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL,
+                "%llu events wait in %s for output %s: %s, or drop them with etwship spool forget",
+                (unsigned long long)output->backlog.records, folder, output->name, way);
+        }
+    }
+}
+
+/* An agent without a folder of its own remembers nothing. But an earlier run may have had its durable spool in
+ * the system's folder. This one only reads there, as the folder may be another agent's. */
+static void look_at_default(const struct agent *agent)
+{
+    char path[DATA_FOLDER_PATH_BYTES];
+    struct spool_facts facts;
+    struct error ignored;
+    const char *folder = plat_default_data_folder();
+    if (!folder || !data_folder_path(folder, "spool/catalogue.db", path, NULL)) {
+        return;
+    }
+    struct catalogue *catalogue = catalogue_open(path, CATALOGUE_READ, &ignored);
+    if (catalogue && spool_facts_read(catalogue, &facts, &ignored)) {
+        tell_waiting(agent, folder, &facts);
+        spool_facts_fini(&facts);
+    }
+    catalogue_close(catalogue);
+}
+
+bool agent_handover_to_memory(struct agent *agent, struct store *store, struct error *err)
+{
+    char folder[DATA_FOLDER_PATH_BYTES];
+    struct spool_facts facts;
+    if (!agent->data_dir) {
+        look_at_default(agent);
+        return true;
+    }
+    if (!data_folder_path(agent->data_dir, "spool", folder, err) ||
+        !spool_facts_read(store_catalogue(store), &facts, err)) {
+        return false;
+    }
+    tell_waiting(agent, folder, &facts);
+    bool ok = give(agent, store, &facts, err);
+    spool_facts_fini(&facts);
+    return ok;
+}

@@ -1,0 +1,45 @@
+#ifndef ETWSHIP_APP_AGENT_HANDOVER_H
+#define ETWSHIP_APP_AGENT_HANDOVER_H
+
+#include "app/run/agent_internal.h"
+#include "pipeline/batch/had.h"
+
+/*
+ * From a run whose batches wait in memory to one whose batches wait on the disk, and back. Both write to the
+ * same catalogue. The first notes how far each output is, the second how far each session is in the spool. Here
+ * the next run takes over what the last one noted, so that outputs get no event twice and miss none.
+ */
+struct store;
+
+/* What the catalogue has of outputs. Zero-initialised: nothing. */
+struct agent_handover {
+    /* [stream * session_count + session]: rows of progress say where the stream begins. */
+    bool *known;
+    /* [session * output_count + output]: what the output took, even where its stream begins earlier. */
+    struct had *had;
+    bool *left;              /* by output: its last run was one in memory */
+    struct buf *checkpoints; /* by output, of that run */
+    bool any;                /* of `left` */
+};
+
+/* Batches wait on the disk from here on: commit where streams begin. False with ${err} set: the agent must
+ * not start, as it would deliver again what was delivered. */
+bool agent_handover_to_disk(
+    struct agent *agent, struct store *store, struct agent_handover *handover, struct error *err);
+
+/* Stage what outputs took. */
+bool agent_handover_put_had(const struct agent *agent, struct store *store,
+    const struct agent_handover *handover, struct error *err);
+
+/* The pipeline has staged the outputs' checkpoints: commit these and remove the rows of the run in memory, in
+ * one transaction. */
+bool agent_handover_done(const struct agent *agent, struct store *store,
+    const struct agent_handover *handover, struct error *err);
+
+void agent_handover_fini(struct agent_handover *handover, size_t output_count);
+
+/* Batches wait in memory from here on: stage a row of progress for each output that has none, and warn of
+ * events on the disk, which stay undelivered. */
+bool agent_handover_to_memory(struct agent *agent, struct store *store, struct error *err);
+
+#endif

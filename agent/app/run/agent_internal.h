@@ -1,0 +1,191 @@
+#ifndef ETWSHIP_APP_AGENT_INTERNAL_H
+#define ETWSHIP_APP_AGENT_INTERNAL_H
+
+#include "app/log/log.h"
+#include "app/plan/agent_plan.h"
+#include "app/run/agent_process.h"
+#include "app/run/agent_setup.h"
+#include "app/state/agent_identity.h"
+#include "app/state/data_folder.h"
+#include "app/watch/agent_status.h"
+#include "platform/plat_thread.h"
+
+/*
+ * What the files of the running agent (agent_*.c) share; not for users of agent_run.h.
+ *
+ * A process (agent_process.h) runs one agent after the other: the first with the configuration of its
+ * start, and a new one for each that is reloaded.
+ */
+
+/* One session: an input on a thread. */
+struct agent_session {
+    struct agent *agent;
+    size_t index; /* of the plan */
+    void *input;
+    struct plat_thread *thread;
+    bool passes_on;   /* what it runs goes on in the next agent; before it is stopped */
+    uint64_t damaged; /* places in the source; the session's thread */
+    enum input_end end;
+    struct error error; /* INPUT_FAILED */
+    atomic_bool failed; /* the same, for other threads */
+};
+
+/* A file that was given whole, and that not all outputs may have taken yet. */
+struct agent_file {
+    size_t session;
+    uint8_t id[16];
+    uint64_t last_sequence;
+};
+
+/* An output in a store that keeps no batches. */
+struct agent_progress {
+    struct buf others;     /* its sessions that this run does not have: catalogue_progress_add */
+    struct buf checkpoint; /* of the run before */
+};
+
+/* Of the thread that keeps time. */
+struct agent_clock {
+    uint64_t next_stats;
+    uint64_t next_save;
+    uint64_t next_health;
+};
+
+struct agent {
+    struct agent_process *process;
+    const struct agent_run_settings *settings; /* of the process */
+    struct log *log;                           /* of the process */
+    struct agent_setup *setup;                 /* borrowed */
+    const struct app_config *config;           /* of the setup */
+    struct agent_plan *plan;                   /* of the setup */
+    struct agent_identity identity;
+    struct buf tail;
+    struct dead_letters *dead_letters;    /* NULL: what outputs refuse is lost */
+    atomic_uint_fast64_t letters_evicted; /* letters that made room for others, each one an event */
+    struct process_table **tables;        /* by session: those that are its own */
+    struct pipeline *pipeline;
+    uint64_t unsure_told; /* events, by agent_unsure_warn */
+    struct agent_session *sessions;
+    size_t sessions_started;
+    struct summary **summaries; /* by worker */
+    struct agent_status status; /* of the control thread, then of the end */
+    struct agent_clock clock;
+    uint64_t started_ns;
+
+    /* The thread that waits for its end; guarded by the process's mutex. */
+    struct plat_thread *drain;
+    bool inputs_ended;
+    bool drained;
+    bool stuck; /* an output is, inside of a call */
+
+    /* Guarded by the mutex. */
+    struct plat_mutex mutex;
+    bool stopping;
+    bool makes_way;       /* stopping is for another agent in this process */
+    uint64_t deadline_ns; /* of the outputs, while stopping */
+    bool gave_up;
+    bool over;
+    bool *ended; /* by output */
+
+    const char *data_dir; /* NULL: nothing is remembered beyond the process */
+    bool
+        keeps; /* batches wait on the disk; else in memory, and the store notes how far each output is */
+    bool replays; /* the latter, where all sessions can be read again, so that nothing is lost */
+    char output_folder
+        [DATA_FOLDER_PATH_BYTES]; /* in data_dir, for files of outputs' own; "": none */
+
+    struct agent_spool *spool; /* agent_spool.c */
+
+    /* Positions: agent_store.c. The mutex guards all of it, and the store unless it keeps batches; it is held
+     * while the disk is written. */
+    struct plat_mutex store_mutex;
+    struct agent_progress *progress; /* by output; NULL if the store keeps batches */
+    struct agent_live *live;         /* by session: agent_live.c */
+    uint64_t *resume;                /* [session * output_count + output] */
+    uint64_t *observed;              /* [session]: agent_observed.h */
+    bool restarted;                  /* an earlier run has left positions */
+    uint64_t *stored;                /* [output * (session_count + 1) + session] */
+    uint64_t *stored_changes;        /* by output */
+    struct agent_file *files;
+    size_t file_count;
+    size_t file_capacity;
+};
+
+/* agent_generation.c: one agent from its making to its end, on the thread of agent_run but where said. */
+
+/* Everything that can fail before a thread runs. NULL with ${err} set. */
+struct agent *agent_create(
+    struct agent_process *process, struct agent_setup *setup, struct error *err);
+
+/* Run it, as the one of its process. False with ${err} set: nothing of it runs any more. */
+bool agent_start(struct agent *agent, struct error *err);
+
+/* Ask every input to stop; outputs get the time that the configuration gives them. Any thread. */
+void agent_stop(struct agent *agent);
+
+/* The same for another agent in this process: what sessions run that go on with ${next} is not stopped,
+ * and with a spool that keeps, outputs end with what they are sending. */
+void agent_make_way(struct agent *agent, const struct agent_setup *next);
+
+/* Wait for its end, which is asked for or near, and store positions a last time; no other thread sees
+ * the agent any more then. False: an output is stuck inside a call. An agent that makes way waits for
+ * such an output, unless the process is to stop. */
+bool agent_finish(struct agent *agent);
+
+/* Add what it did to ${result}. */
+void agent_conclude(struct agent *agent, struct agent_run_result *result);
+
+/* Finished, not stuck, or never started. */
+void agent_destroy(struct agent *agent);
+
+/* agent_session.c */
+bool agent_sessions_create(struct agent *agent, struct error *err);
+bool agent_sessions_start(struct agent *agent, struct error *err);
+/* Tell those to leave running what they run that go on with ${next}; before they are stopped. */
+void agent_sessions_pass_on(struct agent *agent, const struct agent_setup *next);
+/* What they have left, for the heritage of the process. They have ended. */
+void agent_sessions_bequeath(struct agent *agent);
+void agent_sessions_stop(struct agent *agent);
+void agent_sessions_join(struct agent *agent);
+void agent_sessions_destroy(struct agent *agent);
+void agent_session_step(void *self, uint32_t index, const struct provider_change *change);
+void agent_session_damage(
+    void *self, uint32_t index, const struct trace_info *trace, uint64_t offset, const char *what);
+
+/* agent_no_match.c: warn of selections that matched nothing; how many. The agent has come to its end, and
+ * its status is the last one. */
+uint64_t agent_no_match(struct agent *agent);
+
+/* agent_unsure.c: warn of rules that could not be judged for some events, if there are more of these than at the
+ * last call. One thread at a time. */
+void agent_unsure_warn(struct agent *agent);
+
+/* agent_live.c: positions of live sessions, under the store's mutex but for open and close. */
+bool agent_live_open(struct agent *agent, struct error *err);
+void agent_live_close(struct agent *agent);
+/* After the outputs' states were taken; with a spool that keeps, while staging. */
+bool agent_live_save(struct agent *agent, struct error *err);
+
+/* Up to where all outputs of a session have acked, or it is in a spool that keeps. False: no output takes it; then
+ * ${ret_sequence} is left alone unless a spool keeps. */
+bool agent_live_acked(const struct agent *agent, size_t session, uint64_t *ret_sequence);
+
+/* agent_control.c: what the thread that keeps time does for the agent that runs. */
+void agent_control_begin(struct agent *agent);
+/* Do what is due; returns when something is next. */
+uint64_t agent_control_tick(struct agent *agent, uint64_t now_ns);
+/* Store positions; a failure is a line of the log. */
+void agent_control_save(struct agent *agent);
+
+/* agent_store.c */
+bool agent_store_open(struct agent *agent, struct error *err);
+/* Take what the outputs have acked, and write it. Any thread. */
+bool agent_store_save(struct agent *agent, struct error *err);
+void agent_store_file_end(
+    void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
+/* Stage that files were given whole which are settled, and have their inputs forget them. By the store's owner, with
+ * the store's mutex. */
+bool agent_store_finish_files(struct agent *agent, struct error *err);
+struct span agent_store_checkpoint(const struct agent *agent, size_t output);
+void agent_store_close(struct agent *agent);
+
+#endif

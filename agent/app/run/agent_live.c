@@ -1,0 +1,107 @@
+#include <stdlib.h>
+
+#include "app/run/agent_spool.h"
+#include "platform/plat_system.h"
+
+/*
+ * Up to which time outputs have everything of a live session. Its events cannot be read again and
+ * are numbered anew in every run, so what a restart can use is a time: the gap between two runs
+ * begins there.
+ *
+ * One mark at a time: how far the session was counted, and when. Once all of its outputs have acked
+ * that far, or a spool that keeps has it, they have all events up to that time, less what ETW may
+ * still have held back, and a new mark is made.
+ */
+static const uint64_t held_back_100ns = 50000000; /* flush timers and queues: 5 s */
+static const uint64_t store_every_100ns = 100000000;
+
+struct agent_live {
+    uint64_t mark_sequence;
+    uint64_t mark_time; /* FILETIME; 0: no mark */
+    uint64_t settled;   /* FILETIME */
+    uint64_t stored;
+};
+
+bool agent_live_open(struct agent *agent, struct error *err)
+{
+    agent->live = calloc(agent->plan->session_count + 1, sizeof(*agent->live));
+    return agent->live || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+void agent_live_close(struct agent *agent)
+{
+    free(agent->live);
+}
+
+/* What is numbered so far, as the books know it. */
+static uint64_t numbered(const struct session_counts *counts)
+{
+    return counts->received - counts->metadata - counts->joined -
+           counts->dropped[SESSION_DROP_STACK_WALK] + counts->gaps;
+}
+
+bool agent_live_acked(const struct agent *agent, size_t session, uint64_t *ret_sequence)
+{
+    const struct agent_plan *plan = agent->plan;
+    bool taken = false;
+    if (agent->keeps) {
+        *ret_sequence = pipeline_staged(agent->pipeline, session);
+        return agent->plan->sessions[session].stream_count > 0;
+    }
+    for (size_t o = 0; o < plan->output_count; o++) {
+        uint64_t sequence = agent->stored[o * (plan->session_count + 1) + session];
+        if (plan->takes[session * plan->output_count + o]) {
+            *ret_sequence = !taken || sequence < *ret_sequence ? sequence : *ret_sequence;
+            taken = true;
+        }
+    }
+    return taken;
+}
+
+static bool look_at(struct agent *agent, size_t session, const struct session_counts *counts,
+    bool is_end, struct error *err)
+{
+    struct agent_live *live = &agent->live[session];
+    uint64_t now = plat_now_filetime();
+    uint64_t acked = 0;
+    if (!agent_live_acked(agent, session, &acked)) {
+        return true;
+    }
+    if (live->mark_time && acked >= live->mark_sequence) {
+        live->settled = live->mark_time;
+        live->mark_time = 0;
+    }
+    if (is_end && acked >= numbered(counts)) {
+        live->settled = now; /* nothing is under way any more */
+    } else if (!live->mark_time) {
+        live->mark_time = now - held_back_100ns;
+        live->mark_sequence = numbered(counts);
+    }
+    bool is_due = live->settled > live->stored + (is_end ? 0 : store_every_100ns);
+    if (is_due && !agent_spool_put_time(agent, session, live->settled, err)) {
+        return false;
+    }
+    live->stored = is_due ? live->settled : live->stored;
+    return true;
+}
+
+bool agent_live_save(struct agent *agent, struct error *err)
+{
+    size_t count = agent->plan->session_count;
+    struct session_counts *counts = calloc(count + 1, sizeof(*counts));
+    bool ok = true;
+    if (!counts) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    plat_mutex_lock(&agent->mutex);
+    bool is_end = agent->over;
+    plat_mutex_unlock(&agent->mutex);
+    books_look(pipeline_books(agent->pipeline), counts, NULL);
+    for (size_t s = 0; ok && s < count; s++) {
+        if (!agent->plan->sessions[s].replayable) {
+            ok = look_at(agent, s, &counts[s], is_end, err);
+        }
+    }
+    free(counts);
+    return ok;
+}

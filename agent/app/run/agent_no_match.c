@@ -1,0 +1,90 @@
+#include "app/run/agent_internal.h"
+#include "app/trace/no_match.h"
+
+/* What of a configuration matched nothing in recorded traces that were read to their end; on the thread of
+ * agent_run, when everything has ended. */
+
+struct findings {
+    struct agent *agent;
+    const char *session;
+};
+
+static void tell(void *self, const char *text)
+{
+    const struct findings *findings = self;
+    log_write_as(findings->agent->log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL,
+        "session %s: %s", findings->session, text);
+}
+
+/* A session that goes on for ever, was stopped or got nothing says nothing of its selection. */
+static bool is_whole(const struct agent *agent, size_t session)
+{
+    return agent->plan->sessions[session].replayable &&
+           agent->sessions[session].end == INPUT_DONE &&
+           agent->status.sessions[session].received > 0 && agent->settings->max_events == 0;
+}
+
+static bool has_unmatched(const struct provider_selection *selection)
+{
+    size_t count = selection ? provider_selection_count(selection) : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!provider_selection_matched(selection, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How much of the session matched nothing. */
+static uint64_t find(struct agent *agent, size_t index)
+{
+    const struct agent_plan *plan = agent->plan;
+    const struct pipeline_session *session = &plan->sessions[index];
+    const struct session_counts *counts = &agent->status.sessions[index];
+    const struct provider_selection *selection = agent_plan_selection(plan, index);
+    struct findings findings = {.agent = agent, .session = plan->session_configs[index]->name};
+    bool nothing = counts->accepted == 0 && counts->filtered > 0;
+    if (!is_whole(agent, index) || (!nothing && !has_unmatched(selection))) {
+        return 0;
+    }
+    const struct filter *filters[2];
+    size_t filter_count = 0;
+    for (size_t i = 0; nothing && i < session->gate_count; i++) {
+        filters[filter_count++] = session->gates[i].filter;
+    }
+    const struct schema_cache_settings definitions = {.shared = agent->setup->schemas};
+    struct error err;
+    struct schema_cache *cache = schema_cache_create(&definitions, &err);
+    const struct no_match_settings settings = {.input = plan->session_configs[index]->ops,
+        .settings = plan->session_configs[index]->settings,
+        .cache = cache,
+        .ansi = &plan->codepages[index],
+        .selection = selection,
+        .providers = "provider",
+        .filters = filters,
+        .filter_count = filter_count,
+        .rules = "filters",
+        .tell = tell,
+        .self = &findings};
+    struct no_match found = {.findings = 0};
+    if (!cache || !no_match_find(&settings, &found, &err)) {
+        log_write_as(agent->log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL,
+            "session %s: what matched nothing cannot be told: %s", findings.session, err.text);
+    }
+    if (nothing) {
+        log_write_as(agent->log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL,
+            "session %s: none of its %llu events passed its providers and filters",
+            findings.session, (unsigned long long)counts->filtered);
+    }
+    schema_cache_destroy(cache);
+    return found.findings + nothing;
+}
+
+uint64_t agent_no_match(struct agent *agent)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < agent->plan->session_count && !agent->makes_way; i++) {
+        count += find(agent, i);
+    }
+    return count;
+}

@@ -1,0 +1,302 @@
+#include "app/run/agent_push.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/run/agent_internal.h"
+#include "app/run/agent_view.h"
+#include "platform/plat_system.h"
+#include "status/metric_otlp.h"
+
+/*
+ * One thread for all outputs. Each time it looks at the agent once (agent_view.h), and writes that for every output
+ * that is due. A collector that does not answer delays the others by the output's `timeout`. The log gets one line when
+ * an output begins to fail, and one when it works again.
+ */
+enum { NAMES_MAX_BYTES = 1 << 20, REQUEST_MAX_BYTES = 32 * 1024 * 1024, NAME_BYTES = 128 };
+
+#define LAST_NS UINT64_C(2000000000)
+#define UNIX_EPOCH UINT64_C(116444736000000000)
+#define NS_PER_FILETIME UINT64_C(100)
+
+struct target {
+    struct agent_push *push;
+    const struct output_metrics *ops;
+    void *self;
+    char name[NAME_BYTES]; /* of the output */
+    enum metric_otlp_encoding encoding;
+    uint64_t every_ns;
+    uint64_t next_ns;
+    bool fails;
+};
+
+struct agent_push {
+    struct agent_process *process;
+    struct target *targets;
+    size_t count;
+    struct plat_thread *thread;
+    char host[256];
+    char instance[GUID_TEXT_SIZE + 1];
+
+    /* Of the thread. */
+    struct metric_set set;
+    struct agent_health health;
+    struct arena names;
+    struct buf request;
+
+    /* Guarded by the mutex. */
+    struct plat_mutex mutex;
+    struct plat_cond changed;
+    bool over;
+    bool asked;          /* for all, now */
+    uint64_t give_up_ns; /* when agent_push_last stops waiting; UINT64_MAX: it does not wait */
+};
+
+/* ---- log ------------------------------------------------------------------------------ */
+
+static void say(
+    const struct target *target, enum log_level level, const char *what, const char *words)
+{
+    struct agent_process *process = target->push->process;
+    plat_mutex_lock(&process->mutex);
+    log_write(process->log, level, NULL, "output %s: %s%s", target->name, what, words);
+    plat_mutex_unlock(&process->mutex);
+}
+
+static void note(void *target, const char *text)
+{
+    say(target, LOG_LEVEL_INFO, "", text);
+}
+
+/* Is it time to give up a request? */
+static bool is_stopping(void *target)
+{
+    struct agent_push *push = ((struct target *)target)->push;
+    plat_mutex_lock(&push->mutex);
+    bool stops = push->over || plat_monotonic_ns() >= push->give_up_ns;
+    plat_mutex_unlock(&push->mutex);
+    return stops;
+}
+
+/* ---- sending ------------------------------------------------------------------------------------- */
+
+static uint64_t nanos(uint64_t filetime)
+{
+    return filetime > UNIX_EPOCH ? (filetime - UNIX_EPOCH) * NS_PER_FILETIME : 0;
+}
+
+static bool look(struct agent_push *push)
+{
+    metric_set_reset(&push->set);
+    arena_reset(&push->names);
+    return agent_view_take(push->process, &push->set, &push->health, &push->names);
+}
+
+static void send(struct agent_push *push, struct target *target)
+{
+    const struct metric_otlp_source source = {.version = span_text(ETWSHIP_VERSION),
+        .instance = span_text(push->instance),
+        .host = span_text(push->host),
+        .now = nanos(plat_now_filetime()),
+        .started = nanos(push->process->started)};
+    struct error err;
+    buf_reset(&push->request);
+    metric_otlp_write(&push->set, &source, target->encoding, &push->request);
+    bool good = !push->request.failed ||
+                error_set(&err, ERR_MEMORY, "out of memory for a request of metrics");
+    good = good && target->ops->send(target->self, buf_span(&push->request), &err);
+    if (!good && is_stopping(target)) {
+        return; /* given up: that says nothing about the destination */
+    }
+    if (!good && !target->fails) {
+        say(target, LOG_LEVEL_WARNING,
+            "the agent's own metrics are not taken, trying again later: ", err.text);
+    }
+    if (good && target->fails) {
+        say(target, LOG_LEVEL_INFO, "the agent's own metrics are taken again", "");
+    }
+    target->fails = !good;
+}
+
+static void send_due(struct agent_push *push, bool all)
+{
+    uint64_t now = plat_monotonic_ns();
+    bool looked = false;
+    for (size_t i = 0; i < push->count; i++) {
+        struct target *target = &push->targets[i];
+        if (!all && now < target->next_ns) {
+            continue;
+        }
+        target->next_ns = now + target->every_ns;
+        looked = looked || look(push);
+        if (looked) {
+            send(push, target);
+        }
+    }
+}
+
+static uint64_t next_of(const struct agent_push *push)
+{
+    uint64_t next = UINT64_MAX;
+    for (size_t i = 0; i < push->count; i++) {
+        next = push->targets[i].next_ns < next ? push->targets[i].next_ns : next;
+    }
+    return next;
+}
+
+static void run(void *self)
+{
+    struct agent_push *push = self;
+    plat_mutex_lock(&push->mutex);
+    while (!push->over) {
+        bool all = push->asked;
+        bool due = all || plat_monotonic_ns() >= next_of(push);
+        if (!due) {
+            plat_cond_wait_until(&push->changed, &push->mutex, next_of(push));
+            continue;
+        }
+        plat_mutex_unlock(&push->mutex);
+        send_due(push, all);
+        plat_mutex_lock(&push->mutex);
+        if (all) {
+            push->asked = false;
+            push->give_up_ns = UINT64_MAX;
+        }
+        plat_cond_broadcast(&push->changed);
+    }
+    plat_mutex_unlock(&push->mutex);
+}
+
+/* ---- begin and end ------------------------------------------------------------------------------- */
+
+static bool wants(const struct app_output *output)
+{
+    return output->enabled && output->ops->metrics &&
+           output->ops->metrics->every_ns(output->settings) > 0;
+}
+
+static void add_target(struct agent_push *push, const struct app_output *output)
+{
+    struct target *target = &push->targets[push->count];
+    const struct output_metrics *ops = output->ops->metrics;
+    const struct output_env env = {
+        .name = target->name, .note = note, .stopping = is_stopping, .host = target};
+    struct error err;
+    *target = (struct target){.push = push,
+        .ops = ops,
+        .encoding = ops->as_json(output->settings) ? METRIC_OTLP_JSON : METRIC_OTLP_PROTOBUF,
+        .every_ns = ops->every_ns(output->settings)};
+    snprintf(target->name, sizeof(target->name), "%s", output->name);
+    target->next_ns = plat_monotonic_ns() + target->every_ns;
+    target->self = ops->create(output->settings, &env, &err);
+    if (target->self) {
+        push->count++;
+    } else {
+        say(target, LOG_LEVEL_ERROR, "the agent's own metrics cannot be sent: ", err.text);
+    }
+}
+
+static void destroy(struct agent_push *push)
+{
+    for (size_t i = 0; i < push->count; i++) {
+        push->targets[i].ops->destroy(push->targets[i].self);
+    }
+    free(push->targets);
+    metric_set_fini(&push->set);
+    arena_fini(&push->names);
+    buf_fini(&push->request);
+    plat_cond_fini(&push->changed);
+    plat_mutex_fini(&push->mutex);
+    free(push);
+}
+
+static struct agent_push *create(
+    struct agent_process *process, const struct app_config *config, size_t count)
+{
+    struct agent_push *push = calloc(1, sizeof(*push));
+    struct target *targets = calloc(count, sizeof(*targets));
+    if (!push || !targets) {
+        free(push);
+        free(targets);
+        return NULL;
+    }
+    push->process = process;
+    push->targets = targets;
+    push->give_up_ns = UINT64_MAX;
+    plat_mutex_init(&push->mutex);
+    plat_cond_init(&push->changed);
+    metric_set_init(&push->set);
+    arena_init(&push->names, NAMES_MAX_BYTES);
+    buf_init(&push->request, REQUEST_MAX_BYTES);
+    plat_host_name(push->host, sizeof(push->host));
+    memcpy(push->instance, process->ephemeral_id, sizeof(push->instance));
+    for (size_t i = 0; i < config->output_count; i++) {
+        if (wants(&config->outputs[i])) {
+            add_target(push, &config->outputs[i]);
+        }
+    }
+    return push;
+}
+
+void agent_push_apply(struct agent_process *process, const struct app_config *config)
+{
+    struct error err;
+    size_t count = 0;
+    agent_push_stop(process);
+    for (size_t i = 0; i < config->output_count; i++) {
+        count += wants(&config->outputs[i]);
+    }
+    if (!count) {
+        return;
+    }
+    error_set(&err, ERR_MEMORY, "out of memory");
+    struct agent_push *push = create(process, config, count);
+    if (push) {
+        push->thread = plat_thread_start("metrics", run, push, &err);
+    }
+    if (push && push->thread) {
+        process->push = push;
+        return;
+    }
+    plat_mutex_lock(&process->mutex);
+    log_write(process->log, LOG_LEVEL_ERROR, NULL, "the agent's own metrics cannot be sent: %s",
+        err.text);
+    plat_mutex_unlock(&process->mutex);
+    if (push) {
+        destroy(push);
+    }
+}
+
+void agent_push_last(struct agent_process *process)
+{
+    struct agent_push *push = process->push;
+    if (!push) {
+        return;
+    }
+    uint64_t until = plat_monotonic_ns() + LAST_NS;
+    plat_mutex_lock(&push->mutex);
+    push->asked = true;
+    push->give_up_ns = until;
+    plat_cond_broadcast(&push->changed);
+    while (push->asked && plat_monotonic_ns() < until) {
+        plat_cond_wait_until(&push->changed, &push->mutex, until);
+    }
+    /* The thread may be in a request still: what it sends after that one is sent as always. */
+    push->asked = false;
+    push->give_up_ns = UINT64_MAX;
+    plat_mutex_unlock(&push->mutex);
+}
+
+void agent_push_stop(struct agent_process *process)
+{
+    struct agent_push *push = process->push;
+    if (push) {
+        plat_mutex_lock(&push->mutex);
+        push->over = true;
+        plat_cond_broadcast(&push->changed);
+        plat_mutex_unlock(&push->mutex);
+        plat_thread_join(push->thread);
+        destroy(push);
+        process->push = NULL;
+    }
+}

@@ -1,0 +1,335 @@
+#include <stdlib.h>
+
+#include "app/run/agent_spool_own.h"
+#include "app/state/spool_facts.h"
+#include "store/catalogue/catalogue_batches.h"
+#include "store/catalogue/catalogue_outputs.h"
+#include "store/catalogue/catalogue_sources.h"
+
+/*
+ * Where sources go on. What counts is what is in the spool, whoever has taken it from there: a session
+ * goes on, per stream, behind the last number that the stream has of it. A stream that the last run
+ * did not have begins where those were that its outputs read then (another shape, another filter), or
+ * where the others are if it has new outputs only, since what came before was not wanted then; that is
+ * noted in the store at once, so that the next run finds it for itself. A stream that was further than
+ * one of its outputs, which read another one then, goes back to where that one was. What others of its
+ * outputs had beyond its beginning they leave out (agent_handover.h).
+ *
+ * These numbers mean something together with what the input has noted of its files. Where the catalogue
+ * was made anew that is lost, or older than they are: then it begins anew, behind them.
+ */
+static const char *session_name(const struct agent *agent, size_t session)
+{
+    return agent->plan->session_configs[session]->name;
+}
+
+/* ---- the run before ----------------------------------------------------------------------------- */
+
+/* What the catalogue says before this run changes it. */
+struct earlier {
+    const struct agent *agent;
+    uint64_t *ids;     /* by stream of the plan; 0: it is new */
+    bool *current;     /* by stream: the last run had it */
+    uint64_t *own;     /* [stream * session_count + session] */
+    uint64_t *highest; /* by session */
+
+    /* By output: its number then, and the stream that it read; 0: it is new. */
+    uint64_t *output_ids;
+    uint64_t *output_streams;
+    uint64_t *output_own; /* [session * output_count + output]: how far that had the session … */
+    bool *output_took;    /* … if it took it: then it may have nothing of it yet */
+};
+
+static bool note_stream(void *self, const struct catalogue_stream *stream)
+{
+    struct earlier *earlier = self;
+    for (size_t i = 0; i < earlier->agent->plan->stream_count; i++) {
+        if (span_is(stream->key, earlier->agent->spool->keys[i])) {
+            earlier->ids[i] = stream->id;
+        }
+    }
+    return true;
+}
+
+static bool note_output(void *self, const struct catalogue_output *output)
+{
+    struct earlier *earlier = self;
+    const struct agent_plan *plan = earlier->agent->plan;
+    size_t o = agent_plan_find_output(plan, output->name);
+    if (o < plan->output_count) {
+        earlier->output_ids[o] = output->id;
+    }
+    return true;
+}
+
+static bool note_range(void *self, const struct catalogue_range *range)
+{
+    struct earlier *earlier = self;
+    for (size_t o = 0; range->last == UINT64_MAX && o < earlier->agent->plan->output_count; o++) {
+        if (earlier->output_ids[o] == range->output) {
+            earlier->output_streams[o] = range->stream;
+        }
+    }
+    for (size_t i = 0; range->last == UINT64_MAX && i < earlier->agent->plan->stream_count; i++) {
+        earlier->current[i] = earlier->current[i] || range->stream == earlier->ids[i];
+    }
+    return true;
+}
+
+static bool note_source(void *self, const struct catalogue_source *source)
+{
+    struct earlier *earlier = self;
+    const struct agent_plan *plan = earlier->agent->plan;
+    for (size_t s = 0; s < plan->session_count; s++) {
+        if (!span_is(source->session, session_name(earlier->agent, s))) {
+            continue;
+        }
+        for (size_t i = 0; i < plan->stream_count; i++) {
+            if (source->stream == earlier->ids[i]) {
+                earlier->own[i * plan->session_count + s] = source->sequence;
+            }
+        }
+        for (size_t o = 0; o < plan->output_count; o++) {
+            if (source->stream == earlier->output_streams[o]) {
+                earlier->output_own[s * plan->output_count + o] = source->sequence;
+                earlier->output_took[s * plan->output_count + o] = true;
+            }
+        }
+        if (source->sequence > earlier->highest[s]) {
+            earlier->highest[s] = source->sequence;
+        }
+    }
+    return true;
+}
+
+static bool read_earlier(struct agent *agent, struct earlier *earlier, struct error *err)
+{
+    struct catalogue *reader = agent_spool_take_reader(agent->spool, err);
+    bool ok = reader && catalogue_streams(reader, note_stream, earlier, err) &&
+              catalogue_outputs(reader, note_output, earlier, err) &&
+              catalogue_ranges(reader, note_range, earlier, err) &&
+              catalogue_sources(reader, note_source, earlier, err);
+    plat_mutex_unlock(&agent->spool->mutex);
+    return ok;
+}
+
+/* ---- where a stream goes on ----------------------------------------------------------------------- */
+
+/* Did the output read another stream in the last run, which took the session? */
+static bool has_moved(const struct earlier *earlier, size_t stream, size_t session, size_t output)
+{
+    const struct agent_plan *plan = earlier->agent->plan;
+    return plan->outputs[output].stream == stream &&
+           earlier->output_streams[output] != earlier->ids[stream] &&
+           earlier->output_took[session * plan->output_count + output];
+}
+
+/* Where a stream goes on that was at ${begin}: where the ones were that its outputs read in the last run;
+ * of several the first, as nothing may be left out. */
+static uint64_t find_begin(
+    const struct earlier *earlier, size_t stream, size_t session, uint64_t begin)
+{
+    const struct agent_plan *plan = earlier->agent->plan;
+    for (size_t o = 0; o < plan->output_count; o++) {
+        uint64_t own = earlier->output_own[session * plan->output_count + o];
+        if (has_moved(earlier, stream, session, o) && own < begin) {
+            begin = own;
+        }
+    }
+    return begin;
+}
+
+/* A stream that was at ${before} goes on at ${begin}: what its outputs had beyond that, here or in the
+ * stream that they read, they leave out. True if there is any. */
+static bool note_had(
+    const struct earlier *earlier, size_t stream, size_t session, uint64_t before, uint64_t begin)
+{
+    const struct agent_plan *plan = earlier->agent->plan;
+    bool any = false;
+    for (size_t o = 0; o < plan->output_count; o++) {
+        size_t cell = session * plan->output_count + o;
+        struct agent_spool *spool = earlier->agent->spool;
+        bool moved = has_moved(earlier, stream, session, o);
+        uint64_t own = moved ? earlier->output_own[cell] : before;
+        bool counts = plan->outputs[o].stream == stream && (moved || earlier->current[stream]);
+        if (counts && own > begin && own > had_number(&spool->handover.had[cell])) {
+            had_set(&spool->handover.had[cell], own, store_last_id(spool->store));
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Was something of the session read, and is it lost what? */
+static bool begins_anew(const struct agent *agent, const struct earlier *earlier, size_t session)
+{
+    return earlier->highest[session] && agent->plan->session_configs[session]->ops->state &&
+           agent->spool->states[session].size == 0;
+}
+
+static bool begin_session(struct agent *agent, const struct earlier *earlier, size_t stream,
+    uint64_t id, size_t session, struct error *err)
+{
+    const struct agent_plan *plan = agent->plan;
+    struct agent_spool *spool = agent->spool;
+    size_t cell = stream * plan->session_count + session;
+    struct span name = span_text(session_name(agent, session));
+    bool is_taken_over = spool->handover.known[cell];
+    bool knows = earlier->current[stream] || is_taken_over;
+    uint64_t before = knows ? earlier->own[cell] : earlier->highest[session];
+    bool fixed = is_taken_over || (knows && begins_anew(agent, earlier, session));
+    uint64_t begin = fixed ? before : find_begin(earlier, stream, session, before);
+    bool ok = true;
+    bool takes = false;
+    bool has_more = !fixed && note_had(earlier, stream, session, before, begin);
+    spool->is_back |= begin < before || has_more;
+    if (has_more) {
+        ok = agent_handover_put_had(agent, spool->store, &spool->handover, err);
+    }
+    for (size_t o = 0; o < plan->output_count; o++) {
+        if (plan->outputs[o].stream == stream && plan->takes[session * plan->output_count + o]) {
+            uint64_t had = had_number(&spool->handover.had[session * plan->output_count + o]);
+            agent->resume[session * plan->output_count + o] = had > begin ? had : begin;
+            takes = true;
+        }
+    }
+    return ok && (!takes || (knows && begin == before) ||
+                     store_source_from(spool->store, name, id, begin, err));
+}
+
+static bool begin_stream(
+    struct agent *agent, const struct earlier *earlier, size_t stream, struct error *err)
+{
+    const struct agent_plan *plan = agent->plan;
+    struct agent_spool *spool = agent->spool;
+    uint64_t id;
+    bool ok = store_stream(spool->store, span_text(spool->keys[stream]), plan->streams[stream].hash,
+        span_make(NULL, 0), &id, err);
+    for (size_t s = 0; ok && s < plan->session_count; s++) {
+        ok = !plan->sessions[s].replayable || begin_session(agent, earlier, stream, id, s, err);
+    }
+    return ok;
+}
+/* ---- what people are told ------------------------------------------------------------------------ */
+
+/* The number behind which the session goes on: of its outputs here, the one that has least. */
+static uint64_t find_resume(const struct agent *agent, size_t session)
+{
+    const struct agent_plan *plan = agent->plan;
+    uint64_t lowest = UINT64_MAX;
+    for (size_t o = 0; o < plan->output_count; o++) {
+        size_t cell = session * plan->output_count + o;
+        if (plan->takes[cell] && agent->resume[cell] < lowest) {
+            lowest = agent->resume[cell];
+        }
+    }
+    return lowest == UINT64_MAX ? 0 : lowest;
+}
+
+/* Where things are kept, and what waits there. */
+static void tell_waiting(const struct agent *agent)
+{
+    struct spool_facts facts;
+    struct error ignored;
+    const char *folder = agent->spool->folder;
+    log_write(agent->log, LOG_LEVEL_INFO, NULL,
+        "spool: events wait in %s until their outputs have them", folder);
+    struct catalogue *reader = agent_spool_take_reader(agent->spool, &ignored);
+    bool ok = reader && spool_facts_read(reader, &facts, &ignored);
+    plat_mutex_unlock(&agent->spool->mutex);
+    if (!ok) {
+        return; /* what cannot be read is told where it is needed */
+    }
+    for (size_t i = 0; i < facts.output_count; i++) {
+        const struct spool_output_facts *output = &facts.outputs[i];
+        if (output->backlog.records) {
+            log_write(agent->log, LOG_LEVEL_INFO, NULL,
+                "spool: %llu events of an earlier run wait for output %s in %s",
+                (unsigned long long)output->backlog.records, output->name, folder);
+        }
+    }
+    spool_facts_fini(&facts);
+}
+
+static void tell_begin(struct agent *agent, const struct earlier *earlier)
+{
+    tell_waiting(agent);
+    for (size_t s = 0; s < agent->plan->session_count; s++) {
+        if (agent->plan->sessions[s].replayable && begins_anew(agent, earlier, s)) {
+            agent->restarted = true;
+            log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL,
+                "session %s: what was noted of the files read is lost: they are read again, and "
+                "events may come twice",
+                session_name(agent, s));
+        } else if (agent->plan->sessions[s].replayable && find_resume(agent, s)) {
+            log_write(agent->log, LOG_LEVEL_INFO, NULL,
+                "session %s goes on behind event %llu: what is before it was read by an earlier "
+                "run, as %s says%s",
+                session_name(agent, s), (unsigned long long)find_resume(agent, s), agent->data_dir,
+                agent->config->agent.data_dir
+                    ? ""
+                    : ". to read it again, set another agent.data_dir, or spool.mode: memory");
+        }
+    }
+}
+/* ---- all of it ---------------------------------------------------------------------------------- */
+
+/* What was staged so far, if the disk lets it: a full one is no reason not to start, as what lies on it
+ * may leave by the outputs. It becomes true with a later commit then. But a stream that goes back must
+ * not be taken to be where it was. */
+static bool commit_beginning(struct agent *agent, struct error *err)
+{
+    struct store_committed committed;
+    struct error why;
+    if (store_commit(agent->spool->store, &committed, &why)) {
+        return true;
+    }
+    if (agent->spool->is_back) {
+        return error_set(err, why.code,
+            "%s. outputs have other formats or filters now, and are given again what they lack: "
+            "make "
+            "room on the disk first",
+            why.text);
+    }
+    log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "spool",
+        "spool: %s; it is tried again", why.text);
+    return true;
+}
+
+bool agent_sources_find(struct agent *agent, struct error *err)
+{
+    const struct agent_plan *plan = agent->plan;
+    struct earlier earlier = {.agent = agent,
+        .ids = calloc(plan->stream_count + 1, sizeof(*earlier.ids)),
+        .current = calloc(plan->stream_count + 1, sizeof(*earlier.current)),
+        .own = calloc(plan->stream_count * plan->session_count + 1, sizeof(*earlier.own)),
+        .highest = calloc(plan->session_count + 1, sizeof(*earlier.highest)),
+        .output_ids = calloc(plan->output_count + 1, sizeof(*earlier.output_ids)),
+        .output_streams = calloc(plan->output_count + 1, sizeof(*earlier.output_streams)),
+        .output_own = calloc(
+            plan->output_count * plan->session_count + 1, sizeof(*earlier.output_own)),
+        .output_took = calloc(
+            plan->output_count * plan->session_count + 1, sizeof(*earlier.output_took))};
+    bool ok = (earlier.ids && earlier.current && earlier.own && earlier.highest &&
+                  earlier.output_ids && earlier.output_streams && earlier.output_own &&
+                  earlier.output_took) ||
+              error_set(err, ERR_MEMORY, "out of memory");
+    ok = ok && read_earlier(agent, &earlier, err);
+    for (size_t i = 0; ok && i < plan->stream_count; i++) {
+        ok = begin_stream(agent, &earlier, i, err);
+    }
+    ok = ok && commit_beginning(agent, err);
+    if (ok) {
+        store_tidy(agent->spool->store);
+        tell_begin(agent, &earlier);
+    }
+    free(earlier.ids);
+    free(earlier.current);
+    free(earlier.own);
+    free(earlier.highest);
+    free(earlier.output_ids);
+    free(earlier.output_streams);
+    free(earlier.output_own);
+    free(earlier.output_took);
+    return ok;
+}

@@ -1,0 +1,147 @@
+#include "app/run/agent_view.h"
+
+#include <stdlib.h>
+
+#include "app/run/agent_internal.h"
+#include "app/watch/agent_metrics.h"
+#include "platform/plat_system.h"
+
+/*
+ * The agent is borrowed for as long as its books are copied and its spool is asked, and no longer. No lock is held
+ * over another one.
+ */
+struct view {
+    struct agent_status status;
+    bool *failed_sessions;
+    bool *ended_outputs;
+};
+
+static bool init(struct view *view, const struct agent_plan *plan)
+{
+    *view = (struct view){.failed_sessions = NULL};
+    view->failed_sessions = calloc(plan->session_count + 1, sizeof(bool));
+    view->ended_outputs = calloc(plan->output_count + 1, sizeof(bool));
+    return agent_status_init(&view->status, plan, NULL) && view->failed_sessions &&
+           view->ended_outputs;
+}
+
+static void fini(struct view *view)
+{
+    agent_status_fini(&view->status);
+    free(view->failed_sessions);
+    free(view->ended_outputs);
+}
+
+static void look_at_ends(struct view *view, struct agent *agent)
+{
+    for (size_t i = 0; i < agent->plan->session_count; i++) {
+        view->failed_sessions[i] = atomic_load(&agent->sessions[i].failed);
+    }
+    plat_mutex_lock(&agent->mutex);
+    memcpy(view->ended_outputs, agent->ended, agent->plan->output_count * sizeof(bool));
+    plat_mutex_unlock(&agent->mutex);
+}
+
+static void look_at_health(struct view *view, struct agent *agent, const struct agent_loads *loads,
+    struct agent_health *ret_health)
+{
+    struct spool *spool = pipeline_spool(agent->pipeline);
+    struct agent_health_source source = {.status = &view->status,
+        .plan = agent->plan,
+        .loads = loads,
+        .failed_sessions = view->failed_sessions,
+        .ended_outputs = view->ended_outputs,
+        .spool_keeps = spool->keeps,
+        .letters_evicted = atomic_load(&agent->letters_evicted),
+        .error = agent_metrics_error(&view->status, agent->plan),
+        .now_ns = plat_monotonic_ns()};
+    spool->ops->usage(spool, &source.spool);
+    agent_health_look(&source, ret_health);
+}
+
+static bool keep_name(const char **name, struct arena *names)
+{
+    struct span copy;
+    if (*name && !arena_copy(names, span_text(*name), &copy)) {
+        return false;
+    }
+    *name = *name ? (const char *)copy.data : NULL;
+    return true;
+}
+
+static bool keep_names(struct agent_health *health, struct arena *names)
+{
+    bool ok = true;
+    for (size_t i = 0; i < health->count && ok; i++) {
+        ok = keep_name(&health->findings[i].session, names) &&
+             keep_name(&health->findings[i].output, names);
+    }
+    return ok;
+}
+
+static uint64_t uptime_of(const struct agent_process *process)
+{
+    return plat_monotonic_ns() - process->started_ns;
+}
+
+void agent_view_collect(struct agent *agent, const struct agent_status *status,
+    const struct agent_loads *loads, struct metric_set *set)
+{
+    const struct agent_metrics_source source = {.status = status,
+        .plan = agent->plan,
+        .pipeline = agent->pipeline,
+        .summaries = agent->summaries,
+        .worker_count = (size_t)agent->config->agent.decode_workers,
+        .loads = loads,
+        .uptime_ns = uptime_of(agent->process)};
+    agent_metrics_collect(&source, set);
+}
+
+static bool look(struct agent *agent, const struct agent_loads *loads, struct metric_set *set,
+    struct agent_health *ret_health)
+{
+    struct view view;
+    bool ok = init(&view, agent->plan);
+    if (ok) {
+        agent_status_look(&view.status, agent->pipeline);
+        look_at_ends(&view, agent);
+        look_at_health(&view, agent, loads, ret_health);
+    }
+    if (ok && set) {
+        agent_view_collect(agent, &view.status, loads, set);
+    }
+    fini(&view);
+    return ok;
+}
+
+bool agent_view_take(struct agent_process *process, struct metric_set *set,
+    struct agent_health *ret_health, struct arena *names)
+{
+    plat_mutex_lock(&process->mutex);
+    struct agent_loads loads = process->loads;
+    bool stops = process->asked_to_stop || process->over;
+    bool has_run = process->has_run;
+    plat_mutex_unlock(&process->mutex);
+    struct agent *agent = agent_process_borrow(process);
+    bool ok = !agent || (look(agent, &loads, set, ret_health) && keep_names(ret_health, names));
+    if (!ok) {
+        ret_health->count = 0; /* findings may still point to names of the agent */
+    }
+    if (agent) {
+        agent_process_give_back(process);
+    } else if (set) {
+        agent_metrics_process(uptime_of(process), set);
+    }
+    if (stops) {
+        agent_health_set(ret_health, AGENT_CAUSE_STOPPING, "the agent stops");
+    } else if (!has_run) {
+        agent_health_set(ret_health, AGENT_CAUSE_STARTING, "the agent starts");
+    } else if (!agent) {
+        agent_health_set(ret_health, AGENT_CAUSE_RELOADING, "a configuration is loaded");
+    }
+    if (set) {
+        metric_set_number(set, METRIC_HEALTHY, ret_health->healthy);
+        metric_set_number(set, METRIC_READY, ret_health->ready);
+    }
+    return ok && !(set && set->failed);
+}

@@ -1,0 +1,23 @@
+#ifndef ETWSHIP_APP_AGENT_VIEW_H
+#define ETWSHIP_APP_AGENT_VIEW_H
+
+#include "app/watch/agent_health.h"
+#include "status/metric_set.h"
+
+/* One look at the process and the agent that runs in it, for those who show it. Any thread. */
+struct agent;
+struct agent_loads;
+struct agent_process;
+struct agent_status;
+
+/* Fill both from the same moment. Where no agent runs, the set has what is of the process alone. ${set} may be
+ * NULL. Names in ${ret_health} are copied into ${names}, which is empty and initialised, and outlive the agent.
+ * False: out of memory. */
+bool agent_view_take(struct agent_process *process, struct metric_set *set,
+    struct agent_health *ret_health, struct arena *names);
+
+/* Add the metrics of ${agent}, of which ${status} was looked at just now. */
+void agent_view_collect(struct agent *agent, const struct agent_status *status,
+    const struct agent_loads *loads, struct metric_set *set);
+
+#endif

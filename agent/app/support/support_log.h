@@ -1,0 +1,21 @@
+#ifndef ETWSHIP_APP_SUPPORT_LOG_H
+#define ETWSHIP_APP_SUPPORT_LOG_H
+
+#include "app/config/app_config.h"
+#include "base/buf.h"
+
+/* The last part of the agent's log, for the support bundle. */
+
+enum { SUPPORT_LOG_MAX_BYTES = 1024 * 1024, SUPPORT_LOG_PATH_BYTES = 4096 };
+
+/* Where the log of ${config} is, which may be NULL; of a service where it is without a file in the
+ * configuration. False: it is in no file. */
+bool support_log_path(const struct app_log *log, char path[SUPPORT_LOG_PATH_BYTES]);
+
+/*
+ * Append the last whole lines of the file ${path}, and of PATH.1 before it, SUPPORT_LOG_MAX_BYTES together at
+ * most. Links are not followed: who may write to the folder could have any file given away.
+ */
+bool support_log_read(const char *path, struct buf *out, struct error *err);
+
+#endif

@@ -1,0 +1,504 @@
+#include <stdio.h>
+
+#include "app/plan/provider_selection.h"
+#include "app/state/agent_identity.h"
+#include "app/trace/no_match.h"
+#include "app/trace/session_run.h"
+#include "cli/options/trace_options.h"
+#include "cli/options/trace_times.h"
+#include "cli/options/where.h"
+#include "config/config_path.h"
+#include "event/write/event_fields.h"
+#include "outputs/registry.h"
+#include "pipeline/deliver/stream.h"
+#include "platform/plat_file.h"
+#include "platform/plat_system.h"
+
+/*
+ * `etwship dump`: traces to JSON lines. A configuration of one session and one output, made from
+ * the command line.
+ */
+
+static const char *utc_offset_name(size_t index)
+{
+    static const char *const names[] = {"local", "trace", "+00:00"};
+    return index < sizeof(names) / sizeof(names[0]) ? names[index] : NULL;
+}
+
+// clang-format off
+static const struct cli_option options[] = {
+    {.name = "format", .letter = 'f', .argument = "native|ecs|otel",
+        .help = "Shape of the events: native (the default), ecs, the fields of the Elastic "
+                "Common Schema as Filebeat's etw input writes them, or otel, log records of "
+                "OpenTelemetry in OTLP/JSON."},
+    {.name = "provider", .letter = 'p', .argument = "PROVIDER", .repeated = true,
+        .help = "Only events of this provider: (Name|GUID)[:Level[:EventIDs[:AnyKeywords"
+                "[:AllKeywords]]]]. Ids may be ranges and are joined by , or + (1+5-9)."},
+    {.name = "where", .argument = "EXPR",
+        .help = "Only events for which the expression is true, as in \"event.level <= 3 and "
+                "data.Image endswith '\\cmd.exe'\"."},
+    {.name = "sample", .argument = "1/N[:FIELD]",
+        .help = "One in N of them: of N activities one, with all its events; of N values of "
+                "FIELD one, as in 1/10:process.pid."},
+    {.name = "fields", .argument = "FIELD,…", .known = event_path_name,
+        .help = "Only these fields of each event, as in process.pid,data.QueryName; data is all of the "
+                "payload. With -f ecs by the names of the Elastic Common Schema."},
+    CLI_OPTION_SCHEMA,
+    {.name = "start", .argument = "TIME",
+        .help = "Only events from this time on: RFC 3339, of which the end may be left out, as in "
+                "2026-11-21 or 2026-11-21T09:30 (in --utc-offset, UTC without it); or a time before "
+                "the end of the traces, as in -1h or -90s."},
+    {.name = "end", .argument = "TIME", .help = "Only events before this time, written as for --start."},
+    {.name = "utc-offset", .argument = "OFFSET", .known = utc_offset_name,
+        .help = "Show times as in this zone with --pretty (JSON is in UTC always), and read those "
+                "of --start and --end that name none: +02:00, local (this machine's), or trace (of "
+                "the machine that recorded)."},
+    {.name = "max-events", .letter = 'n', .argument = "N", .help = "Stop after N events."},
+    {.name = "pointer-size", .argument = "auto|4|8",
+        .help = "Width of pointers in payloads. auto (the default) takes each event's own, and "
+                "the other one where only that fits an event or others of its class."},
+    {.name = "stack-walk", .argument = "join|events|drop",
+        .help = "Kernel call stacks: join (the default) puts them into their event's "
+                "extended.stack, events ships them as events, drop leaves them out."},
+    {.name = "etw-file", .argument = "name|path",
+        .help = "What events have as etw.file: the name of the file (the default), or its path "
+                "as given."},
+    {.name = "codepage", .argument = "N",
+        .help = "Windows code page of ANSI strings in payloads; 1252 without this option."},
+    {.name = "uint64", .argument = "number|string",
+        .help = "How JSON has unsigned numbers of 64 bits: number (the default), or string for "
+                "readers that have none above 2^53. ecs has strings."},
+    {.name = "metadata", .help = "Ship records that only carry metadata, too."},
+    {.name = "no-process-context",
+        .help = "Do not add to each event what the trace says of its process (name, path, command "
+                "line, parent, user) and of the file it uses."},
+    {.name = "host", .argument = "NAME",
+        .help = "The recording machine, instead of what the trace says."},
+    {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely, or if a provider or "
+                "filter matched nothing."},
+    {.name = "pretty",
+        .help = "For people: a line for the event and one for each value; with -f ecs for each "
+                "field of the Elastic Common Schema."},
+    {.name = "output", .letter = 'o', .argument = "FILE", .help = "Write to FILE."},
+    {.name = NULL},
+};
+// clang-format on
+
+/* Between the flow and the stream: what the user selected, and how many. */
+struct picker {
+    struct flow_consumer stream;
+    struct provider_selection *selection;
+    uint64_t max_events;
+    uint64_t taken;
+    uint64_t raw;
+    uint64_t partial;
+};
+
+static bool wants(void *self, const struct event *event)
+{
+    const struct picker *picker = self;
+    return provider_selection_passes(picker->selection, event);
+}
+
+static bool pick_event(void *self, const struct event *event)
+{
+    struct picker *picker = self;
+    if (!provider_selection_passes(picker->selection, event)) {
+        return true;
+    }
+    picker->taken++;
+    picker->raw += event_is_undecoded(event);
+    picker->partial += event->status == DECODE_PARTIAL;
+    return picker->stream.event(picker->stream.self, event) &&
+           (picker->max_events == 0 || picker->taken < picker->max_events);
+}
+
+static bool pick_gap(void *self, const struct gap *gap, uint64_t now, uint64_t sequence)
+{
+    struct picker *picker = self;
+    return picker->stream.gap(picker->stream.self, gap, now, sequence);
+}
+
+static bool stopping(void *self)
+{
+    (void)self;
+    return session_run_stopping();
+}
+
+static void tell(void *self, enum delivery_news news, const char *text)
+{
+    (void)self;
+    (void)news;
+    cli_error("%s", text);
+}
+
+/* The file is the one that the user names, and no template. */
+static bool set_path(struct config *config, const struct output_ops *ops, void *settings,
+    const char *path, struct error *err)
+{
+    struct buf literal;
+    buf_init(&literal, CONFIG_MAX_VALUE_BYTES);
+    config_path_add_literal(path, &literal);
+    buf_add_byte(&literal, 0);
+    const char *text = (const char *)buf_span(&literal).data;
+    bool good = literal.failed ? error_set(err, ERR_CONFIG, "the path of the file is too long")
+                               : config_set(config, ops->fields, settings, "path", &text, 1, err);
+    buf_fini(&literal);
+    return good;
+}
+
+/* The output's settings: stdout, or the file, emptied. */
+static void *output_settings(const struct cli_args *args, struct config *config,
+    const struct output_ops **ret_ops, struct error *err)
+{
+    const char *path = cli_value(args, "output");
+    const struct output_ops *ops = registry_find_output(span_text(path ? "file" : "stdout"));
+    void *settings = config_new(config, ops->fields, ops->settings_size, err);
+    if (settings && path) {
+        struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE, err);
+        if (!file) {
+            return NULL;
+        }
+        plat_file_close(file);
+        if (!set_path(config, ops, settings, path, err)) {
+            return NULL;
+        }
+    }
+    *ret_ops = ops;
+    return settings;
+}
+
+static int conclude(const struct session_result *result, const struct picker *picker,
+    const struct delivery_host *host, bool strict)
+{
+    if (result->end == INPUT_FAILED) {
+        cli_error("%s", result->error.text);
+        return EXIT_FAILED;
+    }
+    struct delivery_counts delivered = delivery_host_counts(host);
+    if (delivered.undelivered && !delivery_host_closed(host)) {
+        return EXIT_FAILED;
+    }
+    if (strict && (picker->raw || picker->partial)) {
+        cli_error("%llu events could not be decoded, %llu only in part",
+            (unsigned long long)picker->raw, (unsigned long long)picker->partial);
+        return EXIT_LOSSES;
+    }
+    return result->damaged ? EXIT_LOSSES : EXIT_DONE;
+}
+
+/* Everything that dump makes, so that one function can take it apart again. */
+struct dump {
+    struct config *config;
+    struct schema_cache *cache;
+    struct provider_selection *selection;
+    struct buf tail;
+    struct codepage ansi;
+    struct event_writer *writer;
+    struct event_fields *fields;  /* NULL: all */
+    struct event_writer *details; /* of fields for people */
+    struct delivery_host *host;
+    struct stream *stream;
+    struct where where;
+    struct event_zone zone;
+};
+
+/* Whose fields the events have. */
+static const struct event_format *plain_format(const struct cli_args *args)
+{
+    const char *name = cli_value(args, "format");
+    return event_format_find(span_text(name ? name : "native"));
+}
+
+static const struct event_format *find_format(const struct cli_args *args)
+{
+    return cli_value(args, "pretty") ? &event_format_pretty : plain_format(args);
+}
+
+/* The fields that the user wants, NULL for all. For people, those of another format than the native one
+ * are listed by their paths, wanted or all. */
+static bool take_fields(const struct cli_args *args, struct dump *dump, int *ret_exit)
+{
+    const char *list = cli_value(args, "fields");
+    bool lists_all = cli_value(args, "pretty") && plain_format(args) != &event_format_native;
+    struct error err;
+    if ((list || lists_all) && plain_format(args) == &event_format_otel) {
+        cli_error("--format: otel has lists of attributes, of which %s shows none. leave one out",
+            list ? "--fields" : "--pretty");
+        *ret_exit = EXIT_USAGE;
+        return false;
+    }
+    if (list || lists_all) {
+        struct span wanted = list ? span_text(list) : span_make(NULL, 0);
+        dump->fields = event_fields_create(wanted, plain_format(args), &err);
+        if (!dump->fields) {
+            cli_error("--fields: %s", err.text);
+            *ret_exit = err.code == ERR_MEMORY ? EXIT_FAILED : EXIT_USAGE;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The zone of the times that are shown. */
+static bool take_zone(const struct cli_args *args, struct dump *dump)
+{
+    if (cli_value(args, "utc-offset") && !cli_value(args, "pretty") && !cli_value(args, "start") &&
+        !cli_value(args, "end")) {
+        cli_error("--utc-offset: JSON is always in UTC. add --pretty, or leave it out");
+        return false;
+    }
+    return trace_times_zone(args, &dump->zone);
+}
+
+static bool make_output(const struct cli_args *args, const struct input_decoding *decoding,
+    struct dump *dump, struct error *err)
+{
+    const struct output_ops *ops;
+    void *settings = output_settings(args, dump->config, &ops, err);
+    if (!settings || !agent_identity_tail(&dump->tail, err) ||
+        !plat_codepage_init(&dump->ansi, decoding->codepage, err)) {
+        return false;
+    }
+    bool pretty = cli_value(args, "pretty") != NULL;
+    const char *uint64 = cli_value(args, "uint64");
+    struct event_writer_settings writer = {.tail = buf_span(&dump->tail),
+        .agent = agent_identity_plain(),
+        .zone = dump->zone,
+        .options = {.uint64_strings = uint64 && strcmp(uint64, "string") == 0},
+        .ansi = &dump->ansi,
+        .colors = pretty && !cli_value(args, "output") && plat_is_terminal(1) && !plat_no_color()};
+    /* The reader may pause, as a pager does after each page: writing waits for it. */
+    const struct output_env env = {.stopping = stopping};
+    struct delivery_host_settings host = {.ops = ops,
+        .settings = settings,
+        .name = ops->name,
+        .env = &env,
+        .give_up = true,
+        .stopping = stopping,
+        .tell = tell};
+    dump->writer = event_writer_create(&writer, err);
+    if (pretty && dump->fields) {
+        dump->details = event_writer_create(&writer, err);
+    }
+    dump->host = dump->writer ? delivery_host_create(&host, err) : NULL;
+    struct stream_settings stream = {.format = find_format(args),
+        .writer = dump->writer,
+        .hosts = &dump->host,
+        .host_count = 1,
+        .fields = dump->fields,
+        .details = dump->details,
+        .details_format = plain_format(args)};
+    bool complete = dump->host && (dump->details || !pretty || !dump->fields);
+    dump->stream = complete ? stream_create(&stream, err) : NULL;
+    return dump->stream != NULL;
+}
+
+static void tell_no_match(void *self, const char *text)
+{
+    (void)self;
+    cli_warning("%s", text);
+}
+
+static bool selects(const struct cli_args *args)
+{
+    return cli_value(args, "provider") || cli_value(args, "where") || cli_value(args, "sample") ||
+           cli_value(args, "start") || cli_value(args, "end");
+}
+
+/* The traces were read to their end: say which part of what was asked for matched nothing. True: one did. */
+static bool warn_no_match(const struct cli_args *args, const struct dump *dump,
+    const struct session_run_settings *run, const struct picker *picker)
+{
+    bool nothing = picker->taken == 0 && selects(args);
+    bool asks = nothing;
+    for (size_t i = 0; i < provider_selection_count(dump->selection); i++) {
+        asks |= !provider_selection_matched(dump->selection, i);
+    }
+    if (!asks) {
+        return false;
+    }
+    const struct filter *filter = dump->where.filter;
+    const struct no_match_settings settings = {.input = run->input,
+        .settings = run->settings,
+        .cache = dump->cache,
+        .ansi = &dump->ansi,
+        .shows_progress = run->show_progress,
+        .selection = dump->selection,
+        .providers = "--provider",
+        .filters = &filter,
+        .filter_count = nothing && filter ? 1 : 0,
+        .rules = "--where",
+        .tell = tell_no_match};
+    struct no_match found = {.findings = 0};
+    struct error err;
+    if (!no_match_find(&settings, &found, &err)) {
+        cli_warning("what matched nothing cannot be told: %s", err.text);
+    } else if (nothing && found.findings == 0 && found.seen == 0 &&
+               (cli_value(args, "start") || cli_value(args, "end"))) {
+        cli_warning("no event lies between --start and --end. `etwship stat` says when the traces "
+                    "begin and end");
+    } else if (nothing && found.findings == 0) {
+        cli_warning("nothing matched. %llu events were looked at", (unsigned long long)found.seen);
+    }
+    return nothing || found.findings > 0;
+}
+
+static int finish(const struct cli_args *args, const struct dump *dump,
+    const struct session_run_settings *run, const struct session_result *result,
+    const struct picker *picker)
+{
+    bool strict = cli_value(args, "strict") != NULL;
+    if (result->counts.filtered && picker->taken == 0) {
+        where_warn_fields(&dump->where, dump->cache);
+    }
+    if (result->counts.unsure) {
+        cli_warning("--where could not be judged for %llu events, as a regular expression met its "
+                    "limits. they are there, with a note",
+            (unsigned long long)result->counts.unsure);
+    }
+    int exit_code = conclude(result, picker, dump->host, strict);
+    bool whole = result->end == INPUT_DONE && !session_run_stopping() &&
+                 (picker->max_events == 0 || picker->taken < picker->max_events) &&
+                 !delivery_host_closed(dump->host);
+    if (whole && warn_no_match(args, dump, run, picker) && strict && exit_code == EXIT_DONE) {
+        exit_code = EXIT_LOSSES;
+    }
+    return exit_code;
+}
+
+static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t max_events)
+{
+    int exit_code = EXIT_FAILED;
+    const struct input_ops *input;
+    if (!trace_options_spare(args, 0)) {
+        return EXIT_USAGE;
+    }
+    void *settings = trace_options_input(args, dump->config, &input, &exit_code);
+    if (!settings) {
+        return exit_code;
+    }
+    struct input_decoding decoding;
+    struct error err;
+    input->decoding(settings, &decoding);
+    struct flow_filter filter_storage;
+    const struct flow_filter *filter;
+    if (!make_output(args, &decoding, dump, &err) ||
+        !where_flow_filter(&dump->where, &dump->ansi, &filter_storage, &filter, &err)) {
+        cli_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    struct picker picker = {.stream = stream_consumer(dump->stream),
+        .selection = dump->selection,
+        .max_events = max_events};
+    struct flow_consumer consumer = {.self = &picker, .event = pick_event, .gap = pick_gap};
+    unsigned damage_said = 0;
+    struct session_run_settings run = {.input = input,
+        .settings = settings,
+        .cache = dump->cache,
+        .filter = filter,
+        .wants = provider_selection_count(dump->selection) ? wants : NULL,
+        .wants_self = &picker,
+        .process_context = !cli_value(args, "no-process-context"),
+        .ansi = &dump->ansi,
+        .consumers = &consumer,
+        .consumer_count = 1,
+        .show_progress = !plat_is_terminal(1) || cli_value(args, "output"),
+        .damage = trace_options_damage,
+        .damage_self = &damage_said};
+    struct session_result result;
+    if (!session_run_catch_signals(&err) || !session_run(&run, &result, &err)) {
+        cli_error("%s", err.text);
+        return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
+    }
+    stream_flush(dump->stream);
+    if (result.files_forgotten) {
+        cli_warning("the names of %llu files found no room: events that use them have no file.path",
+            (unsigned long long)result.files_forgotten);
+    }
+    return finish(args, dump, &run, &result, &picker);
+}
+
+static int dump_with(const struct cli_args *args, struct dump *dump)
+{
+    enum { MAX_PROVIDERS = 256 };
+    const char *providers[MAX_PROVIDERS];
+    size_t provider_count = cli_values(args, "provider", providers, MAX_PROVIDERS);
+    int exit_code = EXIT_FAILED;
+    uint64_t max_events;
+    struct error err;
+    if (!cli_count(args, "max-events", &max_events)) {
+        return EXIT_USAGE;
+    }
+    if (!take_zone(args, dump)) {
+        return EXIT_USAGE;
+    }
+    if (!take_fields(args, dump, &exit_code)) {
+        return exit_code;
+    }
+    if (!where_init(
+            &dump->where, cli_value(args, "where"), cli_value(args, "sample"), &exit_code)) {
+        return exit_code;
+    }
+    dump->selection = provider_selection_create(providers, provider_count, &err);
+    if (!dump->selection) {
+        cli_error("--provider: %s", err.text);
+        return EXIT_USAGE;
+    }
+    dump->cache = trace_options_cache(args, &exit_code);
+    if (!dump->cache) {
+        return exit_code;
+    }
+    dump->config = config_create(NULL, NULL);
+    if (!dump->config) {
+        cli_error("out of memory");
+        return EXIT_FAILED;
+    }
+    return dump_traces(args, dump, max_events);
+}
+
+static int run(const struct cli_args *args)
+{
+    struct dump dump = {0};
+    buf_init(&dump.tail, 64 * 1024);
+    int exit_code = dump_with(args, &dump);
+    trace_options_warn_definitions(dump.cache);
+    stream_destroy(dump.stream);
+    delivery_host_destroy(dump.host);
+    event_writer_destroy(dump.writer);
+    event_writer_destroy(dump.details);
+    event_fields_destroy(dump.fields);
+    where_fini(&dump.where);
+    plat_codepage_fini(&dump.ansi);
+    buf_fini(&dump.tail);
+    config_destroy(dump.config);
+    schema_cache_destroy(dump.cache);
+    provider_selection_destroy(dump.selection);
+    return exit_code;
+}
+
+const struct cli_command cmd_dump = {
+    .name = "dump",
+    .synopsis = "[OPTION]... FILE...",
+    .summary = "decode traces to JSON lines",
+    .description =
+        "Reads recorded traces (.etl) and event logs (.evtx) and writes every event as one line of "
+        "JSON to standard output. Several files are merged into one order of time. Each FILE may "
+        "be "
+        "a pattern (*, ?, and ** for folders), or packed: .etl.gz, .evtx.zst, and all .etl and "
+        ".evtx "
+        "files in a .zip or .cab; - is standard input.\n"
+        "Events that nothing describes are shipped with their header and their payload in hex.",
+    .options = options,
+    .examples = "       etwship dump trace.etl\n"
+                "       etwship dump --pretty -n 20 trace.etl\n"
+                "       etwship dump --where \"process.pid == 4 and not event.opcode in (3, 4)\" "
+                "trace.etl\n"
+                "       etwship dump --fields @timestamp,process.pid,data trace.etl\n"
+                "       etwship dump -p Microsoft-Windows-DNS-Client:4 --schema manifests a.etl "
+                "b.etl\n",
+    .operand = "FILE",
+    .min_operands = 1,
+    .max_operands = SIZE_MAX,
+    .run = run,
+};

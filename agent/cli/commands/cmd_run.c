@@ -1,0 +1,269 @@
+#include <stdio.h>
+
+#include "app/plan/app_trust.h"
+#include "app/run/agent_run.h"
+#include "cli/options/config_options.h"
+#include "cli/service/run_service.h"
+#include "platform/plat_file.h"
+#include "platform/plat_system.h"
+
+/* `etwship run`: the agent with its configuration. */
+
+// clang-format off
+static const struct cli_option options[] = {
+    CLI_OPTIONS_CONFIG,
+    {.name = "max-events", .letter = 'n', .argument = "N",
+        .help = "Stop each session after N events, counted before filters."},
+    {.name = "duration", .argument = "D",
+        .help = "Stop in good order after this time, as in 90s or 1h30m."},
+    {.name = "strict",
+        .help = "Exit with 3 if an event could not be decoded completely, or if a provider or the "
+                "filters of a session with recorded traces matched nothing; and with 2, before "
+                "anything starts, if an include fits no file."},
+    {.name = "service",
+        .help = "On Windows, as the service of this command line: only the service control manager "
+                "starts it so (`etwship service`)."},
+    {.name = NULL},
+};
+// clang-format on
+
+/* A terminal that was halted does not keep the agent from ending. */
+static void put_words(struct span text)
+{
+    enum { READER_WAIT_MS = 1000 };
+    size_t written;
+    struct plat_file *file = plat_file_stderr_open(NULL);
+    if (file) {
+        plat_file_write_some(file, text, READER_WAIT_MS, &written, NULL);
+    }
+    plat_file_close(file);
+}
+
+static int conclude(const struct agent_run_result *result, bool strict)
+{
+    struct buf text;
+    buf_init(&text, 1024 * 1024);
+    summary_write(result->summary, &text);
+    put_words(buf_span(&text));
+    buf_fini(&text);
+    if (result->failed_sessions) {
+        return EXIT_FAILED;
+    }
+    bool asked_too_much = strict && (result->raw || result->partial || result->unmatched);
+    return result->damaged || result->undelivered || result->rejected || asked_too_much
+               ? EXIT_LOSSES
+               : EXIT_DONE;
+}
+
+/* ---- reloading ----------------------------------------------------------------------------------- */
+
+/* Where the configuration comes from, and who hears what is wrong with it when it is read again. */
+struct source {
+    const struct cli_args *args;
+    bool is_service;
+    void (*tell)(void *self, enum log_level level, const char *line);
+    void *tell_self;
+};
+
+static void tell_error(void *self, const char *line)
+{
+    const struct source *source = self;
+    source->tell(source->tell_self, LOG_LEVEL_ERROR, line);
+}
+
+static void tell_include(void *self, const char *line)
+{
+    const struct source *source = self;
+    bool strict = cli_value(source->args, "strict") != NULL;
+    source->tell(source->tell_self, strict ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, line);
+}
+
+static void tell_untrusted(void *self, const char *text)
+{
+    const struct source *source = self;
+    char line[LOG_MAX_TEXT_BYTES];
+    snprintf(line, sizeof(line), "others could use the rights of %s. %s",
+        source->is_service ? "the service" : "this process", text);
+    source->tell(source->tell_self, source->is_service ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, line);
+}
+
+static bool read_again(void *self, struct app_config *ret_config,
+    void (*tell)(void *tell_self, enum log_level level, const char *line), void *tell_self)
+{
+    struct source *source = self;
+    source->tell = tell;
+    source->tell_self = tell_self;
+    if (!config_options_reload(source->args, source->is_service, ret_config, tell_error, source)) {
+        return false;
+    }
+    if (!config_options_remarks(source->args, ret_config, tell_include, source)) {
+        app_config_fini(ret_config);
+        return false;
+    }
+    bool asks = source->is_service || app_trust_matters();
+    bool trusted = app_trust_find(ret_config, asks ? APP_TRUST_ALL : APP_TRUST_OUTPUTS,
+                       APP_TRUST_PROCESS, tell_untrusted, source) == 0;
+    if (source->is_service && !trusted) {
+        app_config_fini(ret_config);
+        return false;
+    }
+    return true;
+}
+
+/* ---- running --------------------------------------------------------------------------------------- */
+
+/* ${ret_end}->stuck: an output is still inside a call and uses the configuration. */
+static int run_config(const struct cli_args *args, const struct app_config *config,
+    const struct agent_keeper *keeper, struct run_service_end *ret_end)
+{
+    static struct source origin; /* for ever, as of an output that is stuck */
+    static const struct agent_source source = {.read = read_again, .self = &origin};
+    origin = (struct source){.args = args, .is_service = keeper != NULL};
+    struct agent_run_settings settings = {.config = config,
+        .source = &source,
+        .keeper = keeper,
+        .colors = plat_is_terminal(1) && !plat_no_color()};
+    if (!cli_count(args, "max-events", &settings.max_events) ||
+        !cli_duration(args, "duration", &settings.duration_ns)) {
+        return EXIT_USAGE;
+    }
+    struct agent_run_result result;
+    struct error err;
+    bool ok = agent_run(&settings, &result, &err);
+    ret_end->stuck = result.stuck;
+    ret_end->idle = ok && result.idle && !result.stopped ? RUN_SERVICE_NO_SESSION
+                                                         : RUN_SERVICE_BUSY;
+    if (!ok) {
+        cli_error("%s", err.text);
+        return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
+    }
+    int exit_code = conclude(&result, cli_value(args, "strict") != NULL);
+    summary_destroy(result.summary);
+    return exit_code;
+}
+
+static void add_warning(void *self, const char *text)
+{
+    buf_printf(self, "etwship: warning: others could use the rights of this process. %s\n", text);
+}
+
+static void add_error(void *self, const char *text)
+{
+    const struct agent_keeper *keeper = self;
+    char line[LOG_MAX_TEXT_BYTES];
+    snprintf(
+        line, sizeof(line), "not started, as others could use the rights of the service. %s", text);
+    keeper->hear(keeper->self, LOG_LEVEL_ERROR, LOG_CAUSE_UNTRUSTED, line);
+}
+
+/* May others change what the agent believes? Whoever has more rights than they have is warned; a service,
+ * which nobody watches, does not start. */
+static bool is_trusted(const struct app_config *config, const struct agent_keeper *keeper)
+{
+    struct buf text;
+    if (keeper) {
+        return app_trust_find(config, APP_TRUST_ALL, APP_TRUST_PROCESS, add_error,
+                   (void *)(uintptr_t)keeper) == 0;
+    }
+    buf_init(&text, 1024 * 1024);
+    if (app_trust_find(config, app_trust_matters() ? APP_TRUST_ALL : APP_TRUST_OUTPUTS,
+            APP_TRUST_PROCESS, add_warning, &text)) {
+        put_words(buf_span(&text));
+    }
+    buf_fini(&text);
+    return true;
+}
+
+static void add_log_warning(void *self, const char *text)
+{
+    const struct agent_keeper *keeper = self;
+    char line[LOG_MAX_TEXT_BYTES];
+    snprintf(
+        line, sizeof(line), "no log file, as others could use the rights of the service. %s", text);
+    keeper->hear(keeper->self, LOG_LEVEL_WARNING, LOG_CAUSE_LOG, line);
+}
+
+/* ${keeper}, which may be NULL, but without a log file of its own that others could turn elsewhere. */
+static const struct agent_keeper *trusted_keeper(
+    const struct app_config *config, const struct agent_keeper *keeper)
+{
+    static struct agent_keeper kept; /* for ever, as of an output that is stuck */
+    if (!keeper || !keeper->log_path ||
+        app_trust_find_log(config, keeper->log_path, add_log_warning, (void *)(uintptr_t)keeper) ==
+            0) {
+        return keeper;
+    }
+    kept = *keeper;
+    kept.log_path = NULL;
+    return &kept;
+}
+
+/* A service without work waits for some; at a terminal the run comes to its end at once. */
+static int run_loaded(const struct cli_args *args, const struct app_config *config,
+    const struct agent_keeper *keeper, struct run_service_end *ret_end)
+{
+    if (!config_options_remarks(args, config, NULL, NULL) || !config_options_can_run(config) ||
+        (keeper && !config_options_can_serve(config)) || !is_trusted(config, keeper)) {
+        return EXIT_USAGE;
+    }
+    if (keeper && !app_config_has_session(config)) {
+        ret_end->idle = RUN_SERVICE_NO_SESSION;
+        return EXIT_DONE;
+    }
+    return run_config(args, config, trusted_keeper(config, keeper), ret_end);
+}
+
+/* ${args}, which is the caller's, is in use for ever if an output is stuck. */
+static int run_kept(
+    const struct cli_args *args, const struct agent_keeper *keeper, struct run_service_end *ret_end)
+{
+    struct app_config config;
+    *ret_end = (struct run_service_end){.stuck = false};
+    if (!config_options_load(args, &config)) {
+        return EXIT_USAGE;
+    }
+    int exit_code = run_loaded(args, &config, keeper, ret_end);
+    if (!ret_end->stuck) {
+        app_config_fini(&config);
+    }
+    return exit_code;
+}
+
+static int run(const struct cli_command *command, int argc, char **argv)
+{
+    struct cli_args args;
+    int exit_code;
+    struct run_service_end end;
+    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
+        return exit_code;
+    }
+    if (!cli_value(&args, "service")) {
+        exit_code = run_kept(&args, NULL, &end);
+    } else {
+        exit_code = run_service(&args, &(struct run_service_work){.run = run_kept}, &end);
+    }
+    if (!end.stuck) {
+        cli_args_fini(&args);
+    }
+    return exit_code;
+}
+
+const struct cli_command cmd_run = {
+    .name = "run",
+    .synopsis = "[-c FILE] [--set KEY=VALUE]... [--duration D] [-n N] [--strict]",
+    .summary = "run the agent with a configuration",
+    .description =
+        "Reads the configuration, runs its sessions and ships their events to its outputs. Ends "
+        "once every finite source is delivered, or at the first SIGINT or SIGTERM (Ctrl-C) in "
+        "good order. A summary is printed at the end.\n"
+        "After SIGHUP the configuration is read again, and used if nothing is wrong with it; "
+        "sessions that go on do not end. Else the log says why, and what runs goes on. The log "
+        "file is opened anew, too.\n"
+        "Everything that is wrong with the configuration is reported at once, as "
+        "FILE:LINE:COLUMN: error: what. what to do.",
+    .options = options,
+    .examples = "       etwship run -c etwship.yaml\n",
+    .min_operands = 0,
+    .max_operands = 0,
+    .main = run,
+};

@@ -1,0 +1,34 @@
+#include <stdio.h>
+
+#include "cli/options/cli.h"
+#include "cli/text/version_text.h"
+
+// clang-format off
+static const struct cli_option options[] = {
+    {.name = "json", .help = "As one JSON object."},
+    {.name = NULL},
+};
+// clang-format on
+
+enum { MAX_TEXT_BYTES = 64 * 1024 };
+
+static int run(const struct cli_args *args)
+{
+    struct buf out;
+    buf_init(&out, MAX_TEXT_BYTES);
+    version_text_write(cli_value(args, "json") != NULL, &out);
+    fwrite(out.data, 1, out.size, stdout);
+    buf_fini(&out);
+    return EXIT_DONE;
+}
+
+const struct cli_command cmd_version = {
+    .name = "version",
+    .synopsis = "[--json]",
+    .summary = "print version, commit, compiler and libraries",
+    .description = "Says what this program was made of.",
+    .options = options,
+    .min_operands = 0,
+    .max_operands = 0,
+    .run = run,
+};

@@ -1,0 +1,171 @@
+#include <stdlib.h>
+
+#include "app/trace/session_run.h"
+#include "app/trace/trace_census.h"
+#include "cli/completion/completion.h"
+#include "cli/text/schema_list.h"
+#include "etw/etw_names.h"
+#include "platform/plat_file.h"
+
+/* `etwship completion`: scripts for shells, and the names that they ask for. */
+
+enum { MAX_OUTPUT_BYTES = 16 * 1024 * 1024 };
+
+/* ---- names of providers, a line each ----------------------------------------------------------------- */
+
+/* A name that a shell could not take on one line is left out. */
+static void add_name(struct buf *out, struct span name)
+{
+    bool is_plain = name.size > 0;
+    for (size_t i = 0; i < name.size; i++) {
+        is_plain = is_plain && name.data[i] >= 0x20 && name.data[i] != 0x7f;
+    }
+    if (is_plain) {
+        buf_add_span(out, name);
+        buf_add_byte(out, '\n');
+    }
+}
+
+static void add_installed(void *self, const struct etw_known_provider *provider)
+{
+    add_name(self, span_text(provider->name));
+}
+
+/* What this Windows has, and what is built in. */
+static void add_known(const struct cli_args *args, struct buf *out)
+{
+    struct etw_names *names = etw_names_create(NULL);
+    int exit_code;
+    if (names) {
+        etw_names_each(names, add_installed, out);
+        etw_names_destroy(names);
+    }
+    struct schema_cache *cache = trace_options_cache(args, &exit_code);
+    if (cache) {
+        struct schema_list list;
+        struct span last = span_make(NULL, 0);
+        schema_list_init(&list, cache);
+        schema_list_sort(&list);
+        for (size_t i = 0; i < list.count; i++) {
+            if (!span_equal(list.items[i]->provider_name, last)) {
+                last = list.items[i]->provider_name;
+                add_name(out, last);
+            }
+        }
+        schema_list_fini(&list);
+        schema_cache_destroy(cache);
+    }
+}
+
+static void add_census(const struct trace_census *census, struct buf *out)
+{
+    size_t count;
+    uint64_t beyond;
+    const struct census_provider **rows = trace_census_providers(census, &count, &beyond);
+    for (size_t i = 0; i < count; i++) {
+        add_name(out, rows[i]->name);
+    }
+    free((void *)rows);
+}
+
+/* Of traces; what cannot be read gives no names, as somebody is typing. */
+static void add_of_traces(const struct cli_args *args, struct buf *out)
+{
+    struct cli_args traces = *args;
+    traces.operands++;
+    traces.operand_count--;
+    int exit_code;
+    const struct input_ops *input;
+    struct config *config = config_create(NULL, NULL);
+    struct trace_census *census = trace_census_create();
+    void *settings = config ? trace_options_input(&traces, config, &input, &exit_code) : NULL;
+    struct schema_cache *cache = settings ? trace_options_cache(args, &exit_code) : NULL;
+    if (census && cache) {
+        struct flow_consumer consumer = trace_census_consumer(census);
+        struct session_run_settings run = {.input = input,
+            .settings = settings,
+            .cache = cache,
+            .consumers = &consumer,
+            .consumer_count = 1};
+        struct session_result result;
+        struct error err;
+        if (session_run(&run, &result, &err)) {
+            add_census(census, out);
+        }
+    }
+    schema_cache_destroy(cache);
+    trace_census_destroy(census);
+    config_destroy(config);
+}
+
+/* ---- the command ------------------------------------------------------------------------------------- */
+
+static int print(struct buf *out)
+{
+    struct error err;
+    if (out->failed) {
+        cli_error("out of memory");
+        return EXIT_FAILED;
+    }
+    if (!plat_file_write(plat_file_stdout(), buf_span(out), &err) && err.code != ERR_STOPPED) {
+        cli_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    return EXIT_DONE;
+}
+
+static int run(const struct cli_args *args)
+{
+    static const struct {
+        const char *name;
+        void (*write)(struct buf *out);
+    } shells[] = {{"bash", completion_write_bash}, {"zsh", completion_write_zsh},
+        {"powershell", completion_write_powershell}};
+    struct buf out;
+    bool is_shell = false;
+    buf_init(&out, MAX_OUTPUT_BYTES);
+    for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+        if (strcmp(args->operands[0], shells[i].name) == 0) {
+            is_shell = true;
+            shells[i].write(&out);
+        }
+    }
+    if (is_shell && args->operand_count > 1) {
+        cli_error(
+            "completion: '%s' is too much. a script is for every command line", args->operands[1]);
+        buf_fini(&out);
+        return EXIT_USAGE;
+    }
+    if (!is_shell && args->operand_count > 1) {
+        add_of_traces(args, &out);
+    } else if (!is_shell) {
+        add_known(args, &out);
+    }
+    int exit_code = print(&out);
+    buf_fini(&out);
+    return exit_code;
+}
+
+static const struct cli_option options[] = {{.name = NULL}};
+
+const struct cli_command cmd_completion = {
+    .name = "completion",
+    .synopsis = "bash|zsh|powershell | providers [TRACE...]",
+    .summary = "print a script that completes words in a shell",
+    .description =
+        "Prints a script for bash, zsh or PowerShell. It completes commands, options, values that "
+        "are known, files, and names of providers: those of the traces on the line (.etl, up to 32 "
+        "MB), else those that are known on this machine.\n"
+        "providers prints these names, a line each: the scripts ask for them.",
+    .options = options,
+    .examples =
+        "       source <(etwship completion bash)\n"
+        "       etwship completion bash > ~/.local/share/bash-completion/completions/etwship\n"
+        "       etwship completion zsh > ~/.zfunc/_etwship\n"
+        "       etwship completion powershell | Out-String | Invoke-Expression\n",
+    .verbs = "bash|zsh|powershell|providers",
+    .operand = "bash, zsh, powershell or providers",
+    .min_operands = 1,
+    .max_operands = SIZE_MAX,
+    .run = run,
+};

@@ -1,0 +1,105 @@
+#include <stdlib.h>
+
+#include "cli/selftest/selftest_probes.h"
+#include "etw/etw_api.h"
+#include "etw/etw_control.h"
+#include "etw/etw_enable.h"
+#include "etw/etw_names.h"
+#include "etw/etw_who.h"
+#include "platform/plat_system.h"
+
+/*
+ * Does Windows know a TraceLogging provider by the GUID that follows from its name (etw_known.h)? One is
+ * registered by this process. Another one is only enabled, which is no registration.
+ */
+#define REGISTERED_NAME "Etwship.Selftest.Known"
+#define ENABLED_NAME "Etwship.Selftest.Unregistered"
+
+struct seen {
+    bool is_told; /* Windows says who has registered a provider */
+    bool knows_registered;
+    bool knows_enabled;
+    bool lists_registered;
+    bool has_list;
+    uint64_t list_ms;
+};
+
+static bool knows(const char *name, bool *ret_told)
+{
+    struct guid guid = guid_from_name(span_text(name));
+    struct etw_who *who = calloc(1, sizeof(*who));
+    *ret_told = who && etw_who_ask(&guid, who, NULL) && who->known;
+    bool is_known = *ret_told && who->registered_count > 0;
+    free(who);
+    return is_known;
+}
+
+static void look(struct seen *seen)
+{
+    const uint64_t ns_per_ms = 1000000;
+    struct guid listed;
+    bool is_told;
+    seen->knows_registered = knows(REGISTERED_NAME, &seen->is_told);
+    seen->knows_enabled = knows(ENABLED_NAME, &is_told);
+    seen->is_told = seen->is_told && is_told;
+    uint64_t begun_ns = plat_monotonic_ns();
+    struct etw_names *names = etw_names_create(NULL);
+    seen->list_ms = (plat_monotonic_ns() - begun_ns) / ns_per_ms;
+    seen->has_list = names != NULL;
+    seen->lists_registered = etw_names_find(names, span_text(REGISTERED_NAME), &listed);
+    etw_names_destroy(names);
+}
+
+static void judge(const struct seen *seen, struct selftest_answer *answer)
+{
+    if (!seen->is_told || !seen->has_list) {
+        selftest_probes_answer(answer, SELFTEST_UNKNOWN, "Windows does not tell %s",
+            seen->is_told ? "which providers are installed" : "who has registered a provider");
+        return;
+    }
+    bool good = seen->knows_registered && !seen->knows_enabled;
+    selftest_probes_answer(answer, good ? SELFTEST_AS_EXPECTED : SELFTEST_OTHERWISE,
+        "a TraceLogging provider that is registered is %sknown by its GUID, one that is only "
+        "enabled "
+        "is %sknown; Windows' list of providers took %llu ms and has %s",
+        seen->knows_registered ? "" : "not ", seen->knows_enabled ? "" : "not ",
+        (unsigned long long)seen->list_ms, seen->lists_registered ? "it, too" : "neither");
+}
+
+static void ask(struct selftest_answer *answer)
+{
+    char name[SELFTEST_PROBE_NAME_BYTES];
+    struct etw_session_state session;
+    struct etw_outcome outcome;
+    struct error err = {0};
+    struct seen seen = {.is_told = false};
+    const struct etw_request request = {.provider = guid_from_name(span_text(ENABLED_NAME))};
+    selftest_probes_session("known", name);
+    const struct etw_session_spec spec = {
+        .name = name, .buffer_kb = 64, .mode = ETW_MODE_REAL_TIME};
+    if (!etw_control_start(&spec, &session, &err)) {
+        selftest_probes_answer(answer, SELFTEST_UNKNOWN, "%.300s", err.text);
+        return;
+    }
+    if (etw_enable_provider(session.handle, ENABLED_NAME, &request, &outcome, &err)) {
+        look(&seen);
+        judge(&seen, answer);
+    } else {
+        selftest_probes_answer(answer, SELFTEST_UNKNOWN, "%.300s", err.text);
+    }
+    etw_control_stop(name, NULL, NULL);
+}
+
+void selftest_probe_known_run(struct selftest_answer *ret_answer)
+{
+    struct guid provider = guid_from_name(span_text(REGISTERED_NAME));
+    uint64_t handle = 0;
+    uint32_t code = etw_api_get()->EventRegister(&provider, NULL, NULL, &handle);
+    if (code) {
+        selftest_probes_answer(ret_answer, SELFTEST_UNKNOWN, "no provider can be registered: %s",
+            etw_api_reason(code));
+        return;
+    }
+    ask(ret_answer);
+    etw_api_get()->EventUnregister(handle);
+}

@@ -1,0 +1,155 @@
+#include <stdatomic.h>
+
+#include "cli/selftest/selftest_probes.h"
+#include "etw/etw_api.h"
+#include "etw/etw_control.h"
+#include "etw/etw_enable.h"
+#include "platform/plat_system.h"
+#include "platform/plat_thread.h"
+
+/*
+ * Is a provider switched on at once though its process does not answer? This process registers one whose
+ * callback returns only when both calls are made: without a timeout, and with a short one. A suspended
+ * process would never answer.
+ */
+#define PROVIDER_NAME "Etwship.Selftest.Waiting"
+
+enum { HELD_MS = 2000, AT_ONCE_MS = 1000, TIMEOUT_MS = 300 };
+
+static const uint64_t ns_per_ms = 1000000;
+
+/* Is this thread the one that enables the provider? A callback on it would wait for itself. */
+static _Thread_local bool is_enabling;
+
+struct held {
+    struct plat_mutex mutex;
+    struct plat_cond changed;
+    bool called; /* under the mutex, as are all below */
+    bool called_within;
+    bool released;
+};
+
+static void on_enable(const struct guid *source_id, uint32_t is_enabled, uint8_t level,
+    uint64_t match_any_keyword, uint64_t match_all_keyword, const struct etw_filter *filter,
+    void *context)
+{
+    (void)source_id;
+    (void)is_enabled;
+    (void)level;
+    (void)match_any_keyword;
+    (void)match_all_keyword;
+    (void)filter;
+    struct held *held = context;
+    uint64_t deadline_ns = plat_monotonic_ns() + HELD_MS * ns_per_ms;
+    bool in_time = true;
+    plat_mutex_lock(&held->mutex);
+    held->called = true;
+    held->called_within = held->called_within || is_enabling;
+    plat_cond_broadcast(&held->changed);
+    while (in_time && !held->released && !is_enabling) {
+        in_time = plat_cond_wait_until(&held->changed, &held->mutex, deadline_ns);
+    }
+    plat_mutex_unlock(&held->mutex);
+}
+
+static bool wait_for_call(struct held *held)
+{
+    uint64_t deadline_ns = plat_monotonic_ns() + HELD_MS * ns_per_ms;
+    bool in_time = true;
+    plat_mutex_lock(&held->mutex);
+    while (in_time && !held->called) {
+        in_time = plat_cond_wait_until(&held->changed, &held->mutex, deadline_ns);
+    }
+    bool called = held->called;
+    plat_mutex_unlock(&held->mutex);
+    return called;
+}
+
+static void release(struct held *held)
+{
+    plat_mutex_lock(&held->mutex);
+    held->released = true;
+    plat_cond_broadcast(&held->changed);
+    plat_mutex_unlock(&held->mutex);
+}
+
+struct timed {
+    bool good;
+    struct etw_outcome outcome;
+    uint64_t took_ms;
+};
+
+static struct timed enable(
+    uint64_t session, const struct guid *provider, uint32_t timeout_ms, struct error *err)
+{
+    struct timed timed = {.good = false};
+    const struct etw_request request = {.provider = *provider, .timeout_ms = timeout_ms};
+    uint64_t begun_ns = plat_monotonic_ns();
+    is_enabling = true;
+    timed.good = etw_enable_provider(session, PROVIDER_NAME, &request, &timed.outcome, err);
+    is_enabling = false;
+    timed.took_ms = (plat_monotonic_ns() - begun_ns) / ns_per_ms;
+    return timed;
+}
+
+static void compare(struct held *held, uint64_t session, const struct guid *provider,
+    struct selftest_answer *answer)
+{
+    struct error err = {0};
+    struct timed at_once = enable(session, provider, 0, &err);
+    if (!at_once.good) {
+        selftest_probes_answer(answer, SELFTEST_UNKNOWN, "%.300s", err.text);
+        return;
+    }
+    if (!wait_for_call(held) || held->called_within) {
+        selftest_probes_answer(answer, SELFTEST_UNKNOWN,
+            held->called_within ? "this provider is told within the call that enables it"
+                                : "a provider in this process was not told that it is enabled");
+        return;
+    }
+    struct timed waiting = enable(session, provider, TIMEOUT_MS, &err);
+    selftest_probes_answer(answer,
+        at_once.took_ms < AT_ONCE_MS ? SELFTEST_AS_EXPECTED : SELFTEST_OTHERWISE,
+        "a provider that does not answer was switched on in %llu ms; a call that waits %d ms took "
+        "%llu ms and %s",
+        (unsigned long long)at_once.took_ms, TIMEOUT_MS, (unsigned long long)waiting.took_ms,
+        !waiting.good               ? "failed"
+        : waiting.outcome.timed_out ? "said that it timed out"
+                                    : "said nothing of it");
+}
+
+static void ask(struct held *held, const struct guid *provider, struct selftest_answer *answer)
+{
+    char name[SELFTEST_PROBE_NAME_BYTES];
+    struct etw_session_state session;
+    struct error err = {0};
+    selftest_probes_session("waiting", name);
+    const struct etw_session_spec spec = {
+        .name = name, .buffer_kb = 64, .mode = ETW_MODE_REAL_TIME};
+    if (etw_control_start(&spec, &session, &err)) {
+        compare(held, session.handle, provider, answer);
+    } else {
+        selftest_probes_answer(answer, SELFTEST_UNKNOWN, "%.300s", err.text);
+    }
+    release(held);
+    etw_control_stop(name, NULL, NULL);
+}
+
+void selftest_probe_waiting_run(struct selftest_answer *ret_answer)
+{
+    struct held held = {.called = false};
+    struct guid provider = guid_from_name(span_text(PROVIDER_NAME));
+    uint64_t handle = 0;
+    plat_mutex_init(&held.mutex);
+    plat_cond_init(&held.changed);
+    uint32_t code = etw_api_get()->EventRegister(&provider, on_enable, &held, &handle);
+    if (code) {
+        selftest_probes_answer(ret_answer, SELFTEST_UNKNOWN, "no provider can be registered: %s",
+            etw_api_reason(code));
+    } else {
+        ask(&held, &provider, ret_answer);
+        etw_api_get()->EventUnregister(handle);
+    }
+    plat_cond_fini(&held.changed);
+    plat_mutex_fini(&held.mutex);
+}

@@ -1,0 +1,54 @@
+#ifndef ETWSHIP_CLI_SELFTEST_PROBES_H
+#define ETWSHIP_CLI_SELFTEST_PROBES_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/*
+ * Questions of the self-test that only a real Windows answers: does it do what etwship relies on where
+ * documents are silent? Each probe has sessions and providers of its own, and leaves none.
+ */
+enum selftest_outcome {
+    SELFTEST_UNKNOWN, /* it cannot be told here, and the text says why */
+    SELFTEST_AS_EXPECTED,
+    SELFTEST_OTHERWISE,
+};
+
+struct selftest_answer {
+    enum selftest_outcome outcome;
+    char text[320];
+};
+
+enum {
+#define PROBE(name) SELFTEST_PROBE_##name,
+#include "cli/selftest/selftest_probes.def"
+#undef PROBE
+    SELFTEST_PROBES
+};
+
+#define PROBE(name) void selftest_probe_##name##_run(struct selftest_answer *ret_answer);
+#include "cli/selftest/selftest_probes.def"
+#undef PROBE
+
+/* For probes: the answer and its text. */
+void selftest_probes_answer(struct selftest_answer *answer, enum selftest_outcome outcome,
+    const char *format, ...) ETWSHIP_PRINTF(3, 4);
+
+/* The name of a session of the probe's own, which no other process has. */
+enum { SELFTEST_PROBE_NAME_BYTES = 64 };
+void selftest_probes_session(const char *probe, char ret_name[SELFTEST_PROBE_NAME_BYTES]);
+
+/* Ask all of them. */
+void selftest_probes_run(struct selftest_answer ret_answers[SELFTEST_PROBES]);
+
+/* Did some turn out otherwise than expected? */
+bool selftest_probes_have_failed(const struct selftest_answer answers[SELFTEST_PROBES]);
+
+/* Append a line each, or `,"probes":[...]`. */
+void selftest_probes_write(const struct selftest_answer answers[SELFTEST_PROBES], struct buf *out);
+void selftest_probes_write_json(
+    const struct selftest_answer answers[SELFTEST_PROBES], struct buf *out);
+
+#endif

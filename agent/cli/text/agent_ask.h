@@ -1,0 +1,15 @@
+#ifndef ETWSHIP_CLI_AGENT_ASK_H
+#define ETWSHIP_CLI_AGENT_ASK_H
+
+#include "app/config/app_config.h"
+#include "status/status_client.h"
+
+/* Where commands ask the agent that runs with ${config}: at the local socket or pipe, else over TCP. False, and it
+ * was said: the configuration has no section `status`. */
+bool agent_ask_init(
+    const struct app_config *config, unsigned timeout_ms, struct status_client *ret_client);
+
+/* Say on stderr why nothing was answered; the exit code. */
+int agent_ask_failed(const struct error *err);
+
+#endif

@@ -1,0 +1,12 @@
+#ifndef ETWSHIP_CLI_POLICY_WORDS_H
+#define ETWSHIP_CLI_POLICY_WORDS_H
+
+#include "app/plan/app_policy.h"
+
+/* Append what ${policy} demands, for people; nothing if that is nothing. */
+void policy_words_write(const struct app_policy *policy, struct buf *out);
+
+/* Append what ${policy} demands as a member of a JSON object that already has a member. */
+void policy_words_write_json(const struct app_policy *policy, struct buf *out);
+
+#endif

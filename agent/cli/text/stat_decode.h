@@ -1,0 +1,36 @@
+#ifndef ETWSHIP_CLI_STAT_DECODE_H
+#define ETWSHIP_CLI_STAT_DECODE_H
+
+#include "base/buf.h"
+#include "cli/text/tally.h"
+#include "pipeline/record/flow.h"
+
+/*
+ * How well a trace's events are described: counts by type, by source of the layout and by outcome,
+ * and what is missing. A consumer of a flow that delivers every record.
+ */
+struct stat_decode {
+    uint64_t events;
+    uint64_t decoded;
+    uint64_t partial;
+    uint64_t undecoded;
+    uint64_t metadata;
+    uint64_t other_width;
+    uint64_t learned_width; /* of them */
+    struct tally by_source;
+    struct tally types;
+    struct tally missing;
+};
+
+void stat_decode_init(struct stat_decode *stat);
+void stat_decode_fini(struct stat_decode *stat);
+
+struct flow_consumer stat_decode_consumer(struct stat_decode *stat);
+
+/* `"decode":{…},"types":[…],"missing":[…]` */
+void stat_decode_json(const struct stat_decode *stat, struct buf *out);
+
+/* A table of the types for people. */
+void stat_decode_text(const struct stat_decode *stat, struct buf *out);
+
+#endif

@@ -1,0 +1,86 @@
+#ifndef ETWSHIP_EVENT_EVENT_EDITOR_INTERNAL_H
+#define ETWSHIP_EVENT_EVENT_EDITOR_INTERNAL_H
+
+#include "event/edit/event_editor.h"
+#include "event/write/event_edits.h"
+#include "event/write/event_file.h"
+#include "event/write/event_process.h"
+
+/* What the parts of the editor share; not for users of event_editor.h. */
+
+enum {
+    HASH_TEXT_SIZE = 2 * SHA256_SIZE,
+    EDITOR_MAX_MESSAGE_EDITS = 64,
+    EDITOR_MAX_PROCESS_EDITS = 64,
+    EDITOR_PROCESS_SLOTS = 256,
+};
+
+/* What edits have made of a process. */
+struct editor_process {
+    uint64_t source_serial; /* 0: nothing is here */
+    const struct event_edit *edits[EDITOR_MAX_PROCESS_EDITS];
+    size_t edit_count;
+    struct event_process process;
+    uint8_t *texts; /* its own, malloc'd: a hash for each edit, then those of before */
+};
+
+struct event_editor {
+    const struct event *source;
+    struct event event;
+    bool changed; /* `event` differs from the source */
+    bool failed;  /* out of memory: no value stays */
+
+    /* Copies of what the source has, once something in them changes. */
+    bool has_fields;
+    bool has_record;
+    bool has_trace;
+    bool has_labels;
+    bool has_tags;
+    struct field *fields; /* malloc'd, kept */
+    uint32_t field_capacity;
+    struct event_record record;
+    struct extended_item items[RECORD_MAX_EXTENDED];
+    struct trace_info trace;
+    struct event_file file;
+    struct event_agent agent;
+    size_t label_capacity;
+    size_t tag_capacity;
+    struct event_edits edits;
+
+    /* A message is made last, of what the fields are by then. */
+    const struct event_edit *message_edits[EDITOR_MAX_MESSAGE_EDITS];
+    size_t message_edit_count;
+
+    /* The same for the process, of which the result is kept. */
+    const struct event_edit *process_edits[EDITOR_MAX_PROCESS_EDITS];
+    size_t process_edit_count;
+    struct editor_process *processes; /* malloc'd when there is the first */
+
+    uint32_t hashes_left;
+    const struct schema_field *text_of; /* the schema that `text_schema` was made of */
+    struct schema_field *text_schema;
+    struct arena memory; /* for one event */
+};
+
+/* The hash of ${text} in hex, HASH_TEXT_SIZE bytes. */
+void event_editor_put_hash(const struct event_edit *edit, struct span text, uint8_t *ret_text);
+
+/* A copy of the record that may be changed. */
+struct event_record *event_editor_record(struct event_editor *editor);
+
+/* Apply an edit of the payload's fields. */
+void event_editor_apply_data(
+    struct event_editor *editor, const struct event_edit *edit, struct event_path_context *paths);
+
+/* The same for one of everything else but the message. */
+void event_editor_apply_header(struct event_editor *editor, const struct event_edit *edit);
+
+/* Note an edit of the process; put what all of them make of it into the event. */
+void event_editor_note_process(struct event_editor *editor, const struct event_edit *edit);
+void event_editor_make_process(struct event_editor *editor);
+void event_editor_fini_processes(struct event_editor *editor);
+
+/* As many bytes of ${text}, UTF-8, as fit into ${max} without cutting a character. */
+size_t event_editor_fit(struct span text, size_t max);
+
+#endif

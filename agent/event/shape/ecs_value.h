@@ -1,0 +1,39 @@
+#ifndef ETWSHIP_EVENT_ECS_VALUE_H
+#define ETWSHIP_EVENT_ECS_VALUE_H
+
+#include "event/value/value_json.h"
+
+/*
+ * Single values in the spelling of Filebeat's etw input, which is that of TdhFormatProperty
+ * (tdh.h): every value is a JSON string. What each type looks like stands in docs/reference/events.md.
+ */
+
+/* Bytes that the functions below need for a value of ${size} payload bytes, with a comma. */
+static inline size_t ecs_value_room(size_t size)
+{
+    enum { FIXED_ROOM = 384 }; /* the largest double has 309 digits in front of the point */
+    return FIXED_ROOM + size * 8;
+}
+
+/* Write the value, in quotes; returns the end. ${bytes} has the size that the field's type says. */
+uint8_t *ecs_value_put(const struct value_context *context, uint8_t *p,
+    const struct schema_field *schema, struct span bytes);
+
+/* Is the value a number that may stand for a text? */
+static inline bool ecs_value_is_code(const struct schema_field *schema)
+{
+    return schema->map || schema->form == FORM_NTSTATUS || schema->form == FORM_HRESULT ||
+           schema->form == FORM_WIN32_ERROR;
+}
+
+/* Append what a person reads: the text of a map or of a status code, else the value itself. */
+void ecs_value_add(const struct value_context *context, const struct schema_field *schema,
+    struct span bytes, struct buf *out);
+
+/* `"0x1F"`, `"0x00FF"` (nothing but quotes for no bytes), `"{1C95126E-…}"`, `"12"`. */
+uint8_t *ecs_value_put_hex(uint8_t *p, uint64_t value);
+uint8_t *ecs_value_put_bytes(uint8_t *p, struct span bytes);
+uint8_t *ecs_value_put_guid(uint8_t *p, const uint8_t bytes[16]);
+uint8_t *ecs_value_put_number(uint8_t *p, uint64_t value);
+
+#endif

@@ -1,0 +1,81 @@
+#ifndef ETWSHIP_EVENT_ECS_CONVERT_H
+#define ETWSHIP_EVENT_ECS_CONVERT_H
+
+#include "event/value/event_value.h"
+
+/*
+ * Values of payloads as the Elastic Common Schema wants them. A value that is not of the kind that a
+ * conversion takes is left out: nothing is guessed, and nothing that an index would refuse is
+ * written. Text that is empty or `-`, with which Windows says that there is nothing, is none, and neither is
+ * a GUID of zeros.
+ *
+ *     text             as the native event shows it
+ *     lower            the same, ASCII letters in lower case
+ *     long             a number, or text of one in decimal or with 0x, up to 2^63 - 1
+ *     pid              the same; not 2^32 - 1, which says that there is no process
+ *     caller           a pid; not 0 either, as events of the Security log have it where there is none
+ *     port             a number from 1 to 65535; that of a socket address
+ *     ip               an address, that of a socket address or of text (with port or zone or
+ *                      without); IPv4 in IPv6 (::ffff:192.0.2.7) as IPv4
+ *     ip_type          `ipv4` or `ipv6` of the same
+ *     host             a name that is no address; without the backslashes that may lead it
+ *     sid              a SID, or the text of one; not S-1-0-0, which is nobody
+ *     time             a time of day, as @timestamp has it; not the year 1601
+ *     name, domain     of DOMAIN\name; `name` is the whole text where there is no backslash
+ *     basename         what stands behind the last separator of a path
+ *     directory        what stands before it
+ *     extension        of the basename, without the dot
+ *     words:1=a,2=b    the word for a number or text; none for others
+ *     outcome, code    of a Win32 error: `success` for 0, else `failure`; the number, but for 0
+ *     nt_outcome, nt_code   of an NTSTATUS or HRESULT: failures have the highest bit; in hex
+ *     hash:MD5         in lower case, of a list `SHA1=…,MD5=…`
+ *     pair:Host Name   the value of a line `Host Name = …`
+ *     dns_name         without the dot at its end
+ *     dns_type         name of a type of DNS records (IANA, "Resource Record (RR) TYPEs"), `TYPE1234`
+ *                      for others (RFC 3597 section 5)
+ *     dns_answers      objects {data, type} of results as Windows' DNS client writes them,
+ *                      `type:  5 name;192.0.2.7;`
+ *     dns_ips          the addresses among these
+ *     registry_path    HKLM\… of \REGISTRY\MACHINE\… or HKLM\…; absent where the hive is unknown
+ *     registry_hive, registry_key   its two parts; registry_parent: the key without its last name
+ *     url              as it is, with a scheme; url_scheme, url_domain, url_port, url_path, url_query
+ */
+enum ecs_conversion {
+#define CONVERSION(name) ECS_CONVERT_##name,
+#include "event/value/ecs_convert.def"
+#undef CONVERSION
+    ECS_CONVERSIONS,
+};
+
+/* Elements of a list that are held against further ones, so that none stands twice. */
+enum { ECS_SINK_KEPT = 32 };
+
+/* Where values go: the value of a member, or the elements of a list whose bracket is open. */
+struct ecs_sink {
+    struct buf *out;
+    bool is_list;
+    uint32_t count;
+    struct {
+        size_t start;
+        size_t size;
+    } kept[ECS_SINK_KEPT];
+};
+
+/* A value and what it takes to read it. */
+struct ecs_source {
+    struct event_value_context *context;
+    struct event_value value;
+};
+
+/* Append ${source} as JSON. False: there is nothing to append; what was appended may be garbage
+ * behind the old size of the buffer, which the caller restores. */
+bool ecs_convert(enum ecs_conversion how, struct span parameter, struct ecs_source *source,
+    struct ecs_sink *sink);
+
+/* The number that ${how}, `pid` or `caller`, writes. */
+bool ecs_convert_pid(enum ecs_conversion how, struct ecs_source *source, uint32_t *ret_pid);
+
+/* Append ${utf8}, a constant of the table; lists have their elements separated by commas. */
+void ecs_convert_constant(struct span utf8, struct ecs_sink *sink);
+
+#endif

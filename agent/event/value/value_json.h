@@ -1,0 +1,71 @@
+#ifndef ETWSHIP_EVENT_VALUE_JSON_H
+#define ETWSHIP_EVENT_VALUE_JSON_H
+
+#include "base/buf.h"
+#include "base/utf.h"
+#include "event/model/event.h"
+
+struct put_clock;
+
+/*
+ * Field arrays as JSON. The rules of the values are in docs/reference/events.md: the JSON type
+ * follows the schema's type, never the value. Output goes to a buf whose failure the caller tests
+ * once at the end.
+ */
+struct value_context {
+    const struct codepage *ansi;     /* of ANSI strings */
+    const struct trace_clock *clock; /* of raw time stamps in payloads; may be NULL */
+    struct value_marks *marks;       /* filled by value_json_object; may be NULL */
+    struct put_clock *times;         /* of FILETIME values; may be NULL */
+    bool uint64_strings;             /* unsigned numbers of 64 bits, by their type, as strings */
+};
+
+/*
+ * Where the texts of some top-level fields stand in the output, so that a message can repeat them
+ * without writing them again: what value_json_text would write, in quotes where it is a string.
+ */
+enum { VALUE_MARKS_MAX = 64 };
+
+struct value_marks {
+    uint64_t wanted; /* bit n: mark the n-th top-level field; set by the caller */
+    uint64_t marked; /* those that were */
+    size_t start[VALUE_MARKS_MAX];
+    size_t end[VALUE_MARKS_MAX];
+};
+
+/* The object `{…}` of the fields [first, end) of ${event} that are siblings. */
+void value_json_object(const struct value_context *context, const struct event *event,
+    uint32_t first, uint32_t end, struct buf *out);
+
+/* The value alone, of fields[index], whatever its shape. */
+void value_json_one(const struct value_context *context, const struct event *event, uint32_t index,
+    struct buf *out);
+
+/* The list `[…]` of the elements of the array fields[index], each written by ${one}. */
+typedef void value_json_one_fn(const struct value_context *context, const struct event *event,
+    uint32_t index, struct buf *out);
+void value_json_list(const struct value_context *context, const struct event *event, uint32_t index,
+    value_json_one_fn *one, struct buf *out);
+
+/* End an object whose members were written as `,"name":value` from ${members} on: the first
+ * comma becomes the brace. Without members its key goes as well, which starts at ${key}. */
+void value_json_close(struct buf *out, size_t key, size_t members);
+
+/* What a person reads for fields[index]: the name where a map or status table has one, else the
+ * value; JSON-escaped, without quotes. For message inserts and the pretty format. */
+void value_json_text(const struct value_context *context, const struct event *event, uint32_t index,
+    struct buf *out);
+
+/* The name of one value from its map or a table of codes; NULL data: there is none. */
+struct span value_json_name(const struct schema_field *schema, struct span bytes);
+
+/* Has any of the values of a FIELD_PACKED array one? */
+bool value_json_any_named(const struct field *field);
+
+/* Is there anything to show? A SID that is not there has no member, nor what a rule removed. */
+bool value_json_present(const struct field *field);
+
+/* `"text"`, escaped, of trusted or untrusted UTF-8. */
+void value_json_string(struct span utf8, struct buf *out);
+
+#endif

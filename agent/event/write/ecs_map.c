@@ -1,0 +1,313 @@
+#include "event/write/ecs_map.h"
+
+#include "event/value/value_json.h"
+#include "event/write/ecs_map_plan.h"
+#include "event/write/event_edits.h"
+#include "event/write/event_file.h"
+#include "event/write/event_path_internal.h"
+#include "event/write/event_process.h"
+
+/* Of whom something is known that has a place in the event. */
+struct known {
+    bool is_own;                       /* the event is about its own process */
+    bool is_creator;                   /* or about one that this has started */
+    const struct event_process *other; /* about this one; NULL: not, or unknown */
+};
+
+/*
+ * Members are written in the order of their fields. Objects are opened when the first member in them
+ * has a value, and closed in front of the first one outside: `open` of them are, and the list of the
+ * last member is, if it is one.
+ */
+struct cursor {
+    struct buf *out;
+
+    const struct ecs_map_member *last; /* whose value was written last */
+    uint8_t open;
+    uint8_t shared; /* objects of `last` that all members since then stand in */
+    struct ecs_sink sink;
+    struct known known;
+};
+
+/* What the list has kept is not of interest before there is one. */
+static void cursor_init(struct cursor *cursor, struct buf *out)
+{
+    cursor->out = out;
+    cursor->last = NULL;
+    cursor->open = 0;
+    cursor->shared = 0;
+    cursor->sink.out = out;
+    cursor->sink.is_list = false;
+    cursor->sink.count = 0;
+    cursor->known = (struct known){.is_own = false};
+}
+
+bool ecs_map_has(const struct ecs_plan *plan, enum ecs_map_group group)
+{
+    return plan && plan->first[group] < plan->first[group + 1];
+}
+
+/* ---- sources -------------------------------------------------------------------------------------------- */
+
+/* What rules have made of a field has a schema of its own, but still its name. */
+static bool is_field(const struct field *field, const struct schema_field *wanted)
+{
+    return field->schema == wanted || (span_equal(field->schema->json_key, wanted->json_key) &&
+                                          field->schema->form != FORM_ABSENT);
+}
+
+/* The top-level field of a property. Fields come in the order of the properties, one each, unless
+ * there are arrays and structs before it, or the payload ended early. */
+static const struct field *find_field(const struct event *event, uint16_t property)
+{
+    const struct schema_field *wanted = &event->schema->fields[property];
+    if (property < event->field_count && event->fields[property].schema == wanted) {
+        return &event->fields[property];
+    }
+    for (uint32_t i = 0; i < event->field_count; i = event->fields[i].end) {
+        if (is_field(&event->fields[i], wanted)) {
+            return &event->fields[i];
+        }
+    }
+    return NULL;
+}
+
+/* Shall what ${field} has not stand where rules removed or hashed what is known of the process? What
+ * a rule made of the field itself may. */
+static bool is_hidden(
+    const struct ecs_map_member *member, const struct event *event, const struct field *field)
+{
+    const struct event_edits *edits = event->edits;
+    return edits && (member->goes_with & edits->process_removed ||
+                        (member->goes_with & edits->process_hashed &&
+                            !(field->schema->flags & FIELD_EDITED)));
+}
+
+static bool get_field(struct event_value_context *context, const struct ecs_map_member *member,
+    const struct event *event, struct ecs_source *ret_source)
+{
+    ret_source->context = context;
+    const struct field *field = find_field(event, member->property);
+    if (!field || field->shape != FIELD_VALUE || !value_json_present(field) ||
+        is_hidden(member, event, field)) {
+        return false;
+    }
+    ret_source->value = event_value_of(context, field->schema, span_make(field->data, field->size));
+    return true;
+}
+
+/* The first pid that ${count} members from number ${first} on have. */
+static bool find_pid(struct event_value_context *context, const struct ecs_map_member *members,
+    uint16_t count, const struct event *event, uint32_t *ret_pid)
+{
+    for (uint16_t i = 0; i < count; i++) {
+        struct ecs_source source;
+        enum ecs_conversion how = (enum ecs_conversion)members[i].conversion;
+        if (members[i].origin == ECS_MAP_FIELD && get_field(context, &members[i], event, &source) &&
+            ecs_convert_pid(how, &source, ret_pid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ecs_map_process(struct event_value_context *context, const struct ecs_plan *plan,
+    const struct event *event, uint32_t *ret_pid)
+{
+    return plan &&
+           find_pid(context, &plan->members[plan->process], plan->process_count, event, ret_pid);
+}
+
+bool ecs_map_is_own(const struct event_record *record, uint32_t pid)
+{
+    return (record->present & RECORD_HAS_PROCESS) && record->process_id == pid;
+}
+
+/* ---- processes ------------------------------------------------------------------------------------------- */
+
+/* Rules that take away or hash what is known of the event's process mean that of others, too. */
+static const struct event_process *ask_other(const struct event *event, uint32_t pid)
+{
+    const struct event_edits *edits = event->edits;
+    uint32_t file = event_edits_process_bit(PATH_FILE_PATH);
+    bool is_hidden = edits && ((edits->process_removed | edits->process_hashed) & ~file);
+    return event->others && !is_hidden
+               ? event->others->find(event->others->self, event->record, pid)
+               : NULL;
+}
+
+static struct known known_of(
+    struct event_value_context *context, const struct ecs_plan *plan, const struct event *event)
+{
+    uint32_t pid;
+    const struct event_record *record = event->record;
+    if (!event->process && !event->others && !event_process_start_key(record, NULL)) {
+        return (struct known){.is_own = false};
+    }
+    if (!ecs_map_process(context, plan, event, &pid) || ecs_map_is_own(record, pid)) {
+        return (struct known){.is_own = true};
+    }
+    uint32_t parent;
+    return (struct known){.other = ask_other(event, pid),
+        .is_creator = find_pid(context, &plan->members[plan->parent], plan->parent_count, event,
+                          &parent) &&
+                      ecs_map_is_own(record, parent)};
+}
+
+static struct event_value fact_of(
+    const struct known *known, const struct ecs_map_member *member, const struct event *event)
+{
+    const struct event_path *path = &ecs_map_known[member->property].path;
+    if (member->origin == ECS_MAP_USED) {
+        bool is_part = member->conversion != ECS_CONVERT_text;
+        return event_file_value(
+            path, is_part && event->file && event->file->is_edited ? NULL : event->file);
+    }
+    bool is_about = member->origin == ECS_MAP_ABOUT;
+    bool is_own = is_about ? known->is_own : known->is_creator;
+    return is_own ? event_process_value(path, event)
+                  : event_process_fact(path, is_about ? known->other : NULL);
+}
+
+static bool is_of_device(struct span path)
+{
+    static const char start[] = "\\Device\\";
+    return span_equal(span_first(path, sizeof(start) - 1), span_text(start));
+}
+
+/* Does ${source} have an image, or a file, by its device, and what is known of it by its drive? */
+static bool is_known_better(const struct known *known, const struct ecs_map_member *member,
+    const struct ecs_source *source, const struct event *event)
+{
+    const struct event_process *process = known->is_own ? event->process : known->other;
+    if (member->is_path) {
+        return event->file && !is_of_device(event->file->path) &&
+               is_of_device(event_value_text(source->context, &source->value));
+    }
+    return member->is_image && process && process->executable.size &&
+           !is_of_device(process->executable) &&
+           is_of_device(event_value_text(source->context, &source->value));
+}
+
+/* ---- members -------------------------------------------------------------------------------------------- */
+
+static void close_objects(struct cursor *cursor, uint8_t left)
+{
+    if (cursor->last && cursor->last->is_list) {
+        buf_add_byte(cursor->out, ']');
+    }
+    for (uint8_t i = cursor->open; i > left; i--) {
+        buf_add_byte(cursor->out, '}');
+    }
+}
+
+/* Everything in front of the value of ${member}. */
+static void open_member(struct cursor *cursor, const struct ecs_map_member *member)
+{
+    struct buf *out = cursor->out;
+    uint8_t kept = cursor->shared < cursor->open ? cursor->shared : cursor->open;
+    close_objects(cursor, kept);
+    buf_add_byte(out, ',');
+    buf_add(out, member->key + member->at[kept], (size_t)member->key_size - member->at[kept]);
+    if (member->is_list) {
+        buf_add_byte(out, '[');
+    }
+    cursor->last = member;
+    cursor->open = member->depth;
+    cursor->shared = member->depth;
+    cursor->sink.is_list = member->is_list;
+    cursor->sink.count = 0;
+}
+
+static bool add_value(struct cursor *cursor, const struct ecs_map_member *member,
+    struct event_value_context *context, const struct event *event)
+{
+    struct ecs_source source = {.context = context};
+    if (member->origin == ECS_MAP_CONSTANT) {
+        ecs_convert_constant(member->constant, &cursor->sink);
+        return true;
+    }
+    if (member->origin != ECS_MAP_FIELD) {
+        source.value = fact_of(&cursor->known, member, event);
+    } else if (!get_field(context, member, event, &source) ||
+               is_known_better(&cursor->known, member, &source, event)) {
+        return false;
+    }
+    return source.value.type != EVENT_VALUE_NONE &&
+           ecs_convert(
+               (enum ecs_conversion)member->conversion, member->parameter, &source, &cursor->sink);
+}
+
+/* Add ${member}, or, as if it had never been tried, nothing. */
+static void add_member(struct cursor *cursor, const struct ecs_map_member *member,
+    struct event_value_context *context, const struct event *event)
+{
+    cursor->shared = member->shared < cursor->shared ? member->shared : cursor->shared;
+    bool is_same = cursor->last && cursor->last->number == member->number;
+    if (is_same && !member->is_list) {
+        return;
+    }
+    size_t size = cursor->out->size;
+    const struct ecs_map_member *last = cursor->last;
+    uint8_t open = cursor->open;
+    uint8_t shared = cursor->shared;
+    uint32_t count = cursor->sink.count;
+    if (!is_same) {
+        open_member(cursor, member);
+    }
+    if (!add_value(cursor, member, context, event)) {
+        cursor->out->size = size;
+        cursor->last = last;
+        cursor->open = open;
+        cursor->shared = shared;
+        cursor->sink.count = count;
+        cursor->sink.is_list = last && last->is_list;
+    }
+}
+
+void ecs_map_add(struct event_value_context *context, const struct ecs_plan *plan,
+    const struct event *event, enum ecs_map_group group, struct buf *out)
+{
+    struct cursor cursor;
+    cursor_init(&cursor, out);
+    if (group == ECS_MAP_PROCESS || group == ECS_MAP_REST) {
+        cursor.known = known_of(context, plan, event);
+    }
+    for (uint16_t i = plan->first[group]; i < plan->first[group + 1] && !out->failed; i++) {
+        const struct ecs_map_member *member = &plan->members[i];
+        if (group != ECS_MAP_EVENT || member->origin != ECS_MAP_CONSTANT) {
+            add_member(&cursor, member, context, event);
+        }
+    }
+    close_objects(&cursor, 0);
+}
+
+/* ---- the event object ------------------------------------------------------------------------------------- */
+
+static bool is_action(const struct ecs_map_member *member)
+{
+    return strcmp(member->field, "event.action") == 0;
+}
+
+struct span ecs_map_action(const struct ecs_plan *plan)
+{
+    for (uint16_t i = 0; plan && i < plan->first[ECS_MAP_EVENT + 1]; i++) {
+        if (is_action(&plan->members[i])) {
+            return plan->members[i].constant;
+        }
+    }
+    return span_make(NULL, 0);
+}
+
+void ecs_map_add_constants(const struct ecs_plan *plan, struct buf *out)
+{
+    struct cursor cursor;
+    cursor_init(&cursor, out);
+    for (uint16_t i = 0; plan && i < plan->first[ECS_MAP_EVENT + 1]; i++) {
+        const struct ecs_map_member *member = &plan->members[i];
+        if (member->origin == ECS_MAP_CONSTANT && !is_action(member)) {
+            add_member(&cursor, member, NULL, NULL);
+        }
+    }
+    close_objects(&cursor, 0);
+}

@@ -1,0 +1,51 @@
+#ifndef ETWSHIP_EVENT_ECS_MAP_H
+#define ETWSHIP_EVENT_ECS_MAP_H
+
+#include "event/value/ecs_convert.h"
+
+/*
+ * Fields of the Elastic Common Schema beside those that every event has, from the values of payloads:
+ * source.ip, dns.question.name, process.parent.pid and so on. What is mapped to what is data:
+ * ecs_map.tsv, of the providers in ecs_map_providers.tsv; docs/reference/ecs-mapping.md is the page made from both.
+ *
+ * The rows that apply to an event type are looked up once, when its head is rendered (ecs_head.h),
+ * and kept with it as a plan. An event type without rows has none.
+ */
+struct ecs_plan;
+
+/* Which object of the event a member goes into. Members of the first three are added to objects that
+ * exist beside the mapping. */
+enum ecs_map_group {
+    ECS_MAP_EVENT,
+    ECS_MAP_PROCESS,
+    ECS_MAP_ERROR,
+    ECS_MAP_REST, /* the record itself */
+    ECS_MAP_GROUPS,
+};
+
+/* The plan for events of the type of ${event}, or NULL: it has no rows, or there is no memory. The
+ * caller frees it with free(). It borrows from the schema. */
+struct ecs_plan *ecs_map_compile(const struct event *event);
+
+/* Has ${plan}, which may be NULL, members in a group? */
+bool ecs_map_has(const struct ecs_plan *plan, enum ecs_map_group group);
+
+/* Append the constant members of the event object but its action: `,"category":["process"]`. */
+void ecs_map_add_constants(const struct ecs_plan *plan, struct buf *out);
+
+/* event.action; empty where the mapping has none. */
+struct span ecs_map_action(const struct ecs_plan *plan);
+
+/* Append the members of a group, each with a comma in front; constants of the event object are left
+ * out. */
+void ecs_map_add(struct event_value_context *context, const struct ecs_plan *plan,
+    const struct event *event, enum ecs_map_group group, struct buf *out);
+
+/* The process that the event is about (process.pid). False: the mapping does not tell. */
+bool ecs_map_process(struct event_value_context *context, const struct ecs_plan *plan,
+    const struct event *event, uint32_t *ret_pid);
+
+/* Is ${pid} the process of the record's header? */
+bool ecs_map_is_own(const struct event_record *record, uint32_t pid);
+
+#endif

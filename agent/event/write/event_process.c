@@ -1,0 +1,177 @@
+#include "event/write/event_process.h"
+
+#include "event/write/event_path_internal.h"
+#include "event/write/event_writer_internal.h"
+
+/*
+ * What formats and paths make of struct event_process. An agent sees few processes and many events:
+ * a writer keeps the members of as many processes as it has slots, and an event costs a copy.
+ */
+
+/* ---- texts ------------------------------------------------------------------------------------- */
+
+struct span event_process_text(struct event_writer *writer, const struct event_process *process,
+    enum event_process_part part, event_process_fn *render)
+{
+    if (!process) {
+        return span_make(NULL, 0);
+    }
+    struct event_process_slot *slot =
+        &writer->processes[part * EVENT_PROCESS_SLOTS + process->serial % EVENT_PROCESS_SLOTS];
+    if (slot->serial != process->serial) {
+        buf_reset(&slot->text);
+        render(writer, process, &slot->text);
+        slot->serial = slot->text.failed ? 0 : process->serial;
+    }
+    return slot->serial ? buf_span(&slot->text) : span_make(NULL, 0);
+}
+
+static void add_text_member(struct buf *out, const char *key, struct span value)
+{
+    if (value.size) {
+        buf_add_text(out, key);
+        value_json_string(value, out);
+    }
+}
+
+static void add_number_member(struct buf *out, const char *key, uint64_t value)
+{
+    if (buf_reserve(out, PUT_MAX + strlen(key))) {
+        uint8_t *p = put_span(out->data + out->size, span_text(key));
+        out->size = (size_t)(put_u64(p, value) - out->data);
+    }
+}
+
+static void add_image(const struct event_process *process, struct buf *out)
+{
+    add_text_member(out, ",\"name\":", process->name);
+    add_text_member(out, ",\"executable\":", process->executable);
+    add_text_member(out, ",\"command_line\":", process->command_line);
+    if (process->has_parent) {
+        add_number_member(out, ",\"parent\":{\"pid\":", process->parent_pid);
+        add_text_member(out, ",\"name\":", process->parent_name);
+        add_text_member(out, ",\"executable\":", process->parent_executable);
+        buf_add_byte(out, '}');
+    }
+}
+
+/* `,"user":{…}`; nothing where no user is known. */
+static void add_user(
+    struct event_writer *writer, const struct event_process *process, struct buf *out)
+{
+    static const char key[] = ",\"user\":";
+    (void)writer;
+    size_t start = out->size;
+    buf_add(out, key, sizeof(key) - 1);
+    size_t members = out->size;
+    add_text_member(out, ",\"id\":", process->user_id);
+    add_text_member(out, ",\"name\":", process->user_name);
+    add_text_member(out, ",\"domain\":", process->user_domain);
+    value_json_close(out, start, members);
+}
+
+static void add_start(
+    struct event_writer *writer, const struct event_process *process, struct buf *out)
+{
+    if (process->start && buf_reserve(out, PUT_MAX)) {
+        uint8_t *p = put_literal(out->data + out->size, ",\"start\":\"");
+        p = event_put_time(writer, p, process->start);
+        *p++ = '"';
+        out->size = (size_t)(p - out->data);
+    }
+}
+
+void event_process_native(
+    struct event_writer *writer, const struct event_process *process, struct buf *out)
+{
+    add_image(process, out);
+    add_user(writer, process, out);
+    if (process->has_session) {
+        add_number_member(out, ",\"session_id\":", process->session_id);
+    }
+    add_text_member(out, ",\"integrity\":", span_text(process->integrity));
+    add_start(writer, process, out);
+}
+
+void event_process_ecs(
+    struct event_writer *writer, const struct event_process *process, struct buf *out)
+{
+    add_image(process, out);
+    add_start(writer, process, out);
+}
+
+void event_process_ecs_user(
+    struct event_writer *writer, const struct event_process *process, struct buf *out)
+{
+    add_user(writer, process, out);
+}
+
+uint64_t event_process_start_key(
+    const struct event_record *record, const struct event_process *process)
+{
+    if (!(record->present & RECORD_HAS_PROCESS)) {
+        return 0;
+    }
+    const struct extended_item *item = record->extended_count
+                                           ? record_extended(record, EXTENDED_PROCESS_START_KEY)
+                                           : NULL;
+    return item && item->data.size == 8 ? load_le64(item->data.data)
+           : process                    ? process->start_key
+                                        : 0;
+}
+
+/* ---- paths ------------------------------------------------------------------------------------- */
+
+static bool has_user(const struct event_process *process)
+{
+    return process->user_id.size || process->user_name.size || process->user_domain.size;
+}
+
+struct event_value event_process_value(const struct event_path *path, const struct event *event)
+{
+    if (path->field == PATH_PROCESS_START_KEY) {
+        uint64_t key = event_process_start_key(event->record, event->process);
+        return event_path_uint_if(key != 0, key);
+    }
+    return event_process_fact(path, event->process);
+}
+
+struct event_value event_process_fact(
+    const struct event_path *path, const struct event_process *process)
+{
+    if (!process) {
+        return event_path_none();
+    }
+    switch (path->field) {
+    case PATH_PROCESS_START_KEY:
+        return event_path_uint_if(process->start_key != 0, process->start_key);
+    case PATH_PROCESS_NAME:
+        return event_value_utf8(process->name);
+    case PATH_PROCESS_EXECUTABLE:
+        return event_value_utf8(process->executable);
+    case PATH_PROCESS_COMMAND_LINE:
+        return event_value_utf8(process->command_line);
+    case PATH_PROCESS_PARENT:
+        return event_path_object_if(process->has_parent);
+    case PATH_PROCESS_PARENT_PID:
+        return event_path_uint_if(process->has_parent, process->parent_pid);
+    case PATH_PROCESS_PARENT_NAME:
+        return event_value_utf8(process->parent_name);
+    case PATH_PROCESS_PARENT_EXECUTABLE:
+        return event_value_utf8(process->parent_executable);
+    case PATH_PROCESS_USER:
+        return event_path_object_if(has_user(process));
+    case PATH_PROCESS_USER_ID:
+        return event_value_utf8(process->user_id);
+    case PATH_PROCESS_USER_NAME:
+        return event_value_utf8(process->user_name);
+    case PATH_PROCESS_USER_DOMAIN:
+        return event_value_utf8(process->user_domain);
+    case PATH_PROCESS_SESSION_ID:
+        return event_path_uint_if(process->has_session, process->session_id);
+    case PATH_PROCESS_INTEGRITY:
+        return event_value_utf8(span_text(process->integrity));
+    default:
+        return process->start ? event_value_filetime(process->start) : event_path_none();
+    }
+}

@@ -1,0 +1,188 @@
+#include "input/etl/evtx_chunk.h"
+
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "input/etl/evtx_event.h"
+#include "input/etl/evtx_format.h"
+#include "input/etl/evtx_hosts.h"
+
+/*
+ * A chunk is read as a whole, since its records refer to each other: names and templates stand in the record that
+ * used them first. Where no record stands, the next one is looked for: records begin at multiples
+ * of eight bytes.
+ */
+enum {
+    /* Tokens, and names and values by their size; records of real chunks need some 500 each. */
+    CHUNK_WORK = 2 * 1024 * 1024,
+    ALIGNMENT = 8,
+    MIN_RECORD_BYTES = EVTX_RECORD_HEAD_BYTES + EVTX_RECORD_TAIL_BYTES,
+};
+
+struct evtx_chunk {
+    struct etl_bytes *bytes;
+    struct etl_buffer buffer;
+    struct etl_scope scope;
+    struct evtx_hosts *hosts;
+    bool is_read;
+    uint32_t at;   /* next record */
+    uint32_t end;  /* of the records */
+    uint32_t work; /* left */
+    uint32_t problem_at;
+    const char *problem;
+    struct error error;
+    struct evtx_event event;
+    struct evtx_tree tree;
+    uint8_t data[EVTX_CHUNK_BYTES];
+};
+
+bool evtx_chunk_is_log(struct span head)
+{
+    return head.size >= sizeof(EVTX_FILE_MAGIC) &&
+           memcmp(head.data, EVTX_FILE_MAGIC, sizeof(EVTX_FILE_MAGIC)) == 0;
+}
+
+bool evtx_chunk_parse(
+    const uint8_t head[EVTX_CHUNK_HEAD_BYTES], uint64_t offset, struct etl_buffer *ret_buffer)
+{
+    if (memcmp(head, EVTX_CHUNK_MAGIC, sizeof(EVTX_CHUNK_MAGIC)) != 0) {
+        return false;
+    }
+    uint32_t end = load_le32(head + EVTX_CHUNK_FREE_AT);
+    bool makes_sense = end >= EVTX_CHUNK_HEADER_BYTES && end <= EVTX_CHUNK_BYTES;
+    *ret_buffer = (struct etl_buffer){.offset = offset,
+        .size = EVTX_CHUNK_BYTES,
+        .end = makes_sense ? end : EVTX_CHUNK_BYTES,
+        .sequence = load_le64(head + EVTX_CHUNK_FIRST_NUMBER_AT),
+        .empty = end == EVTX_CHUNK_HEADER_BYTES};
+    return true;
+}
+
+struct evtx_chunk *evtx_chunk_create(void)
+{
+    return malloc(sizeof(struct evtx_chunk));
+}
+
+void evtx_chunk_destroy(struct evtx_chunk *chunk)
+{
+    free(chunk);
+}
+
+void evtx_chunk_open(struct evtx_chunk *chunk, struct etl_bytes *bytes,
+    const struct etl_buffer *buffer, const struct etl_scope *scope, struct evtx_hosts *hosts)
+{
+    chunk->bytes = bytes;
+    chunk->buffer = *buffer;
+    chunk->scope = *scope;
+    chunk->hosts = hosts;
+    chunk->is_read = false;
+    chunk->at = EVTX_CHUNK_HEADER_BYTES;
+    chunk->end = buffer->end;
+    chunk->work = CHUNK_WORK;
+    chunk->problem = NULL;
+    chunk->problem_at = 0;
+}
+
+static bool read_chunk(struct evtx_chunk *c)
+{
+    size_t got;
+    if (!etl_bytes_read(c->bytes, c->buffer.offset, c->data, sizeof(c->data), &got, &c->error)) {
+        return false;
+    }
+    memset(c->data + got, 0, sizeof(c->data) - got);
+    c->end = c->end < got ? c->end : (uint32_t)got;
+    c->is_read = true;
+    return true;
+}
+
+static void fail(struct evtx_chunk *c, uint32_t at, const char *what)
+{
+    if (!c->problem) {
+        c->problem = what;
+        c->problem_at = at;
+    }
+}
+
+/* The size of the record at ${at}, 0 if there is none. */
+static uint32_t record_size(const struct evtx_chunk *c, uint32_t at)
+{
+    if (c->end < at + MIN_RECORD_BYTES || load_le32(c->data + at) != EVTX_RECORD_MAGIC) {
+        return 0;
+    }
+    uint32_t size = load_le32(c->data + at + 4);
+    bool fits = size >= MIN_RECORD_BYTES && size <= c->end - at;
+    return fits && load_le32(c->data + at + size - EVTX_RECORD_TAIL_BYTES) == size ? size : 0;
+}
+
+/* Find the next record. False: there is none. */
+static bool find_record(struct evtx_chunk *c, uint32_t *ret_size)
+{
+    uint32_t from = c->at;
+    while (c->at < c->end && !(*ret_size = record_size(c, c->at))) {
+        c->at = (c->at / ALIGNMENT + 1) * ALIGNMENT;
+    }
+    bool found = c->at < c->end;
+    if (from < c->end && c->at != from) {
+        fail(c, from,
+            found ? "no record: skipped to the next one" : "rest of the chunk skipped: no record");
+    }
+    return found;
+}
+
+/* False: nothing is known of the event. */
+static bool read_record(struct evtx_chunk *c, uint32_t size)
+{
+    const uint8_t *head = c->data + c->at;
+    struct event_record *record = &c->event.record;
+    *record = (struct event_record){.trace = c->scope.trace,
+        .position = c->scope.position,
+        .log_record_id = load_le64(head + 8),
+        .time = load_le64(head + 16)};
+    record->position.record_offset = c->at;
+    const char *in_xml = evtx_tree_read(&c->tree, span_make(c->data, sizeof(c->data)),
+        c->at + EVTX_RECORD_HEAD_BYTES, size - MIN_RECORD_BYTES, &c->work);
+    const char *in_event = NULL;
+    bool is_known = evtx_event_fill(&c->event, &c->tree, &in_event);
+    if (in_xml || in_event) {
+        fail(c, c->at, in_xml ? in_xml : in_event);
+    }
+    if (is_known) {
+        record->trace = evtx_hosts_trace(c->hosts, record->trace, c->event.computer);
+    }
+    return is_known;
+}
+
+enum etl_step evtx_chunk_next(struct evtx_chunk *c)
+{
+    uint32_t size;
+    c->problem = NULL;
+    if (!c->is_read && !read_chunk(c)) {
+        return ETL_STEP_FAILED;
+    }
+    if (!find_record(c, &size)) {
+        return c->problem ? ETL_STEP_DAMAGED : ETL_STEP_END;
+    }
+    bool is_known = read_record(c, size);
+    c->at += size;
+    return is_known ? ETL_STEP_RECORD : ETL_STEP_DAMAGED;
+}
+
+const struct event_record *evtx_chunk_record(const struct evtx_chunk *chunk)
+{
+    return &chunk->event.record;
+}
+
+const char *evtx_chunk_problem(const struct evtx_chunk *chunk)
+{
+    return chunk->problem;
+}
+
+const struct error *evtx_chunk_error(const struct evtx_chunk *chunk)
+{
+    return &chunk->error;
+}
+
+uint64_t evtx_chunk_offset(const struct evtx_chunk *chunk)
+{
+    return chunk->buffer.offset + chunk->problem_at;
+}

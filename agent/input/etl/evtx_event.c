@@ -1,0 +1,529 @@
+#include "input/etl/evtx_event.h"
+
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "base/utf.h"
+#include "event/model/schema.h"
+#include "input/etl/evtx_format.h"
+
+/* ---- System ------------------------------------------------------------------------------------------ */
+
+static uint16_t element(const struct evtx_tree *tree, uint16_t parent, const char *name)
+{
+    return evtx_tree_find(tree, parent, EVTX_NODE_ELEMENT, name);
+}
+
+static uint16_t attribute(const struct evtx_tree *tree, uint16_t parent, const char *name)
+{
+    return evtx_tree_find(tree, parent, EVTX_NODE_ATTRIBUTE, name);
+}
+
+/* The number of the node, 0 if it has none or one beyond ${max}. */
+static uint64_t number(const struct evtx_tree *tree, uint16_t node, uint64_t max)
+{
+    uint64_t value;
+    return evtx_value_number(tree, node, &value) && value <= max ? value : 0;
+}
+
+static void add_item(struct evtx_event *event, uint16_t type, struct span data)
+{
+    event->items[event->record.extended_count++] = (struct extended_item){type, data};
+}
+
+/* The names of provider and channel, each with its NUL, and what tells the provider's events apart, behind the
+ * size of all. */
+static void fill_traits(struct evtx_event *event, const struct evtx_tree *tree, uint16_t system)
+{
+    uint16_t provider = attribute(tree, element(tree, system, "Provider"), "Name");
+    uint8_t *at = event->traits + 2;
+    at += evtx_value_utf8(tree, provider, at, EVTX_EVENT_NAME_BYTES - 1).size;
+    *at++ = 0;
+    at +=
+        evtx_value_utf8(tree, element(tree, system, "Channel"), at, EVTX_EVENT_NAME_BYTES - 1).size;
+    *at++ = 0;
+    store_le16(at, event->record.descriptor.id);
+    at[2] = event->record.descriptor.version;
+    at += 3;
+    store_le16(event->traits, (uint16_t)(at - event->traits));
+    add_item(event, EXTENDED_PROV_TRAITS, span_make(event->traits, (size_t)(at - event->traits)));
+}
+
+static void fill_descriptor(
+    struct event_record *record, const struct evtx_tree *tree, uint16_t system)
+{
+    struct event_descriptor *d = &record->descriptor;
+    uint64_t qualifiers;
+    uint16_t id = element(tree, system, "EventID");
+    d->id = (uint16_t)number(tree, id, UINT16_MAX);
+    d->version = (uint8_t)number(tree, element(tree, system, "Version"), UINT8_MAX);
+    d->level = (uint8_t)number(tree, element(tree, system, "Level"), UINT8_MAX);
+    d->task = (uint16_t)number(tree, element(tree, system, "Task"), UINT16_MAX);
+    d->opcode = (uint8_t)number(tree, element(tree, system, "Opcode"), UINT8_MAX);
+    d->keyword = number(tree, element(tree, system, "Keywords"), UINT64_MAX);
+    if (evtx_value_number(tree, attribute(tree, id, "Qualifiers"), &qualifiers) &&
+        qualifiers <= UINT16_MAX) {
+        record->present |= RECORD_HAS_QUALIFIERS;
+        record->log_qualifiers = (uint16_t)qualifiers;
+    }
+}
+
+static void fill_execution(
+    struct evtx_event *event, const struct evtx_tree *tree, uint16_t execution)
+{
+    struct event_record *record = &event->record;
+    uint64_t value;
+    if (evtx_value_number(tree, attribute(tree, execution, "ProcessID"), &value)) {
+        record->present |= RECORD_HAS_PROCESS;
+        record->process_id = (uint32_t)value;
+    }
+    if (evtx_value_number(tree, attribute(tree, execution, "ThreadID"), &value)) {
+        record->present |= RECORD_HAS_THREAD;
+        record->thread_id = (uint32_t)value;
+    }
+    record->cpu = (uint16_t)number(tree, attribute(tree, execution, "ProcessorID"), UINT16_MAX);
+    uint16_t kernel = attribute(tree, execution, "KernelTime");
+    if (kernel != EVTX_TREE_NONE) {
+        record->present |= RECORD_HAS_CPU_TIMES;
+        record->kernel_ticks = (uint32_t)number(tree, kernel, UINT32_MAX);
+        record->user_ticks = (uint32_t)number(
+            tree, attribute(tree, execution, "UserTime"), UINT32_MAX);
+    }
+    if (evtx_value_number(tree, attribute(tree, execution, "SessionID"), &value)) {
+        store_le32(event->session, (uint32_t)value);
+        add_item(event, EXTENDED_TS_ID, span_make(event->session, sizeof(event->session)));
+    }
+}
+
+/* The user, who is a SID as a rule, else text. */
+static void fill_user(struct evtx_event *event, const struct evtx_tree *tree, uint16_t system)
+{
+    uint16_t user = attribute(tree, element(tree, system, "Security"), "UserID");
+    struct span sid = evtx_value_sid(tree, user, event->sid);
+    if (sid.size) {
+        add_item(event, EXTENDED_SID, sid);
+        return;
+    }
+    struct span text = evtx_value_utf8(tree, user, event->sid, sizeof(event->sid));
+    if (text.size) {
+        event->record.present |= RECORD_SID_IS_TEXT;
+        add_item(event, EXTENDED_SID, text);
+    }
+}
+
+static void fill_header(struct evtx_event *event, const struct evtx_tree *tree, uint16_t system)
+{
+    struct event_record *record = &event->record;
+    uint16_t correlation = element(tree, system, "Correlation");
+    fill_descriptor(record, tree, system);
+    fill_traits(event, tree, system);
+    evtx_value_guid(
+        tree, attribute(tree, element(tree, system, "Provider"), "Guid"), &record->provider);
+    evtx_value_guid(tree, attribute(tree, correlation, "ActivityID"), &record->activity_id);
+    if (evtx_value_guid(tree, attribute(tree, correlation, "RelatedActivityID"), &event->related)) {
+        add_item(event, EXTENDED_RELATED_ACTIVITY_ID,
+            span_make(event->related.bytes, sizeof(event->related.bytes)));
+    }
+    fill_execution(event, tree, element(tree, system, "Execution"));
+    fill_user(event, tree, system);
+    evtx_value_number(tree, element(tree, system, "EventRecordID"), &record->log_record_id);
+    evtx_value_filetime(
+        tree, attribute(tree, element(tree, system, "TimeCreated"), "SystemTime"), &record->time);
+    record->time_raw = (int64_t)record->time;
+    event->computer = evtx_value_utf8(tree, element(tree, system, "Computer"),
+        event->computer_bytes, sizeof(event->computer_bytes));
+}
+
+/* ---- message ----------------------------------------------------------------------------------------- */
+
+/* Remove each CR before LF, and white space at the end. */
+static size_t tidy_lines(uint8_t *text, size_t size)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] != '\r' || i + 1 == size || text[i + 1] != '\n') {
+            text[to++] = text[i];
+        }
+    }
+    while (to && span_is_blank(text[to - 1])) {
+        to--;
+    }
+    return to;
+}
+
+void evtx_event_set_message(struct evtx_event *event, struct span utf16)
+{
+    struct span cut = span_first(utf16, (size_t)EVTX_EVENT_MESSAGE_CHARS * 2);
+    size_t size = utf16_to_utf8(span_first(cut, utf16_until_nul(cut)), event->message);
+    struct span message = span_make(event->message, tidy_lines(event->message, size));
+    for (size_t i = 0; i < event->record.extended_count; i++) {
+        if (event->items[i].type == EXTENDED_LOG_MESSAGE) {
+            event->items[i].data = message;
+            return;
+        }
+    }
+    if (message.size) {
+        add_item(event, EXTENDED_LOG_MESSAGE, message);
+    }
+}
+
+/* ---- fields ------------------------------------------------------------------------------------------ */
+
+/* TraceLogging's metadata: names with their NULs and types (TraceLoggingProvider.h). */
+enum { IS_CHAINED = 0x80, MAX_MEMBERS = 0x7f, MAX_OPEN = SCHEMA_MAX_DEPTH - 1 };
+
+struct fields {
+    const struct evtx_tree *tree;
+    struct evtx_out blob;
+    struct evtx_out payload;
+    unsigned open;       /* structs around what is added */
+    uint32_t members;    /* of the innermost of them */
+    uint32_t count;      /* of all fields that were begun */
+    uint16_t left_out;   /* an element that becomes no field: the message */
+    uint16_t field_name; /* the attribute that names the field */
+    const char *problem;
+};
+
+static void fail(struct fields *f, const char *what)
+{
+    if (!f->problem) {
+        f->problem = what;
+    }
+}
+
+/* A name with its NUL: UTF-8, no control characters. */
+static void add_name(struct fields *f, struct span name)
+{
+    uint8_t utf8[EVTX_EVENT_NAME_BYTES * 3 + UTF_SLACK];
+    struct span cut = span_first(name, EVTX_EVENT_NAME_BYTES);
+    size_t size = utf16_to_utf8(span_first(cut, utf16_until_nul(cut)), utf8);
+    utf8[size] = 0;
+    evtx_out_add(&f->blob, utf8, size + 1);
+}
+
+static void add_type(struct fields *f, uint8_t type)
+{
+    evtx_out_add(&f->blob, &type, 1);
+    f->blob.full |= ++f->count > SCHEMA_MAX_FIELDS;
+    f->members++;
+}
+
+/* Where it stands is taken back if what is added then does not fit. */
+static bool settle(struct fields *f, uint8_t *blob, uint8_t *payload)
+{
+    if (!f->blob.full && !f->payload.full) {
+        return true;
+    }
+    f->blob.at = blob;
+    f->payload.at = payload;
+    f->blob.full = false;
+    f->payload.full = false;
+    fail(f, "damaged record: its values are too large for one event");
+    return false;
+}
+
+static void add_value(struct fields *f, struct span name, uint8_t type, struct span bytes)
+{
+    uint8_t *blob = f->blob.at;
+    uint8_t *payload = f->payload.at;
+    uint32_t members = f->members;
+    uint8_t in_type;
+    if (evtx_value_add(&f->payload, type, bytes, &in_type)) {
+        add_name(f, name);
+        add_type(f, in_type);
+        f->members = settle(f, blob, payload) ? f->members : members;
+    }
+}
+
+/* What stands in an element or an attribute: nothing, one value with its type, or pieces of a text. */
+struct content {
+    uint16_t value; /* the first one; EVTX_TREE_NONE: there is none */
+    uint32_t count;
+    bool has_elements;
+    bool has_attributes; /* without the namespaces that are declared */
+};
+
+static bool is_namespace(const struct evtx_node *node)
+{
+    enum { XMLNS_BYTES = 10, PREFIXED_BYTES = 12 };
+    return evtx_tree_is_name(span_first(node->bytes, XMLNS_BYTES), "xmlns") &&
+           (node->bytes.size == XMLNS_BYTES ||
+               evtx_tree_is_name(span_first(node->bytes, PREFIXED_BYTES), "xmlns:"));
+}
+
+static struct content look(const struct evtx_tree *tree, uint16_t parent)
+{
+    struct content content = {.value = EVTX_TREE_NONE};
+    for (uint16_t at = tree->nodes[parent].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
+        const struct evtx_node *node = &tree->nodes[at];
+        content.has_elements |= node->kind == EVTX_NODE_ELEMENT;
+        content.has_attributes |= node->kind == EVTX_NODE_ATTRIBUTE && !is_namespace(node);
+        if (node->kind == EVTX_NODE_VALUE && content.count++ == 0) {
+            content.value = at;
+        }
+    }
+    return content;
+}
+
+static void add_pieces(struct fields *f, struct span name, uint16_t parent)
+{
+    const struct evtx_tree *tree = f->tree;
+    uint8_t *blob = f->blob.at;
+    uint8_t *payload = f->payload.at;
+    uint32_t members = f->members;
+    uint8_t size[2] = {0};
+    evtx_out_add(&f->payload, size, sizeof(size));
+    for (uint16_t at = tree->nodes[parent].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
+        if (tree->nodes[at].kind == EVTX_NODE_VALUE) {
+            evtx_value_add_text(&f->payload, tree->nodes[at].type, tree->nodes[at].bytes);
+        }
+    }
+    size_t text_size = (size_t)(f->payload.at - payload);
+    f->payload.full |= text_size > UINT16_MAX;
+    add_name(f, name);
+    add_type(f, IN_MANIFEST_COUNTED_STRING);
+    if (settle(f, blob, payload)) {
+        store_le16(payload, (uint16_t)(text_size - sizeof(size)));
+    } else {
+        f->members = members;
+    }
+}
+
+static void add_text(
+    struct fields *f, struct span name, uint16_t parent, const struct content *content)
+{
+    if (content->count == 1) {
+        const struct evtx_node *node = &f->tree->nodes[content->value];
+        add_value(f, name, node->type, node->bytes);
+    } else if (content->count) {
+        add_pieces(f, name, parent);
+    }
+}
+
+static struct span without_prefix(struct span name)
+{
+    for (size_t i = 0; i + 2 < name.size; i += 2) {
+        if (load_le16(name.data + i) == ':') {
+            return span_from(name, i + 2);
+        }
+    }
+    return name;
+}
+
+static void add_element(struct fields *f, uint16_t node);
+
+/* What belongs to ${node} as fields side by side. */
+static void add_members(struct fields *f, uint16_t node, const struct content *content)
+{
+    static const uint8_t text_name[] = {'t', 0, 'e', 0, 'x', 0, 't', 0};
+    const struct evtx_tree *tree = f->tree;
+    for (uint16_t at = tree->nodes[node].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
+        const struct evtx_node *child = &tree->nodes[at];
+        if (child->kind == EVTX_NODE_ELEMENT && at != f->left_out) {
+            add_element(f, at);
+        } else if (child->kind == EVTX_NODE_ATTRIBUTE && at != f->field_name &&
+                   !is_namespace(child)) {
+            struct content inner = look(tree, at);
+            add_text(f, without_prefix(child->bytes), at, &inner);
+        }
+    }
+    if (!content->has_elements) {
+        add_text(f, span_make(text_name, sizeof(text_name)), node, content);
+    }
+}
+
+/* The members as a struct. One with more of them than a struct can have is left out. */
+static void add_struct(
+    struct fields *f, struct span name, uint16_t node, const struct content *content)
+{
+    uint8_t *blob = f->blob.at;
+    uint8_t *payload = f->payload.at;
+    uint32_t members = f->members;
+    add_name(f, name);
+    const uint8_t type[2] = {IN_RESERVED24 | IS_CHAINED, 0};
+    evtx_out_add(&f->blob, type, sizeof(type));
+    f->blob.full |= ++f->count > SCHEMA_MAX_FIELDS;
+    if (!settle(f, blob, payload)) {
+        return;
+    }
+    uint8_t *count = f->blob.at - 1;
+    f->members = 0;
+    f->open++;
+    add_members(f, node, content);
+    f->open--;
+    if (f->members == 0 || f->members > MAX_MEMBERS) {
+        if (f->members) {
+            fail(f, "damaged record: an element has too many members");
+        }
+        f->blob.at = blob;
+        f->payload.at = payload;
+        f->members = members;
+        return;
+    }
+    *count = (uint8_t)f->members;
+    f->members = members + 1;
+}
+
+static void add_element(struct fields *f, uint16_t node)
+{
+    struct content content = look(f->tree, node);
+    struct span name = without_prefix(f->tree->nodes[node].bytes);
+    if (!content.has_elements && !content.has_attributes) {
+        add_text(f, name, node, &content);
+    } else if (f->open < MAX_OPEN) {
+        add_struct(f, name, node, &content);
+    } else {
+        fail(f, "damaged record: its elements are nested too deep for one event");
+    }
+}
+
+/* ---- EventData --------------------------------------------------------------------------------------- */
+
+/* A Data or Binary: text, a value, or XML. */
+static void add_content(
+    struct fields *f, struct span name, uint16_t node, const struct content *content)
+{
+    if (content->has_elements && f->open < MAX_OPEN) {
+        add_struct(f, name, node, content);
+    } else {
+        add_text(f, name, node, content);
+    }
+}
+
+enum { PARAM_BYTES = 48 };
+
+/* The name of the Data at ${place}, counted from 1, as UTF-16. */
+static struct span param_name(uint32_t place, uint8_t memory[PARAM_BYTES])
+{
+    char text[PARAM_BYTES / 2];
+    int size = snprintf(text, sizeof(text), "param%lu", (unsigned long)place);
+    for (int i = 0; i < size; i++) {
+        store_le16(memory + 2 * i, (uint8_t)text[i]);
+    }
+    return span_make(memory, (size_t)size * 2);
+}
+
+/* Windows shows an array in a Data without a name as so many of them. */
+static void add_unnamed(struct fields *f, uint16_t node, uint32_t *place)
+{
+    uint8_t memory[PARAM_BYTES];
+    struct content content = look(f->tree, node);
+    const struct evtx_node *value = content.count == 1 ? &f->tree->nodes[content.value] : NULL;
+    uint8_t type = value ? value->type & EVTX_ELEMENT_MASK : EVTX_NULL;
+    if (!value || !(value->type & EVTX_ARRAY) || (type != EVTX_TEXT16 && type != EVTX_TEXT8)) {
+        add_content(f, param_name(++*place, memory), node, &content);
+        return;
+    }
+    struct span rest = value->bytes;
+    struct span text;
+    while (!f->problem && evtx_value_next_text(type, &rest, &text)) {
+        add_value(f, param_name(++*place, memory), type, text);
+    }
+}
+
+static void add_data(struct fields *f, uint16_t node, uint32_t *place)
+{
+    enum { MAX_UTF16_BYTES = 2 * EVTX_EVENT_NAME_BYTES };
+    const struct evtx_tree *tree = f->tree;
+    uint16_t named = attribute(tree, node, "Name");
+    uint16_t first = named == EVTX_TREE_NONE ? EVTX_TREE_NONE : tree->nodes[named].first;
+    if (first == EVTX_TREE_NONE || tree->nodes[first].bytes.size == 0) {
+        add_unnamed(f, node, place);
+        return;
+    }
+    uint8_t memory[MAX_UTF16_BYTES];
+    struct evtx_out name = {.at = memory, .end = memory + sizeof(memory)};
+    for (uint16_t at = first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
+        evtx_value_add_text(&name, tree->nodes[at].type, tree->nodes[at].bytes);
+    }
+    struct content content = look(tree, node);
+    ++*place;
+    f->field_name = named;
+    add_content(f, span_make(memory, (size_t)(name.at - memory)), node, &content);
+}
+
+static void add_event_data(struct fields *f, uint16_t parent)
+{
+    static const uint8_t binary[] = {'b', 0, 'i', 0, 'n', 0, 'a', 0, 'r', 0, 'y', 0};
+    const struct evtx_tree *tree = f->tree;
+    uint32_t place = 0;
+    for (uint16_t at = tree->nodes[parent].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
+        if (tree->nodes[at].kind != EVTX_NODE_ELEMENT) {
+            continue;
+        }
+        struct content content = look(tree, at);
+        if (evtx_tree_is_name(tree->nodes[at].bytes, "Data")) {
+            add_data(f, at, &place);
+        } else if (evtx_tree_is_name(tree->nodes[at].bytes, "Binary")) {
+            add_content(f, span_make(binary, sizeof(binary)), at, &content);
+        } else {
+            add_element(f, at);
+        }
+    }
+}
+
+static void add_user_data(struct fields *f, uint16_t parent)
+{
+    const struct evtx_tree *tree = f->tree;
+    for (uint16_t at = tree->nodes[parent].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
+        if (tree->nodes[at].kind == EVTX_NODE_ELEMENT) {
+            add_element(f, at);
+        }
+    }
+}
+
+static const char *fill_payload(
+    struct evtx_event *event, const struct evtx_tree *tree, uint16_t root)
+{
+    enum { SIZE_TAGS_NAME_BYTES = 4 };
+    uint16_t rendered = element(tree, element(tree, root, "RenderingInfo"), "Message");
+    struct fields fields = {.tree = tree,
+        .left_out = rendered,
+        .field_name = EVTX_TREE_NONE,
+        .blob = {.at = event->blob, .end = event->blob + sizeof(event->blob)},
+        .payload = {.at = event->payload, .end = event->payload + sizeof(event->payload)}};
+    static const uint8_t head[SIZE_TAGS_NAME_BYTES];
+    evtx_out_add(&fields.blob, head, sizeof(head));
+    for (uint16_t at = tree->nodes[root].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
+        struct span name = tree->nodes[at].bytes;
+        if (tree->nodes[at].kind != EVTX_NODE_ELEMENT || evtx_tree_is_name(name, "System")) {
+            continue;
+        }
+        if (evtx_tree_is_name(name, "EventData")) {
+            add_event_data(&fields, at);
+        } else if (evtx_tree_is_name(name, "UserData")) {
+            add_user_data(&fields, at);
+        } else {
+            add_element(&fields, at);
+        }
+    }
+    size_t blob_size = (size_t)(fields.blob.at - event->blob);
+    store_le16(event->blob, (uint16_t)blob_size);
+    add_item(event, EXTENDED_SCHEMA_TL, span_make(event->blob, blob_size));
+    event->record.payload = span_make(event->payload, (size_t)(fields.payload.at - event->payload));
+    uint16_t text = rendered == EVTX_TREE_NONE ? EVTX_TREE_NONE : tree->nodes[rendered].first;
+    if (text != EVTX_TREE_NONE && tree->nodes[text].type == EVTX_TEXT16) {
+        evtx_event_set_message(event, tree->nodes[text].bytes);
+    }
+    return fields.problem;
+}
+
+bool evtx_event_fill(
+    struct evtx_event *event, const struct evtx_tree *tree, const char **ret_problem)
+{
+    struct event_record *record = &event->record;
+    uint16_t root = element(tree, 0, "Event");
+    uint16_t system = element(tree, root, "System");
+    if (system == EVTX_TREE_NONE) {
+        *ret_problem = "damaged record: its XML has no System";
+        return false;
+    }
+    record->kind = RECORD_EVENT;
+    record->pointer_size = 8;
+    record->present |= RECORD_OF_LOG | RECORD_HAS_TIME;
+    record->extended = event->items;
+    record->extended_count = 0;
+    fill_header(event, tree, system);
+    *ret_problem = fill_payload(event, tree, root);
+    return true;
+}

@@ -1,0 +1,53 @@
+#ifndef ETWSHIP_INPUT_EVTX_EVENT_H
+#define ETWSHIP_INPUT_EVTX_EVENT_H
+
+#include "base/utf.h"
+#include "event/model/record.h"
+#include "input/etl/evtx_value.h"
+
+/*
+ * The record that a log's XML describes: System becomes the header, all else the payload, with metadata that
+ * describes it (event/model/record.h).
+ *
+ *   EventData    a field for each Data, by its attribute Name; without one `param1`, `param2`… by its
+ *                place, of which an array takes one for each element
+ *   UserData     a field for each element, with members for its attributes and elements
+ *   other parts  as one of UserData, by their own name: RenderingInfo, ProcessingErrorData…
+ *
+ * The Message of RenderingInfo is the event's message.
+ */
+enum {
+    EVTX_EVENT_PAYLOAD_BYTES = 128 * 1024,
+    EVTX_EVENT_BLOB_BYTES = 32 * 1024,
+    EVTX_EVENT_NAME_BYTES = 1024,
+    EVTX_EVENT_MESSAGE_CHARS = 32 * 1024, /* longer ones are cut */
+    EVTX_EVENT_ITEMS = 6,
+};
+
+struct evtx_event {
+    struct event_record record;
+    struct extended_item items[EVTX_EVENT_ITEMS];
+    struct span computer; /* UTF-8; empty: not told */
+    struct guid related;
+    uint8_t session[4];
+    uint8_t sid[EVTX_VALUE_SID_BYTES];
+    uint8_t computer_bytes[EVTX_EVENT_NAME_BYTES];
+    uint8_t traits[2 + 2 * EVTX_EVENT_NAME_BYTES + 3];
+    uint8_t blob[EVTX_EVENT_BLOB_BYTES];
+    uint8_t payload[EVTX_EVENT_PAYLOAD_BYTES];
+    uint8_t message[EVTX_EVENT_MESSAGE_CHARS * 6 + UTF_SLACK];
+};
+
+/*
+ * Fill ${event}, whose record has what its reader knows already: trace, position, id and time. False: the XML has no
+ * System, so nothing is known of the event. ${ret_problem}: a static text that says what of the XML is not in
+ * it, else NULL.
+ */
+bool evtx_event_fill(
+    struct evtx_event *event, const struct evtx_tree *tree, const char **ret_problem);
+
+/* Set the event's message to a copy of ${utf16}, with LF as line ends and without white space at the end. It replaces
+ * the message of the XML. Call after evtx_event_fill. */
+void evtx_event_set_message(struct evtx_event *event, struct span utf16);
+
+#endif

@@ -1,0 +1,161 @@
+#include "input/etl/evtx_file.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "input/etl/etl_stream.h"
+#include "input/etl/evtx_chunk.h"
+#include "input/etl/evtx_format.h"
+#include "input/etl/evtx_hosts.h"
+
+enum { FILETIME_PER_SECOND = 10000000 };
+
+/* Hash the headers of all chunks, as far as there are any. */
+static bool hash_chunks(struct etl_file *file, XXH3_state_t *hash, struct error *err)
+{
+    uint8_t head[EVTX_CHUNK_HEAD_BYTES];
+    size_t got = sizeof(head);
+    for (uint64_t at = 0; at < file->bytes.size && got == sizeof(head);) {
+        if (!etl_bytes_read(&file->bytes, at, head, sizeof(head), &got, err)) {
+            return false;
+        }
+        XXH3_128bits_update(hash, head, got);
+        at += at ? EVTX_CHUNK_BYTES : EVTX_FILE_HEADER_BYTES;
+    }
+    return true;
+}
+
+static bool identify(struct etl_file *file, struct error *err)
+{
+    XXH3_state_t *hash = XXH3_createState();
+    if (!hash) {
+        return error_set(err, ERR_MEMORY, "%s: out of memory", file->bytes.path);
+    }
+    XXH3_128bits_reset(hash);
+    bool good = hash_chunks(file, hash, err);
+    XXH128_canonical_t id;
+    XXH128_canonicalFromHash(&id, XXH3_128bits_digest(hash));
+    memcpy(file->id, id.digest, sizeof(file->id));
+    memcpy(file->records, id.digest, sizeof(file->records));
+    XXH3_freeState(hash);
+    return good;
+}
+
+bool evtx_file_begin(struct etl_file *file, struct error *err)
+{
+    struct etl_epoch *epoch = arena_alloc(file->arena, sizeof(*epoch));
+    file->log = calloc(1, sizeof(*file->log));
+    if (!epoch || !file->log) {
+        return error_set(err, ERR_MEMORY, "%s: out of memory", file->bytes.path);
+    }
+    evtx_hosts_init(file->log, file->arena, file->naming.host.size != 0);
+    epoch->info = (struct etl_info){.buffer_size = EVTX_CHUNK_BYTES, .pointer_size = 8};
+    epoch->info.trace = (struct trace_info){.path = span_text(file->bytes.path),
+        .file = etl_file_shown(&file->naming, span_text(file->bytes.path)),
+        .host_name = file->naming.host,
+        .clock = {.frequency = FILETIME_PER_SECOND},
+        .pointer_size = 8};
+    message_numbers_init(&epoch->messages, 0, EVTX_CHUNK_BYTES);
+    file->epochs[file->epoch_count++] = epoch;
+    return identify(file, err);
+}
+
+bool evtx_file_chunk(struct etl_file *file, uint64_t offset, struct etl_buffer *ret_buffer,
+    bool *ret_found, struct error *err)
+{
+    uint8_t head[EVTX_CHUNK_HEAD_BYTES];
+    size_t got;
+    if (!etl_bytes_read(&file->bytes, offset, head, sizeof(head), &got, err)) {
+        return false;
+    }
+    *ret_found = got == sizeof(head) && evtx_chunk_parse(head, offset, ret_buffer);
+    return true;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------- */
+
+struct walk {
+    struct etl_file *file;
+    const struct etl_visitor *visitor;
+    struct evtx_chunk *chunk;
+    struct error *err;
+    bool stopped;
+};
+
+static void report(struct walk *w, uint64_t offset, const char *what)
+{
+    if (w->visitor->damage) {
+        w->visitor->damage(w->visitor->self, &w->file->epochs[0]->info.trace, offset, what);
+    }
+}
+
+/* Nothing but zeros: room that the log has not come to use. */
+static bool is_unused(struct walk *w, uint64_t offset)
+{
+    static const uint8_t zeros[EVTX_CHUNK_HEAD_BYTES];
+    uint8_t head[EVTX_CHUNK_HEAD_BYTES];
+    size_t got;
+    return etl_bytes_read(&w->file->bytes, offset, head, sizeof(head), &got, NULL) &&
+           memcmp(head, zeros, got) == 0;
+}
+
+static bool visit_records(struct walk *w, const struct etl_buffer *chunk)
+{
+    struct etl_scope scope = etl_file_scope(w->file, chunk, 0);
+    enum etl_step step = ETL_STEP_RECORD;
+    evtx_chunk_open(w->chunk, &w->file->bytes, chunk, &scope, w->file->log);
+    while (!w->stopped && step != ETL_STEP_END) {
+        step = evtx_chunk_next(w->chunk);
+        if (step == ETL_STEP_FAILED) {
+            *w->err = *evtx_chunk_error(w->chunk);
+            return false;
+        }
+        if (evtx_chunk_problem(w->chunk)) {
+            report(w, evtx_chunk_offset(w->chunk), evtx_chunk_problem(w->chunk));
+        }
+        w->stopped = step == ETL_STEP_RECORD && w->visitor->record &&
+                     !w->visitor->record(w->visitor->self, evtx_chunk_record(w->chunk));
+    }
+    return true;
+}
+
+static bool visit(struct walk *w, uint64_t offset)
+{
+    struct etl_buffer chunk;
+    bool found;
+    if (!evtx_file_chunk(w->file, offset, &chunk, &found, w->err)) {
+        return false;
+    }
+    if (!found) {
+        if (!is_unused(w, offset)) {
+            report(w, offset, "chunk skipped: it has no header");
+        }
+        return true;
+    }
+    if (w->file->bytes.size - offset < EVTX_CHUNK_BYTES) {
+        report(w, offset, "the file ends inside this chunk");
+        chunk.truncated = true;
+    }
+    w->stopped = w->visitor->buffer && !w->visitor->buffer(w->visitor->self, &chunk, 0);
+    return w->stopped || visit_records(w, &chunk);
+}
+
+bool evtx_file_walk(struct etl_file *file, const struct etl_visitor *visitor, struct error *err)
+{
+    struct error ignored;
+    struct walk walk = {.file = file,
+        .visitor = visitor,
+        .chunk = evtx_chunk_create(),
+        .err = err ? err : &ignored};
+    bool good = walk.chunk != NULL;
+    if (!good) {
+        error_set(err, ERR_MEMORY, "%s: out of memory", file->bytes.path);
+    }
+    for (uint64_t at = EVTX_FILE_HEADER_BYTES; good && at < file->bytes.size && !walk.stopped;
+         at += EVTX_CHUNK_BYTES) {
+        good = visit(&walk, at);
+        walk.stopped |= visitor->is_stopped && visitor->is_stopped(visitor->self);
+    }
+    evtx_chunk_destroy(walk.chunk);
+    return good;
+}

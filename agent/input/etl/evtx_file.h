@@ -1,0 +1,28 @@
+#ifndef ETWSHIP_INPUT_EVTX_FILE_H
+#define ETWSHIP_INPUT_EVTX_FILE_H
+
+#include "input/etl/etl_file.h"
+
+/*
+ * An event log (.evtx) as a trace of one session: etl_file.h has what is done with it. Its chunks are buffers of one
+ * processor, in the order of their records: a log that Windows writes in a circle is read from its oldest one.
+ */
+
+/* Begin the trace of an open file that is an event log: header and identity, which is made of the headers
+ * of the file and of all chunks, so that a log that has grown is another one. */
+bool evtx_file_begin(struct etl_file *file, struct error *err);
+
+/* Is the file an event log? */
+static inline bool evtx_file_is_one(const struct etl_file *file)
+{
+    return file->log != NULL;
+}
+
+/* The chunk at ${offset}, where there is one. False: the file cannot be read. */
+bool evtx_file_chunk(struct etl_file *file, uint64_t offset, struct etl_buffer *ret_buffer,
+    bool *ret_found, struct error *err);
+
+/* etl_file_walk of an event log. */
+bool evtx_file_walk(struct etl_file *file, const struct etl_visitor *visitor, struct error *err);
+
+#endif

@@ -1,0 +1,426 @@
+#include "input/etl/evtx_tree.h"
+
+#include "base/reader.h"
+#include "input/etl/evtx_format.h"
+
+/*
+ * Design: one loop over tokens for a stream of binary XML: that of the record, that of a template's definition with
+ * the record's values, and those that are values themselves. Only from one stream into another there is a call, and
+ * those have a maximum depth. A template may name one of its values any number of times, and a value may
+ * be a template again: so the work of a chunk has a maximum, too.
+ */
+enum { MAX_STREAMS = 12, MAX_ELEMENTS = 64, BYTES_OF_A_TOKEN = 4 };
+
+struct parse {
+    struct evtx_tree *tree;
+    struct span chunk;
+    uint32_t work; /* left */
+    const char *problem;
+};
+
+/* A stream of binary XML. */
+struct stream {
+    struct reader r;
+    uint16_t parent;      /* whose children its elements are */
+    uint32_t first_value; /* of the template's instance, in the tree */
+    uint32_t value_count;
+    unsigned depth;
+    bool is_template; /* its elements have the number of a value in front */
+};
+
+static bool fail(struct parse *p, const char *what)
+{
+    if (!p->problem) {
+        p->problem = what;
+    }
+    return false;
+}
+
+static bool cut_short(struct parse *p)
+{
+    return fail(p, "damaged record: its binary XML is cut short");
+}
+
+static bool spend(struct parse *p, size_t work)
+{
+    if (work > p->work) {
+        p->work = 0;
+        return fail(p, "damaged record: the templates of its chunk repeat too much");
+    }
+    p->work -= (uint32_t)work;
+    return true;
+}
+
+static uint16_t add(
+    struct parse *p, uint16_t parent, enum evtx_node_kind kind, uint8_t type, struct span bytes)
+{
+    /* Whoever looks at the node looks at its bytes, however often a template uses them. */
+    if (!spend(p, bytes.size / BYTES_OF_A_TOKEN)) {
+        return EVTX_TREE_NONE;
+    }
+    uint16_t index = evtx_tree_add(p->tree, parent, kind, type, bytes);
+    if (index == EVTX_TREE_NONE) {
+        fail(p, "damaged record: it has too many elements");
+    }
+    return index;
+}
+
+static struct reader reader_at(const struct parse *p, uint32_t offset)
+{
+    return reader_make(span_from(p->chunk, offset));
+}
+
+static bool is_here(const struct parse *p, const struct reader *r, uint32_t offset)
+{
+    return (size_t)(r->at - p->chunk.data) == offset;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------- */
+
+static struct span read_name_body(struct reader *r)
+{
+    enum { NEXT_AND_HASH_BYTES = 6, NUL_BYTES = 2 };
+    reader_skip(r, NEXT_AND_HASH_BYTES);
+    struct span name = reader_take(r, (size_t)reader_u16(r) * 2);
+    reader_skip(r, NUL_BYTES);
+    return name;
+}
+
+/* A name stands where it is used first; later uses have its offset. */
+static bool read_name(struct parse *p, struct reader *r, struct span *ret_name)
+{
+    uint32_t offset = reader_u32(r);
+    if (r->failed) {
+        return cut_short(p);
+    }
+    struct reader other = reader_at(p, offset);
+    struct reader *from = is_here(p, r, offset) ? r : &other;
+    *ret_name = read_name_body(from);
+    return !from->failed || fail(p, "damaged record: a name lies outside of its chunk");
+}
+
+/* ---- values ------------------------------------------------------------------------------------------ */
+
+static bool read_text(struct parse *p, struct reader *r, uint16_t parent)
+{
+    struct span text = reader_take(r, (size_t)reader_u16(r) * 2);
+    return r->failed ? cut_short(p)
+                     : add(p, parent, EVTX_NODE_VALUE, EVTX_TEXT16, text) != EVTX_TREE_NONE;
+}
+
+static bool read_entity(struct parse *p, struct reader *r, uint16_t parent)
+{
+    static const struct {
+        const char *name;
+        uint8_t text[2];
+    } entities[] = {{"amp", "&"}, {"lt", "<"}, {"gt", ">"}, {"quot", "\""}, {"apos", "'"}};
+    struct span name;
+    if (!read_name(p, r, &name)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++) {
+        if (evtx_tree_is_name(name, entities[i].name)) {
+            struct span text = span_make(entities[i].text, 2);
+            return add(p, parent, EVTX_NODE_VALUE, EVTX_TEXT16, text) != EVTX_TREE_NONE;
+        }
+    }
+    return fail(p, "damaged record: an entity that XML does not define");
+}
+
+static bool read_stream(struct parse *p, struct stream *s);
+
+static bool read_value_of(
+    struct parse *p, const struct stream *s, struct reader *r, uint16_t parent, bool in_attribute)
+{
+    uint16_t index = reader_u16(r);
+    reader_u8(r); /* the type in the template; the record's own counts */
+    if (r->failed) {
+        return cut_short(p);
+    }
+    if (index >= s->value_count) {
+        return fail(p, "damaged record: its template names a value that it lacks");
+    }
+    const struct evtx_given *given = &p->tree->values[s->first_value + index];
+    if (given->type == EVTX_NULL) {
+        return true;
+    }
+    if (given->type != EVTX_BINARY_XML) {
+        return add(p, parent, EVTX_NODE_VALUE, given->type, given->bytes) != EVTX_TREE_NONE;
+    }
+    if (in_attribute) {
+        return fail(p, "damaged record: an attribute holds XML");
+    }
+    struct stream inner = {.r = reader_make(given->bytes), .parent = parent, .depth = s->depth + 1};
+    return read_stream(p, &inner);
+}
+
+/* ---- templates --------------------------------------------------------------------------------------- */
+
+/* A definition: the next one's offset, its GUID, its size, and the binary XML. */
+static struct span read_definition(struct reader *r)
+{
+    enum { NEXT_AND_GUID_BYTES = 20 };
+    reader_skip(r, NEXT_AND_GUID_BYTES);
+    return reader_take(r, reader_u32(r));
+}
+
+/* The types and sizes of the values, then the values. */
+static bool read_given(struct parse *p, struct reader *r, struct stream *ret_inner)
+{
+    struct evtx_tree *tree = p->tree;
+    uint32_t count = reader_u32(r);
+    if (r->failed || count > reader_left(r) / 4) {
+        return cut_short(p);
+    }
+    if (count > EVTX_TREE_VALUES - tree->value_count) {
+        return fail(p, "damaged record: it has too many values");
+    }
+    struct reader types = reader_make(reader_take(r, (size_t)count * 4));
+    ret_inner->first_value = tree->value_count;
+    ret_inner->value_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct evtx_given *given = &tree->values[tree->value_count++];
+        uint16_t size = reader_u16(&types);
+        given->type = reader_u8(&types);
+        reader_u8(&types);
+        given->bytes = reader_take(r, size);
+    }
+    return !r->failed || cut_short(p);
+}
+
+static bool read_template(
+    struct parse *p, const struct stream *s, struct reader *r, uint16_t parent)
+{
+    struct stream inner = {.parent = parent, .depth = s->depth + 1, .is_template = true};
+    reader_u8(r);
+    reader_u32(r); /* the first bytes of its GUID */
+    uint32_t offset = reader_u32(r);
+    if (r->failed) {
+        return cut_short(p);
+    }
+    struct reader other = reader_at(p, offset);
+    struct reader *from = is_here(p, r, offset) ? r : &other;
+    inner.r = reader_make(read_definition(from));
+    if (from->failed) {
+        return fail(p, "damaged record: its template lies outside of its chunk");
+    }
+    uint32_t values = p->tree->value_count;
+    bool good = read_given(p, r, &inner) && read_stream(p, &inner);
+    p->tree->value_count = values;
+    return good;
+}
+
+/* ---- streams ----------------------------------------------------------------------------------------- */
+
+/* Where the stream is: in which element, and in which of its attributes. */
+struct place {
+    uint16_t element;
+    uint16_t attribute; /* EVTX_TREE_NONE: in none */
+    unsigned open;      /* elements of this stream */
+};
+
+static bool open_element(
+    struct parse *p, struct stream *s, struct place *place, bool has_attributes)
+{
+    enum { DEPENDENCY_BYTES = 2, SIZE_BYTES = 4 };
+    struct span name;
+    if (place->open == MAX_ELEMENTS) {
+        return fail(p, "damaged record: elements are nested too deep");
+    }
+    reader_skip(&s->r, (s->is_template ? DEPENDENCY_BYTES : 0) + SIZE_BYTES);
+    if (!read_name(p, &s->r, &name)) {
+        return false;
+    }
+    reader_skip(&s->r, has_attributes ? SIZE_BYTES : 0);
+    uint16_t node = add(p, place->element, EVTX_NODE_ELEMENT, 0, name);
+    if (node == EVTX_TREE_NONE) {
+        return false;
+    }
+    place->element = node;
+    place->attribute = EVTX_TREE_NONE;
+    place->open++;
+    return true;
+}
+
+static bool close_element(struct parse *p, struct place *place)
+{
+    if (place->open == 0) {
+        return fail(p, "damaged record: more elements end than begin");
+    }
+    place->open--;
+    place->element = p->tree->nodes[place->element].parent;
+    place->attribute = EVTX_TREE_NONE;
+    return true;
+}
+
+static bool read_attribute(struct parse *p, struct stream *s, struct place *place)
+{
+    struct span name;
+    if (place->open == 0) {
+        return fail(p, "damaged record: an attribute of no element");
+    }
+    if (!read_name(p, &s->r, &name)) {
+        return false;
+    }
+    place->attribute = add(p, place->element, EVTX_NODE_ATTRIBUTE, 0, name);
+    return place->attribute != EVTX_TREE_NONE;
+}
+
+/* A processing instruction: nothing of it is kept. */
+static bool skip_instruction(struct parse *p, struct stream *s, enum evtx_token token)
+{
+    struct span name;
+    if (token == EVTX_TOKEN_PI_TARGET) {
+        return read_name(p, &s->r, &name);
+    }
+    return reader_skip(&s->r, (size_t)reader_u16(&s->r) * 2) || cut_short(p);
+}
+
+/* What stands in an element or in an attribute. */
+static bool read_content(
+    struct parse *p, struct stream *s, const struct place *place, enum evtx_token token)
+{
+    struct reader *r = &s->r;
+    bool in_attribute = place->attribute != EVTX_TREE_NONE;
+    uint16_t parent = in_attribute ? place->attribute : place->element;
+    struct span unit;
+    switch (token) {
+    case EVTX_TOKEN_VALUE:
+        if (reader_u8(r) != EVTX_TEXT16) {
+            return fail(p, "damaged record: a value that is no text stands in the XML");
+        }
+        return read_text(p, r, parent);
+    case EVTX_TOKEN_CDATA:
+        return read_text(p, r, parent);
+    case EVTX_TOKEN_CHAR_REF:
+        unit = reader_take(r, 2);
+        return r->failed ? cut_short(p)
+                         : add(p, parent, EVTX_NODE_VALUE, EVTX_TEXT16, unit) != EVTX_TREE_NONE;
+    case EVTX_TOKEN_ENTITY_REF:
+        return read_entity(p, r, parent);
+    case EVTX_TOKEN_TEMPLATE:
+        return in_attribute ? fail(p, "damaged record: an attribute holds XML")
+                            : read_template(p, s, r, parent);
+    case EVTX_TOKEN_VALUE_OF:
+    case EVTX_TOKEN_OPTIONAL_VALUE_OF:
+        return read_value_of(p, s, r, parent, in_attribute);
+    case EVTX_TOKEN_PI_TARGET:
+    case EVTX_TOKEN_PI_DATA:
+        return skip_instruction(p, s, token);
+    default:
+        return fail(p, "damaged record: a token that binary XML does not have");
+    }
+}
+
+static bool read_token(struct parse *p, struct stream *s, struct place *place, uint8_t token)
+{
+    enum { FRAGMENT_BYTES = 3 };
+    switch (token & EVTX_TOKEN_MASK) {
+    case EVTX_TOKEN_FRAGMENT:
+        return reader_skip(&s->r, FRAGMENT_BYTES) || cut_short(p);
+    case EVTX_TOKEN_OPEN_ELEMENT:
+        return open_element(p, s, place, token & EVTX_TOKEN_MORE);
+    case EVTX_TOKEN_CLOSE_START:
+        place->attribute = EVTX_TREE_NONE;
+        return true;
+    case EVTX_TOKEN_CLOSE_EMPTY:
+    case EVTX_TOKEN_END_ELEMENT:
+        return close_element(p, place);
+    case EVTX_TOKEN_ATTRIBUTE:
+        return read_attribute(p, s, place);
+    default:
+        return read_content(p, s, place, (enum evtx_token)(token & EVTX_TOKEN_MASK));
+    }
+}
+
+static bool read_stream(struct parse *p, struct stream *s)
+{
+    struct place place = {.element = s->parent, .attribute = EVTX_TREE_NONE};
+    if (s->depth == MAX_STREAMS) {
+        return fail(p, "damaged record: templates are nested too deep");
+    }
+    while (reader_left(&s->r)) {
+        if (!spend(p, 1)) {
+            return false;
+        }
+        uint8_t token = reader_u8(&s->r);
+        if (token == EVTX_TOKEN_END) {
+            break;
+        }
+        if (!read_token(p, s, &place, token)) {
+            return false;
+        }
+    }
+    return place.open == 0 || cut_short(p);
+}
+
+/* ---- making it --------------------------------------------------------------------------------------- */
+
+void evtx_tree_begin(struct evtx_tree *tree)
+{
+    tree->nodes[0] = (struct evtx_node){.parent = EVTX_TREE_NONE,
+        .first = EVTX_TREE_NONE,
+        .last = EVTX_TREE_NONE,
+        .next = EVTX_TREE_NONE};
+    tree->count = 1;
+    tree->value_count = 0;
+}
+
+uint16_t evtx_tree_add(struct evtx_tree *tree, uint16_t parent, enum evtx_node_kind kind,
+    uint8_t type, struct span bytes)
+{
+    if (tree->count == EVTX_TREE_NODES) {
+        return EVTX_TREE_NONE;
+    }
+    uint16_t index = (uint16_t)tree->count++;
+    tree->nodes[index] = (struct evtx_node){.bytes = bytes,
+        .parent = parent,
+        .first = EVTX_TREE_NONE,
+        .last = EVTX_TREE_NONE,
+        .next = EVTX_TREE_NONE,
+        .kind = (uint8_t)kind,
+        .type = type};
+    struct evtx_node *above = &tree->nodes[parent];
+    if (above->first == EVTX_TREE_NONE) {
+        above->first = index;
+    } else {
+        tree->nodes[above->last].next = index;
+    }
+    above->last = index;
+    return index;
+}
+
+const char *evtx_tree_read(
+    struct evtx_tree *tree, struct span chunk, uint32_t at, uint32_t size, uint32_t *work)
+{
+    struct parse parse = {.tree = tree, .chunk = chunk, .work = *work};
+    struct stream stream = {.r = reader_make(span_first(span_from(chunk, at), size))};
+    evtx_tree_begin(tree);
+    read_stream(&parse, &stream);
+    *work = parse.work;
+    return parse.problem;
+}
+
+/* ---- looking at it ----------------------------------------------------------------------------------- */
+
+bool evtx_tree_is_name(struct span name, const char *text)
+{
+    size_t units = name.size / 2;
+    for (size_t i = 0; i < units; i++) {
+        if (text[i] == 0 || load_le16(name.data + 2 * i) != (uint8_t)text[i]) {
+            return false;
+        }
+    }
+    return text[units] == 0;
+}
+
+uint16_t evtx_tree_find(
+    const struct evtx_tree *tree, uint16_t parent, enum evtx_node_kind kind, const char *name)
+{
+    uint16_t at = parent == EVTX_TREE_NONE ? EVTX_TREE_NONE : tree->nodes[parent].first;
+    while (at != EVTX_TREE_NONE &&
+           (tree->nodes[at].kind != kind || !evtx_tree_is_name(tree->nodes[at].bytes, name))) {
+        at = tree->nodes[at].next;
+    }
+    return at;
+}

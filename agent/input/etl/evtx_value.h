@@ -1,0 +1,44 @@
+#ifndef ETWSHIP_INPUT_EVTX_VALUE_H
+#define ETWSHIP_INPUT_EVTX_VALUE_H
+
+#include "base/guid.h"
+#include "input/etl/evtx_tree.h"
+
+/* Values of binary XML: as numbers, as text, and as the payload of an event has them. */
+
+/* Memory that is filled from its start; `full` once something did not fit, which is then left out. */
+struct evtx_out {
+    uint8_t *at;
+    uint8_t *end;
+    bool full;
+};
+
+void evtx_out_add(struct evtx_out *out, const void *bytes, size_t size);
+
+/*
+ * Add a value as the payload of a self-describing event has it. ${ret_type}: its type there, an
+ * enum in_type, with 0x40 for an array behind its count. False: there is no value.
+ */
+bool evtx_value_add(struct evtx_out *out, uint8_t type, struct span bytes, uint8_t *ret_type);
+
+/* The elements of an array of texts: the next one in ${rest}, which is advanced. False: none is left. */
+bool evtx_value_next_text(uint8_t type, struct span *rest, struct span *ret_text);
+
+/* Add the value as UTF-16 text. */
+void evtx_value_add_text(struct evtx_out *out, uint8_t type, struct span bytes);
+
+/* The value of a node, where one value is all that it has. False: it has none, or not as asked for. */
+bool evtx_value_number(const struct evtx_tree *tree, uint16_t node, uint64_t *ret_number);
+bool evtx_value_guid(const struct evtx_tree *tree, uint16_t node, struct guid *ret_guid);
+bool evtx_value_filetime(const struct evtx_tree *tree, uint16_t node, uint64_t *ret_time);
+
+/* The SID of a node, binary or text (`S-1-5-18`), as bytes in ${memory}; empty: the node has none. */
+enum { EVTX_VALUE_SID_BYTES = 68 };
+struct span evtx_value_sid(
+    const struct evtx_tree *tree, uint16_t node, uint8_t memory[EVTX_VALUE_SID_BYTES]);
+
+/* The values of a node as one UTF-8 text, at most ${size} bytes of it. */
+struct span evtx_value_utf8(
+    const struct evtx_tree *tree, uint16_t node, uint8_t *memory, size_t size);
+
+#endif

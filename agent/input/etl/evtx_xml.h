@@ -1,0 +1,21 @@
+#ifndef ETWSHIP_INPUT_EVTX_XML_H
+#define ETWSHIP_INPUT_EVTX_XML_H
+
+#include "input/etl/evtx_tree.h"
+
+/*
+ * Reads the XML of one record as Windows renders it (EvtRender with EvtRenderEventXml). The tree is that of binary XML,
+ * but all values are text.
+ *
+ * It reads elements, attributes, text, CDATA, the five entities of XML and character references. It skips comments and
+ * processing instructions. It refuses document types, so there are no other entities.
+ */
+
+/*
+ * Make the tree of ${size} bytes of UTF-16 at ${xml}. References are replaced in place, and names and values of the
+ * tree are views of ${xml}. NULL, or a static text that describes the first error: then the tree has everything before
+ * it.
+ */
+const char *evtx_xml_read(struct evtx_tree *tree, uint8_t *xml, size_t size);
+
+#endif

@@ -1,0 +1,195 @@
+#ifndef ETWSHIP_PIPELINE_PIPELINE_H
+#define ETWSHIP_PIPELINE_PIPELINE_H
+
+#include "pipeline/deliver/outlet.h"
+#include "pipeline/source/source.h"
+#include "pipeline/spool/spool_durable.h"
+#include "pipeline/work/decode_worker.h"
+
+/*
+ * Sources, queue, workers, sealer, spool and outlets put together. The caller runs the inputs, each
+ * on a thread of its own, and knows what the parts are for; the pipeline knows sessions, streams and
+ * outputs by their numbers.
+ *
+ * Order: create, start, run the inputs, pipeline_finish_source for each, drain, destroy.
+ */
+struct pipeline;
+
+struct pipeline_stream {
+    struct worker_stream shape;
+    const char *key;  /* spool_durable_stream.key; not used in memory */
+    uint32_t hash;    /* delivery_ids.stream_hash */
+    size_t max_bytes; /* of a batch */
+    size_t max_events;
+    uint64_t max_age_ns;
+};
+
+struct pipeline_session {
+    const char *name;  /* unique among them */
+    const char *shown; /* what its events say that it is; NULL: its name */
+    struct input_decoding decoding;
+    const struct codepage *ansi;
+    struct process_table
+        *processes;           /* of its events, which may be other sessions', too; NULL: none */
+    const struct gate *gates; /* see worker_session */
+    size_t gate_count;
+    bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
+    void (*edits)(const void *self, struct filter_scratch *scratch, const struct event *event,
+        struct event_editor *editor);
+    const void *selection;
+    bool replayable;
+    bool waits; /* for room, as if replayable: the next run reads what was not taken */
+    uint64_t block_for_ns;
+    struct provider_budget_settings budget;
+    uint64_t max_events;
+    const size_t *streams; /* that take it */
+    size_t stream_count;
+};
+
+struct pipeline_output {
+    const char *name;
+    const struct output_ops *ops;
+    const void *settings; /* of the output */
+    struct delivery_retry retry;
+    size_t workers;
+    size_t stream;
+    size_t route;   /* template of the stream; SIZE_MAX: none */
+    bool ids;       /* delivery.ids: then `shape.ids` of its stream is set, too */
+    bool from_head; /* spool_reader.from_head */
+    struct span checkpoint;
+};
+
+/* The store that batches are kept in, opened before the pipeline is created and closed after it was
+ * destroyed; both on one thread, which may use it then. */
+struct pipeline_store {
+    struct store *store; /* borrowed; NULL: batches wait in memory, and a restart finds none */
+    const char *folder;  /* as it was opened with, as are these; NULL: not to be told */
+    uint64_t max_bytes;  /* 0: no limit */
+    uint64_t min_free_bytes;
+    uint64_t sync_interval_ns;
+    uint64_t sync_bytes;
+    enum spool_full on_full;
+    /* [session * output_count + output]: what outputs had before there was this store; NULL: nothing. */
+    const struct had *had;
+    /* Stage what else is to become true with a commit; see spool_durable.h. How far a session is in the
+     * store then says pipeline_staged. On the spool's thread. May be NULL. */
+    bool (*stage)(void *self, struct store *store, bool all, struct error *err);
+};
+
+/* Everything is borrowed, and outlives the pipeline. */
+struct pipeline_settings {
+    const struct pipeline_session *sessions;
+    size_t session_count;
+    const struct pipeline_stream *streams;
+    size_t stream_count;
+    const struct pipeline_output *outputs;
+    size_t output_count;
+    /*
+     * [session * output_count + output]: sequence that the output has come to in an earlier run; NULL:
+     * there was none. With a store what it knows of the output's stream counts where that is more, so
+     * only a stream that is new needs to be told where it begins.
+     */
+    const uint64_t *resume;
+    /* Earlier runs may have delivered more than it says; with a store: sessions begin anew. */
+    bool restarted;
+    struct pipeline_store store;
+    size_t worker_count;
+    size_t memory_bytes;     /* of the process: what it needs itself, and everything queued */
+    size_t process_tables;   /* that sessions have, one or many each: budget_process_bytes */
+    size_t definition_bytes; /* that definitions of files take: schema_shared_bytes */
+    bool rolls_up;         /* some rule does: each session may have open windows for each stream */
+    size_t limiter_tables; /* of limits that go by fields */
+    size_t queue_bytes;    /* of it, for slabs before decoding; 0: a sixteenth */
+    uint64_t gap_age_ns;   /* 0: 1 s */
+    /* Losses that the pipeline before in this process has not told; they are, once this one runs. And what it
+     * leaves itself if it passes on and there is no store. NULL: nobody is before or after it. */
+    struct losses_left *left;
+    struct dead_letters *dead_letters; /* NULL: what outputs refuse is lost */
+    const char *output_folder;         /* output_env.folder; NULL: there is none */
+    struct span tail;                  /* event_writer_settings.tail */
+    const struct event_agent *agent;
+
+    /* A cache for one session and worker; the pipeline destroys it. */
+    struct schema_cache *(*make_cache)(
+        void *self, size_t session, size_t worker, struct error *err);
+    /* See decode_worker.h; may be NULL. */
+    void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
+    struct tap_hub *taps; /* who looks on; NULL: nobody */
+    /* Sees the events of one worker; may be NULL. */
+    struct flow_consumer (*observe)(void *self, size_t worker);
+    /* [session]: the sequence up to which the pipeline before in this process has shown its events to them;
+     * NULL: there was none. */
+    const uint64_t *observed;
+    void (*step)(void *self, uint32_t session, const struct provider_change *change); /* source.h */
+    /* These three: see source.h; the last two NULL: positions are not kept. */
+    void (*damage)(void *self, uint32_t session, const struct trace_info *trace, uint64_t offset,
+        const char *what);
+    void (*file_end)(
+        void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
+    bool (*is_done)(
+        void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
+    /* See outlet.h; the first is not used with a store. Without it, positions are kept in this process alone. */
+    bool (*save)(void *self, struct error *err);
+    void (*ended)(void *self, size_t output, bool closed);
+    /* ${output} NULL: it is about the spool. */
+    void (*warn)(void *self, const char *output, const char *kind, const char *text);
+    void (*note)(void *self, const char *output, const char *text);
+    void *self;
+};
+
+struct pipeline *pipeline_create(const struct pipeline_settings *settings, struct error *err);
+
+/* Drained, or never started. NULL is fine. If an output is stuck in a call, what it uses is not
+ * freed, as the process is about to end. */
+void pipeline_destroy(struct pipeline *pipeline);
+
+bool pipeline_start(struct pipeline *pipeline, struct error *err);
+
+/* What the input of ${session} hands its records to; see source.h. */
+void pipeline_sink(struct pipeline *pipeline, size_t session, struct input_sink *ret_sink);
+
+/* The input of ${session} has ended; ${stopped}: before its end. On the thread that it ran on. */
+void pipeline_finish_source(struct pipeline *pipeline, size_t session, bool stopped);
+
+/* After pipeline_finish_source. */
+struct source_counts pipeline_source_counts(const struct pipeline *pipeline, size_t session);
+
+/* Ship a status event through every stream, at FILETIME ${now}. Left out when the last one is still
+ * under way. One thread at a time. */
+void pipeline_report(struct pipeline *pipeline, const struct status *status, uint64_t now);
+
+/* Somebody goes on in this process where outputs are: what they leave of sessions that are read again is no
+ * loss, whether positions are stored or not. Without a store, what is lost from here on is left to it, as
+ * outputs may take nothing any more. Any thread. */
+void pipeline_pass_on(struct pipeline *pipeline);
+
+/* Every source is finished, and somebody else goes on with the store: what they gave is in the spool when
+ * this returns, and outputs end with what they are sending. Then drain. Without a store nothing. */
+void pipeline_leave(struct pipeline *pipeline);
+
+/* Every source is finished: wait until everything is delivered, or given up. False if an output is
+ * stuck inside a call; then it may be called again. */
+bool pipeline_drain(struct pipeline *pipeline);
+
+/* The agent stops: outputs try again at once what waits for its next try. Any thread. */
+void pipeline_hurry(struct pipeline *pipeline);
+
+/* The time to stop is over: nobody waits for a destination or for room any more, what is left is
+ * counted as dropped. Only gaps, which say that, are still delivered for a moment. Any thread. */
+void pipeline_give_up(struct pipeline *pipeline);
+
+/* With a store: the sequence up to which the session is in it with the commit that is being made, in
+ * every stream that takes it. In pipeline_store.stage, and when nothing runs. */
+uint64_t pipeline_staged(const struct pipeline *pipeline, size_t session);
+
+/* The sequence up to which observers have seen the session, here or before. After the drain. */
+uint64_t pipeline_observed(const struct pipeline *pipeline, size_t session);
+
+struct books *pipeline_books(struct pipeline *pipeline);
+struct spool *pipeline_spool(struct pipeline *pipeline);
+struct dead_letters *pipeline_dead_letters(struct pipeline *pipeline); /* NULL: none are kept */
+struct losses *pipeline_losses(struct pipeline *pipeline);
+struct outlet *pipeline_outlet(struct pipeline *pipeline, size_t output);
+size_t pipeline_queue_bytes(const struct pipeline *pipeline);
+
+#endif

@@ -1,0 +1,43 @@
+#ifndef ETWSHIP_PIPELINE_PIPELINE_TABLES_H
+#define ETWSHIP_PIPELINE_PIPELINE_TABLES_H
+
+#include "pipeline/assembly/pipeline.h"
+
+/*
+ * What the parts of a pipeline are told of sessions, streams and outputs: built once, read by them for as
+ * long as it lives. The agent itself is one more session, behind the others, in every stream.
+ */
+struct pipeline_tables {
+    size_t session_count; /* with the agent itself */
+    size_t output_count;
+    struct worker_stream *worker_streams;
+    struct worker_session *worker_sessions;
+    struct sealer_stream *sealer_streams;
+    struct sealer_session *sealer_sessions;
+    size_t *stream_outputs;  /* by stream: its outputs, side by side */
+    size_t *all_streams;     /* of the agent itself */
+    uint64_t *resume;        /* [session * output_count + output] */
+    uint64_t *output_resume; /* [output * session_count + session] */
+    struct had *output_had;  /* the same way: outlet_settings.had */
+    uint64_t *stream_resume; /* [session * stream_count + piece]: what all of its outputs have … */
+    uint64_t *stream_resume_max; /* … and what one of them has */
+    bool *repeats;               /* by session: an earlier run may have delivered some of it */
+};
+
+/* Room for all of it. False: out of memory, and fini is allowed. */
+bool pipeline_tables_init(
+    struct pipeline_tables *tables, const struct pipeline_settings *settings, struct error *err);
+void pipeline_tables_fini(struct pipeline_tables *tables); /* zeroed is fine */
+
+/* What ${settings} say and, where it keeps, ${spool} knows. */
+void pipeline_tables_fill(struct pipeline_tables *tables, const struct pipeline_settings *settings,
+    const struct spool *spool);
+
+/* What ${output} needs no more of ${session}: everything up to this sequence. */
+static inline uint64_t pipeline_tables_resume(
+    const struct pipeline_tables *tables, size_t session, size_t output)
+{
+    return tables->resume[session * tables->output_count + output];
+}
+
+#endif

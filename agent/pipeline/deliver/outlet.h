@@ -1,0 +1,110 @@
+#ifndef ETWSHIP_PIPELINE_OUTLET_H
+#define ETWSHIP_PIPELINE_OUTLET_H
+
+#include "pipeline/batch/had.h"
+#include "pipeline/deliver/dead_letters.h"
+#include "pipeline/deliver/delivery_host.h"
+#include "pipeline/record/books.h"
+#include "pipeline/slab/losses.h"
+#include "pipeline/spool/spool.h"
+
+/*
+ * One output at work: its threads take the batches of a cursor, deliver them and ack. An outlet
+ * waits for its destination alone, so one that is stuck does not delay another.
+ *
+ * With a spool that keeps what waits, nothing is lost when the output ends or the agent stops: it stays
+ * there, and counts as pending. The spool remembers how far the output is, and its checkpoint; then
+ * `resume` and outlet_state have nothing to say.
+ */
+struct outlet;
+
+struct outlet_settings {
+    size_t index;       /* of the output, in the books */
+    const char *name;   /* borrowed */
+    const char *format; /* name of the event format of its stream; borrowed */
+    const struct output_ops *ops;
+    const void *settings; /* of the output; borrowed */
+    struct delivery_retry retry;
+    size_t workers;         /* threads; batches of several may arrive in any order */
+    bool ids;               /* it wants to know what its records are called */
+    struct span checkpoint; /* of the run before; copied */
+    const char *folder;     /* output_env.folder; copied */
+    const char *agent_id;   /* output_env.agent_id; borrowed */
+    const uint64_t
+        *resume; /* by session: what lies at or below was delivered then; NULL: nothing */
+    /* By session: of which batches that holds, and what else was delivered; NULL: of all. */
+    const struct had *had;
+    /* By session: an earlier run may have delivered more of it than `resume` knows. NULL: none. */
+    const bool *repeats;
+    size_t session_count;
+
+    struct spool *spool; /* borrowed */
+    size_t cursor;
+    struct books *books;   /* borrowed */
+    struct losses *losses; /* borrowed; NULL: nobody ships them */
+    bool drops_held; /* where as much is held as may be, the oldest live events of that make room */
+    struct dead_letters *dead_letters; /* borrowed; NULL: what is refused is lost */
+
+    /*
+     * Store what outlet_state tells, durably; called on a thread of the output. NULL: there is no
+     * place to store it.
+     */
+    bool (*save)(void *self, struct error *err);
+    /* The output has ended for good; ${closed}: as its reader wished. Any thread. May be NULL. */
+    void (*ended)(void *self, size_t index, bool closed);
+    /* What people should know; ${kind}, a word, says which warnings are about the same. Any thread. */
+    void (*warn)(void *self, const char *output, const char *kind, const char *text);
+    /* What is no trouble. Any thread. May be NULL. */
+    void (*note)(void *self, const char *output, const char *text);
+    void *self;
+};
+
+/* Makes the output objects; starts nothing. NULL with ${err} set on failure. */
+struct outlet *outlet_create(const struct outlet_settings *settings, struct error *err);
+
+/* Joined, or never started. NULL is fine. */
+void outlet_destroy(struct outlet *outlet);
+
+bool outlet_start(struct outlet *outlet, struct error *err);
+
+/*
+ * End the output, which may do its last chores and have its state saved meanwhile: a save asks every
+ * outlet for its state, so all of them are closed before the first is destroyed. After outlet_join.
+ */
+void outlet_close(struct outlet *outlet);
+
+/* The agent stops: try at once what waits for its next try, if the destination did not ask to be left
+ * alone, as much may have changed since. Any thread. */
+void outlet_hurry(struct outlet *outlet);
+
+/* With a spool that keeps: end once what is being sent has arrived or failed. What is left waits there
+ * for who comes next. Any thread. */
+void outlet_leave(struct outlet *outlet);
+
+/*
+ * Stop waiting for the destination: what is left is counted as dropped, its positions stay. Events of
+ * the agent itself are still delivered for a moment, since they say what was dropped.
+ */
+void outlet_give_up(struct outlet *outlet);
+
+/* That moment; two seconds after outlet_give_up an output that has not returned is stuck. */
+enum { OUTLET_LAST_WORDS_MS = 1500, OUTLET_STUCK_MS = 2000 };
+
+/*
+ * Wait until its threads have ended: they do at the end of the spool. False if one is stuck inside
+ * the output; then the outlet must not be destroyed. May be called again.
+ */
+bool outlet_join(struct outlet *outlet);
+
+/*
+ * What must be stored to go on from here: by session the sequence up to which everything is acked,
+ * and the checkpoint that belongs to it, appended to ${checkpoint}. Returns a number that grows
+ * with every change; with ${known_change} equal to it, nothing is written. Any thread.
+ */
+uint64_t outlet_state(
+    struct outlet *outlet, uint64_t known_change, uint64_t *ret_sequences, struct buf *checkpoint);
+
+/* Has its reader gone away? Then what it did not take is no loss. */
+bool outlet_closed(struct outlet *outlet);
+
+#endif

@@ -1,0 +1,316 @@
+#include "pipeline/deliver/outlet_lane.h"
+
+#include <stdlib.h>
+
+#include "pipeline/deliver/outlet_batch.h"
+#include "pipeline/deliver/outlet_checkpoint.h"
+#include "pipeline/deliver/outlet_parked.h"
+#include "platform/plat_system.h"
+
+/*
+ * A lane takes a batch from the cursor, has its host deliver it, and settles it (outlet_batch.c). What is parked
+ * (outlet_parked.c) comes first when it is due; when too much is, no batch is taken until some is settled.
+ *
+ * The outlet's mutex is held for moments only, never while the output is called.
+ */
+/* Without anything to send, before the output's chores are done. */
+static const uint64_t quiet_ns = UINT64_C(500000000);
+
+enum { NS_PER_MS = 1000 * 1000 };
+
+/* ---- what the output asks of its host ----------------------------------------------------------- */
+
+/* Until when may the lane wait for its destination? */
+static uint64_t patience_ns(const struct outlet_lane *lane)
+{
+    const struct outlet *outlet = lane->outlet;
+    if (!atomic_load(&outlet->giving_up)) {
+        return UINT64_MAX;
+    }
+    bool own = lane->batch && lane->batch->own;
+    return own ? outlet->gave_up_ns + (uint64_t)OUTLET_LAST_WORDS_MS * NS_PER_MS : 0;
+}
+
+bool outlet_lane_is_giving_up(const void *self)
+{
+    uint64_t until = patience_ns(self);
+    return until != UINT64_MAX && plat_monotonic_ns() >= until;
+}
+
+static bool is_giving_up(void *self)
+{
+    return outlet_lane_is_giving_up(self);
+}
+
+/* Is nothing to be tried again? What is under way goes on. */
+static bool is_leaving(const struct outlet_lane *lane)
+{
+    return atomic_load(&lane->outlet->leaving) && lane->outlet->settings.spool->keeps;
+}
+
+/* ${patient}: to the end, also when the outlet begins to hurry. */
+static bool pause_until(struct outlet_lane *lane, uint64_t end, bool patient)
+{
+    struct outlet *outlet = lane->outlet;
+    bool in_time = true;
+    plat_mutex_lock(&outlet->mutex);
+    while (in_time && !outlet_lane_is_giving_up(lane) && !is_leaving(lane) &&
+           (patient || lane->hurried == outlet->hurries)) {
+        uint64_t patience = patience_ns(lane);
+        in_time = plat_cond_wait_until(
+            &outlet->changed, &outlet->mutex, end < patience ? end : patience);
+    }
+    lane->hurried = patient ? lane->hurried : outlet->hurries;
+    plat_mutex_unlock(&outlet->mutex);
+    return !outlet_lane_is_giving_up(lane) && !is_leaving(lane);
+}
+
+bool outlet_lane_pause(struct outlet_lane *lane, unsigned ms)
+{
+    return pause_until(lane, plat_monotonic_ns() + (uint64_t)ms * NS_PER_MS, false);
+}
+
+static bool wait_while_quiet(void *self)
+{
+    struct outlet_lane *lane = self;
+    uint64_t until = atomic_load(&lane->outlet->quiet_until_ns);
+    return until == 0 || plat_monotonic_ns() >= until || pause_until(lane, until, true);
+}
+
+static void leave_alone(void *self, unsigned ms)
+{
+    struct outlet *outlet = ((struct outlet_lane *)self)->outlet;
+    uint64_t until = plat_monotonic_ns() + (uint64_t)ms * NS_PER_MS;
+    uint_fast64_t before = atomic_load(&outlet->quiet_until_ns);
+    while (
+        before < until && !atomic_compare_exchange_weak(&outlet->quiet_until_ns, &before, until)) {}
+}
+
+static bool wait_for_retry(void *self, unsigned ms)
+{
+    struct outlet_lane *lane = self;
+    books_retry(lane->outlet->settings.books, lane->outlet->settings.index);
+    return outlet_lane_pause(lane, ms);
+}
+
+void outlet_lane_warn(void *self, const char *text)
+{
+    const struct outlet_settings *settings = &((struct outlet_lane *)self)->outlet->settings;
+    settings->warn(settings->self, settings->name, "output", text);
+}
+
+static void note(void *self, const char *text)
+{
+    const struct outlet_settings *settings = &((struct outlet_lane *)self)->outlet->settings;
+    if (settings->note) {
+        settings->note(settings->self, settings->name, text);
+    }
+}
+
+static void tell(void *self, enum delivery_news news, const char *text)
+{
+    struct outlet_lane *lane = self;
+    bool over = delivery_host_ended(lane->host) || outlet_lane_is_giving_up(lane) ||
+                is_leaving(lane);
+    outlet_news_tell(&lane->outlet->news, news, text, over);
+}
+
+static bool keep(
+    void *self, const struct delivery_refusal *refusals, size_t count, struct error *err)
+{
+    const struct outlet_lane *lane = self;
+    return outlet_news_keep(
+        &lane->outlet->news, lane->item->epoch, lane->batch, refusals, count, err);
+}
+
+/* Nothing more will be delivered, and what waits had better stay where it is. */
+static bool leaves_rest(const struct outlet *outlet)
+{
+    return outlet->settings.spool->keeps &&
+           (atomic_load(&outlet->giving_up) || atomic_load(&outlet->leaving) ||
+               atomic_load(&outlet->ended));
+}
+
+/* What the batch has cost is told at once, if that may be. */
+static void ship_losses(struct outlet *outlet)
+{
+    if (outlet->settings.losses) {
+        losses_ship(outlet->settings.losses);
+    }
+}
+
+/* What there is to do while nothing is to be sent; returns when there is more of it. */
+static uint64_t do_chores(struct outlet_lane *lane)
+{
+    uint64_t due = delivery_host_idle(lane->host);
+    bool ok = outlet_batch_note_position(lane);
+    uint64_t again = plat_monotonic_ns() + quiet_ns;
+    return !ok && again < due ? again : due;
+}
+
+/* So much is parked, or settled behind what is, that no batch had better be taken. */
+static bool is_full(struct outlet *outlet)
+{
+    if (!parking_any(&outlet->parking)) {
+        return false;
+    }
+    plat_mutex_lock(&outlet->mutex);
+    bool far = !ack_mark_has_room(&outlet->mark, outlet->lane_count);
+    plat_mutex_unlock(&outlet->mutex);
+    return far || parking_is_full(&outlet->parking);
+}
+
+static void tell_full(struct outlet_lane *lane, bool full)
+{
+    if (lane->waits != full) {
+        lane->waits = full;
+        outlet_news_full(&lane->outlet->news, full);
+    }
+}
+
+/* Nothing can be taken while batches are parked: until one of them is due, or is settled. */
+static void wait_for_parked(struct outlet_lane *lane)
+{
+    uint64_t soon = plat_monotonic_ns() + spool_restless_ns;
+    uint64_t due = parking_due(&lane->outlet->parking);
+    pause_until(lane, due < soon ? due : soon, false);
+}
+
+/* Is the outlet to deliver nothing more, though it goes on to take batches? */
+static bool is_over(const struct outlet_lane *lane)
+{
+    return outlet_lane_is_giving_up(lane) || atomic_load(&lane->outlet->ended);
+}
+
+/* The next batch, unless what is parked comes first, which was tried or waited for then. */
+static enum spool_next take_next(
+    struct outlet_lane *lane, uint64_t chores_ns, struct spool_item *ret_item)
+{
+    struct outlet *outlet = lane->outlet;
+    struct spool *spool = outlet->settings.spool;
+    if (is_over(lane)) {
+        outlet_parked_give_up(lane);
+    } else if (outlet_parked_try(lane)) {
+        ship_losses(outlet);
+        return SPOOL_NOTHING;
+    } else if (is_full(outlet)) {
+        if (outlet_parked_make_room(lane)) {
+            ship_losses(outlet);
+            return SPOOL_NOTHING;
+        }
+        tell_full(lane, true);
+        wait_for_parked(lane);
+        return SPOOL_NOTHING;
+    }
+    tell_full(lane, false);
+    uint64_t due = parking_due(&outlet->parking);
+    enum spool_next next = spool->ops->next(
+        spool, outlet->settings.cursor, due < chores_ns ? due : chores_ns, ret_item);
+    if (next == SPOOL_END && parking_any(&outlet->parking)) {
+        wait_for_parked(lane);
+        return SPOOL_NOTHING;
+    }
+    return next;
+}
+
+static void run_lane(void *self)
+{
+    struct outlet_lane *lane = self;
+    struct outlet *outlet = lane->outlet;
+    uint64_t chores_ns = plat_monotonic_ns() + quiet_ns;
+    while (!leaves_rest(outlet)) {
+        struct spool_item item;
+        enum spool_next next = take_next(lane, chores_ns, &item);
+        if (next == SPOOL_END) {
+            break;
+        }
+        if (next == SPOOL_BATCH) {
+            outlet_batch_work_on(lane, &item);
+            ship_losses(outlet);
+            chores_ns = plat_monotonic_ns() + quiet_ns;
+        } else if (plat_monotonic_ns() >= chores_ns) {
+            chores_ns = do_chores(lane);
+        }
+    }
+    outlet_parked_give_up(lane);
+    outlet_batch_note_position(lane);
+    if (leaves_rest(outlet)) {
+        books_leave(outlet->settings.books, outlet->settings.index);
+    }
+    plat_mutex_lock(&outlet->mutex);
+    lane->done = true;
+    plat_cond_broadcast(&outlet->changed);
+    plat_mutex_unlock(&outlet->mutex);
+}
+
+void outlet_lane_turn_away(struct outlet *outlet)
+{
+    struct spool *spool = outlet->settings.spool;
+    if (leaves_rest(outlet)) {
+        spool->ops->leave(spool, outlet->settings.cursor);
+    }
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct error *err)
+{
+    const struct outlet_settings *settings = &outlet->settings;
+    lane->outlet = outlet;
+    lane->done = true;
+    bool checkpoints = outlet_checkpoint_has(outlet);
+    struct output_env env = {.format = settings->format,
+        .checkpoint = checkpoints ? settings->checkpoint : span_make(NULL, 0),
+        .save = checkpoints && (settings->save || settings->spool->keeps) ? outlet_checkpoint_save
+                                                                          : NULL,
+        .folder = settings->folder,
+        .agent_id = settings->agent_id,
+        .warn = outlet_lane_warn,
+        .note = note,
+        .stopping = is_giving_up,
+        .host = lane};
+    struct delivery_host_settings host = {.ops = settings->ops,
+        .settings = settings->settings,
+        .name = settings->name,
+        .env = &env,
+        .retry = settings->retry,
+        .stopping = is_giving_up,
+        .wait = wait_for_retry,
+        .clear = wait_while_quiet,
+        .leave_alone = leave_alone,
+        .tell = tell,
+        .keep = settings->dead_letters ? keep : NULL,
+        .lost = outlet_batch_on_lost,
+        .left = outlet_batch_on_left,
+        .park = outlet->parks ? outlet_batch_on_park : NULL,
+        .self = lane};
+    lane->host = delivery_host_create(&host, err);
+    return lane->host != NULL;
+}
+
+void outlet_lane_close(struct outlet_lane *lane)
+{
+    delivery_host_destroy(lane->host);
+    lane->host = NULL;
+}
+
+void outlet_lane_fini(struct outlet_lane *lane)
+{
+    outlet_lane_close(lane);
+    batch_part_fini(&lane->part);
+    free(lane->ends);
+    free(lane->left);
+    free(lane->list);
+    free(lane->marks);
+    free(lane->shut);
+}
+
+bool outlet_lane_start(struct outlet_lane *lane, struct error *err)
+{
+    lane->done = false;
+    lane->thread = plat_thread_start(lane->outlet->settings.name, run_lane, lane, err);
+    if (!lane->thread) {
+        lane->done = true; /* the thread itself says so otherwise */
+    }
+    return lane->thread != NULL;
+}

@@ -1,0 +1,171 @@
+#ifndef ETWSHIP_PIPELINE_BOOKS_H
+#define ETWSHIP_PIPELINE_BOOKS_H
+
+#include "base/error.h"
+#include "base/histogram.h"
+#include "base/span.h"
+#include "pipeline/record/event_decode.h"
+
+/*
+ * The books of the agent: what came in, and what became of it. Entries are made per slab and per
+ * batch under one lock, so that at every moment
+ *
+ *   per session: received = metadata + joined + filtered + accepted + dropped, all reasons
+ *   per output:  offered  = filtered + rolled_up + acked + dead_lettered + dropped, all reasons + pending
+ *
+ * Events of the agent itself (gaps, status) are counted apart. All functions: any thread.
+ */
+struct books;
+
+/* Why a session's record did not become an accepted event. */
+enum session_drop {
+    SESSION_DROP_STACK_WALK,      /* left out on request: stack_walk: drop */
+    SESSION_DROP_BUDGET_SAMPLED,  /* a provider of a live session is over its budget: … */
+    SESSION_DROP_BUDGET_VERBOSE,  /* … one event in so many is kept, no verbose ones, … */
+    SESSION_DROP_BUDGET_PROVIDER, /* … almost none */
+    SESSION_DROP_FULL,            /* a live session, and the queue was full */
+    SESSION_DROP_STOPPED,         /* the agent stopped before it was decoded */
+    SESSION_DROP_SPOOL_FULL,      /* a live session, and the spool was full … */
+    SESSION_DROP_SPOOL_DISK,      /* … or its disk */
+    SESSION_DROP_COUNT,
+};
+
+struct session_counts {
+    uint64_t received; /* records */
+    uint64_t metadata; /* records that only carry metadata, and were not asked for */
+    uint64_t joined;   /* StackWalk records that became part of an event */
+    uint64_t filtered; /* events that the filters of agent and session dropped */
+    uint64_t accepted; /* events offered to the streams */
+    uint64_t dropped[SESSION_DROP_COUNT];
+    uint64_t unlearned; /* metadata that nobody learned: there was no room for it to wait */
+    /* Of definitions that events carry, by all workers: schema_losses. */
+    uint64_t definitions_evicted;
+    uint64_t definitions_refused;
+    uint64_t definitions_conflicts;
+    uint64_t unmatched; /* of the events: StackWalk records for want of a partner */
+    uint64_t gaps;
+    uint64_t etw_events_lost;         /* by ETW, as gaps of stage "etw" tell: events, … */
+    uint64_t etw_buffers_lost;        /* … and buffers with an unknown number of them */
+    uint64_t guard[GUARD_ACTIONS];    /* reports of its guard */
+    uint64_t guard_ns[GUARD_ACTIONS]; /* plat_monotonic_ns of the last of each; 0: there was none */
+    uint64_t loss_ns;            /* the same of a loss: a drop that nobody asked for, or ETW's */
+    struct decode_counts decode; /* of the accepted events */
+};
+
+/* Why an output never got, or never took, an event. */
+enum output_drop {
+    OUTPUT_DROP_REJECTED,   /* the destination will never take it */
+    OUTPUT_DROP_TOO_OLD,    /* retry.max_age */
+    OUTPUT_DROP_ENDED,      /* the output cannot go on */
+    OUTPUT_DROP_STOPPED,    /* undelivered at the deadline of the stop */
+    OUTPUT_DROP_SPOOL_FULL, /* these are lost in a spool on a disk: the oldest make room in it … */
+    OUTPUT_DROP_SPOOL_DISK,    /* … or on the disk … */
+    OUTPUT_DROP_SPOOL_TOO_OLD, /* … or waited longer than spool.max_age … */
+    OUTPUT_DROP_SPOOL_DAMAGED, /* … or cannot be read any more */
+    OUTPUT_DROP_COUNT,
+    /* Of gaps alone: it was a dead letter, and counts as one, but made room for another one. */
+    OUTPUT_LETTER_EVICTED = OUTPUT_DROP_COUNT,
+};
+
+enum { BOOKS_PARKED_MAX_BYTES = 800, BOOKS_TROUBLE_MAX_BYTES = 500 };
+
+struct output_counts {
+    uint64_t offered;  /* accepted events of its sessions */
+    uint64_t filtered; /* by its own filters */
+    uint64_t
+        rolled_up; /* counted in the record of another one; that is pending from the first on */
+    uint64_t acked;
+    uint64_t dead_lettered;
+    uint64_t kept_too_old; /* of these: given up after retry.max_age */
+    uint64_t dropped[OUTPUT_DROP_COUNT];
+    uint64_t pending;
+    uint64_t parked;        /* of the pending: held, as their routes take nothing now; about */
+    uint64_t parked_routes; /* these routes */
+    char parked_first[BOOKS_PARKED_MAX_BYTES]; /* "ROUTE: why", of one of them */
+    uint64_t bytes;                            /* acked */
+    uint64_t batches;
+    uint64_t retries;
+    uint64_t unexpected_duplicates; /* of the acked: the destination had them already, unsent */
+    uint64_t maybe_duplicates;      /* sent again, and may have arrived before */
+    bool degraded;                  /* somebody has to mend its set-up; it tries again slowly */
+    char trouble[BOOKS_TROUBLE_MAX_BYTES]; /* why it does not deliver now; "": it does */
+    uint64_t progress_ns;     /* of the last settlement, or since when something is pending */
+    uint64_t loss_ns;         /* of the last drop; 0: there was none */
+    uint64_t refused_ns;      /* of the last dead letter; 0: the same */
+    struct histogram latency; /* of acked live events: from their time stamp to the ack */
+    /* Events of the agent itself. */
+    uint64_t own_offered;
+    uint64_t own_acked;
+    uint64_t own_dropped;
+    uint64_t own_pending;
+};
+
+/* For `dropped` in status events: "queue", "full". */
+const char *books_session_drop_stage(enum session_drop reason);
+const char *books_session_drop_reason(enum session_drop reason);
+const char *books_output_drop_stage(enum output_drop reason);
+const char *books_output_drop_reason(enum output_drop reason);
+const char *books_output_drop_name(enum output_drop reason); /* one for each of the two together */
+
+struct books *books_create(size_t session_count, size_t output_count, struct error *err);
+void books_destroy(struct books *books); /* NULL is fine */
+
+/* Add ${counts} to the session's. Their times are not looked at. */
+void books_add_session(struct books *books, size_t session, const struct session_counts *counts);
+
+/* ${events} of a stream were offered to an output, of which ${filtered} its filters took; the rest
+ * is pending. ${own}: events of the agent itself. */
+void books_offer(struct books *books, size_t output, uint64_t events, uint64_t filtered, bool own);
+
+/* ${events} of those that are pending are counted in the record of another one. */
+void books_roll_up(struct books *books, size_t output, uint64_t events);
+
+/* What became of pending events. */
+struct books_settlement {
+    uint64_t acked;
+    uint64_t bytes; /* of the acked ones */
+    uint64_t dead_lettered;
+    uint64_t kept_too_old; /* of these */
+    uint64_t dropped[OUTPUT_DROP_COUNT];
+    uint64_t unexpected_duplicates;
+    uint64_t maybe_duplicates;
+};
+void books_settle(
+    struct books *books, size_t output, const struct books_settlement *settlement, bool own);
+
+/* An output is going to try a batch again. */
+void books_retry(struct books *books, size_t output);
+
+/* So many ${events} of an output are held for so many ${routes}; ${first} as output_counts.parked_first. */
+void books_set_parked(
+    struct books *books, size_t output, uint64_t events, uint64_t routes, const char *first);
+
+void books_set_degraded(struct books *books, size_t output, bool degraded);
+
+/* Why the output does not deliver; "": it does again, as it also does with the next ack. */
+void books_set_trouble(struct books *books, size_t output, const char *why);
+
+/* ${events} of live sessions were acked ${ms} after the time that they carry. */
+void books_add_latency(struct books *books, size_t output, uint64_t ms, uint64_t events);
+
+/* Wait until no output has an event pending (those of the agent itself apart). Nobody waits here for
+ * longer than until plat_monotonic_ns() is what books_hurry has said. */
+void books_wait_settled(struct books *books);
+void books_hurry(struct books *books, uint64_t deadline_ns);
+
+/* Nor for an output that has ended, and whose pending events a spool keeps for the next run. */
+void books_leave(struct books *books, size_t output);
+
+/* One consistent look: arrays of session_count and output_count entries; either may be NULL. */
+void books_look(
+    struct books *books, struct session_counts *ret_sessions, struct output_counts *ret_outputs);
+
+/* Do the equations above hold? For tests, and for the agent's own watch over itself. */
+bool books_session_balances(const struct session_counts *counts);
+bool books_output_balances(const struct output_counts *counts);
+
+/* By how many events they do not: 0. */
+uint64_t books_session_error(const struct session_counts *counts);
+uint64_t books_output_error(const struct output_counts *counts);
+
+#endif

@@ -1,0 +1,600 @@
+#include <stdlib.h>
+
+#include "pipeline/slab/guard_slab.h"
+#include "pipeline/source/source_own.h"
+#include "platform/plat_system.h"
+#include "process/file_events.h"
+#include "process/process_events.h"
+
+enum {
+    NO_MEMORY_WAIT_MS = 50,
+    MAX_REPORTS = 32,     /* of a guard, under way at once */
+    MAX_LEFT_OUT = 16384, /* events between two slabs */
+};
+
+static const uint64_t second_ns = UINT64_C(1000000000);
+
+/* ---- handing over ----------------------------------------------------------------------------- */
+
+/* What the join did since the last slab. */
+static void tally_stacks(struct source *source)
+{
+    struct stack_join_counts now = stack_join_counts(source->stacks);
+    uint64_t joined = now.joined - source->told.joined;
+    uint64_t dropped = now.dropped - source->told.dropped;
+    source->tally.joined += joined;
+    source->tally.dropped[SESSION_DROP_STACK_WALK] += dropped;
+    source->tally.received += joined + dropped;
+    source->tally.unmatched += now.unmatched - source->told.unmatched;
+    source->told = now;
+}
+
+void source_abandon(struct source *source, struct slab *slab)
+{
+    struct session_counts *tally = &slab->tally;
+    tally->filtered = 0; /* they are dropped like those that nobody looked at */
+    uint64_t counted = tally->metadata + tally->joined;
+    for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
+        counted += tally->dropped[i];
+    }
+    struct loss loss = {.session = source->settings.session,
+        .output = SIZE_MAX,
+        .reason = OUTPUT_DROP_STOPPED,
+        .count = tally->received - counted,
+        .times = slab->times};
+    if (source->settings.losses) {
+        losses_add(source->settings.losses, &loss);
+    }
+    tally->dropped[SESSION_DROP_STOPPED] += loss.count;
+    books_add_session(source->settings.books, source->settings.session, tally);
+    slab_destroy(slab);
+    source->stopped = true;
+    source->counts.complete = false;
+}
+
+void source_complete(struct source *source, struct slab *slab)
+{
+    if (slab->completed) {
+        return;
+    }
+    slab->completed = true;
+    tally_stacks(source);
+    slab->tally = source->tally;
+    slab->last_sequence = source->counts.sequence;
+    slab->left_out = source->left_out;
+    source->tally = (struct session_counts){0};
+    source->left_out = 0;
+    source->since_slab = 0;
+    if (source->settings.gates) {
+        source_gates_flush(source->settings.gates);
+    }
+}
+
+bool source_hand_over(struct source *source, uint64_t deadline_ns)
+{
+    struct slab *slab = source->slab;
+    if (!slab) {
+        return true;
+    }
+    source_complete(source, slab);
+    enum slab_push push = slab_queue_push(source->settings.queue, slab, deadline_ns);
+    if (push == SLAB_QUEUE_FULL) {
+        return false;
+    }
+    source->slab = NULL;
+    if (push == SLAB_QUEUE_OVER) {
+        source_abandon(source, slab);
+    }
+    return true;
+}
+
+static uint64_t deadline_of(const struct source *source)
+{
+    return source->settings.replayable ? UINT64_MAX
+                                       : plat_monotonic_ns() + source->settings.block_for_ns;
+}
+
+/* A new slab; replayable sources wait for memory, as long as the agent does not stop. NULL: none. */
+static struct slab *make_slab(struct source *source, enum slab_kind kind, size_t capacity)
+{
+    struct slab *slab = slab_create(
+        kind, source->settings.session, capacity, source->settings.pool);
+    while (
+        !slab && source->settings.replayable && !slab_queue_is_cancelled(source->settings.queue)) {
+        plat_sleep_ms(NO_MEMORY_WAIT_MS);
+        slab = slab_create(kind, source->settings.session, capacity, source->settings.pool);
+    }
+    return slab;
+}
+
+/* Queue the lessons that were gathered. Those of a live source that find no room stay: without them
+ * nobody could read what comes when there is some. */
+static void push_lessons(struct source *source, uint64_t deadline_ns)
+{
+    struct slab *lessons = source->lessons;
+    if (!lessons) {
+        return;
+    }
+    enum slab_push push = slab_queue_push(source->settings.queue, lessons, deadline_ns);
+    if (push == SLAB_QUEUE_FULL) {
+        source->dropping = true;
+        return;
+    }
+    source->lessons = NULL;
+    if (push == SLAB_QUEUE_OVER) {
+        slab_destroy(lessons);
+    }
+}
+
+/* The same, waiting as for an event; while events are dropped, not before those have room. */
+static void offer_lessons(struct source *source)
+{
+    if (source->lessons &&
+        (!source->dropping || slab_queue_is_half_empty(source->settings.queue))) {
+        push_lessons(source, source->dropping ? 0 : deadline_of(source));
+    }
+}
+
+static void drop(struct source *source, const struct event_record *record)
+{
+    source_gaps_add_loss(source, books_session_drop_reason(SESSION_DROP_FULL), record);
+    source->tally.dropped[SESSION_DROP_FULL]++;
+}
+
+/* While dropping: is there room again? */
+static bool resume(struct source *source)
+{
+    if (!slab_queue_is_half_empty(source->settings.queue)) {
+        if (source->until_clock-- == 0) {
+            source->until_clock = SOURCE_CLOCK_EVERY;
+            source_gaps_close_old(source);
+        }
+        return false;
+    }
+    if (!source_hand_over(source, 0)) {
+        return false;
+    }
+    source_gaps_close(source, true);
+    source->dropping = false;
+    return true;
+}
+
+/* ---- events ----------------------------------------------------------------------------------- */
+
+static bool is_old(struct source *source)
+{
+    if (source->settings.replayable || source->until_clock-- != 0) {
+        return false;
+    }
+    source->until_clock = SOURCE_CLOCK_EVERY;
+    return plat_monotonic_ns() - source->slab_opened_ns >= source->settings.slab_age_ns;
+}
+
+static bool open_slab(struct source *source, size_t size)
+{
+    source->slab = make_slab(source, SLAB_RECORDS, size > SLAB_BYTES ? size : SLAB_BYTES);
+    source->slab_opened_ns = source->settings.replayable ? 0 : plat_monotonic_ns();
+    return source->slab != NULL;
+}
+
+/* Copy an event into a slab. False if there is no room for it: it is to be dropped. */
+static bool put(struct source *source, const struct event_record *record, const uint64_t *frames,
+    uint32_t frame_count)
+{
+    size_t size = slab_item_size(record, frame_count);
+    if (source->dropping && !resume(source)) {
+        return false;
+    }
+    uint64_t sequence = source->counts.sequence + 1;
+    if (source->slab && !source->slab->completed && !is_old(source) &&
+        slab_add(source->slab, record, frames, frame_count, size, sequence)) {
+        return true;
+    }
+    if (!source_hand_over(source, deadline_of(source)) ||
+        (!source->slab && !open_slab(source, size))) {
+        source->dropping = true;
+        return false;
+    }
+    return slab_add(source->slab, record, frames, frame_count, size, sequence);
+}
+
+/* stack_join_emit_fn */
+static bool emit(void *self, const struct event_record *record, const uint64_t *frames,
+    uint32_t frame_count, uint64_t tag)
+{
+    (void)tag;
+    struct source *source = self;
+    if (source->stopped) {
+        return false;
+    }
+    source->newest = record->time > source->newest ? record->time : source->newest;
+    source->events++;
+    if (source->counts.sequence < source->settings.resume) {
+        source->counts.resumed++;
+    } else {
+        bool keeps = !source->budget || source_budget_keeps(source, record, frame_count);
+        if (keeps && !put(source, record, frames, frame_count)) {
+            if (source->settings.replayable) { /* the agent stops; the next run reads it again */
+                source->stopped = true;
+                source->counts.complete = false;
+                return false;
+            }
+            drop(source, record);
+        }
+        source->tally.received++;
+    }
+    source->counts.sequence++;
+    if (source->settings.max_events && source->events >= source->settings.max_events) {
+        source->stopped = true;
+    }
+    return !source->stopped;
+}
+
+/* Counts alone travel in an empty slab. */
+static void hand_over_counts(struct source *source)
+{
+    tally_stacks(source);
+    if (!source->slab && source->tally.received) {
+        source->slab = make_slab(source, SLAB_RECORDS, 0);
+    }
+}
+
+/* stack_join_left_out_fn: the turn of an event that was dropped before it was copied. */
+static bool on_left_out(void *self, uint64_t time, uint64_t tag)
+{
+    struct source *source = self;
+    if (source->stopped) {
+        return false;
+    }
+    bool is_new = source->counts.sequence >= source->settings.resume;
+    enum source_gates_level level = source_gates_count(source->settings.gates, tag, is_new);
+    source->newest = time > source->newest ? time : source->newest;
+    source->events++;
+    source->counts.sequence++;
+    if (is_new) {
+        source->tally.received++;
+        source->tally.filtered += level == SOURCE_GATES_SESSION;
+        source->left_out += level == SOURCE_GATES_STREAMS;
+        source->since_slab++;
+    } else {
+        source->counts.resumed++;
+    }
+    if (source->settings.max_events && source->events >= source->settings.max_events) {
+        source->stopped = true;
+    }
+    if (source->since_slab >= MAX_LEFT_OUT) {
+        hand_over_counts(source); /* positions go on, and what is kept does not wait for more */
+        source_hand_over(source, UINT64_MAX);
+    }
+    return !source->stopped;
+}
+
+/* Copy a lesson into the slab of those that wait for their turn. False: no room, no memory. */
+static bool add_lesson(struct source *source, const struct event_record *record, size_t size)
+{
+    if (source->lessons && slab_add(source->lessons, record, NULL, 0, size, 0)) {
+        return true;
+    }
+    offer_lessons(source);
+    if (!source->lessons) {
+        source->lessons = make_slab(source, SLAB_LESSONS, size > SLAB_BYTES ? size : SLAB_BYTES);
+        return source->lessons && slab_add(source->lessons, record, NULL, 0, size, 0);
+    }
+    return false;
+}
+
+static void learn(struct source *source, const struct event_record *record)
+{
+    if (record->kind == RECORD_KERNEL) {
+        stack_join_learn(source->stacks, record);
+        return;
+    }
+    size_t size = slab_item_size(record, 0);
+    if (!source->dropping && !source_hand_over(source, deadline_of(source))) {
+        source->dropping = true;
+    }
+    if (source->stopped) {
+        return;
+    }
+    if (!add_lesson(source, record, size)) {
+        /* What it describes is shipped undecoded. The gap is closed when there is room again. */
+        source_gaps_add_loss(source, "metadata", record);
+        source->tally.unlearned++;
+        source->dropping = true;
+    }
+}
+
+static void learn_process(struct source *source, const struct event_record *record)
+{
+    if (source->settings.processes) {
+        process_events_learn(source->settings.processes, source->settings.ansi, record);
+    }
+}
+
+static void learn_file(struct source *source, const struct event_record *record, bool ahead)
+{
+    if (source->settings.processes) {
+        file_events_learn(source->settings.processes, record, ahead);
+    }
+}
+
+static void on_metadata(void *self, const struct event_record *record)
+{
+    if (record_file_names(record)) {
+        learn_file(self, record, true);
+    } else if (record_process_kind(record) != RECORD_OF_OTHERS) {
+        learn_process(self, record);
+    } else {
+        learn(self, record);
+    }
+}
+
+static void on_trace_end(void *self, const struct trace_info *trace)
+{
+    const struct source *source = self;
+    stack_join_forget(source->stacks, trace);
+}
+
+static void on_sample(void *self, const struct event_record *record)
+{
+    learn(self, record);
+}
+
+static bool on_record(void *self, const struct event_record *record)
+{
+    struct source *source = self;
+    source->counts.seen++;
+    source->quiet_since_ns = 0;
+    learn_process(source, record);
+    learn_file(source, record, false);
+    offer_lessons(source);
+    if (record_is_metadata(record)) {
+        if (!source->settings.replayable) {
+            learn(source, record);
+        }
+        if (!source->settings.decoding.metadata) {
+            source->tally.metadata++;
+            source->tally.received++;
+            return !source->stopped;
+        }
+    }
+    uint64_t tag;
+    bool is_left_out = source->settings.gates && !stack_join_wants(record) &&
+                       source_gates_ask(source->settings.gates, record, source->counts.sequence,
+                           &tag) != SOURCE_GATES_PASS;
+    bool go_on = is_left_out ? stack_join_leave_out(source->stacks, record, tag)
+                             : stack_join_push(source->stacks, record, 0);
+    return go_on && !source->stopped;
+}
+
+static void on_gap(void *self, const struct gap *gap)
+{
+    struct source *source = self;
+    if (source->stopped || !stack_join_flush(source->stacks)) {
+        return;
+    }
+    offer_lessons(source);
+    if (source->counts.sequence < source->settings.resume) {
+        source->counts.sequence++; /* shipped in an earlier run */
+        return;
+    }
+    if (source->settings.replayable) {
+        source_hand_over(source, UINT64_MAX);
+    } else if (!source->dropping && !source_hand_over(source, 0)) {
+        source->dropping = true;
+    }
+    gap_list_add(&source->gaps, gap);
+    if (!source->dropping) {
+        source_gaps_close(source, true);
+    }
+}
+
+/* ---- what the guard noticed --------------------------------------------------------------------- */
+
+/* It goes beyond the queue's bound, as a gap does: reports are few, and there is a limit to how many
+ * are under way. One that finds no place is counted all the same. */
+static void on_guard(void *self, const struct guard_report *report)
+{
+    struct source *source = self;
+    struct session_counts tally = {.received = 0};
+    struct slab *slab = NULL;
+    tally.guard[report->action] = 1;
+    if (!source->stopped && atomic_load(&source->reports_in_flight) < MAX_REPORTS) {
+        slab = guard_slab_create(source->settings.session, report);
+    }
+    if (!slab) {
+        books_add_session(source->settings.books, source->settings.session, &tally);
+        return;
+    }
+    slab->tally = tally;
+    slab->completed = true;
+    slab->in_flight = &source->reports_in_flight;
+    atomic_fetch_add(&source->reports_in_flight, 1);
+    if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
+        books_add_session(source->settings.books, source->settings.session, &tally);
+        slab_destroy(slab);
+    }
+}
+
+/* ---- files of which it is known what became of them ------------------------------------------- */
+
+static void on_file_end(void *self, const uint8_t file_id[16])
+{
+    struct source *source = self;
+    const struct source_settings *settings = &source->settings;
+    /* All stacks of the file's events have come. */
+    if (!source->stopped && stack_join_flush(source->stacks)) {
+        settings->file_end(settings->self, settings->session, file_id, source->counts.sequence);
+    }
+}
+
+static bool on_is_done(void *self, const uint8_t file_id[16])
+{
+    const struct source_settings *settings = &((struct source *)self)->settings;
+    uint64_t sequence;
+    return settings->is_done(settings->self, settings->session, file_id, &sequence);
+}
+
+static void on_skipped(void *self, const uint8_t file_id[16])
+{
+    struct source *source = self;
+    const struct source_settings *settings = &source->settings;
+    uint64_t sequence;
+    if (settings->is_done(settings->self, settings->session, file_id, &sequence) &&
+        sequence > source->counts.sequence) {
+        source->counts.sequence = sequence;
+    }
+}
+
+static void on_damage(void *self, const struct trace_info *trace, uint64_t offset, const char *what)
+{
+    const struct source_settings *settings = &((struct source *)self)->settings;
+    settings->damage(settings->self, settings->session, trace, offset, what);
+}
+
+static uint64_t on_renumber(void *self, uint64_t behind)
+{
+    struct source *source = self;
+    uint64_t to = behind ? behind : source->settings.resume_max;
+    if (!source->stopped && stack_join_flush(source->stacks) && source->counts.sequence < to) {
+        source->counts.sequence = to;
+    }
+    return to;
+}
+
+/* ---- quiet sources ---------------------------------------------------------------------------- */
+
+/* Events whose stacks must have come by now, as the source has been quiet for so long. */
+static void release_quiet(struct source *source)
+{
+    uint64_t now = plat_monotonic_ns();
+    if (source->quiet_since_ns == 0) {
+        source->quiet_since_ns = now;
+    } else if (now - source->quiet_since_ns >= second_ns) {
+        stack_join_flush(source->stacks);
+        source->quiet_since_ns = now;
+    }
+}
+
+static bool on_pause(void *self)
+{
+    struct source *source = self;
+    if (source->stopped) {
+        return false;
+    }
+    offer_lessons(source);
+    if (!source->settings.replayable) {
+        release_quiet(source); /* others say when: on_settle */
+    }
+    if (source->budget) {
+        source_budget_look(source, false);
+    }
+    if (source->dropping && !resume(source)) {
+        source_gaps_close_old(source);
+        return true;
+    }
+    hand_over_counts(source);
+    source_hand_over(source, source->settings.replayable ? UINT64_MAX : 0);
+    return !source->stopped;
+}
+
+static void on_settle(void *self)
+{
+    struct source *source = self;
+    if (!source->stopped) {
+        stack_join_flush(source->stacks);
+    }
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+struct source *source_create(const struct source_settings *settings, struct error *err)
+{
+    struct source *source = calloc(1, sizeof(*source));
+    if (source) {
+        source->settings = *settings;
+        source->counts.complete = true;
+    }
+    if (!source || !gap_list_init(&source->gaps, settings->session)) {
+        if (!source) {
+            source_gates_destroy(settings->gates);
+        }
+        source_destroy(source);
+        error_set(err, ERR_MEMORY, "out of memory for a session");
+        return NULL;
+    }
+    source->stacks = stack_join_create(
+        settings->decoding.stack_walk, emit, on_left_out, source, err);
+    bool ok = source->stacks != NULL;
+    if (ok && !settings->replayable && provider_budget_is_given(&settings->budget)) {
+        source->budget_now_ns = source->budget_ticked_ns = source->budget_told_ns =
+            plat_monotonic_ns();
+        source->budget = provider_budget_create(&settings->budget, source->budget_now_ns, err);
+        ok = source->budget != NULL;
+    }
+    if (!ok) {
+        source_destroy(source);
+        return NULL;
+    }
+    return source;
+}
+
+void source_destroy(struct source *source)
+{
+    if (source) {
+        stack_join_destroy(source->stacks);
+        provider_budget_destroy(source->budget);
+        slab_destroy(source->slab);
+        gap_list_fini(&source->gaps);
+        slab_destroy(source->lessons);
+        source_gates_destroy(source->settings.gates);
+        free(source);
+    }
+}
+
+void source_sink(struct source *source, struct input_sink *ret_sink)
+{
+    *ret_sink = (struct input_sink){.self = source,
+        .metadata = on_metadata,
+        .record = on_record,
+        .trace_end = on_trace_end,
+        .pause = on_pause,
+        .settle = on_settle,
+        .gap = on_gap,
+        .guard = on_guard,
+        .number = &source->counts.sequence};
+    if (source->settings.decoding.pointer_size == 0) {
+        ret_sink->sample = on_sample;
+    }
+    if (source->settings.damage) {
+        ret_sink->damage = on_damage;
+    }
+    if (source->settings.is_done) {
+        ret_sink->file_end = on_file_end;
+        ret_sink->is_done = on_is_done;
+        ret_sink->skipped = on_skipped;
+        ret_sink->renumber = on_renumber;
+    }
+}
+
+void source_finish(struct source *source, bool stopped)
+{
+    push_lessons(source, UINT64_MAX);
+    if (!source->stopped && !(stopped && source->settings.replayable)) {
+        stack_join_flush(source->stacks);
+    }
+    hand_over_counts(source);
+    source_hand_over(source, UINT64_MAX);
+    source_gaps_close(source, true);
+    if (source->budget) {
+        source_budget_look(source, true);
+    }
+    /* Counts that came up since, or that a gap which could not be shipped would have carried. */
+    hand_over_counts(source);
+    source_hand_over(source, UINT64_MAX);
+}
+
+struct source_counts source_counts(const struct source *source)
+{
+    return source->counts;
+}

@@ -1,0 +1,70 @@
+#include "pipeline/source/source_own.h"
+#include "platform/plat_system.h"
+
+/* Ship an open gap, with room in the queue or without: its slab is there. */
+static void close_gap(struct source *source, size_t index, bool force)
+{
+    struct slab *slab = gap_list_take(&source->gaps, index, force);
+    if (!slab) {
+        return;
+    }
+    slab->now = slab->gap.to ? slab->gap.to : source->newest;
+    slab->last_sequence = ++source->counts.sequence;
+    source->tally.gaps++;
+    if (strcmp(slab->gap.stage, "etw") == 0) {
+        bool are_events = strcmp(slab->gap.unit, "events") == 0;
+        source->tally.etw_events_lost += are_events ? slab->gap.count : 0;
+        source->tally.etw_buffers_lost += are_events ? 0 : slab->gap.count;
+    }
+    source_complete(source, slab);
+    bool comes_again = !source->counts.complete && source->settings.is_done;
+    if (!source->counts.complete) {
+        slab->last_sequence = 0; /* its number would take the session across what was abandoned */
+    }
+    if (comes_again || slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
+        source_abandon(source, slab);
+    }
+}
+
+void source_gaps_close(struct source *source, bool force)
+{
+    for (size_t i = 0; i < GAP_LIST_MAX; i++) {
+        close_gap(source, i, force);
+    }
+}
+
+void source_gaps_add_loss(
+    struct source *source, const char *reason, const struct event_record *record)
+{
+    struct gap gap = {.stage = "queue",
+        .reason = reason,
+        .unit = "events",
+        .count = 1,
+        .exact = true,
+        .from = record->time,
+        .to = record->time,
+        .trace = record->trace};
+    gap_list_add(&source->gaps, &gap);
+}
+
+/* The full slab goes on its way first, beyond the bound of the queue, so that the gaps stand behind it; no
+ * other one is filled until there is room. */
+void source_gaps_close_old(struct source *source)
+{
+    uint64_t now = plat_monotonic_ns();
+    for (size_t i = 0; i < GAP_LIST_MAX; i++) {
+        if (!gap_list_is_old(&source->gaps, i, now, source->settings.gap_age_ns) ||
+            !gap_list_may_take(&source->gaps)) {
+            continue;
+        }
+        struct slab *slab = source->slab;
+        source->slab = NULL;
+        if (slab) {
+            source_complete(source, slab);
+            if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
+                source_abandon(source, slab);
+            }
+        }
+        close_gap(source, i, false);
+    }
+}

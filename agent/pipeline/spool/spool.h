@@ -1,0 +1,198 @@
+#ifndef ETWSHIP_PIPELINE_SPOOL_H
+#define ETWSHIP_PIPELINE_SPOOL_H
+
+#include "base/error.h"
+#include "pipeline/batch/batch.h"
+
+/*
+ * Where sealed batches wait for their outputs. A stream has batches in order and cursors that read
+ * them, one per output; a batch stays until every cursor has acked it. The spool decides how much
+ * may wait: that is where back-pressure begins. All functions but add_cursor, start and destroy: any
+ * thread.
+ *
+ * A spool that `keeps` has them on a disk (spool_durable.h): what is left in it at the end is delivered
+ * by the next run, and it remembers how far each output is. One in memory (below) forgets all.
+ */
+struct spool;
+
+enum spool_next {
+    SPOOL_BATCH,
+    SPOOL_NOTHING, /* until the deadline */
+    SPOOL_END,     /* closed, and everything was handed out */
+};
+
+/* Whose a batch is going to be. */
+enum spool_guest {
+    SPOOL_REPLAYED, /* of a session that is read again: always worth the wait */
+    SPOOL_LIVE,     /* of one that is not */
+    SPOOL_OWN,      /* of the agent, which is little: to be taken in any case */
+};
+
+enum spool_room {
+    SPOOL_ROOM,
+    SPOOL_NO_ROOM_FULL, /* what comes is to be dropped: as much is kept as may be … */
+    SPOOL_NO_ROOM_DISK, /* … or the disk takes no more */
+    SPOOL_CANCELLED,    /* nobody waits any more */
+};
+
+/* Has a cursor the batch in hand again? */
+enum spool_pick {
+    SPOOL_PICKED,
+    SPOOL_PICK_LATER, /* it cannot be read now */
+    SPOOL_PICK_GONE, /* it made room, or cannot be read any more: the spool counts what was left of it, and
+                        acks it */
+};
+
+/* A restless cursor waits no longer than that for a batch. */
+enum { SPOOL_RESTLESS_MS = 200 };
+static const uint64_t spool_restless_ns = UINT64_C(1000000) * SPOOL_RESTLESS_MS;
+
+struct spool_usage {
+    uint64_t bytes;   /* memory or disk that batches hold */
+    uint64_t batches; /* that some cursor has not acked */
+    uint64_t max_bytes;
+    uint64_t oldest_ms; /* how long the oldest of them has been waiting; 0: unknown */
+
+    /* Of one that keeps. */
+    uint64_t free_bytes;  /* of the disk; UINT64_MAX: unknown */
+    enum spool_room room; /* is there any? */
+    bool failing;         /* what comes cannot be written now */
+};
+
+/* What waits for one cursor. */
+struct spool_backlog {
+    uint64_t batches;
+    uint64_t records;
+    uint64_t bytes;
+    uint64_t oldest_ms; /* as above */
+};
+
+/* Who reads: what a cursor is made of. */
+struct spool_reader {
+    const char *name; /* of the output, the same over restarts; borrowed */
+    size_t stream;
+    size_t route;           /* template of the stream that it is routed by; SIZE_MAX: none */
+    uint32_t stream_hash;   /* see delivery_ids */
+    bool from_head;         /* a new output begins at the oldest batch, not behind the last */
+    struct span checkpoint; /* of a run without this spool, newer than what it has; empty: none.
+                               Becomes true with the first commit */
+};
+
+/* A batch as a cursor gets it, with what it was written for: the output may have had another stream,
+ * or another route, when it was. Valid until it is acked. */
+struct spool_item {
+    const struct batch *batch;
+    uint64_t epoch; /* with a record's number its name among those of all spools */
+    uint32_t stream_hash;
+    size_t route;
+    bool earlier;         /* an earlier run may have delivered some of it */
+    const uint32_t *left; /* the records that are to be delivered, ascending; NULL: all of them */
+    size_t left_count;
+    uint64_t bytes; /* that it takes of the spool's room */
+    void *place;    /* of the spool */
+};
+
+struct spool_ops {
+    /* Before anything is appended: a cursor for ${reader}. ${ret_backlog}: what an earlier run has left
+     * for it. */
+    bool (*add_cursor)(struct spool *spool, const struct spool_reader *reader, size_t *ret_cursor,
+        struct spool_backlog *ret_backlog, struct error *err);
+
+    /* Every cursor was added. NULL: there is nothing to start. */
+    bool (*start)(struct spool *spool, struct error *err);
+
+    /* Wait until there is room for a batch. */
+    enum spool_room (*wait_room)(struct spool *spool, enum spool_guest guest);
+
+    /* Take a batch of ${stream}, and number it and its records, ascending over all that the spool
+     * takes. A stream without cursors forgets it. It may go beyond the room. */
+    void (*append)(struct spool *spool, size_t stream, struct batch *batch);
+
+    /* The batch behind the one that the cursor got before; each is handed out once. Waits until
+     * plat_monotonic_ns() is ${deadline_ns}; UINT64_MAX: as long as it takes. */
+    enum spool_next (*next)(
+        struct spool *spool, size_t cursor, uint64_t deadline_ns, struct spool_item *ret_item);
+
+    /* The cursor is done with a batch that it was given; in any order. Not ${settled}: some of it was
+     * neither delivered nor given up for good, so a spool that keeps hands it out again in the next
+     * run. */
+    void (*ack)(struct spool *spool, size_t cursor, const struct spool_item *item, bool settled);
+
+    /* Of a batch that the cursor still has, only these records (ascending) are to be delivered. Becomes
+     * true by and by. NULL: the spool does not keep it. */
+    void (*note_left)(struct spool *spool, size_t cursor, const struct spool_item *item,
+        const uint32_t *records, size_t count);
+
+    /*
+     * The cursor goes on to hold a batch of which ${count} records are not settled, but does not look at
+     * it until pick_up, which sets ${item}->batch anew: the spool may let go of its memory. NULL, both:
+     * it stays in memory.
+     */
+    void (*put_down)(
+        struct spool *spool, size_t cursor, const struct spool_item *item, size_t count);
+    enum spool_pick (*pick_up)(struct spool *spool, size_t cursor, struct spool_item *item);
+
+    /* The number of a batch that was put down and is lost, as it made room or was too old: the spool has counted
+     * what was left of it, and the cursor is to ack it. Told once; who picks it up hears it as well. 0: there is
+     * none. NULL as above. */
+    uint64_t (*next_gone)(struct spool *spool, size_t cursor);
+
+    /* While it is ${restless}, `next` says SPOOL_NOTHING after SPOOL_RESTLESS_MS, whatever the deadline:
+     * its output holds batches for later, and must not miss when that is. */
+    void (*set_restless)(struct spool *spool, size_t cursor, bool restless);
+
+    /*
+     * What the cursor has acked so far, and ${bytes}, the checkpoint of its output, become true
+     * together; not before, so an output without checkpoints says so, too, with none. ${now}: they
+     * are when this returns, else soon. False with ${err} set: what was true before still is. NULL: the
+     * spool does not keep it.
+     */
+    bool (*checkpoint)(
+        struct spool *spool, size_t cursor, struct span bytes, bool now, struct error *err);
+
+    /* Append the checkpoint that belongs to where the cursor began. NULL as above. */
+    bool (*first_checkpoint)(
+        struct spool *spool, size_t cursor, struct buf *ret_bytes, struct error *err);
+
+    /* Everything that was appended and noted is true on the disk when this returns true. NULL: there
+     * is none. */
+    bool (*flush)(struct spool *spool, struct error *err);
+
+    /* Nothing is made true any more from now on, and nothing handed out. For a spool that cannot be
+     * destroyed, as an output is stuck with a batch of it. NULL: there is no need. */
+    void (*halt)(struct spool *spool);
+
+    /* The cursor takes no batch any more, whatever waits for it: `next` says SPOOL_END. NULL: the spool
+     * does not keep it. */
+    void (*leave)(struct spool *spool, size_t cursor);
+
+    void (*close)(struct spool *spool);  /* nothing more will be appended */
+    void (*cancel)(struct spool *spool); /* nobody waits for room any more */
+    void (*usage)(struct spool *spool, struct spool_usage *ret_usage);
+    /* NULL: the books know it. */
+    void (*backlog)(struct spool *spool, size_t cursor, struct spool_backlog *ret_backlog);
+    void (*destroy)(struct spool *spool); /* with what is in it */
+};
+
+struct spool {
+    const struct spool_ops *ops;
+    bool keeps;
+};
+
+/* Batches in memory, together at most ${max_bytes} (and one more), in an epoch of their own, 64 random
+ * bits, and in another one from when the clock was set. NULL with ${err} set: out of memory, or the system
+ * has no random numbers. */
+struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct error *err);
+
+/* For tests: the clock that is looked at. Before anything is appended. */
+struct store_clock;
+void spool_memory_use_clock(struct spool *spool, const struct store_clock *clock);
+
+static inline void spool_destroy(struct spool *spool)
+{
+    if (spool) {
+        spool->ops->destroy(spool);
+    }
+}
+
+#endif

@@ -1,0 +1,268 @@
+#include "pipeline/spool/spool_durable.h"
+
+#include <stdlib.h>
+
+#include "pipeline/spool/spool_durable_own.h"
+#include "platform/plat_system.h"
+
+/*
+ * What the sealer and the pipeline ask of the durable spool, and its life. The rest is in the rooms that
+ * spool_durable_own.h names.
+ *
+ * Of its memory a quarter is for batches that wait to be written, the rest for those that stay.
+ */
+enum { SHARES = 4 };
+
+/* ---- the sealer ---------------------------------------------------------------------------------- */
+
+static void append(struct spool *base, size_t stream, struct batch *batch)
+{
+    struct spool_durable *spool = spool_durable_of(base);
+    batch->stream = stream;
+    batch->memory = batch_memory(batch);
+    plat_mutex_lock(&spool->mutex);
+    batch_list_add(&spool->pending, batch);
+    spool->pending_bytes += batch->memory;
+    spool->memory_bytes += batch->memory;
+    spool_durable_touch(spool);
+    if (spool->pending_bytes >= spool->settings.sync_bytes ||
+        spool->pending_bytes >= spool->pending_max) {
+        plat_cond_signal(&spool->work);
+    }
+    plat_mutex_unlock(&spool->mutex);
+}
+
+/* Is there room now? SPOOL_CANCELLED: to be waited for. Holds the mutex. */
+static enum spool_room room_now(const struct spool_durable *spool, enum spool_guest guest)
+{
+    bool drops = guest == SPOOL_LIVE && spool->settings.on_full == SPOOL_FULL_DROP_NEWEST;
+    if (drops && spool->live_room != SPOOL_ROOM) {
+        return spool->live_room;
+    }
+    bool room = spool->pending_bytes < spool->pending_max &&
+                (guest != SPOOL_REPLAYED || spool->replay_room);
+    return room ? SPOOL_ROOM : SPOOL_CANCELLED;
+}
+
+/* When the agent stops, what the disk takes is still taken. */
+static enum spool_room wait_room(struct spool *base, enum spool_guest guest)
+{
+    struct spool_durable *spool = spool_durable_of(base);
+    plat_mutex_lock(&spool->mutex);
+    enum spool_room room;
+    while ((room = room_now(spool, guest)) == SPOOL_CANCELLED && !spool->halted) {
+        bool disk_takes = !spool->failing && spool->live_room == SPOOL_ROOM && spool->replay_room;
+        if (spool->cancelled && !disk_takes) {
+            break;
+        }
+        plat_cond_wait(&spool->room, &spool->mutex);
+    }
+    plat_mutex_unlock(&spool->mutex);
+    return room;
+}
+
+void spool_durable_warn(struct spool_durable *spool, const char *kind, const char *text)
+{
+    if (spool->settings.warn) {
+        spool->settings.warn(spool->settings.self, kind, text);
+    }
+}
+
+/* ---- the pipeline -------------------------------------------------------------------------------- */
+
+static bool start(struct spool *base, struct error *err)
+{
+    return spool_writer_start(spool_durable_of(base), err);
+}
+
+static bool flush(struct spool *base, struct error *err)
+{
+    return spool_writer_wait(spool_durable_of(base), true, err);
+}
+
+static void close_spool(struct spool *base)
+{
+    struct spool_durable *spool = spool_durable_of(base);
+    plat_mutex_lock(&spool->mutex);
+    spool->closed = true;
+    plat_cond_signal(&spool->work);
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static void cancel(struct spool *base)
+{
+    struct spool_durable *spool = spool_durable_of(base);
+    plat_mutex_lock(&spool->mutex);
+    spool->cancelled = true;
+    plat_cond_broadcast(&spool->room);
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static void usage(struct spool *base, struct spool_usage *ret_usage)
+{
+    struct spool_durable *spool = spool_durable_of(base);
+    plat_mutex_lock(&spool->mutex);
+    *ret_usage = spool->usage;
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static void backlog(struct spool *base, size_t cursor, struct spool_backlog *ret_backlog)
+{
+    struct spool_durable *spool = spool_durable_of(base);
+    plat_mutex_lock(&spool->mutex);
+    *ret_backlog = spool->cursors[cursor].backlog;
+    plat_mutex_unlock(&spool->mutex);
+}
+
+uint64_t spool_durable_sequence(const struct spool *base, size_t session, size_t stream)
+{
+    const struct spool_durable *spool = (const struct spool_durable *)base;
+    return spool->sequences[session * spool->settings.stream_count + stream];
+}
+
+/* ---- life ---------------------------------------------------------------------------------------- */
+
+static void destroy_list(struct batch_list *list, uint64_t *records)
+{
+    struct batch *batch;
+    while ((batch = batch_list_take(list))) {
+        *records += batch->piece.count;
+        batch_destroy(batch);
+    }
+}
+
+/* What the disk has not taken is lost, but for what is read again. */
+static void tell_unwritten(struct spool_durable *spool, uint64_t records)
+{
+    struct buf text;
+    buf_init(&text, 256);
+    buf_printf(&text, "%llu events could not be written to the spool: %s",
+        (unsigned long long)records, spool->last_error.text);
+    buf_add_byte(&text, 0);
+    spool_durable_warn(spool, "unwritten", (const char *)text.data);
+    buf_fini(&text);
+}
+
+static void halt(struct spool *base)
+{
+    struct spool_durable *spool = spool_durable_of(base);
+    if (spool->thread) {
+        spool_writer_stop(spool);
+    }
+}
+
+static void destroy(struct spool *base)
+{
+    struct spool_durable *spool = spool_durable_of(base);
+    uint64_t unwritten = 0;
+    uint64_t cached = 0;
+    halt(base);
+    destroy_list(&spool->pending, &unwritten);
+    destroy_list(&spool->waiting, &unwritten);
+    destroy_list(&spool->staged, &unwritten);
+    destroy_list(&spool->cache, &cached);
+    if (unwritten) {
+        tell_unwritten(spool, unwritten);
+    }
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        spool_cursor_fini(&spool->cursors[i]);
+    }
+    plat_cond_fini(&spool->work);
+    plat_cond_fini(&spool->room);
+    plat_cond_fini(&spool->round);
+    plat_mutex_fini(&spool->mutex);
+    free(spool->stream_ids);
+    free(spool->stream_cursors);
+    free(spool->damaged);
+    free(spool->rows);
+    free(spool->sequences);
+    free(spool->sources);
+    free(spool->source_sequences);
+    free(spool);
+}
+
+static const struct spool_ops durable_ops = {
+    .add_cursor = spool_cursor_add,
+    .start = start,
+    .wait_room = wait_room,
+    .append = append,
+    .next = spool_cursor_next,
+    .ack = spool_cursor_ack,
+    .put_down = spool_later_put_down,
+    .pick_up = spool_later_pick_up,
+    .next_gone = spool_later_next_gone,
+    .set_restless = spool_later_set_restless,
+    .note_left = spool_position_note_left,
+    .checkpoint = spool_position_checkpoint,
+    .first_checkpoint = spool_position_first_checkpoint,
+    .flush = flush,
+    .leave = spool_cursor_leave,
+    .halt = halt,
+    .close = close_spool,
+    .cancel = cancel,
+    .usage = usage,
+    .backlog = backlog,
+    .destroy = destroy,
+};
+
+static bool find_streams(struct spool_durable *spool, struct error *err)
+{
+    const struct spool_durable_settings *s = &spool->settings;
+    for (size_t i = 0; i < s->stream_count; i++) {
+        const struct spool_durable_stream *stream = &s->streams[i];
+        if (!store_stream(s->store, span_text(stream->key), stream->hash, span_text(""),
+                &spool->stream_ids[i], err)) {
+            return false;
+        }
+        for (size_t k = 0; k < s->session_count; k++) {
+            uint64_t *sequence = &spool->sequences[k * s->stream_count + i];
+            if (s->replayable[k] && !store_find_source(s->store, span_text(s->sessions[k]),
+                                        spool->stream_ids[i], sequence, err)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+struct spool *spool_durable_create(const struct spool_durable_settings *settings, struct error *err)
+{
+    struct spool_durable *spool = calloc(1, sizeof(*spool));
+    size_t streams = settings->stream_count;
+    size_t sessions = settings->session_count;
+    if (!spool) {
+        error_set(err, ERR_MEMORY, "out of memory for the spool");
+        return NULL;
+    }
+    spool->base = (struct spool){.ops = &durable_ops, .keeps = true};
+    spool->settings = *settings;
+    spool->codec = (struct batch_codec){.sessions = settings->sessions,
+        .session_count = sessions,
+        .other = (uint32_t)(sessions - 1)};
+    spool->pending_max = settings->memory_bytes / SHARES + 1;
+    spool->memory_max = settings->memory_bytes;
+    spool->pending_since_ns = UINT64_MAX;
+    spool->replay_room = true;
+    spool->usage.max_bytes = settings->max_bytes;
+    spool->usage.free_bytes = UINT64_MAX;
+    spool->first_id = UINT64_MAX;
+    plat_mutex_init(&spool->mutex);
+    plat_cond_init(&spool->work);
+    plat_cond_init(&spool->room);
+    plat_cond_init(&spool->round);
+    spool->stream_ids = calloc(streams + 1, sizeof(*spool->stream_ids));
+    spool->stream_cursors = calloc(streams + 1, sizeof(*spool->stream_cursors));
+    spool->sequences = calloc(streams * sessions + 1, sizeof(*spool->sequences));
+    spool->sources = calloc(sessions + 1, sizeof(*spool->sources));
+    spool->source_sequences = calloc(sessions + 1, sizeof(*spool->source_sequences));
+    bool ok = spool->stream_ids && spool->stream_cursors && spool->sequences && spool->sources &&
+              spool->source_sequences;
+    if (!ok) {
+        error_set(err, ERR_MEMORY, "out of memory for the spool");
+    }
+    if (!ok || !find_streams(spool, err)) {
+        destroy(&spool->base);
+        return NULL;
+    }
+    return &spool->base;
+}

@@ -1,0 +1,85 @@
+#ifndef ETWSHIP_PIPELINE_SPOOL_DURABLE_H
+#define ETWSHIP_PIPELINE_SPOOL_DURABLE_H
+
+#include "pipeline/record/books.h"
+#include "pipeline/spool/spool.h"
+
+/*
+ * The spool on a disk: threads and a memory cache around a store (store/store.h). What is appended waits
+ * in memory for the next group commit, and is handed out when that has come true. What has been
+ * committed stays in memory as long as there is room, so that outputs that keep up cause no reading.
+ *
+ * A thread of its own, `spool`, is the only one that uses the store from start to halt or destroy; but
+ * batches are read on the threads of the outputs. Before and after, the caller may use the store, on
+ * the thread that creates and destroys the spool.
+ */
+struct store;
+
+enum spool_full {
+    SPOOL_FULL_BLOCK,       /* wait: the queue fills, and sources drop by their own rule */
+    SPOOL_FULL_DROP_OLDEST, /* the oldest batches make room */
+    SPOOL_FULL_DROP_NEWEST, /* what comes from live sessions is dropped */
+};
+
+struct spool_durable_stream {
+    /* Says all that decides what stands in its batches: format and options, filters, sessions, routes.
+     * An output whose stream has another key than in the run before drains the old one first. */
+    const char *key;
+    uint32_t hash; /* see delivery_ids */
+};
+
+/* Records that an output will never get; on the spool's thread. */
+struct spool_durable_loss {
+    size_t cursor;           /* SIZE_MAX: of an output that this run does not have, … */
+    struct span output;      /* … which is called so; else empty */
+    enum output_drop reason; /* OUTPUT_DROP_SPOOL_… */
+    uint64_t records;
+    bool own;      /* events of the agent itself, of this run */
+    uint64_t from; /* times of the events, FILETIME; 0: unknown */
+    uint64_t to;
+};
+
+struct spool_durable_settings {
+    struct store *store;                        /* borrowed, until the spool is destroyed */
+    const struct spool_durable_stream *streams; /* borrowed */
+    size_t stream_count;
+    /* Names by number; the last one is the agent itself, "", and all that this run does not have.
+     * Borrowed. */
+    const char *const *sessions;
+    const bool *replayable; /* by session; borrowed */
+    size_t session_count;
+    struct block_pool *pool; /* for batches that are read; borrowed, NULL: none */
+    size_t memory_bytes; /* for batches that wait to be written, and those that stay afterwards */
+    uint64_t
+        sync_interval_ns; /* what is appended is true after that, and the time a commit takes */
+    uint64_t sync_bytes;  /* or as soon as so many bytes wait */
+    const char *folder;   /* of the store, for those who look, as are these; borrowed, or NULL */
+    uint64_t max_bytes;
+    uint64_t min_free_bytes; /* of its disk; 0: no limit */
+    enum spool_full on_full; /* what live sessions do; replayable ones wait */
+    uint64_t reserve_bytes;  /* so much stays free for live sessions when replayable ones fill it */
+
+    /* These are called on the spool's thread, without locks. All may be NULL. */
+    /* A commit begins: what is appended from now on may not be in it. */
+    void (*begin)(void *self);
+    /*
+     * Stage what else is to become true with this commit (store_source_state, store_done, store_live,
+     * store_gap, …): all that was appended before `begin` is staged, if ${all}; without room on the
+     * disk some of it waits. spool_durable_sequence says how far. False: it is tried again with the
+     * next commit; what was staged stands.
+     */
+    bool (*stage)(void *self, struct store *store, bool all, struct error *err);
+    void (*lost)(void *self, const struct spool_durable_loss *loss);
+    /* What people should know; ${kind} as in outlet_settings.warn. */
+    void (*warn)(void *self, const char *kind, const char *text);
+    void *self;
+};
+
+/* The store's streams are looked up, and sequences of an earlier run. NULL with ${err} set. */
+struct spool *spool_durable_create(
+    const struct spool_durable_settings *settings, struct error *err);
+
+/* In `stage`: how far the session is in the store with this commit, as far as the stream goes. */
+uint64_t spool_durable_sequence(const struct spool *base, size_t session, size_t stream);
+
+#endif

@@ -1,0 +1,295 @@
+#include <stdlib.h>
+
+#include "pipeline/spool/spool.h"
+#include "platform/plat_system.h"
+#include "platform/plat_thread.h"
+#include "store/age_clock.h"
+
+/*
+ * A list of batches per stream, oldest first. A batch counts the cursors that have yet to ack it;
+ * the last ack frees it, wherever in the list it stands: acks may overtake one another. A cursor
+ * points to the batch that it gets next, NULL when it has to wait for one to be appended.
+ *
+ * One mutex over everything, held for some pointers' time, once per batch and cursor.
+ */
+enum { MAX_CURSORS = 256 };
+
+struct queue {
+    struct batch *head;
+    struct batch *tail;
+    size_t cursor_count;
+    uint64_t last_number;
+};
+
+struct cursor {
+    struct spool_reader reader;
+    struct batch *next;
+    bool restless;
+    struct plat_cond ready;
+};
+
+struct spool_memory {
+    struct spool base;
+    struct plat_mutex mutex;
+    struct plat_cond room;
+    struct queue *streams;
+    size_t stream_count;
+    struct cursor cursors[MAX_CURSORS];
+    size_t cursor_count;
+    uint64_t epoch;
+    struct age_clock clock;
+    uint64_t records; /* numbered so far */
+    size_t bytes;
+    size_t batches;
+    size_t max_bytes;
+    bool closed;
+    bool cancelled;
+};
+
+static struct spool_memory *self_of(struct spool *spool)
+{
+    return (struct spool_memory *)spool;
+}
+
+static bool add_cursor(struct spool *base, const struct spool_reader *reader, size_t *ret_cursor,
+    struct spool_backlog *ret_backlog, struct error *err)
+{
+    struct spool_memory *spool = self_of(base);
+    if (spool->cursor_count == MAX_CURSORS) {
+        return error_set(err, ERR_LIMIT, "more than %d outputs", MAX_CURSORS);
+    }
+    struct cursor *cursor = &spool->cursors[spool->cursor_count];
+    cursor->reader = *reader;
+    plat_cond_init(&cursor->ready);
+    spool->streams[reader->stream].cursor_count++;
+    *ret_backlog = (struct spool_backlog){.batches = 0};
+    *ret_cursor = spool->cursor_count++;
+    return true;
+}
+
+static enum spool_room wait_room(struct spool *base, enum spool_guest guest)
+{
+    (void)guest;
+    struct spool_memory *spool = self_of(base);
+    plat_mutex_lock(&spool->mutex);
+    while (spool->bytes >= spool->max_bytes && !spool->cancelled) {
+        plat_cond_wait(&spool->room, &spool->mutex);
+    }
+    enum spool_room room = spool->cancelled ? SPOOL_CANCELLED : SPOOL_ROOM;
+    plat_mutex_unlock(&spool->mutex);
+    return room;
+}
+
+/*
+ * A machine that is set back to an earlier state while it runs would give the same names to other
+ * records. Its clock tells, as soon as it has been set right.
+ */
+static void look_at_the_clock(struct spool_memory *spool)
+{
+    int64_t step;
+    uint64_t fresh;
+    age_clock_now(&spool->clock, &step);
+    if (step && plat_random(&fresh, sizeof(fresh), NULL)) {
+        spool->epoch = fresh;
+    }
+}
+
+static void append(struct spool *base, size_t stream, struct batch *batch)
+{
+    struct spool_memory *spool = self_of(base);
+    struct queue *queue = &spool->streams[stream];
+    batch->next = NULL;
+    batch->memory = batch_memory(batch);
+    batch->readers_left = queue->cursor_count;
+    if (queue->cursor_count == 0) {
+        batch_destroy(batch);
+        return;
+    }
+    plat_mutex_lock(&spool->mutex);
+    look_at_the_clock(spool);
+    spool->bytes += batch->memory;
+    spool->batches++;
+    batch->epoch = spool->epoch;
+    batch->number = ++queue->last_number;
+    batch->first_record = spool->records + 1;
+    spool->records += batch->piece.count;
+    batch->previous = queue->tail;
+    if (queue->tail) {
+        queue->tail->next = batch;
+    } else {
+        queue->head = batch;
+    }
+    queue->tail = batch;
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        struct cursor *cursor = &spool->cursors[i];
+        if (cursor->reader.stream == stream && !cursor->next) {
+            cursor->next = batch;
+            plat_cond_broadcast(&cursor->ready);
+        }
+    }
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static enum spool_next next(
+    struct spool *base, size_t index, uint64_t deadline_ns, struct spool_item *ret_item)
+{
+    struct spool_memory *spool = self_of(base);
+    struct cursor *cursor = &spool->cursors[index];
+    enum spool_next result = SPOOL_NOTHING;
+    bool in_time = true;
+    uint64_t restless_ns = plat_monotonic_ns() + spool_restless_ns;
+    plat_mutex_lock(&spool->mutex);
+    while (!cursor->next && !spool->closed && in_time) {
+        bool soon = cursor->restless && restless_ns < deadline_ns;
+        in_time = plat_cond_wait_until(
+            &cursor->ready, &spool->mutex, soon ? restless_ns : deadline_ns);
+    }
+    if (cursor->next) {
+        *ret_item = (struct spool_item){.batch = cursor->next,
+            .epoch = cursor->next->epoch,
+            .stream_hash = cursor->reader.stream_hash,
+            .route = cursor->reader.route,
+            .bytes = cursor->next->memory};
+        cursor->next = cursor->next->next;
+        result = SPOOL_BATCH;
+    } else if (spool->closed) {
+        result = SPOOL_END;
+    }
+    plat_mutex_unlock(&spool->mutex);
+    return result;
+}
+
+static void set_restless(struct spool *base, size_t index, bool restless)
+{
+    struct spool_memory *spool = self_of(base);
+    plat_mutex_lock(&spool->mutex);
+    spool->cursors[index].restless = restless;
+    plat_cond_broadcast(&spool->cursors[index].ready);
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static void unlink_batch(struct queue *queue, struct batch *batch)
+{
+    if (batch->previous) {
+        batch->previous->next = batch->next;
+    } else {
+        queue->head = batch->next;
+    }
+    if (batch->next) {
+        batch->next->previous = batch->previous;
+    } else {
+        queue->tail = batch->previous;
+    }
+}
+
+static void ack(struct spool *base, size_t index, const struct spool_item *item, bool settled)
+{
+    (void)settled;
+    struct spool_memory *spool = self_of(base);
+    struct batch *batch = (struct batch *)(uintptr_t)item->batch;
+    plat_mutex_lock(&spool->mutex);
+    bool last = --batch->readers_left == 0;
+    if (last) {
+        unlink_batch(&spool->streams[spool->cursors[index].reader.stream], batch);
+        spool->bytes -= batch->memory;
+        spool->batches--;
+        plat_cond_broadcast(&spool->room);
+    }
+    plat_mutex_unlock(&spool->mutex);
+    if (last) {
+        batch_destroy(batch);
+    }
+}
+
+static void close_spool(struct spool *base)
+{
+    struct spool_memory *spool = self_of(base);
+    plat_mutex_lock(&spool->mutex);
+    spool->closed = true;
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        plat_cond_broadcast(&spool->cursors[i].ready);
+    }
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static void cancel(struct spool *base)
+{
+    struct spool_memory *spool = self_of(base);
+    plat_mutex_lock(&spool->mutex);
+    spool->cancelled = true;
+    plat_cond_broadcast(&spool->room);
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static void usage(struct spool *base, struct spool_usage *ret_usage)
+{
+    struct spool_memory *spool = self_of(base);
+    plat_mutex_lock(&spool->mutex);
+    *ret_usage = (struct spool_usage){
+        .bytes = spool->bytes, .batches = spool->batches, .max_bytes = spool->max_bytes};
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static void destroy(struct spool *base)
+{
+    struct spool_memory *spool = self_of(base);
+    for (size_t i = 0; spool->streams && i < spool->stream_count; i++) {
+        struct batch *batch = spool->streams[i].head;
+        while (batch) {
+            struct batch *behind = batch->next;
+            batch_destroy(batch);
+            batch = behind;
+        }
+    }
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        plat_cond_fini(&spool->cursors[i].ready);
+    }
+    plat_cond_fini(&spool->room);
+    plat_mutex_fini(&spool->mutex);
+    free(spool->streams);
+    free(spool);
+}
+
+static const struct spool_ops memory_ops = {
+    .add_cursor = add_cursor,
+    .wait_room = wait_room,
+    .append = append,
+    .next = next,
+    .ack = ack,
+    .set_restless = set_restless,
+    .close = close_spool,
+    .cancel = cancel,
+    .usage = usage,
+    .destroy = destroy,
+};
+
+void spool_memory_use_clock(struct spool *spool, const struct store_clock *clock)
+{
+    age_clock_init(&self_of(spool)->clock, clock);
+}
+
+struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct error *err)
+{
+    struct spool_memory *spool = calloc(1, sizeof(*spool));
+    if (spool) {
+        spool->base.ops = &memory_ops;
+        plat_mutex_init(&spool->mutex);
+        plat_cond_init(&spool->room);
+        age_clock_init(&spool->clock, NULL);
+        spool->stream_count = stream_count;
+        spool->max_bytes = max_bytes;
+        spool->streams = calloc(stream_count + 1, sizeof(*spool->streams));
+    }
+    if (!spool || !spool->streams) {
+        if (spool) {
+            destroy(&spool->base);
+        }
+        error_set(err, ERR_MEMORY, "out of memory for batches");
+        return NULL;
+    }
+    if (!plat_random(&spool->epoch, sizeof(spool->epoch), err)) {
+        destroy(&spool->base);
+        return NULL;
+    }
+    return &spool->base;
+}

@@ -1,0 +1,549 @@
+#include <stdlib.h>
+
+#include "pipeline/record/event_text.h"
+#include "pipeline/work/decode_worker_own.h"
+#include "platform/plat_system.h"
+#include "platform/plat_thread.h"
+
+/*
+ * One thread. What an event needs is found by session (cache, paths) and by session and stream
+ * (writer). The loop over a slab's events calls nothing that locks, allocates or asks the system,
+ * but for growing the pieces.
+ *
+ * An event that has no room is tried again when there is: the worker hands over what it has and
+ * waits, which holds back its source; nothing is left out.
+ */
+enum { NO_MEMORY_WAIT_MS = 50, MAX_ROUTE_BYTES = 64 * 1024 };
+
+/* ---- pieces ----------------------------------------------------------------------------------- */
+
+/* Room for what is going to be written, as far as the last slab tells; and for as much again where the
+ * piece becomes a batch that the next one is appended to. Not having it is no failure. */
+static void reserve(struct piece *piece, size_t last_bytes, size_t batch_bytes)
+{
+    size_t room = last_bytes + last_bytes / 8;
+    if (last_bytes > batch_bytes / 4 && last_bytes <= batch_bytes / 2) {
+        room = batch_bytes;
+    }
+    if (room < PIECE_FULL_BYTES) {
+        piece_reserve(piece, room);
+    }
+}
+
+static bool make_pieces(struct decode_worker *worker, struct slab *slab)
+{
+    size_t count = worker->settings.sessions[slab->session].stream_count;
+    slab->pieces = calloc(count ? count : 1, sizeof(*slab->pieces));
+    slab->rolls = calloc(count ? count : 1, sizeof(*slab->rolls));
+    if (!slab->pieces || !slab->rolls) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct worker_stream *stream = decode_worker_stream(worker, slab, i);
+        if (!piece_init(&slab->pieces[i], stream->route_count, worker->settings.pool)) {
+            return false;
+        }
+        reserve(&slab->pieces[i], worker->contexts[slab->session].sizes[i], stream->batch_bytes);
+        slab->piece_count++;
+    }
+    return true;
+}
+
+/* False: the agent stops, and nobody waits any more. */
+static bool wait_for_memory(const struct decode_worker *worker)
+{
+    bool go_on = !sealer_is_cancelled(worker->settings.sealer) &&
+                 !slab_queue_is_cancelled(worker->settings.queue);
+    if (go_on) {
+        plat_sleep_ms(NO_MEMORY_WAIT_MS);
+    }
+    return go_on;
+}
+
+static size_t pieces_size(const struct slab *slab)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        size += piece_size(&slab->pieces[i]);
+    }
+    return size;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+/* Either an event, or what the agent says itself. */
+struct item {
+    const struct event *event;
+    const struct slab *slab;
+};
+
+static bool write_text(
+    struct decode_worker *worker, const struct item *item, size_t index, struct buf *out)
+{
+    const struct slab *slab = item->slab;
+    struct event_writer *writer = worker->contexts[slab->session].writers[index];
+    const struct event_format *format = decode_worker_stream(worker, slab, index)->format;
+    if (item->event) {
+        return event_text_add(format, writer, item->event, out, &worker->is_cut);
+    }
+    size_t start = out->size;
+    if (slab->kind == SLAB_GAP) {
+        format->gap(writer, &slab->gap, slab->now, slab->last_sequence, out);
+    } else if (slab->kind == SLAB_GUARD) {
+        format->guard(writer, &slab->guard, out);
+    } else {
+        format->status(writer, &slab->status, slab->now, slab->last_sequence, out);
+    }
+    if (out->failed) {
+        out->failed = false;
+        out->size = start;
+        return false;
+    }
+    return true;
+}
+
+/* What the agent calls what it says itself. */
+static const char *own_name(const struct slab *slab)
+{
+    return slab->kind == SLAB_GAP ? "gap" : slab->kind == SLAB_GUARD ? "guard" : "status";
+}
+
+static bool add_routes(
+    struct decode_worker *worker, const struct item *item, size_t index, struct piece *piece)
+{
+    const struct slab *slab = item->slab;
+    const struct worker_stream *stream = decode_worker_stream(worker, slab, index);
+    struct event_path_context *paths = &worker->contexts[slab->session].scratch.paths;
+    for (size_t i = 0; i < stream->route_count; i++) {
+        buf_reset(&worker->route);
+        if (item->event) {
+            event_template_render(stream->routes[i], item->event, paths, &worker->route);
+        } else {
+            const struct trace_info *trace = slab->kind == SLAB_GUARD ? slab->guard.trace
+                                                                      : slab->gap.trace;
+            event_template_render_own(
+                stream->routes[i], own_name(slab), trace, slab->now, paths, &worker->route);
+        }
+        if (worker->route.failed || !routes_add(&piece->routes[i], buf_span(&worker->route))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What tells a record of a file from all others for ever, where an output asks for that. */
+static bool add_position(
+    struct decode_worker *worker, const struct item *item, size_t index, struct piece *piece)
+{
+    if (!item->event || !decode_worker_stream(worker, item->slab, index)->ids) {
+        return true;
+    }
+    const struct record_position *position = &item->event->record->position;
+    return !record_position_is_known(position) || piece_add_position(piece, position);
+}
+
+/* Write one record of a stream to ${piece}. False: there is no memory, and nothing is written. */
+static bool write_once(struct decode_worker *worker, const struct item *item, size_t index,
+    struct piece *piece, uint64_t sequence)
+{
+    uint32_t start = piece_start(piece, piece->count);
+    worker->is_cut = false;
+    if (write_text(worker, item, index, &piece->bytes) && add_routes(worker, item, index, piece) &&
+        add_position(worker, item, index, piece)) {
+        worker->cut += worker->is_cut;
+        return piece_end_record(piece, sequence);
+    }
+    piece_take_back(piece, start);
+    return false;
+}
+
+/* Write one record of a stream. False only if the agent stops. */
+static bool write_record(
+    struct decode_worker *worker, const struct item *item, size_t index, uint64_t sequence)
+{
+    while (!write_once(worker, item, index, &item->slab->pieces[index], sequence)) {
+        if (!wait_for_memory(worker)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- rolling up ------------------------------------------------------------------------------- */
+
+/* Count the event for a stream instead of writing it, if a rule says so and there is room. */
+static bool roll_up(struct decode_worker *worker, const struct item *item, size_t index)
+{
+    const struct slab *slab = item->slab;
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    const struct context *context = &worker->contexts[slab->session];
+    uint64_t sequence = item->event->record->sequence;
+    uint64_t time = item->event->record->time;
+    struct roll_key key;
+    /* The first event behind what an output had is shipped as it is: a position that stays before an
+     * open window's first event must not say that the output had no more than that. */
+    if (sequence <= session->resume_max[index] + 1 ||
+        !gate_rolls(
+            context->gates, session->gate_count, &context->stream_gates[index], time, &key)) {
+        return false;
+    }
+    struct roll_list *list = slab->rolls[index];
+    if (!list) {
+        list = roll_list_create(decode_worker_stream(worker, slab, index)->route_count);
+        slab->rolls[index] = list;
+    }
+    if (list && roll_list_count(list, &key, time)) {
+        return true;
+    }
+    if (!list || !roll_list_has_room(list) ||
+        !write_once(worker, item, index, &list->texts, sequence)) {
+        return false;
+    }
+    roll_list_add(list, &key, sequence, time);
+    return true;
+}
+
+/* ---- events ----------------------------------------------------------------------------------- */
+
+/* The event as one stream gets it: with what that stream's rules do to it, and what they are in doubt of.
+ * ${unsure}: doubt of rules that edit it for all. */
+static void make_own(struct decode_worker *worker, struct context *context, struct gate_view *view,
+    const struct event *event, const struct event *edited, struct span unsure,
+    struct event *ret_own)
+{
+    struct filter_scratch *scratch = &context->scratch;
+    scratch->unsure = unsure;
+    *ret_own = context->is_edited ? *edit_stage_stream(&worker->edits, view, scratch, event, edited)
+                                  : *event;
+    event_mark_unsure(&worker->edit_mark, scratch, ret_own);
+    scratch->unsure = view->unsure;
+    event_mark_unsure(&worker->stream_mark, scratch, ret_own);
+}
+
+/* ${wanted}: by some stream; its own gate has the verdict for each. */
+static bool write_event(
+    struct decode_worker *worker, struct slab *slab, const struct event *event, bool wanted)
+{
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    struct context *context = &worker->contexts[slab->session];
+    uint64_t sequence = event->record->sequence;
+    struct item item = {.event = event, .slab = slab};
+    struct event own;
+    const struct event *edited = event;
+    if (wanted && context->is_edited) {
+        edited = edit_stage_begin(
+            &worker->edits, session, context->gates, &context->scratch, event);
+    }
+    const struct span unsure = context->scratch.unsure;
+    if (worker->taps.count && wanted) {
+        decode_worker_tap_session(worker, slab, edited);
+    }
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        if (sequence <= session->resume[i]) {
+            continue;
+        }
+        struct gate_view *view = &context->stream_gates[i];
+        if (!wanted || (view->gate && view->verdict == FILTER_DROP)) {
+            slab->pieces[i].filtered++;
+            slab->pieces[i].seen++;
+            continue;
+        }
+        item.event = edited;
+        if (context->is_edited || view->unsure.size) {
+            make_own(worker, context, view, event, edited, unsure, &own);
+            item.event = &own;
+        }
+        bool rolled = context->rolls_up && roll_up(worker, &item, i);
+        if (!rolled && !write_record(worker, &item, i, sequence)) {
+            return false;
+        }
+        if (worker->taps.count && !rolled) {
+            decode_worker_tap_stream(worker, slab, i, item.event);
+        }
+        slab->pieces[i].seen++;
+    }
+    return true;
+}
+
+static bool work_on_event(
+    struct decode_worker *worker, struct slab *slab, const struct slab_item *item)
+{
+    struct context *context = &worker->contexts[slab->session];
+    const struct flow_consumer *observer = &worker->settings.observer;
+    struct event_record completed;
+    struct event event = {.record = item->record};
+    if (context->processes) {
+        event.record = process_reader_complete(context->processes, item->record, &completed);
+    }
+    bool wanted = true;
+    bool accepted = true;
+    if (context->is_filtered) {
+        event.stack = item->frames;
+        event.stack_count = item->frame_count;
+        context->scratch.unsure = span_make(NULL, 0);
+        wanted = decode_worker_gates_decode(worker, slab, &event, &accepted);
+        event_mark_unsure(&worker->mark, &context->scratch, &event);
+    } else {
+        const struct event_record *record = event.record;
+        event_decode_run(&context->decode, record, &event);
+        event.process = decode_worker_process(context, record);
+        event.file = decode_worker_file(context, record);
+        event.stack = item->frames;
+        event.stack_count = item->frame_count;
+    }
+    event.others = process_reader_others(context->processes);
+    if (accepted && !write_event(worker, slab, &event, wanted)) {
+        return false;
+    }
+    slab->tally.decode.cut += worker->cut;
+    worker->cut = 0;
+    slab->tally.accepted += accepted;
+    slab->tally.filtered += !accepted;
+    if (wanted) {
+        decode_counts_add(&slab->tally.decode, &event);
+        if (observer->event && item->record->sequence > context->observed) {
+            observer->event(observer->self, &event);
+        }
+    }
+    if (item->record->sequence > context->observed) {
+        context->observed = item->record->sequence;
+    }
+    slab->done_sequence = item->record->sequence;
+    return true;
+}
+
+static bool work_on_records(struct decode_worker *worker, struct slab *slab)
+{
+    struct sealer *sealer = worker->settings.sealer;
+    struct slab_item item;
+    size_t cursor = 0;
+    slab->tally.accepted += slab->left_out;
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        slab->pieces[i].seen += slab->left_out;
+        slab->pieces[i].filtered += slab->left_out;
+    }
+    while (slab_next(slab, &cursor, &item)) {
+        if (!work_on_event(worker, slab, &item)) {
+            return false;
+        }
+        if (pieces_size(slab) > PIECE_FULL_BYTES && !sealer_take(sealer, slab)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the agent says itself: one record of every stream. */
+static bool work_on_own(struct decode_worker *worker, struct slab *slab)
+{
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    const struct flow_consumer *observer = &worker->settings.observer;
+    const struct item item = {.slab = slab};
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        bool is_new = slab->last_sequence == 0 || slab->last_sequence > session->resume[i];
+        if (is_new && !write_record(worker, &item, i, slab->last_sequence)) {
+            return false;
+        }
+    }
+    if (slab->kind == SLAB_GAP && observer->gap) {
+        observer->gap(observer->self, &slab->gap, slab->now, slab->last_sequence);
+    }
+    return true;
+}
+
+/* ---- definitions ------------------------------------------------------------------------------ */
+
+/* Count and tell what the cache of ${slab}'s session could not keep of what events carry. */
+static void tell_definitions(struct decode_worker *worker, struct slab *slab)
+{
+    const struct decode_worker_settings *s = &worker->settings;
+    struct schema_losses *told = &worker->contexts[slab->session].told;
+    if (!s->caches[slab->session]) {
+        return;
+    }
+    struct schema_losses now = schema_cache_losses(s->caches[slab->session]);
+    if (!schema_losses_differ(&now, told)) {
+        return;
+    }
+    slab->tally.definitions_evicted += now.evicted - told->evicted;
+    slab->tally.definitions_refused += now.refused - told->refused;
+    slab->tally.definitions_conflicts += now.conflicts - told->conflicts;
+    *told = now;
+    if (s->definitions) {
+        s->definitions(s->definitions_self, slab->session, &now);
+    }
+}
+
+static void work_on(struct decode_worker *worker, struct slab *slab)
+{
+    struct sealer *sealer = worker->settings.sealer;
+    struct context *context = &worker->contexts[slab->session];
+    uint64_t now = plat_now_filetime();
+    bool ok = slab->kind != SLAB_RECORDS || !sealer_is_cancelled(sealer);
+    while (ok && !make_pieces(worker, slab)) {
+        slab_forget_pieces(slab);
+        ok = wait_for_memory(worker);
+    }
+    for (size_t i = 0; ok && i < slab->piece_count; i++) {
+        event_writer_read_at(context->writers[i], now);
+    }
+    if (ok) {
+        ok = slab->kind == SLAB_RECORDS ? work_on_records(worker, slab) : work_on_own(worker, slab);
+    }
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        context->sizes[i] = slab->pieces[i].bytes.size;
+    }
+    decode_worker_gates_flush(worker, slab);
+    tell_definitions(worker, slab);
+    slab->undecoded = !ok;
+    slab->done_sequence = slab->last_sequence;
+    sealer_finish(sealer, slab);
+}
+
+static void learn(struct decode_worker *worker, struct slab *lesson)
+{
+    struct slab_item item;
+    size_t cursor = 0;
+    while (slab_next(lesson, &cursor, &item)) {
+        if (item.record->kind == RECORD_CLASSIC && !record_is_metadata(item.record)) {
+            event_decode_weigh(&worker->contexts[lesson->session].decode, item.record);
+        } else {
+            schema_cache_learn(worker->settings.caches[lesson->session], item.record);
+        }
+    }
+    slab_queue_learned(worker->settings.queue, lesson);
+}
+
+static void run(void *self)
+{
+    struct decode_worker *worker = self;
+    struct slab *slab;
+    while ((slab = slab_queue_pop(worker->settings.queue, worker->settings.index))) {
+        if (slab->kind == SLAB_LESSONS) {
+            learn(worker, slab);
+        } else {
+            tap_enter(worker->settings.taps, &worker->taps);
+            work_on(worker, slab);
+            tap_leave(worker->settings.taps, &worker->taps);
+        }
+    }
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+static bool make_context(struct decode_worker *worker, size_t index, struct error *err)
+{
+    const struct decode_worker_settings *settings = &worker->settings;
+    const struct worker_session *session = &settings->sessions[index];
+    struct context *context = &worker->contexts[index];
+    context->decode = (struct event_decode){.cache = settings->caches[index],
+        .decoder = &worker->decoder,
+        .pointer_size = session->pointer_size};
+    context->has_scratch = true; /* fini is allowed from here on */
+    context->decode.widths = width_evidence_create(err);
+    if (!filter_scratch_init(&context->scratch, session->ansi, err) || !context->decode.widths) {
+        return false;
+    }
+    context->scratch.paths.session = span_text(session->name);
+    context->scratch.paths.agent = settings->agent;
+    context->processes = session->processes ? process_reader_create(session->processes, err) : NULL;
+    if (session->processes && !context->processes) {
+        return false;
+    }
+    context->writers = calloc(session->stream_count + 1, sizeof(*context->writers));
+    context->observed = session->observed;
+    context->sizes = calloc(session->stream_count + 1, sizeof(*context->sizes));
+    if (!context->writers || !context->sizes || !decode_worker_gates_make(worker, index, err)) {
+        return error_set(err, ERR_MEMORY, "out of memory for a decode worker");
+    }
+    context->is_edited = edit_stage_is_needed(session, context->gates, context->stream_gates);
+    for (size_t i = 0; i < session->stream_count; i++) {
+        const struct worker_stream *stream = &settings->streams[session->streams[i]];
+        struct event_writer_settings writer = {.session = span_text(session->name),
+            .ansi = session->ansi,
+            .tail = settings->tail,
+            .agent = settings->agent,
+            .colors = stream->colors,
+            .options = stream->options};
+        context->writers[i] = event_writer_create(&writer, err);
+        if (!context->writers[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void fini_context(struct decode_worker *worker, size_t index)
+{
+    struct context *context = &worker->contexts[index];
+    const struct worker_session *session = &worker->settings.sessions[index];
+    for (size_t i = 0; context->writers && i < session->stream_count; i++) {
+        event_writer_destroy(context->writers[i]);
+    }
+    free(context->writers);
+    free(context->sizes);
+    width_evidence_destroy(context->decode.widths);
+    process_reader_destroy(context->processes);
+    decode_worker_gates_fini(worker, index);
+    if (context->has_scratch) {
+        filter_scratch_fini(&context->scratch);
+    }
+}
+
+struct decode_worker *decode_worker_create(
+    const struct decode_worker_settings *settings, struct error *err)
+{
+    struct decode_worker *worker = calloc(1, sizeof(*worker));
+    struct context *contexts = calloc(settings->session_count + 1, sizeof(*contexts));
+    if (!worker || !contexts) {
+        free(worker);
+        free(contexts);
+        error_set(err, ERR_MEMORY, "out of memory for a decode worker");
+        return NULL;
+    }
+    worker->settings = *settings;
+    worker->contexts = contexts;
+    buf_init(&worker->route, MAX_ROUTE_BYTES);
+    buf_init(&worker->tap_text, TAP_ROOM_BYTES);
+    bool ok = decoder_init(&worker->decoder, err) && edit_stage_init(&worker->edits, err);
+    for (size_t i = 0; ok && i < settings->session_count; i++) {
+        ok = make_context(worker, i, err);
+    }
+    if (!ok) {
+        decode_worker_destroy(worker);
+        return NULL;
+    }
+    return worker;
+}
+
+void decode_worker_destroy(struct decode_worker *worker)
+{
+    if (worker) {
+        for (size_t i = 0; i < worker->settings.session_count; i++) {
+            fini_context(worker, i);
+        }
+        decoder_fini(&worker->decoder);
+        buf_fini(&worker->tap_text);
+        edit_stage_fini(&worker->edits);
+        buf_fini(&worker->route);
+        free(worker->contexts);
+        free(worker);
+    }
+}
+
+bool decode_worker_start(struct decode_worker *worker, struct error *err)
+{
+    worker->thread = plat_thread_start("decode", run, worker, err);
+    return worker->thread != NULL;
+}
+
+void decode_worker_join(struct decode_worker *worker)
+{
+    plat_thread_join(worker->thread);
+    worker->thread = NULL;
+}
+
+uint64_t decode_worker_observed(const struct decode_worker *worker, size_t session)
+{
+    return worker->contexts[session].observed;
+}

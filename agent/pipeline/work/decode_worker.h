@@ -1,0 +1,93 @@
+#ifndef ETWSHIP_PIPELINE_DECODE_WORKER_H
+#define ETWSHIP_PIPELINE_DECODE_WORKER_H
+
+#include "event/write/event_template.h"
+#include "event/write/event_writer.h"
+#include "pipeline/record/flow.h"
+#include "pipeline/slab/slab_queue.h"
+#include "pipeline/work/gate.h"
+#include "pipeline/work/sealer.h"
+#include "process/process_table.h"
+
+/*
+ * The middle of the pipeline: a thread that takes slabs from the queue, decodes and filters their
+ * events, writes each once per stream, and hands the slab to the sealer. A worker has caches,
+ * writers and a decoder of its own, per session, so nothing is shared and nothing locked.
+ */
+struct decode_worker;
+
+enum { STREAM_MAX_ROUTES = 8, SESSION_MAX_GATES = 8 };
+
+/* Events of some sessions in one format, as some outputs want them. */
+struct worker_stream {
+    const struct event_format *format;
+    struct gate gate; /* what the outputs keep; no filter: everything */
+    const struct event_template *routes[STREAM_MAX_ROUTES];
+    size_t route_count;
+    struct event_options options;
+    bool colors;           /* event_writer_settings */
+    bool ids;              /* an output wants to know where its records were read */
+    size_t batch_bytes;    /* that batches are sealed at */
+    const size_t *outputs; /* that take it */
+    size_t output_count;
+};
+
+struct worker_session {
+    const char *name;                /* etw.session; NULL: the agent itself */
+    uint8_t pointer_size;            /* event_decode.h */
+    const struct codepage *ansi;     /* of its strings */
+    struct process_table *processes; /* whose events they are; NULL: not to be told */
+    const struct gate *gates;        /* lists of rules that every event must pass */
+    size_t gate_count;
+    /* Is a decoded event wanted at all (the session's providers)? Any worker. NULL: all are. */
+    bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
+    /* Apply what the rules of these do to an event that is wanted. Any worker. NULL: nothing. */
+    void (*edits)(const void *self, struct filter_scratch *scratch, const struct event *event,
+        struct event_editor *editor);
+    const void *selection;
+    const size_t *streams;      /* that take it, by piece of a slab */
+    const uint64_t *resume;     /* by piece: what is numbered up to here, all outputs of that
+                                    stream had before a restart, … */
+    const uint64_t *resume_max; /* … and what is numbered above, none of them */
+    size_t stream_count;
+    uint64_t observed; /* what is numbered up to here, an observer has seen before */
+};
+
+struct decode_worker_settings {
+    size_t index;
+    struct slab_queue *queue; /* borrowed, like all else here */
+    struct sealer *sealer;
+    struct losses *losses; /* is told of what limits held back; NULL: nobody is */
+    const struct worker_stream *streams;
+    size_t stream_count;
+    const struct worker_session *sessions;
+    size_t session_count;
+    struct schema_cache *const *caches; /* by session, this worker's own; NULL: the agent itself */
+    struct block_pool *pool;            /* for pieces; may be NULL */
+    struct span tail;                   /* event_writer_settings.tail */
+    const struct event_agent *agent;    /* the same as values; for filters and routes, too */
+
+    /* More definitions that events of session ${session} carry could not be kept: ${losses} are all so
+     * far. On the worker's thread, once a slab at most. NULL: nobody is told. */
+    void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
+    void *definitions_self;
+
+    struct tap_hub *taps; /* who looks on; NULL: nobody */
+
+    /* Sees every accepted event, on the worker's thread; event NULL: nobody. */
+    struct flow_consumer observer;
+};
+
+struct decode_worker *decode_worker_create(
+    const struct decode_worker_settings *settings, struct error *err);
+void decode_worker_destroy(struct decode_worker *worker); /* joined, or never started; NULL */
+
+bool decode_worker_start(struct decode_worker *worker, struct error *err);
+
+/* Wait for its end: the queue is closed and empty. */
+void decode_worker_join(struct decode_worker *worker);
+
+/* The sequence up to which its observer has seen the session; joined. */
+uint64_t decode_worker_observed(const struct decode_worker *worker, size_t session);
+
+#endif

@@ -1,0 +1,200 @@
+#include <stdlib.h>
+
+#include "pipeline/slab/losses.h"
+#include "pipeline/work/decode_worker_own.h"
+
+/*
+ * Which events of a session its streams want: gates are asked with the record, then with the
+ * definitions that may decode it, then with as many of its fields as they look at.
+ */
+
+bool decode_worker_gates_make(struct decode_worker *worker, size_t index, struct error *err)
+{
+    const struct worker_session *session = &worker->settings.sessions[index];
+    struct context *context = &worker->contexts[index];
+    context->gates = calloc(session->gate_count + 1, sizeof(*context->gates));
+    context->stream_gates = calloc(session->stream_count + 1, sizeof(*context->stream_gates));
+    bool ok = context->gates && context->stream_gates;
+    context->is_filtered = session->gate_count || session->selects;
+    for (size_t i = 0; ok && i < session->gate_count; i++) {
+        context->rolls_up |= session->gates[i].rolls_up;
+        ok = gate_view_init(&context->gates[i], &session->gates[i], err);
+    }
+    for (size_t i = 0; ok && i < session->stream_count; i++) {
+        const struct gate *gate = &worker->settings.streams[session->streams[i]].gate;
+        if (gate->filter) {
+            context->is_filtered = true;
+            context->rolls_up |= gate->rolls_up;
+            ok = gate_view_init(&context->stream_gates[i], gate, err);
+        }
+    }
+    return ok;
+}
+
+void decode_worker_gates_fini(struct decode_worker *worker, size_t index)
+{
+    struct context *context = &worker->contexts[index];
+    const struct worker_session *session = &worker->settings.sessions[index];
+    for (size_t i = 0; context->gates && i < session->gate_count; i++) {
+        gate_view_fini(&context->gates[i]);
+    }
+    for (size_t i = 0; context->stream_gates && i < session->stream_count; i++) {
+        gate_view_fini(&context->stream_gates[i]);
+    }
+    free(context->gates);
+    free(context->stream_gates);
+}
+
+/* What is known of an event when gates are asked. */
+struct stage {
+    const struct event *event;
+    const struct schema_choice *choice;
+    bool decoded;
+    bool is_partial; /* decoded as far as gates look, which `selects` may not be content with */
+};
+
+/* Ask the gate of one stream. What its rules are in doubt of is a matter of that stream alone. */
+static enum filter_verdict ask_stream(
+    struct context *context, struct gate_view *view, const struct stage *stage)
+{
+    struct filter_scratch *scratch = &context->scratch;
+    const struct span before = scratch->unsure;
+    scratch->unsure = span_make(NULL, 0);
+    enum filter_verdict verdict = gate_ask(
+        view, scratch, stage->event, stage->choice, stage->decoded);
+    view->unsure = scratch->unsure.size ? scratch->unsure : view->unsure;
+    scratch->unsure = before;
+    return verdict;
+}
+
+/* Ask all gates that are still open. DROP: the session does not want the event, or no stream does
+ * (*ret_accepted); UNDECIDED: more must be known. */
+static enum filter_verdict ask_gates(struct decode_worker *worker, const struct slab *slab,
+    const struct stage *stage, bool *ret_accepted)
+{
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    struct context *context = &worker->contexts[slab->session];
+    *ret_accepted = false;
+    enum filter_verdict verdict = gate_ask_all(context->gates, session->gate_count,
+        &context->scratch, stage->event, stage->choice, stage->decoded);
+    if (verdict != FILTER_KEEP) {
+        return verdict;
+    }
+    if (session->selects) {
+        if (!stage->decoded || stage->is_partial) {
+            return FILTER_UNDECIDED;
+        }
+        if (!session->selects(session->selection, &context->scratch, stage->event)) {
+            return FILTER_DROP;
+        }
+    }
+    for (size_t i = 0; i < session->gate_count; i++) {
+        if (!gate_charge(&context->gates[i], slab->session, stage->event->record)) {
+            return FILTER_DROP;
+        }
+    }
+    *ret_accepted = true;
+    size_t dropped = 0;
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        struct gate_view *view = &context->stream_gates[i];
+        enum filter_verdict one = FILTER_KEEP;
+        if (view->gate) {
+            one = ask_stream(context, view, stage);
+            if (!gate_charge(view, slab->session, stage->event->record)) {
+                one = FILTER_DROP;
+            }
+        }
+        dropped += one == FILTER_DROP;
+        verdict = one == FILTER_UNDECIDED ? one : verdict;
+    }
+    return dropped == slab->piece_count && dropped ? FILTER_DROP : verdict;
+}
+
+/* Decode ${event} as far as the gates look that are open. False: it was not decoded. */
+static bool decode_for_gates(struct decode_worker *worker, const struct slab *slab,
+    const struct schema_choice *choice, struct event *event)
+{
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    struct context *context = &worker->contexts[slab->session];
+    if (choice->count != 1 || (session->selects && session->gate_count == 0)) {
+        return false;
+    }
+    event->schema = choice->list[0];
+    uint16_t fields = gate_fields(context->gates, session->gate_count, &context->scratch, event);
+    if (!session->selects) {
+        uint16_t more = gate_fields(
+            context->stream_gates, slab->piece_count, &context->scratch, event);
+        fields = more > fields ? more : fields;
+    }
+    return fields != EVENT_PATH_ALL_FIELDS &&
+           event_decode_begin(&context->decode, event->record, choice, fields, event);
+}
+
+bool decode_worker_gates_decode(
+    struct decode_worker *worker, const struct slab *slab, struct event *event, bool *ret_accepted)
+{
+    struct context *context = &worker->contexts[slab->session];
+    struct stage stage = {.event = event};
+    gate_begin(context->gates, worker->settings.sessions[slab->session].gate_count);
+    gate_begin(context->stream_gates, slab->piece_count);
+    enum filter_verdict verdict = ask_gates(worker, slab, &stage, ret_accepted);
+    if (verdict == FILTER_DROP) {
+        return false;
+    }
+    event->process = decode_worker_process(context, event->record);
+    event->file = decode_worker_file(context, event->record);
+    stage.choice = schema_cache_find(context->decode.cache, event->record);
+    if (verdict == FILTER_UNDECIDED) {
+        verdict = ask_gates(worker, slab, &stage, ret_accepted);
+        if (verdict == FILTER_DROP) {
+            return false;
+        }
+    }
+    if (verdict == FILTER_UNDECIDED && decode_for_gates(worker, slab, stage.choice, event)) {
+        stage.decoded = true;
+        stage.is_partial = true;
+        verdict = ask_gates(worker, slab, &stage, ret_accepted);
+        if (verdict == FILTER_DROP) {
+            return false;
+        }
+        event_decode_finish(&context->decode, event);
+    } else {
+        const struct event before = *event;
+        event_decode_with(&context->decode, event->record, stage.choice, event);
+        event_decode_keep(event, &before);
+    }
+    stage.decoded = true;
+    stage.is_partial = false;
+    return verdict == FILTER_KEEP || ask_gates(worker, slab, &stage, ret_accepted) != FILTER_DROP;
+}
+
+/* What the limits of a gate held back is lost to output number ${output}, or to all (SIZE_MAX). */
+static void tell_held(struct decode_worker *worker, const struct slab *slab,
+    const struct gate_view *view, const size_t *outputs, size_t output_count)
+{
+    struct loss loss = {.session = slab->session, .held = true};
+    if (!view->gate || !view->gate->limiter || !worker->settings.losses) {
+        return;
+    }
+    loss.count = limiter_held(view->gate->limiter, slab->session, &loss.times);
+    for (size_t i = 0; loss.count && i < output_count; i++) {
+        loss.output = outputs[i];
+        losses_add(worker->settings.losses, &loss);
+    }
+}
+
+void decode_worker_gates_flush(struct decode_worker *worker, const struct slab *slab)
+{
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    struct context *context = &worker->contexts[slab->session];
+    for (size_t i = 0; i < session->gate_count; i++) {
+        static const size_t all = SIZE_MAX;
+        gate_flush(&context->gates[i]);
+        tell_held(worker, slab, &context->gates[i], &all, 1);
+    }
+    for (size_t i = 0; i < session->stream_count; i++) {
+        const struct worker_stream *stream = &worker->settings.streams[session->streams[i]];
+        gate_flush(&context->stream_gates[i]);
+        tell_held(worker, slab, &context->stream_gates[i], stream->outputs, stream->output_count);
+    }
+}

@@ -1,0 +1,79 @@
+#ifndef ETWSHIP_PIPELINE_SEALER_OWN_H
+#define ETWSHIP_PIPELINE_SEALER_OWN_H
+
+#include <stdatomic.h>
+
+#include "pipeline/slab/rollups.h"
+#include "pipeline/work/sealer.h"
+#include "platform/plat_thread.h"
+
+/* What the parts of the sealer share. Every function: with the mutex. */
+
+struct stream {
+    const struct sealer_stream *settings;
+    struct batch *open; /* NULL: none */
+};
+
+struct sealer {
+    struct sealer_settings settings;
+    struct stream *streams;
+    uint64_t *last_resume; /* by session: the highest of its outputs' */
+    uint64_t *done;        /* by session: the sequence that its slabs have come to */
+    bool *has_hole;        /* by session: events behind `done` were dropped */
+    struct rollups *rollups;
+
+    struct plat_mutex mutex;
+    struct plat_cond turn;   /* workers wait for their ticket, or for the ring */
+    struct plat_cond opened; /* the clock waits for a batch to grow old */
+    struct slab **ring;
+    size_t ring_size;
+    uint64_t next_ticket;
+    bool busy;
+    bool over;
+    atomic_bool cancelled;
+    struct plat_thread *clock;
+};
+
+/* ---- batches (sealer_batches.c) ------------------------------------------------------------------ */
+
+/* There is no memory. Nothing is given up for that: outputs are going to free some, and they never
+ * need the mutex, which is held on to: half of a piece in a batch that is sealed would be lost. */
+void sealer_wait_for_memory(void);
+
+/* Hand the stream's open batch to the spool, if there is one. */
+void sealer_seal(struct sealer *sealer, size_t index);
+
+/* The stream's open batch, made if there is none. */
+struct batch *sealer_open_batch(struct sealer *sealer, size_t index);
+
+bool sealer_is_full(const struct stream *stream);
+
+/* How many of the piece's records from ${first} on fit into the open batch; at least one if it is
+ * empty. */
+size_t sealer_count_fitting(const struct stream *stream, const struct batch *batch,
+    const struct piece *piece, size_t first, size_t end);
+
+/* Records of a piece to the open batch. All of them become the batch where that is empty. */
+void sealer_move_records(
+    struct sealer *sealer, size_t index, struct piece *piece, size_t first, size_t count);
+
+/* The open batch takes its session as far as ${segment} says, but not beyond the first event of an open
+ * window. */
+void sealer_mark(struct sealer *sealer, size_t index, const struct batch_segment *segment);
+
+/* ---- windows of rollup rules (sealer_windows.c) --------------------------------------------------- */
+
+/* Ship the session's windows that are over: by event time ${time}, or by the clock. */
+void sealer_close_windows_of(
+    struct sealer *sealer, uint32_t session, uint64_t time, uint64_t now_ns);
+
+/* The same for all sessions. */
+void sealer_close_windows(struct sealer *sealer, uint64_t time, uint64_t now_ns);
+
+/* When one may be over by the clock; UINT64_MAX: none is open. */
+uint64_t sealer_next_window(const struct sealer *sealer);
+
+/* What of ${slab} found no room among the windows of all slabs is a window by itself. */
+void sealer_add_left(struct sealer *sealer, size_t index, const struct slab *slab, size_t piece);
+
+#endif

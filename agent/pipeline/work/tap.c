@@ -1,0 +1,292 @@
+#include "pipeline/work/tap.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "platform/plat_thread.h"
+
+/*
+ * Locks: the hub's mutex guards its list and the counts of users, and is held for a moment per slab while somebody looks
+ * on; a tap's mutex guards its room, and is held while a text is copied. Scratches belong to one worker and session
+ * each, and are made by that worker when it needs them.
+ */
+struct tap {
+    struct tap_hub *hub;
+    struct tap_settings settings;
+    size_t users; /* workers, and who looks on; guarded by the hub's mutex */
+    atomic_bool over;
+    atomic_int_fast64_t tokens;
+    atomic_uint_fast64_t omitted;
+    uint64_t owed_ns; /* of who looks on: of a token that is not whole yet */
+    struct filter_scratch **scratches;
+
+    struct plat_mutex mutex;
+    struct buf room;
+};
+
+struct tap_hub {
+    struct plat_mutex mutex;
+    atomic_size_t count; /* of open taps, to be looked at without the mutex */
+    struct tap *taps[TAP_MAX];
+};
+
+static const uint64_t second_ns = UINT64_C(1000000000);
+
+struct tap_hub *tap_hub_create(struct error *err)
+{
+    struct tap_hub *hub = calloc(1, sizeof(*hub));
+    if (!hub) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    plat_mutex_init(&hub->mutex);
+    return hub;
+}
+
+void tap_hub_destroy(struct tap_hub *hub)
+{
+    if (hub) {
+        plat_mutex_fini(&hub->mutex);
+        free(hub);
+    }
+}
+
+static void destroy(struct tap *tap)
+{
+    size_t count = tap->settings.worker_count * tap->settings.session_count;
+    for (size_t i = 0; tap->scratches && i < count; i++) {
+        if (tap->scratches[i]) {
+            filter_scratch_fini(tap->scratches[i]);
+            free(tap->scratches[i]);
+        }
+    }
+    free(tap->scratches);
+    filter_destroy(tap->settings.filter);
+    buf_fini(&tap->room);
+    plat_mutex_fini(&tap->mutex);
+    free(tap);
+}
+
+/* With the hub's mutex. True: nobody uses it any more. */
+static bool let_go(struct tap *tap)
+{
+    return --tap->users == 0;
+}
+
+/* With the hub's mutex. */
+static void take_off(struct tap_hub *hub, const struct tap *tap)
+{
+    for (size_t i = 0; i < TAP_MAX; i++) {
+        if (hub->taps[i] == tap) {
+            hub->taps[i] = NULL;
+            atomic_fetch_sub(&hub->count, 1);
+        }
+    }
+}
+
+void tap_hub_end(struct tap_hub *hub)
+{
+    if (!hub) {
+        return;
+    }
+    plat_mutex_lock(&hub->mutex);
+    for (size_t i = 0; i < TAP_MAX; i++) {
+        if (hub->taps[i]) {
+            atomic_store(&hub->taps[i]->over, true);
+            take_off(hub, hub->taps[i]);
+        }
+    }
+    plat_mutex_unlock(&hub->mutex);
+}
+
+/* ---- who looks on ------------------------------------------------------------------------------- */
+
+static bool put_on(struct tap_hub *hub, struct tap *tap)
+{
+    bool found = false;
+    plat_mutex_lock(&hub->mutex);
+    for (size_t i = 0; i < TAP_MAX && !found; i++) {
+        found = !hub->taps[i];
+        if (found) {
+            hub->taps[i] = tap;
+            atomic_fetch_add(&hub->count, 1);
+        }
+    }
+    plat_mutex_unlock(&hub->mutex);
+    return found;
+}
+
+struct tap *tap_open(struct tap_hub *hub, const struct tap_settings *settings, struct error *err)
+{
+    struct tap *tap = calloc(1, sizeof(*tap));
+    if (!tap) {
+        filter_destroy(settings->filter);
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    tap->hub = hub;
+    tap->settings = *settings;
+    tap->users = 1;
+    /* What a tenth of a second is worth, so that the first events are seen at once. */
+    atomic_init(&tap->tokens, settings->rate >= 10 ? settings->rate / 10 : 1);
+    plat_mutex_init(&tap->mutex);
+    buf_init(&tap->room, TAP_ROOM_BYTES);
+    tap->scratches = calloc(
+        settings->worker_count * settings->session_count + 1, sizeof(*tap->scratches));
+    if (!tap->scratches || !put_on(hub, tap)) {
+        error_set(err, ERR_LIMIT, "%d look on already. end one of them", TAP_MAX);
+        destroy(tap);
+        return NULL;
+    }
+    return tap;
+}
+
+void tap_close(struct tap *tap)
+{
+    struct tap_hub *hub = tap->hub;
+    plat_mutex_lock(&hub->mutex);
+    take_off(hub, tap);
+    bool last = let_go(tap);
+    plat_mutex_unlock(&hub->mutex);
+    if (last) {
+        destroy(tap);
+    }
+}
+
+/* What was not used is gone: who looks on sees so many a second, not more after a quiet while. */
+static void refill(struct tap *tap, uint64_t passed_ns)
+{
+    uint64_t passed = passed_ns < second_ns ? passed_ns : second_ns;
+    uint64_t due = tap->owed_ns + passed * tap->settings.rate;
+    tap->owed_ns = due % second_ns;
+    if (due >= second_ns) {
+        atomic_store(&tap->tokens, (int_fast64_t)(due / second_ns));
+    }
+}
+
+bool tap_take(struct tap *tap, uint64_t passed_ns, struct buf *out)
+{
+    bool over = atomic_load(&tap->over);
+    plat_mutex_lock(&tap->mutex);
+    buf_add_span(out, buf_span(&tap->room));
+    buf_reset(&tap->room);
+    plat_mutex_unlock(&tap->mutex);
+    refill(tap, passed_ns);
+    return !over;
+}
+
+uint64_t tap_omitted(struct tap *tap)
+{
+    return atomic_exchange(&tap->omitted, 0);
+}
+
+/* ---- workers ------------------------------------------------------------------------------------ */
+
+void tap_enter(struct tap_hub *hub, struct tap_view *ret_view)
+{
+    ret_view->count = 0;
+    if (!hub || atomic_load_explicit(&hub->count, memory_order_relaxed) == 0) {
+        return;
+    }
+    plat_mutex_lock(&hub->mutex);
+    for (size_t i = 0; i < TAP_MAX; i++) {
+        if (hub->taps[i]) {
+            hub->taps[i]->users++;
+            ret_view->taps[ret_view->count++] = hub->taps[i];
+        }
+    }
+    plat_mutex_unlock(&hub->mutex);
+}
+
+void tap_leave(struct tap_hub *hub, struct tap_view *view)
+{
+    struct tap *last[TAP_MAX];
+    size_t count = 0;
+    if (!view->count) {
+        return;
+    }
+    plat_mutex_lock(&hub->mutex);
+    for (size_t i = 0; i < view->count; i++) {
+        if (let_go(view->taps[i])) {
+            last[count++] = view->taps[i];
+        }
+    }
+    plat_mutex_unlock(&hub->mutex);
+    for (size_t i = 0; i < count; i++) {
+        destroy(last[i]);
+    }
+    view->count = 0;
+}
+
+bool tap_is_of_session(const struct tap *tap, size_t session)
+{
+    return tap->settings.session == session;
+}
+
+bool tap_is_of_stream(const struct tap *tap, size_t stream)
+{
+    return tap->settings.session == SIZE_MAX && tap->settings.stream == stream;
+}
+
+/* NULL: out of memory. */
+static struct filter_scratch *scratch_of(struct tap *tap, const struct tap_asker *asker)
+{
+    struct filter_scratch **place =
+        &tap->scratches[asker->worker * tap->settings.session_count + asker->session];
+    if (!*place) {
+        struct filter_scratch *made = calloc(1, sizeof(*made));
+        if (made && !filter_scratch_init(made, asker->ansi, NULL)) {
+            filter_scratch_fini(made);
+            free(made);
+            made = NULL;
+        }
+        *place = made;
+    }
+    return *place;
+}
+
+static bool keeps(struct tap *tap, const struct tap_asker *asker, const struct event *event)
+{
+    size_t rule;
+    struct filter_scratch *scratch = scratch_of(tap, asker);
+    if (!scratch) {
+        return false;
+    }
+    scratch->paths.session = asker->paths->session;
+    scratch->paths.agent = asker->paths->agent;
+    return filter_event(tap->settings.filter, scratch, event, &rule) == FILTER_KEEP;
+}
+
+bool tap_wants(struct tap *tap, const struct tap_asker *asker, const struct event *event)
+{
+    bool has_token = atomic_load_explicit(&tap->tokens, memory_order_relaxed) > 0;
+    if (has_token && tap->settings.filter && !keeps(tap, asker, event)) {
+        return false;
+    }
+    if (!has_token || atomic_fetch_sub(&tap->tokens, 1) <= 0) {
+        atomic_fetch_add_explicit(&tap->omitted, 1, memory_order_relaxed);
+        return false;
+    }
+    return true;
+}
+
+void tap_omit(struct tap *tap)
+{
+    atomic_fetch_add_explicit(&tap->omitted, 1, memory_order_relaxed);
+}
+
+void tap_give(struct tap *tap, struct span text)
+{
+    bool ended = text.size && text.data[text.size - 1] == '\n';
+    plat_mutex_lock(&tap->mutex);
+    bool fits = buf_reserve(&tap->room, text.size + 1);
+    if (fits) {
+        buf_add_span(&tap->room, text);
+        buf_add_text(&tap->room, ended ? "" : "\n");
+    }
+    tap->room.failed = false;
+    plat_mutex_unlock(&tap->mutex);
+    if (!fits) {
+        tap_omit(tap);
+    }
+}

@@ -1,0 +1,19 @@
+#ifndef ETWSHIP_STORE_EPOCHS_H
+#define ETWSHIP_STORE_EPOCHS_H
+
+#include "store/catalogue/catalogue.h"
+
+/*
+ * The epochs of a run before the one in force, as the catalogue keeps them: 8 bytes each, little endian,
+ * the last one first. Of a run with more than fit, as where somebody sets the clock all day, the first
+ * ones are forgotten.
+ */
+struct epochs {
+    uint8_t bytes[CATALOGUE_EPOCHS_MAX_BYTES];
+    size_t size;
+};
+
+void epochs_add(struct epochs *epochs, uint64_t epoch);
+bool epochs_has(struct span epochs, uint64_t epoch);
+
+#endif
