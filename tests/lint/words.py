@@ -6,9 +6,12 @@ Run from the top of the tree. layers.py says what may be included where.
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 LINES_AT_MOST = 600
+# A reader finds a file by the folders on the way to it.
+SOURCES_AT_MOST = 30
 TEXT = {".c", ".h", ".def", ".py", ".sh", ".md", ".txt", ".cmake", ".yaml", ".yml", ".json", ".in",
         ".tsv", ".service", ""}
 SOURCES = {".c", ".h"}
@@ -66,9 +69,17 @@ def check(path):
     yield from search(UPWARD, text, name, "include by an upward path")
 
 
+def check_folders(paths):
+    counts = Counter(path.parent for path in paths if path.suffix == ".c" and path.parts[0] != "tests")
+    for folder, count in sorted(counts.items()):
+        if count > SOURCES_AT_MOST:
+            yield f"{folder.as_posix()}: {count} sources; beyond {SOURCES_AT_MOST} it wants folders"
+
+
 def main():
     looked_at = [path for path in files() if path.suffix in TEXT and path.is_file()]
     found = [line for path in sorted(looked_at) for line in check(path)]
+    found += check_folders(looked_at)
     for line in found:
         print(line)
     print(f"{len(looked_at)} files, {len(found)} findings")
