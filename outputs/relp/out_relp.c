@@ -40,7 +40,7 @@ static const struct config_field fields[] = {
         .help = "host and port, as in syslog.example:2514"},
     {CONFIG_ROW("transport", ENUM, struct settings, transport), .names = transport_names,
         .default_text = "tls", .help = "tls, or tcp without it"},
-    {CONFIG_ROW("window", INT, struct settings, window), .default_text = "128", .min = 1, .max = 100000,
+    {CONFIG_ROW("window", INT, struct settings, window), .default_text = "1024", .min = 1, .max = 100000,
         .help = "how many messages may be under way without an answer"},
     SYSLOG_ROWS(struct settings),
     {CONFIG_STRUCT_ROW("tls", struct settings, http.tls, http_tls_fields),

@@ -30,8 +30,10 @@ enum {
     CONFIRM_SLICE_MS = 2,
     BEHIND_MAX_BYTES = 6 * 1024 * 1024, /* what a system buffers at most (tcp(7), tcp_rmem) */
     BEHIND_COUNT = 256,
-    RESET_MS = 200, /* how long to wait for a reset after an end */
-    LOOK_MS = 1000, /* between two looks at a connection without deliveries */
+    BEHIND_BYTES = BEHIND_MAX_BYTES / (BEHIND_COUNT - 1) +
+                   1, /* of a slot at least, but the newest */
+    RESET_MS = 200,   /* how long to wait for a reset after an end */
+    LOOK_MS = 1000,   /* between two looks at a connection without deliveries */
     NS_PER_MS = 1000000,
 };
 
@@ -73,7 +75,7 @@ static const struct config_field fields[] = {
 };
 // clang-format on
 
-/* A delivery whose bytes may still lie unread in the other system. */
+/* Deliveries whose bytes may still lie unread in the other system. */
 struct behind {
     uint64_t bytes;
     uint64_t records;
@@ -134,6 +136,12 @@ static bool wants_ids(const void *settings)
 
 static void note_written(struct out_syslog *self, uint64_t bytes, uint64_t records)
 {
+    struct behind *newest = &self->behind[(self->behind_at + BEHIND_COUNT - 1) % BEHIND_COUNT];
+    if (newest->bytes < BEHIND_BYTES) {
+        newest->bytes += bytes;
+        newest->records += records;
+        return;
+    }
     self->behind[self->behind_at] = (struct behind){.bytes = bytes, .records = records};
     self->behind_at = (self->behind_at + 1) % BEHIND_COUNT;
 }

@@ -1,14 +1,13 @@
 #include "outputs/syslog/syslog_event.h"
 
-#include "base/rfc3339.h"
 #include "outputs/json_member.h"
 
 #define EPOCH_FILETIME UINT64_C(116444736000000000) /* 1970-01-01 */
 
 enum {
     TEXTS_MAX_BYTES = 64 * 1024 * 1024,
-    TAIL_MAX_BYTES = 64 * 1024,
     KIND_MAX_BYTES = 4096,
+    HEAD_MAX_BYTES = 8192,
     TICKS_PER_MS = 10000,
     KEY_MAX = 100
 };
@@ -64,37 +63,6 @@ static void read_about(struct span object, struct syslog_about *ret_about)
     }
 }
 
-/*
- * Does ${record} end as the last one did, from its `host` on? Then it comes from the same host: what stands there begins
- * with a comma and a key, and closes one bracket more than it opens, so its members are the event's own. Events of
- * one machine mostly end alike, and their payloads need not be walked for it.
- */
-static bool ends_alike(const struct syslog_event *event, struct span record)
-{
-    struct span tail = buf_span(&event->tail);
-    return tail.size && record.size >= tail.size &&
-           memcmp(record.data + record.size - tail.size, tail.data, tail.size) == 0;
-}
-
-/* Keep how ${record} ends, if its ${name} stands there. */
-static void keep_tail(
-    struct syslog_event *event, struct span record, struct span host, struct span name)
-{
-    static const char key[] = ",\"host\":";
-    enum { KEY_SIZE = sizeof(key) - 1 };
-    buf_reset(&event->tail);
-    buf_reset(&event->tail_name);
-    if (!host.size || !name.size || name.data < host.data) {
-        return;
-    }
-    size_t start = (size_t)(host.data - record.data);
-    if (start > KEY_SIZE && record.size - start < TAIL_MAX_BYTES - KEY_SIZE &&
-        memcmp(host.data - KEY_SIZE, key, KEY_SIZE) == 0) {
-        buf_add_span(&event->tail, span_from(record, start - KEY_SIZE));
-        buf_add_span(&event->tail_name, name);
-    }
-}
-
 static void note_member(struct span key, struct span value, struct span members[MEMBER_COUNT])
 {
     for (size_t i = 0; i < MEMBER_COUNT; i++) {
@@ -106,15 +74,16 @@ static void note_member(struct span key, struct span value, struct span members[
 }
 
 /* The kind whose text stands at ${at} of ${record}, followed by another member or the end. NULL: none. */
-static const struct syslog_kind *find_kind(
-    const struct syslog_event *event, struct span record, size_t at)
+static struct syslog_kind *find_kind(struct syslog_event *event, struct span record, size_t at)
 {
     struct span rest = span_from(record, at);
     for (size_t i = 0; i < SYSLOG_KINDS; i++) {
-        const struct syslog_kind *kind = &event->kinds[(event->last_kind + i) % SYSLOG_KINDS];
+        size_t index = (event->last_kind + i) % SYSLOG_KINDS;
+        struct syslog_kind *kind = &event->kinds[index];
         struct span text = buf_span(&kind->text);
         if (text.size && rest.size > text.size && memcmp(rest.data, text.data, text.size) == 0 &&
             (rest.data[text.size] == ',' || rest.data[text.size] == '}')) {
+            event->last_kind = index;
             return kind;
         }
     }
@@ -127,25 +96,27 @@ static struct span moved(struct span s, const uint8_t *from, const uint8_t *to)
     return s.size ? span_make(to + (s.data - from), s.size) : s;
 }
 
-/* What stands in ${record} from ${at} on, up to the end of its `event`. */
-static void keep_kind(struct syslog_event *event, struct span record, size_t at,
+/* What stands in ${record} from ${at} on, up to the end of its `event`. NULL: it is not kept. */
+static struct syslog_kind *keep_kind(struct syslog_event *event, struct span record, size_t at,
     const struct span members[MEMBER_COUNT], const struct syslog_about *about)
 {
     const uint8_t *start = record.data + at;
     const uint8_t *end = members[EVENT].data + members[EVENT].size;
-    if (end <= start || (size_t)(end - start) > KIND_MAX_BYTES) {
-        return;
+    bool inside = members[PROVIDER].data > start && members[PROVIDER].data < end;
+    bool elsewhere = members[PROVIDER].size && !inside;
+    if (end <= start || (size_t)(end - start) > KIND_MAX_BYTES || elsewhere) {
+        return NULL;
     }
     event->next_kind = (event->next_kind + 1) % SYSLOG_KINDS;
     struct syslog_kind *kind = &event->kinds[event->next_kind];
     buf_reset(&kind->text);
+    buf_reset(&kind->head);
     buf_add(&kind->text, start, (size_t)(end - start));
     if (kind->text.failed) {
         buf_reset(&kind->text);
-        return;
+        return NULL;
     }
     const uint8_t *copy = kind->text.data;
-    bool inside = members[PROVIDER].data > start && members[PROVIDER].data < end;
     kind->provider = moved(inside ? members[PROVIDER] : span_make(NULL, 0), start, copy);
     kind->about = (struct syslog_about){.code = moved(about->code, start, copy),
         .name = moved(about->name, start, copy),
@@ -153,6 +124,7 @@ static void keep_kind(struct syslog_event *event, struct span record, size_t at,
         .level = moved(about->level, start, copy),
         .severity = moved(about->severity, start, copy)};
     kind->provider = json_member_find(kind->provider, "name");
+    return kind;
 }
 
 /*
@@ -168,7 +140,7 @@ static void find_members(struct syslog_event *event, struct span record, bool en
     struct span key;
     struct span value;
     size_t at = 0;
-    const struct syslog_kind *kind = NULL;
+    struct syslog_kind *kind = NULL;
     memset(m, 0, MEMBER_COUNT * sizeof(*m));
     if (!json_member_next(record, &at, &key, &value)) {
         read_about(m[EVENT], ret_about);
@@ -179,8 +151,8 @@ static void find_members(struct syslog_event *event, struct span record, bool en
     if (at < record.size) {
         kind = find_kind(event, record, at);
     }
+    event->kind = kind;
     if (kind) {
-        event->last_kind = (size_t)(kind - event->kinds);
         at += kind->text.size;
         at = record.data[at] == ',' ? at + 1 : record.size;
     }
@@ -199,7 +171,7 @@ static void find_members(struct syslog_event *event, struct span record, bool en
     read_about(m[EVENT], ret_about);
     *ret_provider = json_member_find(m[PROVIDER], "name");
     if (m[TIME].size && m[EVENT].size) {
-        keep_kind(event, record, after_time, m, ret_about);
+        event->kind = keep_kind(event, record, after_time, m, ret_about);
     }
 }
 
@@ -224,11 +196,11 @@ void syslog_event_init(struct syslog_event *event)
 {
     *event = (struct syslog_event){.level = 4};
     buf_init(&event->texts, TEXTS_MAX_BYTES);
-    buf_init(&event->tail, TAIL_MAX_BYTES);
+    event_memo_init(&event->memo);
     for (size_t i = 0; i < SYSLOG_KINDS; i++) {
         buf_init(&event->kinds[i].text, KIND_MAX_BYTES);
+        buf_init(&event->kinds[i].head, HEAD_MAX_BYTES);
     }
-    buf_init(&event->tail_name, TAIL_MAX_BYTES);
 }
 
 /* Of a string without escapes, a number or a word the text is what stands there. */
@@ -241,18 +213,62 @@ static bool is_plain(struct span value, struct span *ret_text)
     return ret_text->size == 0 || !memchr(ret_text->data, '\\', ret_text->size);
 }
 
+/*
+ * The same of most events, without reading JSON: one that begins with a time, goes on as a kind whose head is made, and
+ * then with the number of its process, and ends as the last one did. Not the texts that stand in that head.
+ */
+static bool read_known(struct syslog_event *event, struct span record, struct span host)
+{
+    static const char start[] = "{\"@timestamp\":\"";
+    static const char behind[] = "\",";
+    static const char pid[] = ",\"process\":{\"pid\":";
+    enum { START = sizeof(start) - 1, TIME_BYTES = 28, BEHIND = sizeof(behind) - 1 };
+    enum { KIND = START + TIME_BYTES + BEHIND, PID = sizeof(pid) - 1 };
+    struct span time = span_first(span_from(record, START), TIME_BYTES);
+    if (record.size <= KIND || memcmp(record.data, start, START) != 0 ||
+        memcmp(record.data + START + TIME_BYTES, behind, BEHIND) != 0 ||
+        !event_memo_time(&event->memo, time, &event->filetime)) {
+        return false;
+    }
+    struct syslog_kind *kind = find_kind(event, record, KIND);
+    if (!kind || !kind->head.size) {
+        return false;
+    }
+    struct span rest = span_from(record, KIND + kind->text.size);
+    size_t size = PID;
+    if (rest.size <= PID || memcmp(rest.data, pid, PID) != 0) {
+        return false;
+    }
+    while (size < rest.size && rest.data[size] >= '0' && rest.data[size] <= '9') {
+        size++;
+    }
+    if (size == PID || size == rest.size || (rest.data[size] != ',' && rest.data[size] != '}')) {
+        return false;
+    }
+    event->kind = kind;
+    event->has_time = true;
+    event->time = time;
+    event->pid = span_make(rest.data + PID, size - PID);
+    event->level = level_of(first_of(kind->about.level, kind->about.severity), &event->has_level);
+    return is_plain(host, &event->host);
+}
+
 void syslog_event_read(struct syslog_event *event, struct span record, bool with_payload)
 {
+    struct span host;
+    bool alike = event_memo_host(&event->memo, record, &host);
     struct span m[MEMBER_COUNT];
     struct syslog_about about;
     buf_reset(&event->texts);
     struct span provider = {NULL, 0};
-    bool alike = ends_alike(event, record);
+    if (alike && !with_payload && read_known(event, record, host)) {
+        return;
+    }
     find_members(event, record, alike && !with_payload, m, &about, &provider);
-    struct span host = buf_span(&event->tail_name);
     if (!alike) {
         host = first_of(json_member_find(m[HOST], "name"), json_member_find(m[AGENT], "name"));
-        keep_tail(event, record, m[HOST], host);
+        bool inside = host.size && host.data > m[HOST].data;
+        event_memo_keep_host(&event->memo, record, inside ? m[HOST] : span_make(NULL, 0), host);
     }
     const struct {
         struct span *to;
@@ -275,6 +291,7 @@ void syslog_event_read(struct syslog_event *event, struct span record, bool with
             *parts[i].to = span_first(span_from(buf_span(&event->texts), start), sizes[i]);
         }
     }
+    event->has_time = event_memo_time(&event->memo, event->time, &event->filetime);
     event->level = level_of(first_of(about.level, about.severity), &event->has_level);
     event->data = first_of(m[DATA], json_member_find(m[WINLOG], "event_data"));
 }
@@ -282,11 +299,11 @@ void syslog_event_read(struct syslog_event *event, struct span record, bool with
 void syslog_event_fini(struct syslog_event *event)
 {
     buf_fini(&event->texts);
-    buf_fini(&event->tail);
+    event_memo_fini(&event->memo);
     for (size_t i = 0; i < SYSLOG_KINDS; i++) {
         buf_fini(&event->kinds[i].text);
+        buf_fini(&event->kinds[i].head);
     }
-    buf_fini(&event->tail_name);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------- */
@@ -347,9 +364,8 @@ static unsigned weight_of(const struct syslog_event *event)
 
 static bool ms_of(const struct syslog_event *event, uint64_t *ret_ms)
 {
-    uint64_t time;
-    bool good = rfc3339_parse(event->time, &time) && time >= EPOCH_FILETIME;
-    *ret_ms = good ? (time - EPOCH_FILETIME) / TICKS_PER_MS : 0;
+    bool good = event->has_time && event->filetime >= EPOCH_FILETIME;
+    *ret_ms = good ? (event->filetime - EPOCH_FILETIME) / TICKS_PER_MS : 0;
     return good;
 }
 

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_SYSLOG_EVENT_H
 #define ETWSHIP_OUTPUTS_SYSLOG_EVENT_H
 
-#include "base/buf.h"
+#include "outputs/event_memo.h"
 
 /* Members of the object `event`, as JSON. */
 struct syslog_about {
@@ -15,6 +15,8 @@ struct syslog_about {
 /* The text that events of one kind share after their time, and what it says. */
 struct syslog_kind {
     struct buf text; /* up to the end of `event`; empty: none */
+    struct buf
+        head; /* for the user of the event: what it wrote of all of this; empty: nothing yet */
     struct span provider;
     struct syslog_about about;
 };
@@ -30,22 +32,25 @@ struct syslog_event {
     struct span host;
     struct span pid;
     struct span message;
-    struct span data; /* JSON: the object of its payload */
+    struct span data;         /* JSON: the object of its payload */
+    struct syslog_kind *kind; /* one of `kinds`; NULL: none */
+    bool has_time;
+    uint64_t filetime; /* of `time` */
     bool has_level;
     unsigned level;
     struct buf texts;                       /* what the spans point to, if not to the record */
     struct syslog_kind kinds[SYSLOG_KINDS]; /* that came last */
     size_t last_kind;
     size_t next_kind;
-    struct buf tail; /* how the last record ended, from its `host` on; empty: that says nothing */
-    struct buf tail_name; /* JSON: the name of the machine there */
+    struct event_memo memo;
 };
 
 void syslog_event_init(struct syslog_event *event);
 void syslog_event_fini(struct syslog_event *event);
 
 /* What ${record} says, which is borrowed until the next. Of other bytes than an event nothing is found.
- * ${with_payload}: its message and payload, too. */
+ * ${with_payload}: its message and payload, too. Without them, provider, code and name are left as they were where
+ * the kind has a head. */
 void syslog_event_read(struct syslog_event *event, struct span record, bool with_payload);
 
 /* "CEF:0|…": Micro Focus, "ArcSight Common Event Format". In the header a backslash and a pipe get a backslash,

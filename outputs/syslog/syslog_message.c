@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/rfc3339.h"
 #include "outputs/http/http_frame.h"
 #include "outputs/json_member.h"
 #include "outputs/syslog/syslog_event.h"
@@ -107,17 +106,15 @@ static int severity_of(unsigned level)
 }
 
 /* 2026-11-21T09:30:00.1234567Z without its last digit: RFC 5424 takes six. */
-static void add_time(struct buf *out, struct span time)
+static void add_time(struct buf *out, const struct syslog_event *event)
 {
     enum { SEVEN_DIGITS = 28 };
-    char text[SEVEN_DIGITS];
-    uint64_t filetime;
-    if (!rfc3339_parse(time, &filetime)) {
-        add_word(out, span_make(NULL, 0), 1);
+    struct span time = event->time;
+    if (!event->has_time) {
+        buf_add_text(out, "- ");
     } else if (time.size == SEVEN_DIGITS && time.data[SEVEN_DIGITS - 1] == 'Z') {
-        memcpy(text, time.data, SEVEN_DIGITS - 2);
-        text[SEVEN_DIGITS - 2] = 'Z';
-        add_word(out, span_make(text, SEVEN_DIGITS - 1), SEVEN_DIGITS);
+        buf_add_span(out, span_first(time, SEVEN_DIGITS - 2));
+        buf_add_text(out, "Z ");
     } else {
         add_word(out, time, SEVEN_DIGITS);
     }
@@ -136,6 +133,13 @@ static struct span app_name_of(
 static void add_param(struct buf *out, const char *name, struct span value)
 {
     if (value.size == 0) {
+        return;
+    }
+    if (value.size <= VALUE_MAX && !memchr(value.data, '"', value.size) &&
+        !memchr(value.data, '\\', value.size) && !memchr(value.data, ']', value.size)) {
+        buf_add_text(out, name);
+        buf_add_span(out, value);
+        buf_add_byte(out, '"');
         return;
     }
     size_t size = value.size < VALUE_MAX ? value.size : VALUE_MAX;
@@ -158,10 +162,11 @@ static void add_param(struct buf *out, const char *name, struct span value)
     out->size = (size_t)(to - out->data);
 }
 
-static void add_structured(struct syslog_writer *writer, const struct syslog_event *event,
-    const struct delivery *delivery, size_t index, size_t cut_from, struct buf *out)
+/* From MSGID to the level, in brackets that are left open: the same for all events of a kind. */
+static void add_fixed(
+    const struct syslog_writer *writer, const struct syslog_event *event, struct buf *out)
 {
-    char id[DELIVERY_ID_MAX];
+    add_word(out, event->code.size ? event->code : event->name, MSG_ID_MAX);
     if (!writer->sd_id[0]) {
         buf_add_text(out, "- ");
         return;
@@ -176,6 +181,31 @@ static void add_structured(struct syslog_writer *writer, const struct syslog_eve
         buf_add_u64(out, event->level);
         buf_add_byte(out, '"');
     }
+}
+
+/* The same, written once for a kind. */
+static void add_head(
+    const struct syslog_writer *writer, const struct syslog_event *event, struct buf *out)
+{
+    struct buf *head = event->kind ? &event->kind->head : NULL;
+    if (head && !head->size) {
+        add_fixed(writer, event, head);
+        if (head->failed) {
+            buf_reset(head);
+        }
+    }
+    if (head && head->size) {
+        buf_add_span(out, buf_span(head));
+    } else {
+        add_fixed(writer, event, out);
+    }
+}
+
+/* What stands behind it, and the end of the structured data. */
+static void add_own(const struct syslog_event *event, const struct delivery *delivery, size_t index,
+    size_t cut_from, struct buf *out)
+{
+    char id[DELIVERY_ID_MAX];
     add_param(out, " time=\"", event->time);
     if (delivery->ids) {
         add_param(out, " id=\"", span_make(id, delivery_id_write(delivery, index, id)));
@@ -222,12 +252,14 @@ static void write_head(
     buf_add_byte(out, '<');
     buf_add_i64(out, writer->facility * 8 + severity_of(event->level));
     buf_add_text(out, ">1 ");
-    add_time(out, event->time);
+    add_time(out, event);
     add_word(out, event->host, HOST_MAX);
     add_word(out, app_name_of(writer, delivery, index), SYSLOG_APP_NAME_MAX);
     add_word(out, event->pid, PROC_MAX);
-    add_word(out, event->code.size ? event->code : event->name, MSG_ID_MAX);
-    add_structured(writer, event, delivery, index, cut_from, out);
+    add_head(writer, event, out);
+    if (writer->sd_id[0]) {
+        add_own(event, delivery, index, cut_from, out);
+    }
 }
 
 /* Cut head and body to max_bytes together, between characters. */

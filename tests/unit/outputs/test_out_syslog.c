@@ -113,6 +113,61 @@ static void each_message_names_its_own_machine(void **state)
     end();
 }
 
+/* What events of a kind share is written once. */
+static void a_message_says_the_same_whatever_came_before(void **state)
+{
+    (void)state;
+    static const char start[] = "{\"@timestamp\":\"2026-11-21T09:30:0";
+    static const char a[] = "Z\",\"provider\":{\"name\":\"A\"},\"event\":{\"code\":1,\"level\":2}";
+    static const char b[] = "Z\",\"provider\":{\"name\":\"B\"},\"event\":{\"code\":2}";
+    static const char host[] = ",\"host\":{\"name\":\"h\"}}";
+    static const struct {
+        const char *time, *kind, *rest, *end, *head;
+    } events[] = {
+        {"0.0000001", a, ",\"process\":{\"pid\":7}", host,
+            "<131>1 2026-11-21T09:30:00.000000Z h etwship 7 1 [etw@32473 provider=\"A\" code=\"1\" "
+            "level=\"2\" time=\"2026-11-21T09:30:00.0000001Z\"] "},
+        {"1.1234567", a, ",\"process\":{\"pid\":12}", host,
+            "<131>1 2026-11-21T09:30:01.123456Z h etwship 12 1 [etw@32473 provider=\"A\" "
+            "code=\"1\" "
+            "level=\"2\" time=\"2026-11-21T09:30:01.1234567Z\"] "},
+        {"1.1234568", b, ",\"process\":{\"pid\":7,\"x\":1}", host,
+            "<134>1 2026-11-21T09:30:01.123456Z h etwship 7 2 [etw@32473 provider=\"B\" code=\"2\" "
+            "time=\"2026-11-21T09:30:01.1234568Z\"] "},
+        {"1.1234569", b, ",\"process\":{\"pid\":\"9\"}", host,
+            "<134>1 2026-11-21T09:30:01.123456Z h etwship 9 2 [etw@32473 provider=\"B\" code=\"2\" "
+            "time=\"2026-11-21T09:30:01.1234569Z\"] "},
+        {"1.12345", a, "", host,
+            "<131>1 2026-11-21T09:30:01.12345Z h etwship - 1 [etw@32473 provider=\"A\" code=\"1\" "
+            "level=\"2\" time=\"2026-11-21T09:30:01.12345Z\"] "},
+        {"1.123456x", a, ",\"process\":{\"pid\":7}", host,
+            "<131>1 - h etwship 7 1 [etw@32473 provider=\"A\" code=\"1\" "
+            "level=\"2\" time=\"2026-11-21T09:30:01.123456xZ\"] "},
+        {"2.1234567", a, ",\"process\":{\"pid\":8}", ",\"host\":{\"name\":\"i\"}}",
+            "<131>1 2026-11-21T09:30:02.123456Z i etwship 8 1 [etw@32473 provider=\"A\" code=\"1\" "
+            "level=\"2\" time=\"2026-11-21T09:30:02.1234567Z\"] "},
+    };
+    enum { COUNT = sizeof(events) / sizeof(events[0]) };
+    char lines[COUNT * 256] = "";
+    char expected[COUNT * 1024] = "";
+    begin("");
+    for (int twice = 0; twice < 2; twice++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            char line[256];
+            size_t size = (size_t)snprintf(line, sizeof(line), "%s%s%s%s%s", start, events[i].time,
+                events[i].kind, events[i].rest, events[i].end);
+            snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), "%zu %s%s",
+                strlen(events[i].head) + size, events[i].head, line);
+            if (!twice) {
+                snprintf(lines + strlen(lines), sizeof(lines) - strlen(lines), "%s\n", line);
+            }
+        }
+        assert_int_equal(rig_send(&rig, lines), OUTPUT_DELIVERED);
+    }
+    assert_string_equal((const char *)tcp_fake_bytes(fake).data, expected);
+    end();
+}
+
 static void values_of_structured_data_are_escaped(void **state)
 {
     (void)state;
@@ -281,6 +336,21 @@ static void what_a_reset_may_have_lost_is_told_with_a_bound(void **state)
     end();
 }
 
+/* However many deliveries its buffer holds. */
+static void small_deliveries_count_as_well_as_large_ones(void **state)
+{
+    (void)state;
+    enum { DELIVERIES = 300 };
+    begin("");
+    for (int i = 0; i < DELIVERIES; i++) {
+        assert_int_equal(rig_send(&rig, "1\n"), OUTPUT_DELIVERED);
+    }
+    tcp_fake_close(fake, true);
+    assert_int_equal(rig_send(&rig, "2\n"), OUTPUT_RECONNECT);
+    assert_int_equal(rig.report.maybe_lost, DELIVERIES);
+    end();
+}
+
 /* A program that says it sends no more, and ends with messages unread: an end, and then a reset. */
 static void a_reset_after_an_end_is_one(void **state)
 {
@@ -397,6 +467,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_is_as_rfc_5424_has_it),
         cmocka_unit_test(each_message_names_its_own_machine),
+        cmocka_unit_test(a_message_says_the_same_whatever_came_before),
         cmocka_unit_test(values_of_structured_data_are_escaped),
         cmocka_unit_test(cef_and_leef_escape_as_their_documents_say),
         cmocka_unit_test(a_payload_cannot_take_the_place_of_our_own_keys),
@@ -406,6 +477,7 @@ int main(void)
         cmocka_unit_test(settings_that_cannot_be_meant_are_refused),
         cmocka_unit_test(a_connection_that_was_closed_is_noticed_before_anything_is_written),
         cmocka_unit_test(what_a_reset_may_have_lost_is_told_with_a_bound),
+        cmocka_unit_test(small_deliveries_count_as_well_as_large_ones),
         cmocka_unit_test(a_reset_after_an_end_is_one),
         cmocka_unit_test(a_reset_after_the_last_delivery_is_noticed_while_nothing_is_sent),
         cmocka_unit_test(a_reset_that_no_delivery_can_report_is_a_warning),

@@ -1,0 +1,35 @@
+#ifndef ETWSHIP_OUTPUTS_EVENT_MEMO_H
+#define ETWSHIP_OUTPUTS_EVENT_MEMO_H
+
+#include "base/buf.h"
+
+enum { EVENT_MEMO_SECOND = 20 };
+
+/*
+ * What finished events that follow each other mostly share, so that an output need not read it anew of each: the
+ * second of their time, and how they end, from their `host` on. For JSON that a format has written. One thread at a
+ * time.
+ */
+struct event_memo {
+    uint8_t second[EVENT_MEMO_SECOND]; /* "2026-11-21T09:30:00."; of zeros: none */
+    uint64_t second_filetime;
+    struct buf tail; /* how an event ended; empty: that says nothing */
+    struct buf name;
+};
+
+void event_memo_init(struct event_memo *memo);
+void event_memo_fini(struct event_memo *memo);
+
+/* The time ${text} as rfc3339_parse (base/rfc3339.h) reads it. */
+bool event_memo_time(struct event_memo *memo, struct span text, uint64_t *ret_filetime);
+
+/* Does ${record} end as the one of event_memo_keep_host? Then it comes from the same host. ${ret_name}: what was kept
+ * as its name, until the next one is. */
+bool event_memo_host(const struct event_memo *memo, struct span record, struct span *ret_name);
+
+/* Keep how ${record} ends. ${host}: its member `host` as it stands there; nothing is kept where that is empty, or
+ * much stands behind it. ${name}: what event_memo_host is to say; copied. */
+void event_memo_keep_host(
+    struct event_memo *memo, struct span record, struct span host, struct span name);
+
+#endif
