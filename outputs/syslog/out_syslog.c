@@ -29,7 +29,7 @@ enum {
     MAX_READS = 256,
     CONFIRM_SLICE_MS = 2,
     BEHIND_MAX_BYTES = 6 * 1024 * 1024, /* what a system buffers at most (tcp(7), tcp_rmem) */
-    BEHIND_COUNT = 256,
+    BEHIND_COUNT = 32,
     BEHIND_BYTES = BEHIND_MAX_BYTES / (BEHIND_COUNT - 1) +
                    1, /* of a slot at least, but the newest */
     RESET_MS = 200,   /* how long to wait for a reset after an end */

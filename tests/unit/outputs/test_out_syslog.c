@@ -340,7 +340,7 @@ static void what_a_reset_may_have_lost_is_told_with_a_bound(void **state)
 static void small_deliveries_count_as_well_as_large_ones(void **state)
 {
     (void)state;
-    enum { DELIVERIES = 300 };
+    enum { DELIVERIES = 40 };
     begin("");
     for (int i = 0; i < DELIVERIES; i++) {
         assert_int_equal(rig_send(&rig, "1\n"), OUTPUT_DELIVERED);
