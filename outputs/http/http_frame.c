@@ -7,7 +7,6 @@
 #include "outputs/http/http_frame.h"
 
 #include "base/put.h"
-#include "base/rfc3339.h"
 #include "base/utf.h"
 #include "outputs/json_member.h"
 
@@ -32,6 +31,7 @@ bool http_frame_init(
     struct http_frame *frame, enum http_framing framing, const struct http_frame_hec *hec)
 {
     frame->framing = framing;
+    event_memo_init(&frame->memo);
     buf_init(&frame->constants, CONSTANTS_MAX_BYTES);
     http_frame_add_member(&frame->constants, "source", span_text(hec->source));
     http_frame_add_member(&frame->constants, "sourcetype", span_text(hec->sourcetype));
@@ -42,6 +42,7 @@ bool http_frame_init(
 void http_frame_fini(struct http_frame *frame)
 {
     buf_fini(&frame->constants);
+    event_memo_fini(&frame->memo);
 }
 
 const char *http_frame_content_type(enum http_framing framing)
@@ -67,24 +68,35 @@ struct span http_frame_record(const struct delivery *delivery, size_t index)
     return record;
 }
 
-void http_frame_add_hec(struct span record, struct span members, bool with_host, struct buf *out)
+/* `host.name` of ${record} as it stands there. */
+static struct span host_of(struct event_memo *memo, struct span record)
+{
+    struct span name;
+    if (!event_memo_host(memo, record, &name)) {
+        struct span host = json_member_find(record, "host");
+        name = json_member_find(host, "name");
+        event_memo_keep_host(memo, record, host, name);
+    }
+    return name;
+}
+
+void http_frame_add_hec(struct event_memo *memo, struct span record, struct span members,
+    bool with_host, struct buf *out)
 {
     struct span text;
     uint64_t time;
-    uint8_t digits[PUT_MAX];
     buf_add_byte(out, '{');
     if (json_member_inner(json_member_find(record, "@timestamp"), &text) &&
-        rfc3339_parse(text, &time) && time >= EPOCH_FILETIME) {
+        event_memo_time(memo, text, &time) && time >= EPOCH_FILETIME) {
+        uint8_t digits[2 * PUT_MAX];
         uint8_t *end = put_u64(digits, (time - EPOCH_FILETIME) / TICKS);
+        *end++ = '.';
+        end = put_fraction(end, (uint32_t)((time - EPOCH_FILETIME) % TICKS));
+        end[-1] = ','; /* no `Z` */
         buf_add_text(out, "\"time\":");
         buf_add(out, digits, (size_t)(end - digits));
-        buf_add_byte(out, '.');
-        end = put_fraction(digits, (uint32_t)((time - EPOCH_FILETIME) % TICKS));
-        buf_add(out, digits, (size_t)(end - digits) - 1); /* no `Z` */
-        buf_add_byte(out, ',');
     }
-    struct span host = with_host ? json_member_find(json_member_find(record, "host"), "name")
-                                 : span_make(NULL, 0);
+    struct span host = with_host ? host_of(memo, record) : span_make(NULL, 0);
     if (json_member_inner(host, &text) && text.size) {
         buf_add_text(out, "\"host\":");
         buf_add_span(out, host);
@@ -134,7 +146,7 @@ static void add_array(const struct delivery *delivery, size_t first, size_t coun
     buf_add_text(out, count ? "]\n" : "[]\n");
 }
 
-bool http_frame_body(const struct http_frame *frame, const struct delivery *delivery, size_t first,
+bool http_frame_body(struct http_frame *frame, const struct delivery *delivery, size_t first,
     size_t count, struct buf *room, struct span *ret_body)
 {
     uint32_t start = first ? delivery->record_ends[first - 1] : 0;
@@ -151,8 +163,8 @@ bool http_frame_body(const struct http_frame *frame, const struct delivery *deli
     } else {
         for (size_t i = first; i < first + count; i++) {
             if (frame->framing == HTTP_FRAMING_SPLUNK_HEC) {
-                http_frame_add_hec(
-                    http_frame_record(delivery, i), buf_span(&frame->constants), true, room);
+                http_frame_add_hec(&frame->memo, http_frame_record(delivery, i),
+                    buf_span(&frame->constants), true, room);
             } else {
                 add_message(http_frame_record(delivery, i), room);
             }

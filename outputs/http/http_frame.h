@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_HTTP_FRAME_H
 #define ETWSHIP_OUTPUTS_HTTP_FRAME_H
 
+#include "outputs/event_memo.h"
 #include "outputs/output.h"
 
 /*
@@ -24,6 +25,7 @@ struct http_frame_hec {
 struct http_frame {
     enum http_framing framing;
     struct buf constants; /* of a HEC object: members that are the same for every event */
+    struct event_memo memo;
 };
 
 /* ${hec} is copied. False: out of memory. */
@@ -38,7 +40,7 @@ const char *http_frame_content_type(enum http_framing framing);
  * The body of ${count} records of ${delivery} from ${first} on. A view into the delivery or into
  * ${room}, whose content is replaced. False: the maximum of ${room} is too small.
  */
-bool http_frame_body(const struct http_frame *frame, const struct delivery *delivery, size_t first,
+bool http_frame_body(struct http_frame *frame, const struct delivery *delivery, size_t first,
     size_t count, struct buf *room, struct span *ret_body);
 
 /* Record ${index} of ${delivery}, without the line break at its end. */
@@ -48,7 +50,8 @@ struct span http_frame_record(const struct delivery *delivery, size_t index);
 void http_frame_add_member(struct buf *out, const char *name, struct span value);
 
 /* Append the HEC object of ${record}, with ${members} in front of its event: members of JSON, each with its
- * comma. ${with_host}: `host` is host.name of the event. */
-void http_frame_add_hec(struct span record, struct span members, bool with_host, struct buf *out);
+ * comma. ${with_host}: `host` is host.name of the event. ${memo}: what earlier records said, kept for later ones. */
+void http_frame_add_hec(struct event_memo *memo, struct span record, struct span members,
+    bool with_host, struct buf *out);
 
 #endif

@@ -18,6 +18,7 @@ bool hec_frame_init(struct hec_frame *frame, const struct hec_settings *settings
     *frame = (struct hec_frame){.raw = settings->endpoint == HEC_RAW,
         .ids = settings->ids && settings->endpoint == HEC_EVENT,
         .has_host = settings->places[HEC_HOST] != NULL};
+    event_memo_init(&frame->memo);
     buf_init(&frame->constants, CONSTANTS_MAX_BYTES);
     buf_init(&frame->members, MEMBERS_MAX_BYTES);
     buf_init(&frame->path, PATH_MAX_BYTES);
@@ -36,6 +37,7 @@ bool hec_frame_init(struct hec_frame *frame, const struct hec_settings *settings
 
 void hec_frame_fini(struct hec_frame *frame)
 {
+    event_memo_fini(&frame->memo);
     buf_fini(&frame->constants);
     buf_fini(&frame->members);
     buf_fini(&frame->path);
@@ -95,7 +97,7 @@ static void write_events(struct hec_frame *frame, const struct http_piece *piece
         if (frame->ids && delivery->ids) {
             add_id(frame, delivery, i);
         }
-        http_frame_add_hec(http_frame_record(delivery, i), buf_span(&frame->members),
+        http_frame_add_hec(&frame->memo, http_frame_record(delivery, i), buf_span(&frame->members),
             !frame->has_host, &frame->body);
     }
 }

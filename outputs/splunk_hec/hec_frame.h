@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_HEC_FRAME_H
 #define ETWSHIP_OUTPUTS_HEC_FRAME_H
 
+#include "outputs/event_memo.h"
 #include "outputs/http/http_pieces.h"
 #include "outputs/splunk_hec/hec_settings.h"
 
@@ -14,6 +15,7 @@ struct hec_frame {
     bool has_host;
     struct span places[HEC_PLACE_COUNT]; /* without routes */
     struct buf constants;                /* what `places` point to */
+    struct event_memo memo;
     struct buf members;
     struct buf body;
     struct buf path; /* ends with a NUL */
