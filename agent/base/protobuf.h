@@ -52,6 +52,14 @@ static inline unsigned protobuf_width(size_t most)
 /* Fill the ${width} bytes at ${p} with the length ${size}, which must fit. Returns their end. */
 static inline uint8_t *protobuf_put_length(uint8_t *p, unsigned width, size_t size)
 {
+    if (width == 1) { /* most have one byte or two */
+        *p = (uint8_t)size;
+        return p + 1;
+    }
+    if (width == 2) {
+        store_le16(p, (uint16_t)((size & 0x7f) | 0x80 | (size << 1 & 0x7f00)));
+        return p + 2;
+    }
     for (; width > 1; width--) {
         *p++ = (uint8_t)(size | 0x80);
         size >>= 7;

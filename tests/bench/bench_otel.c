@@ -136,6 +136,7 @@ static bool measure(struct bench *b, size_t rounds)
     static double ns[FORMATS + 1][MAX_ROUNDS];
     size_t bytes[FORMATS + 1];
     bool ok = true;
+    double all = 0;
     printf("%-24s %6s %6s %9s %6s %6s %6s %6s\n", "kind", "otlp", "ns", "M/s", "otel", "ns",
         "native", "ns");
     for (size_t k = 0; k < KINDS; k++) {
@@ -150,6 +151,7 @@ static bool measure(struct bench *b, size_t rounds)
         size_t allocated = rounds > 1 ? allocations - before : 0;
         double none = rig_median(ns[FORMATS], rounds);
         double otlp = rig_median(ns[0], rounds) - none;
+        all += otlp;
         printf("%-24s %6zu %6.0f %9.2f %6zu %6.0f %6zu %6.0f\n", etl_mix_kind_name(kinds[k]),
             bytes[0] / RECORDS, otlp, 1e3 / otlp, bytes[1] / RECORDS,
             rig_median(ns[1], rounds) - none, bytes[2] / RECORDS, rig_median(ns[2], rounds) - none);
@@ -158,6 +160,7 @@ static bool measure(struct bench *b, size_t rounds)
         }
         ok = ok && !allocated && bytes[0];
     }
+    printf("%-24s %6s %6.0f %9.2f\n", "as many of each", "", all / KINDS, 1e3 * KINDS / all);
     return ok;
 }
 

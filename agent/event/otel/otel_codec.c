@@ -15,12 +15,6 @@ void otel_codec_text(const struct otel_codec *codec, struct buf *out, enum otel_
     }
 }
 
-void otel_codec_number(const struct otel_codec *codec, struct buf *out, enum otel_place place,
-    const char *key, uint64_t value)
-{
-    otel_codec_unsigned(codec, out, place, span_text(key), value, false);
-}
-
 void otel_codec_unsigned(const struct otel_codec *codec, struct buf *out, enum otel_place place,
     struct span key, uint64_t value, bool as_text)
 {

@@ -93,11 +93,9 @@ struct otel_codec {
 extern const struct otel_codec otel_json;
 extern const struct otel_codec otel_proto;
 
-/* Attributes of constant keys. Texts are UTF-8, not trusted; empty ones are left out. */
+/* A text of a constant key: UTF-8, not trusted; an empty one is left out. */
 void otel_codec_text(const struct otel_codec *codec, struct buf *out, enum otel_place place,
     const char *key, struct span utf8);
-void otel_codec_number(const struct otel_codec *codec, struct buf *out, enum otel_place place,
-    const char *key, uint64_t value);
 
 /* A number shown as `0x…`. */
 void otel_codec_hex(const struct otel_codec *codec, struct buf *out, enum otel_place place,
@@ -115,5 +113,16 @@ void otel_codec_texts(const struct otel_codec *codec, struct buf *out, enum otel
  * decimal digits ("Mapping arbitrary data to OTLP AnyValue", Integer Values). ${as_text}: all are. */
 void otel_codec_unsigned(const struct otel_codec *codec, struct buf *out, enum otel_place place,
     struct span key, uint64_t value, bool as_text);
+
+/* Of a constant key. Here, so that its length is one, too. */
+static inline void otel_codec_number(const struct otel_codec *codec, struct buf *out,
+    enum otel_place place, const char *key, uint64_t value)
+{
+    if (value <= INT64_MAX) {
+        codec->number(out, place, span_text(key), (int64_t)value);
+    } else {
+        otel_codec_unsigned(codec, out, place, span_text(key), value, true);
+    }
+}
 
 #endif

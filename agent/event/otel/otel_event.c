@@ -41,7 +41,8 @@ void otel_event_add_time(
 
 /* ---- header ----------------------------------------------------------------------------------------------- */
 
-static void number(struct event_writer *writer, struct buf *out, const char *key, uint64_t value)
+static inline void number(
+    struct event_writer *writer, struct buf *out, const char *key, uint64_t value)
 {
     otel_codec_number(writer->codec, out, OTEL_RECORD, key, value);
 }

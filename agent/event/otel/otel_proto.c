@@ -53,27 +53,69 @@ static bool has_key(enum otel_place place)
 
 /* ---- texts without their escapes -------------------------------------------------------------------- */
 
-/* The first backslash of ${text}, or NULL. Most texts are so short that a call would take longer. */
-static inline const uint8_t *find_escape(const uint8_t *text, size_t size)
+/* Not 0: some of the eight bytes of ${word} is a backslash. */
+static inline uint64_t backslashes(uint64_t word)
 {
-    enum { SHORT = 64 };
     const uint64_t ones = UINT64_C(0x0101010101010101);
-    size_t at = 0;
+    uint64_t zeros = word ^ ones * '\\';
+    return (zeros - ones) & ~zeros & ones << 7;
+}
+
+/* Most texts are so short that a call would take longer. */
+static inline bool has_escape(const uint8_t *text, size_t size)
+{
+    enum { SHORT = 64, WORD = 8, HALF = 4 };
     if (size > SHORT) {
-        return memchr(text, '\\', size);
+        return memchr(text, '\\', size) != NULL;
     }
-    for (; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
-        uint64_t zeros = load_le64(text + at) ^ ones * '\\';
-        if ((zeros - ones) & ~zeros & ones << 7) {
-            break;
+    if (size >= WORD) {
+        uint64_t found = backslashes(load_le64(text + size - WORD));
+        for (size_t at = 0; at + WORD < size; at += WORD) {
+            found |= backslashes(load_le64(text + at));
         }
+        return found != 0;
     }
-    for (; at < size; at++) {
+    if (size >= HALF) {
+        return backslashes(load_le32(text) | (uint64_t)load_le32(text + size - HALF) << 32) != 0;
+    }
+    for (size_t at = 0; at < size; at++) {
         if (text[at] == '\\') {
-            return text + at;
+            return true;
         }
     }
-    return NULL;
+    return false;
+}
+
+/* Copy a text that is mostly short, in moves that may overlap. Has it a backslash? */
+static inline bool copy_text(uint8_t *to, const uint8_t *from, size_t size)
+{
+    enum { LONG = 32, WORD = 8, HALF = 4 };
+    if (size < HALF || size > LONG) {
+        if (size) {
+            memcpy(to, from, size);
+        }
+        return has_escape(from, size);
+    }
+    if (size < WORD) {
+        uint32_t first = load_le32(from);
+        uint32_t last = load_le32(from + size - HALF);
+        store_le32(to, first);
+        store_le32(to + size - HALF, last);
+        return backslashes(first | (uint64_t)last << 32) != 0;
+    }
+    uint64_t first = load_le64(from);
+    uint64_t last = load_le64(from + size - WORD);
+    uint64_t found = backslashes(first) | backslashes(last);
+    store_le64(to, first);
+    store_le64(to + size - WORD, last);
+    if (size > 2 * WORD) {
+        first = load_le64(from + WORD);
+        last = load_le64(from + size - 2 * WORD);
+        found |= backslashes(first) | backslashes(last);
+        store_le64(to + WORD, first);
+        store_le64(to + size - 2 * WORD, last);
+    }
+    return found != 0;
 }
 
 static uint32_t hex_value(uint8_t c)
@@ -88,6 +130,10 @@ static size_t unescape_one(struct span text, size_t *at, uint8_t *to)
     static const char meanings[] = "\b\f\n\r\t";
     uint8_t c = *at + 1 < text.size ? text.data[*at + 1] : '\\';
     *at += 2;
+    if (c == '\\' || c == '"') {
+        *to = c;
+        return 1;
+    }
     if (c == 'u' && *at + 4 <= text.size) {
         uint32_t unit = 0;
         for (size_t i = 0; i < 4; i++) {
@@ -104,18 +150,21 @@ static size_t unescape_one(struct span text, size_t *at, uint8_t *to)
 /* In place, as it only gets shorter. Returns the new size. */
 static size_t unescape(uint8_t *text, size_t size)
 {
-    const uint8_t *first = find_escape(text, size);
-    if (!first) {
+    if (!has_escape(text, size)) {
         return size;
     }
     struct span all = span_make(text, size);
-    size_t to = (size_t)(first - text);
-    for (size_t at = to; at < size;) {
+    size_t to = 0;
+    for (size_t at = 0; at < size;) {
         if (text[at] == '\\') {
             to += unescape_one(all, &at, text + to);
-        } else {
-            text[to++] = text[at++];
+            continue;
         }
+        const uint8_t *next = memchr(text + at, '\\', size - at);
+        size_t plain = next ? (size_t)(next - text) - at : size - at;
+        memmove(text + to, text + at, plain);
+        to += plain;
+        at += plain;
     }
     return to;
 }
@@ -123,21 +172,18 @@ static size_t unescape(uint8_t *text, size_t size)
 /* ---- values --------------------------------------------------------------------------------------------- */
 
 /* A key is part of a definition, few of which have anything to escape. */
-static uint8_t *put_key(uint8_t *p, struct span key)
+static inline uint8_t *put_key(uint8_t *p, struct span key)
 {
     unsigned width = protobuf_width(key.size);
     *p++ = PROTOBUF_KEY(PAIR_KEY, PROTOBUF_BYTES);
-    if (key.size) {
-        memcpy(p + width, key.data, key.size);
-    }
-    bool is_plain = !find_escape(key.data, key.size);
-    size_t size = is_plain ? key.size : unescape(p + width, key.size);
+    bool escaped = copy_text(p + width, key.data, key.size);
+    size_t size = escaped ? unescape(p + width, key.size) : key.size;
     return protobuf_put_length(p, width, size) + size;
 }
 
 /* Everything in front of a value of up to ${most} bytes, whose lengths have places then. NULL: no room
  * for it and ${room} more. */
-static uint8_t *begin(struct buf *out, enum otel_place place, struct span key, size_t most,
+static inline uint8_t *begin(struct buf *out, enum otel_place place, struct span key, size_t most,
     size_t room, struct otel_open *open)
 {
     if (!buf_reserve(out, AROUND_ROOM + key.size + room)) {
@@ -160,13 +206,13 @@ static uint8_t *begin(struct buf *out, enum otel_place place, struct span key, s
     return p;
 }
 
-static void fill(struct buf *out, size_t place, uint8_t width)
+static inline void fill(struct buf *out, size_t place, uint8_t width)
 {
     protobuf_put_length(out->data + place, width, out->size - place - width);
 }
 
 /* The value ends at ${p}. */
-static void end(struct buf *out, const uint8_t *p, const struct otel_open *open)
+static inline void end(struct buf *out, const uint8_t *p, const struct otel_open *open)
 {
     out->size = (size_t)(p - out->data);
     fill(out, open->value, open->width);
@@ -175,13 +221,46 @@ static void end(struct buf *out, const uint8_t *p, const struct otel_open *open)
     }
 }
 
+/* The same of a pair that is short, so that its lengths have a byte each. NULL: it is not, or there is no room. */
+static inline uint8_t *begin_short(struct buf *out, enum otel_place place, struct span key)
+{
+    enum { SHORT = 64 };
+    if (key.size > SHORT || !buf_reserve(out, AROUND_ROOM + SHORT)) {
+        return NULL;
+    }
+    uint8_t *p = out->data + out->size;
+    *p = place_keys[place];
+    if (!has_key(place)) {
+        return p + 2;
+    }
+    p = put_key(p + 2, key);
+    *p = PROTOBUF_KEY(PAIR_VALUE, PROTOBUF_BYTES);
+    return p + 2;
+}
+
+/* ${value}: what begin_short returned; it ends at ${p}. */
+static inline void end_short(struct buf *out, uint8_t *value, const uint8_t *p)
+{
+    uint8_t *pair = out->data + out->size + 2;
+    value[-1] = (uint8_t)(p - value);
+    pair[-1] = (uint8_t)(p - pair);
+    out->size = (size_t)(p - out->data);
+}
+
 static void proto_number(struct buf *out, enum otel_place place, struct span key, int64_t value)
 {
     struct otel_open open;
-    uint8_t *p = begin(out, place, key, 0, 0, &open);
-    if (p) {
-        *p++ = PROTOBUF_KEY(VALUE_INT, PROTOBUF_VARINT);
-        end(out, protobuf_put_varint(p, (uint64_t)value), &open);
+    uint8_t *start = begin_short(out, place, key);
+    uint8_t *p = start ? start : begin(out, place, key, 0, 0, &open);
+    if (!p) {
+        return;
+    }
+    *p++ = PROTOBUF_KEY(VALUE_INT, PROTOBUF_VARINT);
+    p = protobuf_put_varint(p, (uint64_t)value);
+    if (start) {
+        end_short(out, start, p);
+    } else {
+        end(out, p, &open);
     }
 }
 

@@ -182,7 +182,7 @@ static void add_other(const struct target *t, enum otel_place place, struct span
     add_shown(t, place, key, schema, bytes, LONGEST_FIXED, true);
 }
 
-static void add_value(const struct target *t, enum otel_place place, struct span key,
+static inline void add_value(const struct target *t, enum otel_place place, struct span key,
     const struct schema_field *schema, struct span bytes)
 {
     const uint8_t *data = bytes.data;
@@ -352,10 +352,15 @@ static void add_fields(const struct target *t, enum otel_place place, uint32_t f
 {
     for (uint32_t i = first; i < end && !t->out->failed; i = t->event->fields[i].end) {
         const struct field *field = &t->event->fields[i];
-        if (!value_json_present(field)) {
+        if (!field->size && !value_json_present(field)) {
             continue;
         }
-        add_shape(t, place, bare(field->schema->json_key), i);
+        struct span key = bare(field->schema->json_key);
+        if (field->shape == FIELD_VALUE) {
+            add_value(t, place, key, field->schema, span_make(field->data, field->size));
+        } else {
+            add_shape(t, place, key, i);
+        }
         bool is_one = field->shape == FIELD_VALUE || field->shape == FIELD_PACKED;
         if (is_one && field->schema->name_key.size) {
             add_name(t, place, field);
