@@ -53,6 +53,10 @@ DERIVED = """
 """
 
 
+# Sources that are no field of the payload.
+HEADER = {"@keywords": "the header's keywords", "@sid": "the header's user"}
+
+
 def read_rows(name, row_type):
     lines = (EVENT / name).read_text(encoding="utf-8").splitlines()
     if lines[0].split("\t") != list(row_type._fields):
@@ -108,15 +112,17 @@ def grouped(rows, key):
 def source_of(row):
     if row.source[0] == "=":
         return f"always `{row.source[1:]}`"
+    source = HEADER.get(row.source) or f"`{row.source}`"
     how = "" if row.conversion in ("text", "same") else f", `{cell(row.conversion)}`"
-    return f"`{row.source}`{how}" + (f" ({row.note})" if row.note else "")
+    return f"{source}{how}" + (f" ({row.note})" if row.note else "")
 
 
 def section(provider, its_kinds, its_rows):
     is_class = provider.kind == "class"
     number = "Types" if is_class else "Events"
     title = f"Class {provider.name} of the kernel logger" if is_class else provider.name
-    yield f"\n## {title}\n\n`{{{provider.guid}}}`: {provider.reason}. Fields as in {provider.fields}.\n"
+    guid = "No GUID" if provider.kind == "log" else f"`{{{provider.guid}}}`"
+    yield f"\n## {title}\n\n{guid}: {provider.reason}. Fields as in {provider.fields}.\n"
     yield "\n| event.category | event.type | event.action |\n|---|---|---|\n"
     for (category, type_), same in grouped(its_kinds, lambda kind: (kind.category, kind.type)):
         outcomes = {"-": "", "success": ", success", "failure": ", failure"}
@@ -127,7 +133,7 @@ def section(provider, its_kinds, its_rows):
     if its_rows:
         yield f"\n| {number} | Fields |\n|---|---|\n"
     for (events, versions), same in grouped(its_rows, lambda row: (row.events, row.versions)):
-        which = spaced(events) + ("" if versions == "*" else f" (versions {versions})")
+        which = ("all" if events == "*" else spaced(events)) + ("" if versions == "*" else f" (versions {versions})")
         fields = "<br>".join(f"`{row.field}`: {source_of(row)}" for row in same)
         yield f"| {which} | {fields} |\n"
 

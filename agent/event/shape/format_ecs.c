@@ -91,7 +91,8 @@ static void add_mapped_process(struct event_writer *writer, const struct ecs_pla
         buf_add_text(out, ",\"pid\":");
         buf_add_u64(out, record->process_id);
     }
-    if ((record->present & RECORD_HAS_THREAD) && (!is_told || ecs_map_is_own(record, pid))) {
+    if ((record->present & RECORD_HAS_THREAD) && (!is_told || ecs_map_is_own(record, pid)) &&
+        !ecs_map_has_thread(plan)) {
         buf_add_text(out, ",\"thread\":{\"id\":");
         buf_add_u64(out, record->thread_id);
         buf_add_byte(out, '}');
@@ -141,15 +142,15 @@ static uint16_t flags_of(const struct event_record *record)
 
 #define WINLOG_KEY ",\"winlog\":"
 
-static void add_winlog(struct event_writer *writer, const struct event *event, struct span head,
-    struct span session, struct buf *out)
+static void add_winlog(struct event_writer *writer, const struct event *event,
+    const struct event_head *shape, struct span session, struct buf *out)
 {
     const struct event_record *record = event->record;
     uint8_t *p = out->data + out->size;
     size_t key = out->size;
     size_t start = key + sizeof(WINLOG_KEY) - 1;
     p = put_literal(p, WINLOG_KEY);
-    p = put_span(p, head);
+    p = put_span(p, span_from(shape->head, shape->cuts.at[1]));
     p = put_span(p, session);
     p = put_ids(p, record);
     if (record->kind == RECORD_EVENT && !(record->present & RECORD_OF_LOG)) {
@@ -157,6 +158,9 @@ static void add_winlog(struct event_writer *writer, const struct event *event, s
     }
     out->size = (size_t)(p - out->data);
     ecs_data_add(&writer->values, event, out);
+    if (ecs_map_has(shape->plan, ECS_MAP_WINLOG)) {
+        ecs_map_add(&writer->mapped, shape->plan, event, ECS_MAP_WINLOG, out);
+    }
     value_json_close(out, key, start);
 }
 
@@ -271,7 +275,7 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
             return;
         }
     }
-    add_winlog(writer, event, span_from(head->head, head->cuts.at[1]), trace->start, out);
+    add_winlog(writer, event, head, trace->start, out);
     if (event->error || ecs_map_has(plan, ECS_MAP_ERROR)) {
         add_error(writer, plan, event, out);
     }

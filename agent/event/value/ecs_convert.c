@@ -3,109 +3,20 @@
 #include "base/bytes.h"
 #include "base/ip.h"
 #include "base/put.h"
+#include "event/value/ecs_convert_list.h"
 #include "event/value/ecs_convert_text.h"
-
-/* ---- values out ----------------------------------------------------------------------------------- */
-
-static bool is_kept(const struct ecs_sink *sink, struct span value)
-{
-    for (uint32_t i = 0; i < sink->count && i < ECS_SINK_KEPT; i++) {
-        if (span_equal(
-                value, span_make(sink->out->data + sink->kept[i].start, sink->kept[i].size))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Where the next value begins. */
-static size_t begin_value(struct ecs_sink *sink)
-{
-    if (sink->is_list && sink->count) {
-        buf_add_byte(sink->out, ',');
-    }
-    return sink->out->size;
-}
-
-/* What began at ${start} is complete. */
-static void end_value(struct ecs_sink *sink, size_t start)
-{
-    struct buf *out = sink->out;
-    if (!sink->is_list || out->failed) {
-        return;
-    }
-    struct span value = span_make(out->data + start, out->size - start);
-    if (is_kept(sink, value)) {
-        out->size = start - 1; /* with its comma: it cannot be the first one */
-        return;
-    }
-    if (sink->count < ECS_SINK_KEPT) {
-        sink->kept[sink->count].start = start;
-        sink->kept[sink->count].size = value.size;
-    }
-    sink->count++;
-}
-
-static void add_string(struct buf *out, struct span utf8)
-{
-    if (buf_reserve(out, utf8_json_bound(utf8.size) + 2)) {
-        out->data[out->size++] = '"';
-        out->size += utf8_to_json(utf8, out->data + out->size);
-        out->data[out->size++] = '"';
-    }
-}
-
-static bool put_text(struct ecs_sink *sink, struct span utf8)
-{
-    if (utf8.size == 0 || span_is(utf8, "-")) {
-        return false;
-    }
-    size_t start = begin_value(sink);
-    add_string(sink->out, utf8);
-    end_value(sink, start);
-    return true;
-}
-
-static bool put_number(struct ecs_sink *sink, uint64_t number)
-{
-    if (number > INT64_MAX) {
-        return false;
-    }
-    size_t start = begin_value(sink);
-    if (buf_reserve(sink->out, PUT_MAX)) {
-        uint8_t *p = sink->out->data + sink->out->size;
-        sink->out->size += (size_t)(put_u64(p, number) - p);
-    }
-    end_value(sink, start);
-    return true;
-}
-
-static bool put_lower(struct ecs_sink *sink, struct span utf8)
-{
-    if (utf8.size == 0 || span_is(utf8, "-")) {
-        return false;
-    }
-    size_t start = begin_value(sink);
-    add_string(sink->out, utf8);
-    /* Escapes are in lower case already. */
-    for (size_t i = start; i < sink->out->size; i++) {
-        uint8_t c = sink->out->data[i];
-        sink->out->data[i] = c >= 'A' && c <= 'Z' ? (uint8_t)(c + ('a' - 'A')) : c;
-    }
-    end_value(sink, start);
-    return true;
-}
+#include "event/value/status_names.h"
 
 void ecs_convert_constant(struct span utf8, struct ecs_sink *sink)
 {
     while (sink->is_list && utf8.size) {
         const uint8_t *comma = memchr(utf8.data, ',', utf8.size);
         size_t size = comma ? (size_t)(comma - utf8.data) : utf8.size;
-        put_text(sink, span_first(utf8, size));
+        ecs_sink_text(sink, span_first(utf8, size));
         utf8 = span_from(utf8, size + 1);
     }
     if (!sink->is_list) {
-        put_text(sink, utf8);
+        ecs_sink_text(sink, utf8);
     }
 }
 
@@ -197,7 +108,7 @@ static bool put_address(struct ecs_sink *sink, const struct ip_address *address)
     uint8_t text[PUT_MAX];
     uint8_t *end = address->size == 4 ? put_ipv4(text, address->bytes)
                                       : put_ipv6(text, address->bytes);
-    return put_text(sink, span_make(text, (size_t)(end - text)));
+    return ecs_sink_text(sink, span_make(text, (size_t)(end - text)));
 }
 
 static bool put_long(struct ecs_source *source, struct ecs_sink *sink)
@@ -205,12 +116,12 @@ static bool put_long(struct ecs_source *source, struct ecs_sink *sink)
     uint64_t number;
     const struct event_value *value = &source->value;
     if (value->type == EVENT_VALUE_INT && value->number < 0) {
-        size_t start = begin_value(sink);
+        size_t start = ecs_sink_begin(sink);
         buf_add_i64(sink->out, value->number);
-        end_value(sink, start);
+        ecs_sink_end(sink, start);
         return true;
     }
-    return number_of(source, &number) && put_number(sink, number);
+    return number_of(source, &number) && ecs_sink_number(sink, number);
 }
 
 static bool put_port(struct ecs_source *source, struct ecs_sink *sink)
@@ -220,7 +131,8 @@ static bool put_port(struct ecs_source *source, struct ecs_sink *sink)
     if (value->type == EVENT_VALUE_OBJECT) {
         *value = event_value_socket_member(value->bytes, span_text("port"));
     }
-    return number_of(source, &number) && number && number <= UINT16_MAX && put_number(sink, number);
+    return number_of(source, &number) && number && number <= UINT16_MAX &&
+           ecs_sink_number(sink, number);
 }
 
 static bool put_time(struct ecs_source *source, struct ecs_sink *sink)
@@ -228,7 +140,7 @@ static bool put_time(struct ecs_source *source, struct ecs_sink *sink)
     /* A year of FILETIME 0 is that of no time. */
     const int64_t year = INT64_C(366) * 86400 * 10000000;
     return source->value.type == EVENT_VALUE_TIME && source->value.time > year &&
-           put_text(sink, text_of(source));
+           ecs_sink_text(sink, text_of(source));
 }
 
 static bool put_status(enum ecs_conversion how, struct ecs_source *source, struct ecs_sink *sink)
@@ -240,14 +152,74 @@ static bool put_status(enum ecs_conversion how, struct ecs_source *source, struc
     bool nt = how == ECS_CONVERT_nt_outcome || how == ECS_CONVERT_nt_code;
     bool failed = nt ? status >> 31 : status != 0;
     if (how == ECS_CONVERT_outcome || how == ECS_CONVERT_nt_outcome) {
-        return put_text(sink, span_text(failed ? "failure" : "success"));
+        return ecs_sink_text(sink, span_text(failed ? "failure" : "success"));
     }
     uint8_t text[PUT_MAX];
     const uint8_t bytes[] = {
         (uint8_t)(status >> 24), (uint8_t)(status >> 16), (uint8_t)(status >> 8), (uint8_t)status};
     uint8_t *end = nt ? put_hex_bytes(put_literal(text, "0x"), span_make(bytes, sizeof(bytes)))
                       : put_u64(text, status);
-    return failed && put_text(sink, span_make(text, (size_t)(end - text)));
+    return failed && ecs_sink_text(sink, span_make(text, (size_t)(end - text)));
+}
+
+static bool put_status_name(struct ecs_source *source, struct ecs_sink *sink)
+{
+    uint32_t status;
+    const char *name = status_of(source, &status) && status ? status_names_ntstatus(status) : NULL;
+    return name && ecs_sink_text(sink, span_text(name));
+}
+
+/* Keywords of audits (winmeta.xml of the Windows SDK). */
+static bool put_audit(struct ecs_source *source, struct ecs_sink *sink)
+{
+    const uint64_t failure = UINT64_C(0x10000000000000);
+    const uint64_t success = UINT64_C(0x20000000000000);
+    uint64_t keywords;
+    if (!number_of(source, &keywords) || !(keywords & (failure | success))) {
+        return false;
+    }
+    return ecs_sink_text(sink, span_text(keywords & failure ? "failure" : "success"));
+}
+
+static bool put_truth(struct ecs_source *source, struct ecs_sink *sink)
+{
+    uint64_t number;
+    if (number_of(source, &number)) {
+        return number <= 1 && ecs_sink_truth(sink, number == 1);
+    }
+    struct span text = text_of(source);
+    bool is_true = span_equal_nocase(text, span_text("true"));
+    return (is_true || span_equal_nocase(text, span_text("false"))) &&
+           ecs_sink_truth(sink, is_true);
+}
+
+static bool put_guid_text(struct ecs_source *source, struct ecs_sink *sink)
+{
+    struct guid guid;
+    struct span text = text_of(source);
+    if (text.size && text.data[0] == '{' && text.data[text.size - 1] == '}') {
+        text = span_from(span_first(text, text.size - 1), 1);
+    }
+    if (!guid_parse(text, &guid) || guid_is_zero(&guid)) {
+        return false;
+    }
+    uint8_t braced[PUT_MAX];
+    braced[0] = '{';
+    uint8_t *end = put_guid(braced + 1, guid.bytes);
+    *end++ = '}';
+    return ecs_sink_text(sink, span_make(braced, (size_t)(end - braced)));
+}
+
+static bool put_args(enum ecs_conversion how, struct span text, struct ecs_sink *sink)
+{
+    if (span_is(text, "-")) {
+        return false;
+    }
+    if (how == ECS_CONVERT_args) {
+        return ecs_convert_list_args(text, sink) > 0;
+    }
+    uint32_t count = ecs_convert_list_args(text, NULL);
+    return count && ecs_sink_number(sink, count);
 }
 
 /* ${parameter}: `6=tcp,17=udp`. */
@@ -263,7 +235,7 @@ static bool put_word(struct ecs_source *source, struct span parameter, struct ec
         struct span name = ecs_text_until(&word, '=');
         if (is_number ? ecs_text_number(name, &key) && key == number
                       : span_equal_nocase(name, text)) {
-            return put_text(sink, word);
+            return ecs_sink_text(sink, word);
         }
     }
     return false;
@@ -274,49 +246,7 @@ static bool put_dns_type(struct ecs_source *source, struct ecs_sink *sink)
     uint64_t number;
     char text[ECS_TEXT_DNS_TYPE_SIZE];
     return number_of(source, &number) && number && number <= UINT16_MAX &&
-           put_text(sink, span_text(ecs_text_dns_type((uint16_t)number, text)));
-}
-
-static void put_answer(struct ecs_sink *sink, struct span data, const char *type)
-{
-    size_t start = begin_value(sink);
-    buf_add_text(sink->out, "{\"data\":");
-    add_string(sink->out, data);
-    buf_add_text(sink->out, ",\"type\":\"");
-    buf_add_text(sink->out, type);
-    buf_add(sink->out, "\"}", 2);
-    end_value(sink, start);
-}
-
-/* Results of the DNS client: each has a semicolon behind it, those that are no addresses their type
- * in front. */
-static bool put_results(struct ecs_source *source, bool only_addresses, struct ecs_sink *sink)
-{
-    struct span rest = text_of(source);
-    bool any = false;
-    while (rest.size && !sink->out->failed) {
-        struct ip_address address;
-        char name[ECS_TEXT_DNS_TYPE_SIZE];
-        uint16_t type;
-        struct span item = ecs_text_trim(ecs_text_until(&rest, ';'));
-        if (ip_parse(item, &address)) {
-            ecs_text_unmap(&address);
-            uint8_t text[PUT_MAX];
-            uint8_t *end = address.size == 4 ? put_ipv4(text, address.bytes)
-                                             : put_ipv6(text, address.bytes);
-            struct span data = span_make(text, (size_t)(end - text));
-            any = true;
-            if (only_addresses) {
-                put_text(sink, data);
-            } else {
-                put_answer(sink, data, address.size == 4 ? "A" : "AAAA");
-            }
-        } else if (!only_addresses && ecs_text_dns_result(&item, &type)) {
-            any = true;
-            put_answer(sink, item, ecs_text_dns_type(type, name));
-        }
-    }
-    return any;
+           ecs_sink_text(sink, span_text(ecs_text_dns_type((uint16_t)number, text)));
 }
 
 static bool put_registry(enum ecs_conversion how, struct span text, struct ecs_sink *sink)
@@ -328,15 +258,15 @@ static bool put_registry(enum ecs_conversion how, struct span text, struct ecs_s
     }
     switch (how) {
     case ECS_CONVERT_registry_hive:
-        return put_text(sink, span_text(hive));
+        return ecs_sink_text(sink, span_text(hive));
     case ECS_CONVERT_registry_key:
-        return put_text(sink, key);
+        return ecs_sink_text(sink, key);
     case ECS_CONVERT_registry_parent:
-        return put_text(sink, ecs_text_directory(key));
+        return ecs_sink_text(sink, ecs_text_directory(key));
     default:
         break;
     }
-    size_t start = begin_value(sink);
+    size_t start = ecs_sink_begin(sink);
     buf_add_byte(sink->out, '"');
     buf_add_text(sink->out, hive);
     if (key.size && buf_reserve(sink->out, utf8_json_bound(key.size) + 2)) {
@@ -344,8 +274,27 @@ static bool put_registry(enum ecs_conversion how, struct span text, struct ecs_s
         sink->out->size += utf8_to_json(key, sink->out->data + sink->out->size);
     }
     buf_add_byte(sink->out, '"');
-    end_value(sink, start);
+    ecs_sink_end(sink, start);
     return true;
+}
+
+/* What Sysmon shows of a value. */
+static bool put_registry_value(enum ecs_conversion how, struct span text, struct ecs_sink *sink)
+{
+    const char *type;
+    uint64_t number;
+    enum ecs_registry_value kind = ecs_text_registry_value(text, &type, &number);
+    if (kind == ECS_REGISTRY_NOTHING) {
+        return false;
+    }
+    if (how == ECS_CONVERT_registry_type) {
+        return ecs_sink_text(sink, span_text(type));
+    }
+    if (kind == ECS_REGISTRY_TEXT) {
+        return ecs_sink_text(sink, text);
+    }
+    uint8_t decimal[PUT_MAX];
+    return ecs_sink_text(sink, span_make(decimal, (size_t)(put_u64(decimal, number) - decimal)));
 }
 
 static bool put_url(enum ecs_conversion how, struct span text, struct ecs_sink *sink)
@@ -357,18 +306,18 @@ static bool put_url(enum ecs_conversion how, struct span text, struct ecs_sink *
     }
     switch (how) {
     case ECS_CONVERT_url_scheme:
-        return put_lower(sink, url.scheme);
+        return ecs_sink_lower(sink, url.scheme);
     case ECS_CONVERT_url_domain:
-        return put_lower(sink, url.host);
+        return ecs_sink_lower(sink, url.host);
     case ECS_CONVERT_url_port:
         return ecs_text_number(url.port, &port) && port && port <= UINT16_MAX &&
-               put_number(sink, port);
+               ecs_sink_number(sink, port);
     case ECS_CONVERT_url_path:
-        return put_text(sink, url.path);
+        return ecs_sink_text(sink, url.path);
     case ECS_CONVERT_url_query:
-        return put_text(sink, url.query);
+        return ecs_sink_text(sink, url.query);
     default:
-        return put_text(sink, text);
+        return ecs_sink_text(sink, text);
     }
 }
 
@@ -382,18 +331,26 @@ static bool put_number_kind(
         return put_long(source, sink);
     case ECS_CONVERT_pid:
     case ECS_CONVERT_caller:
-        return ecs_convert_pid(how, source, &pid) && put_number(sink, pid);
+        return ecs_convert_pid(how, source, &pid) && ecs_sink_number(sink, pid);
     case ECS_CONVERT_port:
         return put_port(source, sink);
     case ECS_CONVERT_ip:
         return address_of(source, &address) && put_address(sink, &address);
     case ECS_CONVERT_ip_type:
         return address_of(source, &address) &&
-               put_text(sink, span_text(address.size == 4 ? "ipv4" : "ipv6"));
+               ecs_sink_text(sink, span_text(address.size == 4 ? "ipv4" : "ipv6"));
     case ECS_CONVERT_time:
         return put_time(source, sink);
     case ECS_CONVERT_dns_type:
         return put_dns_type(source, sink);
+    case ECS_CONVERT_nt_name:
+        return put_status_name(source, sink);
+    case ECS_CONVERT_audit_outcome:
+        return put_audit(source, sink);
+    case ECS_CONVERT_truth:
+        return put_truth(source, sink);
+    case ECS_CONVERT_guid:
+        return put_guid_text(source, sink);
     default:
         return put_status(how, source, sink);
     }
@@ -405,28 +362,44 @@ static bool put_text_kind(
     struct span found;
     switch (how) {
     case ECS_CONVERT_lower:
-        return put_lower(sink, text);
+        return ecs_sink_lower(sink, text);
     case ECS_CONVERT_host:
-        return ecs_text_host(&text) && put_text(sink, text);
+        return ecs_text_host(&text) && ecs_sink_text(sink, text);
     case ECS_CONVERT_sid:
-        return ecs_text_is_sid(text) && put_text(sink, text);
+        return ecs_text_is_sid(text) && ecs_sink_text(sink, text);
     case ECS_CONVERT_name:
-        return !ecs_text_is_sid(text) && put_text(sink, ecs_text_basename(text));
+        return !ecs_text_is_sid(text) && ecs_sink_text(sink, ecs_text_basename(text));
     case ECS_CONVERT_domain:
-        return put_text(sink, ecs_text_directory(text));
+        return ecs_sink_text(sink, ecs_text_directory(text));
+    case ECS_CONVERT_account:
+        return ecs_sink_text(sink, ecs_text_until(&text, '@'));
+    case ECS_CONVERT_dn_name:
+        return ecs_text_dn(text, "", &found) && ecs_sink_text(sink, found);
+    case ECS_CONVERT_dn_domain:
+        return ecs_text_dn(text, "DC", &found) && ecs_sink_text(sink, found);
+    case ECS_CONVERT_is:
+        return span_equal_nocase(text, parameter) && ecs_sink_truth(sink, true);
+    case ECS_CONVERT_args:
+    case ECS_CONVERT_args_count:
+        return put_args(how, text, sink);
+    case ECS_CONVERT_details:
+        return ecs_convert_list_details(text, sink);
+    case ECS_CONVERT_registry_type:
+    case ECS_CONVERT_registry_data:
+        return put_registry_value(how, text, sink);
     case ECS_CONVERT_basename:
-        return put_text(sink, ecs_text_basename(text));
+        return ecs_sink_text(sink, ecs_text_basename(text));
     case ECS_CONVERT_directory:
-        return put_text(sink, ecs_text_directory(text));
+        return ecs_sink_text(sink, ecs_text_directory(text));
     case ECS_CONVERT_extension:
-        return put_text(sink, ecs_text_extension(text));
+        return ecs_sink_text(sink, ecs_text_extension(text));
     case ECS_CONVERT_hash:
-        return ecs_text_hash(text, parameter, &found) && put_lower(sink, found);
+        return ecs_text_hash(text, parameter, &found) && ecs_sink_lower(sink, found);
     case ECS_CONVERT_pair:
-        return ecs_text_pair(text, parameter, &found) && put_text(sink, found);
+        return ecs_text_pair(text, parameter, &found) && ecs_sink_text(sink, found);
     case ECS_CONVERT_dns_name:
         text.size -= text.size && text.data[text.size - 1] == '.';
-        return put_text(sink, text);
+        return ecs_sink_text(sink, text);
     case ECS_CONVERT_registry_path:
     case ECS_CONVERT_registry_hive:
     case ECS_CONVERT_registry_key:
@@ -440,7 +413,7 @@ static bool put_text_kind(
     case ECS_CONVERT_url_query:
         return put_url(how, text, sink);
     default:
-        return put_text(sink, text);
+        return ecs_sink_text(sink, text);
     }
 }
 
@@ -460,12 +433,19 @@ bool ecs_convert(enum ecs_conversion how, struct span parameter, struct ecs_sour
     case ECS_CONVERT_nt_outcome:
     case ECS_CONVERT_code:
     case ECS_CONVERT_nt_code:
+    case ECS_CONVERT_nt_name:
+    case ECS_CONVERT_audit_outcome:
+    case ECS_CONVERT_truth:
+    case ECS_CONVERT_guid:
         return put_number_kind(how, source, sink);
     case ECS_CONVERT_words:
         return put_word(source, parameter, sink);
     case ECS_CONVERT_dns_answers:
+        return ecs_convert_list_results(text_of(source), ECS_LIST_ANSWERS, sink);
     case ECS_CONVERT_dns_ips:
-        return put_results(source, how == ECS_CONVERT_dns_ips, sink);
+        return ecs_convert_list_results(text_of(source), ECS_LIST_ADDRESSES, sink);
+    case ECS_CONVERT_dns_hosts:
+        return ecs_convert_list_results(text_of(source), ECS_LIST_NAMES, sink);
     default:
         return put_text_kind(how, parameter, text_of(source), sink);
     }

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_EVENT_ECS_CONVERT_H
 #define ETWSHIP_EVENT_ECS_CONVERT_H
 
+#include "event/value/ecs_sink.h"
 #include "event/value/event_value.h"
 
 /*
@@ -22,22 +23,37 @@
  *     sid              a SID, or the text of one; not S-1-0-0, which is nobody
  *     time             a time of day, as @timestamp has it; not the year 1601
  *     name, domain     of DOMAIN\name; `name` is the whole text where there is no backslash
+ *     account          what stands before the @ of a name, or the whole name
+ *     dn_name          of a distinguished name the value of its first part (RFC 4514)
+ *     dn_domain        of a distinguished name the value of its first DC
+ *     guid             in lower case, in braces
+ *     args             the arguments of a command line, as a C program on Windows splits it
+ *     args_count       how many they are
  *     basename         what stands behind the last separator of a path
  *     directory        what stands before it
  *     extension        of the basename, without the dot
  *     words:1=a,2=b    the word for a number or text; none for others
  *     outcome, code    of a Win32 error: `success` for 0, else `failure`; the number, but for 0
  *     nt_outcome, nt_code   of an NTSTATUS or HRESULT: failures have the highest bit; in hex
+ *     nt_name          the symbolic name of an NTSTATUS, where it is known and no success
+ *     audit_outcome    of the keywords of an audit: `success` or `failure`
+ *     truth            `true` or `false` of a truth value, of text that says it, or of 1 and 0
+ *     is:Valid         `true` of the same text; else absent
  *     hash:MD5         in lower case, of a list `SHA1=…,MD5=…`
- *     pair:Host Name   the value of a line `Host Name = …`
+ *     pair:Host Name   the value of a line `Host Name = …`; `pair:User>name`: of that value what `name` makes
+ *     details          objects {type, related_command, name, value} of lines as PowerShell logs them,
+ *                      `ParameterBinding(Get-Item): name="Path"; value="C:\"`
  *     dns_name         without the dot at its end
  *     dns_type         name of a type of DNS records (IANA, "Resource Record (RR) TYPEs"), `TYPE1234`
  *                      for others (RFC 3597 section 5)
  *     dns_answers      objects {data, type} of results as Windows' DNS client writes them,
  *                      `type:  5 name;192.0.2.7;`
  *     dns_ips          the addresses among these
+ *     dns_hosts        the names among these
  *     registry_path    HKLM\… of \REGISTRY\MACHINE\… or HKLM\…; absent where the hive is unknown
  *     registry_hive, registry_key   its two parts; registry_parent: the key without its last name
+ *     registry_type    the type of a value as Sysmon shows it: `DWORD (0x00000001)`, `Binary Data`, else text
+ *     registry_data    the value: numbers in decimal
  *     url              as it is, with a scheme; url_scheme, url_domain, url_port, url_path, url_query
  */
 enum ecs_conversion {
@@ -45,20 +61,6 @@ enum ecs_conversion {
 #include "event/value/ecs_convert.def"
 #undef CONVERSION
     ECS_CONVERSIONS,
-};
-
-/* Elements of a list that are held against further ones, so that none stands twice. */
-enum { ECS_SINK_KEPT = 32 };
-
-/* Where values go: the value of a member, or the elements of a list whose bracket is open. */
-struct ecs_sink {
-    struct buf *out;
-    bool is_list;
-    uint32_t count;
-    struct {
-        size_t start;
-        size_t size;
-    } kept[ECS_SINK_KEPT];
 };
 
 /* A value and what it takes to read it. */

@@ -160,6 +160,31 @@ bool ecs_text_hash(struct span text, struct span name, struct span *ret_digits)
     return false;
 }
 
+/* How many bytes stand before the first comma that no backslash escapes. */
+static size_t dn_part_size(struct span text)
+{
+    size_t at = 0;
+    while (at < text.size && text.data[at] != ',') {
+        at += text.data[at] == '\\' ? 2 : 1;
+    }
+    return at < text.size ? at : text.size;
+}
+
+bool ecs_text_dn(struct span text, const char *type, struct span *ret_value)
+{
+    while (text.size) {
+        size_t size = dn_part_size(text);
+        struct span value = span_first(text, size);
+        text = span_from(text, size + 1);
+        struct span name = ecs_text_trim(ecs_text_until(&value, '='));
+        if (value.size && (!*type || span_equal_nocase(name, span_text(type)))) {
+            *ret_value = ecs_text_trim(value);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool ecs_text_pair(struct span text, struct span name, struct span *ret_value)
 {
     while (text.size) {
@@ -287,6 +312,43 @@ bool ecs_text_registry(struct span text, const char **ret_hive, struct span *ret
         }
     }
     return false;
+}
+
+/* The number in parentheses behind ${start}, of two halves where a minus stands between them. */
+static bool parenthesised(struct span text, const char *start, uint64_t *ret_number)
+{
+    uint64_t low;
+    if (!begins_nocase(text, start) || text.data[text.size - 1] != ')') {
+        return false;
+    }
+    text = span_from(span_first(text, text.size - 1), strlen(start));
+    struct span high = ecs_text_until(&text, '-');
+    if (!ecs_text_number(high, ret_number)) {
+        return false;
+    }
+    if (text.size == 0) {
+        return true;
+    }
+    if (!ecs_text_number(text, &low) || low > UINT32_MAX || *ret_number > UINT32_MAX) {
+        return false;
+    }
+    *ret_number = *ret_number << 32 | low;
+    return true;
+}
+
+enum ecs_registry_value ecs_text_registry_value(
+    struct span text, const char **ret_type, uint64_t *ret_number)
+{
+    if (text.size == 0) {
+        return ECS_REGISTRY_NOTHING;
+    }
+    bool is_dword = parenthesised(text, "DWORD (", ret_number);
+    if (is_dword || parenthesised(text, "QWORD (", ret_number)) {
+        *ret_type = is_dword ? "REG_DWORD" : "REG_QWORD";
+        return ECS_REGISTRY_NUMBER;
+    }
+    *ret_type = span_is(text, "Binary Data") ? "REG_BINARY" : "REG_SZ";
+    return ECS_REGISTRY_TEXT;
 }
 
 /* ---- URLs ---------------------------------------------------------------------------------------------- */

@@ -38,6 +38,10 @@ struct span ecs_text_extension(struct span path);
 /* The hex digits behind `${name}=` in a list that commas separate. */
 bool ecs_text_hash(struct span text, struct span name, struct span *ret_digits);
 
+/* The value of the first part of a distinguished name (RFC 4514) whose type is ${type}, or of its first part where that
+ * is empty; escapes are kept. */
+bool ecs_text_dn(struct span text, const char *type, struct span *ret_value);
+
 /* The value of the line `${name} = …`. */
 bool ecs_text_pair(struct span text, struct span name, struct span *ret_value);
 
@@ -50,6 +54,12 @@ bool ecs_text_dns_result(struct span *item, uint16_t *ret_type);
 
 /* A path of the registry from its hive on: `HKLM` and the key below it. False: the hive is none. */
 bool ecs_text_registry(struct span text, const char **ret_hive, struct span *ret_key);
+
+/* A value of the registry as Sysmon shows it: a number with the name of its type in front, or else the text.
+ * ${ret_type}: static. */
+enum ecs_registry_value { ECS_REGISTRY_NOTHING, ECS_REGISTRY_NUMBER, ECS_REGISTRY_TEXT };
+enum ecs_registry_value ecs_text_registry_value(
+    struct span text, const char **ret_type, uint64_t *ret_number);
 
 /* RFC 3986 section 3, as far as web addresses go. False: there is no scheme and host. */
 struct ecs_url {

@@ -1,5 +1,6 @@
 #include "event/write/ecs_map.h"
 
+#include "event/value/ecs_convert_text.h"
 #include "event/value/value_json.h"
 #include "event/write/ecs_map_plan.h"
 #include "event/write/event_edits.h"
@@ -42,6 +43,11 @@ static void cursor_init(struct cursor *cursor, struct buf *out)
     cursor->known = (struct known){.is_own = false};
 }
 
+bool ecs_map_has_thread(const struct ecs_plan *plan)
+{
+    return plan && plan->has_thread;
+}
+
 bool ecs_map_has(const struct ecs_plan *plan, enum ecs_map_group group)
 {
     return plan && plan->first[group] < plan->first[group + 1];
@@ -56,7 +62,7 @@ static bool is_field(const struct field *field, const struct schema_field *wante
                                           field->schema->form != FORM_ABSENT);
 }
 
-/* The top-level field of a property. Fields come in the order of the properties, one each, unless
+/* The field of a property. Those of the top level come in the order of the properties, one each, unless
  * there are arrays and structs before it, or the payload ended early. */
 static const struct field *find_field(const struct event *event, uint16_t property)
 {
@@ -64,7 +70,8 @@ static const struct field *find_field(const struct event *event, uint16_t proper
     if (property < event->field_count && event->fields[property].schema == wanted) {
         return &event->fields[property];
     }
-    for (uint32_t i = 0; i < event->field_count; i = event->fields[i].end) {
+    bool is_top = property < event->schema->top_count;
+    for (uint32_t i = 0; i < event->field_count; i = is_top ? event->fields[i].end : i + 1) {
         if (is_field(&event->fields[i], wanted)) {
             return &event->fields[i];
         }
@@ -93,6 +100,36 @@ static bool get_field(struct event_value_context *context, const struct ecs_map_
         return false;
     }
     ret_source->value = event_value_of(context, field->schema, span_make(field->data, field->size));
+    return true;
+}
+
+static bool get_keywords(const struct event_record *record, struct event_value *ret_value)
+{
+    *ret_value = (struct event_value){
+        .type = EVENT_VALUE_HEX, .unsigned_number = record->descriptor.keyword};
+    return true;
+}
+
+static bool get_sid(const struct event_record *record, struct event_value *ret_value)
+{
+    const struct extended_item *item = record_extended(record, EXTENDED_SID);
+    if (!item) {
+        return false;
+    }
+    *ret_value = record->present & RECORD_SID_IS_TEXT ? event_value_utf8(item->data)
+                                                      : event_value_sid(item->data);
+    return true;
+}
+
+/* The value of a line in the text that ${source} has. */
+static bool look_within(struct span within, struct ecs_source *source)
+{
+    struct span value;
+    if (source->value.type != EVENT_VALUE_TEXT ||
+        !ecs_text_pair(event_value_text(source->context, &source->value), within, &value)) {
+        return false;
+    }
+    source->value = event_value_utf8(value);
     return true;
 }
 
@@ -219,6 +256,24 @@ static void open_member(struct cursor *cursor, const struct ecs_map_member *memb
     cursor->sink.count = 0;
 }
 
+static bool get_source(const struct cursor *cursor, const struct ecs_map_member *member,
+    const struct event *event, struct ecs_source *source)
+{
+    switch (member->origin) {
+    case ECS_MAP_FIELD:
+        return get_field(source->context, member, event, source) &&
+               !is_known_better(&cursor->known, member, source, event) &&
+               (!member->within.size || look_within(member->within, source));
+    case ECS_MAP_KEYWORDS:
+        return get_keywords(event->record, &source->value);
+    case ECS_MAP_SID:
+        return get_sid(event->record, &source->value);
+    default:
+        source->value = fact_of(&cursor->known, member, event);
+        return true;
+    }
+}
+
 static bool add_value(struct cursor *cursor, const struct ecs_map_member *member,
     struct event_value_context *context, const struct event *event)
 {
@@ -227,10 +282,7 @@ static bool add_value(struct cursor *cursor, const struct ecs_map_member *member
         ecs_convert_constant(member->constant, &cursor->sink);
         return true;
     }
-    if (member->origin != ECS_MAP_FIELD) {
-        source.value = fact_of(&cursor->known, member, event);
-    } else if (!get_field(context, member, event, &source) ||
-               is_known_better(&cursor->known, member, &source, event)) {
+    if (!get_source(cursor, member, event, &source)) {
         return false;
     }
     return source.value.type != EVENT_VALUE_NONE &&

@@ -13,11 +13,12 @@
  */
 struct ecs_plan;
 
-/* Which object of the event a member goes into. Members of the first three are added to objects that
+/* Which object of the event a member goes into. Members of the first four are added to objects that
  * exist beside the mapping. */
 enum ecs_map_group {
     ECS_MAP_EVENT,
     ECS_MAP_PROCESS,
+    ECS_MAP_WINLOG,
     ECS_MAP_ERROR,
     ECS_MAP_REST, /* the record itself */
     ECS_MAP_GROUPS,
@@ -44,6 +45,9 @@ void ecs_map_add(struct event_value_context *context, const struct ecs_plan *pla
 /* The process that the event is about (process.pid). False: the mapping does not tell. */
 bool ecs_map_process(struct event_value_context *context, const struct ecs_plan *plan,
     const struct event *event, uint32_t *ret_pid);
+
+/* Does the mapping tell the thread, too? */
+bool ecs_map_has_thread(const struct ecs_plan *plan);
 
 /* Is ${pid} the process of the record's header? */
 bool ecs_map_is_own(const struct event_record *record, uint32_t pid);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "event/model/record_file.h"
+#include "event/value/ecs_convert_text.h"
 #include "event/write/event_edits.h"
 #include "event/write/event_path_internal.h"
 
@@ -12,7 +13,8 @@
  * source and give the same value to a second field, such as the name of a file to its path.
  */
 
-enum provider_kind { MANIFEST, CLASS };
+/* LOG: a source of event logs that has no GUID. */
+enum provider_kind { MANIFEST, CLASS, LOG };
 
 struct provider {
     const char *name;
@@ -81,7 +83,8 @@ const struct ecs_map_known ecs_map_known[ECS_MAP_KNOWN] = {
     {"file.extension", ECS_MAP_USED, {.field = PATH_FILE_PATH}, ECS_CONVERT_extension},
 };
 
-static const char *const group_objects[ECS_MAP_GROUPS] = {"event.", "process.", "error.", ""};
+static const char *const group_objects[ECS_MAP_GROUPS] = {
+    "event.", "process.", "winlog.", "error.", ""};
 
 /* ---- which rows ------------------------------------------------------------------------------------- */
 
@@ -120,9 +123,12 @@ static const struct provider *provider_of(const struct event *event)
     }
     char guid[GUID_TEXT_SIZE];
     guid_write(is_class ? &schema->class_guid : &event->record->provider, guid);
+    /* Event logs need not say GUIDs. */
+    bool by_name = schema->kind == SCHEMA_EVENTLOG && guid_is_zero(&event->record->provider);
     for (size_t i = 0; i < PROVIDERS; i++) {
         if ((providers[i].kind == CLASS) == is_class &&
-            memcmp(providers[i].guid, guid, sizeof(guid)) == 0) {
+            (by_name ? span_is(schema->provider_name, providers[i].name)
+                     : strncmp(providers[i].guid, guid, sizeof(guid)) == 0)) {
             return &providers[i];
         }
     }
@@ -151,7 +157,7 @@ static bool is_list(const char *field, enum ecs_conversion conversion)
             return true;
         }
     }
-    return conversion == ECS_CONVERT_dns_answers;
+    return conversion == ECS_CONVERT_dns_answers || conversion == ECS_CONVERT_details;
 }
 
 static enum ecs_map_group group_of(const char *field)
@@ -191,6 +197,18 @@ static bool render_key(struct ecs_map_member *member)
     return false;
 }
 
+static bool find_name(const struct event_schema *schema, uint16_t first, uint16_t count,
+    const char *name, uint16_t *ret_property)
+{
+    for (uint16_t i = first; i < first + count; i++) {
+        if (span_is(schema->fields[i].name, name)) {
+            *ret_property = i;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Where the values of a row come from. False: events of this type have no such thing. */
 static bool find_source(
     const char *source, const struct event_schema *schema, struct ecs_map_member *member)
@@ -200,14 +218,19 @@ static bool find_source(
         member->constant = span_text(source + 1);
         return true;
     }
-    member->origin = ECS_MAP_FIELD;
-    for (uint16_t i = 0; i < schema->top_count; i++) {
-        if (span_is(schema->fields[i].name, source)) {
-            member->property = i;
-            return true;
-        }
+    if (source[0] == '@') {
+        member->origin = strcmp(source, "@sid") == 0 ? ECS_MAP_SID : ECS_MAP_KEYWORDS;
+        return true;
     }
-    return false;
+    member->origin = ECS_MAP_FIELD;
+    if (find_name(schema, 0, schema->top_count, source, &member->property)) {
+        return true;
+    }
+    /* The UserData of an event log is one element with all others in it. */
+    const struct schema_field *first = schema->fields;
+    return schema->kind == SCHEMA_EVENTLOG && schema->top_count == 1 &&
+           (first->flags & FIELD_STRUCT) && !first->is_array &&
+           find_name(schema, first->struct_start, first->struct_members, source, &member->property);
 }
 
 /* Fields of the process that rules name, and what is the same, or a part of it, in the ecs event. */
@@ -218,6 +241,9 @@ static uint32_t process_bits(const char *field)
         if (strcmp(ecs_map_known[i].field, field) == 0) {
             bits = event_edits_process_bit(ecs_map_known[i].path.field);
         }
+    }
+    if (strncmp(field, "process.args", strlen("process.args")) == 0) {
+        bits = event_edits_process_bit(PATH_PROCESS_COMMAND_LINE);
     }
     if (strncmp(field, "process.parent.", strlen("process.parent.")) == 0) {
         bits |= event_edits_process_bit(PATH_PROCESS_PARENT);
@@ -250,8 +276,14 @@ static bool has_field(const struct members *members, size_t count, const char *f
     return false;
 }
 
+/* Does the conversion of ${member} take a part out of the payload's value? */
+static bool takes_part(const struct ecs_map_member *member)
+{
+    return member->parameter.size && member->conversion != ECS_CONVERT_pair;
+}
+
 /* What follows from the members that are there, and from what follows from them. A conversion takes
- * the value of the payload: no other one goes behind one that takes a part out of it. */
+ * the value of the payload, or a line of it: no other one goes behind one that takes another part out of it. */
 static void add_derived(struct members *members)
 {
     size_t named = members->count;
@@ -260,17 +292,46 @@ static void add_derived(struct members *members)
             const struct ecs_map_member *from = &members->list[i];
             if (row->provider[0] != '*' || strcmp(row->source, from->field) != 0 ||
                 from->origin == ECS_MAP_CONSTANT ||
-                (from->parameter.size && row->conversion != ECS_CONVERT_same) ||
+                (takes_part(from) && row->conversion != ECS_CONVERT_same) ||
                 (!is_list(row->field, row->conversion) && has_field(members, named, row->field))) {
                 continue;
             }
             struct ecs_map_member member = *from;
             if (row->conversion != ECS_CONVERT_same) {
+                if (from->conversion == ECS_CONVERT_pair) {
+                    member.within = from->parameter;
+                }
                 member.conversion = (uint8_t)row->conversion;
                 member.parameter = span_text(row->parameter);
                 member.goes_with = 0;
             }
             add_member(members, member, row->field);
+        }
+    }
+}
+
+static const struct {
+    const char *name;
+    enum ecs_conversion how;
+} conversions[] = {
+#define CONVERSION(name) {#name, ECS_CONVERT_##name},
+#include "event/value/ecs_convert.def"
+#undef CONVERSION
+};
+
+/* `User>name`: the line User, and then what `name` makes of it. */
+static void split_pair(struct ecs_map_member *member)
+{
+    struct span then = member->parameter;
+    struct span line = ecs_text_until(&then, '>');
+    if (member->conversion != ECS_CONVERT_pair || then.size == 0) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof(conversions) / sizeof(conversions[0]); i++) {
+        if (span_is(then, conversions[i].name)) {
+            member->conversion = (uint8_t)conversions[i].how;
+            member->parameter = span_make(NULL, 0);
+            member->within = line;
         }
     }
 }
@@ -283,6 +344,7 @@ static void collect(
             .conversion = (uint8_t)row->conversion, .parameter = span_text(row->parameter)};
         if (applies(row, provider, &event->record->descriptor) &&
             find_source(row->source, event->schema, &member)) {
+            split_pair(&member);
             add_member(members, member, row->field);
         }
     }
@@ -399,6 +461,7 @@ struct ecs_plan *ecs_map_compile(const struct event *event)
         if (i) {
             compare(member, member - 1);
         }
+        plan->has_thread |= strcmp(member->field, "process.thread.id") == 0;
         if (strcmp(member->field, "process.pid") == 0) {
             count_in(i, &plan->process, &plan->process_count);
         } else if (is_start && member->origin == ECS_MAP_FIELD &&

@@ -6,11 +6,13 @@
 
 /* What ecs_map_plan.c makes of the tables and ecs_map.c carries out. */
 
-enum { ECS_MAP_DEPTH = 4, ECS_MAP_KEY = 80, ECS_MAP_MAX_MEMBERS = 96 };
+enum { ECS_MAP_DEPTH = 4, ECS_MAP_KEY = 80, ECS_MAP_MAX_MEMBERS = 128 };
 
 enum ecs_map_origin {
     ECS_MAP_CONSTANT,
-    ECS_MAP_FIELD, /* of the payload */
+    ECS_MAP_FIELD,    /* of the payload */
+    ECS_MAP_KEYWORDS, /* of the header */
+    ECS_MAP_SID,      /* of the header: who wrote the event */
     /* What is known of a process (event_process.h): */
     ECS_MAP_ABOUT,   /* of the one that the event is about, its own or another */
     ECS_MAP_CREATOR, /* of its own, where it is the start of another one by this one */
@@ -48,6 +50,7 @@ struct ecs_map_member {
     uint32_t goes_with; /* fields of the process: event_edits.process_removed */
     struct span constant;
     struct span parameter;
+    struct span within; /* the value is that of the line `${within} = …` in the source */
 };
 
 struct ecs_plan {
@@ -56,6 +59,7 @@ struct ecs_plan {
     uint16_t process_count;
     uint16_t parent; /* the first of those of process.parent.pid, of starts */
     uint16_t parent_count;
+    bool has_thread; /* process.thread.id is mapped */
     struct ecs_map_member members[];
 };
 

@@ -29,8 +29,9 @@ static void assert_holds(struct span line, const char *part, const char *file, i
     }
 }
 
-static void assert_mapped_at(
-    struct writer_fixture *f, const struct expected *expected, const char *file, int line)
+/* ${winlog}: of that object, behind the payload. */
+static void assert_mapped_at(struct writer_fixture *f, const char *winlog,
+    const struct expected *expected, const char *file, int line)
 {
     char text[4096];
     size_t at;
@@ -44,12 +45,13 @@ static void assert_mapped_at(
     snprintf(text, sizeof(text), "\"log\":{\"level\":\"information\"}%s,\"winlog\":{",
         expected->process);
     assert_holds(written, text, file, line);
-    snprintf(text, sizeof(text), "}}%s,\"host\":{", expected->rest);
+    snprintf(text, sizeof(text), "}%s}%s,\"host\":{", winlog, expected->rest);
     assert_holds(written, text, file, line);
 }
 
-#define assert_mapped(f, ...) \
-    assert_mapped_at((f), &(const struct expected){__VA_ARGS__}, __FILE__, __LINE__)
+#define assert_mapped_with(f, winlog, ...) \
+    assert_mapped_at((f), winlog, &(const struct expected){__VA_ARGS__}, __FILE__, __LINE__)
+#define assert_mapped(f, ...) assert_mapped_with(f, "", __VA_ARGS__)
 
 static struct guid guid_of(const char *text)
 {
@@ -76,6 +78,8 @@ static void init(struct writer_fixture *f, const char *provider, uint16_t id,
 #define KERNEL_REGISTRY "70eb4f03-c1de-4f73-a051-33d13d5413bd"
 #define KERNEL_FILE "edd08927-9cc4-4e65-b970-c2560fb5c289"
 #define SECURITY "54849625-5478-4994-a5ba-3e3b0328c30d"
+#define LOGON_FAILURE ",\"logon\":{\"failure\":{\"status\":\"STATUS_LOGON_FAILURE\""
+#define AUDIT_FAILURE UINT64_C(0x8010000000000000)
 #define OWN_PROCESS ",\"process\":{\"pid\":1234,\"thread\":{\"id\":5678}}"
 
 static const struct piece answer[] = {
@@ -98,7 +102,7 @@ static void an_answer_of_dns(void **state)
         ",\"dns\":{\"answers\":[{\"data\":\"b.example\",\"type\":\"CNAME\"},"
         "{\"data\":\"192.0.2.1\",\"type\":\"A\"}]," ANSWER_NAME
         ",\"resolved_ip\":[\"192.0.2.1\"],\"response_code\":\"NOERROR\",\"type\":\"answer\"},"
-        "\"network\":{\"protocol\":\"dns\"},\"related\":{\"hosts\":[\"a.example\"],"
+        "\"network\":{\"protocol\":\"dns\"},\"related\":{\"hosts\":[\"a.example\",\"b.example\"],"
         "\"ip\":[\"192.0.2.1\"]}");
     fixture_fini(&f);
 }
@@ -331,11 +335,11 @@ static void a_user_is_not_mixed_with_another(void **state)
         {"IpPort", IN_UNICODE_STRING, 0, "L'0'", NULL},
     };
     init(&f, SECURITY, 4625, logon, 8);
+    f.record.descriptor.keyword = AUDIT_FAILURE;
     f.event.process = &known;
-    assert_mapped(&f,
-        ",\"action\":\"logon-failed\",\"category\":[\"authentication\"],\"outcome\":\"failure\","
-        "\"type\":[\"start\"]",
-        "", ",\"process\":{\"pid\":5}",
+    assert_mapped_with(&f, LOGON_FAILURE "}}",
+        ",\"action\":\"logon-failed\",\"category\":[\"authentication\"],\"type\":[\"start\"]",
+        ",\"outcome\":\"failure\"", ",\"process\":{\"pid\":5}",
         ",\"error\":{\"code\":\"0xc000006d\"},\"related\":{\"ip\":[\"192.0.2.9\"],"
         "\"user\":[\"smith\"]},\"source\":{\"ip\":\"192.0.2.9\"},\"user\":{\"name\":\"smith\"}");
     fixture_fini(&f);
@@ -351,10 +355,10 @@ static void the_first_source_with_a_value_counts(void **state)
         {"SubStatus", IN_HEX_INT32, 0, "640000c0", NULL},
     };
     init(&f, SECURITY, 4625, failed, 2);
-    assert_mapped(&f,
-        ",\"action\":\"logon-failed\",\"category\":[\"authentication\"],\"outcome\":\"failure\","
-        "\"type\":[\"start\"]",
-        "", OWN_PROCESS, ",\"error\":{\"code\":\"0xc0000064\"}");
+    f.record.descriptor.keyword = AUDIT_FAILURE;
+    assert_mapped_with(&f, LOGON_FAILURE ",\"sub_status\":\"STATUS_NO_SUCH_USER\"}}",
+        ",\"action\":\"logon-failed\",\"category\":[\"authentication\"],\"type\":[\"start\"]",
+        ",\"outcome\":\"failure\"", OWN_PROCESS, ",\"error\":{\"code\":\"0xc0000064\"}");
     fixture_fini(&f);
 }
 
@@ -431,6 +435,66 @@ static void a_connection_of_the_kernel_logger(void **state)
     fixture_fini(&f);
 }
 
+/* Sources of event logs that have no GUID are known by their names. */
+static void a_source_without_a_guid_is_known_by_its_name(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    static const struct piece engine[] = {
+        {"param1", IN_UNICODE_STRING, 0, "L'Available'", NULL},
+        {"param2", IN_UNICODE_STRING, 0, "L'None'", NULL},
+        {"param3", IN_UNICODE_STRING, 0,
+            "0900 L'NewEngineState=Available' 0d000a00 0900 L'PreviousEngineState=None' 0d000a00 "
+            "0900 L'HostName=ConsoleHost' 0d000a00 0900 L'HostApplication=powershell -c x'",
+            NULL},
+    };
+    init(&f, "00000000-0000-0000-0000-000000000000", 400, engine, 3);
+    f.schema.kind = SCHEMA_EVENTLOG;
+    f.schema.provider_name = span_text("PowerShell");
+    f.schema.provider = f.record.provider;
+    buf_reset(&f.out);
+    event_format_ecs.event(f.writer, &f.event, &f.out);
+    assert_holds(buf_span(&f.out),
+        "\"process\":{\"pid\":1234,\"thread\":{\"id\":5678},\"args\":[\"powershell\",\"-c\",\"x\"],"
+        "\"args_count\":3,\"command_line\":\"powershell -c x\",\"title\":\"ConsoleHost\"}",
+        __FILE__, __LINE__);
+    assert_holds(buf_span(&f.out),
+        "\"powershell\":{\"engine\":{\"new_state\":\"Available\",\"previous_state\":\"None\"}}",
+        __FILE__, __LINE__);
+    fixture_fini(&f);
+}
+
+/* The UserData of an event log is one element with all others in it. */
+static void members_of_user_data_are_found(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    static const struct piece cleared[] = {
+        {"LogFileCleared", IN_UNICODE_STRING, 0, "", NULL},
+        {"SubjectUserName", IN_UNICODE_STRING, 0, "L'smith'", NULL},
+    };
+    init(&f, "fc65ddd8-d6ef-4962-83d5-6e5cfe9ce148", 1102, cleared, 2);
+    f.schema.kind = SCHEMA_EVENTLOG;
+    f.schema_fields[0] = (struct schema_field){.name = span_text("LogFileCleared"),
+        .flags = FIELD_STRUCT,
+        .struct_start = 1,
+        .struct_members = 1,
+        .count = 1};
+    f.schema.top_count = 1;
+    struct error err = {0};
+    assert_true(schema_finish(&f.schema, &f.arena, &err));
+    f.fields[0].shape = FIELD_GROUP;
+    f.fields[0].count = 1;
+    f.fields[0].end = 2;
+    buf_reset(&f.out);
+    event_format_ecs.event(f.writer, &f.event, &f.out);
+    assert_holds(buf_span(&f.out),
+        "\"event_data\":{\"LogFileCleared\":{\"SubjectUserName\":\"smith\"}}", __FILE__, __LINE__);
+    assert_holds(buf_span(&f.out),
+        "\"related\":{\"user\":[\"smith\"]},\"user\":{\"name\":\"smith\"}", __FILE__, __LINE__);
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +512,8 @@ int main(void)
         cmocka_unit_test(other_events_and_providers_have_nothing),
         cmocka_unit_test(a_path_without_a_hive_is_none),
         cmocka_unit_test(a_connection_of_the_kernel_logger),
+        cmocka_unit_test(a_source_without_a_guid_is_known_by_its_name),
+        cmocka_unit_test(members_of_user_data_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
