@@ -36,9 +36,11 @@ static const struct {
 } providers[] = {
 #define MANIFEST false
 #define CLASS true
+#define LOG false
 #define PROVIDER(name, guid, kind) {name, guid, kind},
 #include "ecs_map_providers.def"
 #undef PROVIDER
+#undef LOG
 #undef CLASS
 #undef MANIFEST
 };
@@ -104,9 +106,12 @@ static void find_provider(const char *name, struct event_schema *schema)
 {
     for (size_t i = 0; i < PROVIDERS; i++) {
         if (strcmp(providers[i].name, name) == 0) {
-            guid_parse(span_text(providers[i].guid), &schema->provider);
+            bool has_guid = guid_parse(span_text(providers[i].guid), &schema->provider);
+            schema->provider_name = span_text(name);
             schema->class_guid = schema->provider;
-            schema->kind = providers[i].is_class ? SCHEMA_MOF : SCHEMA_MANIFEST;
+            schema->kind = !has_guid               ? SCHEMA_EVENTLOG
+                           : providers[i].is_class ? SCHEMA_MOF
+                                                   : SCHEMA_MANIFEST;
         }
     }
 }
@@ -150,7 +155,8 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
 {
     static const char *const texts[] = {"type:  5 a.b;192.0.2.1;::1;", "C:\\w\\a.exe", "HKLM\\A\\b",
         "http://u@h:80/p?q#f", "MD5=0a,SHA1=0b", "D\\u", "S-1-5-18", "0x1f", "::ffff:1.2.3.4",
-        " Host Application = x\n"};
+        " Host Application = x\n", "\"a b\" \\\"c", "A(b): name=c; value=d\n", "CN=a\\,b,DC=c",
+        "QWORD (0x1-0x2)"};
     enum { TEXTS = sizeof(texts) / sizeof(texts[0]), SEEDS = 64, FIELDS = 8 };
     size_t row = index * (ROWS / SEEDS);
     if (index >= SEEDS || max < 4096) {
