@@ -134,6 +134,9 @@ struct input_env {
     /* Report a condition that the user must know but that ends nothing: one sentence. Thread-safe.
      * May be NULL. */
     void (*note)(void *self, enum input_note level, const char *text);
+    /* Nothing, or not all, is read now, for the reason ${why}, and the input tries again; NULL: it reads again. Called
+     * by the thread of run(). May be NULL. */
+    void (*trouble)(void *self, const char *why);
     void *self;
 };
 

@@ -205,6 +205,11 @@ bool sim_script_act(char *line, FILE *out)
         replace(a);
     } else if (sscanf(line, "disable %127s %127s", a, b) == 2) {
         disable(a, b);
+    } else if (sscanf(line, "fail %127s %127s %127s", a, b, c) == 3) {
+        if (!etw_sim_fail(
+                world.sim, a, 1, (uint32_t)strtoul(b, NULL, 10), (uint32_t)strtoul(c, NULL, 10))) {
+            refuse(a);
+        }
     } else if (strcmp(line, "settle") == 0) {
         etw_sim_settle(world.sim, WAIT_MS);
     } else if (sscanf(line, "report %127s", a) == 1) {

@@ -19,6 +19,7 @@
  *   stop SESSION                    as somebody else would
  *   replace SESSION                 and start one of that name, too
  *   disable SESSION PROVIDER        and this one be switched off
+ *   fail FUNCTION TIMES CODE        the next calls of FUNCTION do nothing and answer CODE
  *   settle                          until consumers have all there is
  *   report SESSION                  counts of SESSION, one JSON object
  *   enablement SESSION PROVIDER     how SESSION has PROVIDER, one JSON object

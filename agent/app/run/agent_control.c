@@ -24,7 +24,9 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 void agent_control_save(struct agent *agent)
 {
     struct error err;
-    if (!agent_store_save(agent, &err)) {
+    bool stored = agent_store_save(agent, &err);
+    atomic_store(&agent->positions_fail, !stored);
+    if (!stored) {
         log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "positions",
             "positions are not stored: %s; events may come twice after a crash", err.text);
     }

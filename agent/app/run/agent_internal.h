@@ -7,6 +7,7 @@
 #include "app/run/agent_setup.h"
 #include "app/state/agent_identity.h"
 #include "app/state/data_folder.h"
+#include "app/watch/agent_health.h"
 #include "app/watch/agent_status.h"
 #include "platform/plat_thread.h"
 
@@ -26,8 +27,9 @@ struct agent_session {
     bool passes_on;   /* what it runs goes on in the next agent; before it is stopped */
     uint64_t damaged; /* places in the source; the session's thread */
     enum input_end end;
-    struct error error; /* INPUT_FAILED */
-    atomic_bool failed; /* the same, for other threads */
+    struct error error;                /* INPUT_FAILED */
+    char trouble[AGENT_TROUBLE_BYTES]; /* why it is not read now; guarded by the agent's mutex */
+    atomic_bool failed;                /* INPUT_FAILED, for other threads */
 };
 
 /* A file that was given whole, and that not all outputs may have taken yet. */
@@ -61,6 +63,7 @@ struct agent {
     struct buf tail;
     struct dead_letters *dead_letters;    /* NULL: what outputs refuse is lost */
     atomic_uint_fast64_t letters_evicted; /* letters that made room for others, each one an event */
+    atomic_bool positions_fail;           /* the last try to store positions did */
     struct process_table **tables;        /* by session: those that are its own */
     struct pipeline *pipeline;
     uint64_t unsure_told; /* events, by agent_unsure_warn */

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "app/plan/app_budgets.h"
@@ -49,6 +50,14 @@ static void note(void *self, enum input_note level, const char *text)
         agent->plan->session_configs[session->index]->name, text);
 }
 
+static void note_trouble(void *self, const char *why)
+{
+    struct agent_session *session = self;
+    plat_mutex_lock(&session->agent->mutex);
+    snprintf(session->trouble, sizeof(session->trouble), "%s", why ? why : "");
+    plat_mutex_unlock(&session->agent->mutex);
+}
+
 static void run(void *self)
 {
     struct agent_session *session = self;
@@ -85,6 +94,7 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
             .data_dir = agent->data_dir,
             .once = agent->settings->once,
             .note = note,
+            .trouble = note_trouble,
             .self = &agent->sessions[i]};
         agent->sessions[i].input = config->ops->create(config->settings, &env, err);
         if (!agent->sessions[i].input) {

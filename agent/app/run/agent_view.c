@@ -12,32 +12,32 @@
  */
 struct view {
     struct agent_status status;
-    bool *failed_sessions;
+    struct agent_session_state *sessions;
     bool *ended_outputs;
 };
 
 static bool init(struct view *view, const struct agent_plan *plan)
 {
-    *view = (struct view){.failed_sessions = NULL};
-    view->failed_sessions = calloc(plan->session_count + 1, sizeof(bool));
+    *view = (struct view){.sessions = NULL};
+    view->sessions = calloc(plan->session_count + 1, sizeof(*view->sessions));
     view->ended_outputs = calloc(plan->output_count + 1, sizeof(bool));
-    return agent_status_init(&view->status, plan, NULL) && view->failed_sessions &&
-           view->ended_outputs;
+    return agent_status_init(&view->status, plan, NULL) && view->sessions && view->ended_outputs;
 }
 
 static void fini(struct view *view)
 {
     agent_status_fini(&view->status);
-    free(view->failed_sessions);
+    free(view->sessions);
     free(view->ended_outputs);
 }
 
 static void look_at_ends(struct view *view, struct agent *agent)
 {
-    for (size_t i = 0; i < agent->plan->session_count; i++) {
-        view->failed_sessions[i] = atomic_load(&agent->sessions[i].failed);
-    }
     plat_mutex_lock(&agent->mutex);
+    for (size_t i = 0; i < agent->plan->session_count; i++) {
+        view->sessions[i].failed = atomic_load(&agent->sessions[i].failed);
+        memcpy(view->sessions[i].trouble, agent->sessions[i].trouble, AGENT_TROUBLE_BYTES);
+    }
     memcpy(view->ended_outputs, agent->ended, agent->plan->output_count * sizeof(bool));
     plat_mutex_unlock(&agent->mutex);
 }
@@ -49,9 +49,10 @@ static void look_at_health(struct view *view, struct agent *agent, const struct 
     struct agent_health_source source = {.status = &view->status,
         .plan = agent->plan,
         .loads = loads,
-        .failed_sessions = view->failed_sessions,
+        .sessions = view->sessions,
         .ended_outputs = view->ended_outputs,
         .spool_keeps = spool->keeps,
+        .positions_fail = atomic_load(&agent->positions_fail),
         .letters_evicted = atomic_load(&agent->letters_evicted),
         .error = agent_metrics_error(&view->status, agent->plan),
         .now_ns = plat_monotonic_ns()};

@@ -15,7 +15,7 @@ static const uint64_t recent_ns = 300 * SECOND_NS;
 /* After so long the guard of a session that gave up tries again. */
 static const uint64_t guard_waits_ns = 600 * SECOND_NS;
 /* An output with nothing to say, which has not settled anything for so long, is stuck in a call. */
-static const uint64_t stalled_ns = 5 * SECOND_NS;
+static const uint64_t stalled_ns = 4 * SECOND_NS;
 
 static const struct {
     const char *name;
@@ -114,15 +114,24 @@ static void look_at_session(
 {
     const struct session_counts *counts = &source->status->sessions[index];
     const char *name = source->plan->session_configs[index]->name;
-    if (source->failed_sessions[index]) {
+    if (source->sessions[index].failed) {
         add(health, AGENT_CAUSE_SESSION_FAILED, name, NULL, "it has failed and does not run");
+    } else if (source->sessions[index].trouble[0]) {
+        add(health, AGENT_CAUSE_SESSION_WAITING, name, NULL, "%s", source->sessions[index].trouble);
     }
     look_at_guard(health, name, counts, source->now_ns);
     if (is_recent(counts->loss_ns, source->now_ns, recent_ns)) {
         add(health, AGENT_CAUSE_SESSION_LOST_EVENTS, name, NULL,
-            "it lost events %llu s ago; %llu events and %llu buffers of ETW in all",
+            "it lost events %llu s ago; %llu events, %llu buffers of ETW, and records of the Event "
+            "Log %llu times in all",
             seconds_since(counts->loss_ns, source->now_ns),
-            (unsigned long long)count_losses(counts), (unsigned long long)counts->etw_buffers_lost);
+            (unsigned long long)count_losses(counts), (unsigned long long)counts->etw_buffers_lost,
+            (unsigned long long)counts->gaps_eventlog);
+    }
+    if (is_recent(counts->unread_ns, source->now_ns, recent_ns)) {
+        add(health, AGENT_CAUSE_SESSION_UNREAD, name, NULL,
+            "%llu s ago the agent began to read it again after it had not for a while",
+            seconds_since(counts->unread_ns, source->now_ns));
     }
 }
 
@@ -192,6 +201,10 @@ static void look_at_spool(struct agent_health *health, const struct agent_health
     if (source->spool_keeps && spool->room == SPOOL_NO_ROOM_DISK) {
         add(health, AGENT_CAUSE_SPOOL_FULL, NULL, NULL,
             "the disk is full, or has less left than spool.min_free_disk");
+    }
+    if (source->positions_fail && !(source->spool_keeps && spool->failing)) {
+        add(health, AGENT_CAUSE_POSITIONS_FAILING, NULL, NULL,
+            "how far outputs are cannot be stored, so events may come twice after a crash");
     }
     if (source->letters_evicted) {
         add(health, AGENT_CAUSE_LETTERS_EVICTED, NULL, NULL,

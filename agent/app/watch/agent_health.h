@@ -14,7 +14,7 @@ enum agent_cause {
     AGENT_CAUSE_COUNT
 };
 
-enum { AGENT_HEALTH_MAX_FINDINGS = 64, AGENT_HEALTH_TEXT_BYTES = 640 };
+enum { AGENT_HEALTH_MAX_FINDINGS = 64, AGENT_HEALTH_TEXT_BYTES = 640, AGENT_TROUBLE_BYTES = 500 };
 
 struct agent_finding {
     enum agent_cause cause;
@@ -31,15 +31,21 @@ struct agent_health {
     bool ready;
 };
 
+struct agent_session_state {
+    bool failed;                       /* it has ended with an error */
+    char trouble[AGENT_TROUBLE_BYTES]; /* why it is not read now, and tried again; "": it is */
+};
+
 /* What the agent that runs looks like; pointers are as long as its plan. */
 struct agent_health_source {
     const struct agent_status *status;
     const struct agent_plan *plan;
     const struct agent_loads *loads;
-    const bool *failed_sessions; /* by session */
-    const bool *ended_outputs;   /* by output */
+    const struct agent_session_state *sessions;
+    const bool *ended_outputs; /* by output */
     struct spool_usage spool;
     bool spool_keeps;
+    bool positions_fail; /* they could not be stored */
     uint64_t letters_evicted;
     uint64_t error; /* agent_metrics_error */
     uint64_t now_ns;

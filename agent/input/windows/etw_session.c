@@ -391,15 +391,6 @@ static void handle_foreign_stop(struct etw_session *s)
     detach(s);
 }
 
-/* Report a failure once. */
-static void tell_failure(struct etw_session *s, const struct error *err)
-{
-    if (strcmp(s->last_failure.text, err->text) != 0) {
-        etw_session_note(s, INPUT_NOTE_WARNING, "%s. trying again", err->text);
-    }
-    s->last_failure = *err;
-}
-
 /* Wait before the next attempt; the sink is called regularly. False: it stopped. */
 static bool rest(struct etw_session *s)
 {
@@ -477,11 +468,12 @@ enum input_end etw_session_run(
                 return INPUT_FAILED;
             }
             etw_session_guard_failed(s, &why);
-            tell_failure(s, &why);
+            etw_session_tell_failure(s, &why);
             more = rest(s);
             continue;
         }
         s->last_failure.text[0] = 0;
+        etw_session_tell_trouble(s, NULL);
         if (serve(s)) {
             break;
         }
@@ -499,6 +491,7 @@ enum input_end etw_session_run(
                 return INPUT_FAILED;
             }
             etw_session_note(s, INPUT_NOTE_WARNING, "%s", why.text);
+            etw_session_tell_trouble(s, why.text);
             more = rest_without_reader(s);
             continue;
         }

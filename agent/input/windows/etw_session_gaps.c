@@ -2,7 +2,7 @@
 #include "input/windows/etw_session_internal.h"
 #include "platform/plat_system.h"
 
-/* Reports to the sink what is missing in a session. */
+/* Reports to the sink what is missing in a session, and to the agent why nothing is read. */
 
 static const struct trace_info *trace_of(const struct etw_session *s)
 {
@@ -138,4 +138,22 @@ void etw_session_tell_losses(struct etw_session *s, const struct etw_session_sta
     if (count) {
         etw_session_remember(s);
     }
+}
+
+/* ---- trouble ----------------------------------------------------------------------------------------- */
+
+void etw_session_tell_trouble(const struct etw_session *s, const char *why)
+{
+    if (s->env.trouble) {
+        s->env.trouble(s->env.self, why);
+    }
+}
+
+void etw_session_tell_failure(struct etw_session *s, const struct error *err)
+{
+    etw_session_tell_trouble(s, err->text);
+    if (strcmp(s->last_failure.text, err->text) != 0) {
+        etw_session_note(s, INPUT_NOTE_WARNING, "%s. trying again", err->text);
+    }
+    s->last_failure = *err;
 }

@@ -153,6 +153,12 @@ void etw_session_tell_numbers(struct etw_session *session);
 /* Report losses by the counters; ${state} NULL: they are unreadable. */
 void etw_session_tell_losses(struct etw_session *session, const struct etw_session_state *state);
 
+/* Tell the agent why nothing is read now; ${why} NULL: it is read again. On the thread of run(). */
+void etw_session_tell_trouble(const struct etw_session *session, const char *why);
+
+/* The same for a try that failed, which is noted once. */
+void etw_session_tell_failure(struct etw_session *session, const struct error *err);
+
 /* etw_session_guard.c: detect changes by other programs, repair within limits, and report. All on
  * the session's thread. */
 void etw_session_guard_init(struct etw_session *session);

@@ -115,7 +115,7 @@ void books_destroy(struct books *books)
 /* The clock is read only where something happened that is rare. */
 static void note_times(struct session_counts *to, const struct session_counts *counts)
 {
-    uint64_t lost = counts->etw_events_lost + counts->etw_buffers_lost;
+    uint64_t lost = counts->etw_events_lost + counts->etw_buffers_lost + counts->gaps_eventlog;
     uint64_t guard = 0;
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
         lost += i == SESSION_DROP_STACK_WALK ? 0 : counts->dropped[i];
@@ -123,9 +123,10 @@ static void note_times(struct session_counts *to, const struct session_counts *c
     for (size_t i = 0; i < GUARD_ACTIONS; i++) {
         guard += counts->guard[i];
     }
-    if (lost || guard) {
+    if (lost || guard || counts->gaps_agent) {
         uint64_t now = plat_monotonic_ns();
         to->loss_ns = lost ? now : to->loss_ns;
+        to->unread_ns = counts->gaps_agent ? now : to->unread_ns;
         for (size_t i = 0; i < GUARD_ACTIONS; i++) {
             to->guard_ns[i] = counts->guard[i] ? now : to->guard_ns[i];
         }
@@ -150,6 +151,8 @@ void books_add_session(struct books *books, size_t session, const struct session
     to->definitions_conflicts += counts->definitions_conflicts;
     to->unmatched += counts->unmatched;
     to->gaps += counts->gaps;
+    to->gaps_agent += counts->gaps_agent;
+    to->gaps_eventlog += counts->gaps_eventlog;
     to->etw_events_lost += counts->etw_events_lost;
     to->etw_buffers_lost += counts->etw_buffers_lost;
     for (size_t i = 0; i < GUARD_ACTIONS; i++) {

@@ -44,11 +44,14 @@ struct session_counts {
     uint64_t definitions_conflicts;
     uint64_t unmatched; /* of the events: StackWalk records for want of a partner */
     uint64_t gaps;
-    uint64_t etw_events_lost;         /* by ETW, as gaps of stage "etw" tell: events, … */
-    uint64_t etw_buffers_lost;        /* … and buffers with an unknown number of them */
+    uint64_t gaps_agent;       /* of these: the agent did not read the session for a while, … */
+    uint64_t gaps_eventlog;    /* … or a channel of the Event Log lost records */
+    uint64_t etw_events_lost;  /* by ETW, as gaps of stage "etw" tell: events, … */
+    uint64_t etw_buffers_lost; /* … and buffers with an unknown number of them */
     uint64_t guard[GUARD_ACTIONS];    /* reports of its guard */
     uint64_t guard_ns[GUARD_ACTIONS]; /* plat_monotonic_ns of the last of each; 0: there was none */
-    uint64_t loss_ns;            /* the same of a loss: a drop that nobody asked for, or ETW's */
+    uint64_t loss_ns;   /* the same of a loss: a drop that nobody asked for, or of Windows */
+    uint64_t unread_ns; /* the same of gaps_agent */
     struct decode_counts decode; /* of the accepted events */
 };
 

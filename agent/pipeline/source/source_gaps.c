@@ -11,6 +11,8 @@ static void close_gap(struct source *source, size_t index, bool force)
     slab->now = slab->gap.to ? slab->gap.to : source->newest;
     slab->last_sequence = ++source->counts.sequence;
     source->tally.gaps++;
+    source->tally.gaps_agent += strcmp(slab->gap.stage, "agent") == 0;
+    source->tally.gaps_eventlog += strcmp(slab->gap.stage, "eventlog") == 0;
     if (strcmp(slab->gap.stage, "etw") == 0) {
         bool are_events = strcmp(slab->gap.unit, "events") == 0;
         source->tally.etw_events_lost += are_events ? slab->gap.count : 0;

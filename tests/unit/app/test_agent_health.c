@@ -20,7 +20,7 @@ struct rig {
     const struct app_output *outputs[1];
     struct agent_plan plan;
     struct agent_loads loads;
-    bool failed[1];
+    struct agent_session_state states[1];
     bool ended[1];
     struct agent_health_source source;
     struct agent_health health;
@@ -40,7 +40,7 @@ static void rig_init(struct rig *rig)
     rig->source = (struct agent_health_source){.status = &rig->status,
         .plan = &rig->plan,
         .loads = &rig->loads,
-        .failed_sessions = rig->failed,
+        .sessions = rig->states,
         .ended_outputs = rig->ended,
         .spool_keeps = true,
         .now_ns = NOW_S * SECONDS};
@@ -114,8 +114,25 @@ static void a_guard_that_gave_up_is_worse_than_one_that_repaired(void **state)
     expect(&rig, false, "session_stopped ");
     rig.session.guard_ns[GUARD_REPAIRED] = AGO(5);
     expect(&rig, true, "session_repaired ");
-    rig.failed[0] = true;
+    rig.states[0].failed = true;
     expect(&rig, false, "session_failed session_repaired ");
+}
+
+static void a_session_that_is_not_read_is_told_until_it_is_and_as_a_note_afterwards(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    snprintf(rig.states[0].trouble, sizeof(rig.states[0].trouble), "no more resources");
+    expect(&rig, false, "session_waiting ");
+    assert_string_equal(rig.health.findings[0].text, "no more resources");
+    rig.states[0].failed = true; /* it is not tried again */
+    expect(&rig, false, "session_failed ");
+    rig.states[0] = (struct agent_session_state){.failed = false};
+    rig.session.unread_ns = AGO(299);
+    expect(&rig, true, "session_unread ");
+    rig.session.unread_ns = AGO(300);
+    expect(&rig, true, "");
 }
 
 static void what_is_of_the_agent_itself_is_told(void **state)
@@ -130,8 +147,13 @@ static void what_is_of_the_agent_itself_is_told(void **state)
     rig.loads.refused = true;
     expect(&rig, false,
         "spool_failing spool_full dead_letters_evicted reload_refused conservation_error ");
+    rig.source.positions_fail = true; /* is what a spool that fails means */
+    expect(&rig, false,
+        "spool_failing spool_full dead_letters_evicted reload_refused conservation_error ");
     rig.source.spool_keeps = false; /* one in memory is full as a matter of course */
     rig.source.error = 0;
+    expect(&rig, false, "positions_failing dead_letters_evicted reload_refused ");
+    rig.source.positions_fail = false;
     expect(&rig, true, "dead_letters_evicted reload_refused ");
 }
 
@@ -169,6 +191,7 @@ int main(void)
         cmocka_unit_test(an_output_has_one_cause_that_says_most),
         cmocka_unit_test(losses_count_for_five_minutes),
         cmocka_unit_test(a_guard_that_gave_up_is_worse_than_one_that_repaired),
+        cmocka_unit_test(a_session_that_is_not_read_is_told_until_it_is_and_as_a_note_afterwards),
         cmocka_unit_test(what_is_of_the_agent_itself_is_told),
         cmocka_unit_test(an_agent_that_does_not_run_is_not_ready),
         cmocka_unit_test(texts_of_others_are_escaped),

@@ -40,6 +40,8 @@ struct rig {
     size_t gap_count;
     size_t notes;
     char note[256]; /* the last one */
+    size_t troubles;
+    char trouble[256]; /* the last one; "": it is over */
     size_t pauses;
     uint64_t paused_at; /* the number then */
     size_t damage;
@@ -107,6 +109,13 @@ static inline void on_note(void *self, enum input_note level, const char *text)
     snprintf(rig.note, sizeof(rig.note), "%s", text);
 }
 
+static inline void on_trouble(void *self, const char *why)
+{
+    (void)self;
+    rig.troubles += why != NULL;
+    snprintf(rig.trouble, sizeof(rig.trouble), "%s", why ? why : "");
+}
+
 static inline void run(void *self)
 {
     (void)self;
@@ -121,13 +130,13 @@ static inline void run(void *self)
 /* Start the session as a new process does: it knows ${state} alone of what was read before. */
 static inline void start(const char *channel, int from, struct span state)
 {
-    static const struct input_env env = {.name = "test", .note = on_note};
+    static const struct input_env env = {.name = "test", .note = on_note, .trouble = on_trouble};
     rig.channels[0].name = channel;
     rig.settings.channels.items = rig.channels;
     rig.settings.channels.count = 1;
     rig.settings.start = from;
     rig.settings.max_age_ns = CONFIG_NEVER;
-    rig.count = rig.gap_count = rig.notes = rig.pauses = 0;
+    rig.count = rig.gap_count = rig.notes = rig.pauses = rig.troubles = 0;
     rig.number = 0;
     rig.input = input_eventlog.create(&rig.settings, &env, &rig.error);
     assert_non_null(rig.input);

@@ -72,6 +72,8 @@ static void a_channel_that_may_not_be_read_is_read_as_soon_as_it_may(void **stat
     end();
     assert_int_equal(rig.end, INPUT_STOPPED);
     assert_int_equal(rig.notes, 2); /* that it cannot be read, and that it is read again */
+    assert_true(rig.troubles > 0);
+    assert_string_equal(rig.trouble, "");
 }
 
 static void a_channel_that_fails_whenever_it_is_read_is_said_once(void **state)

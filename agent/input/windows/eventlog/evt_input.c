@@ -330,6 +330,26 @@ static void put_off(struct evt_input *in, struct evt_channel *channel, const str
         channel->is_told = true;
         note(in, channel->is_found ? INPUT_NOTE_INFO : INPUT_NOTE_WARNING, err->text);
     }
+    if (!channel->is_found && in->env.trouble) {
+        in->env.trouble(in->env.self, err->text);
+    }
+}
+
+/* Channels that patterns found may be read by others alone: that is no trouble. */
+static void tell_trouble(const struct evt_input *in)
+{
+    char text[EVT_CHANNEL_NAME_BYTES + 64];
+    const char *why = NULL;
+    for (size_t i = 0; i < in->channel_count && !why; i++) {
+        const struct evt_channel *channel = in->channels[i];
+        if (channel->is_told && !channel->is_found) {
+            snprintf(text, sizeof(text), "channel %s cannot be read", channel->name);
+            why = text;
+        }
+    }
+    if (in->env.trouble) {
+        in->env.trouble(in->env.self, why);
+    }
 }
 
 /* The channel can be read. A subscription alone does not prove that: Windows may refuse each of its events. */
@@ -341,6 +361,7 @@ static void recover(struct evt_input *in, struct evt_channel *channel)
         channel->is_told = false;
         snprintf(text, sizeof(text), "channel %s is read again", channel->name);
         note(in, INPUT_NOTE_INFO, text);
+        tell_trouble(in);
     }
 }
 
