@@ -1,4 +1,3 @@
-#include "pipeline/record/event_text.h"
 #include "pipeline/work/decode_worker_own.h"
 
 /* What a worker shows to those who look on (tap.h), on its thread. */
@@ -15,18 +14,23 @@ void decode_worker_tap_session(
     struct decode_worker *worker, const struct slab *slab, const struct event *event)
 {
     struct context *context = &worker->contexts[slab->session];
-    struct tap_asker asker = asker_of(worker, slab);
-    for (size_t i = 0; i < worker->taps.count && slab->piece_count; i++) {
-        struct tap *tap = worker->taps.taps[i];
-        if (!tap_is_of_session(tap, slab->session) || !tap_wants(tap, &asker, event)) {
+    struct tap_view *view = &worker->taps;
+    for (size_t i = 0; i < view->count && slab->piece_count; i++) {
+        if (!tap_is_of_session(view->taps[i], slab->session) || !tap_may_want(view, i)) {
             continue;
         }
+        const struct tap_asker asker = asker_of(worker, slab);
+        if (!tap_wants(view, i, &asker, event)) {
+            continue;
+        }
+        /* One try: what finds no room here is left out, not cut. */
         buf_reset(&worker->tap_text);
-        if (event_text_add(decode_worker_stream(worker, slab, 0)->format, context->writers[0],
-                event, &worker->tap_text, NULL)) {
-            tap_give(tap, buf_span(&worker->tap_text));
+        decode_worker_stream(worker, slab, 0)
+            ->format->event(context->writers[0], event, &worker->tap_text);
+        if (!worker->tap_text.failed) {
+            tap_give(view, i, buf_span(&worker->tap_text));
         } else {
-            tap_omit(tap);
+            tap_omit(view, i);
         }
     }
 }
@@ -34,15 +38,18 @@ void decode_worker_tap_session(
 void decode_worker_tap_stream(
     struct decode_worker *worker, const struct slab *slab, size_t index, const struct event *event)
 {
-    const struct tap_asker asker = asker_of(worker, slab);
+    struct tap_view *view = &worker->taps;
     const struct piece *piece = &slab->pieces[index];
     size_t stream = worker->settings.sessions[slab->session].streams[index];
     uint32_t start = piece->count ? piece_start(piece, piece->count - 1) : 0;
     uint32_t end = piece_start(piece, piece->count);
-    for (size_t i = 0; i < worker->taps.count && piece->count; i++) {
-        struct tap *tap = worker->taps.taps[i];
-        if (tap_is_of_stream(tap, stream) && tap_wants(tap, &asker, event)) {
-            tap_give(tap, span_make(piece->bytes.data + start, end - start));
+    for (size_t i = 0; i < view->count && piece->count; i++) {
+        if (!tap_is_of_stream(view->taps[i], stream) || !tap_may_want(view, i)) {
+            continue;
+        }
+        const struct tap_asker asker = asker_of(worker, slab);
+        if (tap_wants(view, i, &asker, event)) {
+            tap_give(view, i, span_make(piece->bytes.data + start, end - start));
         }
     }
 }

@@ -9,15 +9,24 @@
  * Locks: the hub's mutex guards its list and the counts of users, and is held for a moment per slab while somebody looks
  * on; a tap's mutex guards its room, and is held while a text is copied. Scratches belong to one worker and session
  * each, and are made by that worker when it needs them.
+ *
+ * Workers read `tokens` and `looks` for every event, so both lie apart from what changes often: a processor that has to
+ * fetch a number from another one waits as long as it would take to decode a small event.
  */
+enum { CACHE_LINE_BYTES = 64 };
+
 struct tap {
     struct tap_hub *hub;
     struct tap_settings settings;
     size_t users; /* workers, and who looks on; guarded by the hub's mutex */
+    uint8_t gap_before[CACHE_LINE_BYTES];
+    atomic_int_fast64_t tokens; /* events that may be given */
+    atomic_int_fast64_t looks;  /* events that the filter may be asked about */
+    uint8_t gap_behind[CACHE_LINE_BYTES];
     atomic_bool over;
-    atomic_int_fast64_t tokens;
     atomic_uint_fast64_t omitted;
     uint64_t owed_ns; /* of who looks on: of a token that is not whole yet */
+    uint64_t owed_looks_ns;
     struct filter_scratch **scratches;
 
     struct plat_mutex mutex;
@@ -129,6 +138,7 @@ struct tap *tap_open(struct tap_hub *hub, const struct tap_settings *settings, s
     tap->users = 1;
     /* What a tenth of a second is worth, so that the first events are seen at once. */
     atomic_init(&tap->tokens, settings->rate >= 10 ? settings->rate / 10 : 1);
+    atomic_init(&tap->looks, TAP_LOOKS / 10);
     plat_mutex_init(&tap->mutex);
     buf_init(&tap->room, TAP_ROOM_BYTES);
     tap->scratches = calloc(
@@ -154,13 +164,14 @@ void tap_close(struct tap *tap)
 }
 
 /* What was not used is gone: who looks on sees so many a second, not more after a quiet while. */
-static void refill(struct tap *tap, uint64_t passed_ns)
+static void refill(
+    atomic_int_fast64_t *tokens, uint64_t *owed_ns, unsigned rate, uint64_t passed_ns)
 {
     uint64_t passed = passed_ns < second_ns ? passed_ns : second_ns;
-    uint64_t due = tap->owed_ns + passed * tap->settings.rate;
-    tap->owed_ns = due % second_ns;
+    uint64_t due = *owed_ns + passed * rate;
+    *owed_ns = due % second_ns;
     if (due >= second_ns) {
-        atomic_store(&tap->tokens, (int_fast64_t)(due / second_ns));
+        atomic_store(tokens, (int_fast64_t)(due / second_ns));
     }
 }
 
@@ -171,7 +182,8 @@ bool tap_take(struct tap *tap, uint64_t passed_ns, struct buf *out)
     buf_add_span(out, buf_span(&tap->room));
     buf_reset(&tap->room);
     plat_mutex_unlock(&tap->mutex);
-    refill(tap, passed_ns);
+    refill(&tap->tokens, &tap->owed_ns, tap->settings.rate, passed_ns);
+    refill(&tap->looks, &tap->owed_looks_ns, TAP_LOOKS, passed_ns);
     return !over;
 }
 
@@ -192,6 +204,7 @@ void tap_enter(struct tap_hub *hub, struct tap_view *ret_view)
     for (size_t i = 0; i < TAP_MAX; i++) {
         if (hub->taps[i]) {
             hub->taps[i]->users++;
+            ret_view->omitted[ret_view->count] = 0;
             ret_view->taps[ret_view->count++] = hub->taps[i];
         }
     }
@@ -204,6 +217,9 @@ void tap_leave(struct tap_hub *hub, struct tap_view *view)
     size_t count = 0;
     if (!view->count) {
         return;
+    }
+    for (size_t i = 0; i < view->count; i++) {
+        atomic_fetch_add_explicit(&view->taps[i]->omitted, view->omitted[i], memory_order_relaxed);
     }
     plat_mutex_lock(&hub->mutex);
     for (size_t i = 0; i < view->count; i++) {
@@ -257,26 +273,37 @@ static bool keeps(struct tap *tap, const struct tap_asker *asker, const struct e
     return filter_event(tap->settings.filter, scratch, event, &rule) == FILTER_KEEP;
 }
 
-bool tap_wants(struct tap *tap, const struct tap_asker *asker, const struct event *event)
+bool tap_may_want(struct tap_view *view, size_t index)
 {
-    bool has_token = atomic_load_explicit(&tap->tokens, memory_order_relaxed) > 0;
-    if (has_token && tap->settings.filter && !keeps(tap, asker, event)) {
-        return false;
-    }
-    if (!has_token || atomic_fetch_sub(&tap->tokens, 1) <= 0) {
-        atomic_fetch_add_explicit(&tap->omitted, 1, memory_order_relaxed);
-        return false;
-    }
-    return true;
+    struct tap *tap = view->taps[index];
+    bool may = atomic_load_explicit(&tap->tokens, memory_order_relaxed) > 0 &&
+               (!tap->settings.filter ||
+                   atomic_load_explicit(&tap->looks, memory_order_relaxed) > 0);
+    view->omitted[index] += !may;
+    return may;
 }
 
-void tap_omit(struct tap *tap)
+bool tap_wants(
+    struct tap_view *view, size_t index, const struct tap_asker *asker, const struct event *event)
 {
-    atomic_fetch_add_explicit(&tap->omitted, 1, memory_order_relaxed);
+    struct tap *tap = view->taps[index];
+    bool looks = tap->settings.filter && atomic_fetch_sub(&tap->looks, 1) > 0;
+    if (looks && !keeps(tap, asker, event)) {
+        return false;
+    }
+    bool wanted = looks == (tap->settings.filter != NULL) && atomic_fetch_sub(&tap->tokens, 1) > 0;
+    view->omitted[index] += !wanted;
+    return wanted;
 }
 
-void tap_give(struct tap *tap, struct span text)
+void tap_omit(struct tap_view *view, size_t index)
 {
+    view->omitted[index]++;
+}
+
+void tap_give(struct tap_view *view, size_t index, struct span text)
+{
+    struct tap *tap = view->taps[index];
     bool ended = text.size && text.data[text.size - 1] == '\n';
     plat_mutex_lock(&tap->mutex);
     bool fits = buf_reserve(&tap->room, text.size + 1);
@@ -287,6 +314,6 @@ void tap_give(struct tap *tap, struct span text)
     tap->room.failed = false;
     plat_mutex_unlock(&tap->mutex);
     if (!fits) {
-        tap_omit(tap);
+        tap_omit(view, index);
     }
 }

@@ -14,7 +14,13 @@
 struct tap_hub;
 struct tap;
 
-enum { TAP_MAX = 4, TAP_MAX_RATE = 10000, TAP_ROOM_BYTES = 128 * 1024 };
+enum {
+    TAP_MAX = 4,
+    TAP_MAX_RATE = 10000,
+    TAP_ROOM_BYTES = 128 * 1024,
+    /* So many events a second are asked whether the filter wants them: at high rates this costs more than all else. */
+    TAP_LOOKS = 20000,
+};
 
 struct tap_settings {
     size_t session;        /* whose events; SIZE_MAX: those of a stream */
@@ -49,6 +55,7 @@ uint64_t tap_omitted(struct tap *tap);
 /* The taps that are open, for one slab. */
 struct tap_view {
     struct tap *taps[TAP_MAX];
+    uint64_t omitted[TAP_MAX]; /* by this worker, until it leaves */
     size_t count;
 };
 
@@ -66,13 +73,18 @@ struct tap_asker {
     const struct event_path_context *paths; /* what the event is looked at with */
 };
 
-/* Is ${event} to be given? */
-bool tap_wants(struct tap *tap, const struct tap_asker *asker, const struct event *event);
+/* Does tap number ${index} of ${view} have a wish left? Else the event is counted as left out. Costs one look at a
+ * number that seldom changes. */
+bool tap_may_want(struct tap_view *view, size_t index);
+
+/* Is ${event} to be given? After tap_may_want. */
+bool tap_wants(
+    struct tap_view *view, size_t index, const struct tap_asker *asker, const struct event *event);
 
 /* One record of text, after tap_wants. */
-void tap_give(struct tap *tap, struct span text);
+void tap_give(struct tap_view *view, size_t index, struct span text);
 
 /* Count an event that was wanted, but is not given. */
-void tap_omit(struct tap *tap);
+void tap_omit(struct tap_view *view, size_t index);
 
 #endif

@@ -23,7 +23,9 @@ static struct tap_hub *make_hub(void)
 /* A worker with a slab of ${count} records; how many were wanted. */
 static size_t offer(struct tap_hub *hub, size_t worker, size_t count)
 {
-    static const struct event event;
+    static const struct trace_info trace;
+    static const struct event_record record = {.trace = &trace};
+    static const struct event event = {.record = &record};
     static const struct event_path_context paths;
     struct tap_asker asker = {.worker = worker, .session = 1, .paths = &paths};
     struct tap_view view;
@@ -31,8 +33,9 @@ static size_t offer(struct tap_hub *hub, size_t worker, size_t count)
     tap_enter(hub, &view);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < view.count; k++) {
-            if (tap_is_of_session(view.taps[k], 1) && tap_wants(view.taps[k], &asker, &event)) {
-                tap_give(view.taps[k], span_text("{}"));
+            if (tap_is_of_session(view.taps[k], 1) && tap_may_want(&view, k) &&
+                tap_wants(&view, k, &asker, &event)) {
+                tap_give(&view, k, span_text("{}"));
                 wanted++;
             }
         }
@@ -91,12 +94,38 @@ static void what_finds_no_room_is_counted(void **state)
     settings.rate = TAP_MAX_RATE;
     struct tap *tap = tap_open(hub, &settings, &err);
     static uint8_t large[TAP_ROOM_BYTES / 2];
+    struct tap_view view;
     bool goes_on;
     take(tap, SECOND, &goes_on);
+    tap_enter(hub, &view);
     for (int i = 0; i < 3; i++) {
-        tap_give(tap, span_make(large, sizeof(large)));
+        tap_give(&view, 0, span_make(large, sizeof(large)));
     }
+    tap_leave(hub, &view);
     assert_int_equal(tap_omitted(tap), 2);
+    tap_close(tap);
+    tap_hub_destroy(hub);
+}
+
+static void an_expression_is_asked_about_so_many_events_a_second(void **state)
+{
+    (void)state;
+    struct error err;
+    struct tap_hub *hub = make_hub();
+    struct filter_rule nothing = {.action = FILTER_ACTION_DROP, .text = span_text("true")};
+    struct filter_place place;
+    struct tap_settings settings = of_session;
+    settings.filter = filter_create(&nothing, 1, &place, &err);
+    assert_non_null(settings.filter);
+    struct tap *tap = tap_open(hub, &settings, &err);
+    bool goes_on;
+    assert_non_null(tap);
+    take(tap, SECOND, &goes_on);
+    assert_int_equal(offer(hub, 0, TAP_LOOKS + 7), 0);
+    assert_int_equal(tap_omitted(tap), 7); /* nobody knows whether they were wanted */
+    take(tap, SECOND, &goes_on);
+    assert_int_equal(offer(hub, 0, 7), 0);
+    assert_int_equal(tap_omitted(tap), 0);
     tap_close(tap);
     tap_hub_destroy(hub);
 }
@@ -177,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rate_holds_and_what_is_beyond_it_is_counted),
         cmocka_unit_test(what_finds_no_room_is_counted),
+        cmocka_unit_test(an_expression_is_asked_about_so_many_events_a_second),
         cmocka_unit_test(so_many_may_look_on_until_the_pipeline_ends),
         cmocka_unit_test(taps_come_and_go_while_workers_give),
     };
