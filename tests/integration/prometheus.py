@@ -44,7 +44,7 @@ class Prometheus(Rig):
             self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
         script = self.folder / "script"
         script.write_text("provider Sim-Process\nawait etwship-live Sim-Process\n" +
-                          "burst Sim-Process 3000 300\nstop etwship-live\nburst Sim-Process 30000 300\n" * 200)
+                          "burst Sim-Process 3000 300\nstop etwship-live\n" + "burst Sim-Process 30000 300\nstop etwship-live\n" * 200)
         self.environment = dict(os.environ, ETWSIM_SCRIPT=str(script))
         self.batch = 500
         self.actions = {}
@@ -67,7 +67,10 @@ class Prometheus(Rig):
         agent = subprocess.Popen([SIM, "run", "-c", self.config], stderr=log, env=self.environment)
         self.addCleanup(agent.wait)
         self.addCleanup(agent.kill)
-        wait_until(self.is_ready, self.log, agent)
+        try:
+            wait_until(self.is_ready, process=agent)
+        except AssertionError as problem:
+            raise AssertionError(self.log()[-20000:]) from problem
         return agent
 
     def add(self, count):
