@@ -151,6 +151,8 @@ class Prometheus(Rig):
     def the_agent_is_killed(self, agent):
         agent.kill()
         agent.wait()
+        # In an hour they would fill the disk, and hold up what can wait.
+        self.assertEqual(self.etwship("deadletter", "purge").returncode, 0)
         return self.begin()
 
     def all_is_well_again(self):
