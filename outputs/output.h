@@ -218,6 +218,7 @@ struct output_ops {
     /* What its destination says of old events, where it refuses them unless somebody has set it up for
      * them: "Loki refuses …. raise …". For `check`, where recorded traces go there. NULL: it does not. */
     const char *refuses_old;
+    unsigned refuses_older_days; /* with it: of which age, by default */
 
     /* It shows events to whoever looks on now: nothing is kept for later unless somebody asks. */
     bool shows;

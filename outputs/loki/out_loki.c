@@ -333,6 +333,7 @@ const struct output_ops output_loki = {
                    "behind others of "
                    "their stream. raise reject_old_samples_max_age and max_chunk_age there, or "
                    "expect dead letters",
+    .refuses_older_days = 7,
     .fields = loki_settings_fields,
     .settings_size = sizeof(struct loki_settings),
     .check = loki_settings_check,

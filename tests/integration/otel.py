@@ -11,8 +11,10 @@ import itertools
 import json
 import math
 import os
+import struct
 import subprocess
 import tempfile
+import time
 import unittest
 from datetime import datetime, timezone
 from pathlib import Path
@@ -48,6 +50,16 @@ def dump(path, *options):
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False,
                           timeout=TIMEOUT_S)
     return done.stdout.splitlines()
+
+
+def write_trace(path, end):
+    """A trace that ends at `end` (FILETIME), as TRACE_LOGFILE_HEADER has it (evntrace.h)."""
+    buffer_header, record_header, before_end = 72, 32, 16
+    subprocess.run([ETLGEN, "--events", "10", "-o", path], stdout=subprocess.DEVNULL, check=True,
+                   timeout=TIMEOUT_S)
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<Q", content, buffer_header + record_header + before_end, end)
+    path.write_bytes(content)
 
 
 def plain(value):
@@ -181,17 +193,31 @@ class Otel(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("type elasticsearch does not take 'otel'. write one of: native ecs", done.stdout)
 
-    def test_check_warns_of_recorded_traces_at_what_refuses_old_events(self):
-        config = {"sessions": [{"type": "file", "paths": ["none.etl"]}], "spool": {"mode": "memory"},
+    def check_config(self, folder, *paths):
+        config = {"sessions": [{"type": "file", "paths": list(paths)}], "spool": {"mode": "memory"},
                   "outputs": [{"type": "loki", "url": "http://127.0.0.1:1"}]}
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "etwship.yaml"
-            path.write_text(json.dumps(config))
-            done = subprocess.run([BINARY, "check", "-c", str(path)], check=False, text=True,
-                                  timeout=TIMEOUT_S, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT)
+        path = Path(folder) / "etwship.yaml"
+        path.write_text(json.dumps(config))
+        done = subprocess.run([BINARY, "check", "-c", str(path)], check=False, text=True,
+                              timeout=TIMEOUT_S, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode, 0)
-        self.assertIn("Loki by default refuses lines that are older than a week", done.stdout)
+        return done.stdout
+
+    def test_check_says_which_recorded_traces_are_too_old_for_loki(self):
+        warning = "Loki by default refuses lines that are older than a week"
+        days = 86400 * 10 ** 7
+        now = int(time.time() * 10 ** 7) + 116444736000000000
+        with tempfile.TemporaryDirectory() as folder:
+            for name, end in ("a", now - 8 * days), ("b", now - 6 * days), ("c", now - 400 * days):
+                write_trace(Path(folder) / f"{name}.etl", end)
+            self.assertIn(warning, self.check_config(folder, "none.etl"))
+            self.assertNotIn(warning, self.check_config(folder, "b.etl"))
+            said = self.check_config(folder, "?.etl")
+            self.assertIn("2 of 3 that are there now end more than 7 days ago, as ", said)
+            date = datetime.fromtimestamp((now - 8 * days) / 10 ** 7 - 11644473600, timezone.utc)
+            self.assertIn(f"a.etl' ({date:%Y-%m-%d}). {warning}", said)
+            self.assertIn("1 of 1 that are there now end more than 7 days ago", self.check_config(folder, "c.etl"))
+            self.assertNotIn("more than 7 days ago", self.check_config(folder, "b.etl", "none.etl"))
 
     @unittest.skipUnless(logs_service_pb2, "no opentelemetry-proto: tests/install.sh puts it there")
     def test_opentelemetry_proto_reads_every_line(self):

@@ -9,6 +9,7 @@
 #include "app/config/app_memory.h"
 #include "app/config/app_rules.h"
 #include "app/config/app_targets.h"
+#include "app/plan/app_age.h"
 #include "app/plan/app_budgets.h"
 #include "app/plan/app_streams.h"
 #include "app/state/data_folder.h"
@@ -329,20 +330,6 @@ static void warn_of_link(const struct search *search, const struct app_output *o
     }
 }
 
-/* Recorded traces are as old as they are. */
-static void warn_of_age(const struct search *search, const struct app_output *output)
-{
-    const struct app_config *config = search->config;
-    for (size_t i = 0; output->ops->refuses_old && i < config->session_count; i++) {
-        const struct app_session *session = &config->sessions[i];
-        if (session->enabled && session->ops->replayable && app_config_takes(output, session)) {
-            WARN(search, output, "output %s gets the recorded traces of session %s: %s",
-                output->name, session->name, output->ops->refuses_old);
-            return;
-        }
-    }
-}
-
 static void warn_of_output(const struct search *search, const struct app_output *output)
 {
     const struct app_config *config = search->config;
@@ -369,7 +356,7 @@ static void warn_of_output(const struct search *search, const struct app_output 
             config_value_write_size(batch_bytes).text);
     }
     config_check_report(config->memory, output->ops->doubt, output->settings, search->report);
-    warn_of_age(search, output);
+    app_age_warn(config, output, search->report);
     app_streams_warn(config, output, search->report);
     warn_of_loops(search, output);
     warn_of_target(search, output);
