@@ -117,8 +117,11 @@ void app_listen_can_run(const struct app_config *config, struct config_report *r
     if (config->status.tls.cert && !status_tls_is_there()) {
         const struct app_status_tls *tls = &config->root->status.tls;
         config_error_at(config->memory, tls, sizeof(*tls), report,
-            "tls: this program was built without OpenSSL. write an address of this machine without "
-            "tls, and put a web server with TLS before it");
+            "tls: %s. write pipe, or an address of this machine without tls. for other machines "
+            "put "
+            "a web server with TLS before it, or send metrics with an output of type otlp",
+            plat_has_etw() ? "on Windows the status server has no TLS"
+                           : "this program was built without OpenSSL");
     }
     if (config->status.unix_path && plat_has_etw()) {
         const char *const *path = &config->root->status.unix_path;

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "cli/options/config_options.h"
 #include "cli/service/left_flags.h"
+#include "cli/service/service_health.h"
 #include "cli/service/service_setup.h"
 #include "cli/text/service_text.h"
 #include "config/config_value.h"
@@ -370,6 +371,8 @@ static int show_status(const struct cli_args *args)
     static char path[PATH_BYTES];
     if (status.state == SERVICE_STATE_RUNNING && lacks_config(&config, path)) {
         buf_add_text(&text, "idle     there is no configuration\n");
+    } else if (status.state == SERVICE_STATE_RUNNING && find_config(&config, path)) {
+        service_health_add(path, &text);
     }
     fwrite(text.data, 1, text.size, stdout);
     buf_fini(&text);
@@ -436,7 +439,8 @@ const struct cli_command cmd_service = {
         "started again when it fails (after 5 s, 30 s, then 5 minutes), and has 3 minutes to stop "
         "before the machine shuts down. uninstall stops and removes it; configuration and data "
         "stay. start and stop wait until it is so. reload checks the configuration and has the "
-        "service read it again, without a stop of sessions that go on.\n"
+        "service read it again, without a stop of sessions that go on. status shows the state, and "
+        "what `etwship status` says, if the configuration has a section status.\n"
         "Without a configuration, or with one that has no session enabled, the service runs and "
         "waits for another one. With one that is wrong it does not start.\n"
         "What goes wrong, every start and every stop is told in the Event Log (Application, source "
