@@ -1,7 +1,8 @@
 """How often the threads of an agent wake up that has nothing to do.
 
 Counted by Linux (voluntary_ctxt_switches of /proc/PID/task), with a spool on a disk, an output over
-HTTP, one to a file, a folder that is followed and, on a simulated Windows, a live session. Whoever polls
+HTTP, one to a file, a folder that is followed, a status server that nobody asks and, on a simulated
+Windows, a live session. Whoever polls
 wakes up as often as the clock says, whatever the machine, so counts are compared with the time
 that has passed. What each thread does is printed.
 """
@@ -98,7 +99,7 @@ class Idle(unittest.TestCase):
         config = self.folder / "etwship.yaml"
         config.write_text(json.dumps({
             "agent": {"data_dir": str(self.folder / "data"), "log": {"stats": status_every}},
-            "spool": {"min_free_disk": "1MB"},
+            "spool": {"min_free_disk": "1MB"}, "status": {"unix": str(self.folder / "s")},
             "sessions": [{"type": "file", "follow": True, "paths": [f"{self.traces}/*.etl"]},
                          *sessions],
             "outputs": [{"type": "http", "url": f"http://127.0.0.1:{self.server.server_port}/"},
