@@ -147,12 +147,22 @@ static enum net_stream_read read_more(
     return read;
 }
 
-/* The next frame that has come, within ${wait_ms}. RELP_MORE: none. RELP_BAD: nor will there be, ${err} says
+/* What is left until ${*end_ns}, which is ${wait_ms} after the first call with 0. */
+static unsigned left_until(uint64_t *end_ns, unsigned wait_ms)
+{
+    uint64_t now_ns = plat_monotonic_ns();
+    if (!*end_ns) {
+        *end_ns = now_ns + (uint64_t)wait_ms * NS_PER_MS;
+    }
+    return now_ns < *end_ns ? (unsigned)((*end_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS) : 0;
+}
+
+/* The next frame that has come, all of it within ${wait_ms}. RELP_MORE: none. RELP_BAD: nor will there be, ${err} says
  * why. Valid until the next call. */
 static enum relp_read next_frame(struct out_relp *self, unsigned wait_ms,
     struct relp_frame *ret_frame, size_t *used, struct error *err)
 {
-    for (;;) {
+    for (uint64_t end_ns = 0;;) {
         size_t size = 0;
         struct span rest = span_from(buf_span(&self->answers), *used);
         enum relp_read state = relp_frame_read(rest, ret_frame, &size);
@@ -175,9 +185,10 @@ static enum relp_read next_frame(struct out_relp *self, unsigned wait_ms,
             error_set(err, ERR_LIMIT, "%s: an answer is too long", net_stream_name(self->stream));
             return RELP_BAD;
         }
-        enum net_stream_read read = read_more(self, wait_ms, &size, err);
+        unsigned left_ms = wait_ms ? left_until(&end_ns, wait_ms) : 0;
+        enum net_stream_read read = read_more(self, left_ms, &size, err);
         self->answers.size += size;
-        if (read == NET_STREAM_NOTHING) {
+        if (read == NET_STREAM_NOTHING || (read == NET_STREAM_READ && wait_ms && !left_ms)) {
             return RELP_MORE;
         }
         if (read != NET_STREAM_READ) {

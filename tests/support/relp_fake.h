@@ -20,6 +20,9 @@ void relp_fake_answers(struct relp_fake *fake, const char *to_message, const cha
 /* Instead of each response, these bytes. NULL: the response. Static. */
 void relp_fake_raw(struct relp_fake *fake, const char *raw);
 
+/* Behind each of these bytes, more of them without an end, until the other side closes the connection. */
+void relp_fake_drips(struct relp_fake *fake);
+
 /* What stands behind the header of each message taken so far (seven spaces), a line each. */
 void relp_fake_bodies(struct relp_fake *fake, char *to, size_t room);
 

@@ -5,6 +5,7 @@
 #include "support/test.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -13,7 +14,7 @@
 #include "base/buf.h"
 #include "platform/plat_thread.h"
 
-enum { PIECE_BYTES = 65536, MAX_BYTES = 64 * 1024 * 1024 };
+enum { DRIP_MS = 20, PIECE_BYTES = 65536, MAX_BYTES = 64 * 1024 * 1024 };
 
 struct relp_fake {
     int listener;
@@ -26,6 +27,7 @@ struct relp_fake {
     const char *to_message;
     const char *to_open;
     const char *raw;
+    bool drips;
     size_t connections;
     size_t closes;
     struct buf bodies;
@@ -38,6 +40,10 @@ static void answer(struct relp_fake *fake, int fd, unsigned long txnr, const cha
                    ? snprintf(frame, sizeof(frame), "%s", fake->raw)
                    : snprintf(frame, sizeof(frame), "%lu rsp %zu %s\n", txnr, strlen(data), data);
     (void)!send(fd, frame, (size_t)size, MSG_NOSIGNAL);
+    struct pollfd end = {.fd = fd, .events = POLLRDHUP};
+    while (fake->drips && poll(&end, 1, DRIP_MS) == 0) {
+        (void)!send(fd, "x", 1, MSG_NOSIGNAL);
+    }
 }
 
 /* Behind seven spaces. */
@@ -217,6 +223,13 @@ void relp_fake_raw(struct relp_fake *fake, const char *raw)
 {
     plat_mutex_lock(&fake->mutex);
     fake->raw = raw;
+    plat_mutex_unlock(&fake->mutex);
+}
+
+void relp_fake_drips(struct relp_fake *fake)
+{
+    plat_mutex_lock(&fake->mutex);
+    fake->drips = true;
     plat_mutex_unlock(&fake->mutex);
 }
 

@@ -119,6 +119,19 @@ static void no_answer_but_the_right_one_counts(void **state)
     }
 }
 
+/* Byte by byte, and never whole. */
+static void an_answer_that_never_ends_is_none(void **state)
+{
+    (void)state;
+    begin(", timeout: 200ms");
+    relp_fake_raw(fake, "2 rsp 100000 200 ");
+    relp_fake_drips(fake);
+    assert_int_equal(rig_send(&rig, "1\n"), OUTPUT_RECONNECT);
+    assert_non_null(strstr(rig.report.error.text, "no answer in time"));
+    assert_int_equal(rig.report.maybe_duplicates, 1);
+    end();
+}
+
 static void an_answer_to_what_comes_later_is_none(void **state)
 {
     (void)state;
@@ -193,6 +206,7 @@ int main(void)
         cmocka_unit_test(a_small_window_delivers_all),
         cmocka_unit_test(a_receiver_that_refuses_messages_degrades_the_output),
         cmocka_unit_test(no_answer_but_the_right_one_counts),
+        cmocka_unit_test(an_answer_that_never_ends_is_none),
         cmocka_unit_test(an_answer_to_what_comes_later_is_none),
         cmocka_unit_test(a_session_that_cannot_be_opened_says_why),
         cmocka_unit_test(frames_are_read_as_they_come),
