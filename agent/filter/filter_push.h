@@ -38,6 +38,7 @@ struct filter_push_question {
     struct span provider; /* empty: unknown */
     struct guid guid;     /* zero: unknown */
     bool is_manifest;     /* registered with a manifest: it writes no other kinds of events */
+    bool is_log; /* of event logs: ranges of ids can be asked for, and no event is a manifest */
     const struct filter_push_event *events;
     size_t event_count;
     const struct filter_push_need *needs;

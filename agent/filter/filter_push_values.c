@@ -205,7 +205,8 @@ static bool ask_ranges(struct filter_push_maker *maker, struct cuts *cuts, uint8
         }
         kept_count += kept && !defined ? last - cuts->at[i] + 1 : 0;
         dropped_count += kept ? 0 : last - cuts->at[i] + 1;
-        if (kept_count > FILTER_PUSH_MAX_IDS && dropped_count > FILTER_PUSH_MAX_IDS) {
+        if (!maker->question->is_log && kept_count > FILTER_PUSH_MAX_IDS &&
+            dropped_count > FILTER_PUSH_MAX_IDS) {
             return false;
         }
     }
@@ -262,7 +263,7 @@ static void add_needs(struct filter_push_maker *maker, uint8_t *ids)
         keep_ids(ids, q->needs[i].id, q->needs[i].id);
         maker->push->notes |= FILTER_PUSH_NEEDED;
     }
-    if (!q->is_manifest) {
+    if (!q->is_manifest && !q->is_log) {
         keep_ids(ids, RECORD_MANIFEST_ID, RECORD_MANIFEST_ID);
     }
 }

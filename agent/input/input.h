@@ -105,6 +105,7 @@ struct input_decoding {
 struct config_check;
 struct config_field;
 struct config_strings;
+struct evt_scope;
 struct live_groups;
 struct live_session;
 struct provider_spec;
@@ -118,7 +119,8 @@ struct input_env {
     /* provider_spec.h; keyword names resolved to bits where known */
     const struct provider_spec *providers;
     size_t provider_count;
-    const char *data_dir; /* for state that must survive a restart; NULL: none */
+    const struct evt_scope *scope; /* evt_scope.h: what is kept of event logs; NULL: all */
+    const char *data_dir;          /* for state that must survive a restart; NULL: none */
     /* FILETIME up to which outputs had all events in an earlier run; 0: unknown */
     uint64_t last_time;
     /* state of the previous input in this process (input_ops.legacy); empty: none */
@@ -179,8 +181,10 @@ struct input_ops {
     void (*check)(const void *settings, struct config_check *check);
     /* Warn about settings that are valid but probably not intended. May be NULL. */
     void (*doubt)(const void *settings, struct config_check *check);
-    /* Append a description of the request to Windows, in lines that begin with ${indent}. May be NULL. */
-    void (*words)(const void *settings, const char *indent, struct buf *out);
+    /* Append a description of the request to Windows, in lines that begin with ${indent}. ${scope}: as in
+     * input_env. May be NULL. */
+    void (*words)(
+        const void *settings, const struct evt_scope *scope, const char *indent, struct buf *out);
     struct input_live (*live)(const void *settings); /* live_options.h; may be NULL */
     void (*decoding)(const void *settings, struct input_decoding *ret_decoding);
     /* files that it reads; may be NULL */

@@ -51,6 +51,19 @@ class Explain(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stderr)
         return done
 
+    def test_rules_narrow_the_queries_of_event_logs(self):
+        (self.folder / "c.yaml").write_text(json.dumps({
+            "sessions": [{"name": "logs", "type": "eventlog", "channels": [
+                "Security", {"name": "System", "ids": ["1-9"]}]}],
+            "filters": [{"drop": "not (event.code in (5, 4624, 4625) and event.level <= 4)"}],
+            "outputs": [{"name": "o", "type": "stdout", "filters": [{"drop": "event.code == 4625"}]}]}))
+        lines = self.etwship("explain", "-c", "c.yaml").stdout.splitlines()
+        self.assertEqual(lines[1:5], [
+            "  channel Security: Windows selects *[System[(EventID=5 or EventID=4624) and Level<=4]]",
+            "    narrowed to what rules and outputs may keep; the agent checks the rest of them",
+            "  channel System: Windows selects *[System[((EventID>=1 and EventID<=9)) and (EventID=5) and Level<=4]]",
+            "    narrowed to what rules and outputs may keep; the agent checks the rest of them"])
+
     def explain(self, rules, *arguments, push_down="true", outputs=""):
         if not (self.folder / "sample.man").exists():
             subprocess.run([ETLGEN, "--mix", "manifest", "--events", "10", "--metadata", "none",

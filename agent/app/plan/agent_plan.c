@@ -382,6 +382,30 @@ static void list_streams(struct agent_plan *plan, size_t index)
     }
 }
 
+/* What nobody keeps of the records of event logs. */
+static bool plan_evt_scope(struct agent_plan *plan, size_t index, struct error *err)
+{
+    const struct pipeline_session *session = &plan->sessions[index];
+    const struct filter *lists[2];
+    const struct filter **outputs = calloc(plan->stream_count + 1, sizeof(*outputs));
+    if (!outputs) {
+        return error_set(err, ERR_MEMORY, "out of memory for filters");
+    }
+    size_t output_count = list_outputs(plan, index, outputs);
+    for (size_t i = 0; i < session->gate_count; i++) {
+        lists[i] = session->gates[i].filter;
+    }
+    const struct app_scope_settings scope = {.session = plan->session_configs[index],
+        .lists = lists,
+        .list_count = session->gate_count,
+        .outputs = outputs,
+        .output_count = output_count == SIZE_MAX ? 0 : output_count,
+        .memory = &plan->memory};
+    bool ok = app_scope_of_logs(&scope, &plan->evt_scopes[index], err);
+    free(outputs);
+    return ok;
+}
+
 static bool plan_session(struct agent_plan *plan, size_t index,
     const struct agent_plan_settings *settings, struct error *err)
 {
@@ -421,7 +445,8 @@ static bool plan_session(struct agent_plan *plan, size_t index,
         session->selection = selection;
         return plan_providers(plan, settings, index, selection, err);
     }
-    return plan_budgets(plan, settings->config, index, NULL, err);
+    return plan_budgets(plan, settings->config, index, NULL, err) &&
+           (!config->ops->needs_eventlog || plan_evt_scope(plan, index, err));
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
@@ -435,6 +460,7 @@ static bool allocate(struct agent_plan *plan, const struct app_config *config, s
     plan->session_configs = arena_alloc_array(memory, sessions, sizeof(*plan->session_configs));
     plan->events_of = arena_alloc_array(memory, sessions, sizeof(*plan->events_of));
     plan->providers = arena_alloc_array(memory, sessions, sizeof(struct provider_spec *));
+    plan->evt_scopes = arena_alloc_array(memory, sessions, sizeof(*plan->evt_scopes));
     plan->streams = arena_alloc_array(memory, outputs, sizeof(*plan->streams));
     plan->outputs = arena_alloc_array(memory, outputs, sizeof(*plan->outputs));
     plan->output_configs = arena_alloc_array(memory, outputs, sizeof(*plan->output_configs));
@@ -445,9 +471,9 @@ static bool allocate(struct agent_plan *plan, const struct app_config *config, s
     plan->selections = arena_alloc_array(memory, sessions, sizeof(*plan->selections));
     plan->filters = arena_alloc_array(memory, count_filters(config), sizeof(*plan->filters));
     bool ok = plan->sessions && plan->session_configs && plan->events_of && plan->providers &&
-              plan->streams && plan->outputs && plan->output_configs && plan->takes &&
-              plan->stream_lists && plan->codepages && plan->gates && plan->selections &&
-              plan->filters;
+              plan->evt_scopes && plan->streams && plan->outputs && plan->output_configs &&
+              plan->takes && plan->stream_lists && plan->codepages && plan->gates &&
+              plan->selections && plan->filters;
     return ok || error_set(err, ERR_MEMORY, "out of memory");
 }
 

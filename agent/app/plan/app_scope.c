@@ -304,3 +304,33 @@ bool app_scope_find(const struct app_scope_settings *settings, struct provider_s
     free(g.known);
     return good;
 }
+
+bool app_scope_of_logs(const struct app_scope_settings *settings,
+    const struct evt_scope **ret_scope, struct error *err)
+{
+    *ret_scope = NULL;
+    if (settings->list_count + settings->output_count == 0) {
+        return true;
+    }
+    /* Nothing is known of the sources, not even which levels they use. */
+    const struct filter_push_question question = {.every = settings->lists,
+        .every_count = settings->list_count,
+        .any = settings->outputs,
+        .any_count = settings->output_count,
+        .session = span_text(settings->session->name),
+        .is_log = true};
+    struct filter_push push;
+    struct evt_scope *scope = arena_alloc(settings->memory, sizeof(*scope));
+    if (!scope) {
+        return error_set(err, ERR_MEMORY, "out of memory for filters");
+    }
+    if (!filter_push_make(&question, settings->memory, &push, err)) {
+        return false;
+    }
+    *scope = (struct evt_scope){
+        .ids = push.id_count == FILTER_PUSH_IDS ? NULL : push.ids, .level = push.level};
+    if (scope->ids || scope->level != EVT_SCOPE_EVERY_LEVEL) {
+        *ret_scope = scope;
+    }
+    return true;
+}

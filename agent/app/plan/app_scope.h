@@ -2,6 +2,7 @@
 #define ETWSHIP_APP_APP_SCOPE_H
 
 #include "app/config/app_config.h"
+#include "input/live/evt_scope.h"
 #include "input/live/provider_scope.h"
 #include "schema/cache/schema_cache.h"
 
@@ -24,6 +25,11 @@ struct app_scope_settings {
 /* Fill in the scope of ${specs}, of the session's entries, whose keywords are bits. False: out of memory. */
 bool app_scope_find(const struct app_scope_settings *settings, struct provider_spec *specs,
     size_t count, struct error *err);
+
+/* What of the records of event logs may be kept; ${ret_scope} NULL: any. Its memory is that of ${settings}. False: out
+ * of memory. */
+bool app_scope_of_logs(const struct app_scope_settings *settings,
+    const struct evt_scope **ret_scope, struct error *err);
 
 /* Why ETW is not asked to keep anything of the entry away, whatever the rules; NULL: it is asked. "as …". */
 const char *app_scope_hindrance(

@@ -88,6 +88,7 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
         struct input_env env = {.name = config->name,
             .providers = agent->plan->providers[i],
             .provider_count = config->providers.count,
+            .scope = agent->plan->evt_scopes[i],
             .kernel_event = kernel_names_find,
             .last_time = agent_spool_last_time(agent, i),
             .legacy = agent_heritage_find(&agent->process->heritage, config->name, config->ops),

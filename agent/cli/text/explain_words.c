@@ -427,7 +427,8 @@ static bool put_session(struct words *w)
     if (session->ops->words) {
         char indent[64];
         snprintf(indent, sizeof(indent), "%s  ", w->indent);
-        session->ops->words(session->settings, indent, w->out);
+        session->ops->words(
+            session->settings, w->explain->plan.evt_scopes[w->session], indent, w->out);
     }
     if (!explain_each(w->explain, w->session, put_call, w)) {
         return false;

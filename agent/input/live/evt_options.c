@@ -87,7 +87,8 @@ void evt_options_doubt(const void *settings, struct config_check *check)
     }
 }
 
-struct evt_rule *evt_options_rules(const struct evt_settings *settings, struct error *err)
+struct evt_rule *evt_options_rules(
+    const struct evt_settings *settings, const struct evt_scope *scope, struct error *err)
 {
     const struct evt_channel_settings *channels = settings->channels.items;
     struct evt_rule *rules = calloc(settings->channels.count + 1, sizeof(*rules));
@@ -101,15 +102,17 @@ struct evt_rule *evt_options_rules(const struct evt_settings *settings, struct e
             free(rules);
             return NULL;
         }
+        rules[i].scope = scope;
         rules[i].max_age_ns = settings->max_age_ns == CONFIG_NEVER ? 0 : settings->max_age_ns;
     }
     return rules;
 }
 
-void evt_options_words(const void *settings, const char *indent, struct buf *out)
+void evt_options_words(
+    const void *settings, const struct evt_scope *scope, const char *indent, struct buf *out)
 {
     const struct evt_settings *s = settings;
-    struct evt_rule *rules = evt_options_rules(s, NULL);
+    struct evt_rule *rules = evt_options_rules(s, scope, NULL);
     for (size_t i = 0; rules && i < s->channels.count; i++) {
         buf_printf(out, "%s%s %s: Windows selects ", indent,
             evt_rule_is_pattern(&rules[i]) ? "channels" : "channel", rules[i].name);
@@ -117,6 +120,12 @@ void evt_options_words(const void *settings, const char *indent, struct buf *out
         buf_printf(out, "\n%s", is_whole ? "" : indent);
         buf_add_text(
             out, is_whole ? "" : "  which selects too many events: the agent drops the others\n");
+        if (evt_rule_is_narrowed(&rules[i])) {
+            buf_printf(out,
+                "%s  narrowed to what rules and outputs may keep; the agent checks the "
+                "rest of them\n",
+                indent);
+        }
     }
     free(rules);
 }

@@ -24,10 +24,12 @@ void evt_options_check(const void *settings, struct config_check *check);
 void evt_options_doubt(const void *settings, struct config_check *check);
 
 /* Append a description of the request to Windows, in lines that begin with ${indent}. */
-void evt_options_words(const void *settings, const char *indent, struct buf *out);
+void evt_options_words(
+    const void *settings, const struct evt_scope *scope, const char *indent, struct buf *out);
 
-/* The rules of ${settings}, one for each channel; the settings must outlive them. The caller frees them. NULL with
- * ${err} set. */
-struct evt_rule *evt_options_rules(const struct evt_settings *settings, struct error *err);
+/* The rules of ${settings}, one for each channel; the settings and the ${scope}, which may be NULL, must outlive them.
+ * The caller frees them. NULL with ${err} set. */
+struct evt_rule *evt_options_rules(
+    const struct evt_settings *settings, const struct evt_scope *scope, struct error *err);
 
 #endif

@@ -184,6 +184,102 @@ static void add_levels(struct query *q, const struct evt_rule *rule)
     add_ranges(q, "Level", ranges, count);
 }
 
+/* ---- what rules of the agent keep ----------------------------------------------------------------------- */
+
+struct id_runs {
+    struct provider_id_range ranges[EVT_RULE_TERMS];
+    size_t count;
+    size_t terms;
+    bool too_many;
+};
+
+/* The ids that the scope has, or those that it drops, as ranges; without the ids that the rule does not want, where
+ * that makes them fewer. */
+static struct id_runs find_runs(const struct evt_rule *rule, bool dropped)
+{
+    struct id_runs runs = {.count = 0};
+    bool is_open = false;
+    for (uint32_t id = 0; id < EVT_SCOPE_IDS && !runs.too_many; id++) {
+        if (evt_scope_has_id(rule->scope, id) == dropped || !has_id(&rule->ids, (uint16_t)id)) {
+            is_open = false;
+            continue;
+        }
+        if (is_open) {
+            struct provider_id_range *last = &runs.ranges[runs.count - 1];
+            runs.terms += last->first == last->last;
+            last->last = (uint16_t)id;
+            continue;
+        }
+        runs.too_many = runs.count == EVT_RULE_TERMS;
+        if (!runs.too_many) {
+            runs.ranges[runs.count++] = (struct provider_id_range){(uint16_t)id, (uint16_t)id};
+            runs.terms++;
+            is_open = true;
+        }
+    }
+    return runs;
+}
+
+/* `EventID!=1 and (EventID<3 or EventID>5)` */
+static void add_dropped(struct query *q, const struct id_runs *runs)
+{
+    if (!begin(q, runs->terms)) {
+        return;
+    }
+    for (size_t i = 0; i < runs->count; i++) {
+        const char *joint = i ? " and " : "";
+        const struct provider_id_range *range = &runs->ranges[i];
+        if (range->first == range->last) {
+            buf_printf(q->out, "%sEventID!=%u", joint, range->first);
+        } else {
+            buf_printf(q->out, "%s(EventID<%u or EventID>%u)", joint, range->first, range->last);
+        }
+    }
+}
+
+static bool drops_ids(const struct evt_rule *rule)
+{
+    for (uint32_t id = 0; rule->scope && rule->scope->ids && id < EVT_SCOPE_IDS; id++) {
+        if (has_id(&rule->ids, (uint16_t)id) && !evt_scope_has_id(rule->scope, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool drops_levels(const struct evt_rule *rule)
+{
+    unsigned level = rule->scope ? rule->scope->level + 1u : EVT_SCOPE_EVERY_LEVEL + 1u;
+    while (level <= EVT_SCOPE_EVERY_LEVEL && rule->has_levels && !has_level(rule, level)) {
+        level++;
+    }
+    return level <= EVT_SCOPE_EVERY_LEVEL;
+}
+
+/* These never make the query less than whole. */
+static void add_scope(struct query *q, const struct evt_rule *rule)
+{
+    bool was_whole = q->is_whole;
+    if (drops_ids(rule)) {
+        struct id_runs kept = find_runs(rule, false);
+        struct id_runs dropped = find_runs(rule, true);
+        if (!dropped.too_many && (kept.too_many || kept.count == 0 || dropped.terms < kept.terms)) {
+            add_dropped(q, &dropped);
+        } else if (!kept.too_many) {
+            add_ranges(q, "EventID", kept.ranges, kept.count);
+        }
+    }
+    if (drops_levels(rule) && begin(q, 1)) {
+        buf_printf(q->out, "Level<=%u", rule->scope->level);
+    }
+    q->is_whole = was_whole;
+}
+
+bool evt_rule_is_narrowed(const struct evt_rule *rule)
+{
+    return !rule->query && (drops_ids(rule) || drops_levels(rule));
+}
+
 bool evt_rule_write_query(const struct evt_rule *rule, struct buf *out)
 {
     struct query q = {.out = out, .terms = EVT_RULE_TERMS, .is_whole = true};
@@ -193,7 +289,7 @@ bool evt_rule_write_query(const struct evt_rule *rule, struct buf *out)
         buf_add_text(out, rule->query);
         return !has_own;
     }
-    if (!has_own) {
+    if (!has_own && !evt_rule_is_narrowed(rule)) {
         buf_add_byte(out, '*');
         return true;
     }
@@ -206,6 +302,7 @@ bool evt_rule_write_query(const struct evt_rule *rule, struct buf *out)
     add_levels(&q, rule);
     add_providers(&q, &rule->providers);
     add_ranges(&q, "EventID", rule->ids.ranges, rule->ids.range_count);
+    add_scope(&q, rule);
     buf_add_text(out, "]]");
     if (!q.has_any) {
         out->size = start;

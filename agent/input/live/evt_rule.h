@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "event/model/record.h"
+#include "input/live/evt_scope.h"
 #include "input/live/provider_spec.h"
 
 /*
@@ -27,7 +28,8 @@ struct evt_rule {
     bool has_levels;
     struct config_strings providers; /* compared exactly, as in XPath; none: all */
     const char *query;
-    uint64_t max_age_ns; /* 0: no limit */
+    uint64_t max_age_ns;           /* 0: no limit */
+    const struct evt_scope *scope; /* what rules of the agent keep; NULL: all */
 };
 
 /* Read ${settings}. False: ${err} has the first error, and ${ret_member} points to the wrong value. */
@@ -44,7 +46,11 @@ bool evt_rule_keeps(const struct evt_rule *rule, const struct event_record *reco
 /* How many terms Windows takes in a query. */
 enum { EVT_RULE_TERMS = 22 };
 
-/* Append the query as UTF-8. True: it selects exactly the records of the rule. */
+/* Does the query leave out what rules of the agent do not keep? */
+bool evt_rule_is_narrowed(const struct evt_rule *rule);
+
+/* Append the query as UTF-8. True: it selects exactly the records of the rule, or those of them that rules of the agent
+ * may keep. Of what these drop it leaves out what fits behind the rule's own terms. */
 bool evt_rule_write_query(const struct evt_rule *rule, struct buf *out);
 
 #endif

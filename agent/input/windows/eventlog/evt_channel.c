@@ -60,7 +60,7 @@ static bool look(const struct evt_channel *channel, struct extent *ret_extent)
 static bool takes_all(const struct evt_rule *rule)
 {
     return !rule->query && !rule->ids.range_count && !rule->has_levels && !rule->providers.count &&
-           !rule->max_age_ns;
+           !rule->max_age_ns && !evt_rule_is_narrowed(rule);
 }
 
 /* The log begins after the record read last, so records in between are gone. With a query, it is unknown how many of

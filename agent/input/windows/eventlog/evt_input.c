@@ -119,7 +119,7 @@ static void *create(const void *settings, const struct input_env *env, struct er
     arena_init(&in->arena, HOSTS_BYTES);
     evtx_hosts_init(&in->hosts, &in->arena, false);
     describe(in);
-    in->rules = evt_options_rules(settings, err);
+    in->rules = evt_options_rules(settings, env->scope, err);
     in->marks = in->rules ? evt_marks_create(err) : NULL;
     if (!in->marks) {
         destroy(in);
