@@ -12,7 +12,12 @@
  * sent. Neither buffer grows: OpenSSL gets more input only when it has used up the last one, and is asked to write only
  * when everything is sent.
  */
-enum { CHUNK_BYTES = 16 * 1024 };
+enum {
+    CHUNK_BYTES = 16 * 1024,
+    /* A client may send records without end that carry nothing (KeyUpdate, RFC 8446, section 4.6.3). The caller gets
+     * its turn after so many pieces of them, and looks at its clock. */
+    FETCHES_AT_ONCE = 2,
+};
 
 struct status_tls_context {
     SSL_CTX *ctx;
@@ -201,9 +206,10 @@ static enum plat_socket_result fetch(struct status_tls *tls, struct plat_socket 
     return result;
 }
 
-/* An OpenSSL call failed with ${returned}: see what it needs. PLAT_SOCKET_DONE: repeat the call. */
+/* An OpenSSL call failed with ${returned}: see what it needs. PLAT_SOCKET_DONE: repeat the call. ${fetches}: how often
+ * this turn may be told so still. Once it is over OpenSSL has used up its bytes, so the socket shows the others. */
 static enum plat_socket_result go_on(
-    struct status_tls *tls, struct plat_socket *socket, int returned)
+    struct status_tls *tls, struct plat_socket *socket, int returned, unsigned *fetches)
 {
     int wish = SSL_get_error(tls->ssl, returned);
     ERR_clear_error();
@@ -211,6 +217,11 @@ static enum plat_socket_result go_on(
     if (status_tls_flush(tls, socket) == PLAT_SOCKET_END || wish != SSL_ERROR_WANT_READ) {
         return PLAT_SOCKET_END;
     }
+    /* What the socket does not take waits; more input could make more of it. */
+    if (*fetches == 0 || status_tls_has_output(tls)) {
+        return PLAT_SOCKET_LATER;
+    }
+    --*fetches;
     return fetch(tls, socket);
 }
 
@@ -224,10 +235,11 @@ static bool is_expected(const struct status_tls *tls)
 
 enum plat_socket_result status_tls_handshake(struct status_tls *tls, struct plat_socket *socket)
 {
+    unsigned fetches = FETCHES_AT_ONCE;
     for (;;) {
         int done = SSL_do_handshake(tls->ssl);
         enum plat_socket_result result = done == 1 ? status_tls_flush(tls, socket)
-                                                   : go_on(tls, socket, done);
+                                                   : go_on(tls, socket, done, &fetches);
         if (done == 1) {
             return result == PLAT_SOCKET_DONE && tls->expected && !is_expected(tls)
                        ? PLAT_SOCKET_END
@@ -242,6 +254,7 @@ enum plat_socket_result status_tls_handshake(struct status_tls *tls, struct plat
 enum plat_socket_result status_tls_read(
     struct status_tls *tls, struct plat_socket *socket, void *data, size_t size, size_t *ret_read)
 {
+    unsigned fetches = FETCHES_AT_ONCE;
     *ret_read = 0;
     if (status_tls_flush(tls, socket) == PLAT_SOCKET_END) {
         return PLAT_SOCKET_END;
@@ -252,7 +265,7 @@ enum plat_socket_result status_tls_read(
             *ret_read = (size_t)got;
             return PLAT_SOCKET_DONE;
         }
-        enum plat_socket_result result = go_on(tls, socket, got);
+        enum plat_socket_result result = go_on(tls, socket, got, &fetches);
         if (result != PLAT_SOCKET_DONE) {
             return result;
         }
@@ -270,7 +283,8 @@ enum plat_socket_result status_tls_write(
     int put = SSL_write(
         tls->ssl, bytes.data, bytes.size > CHUNK_BYTES ? CHUNK_BYTES : (int)bytes.size);
     if (put <= 0) {
-        return go_on(tls, socket, put);
+        unsigned fetches = FETCHES_AT_ONCE;
+        return go_on(tls, socket, put, &fetches);
     }
     *ret_written = (size_t)put;
     return status_tls_flush(tls, socket) == PLAT_SOCKET_END ? PLAT_SOCKET_END : PLAT_SOCKET_DONE;
