@@ -5,6 +5,7 @@
 #include "base/put.h"
 #include "base/utf.h"
 #include "event/write/template_shape.h"
+#include "event/write/template_value.h"
 
 /*
  * A template is a list of parts. How long a field may get is settled when it is read: what the text
@@ -308,84 +309,6 @@ void event_template_shape(const struct event_template *template, struct buf *out
     }
 }
 
-/* ---- values -------------------------------------------------------------------------------------- */
-
-/* Fit for a name on every system that files may travel to: MS-FSCC 2.1.5 (what Windows forbids),
- * what utf_is_unseen says, what else of U+2060 to U+206F is not shown (DerivedCoreProperties.txt of Unicode,
- * Default_Ignorable_Code_Point), and what is not UTF-8. */
-static bool is_fit_for_path(uint32_t c)
-{
-    bool is_ignored = c >= 0x2065 && c <= 0x206f;
-    bool is_forbidden = c < 0x80 && strchr("<>:\"/\\|?*", (int)c);
-    return !utf_is_unseen(c) && !is_ignored && !is_forbidden && c != 0xfffd;
-}
-
-static void add_path_value(struct buf *out, struct span value, size_t max)
-{
-    size_t end = out->size + max;
-    for (size_t at = 0; at < value.size;) {
-        uint8_t bytes[4];
-        uint32_t c = utf8_next(value, &at);
-        size_t size = utf8_put(is_fit_for_path(c) ? c : '_', bytes);
-        if (out->size + size > end) {
-            return;
-        }
-        buf_add(out, bytes, size);
-    }
-}
-
-static void add_index_value(struct buf *out, struct span value, size_t max)
-{
-    value = span_first(value, max);
-    for (size_t i = 0; i < value.size; i++) {
-        uint8_t c = value.data[i];
-        c = (uint8_t)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-        bool good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_';
-        buf_add_byte(out, good ? c : '_');
-    }
-}
-
-/* A device of Windows, with any ending: learn.microsoft.com, "Naming Files, Paths, and Namespaces".
- * The superscripts one to three count as digits. */
-static bool is_device(struct span name)
-{
-    static const char *const devices[] = {"con", "prn", "aux", "nul", "conin$", "conout$"};
-    const uint8_t *dot = name.size ? memchr(name.data, '.', name.size) : NULL;
-    struct span stem = dot ? span_first(name, (size_t)(dot - name.data)) : name;
-    while (stem.size && stem.data[stem.size - 1] == ' ') {
-        stem.size--;
-    }
-    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-        if (span_equal_nocase(stem, span_text(devices[i]))) {
-            return true;
-        }
-    }
-    if (!span_equal_nocase(span_first(stem, 3), span_text("com")) &&
-        !span_equal_nocase(span_first(stem, 3), span_text("lpt"))) {
-        return false;
-    }
-    struct span digit = span_from(stem, 3);
-    return (digit.size == 1 && digit.data[0] >= '0' && digit.data[0] <= '9') ||
-           span_is(digit, "\xc2\xb9") || span_is(digit, "\xc2\xb2") || span_is(digit, "\xc2\xb3");
-}
-
-/* Make what data added to a component of a path, from ${start} of ${out} on, a plain name. */
-static void finish_name(struct buf *out, size_t start)
-{
-    if (out->failed || out->size == start) {
-        return;
-    }
-    uint8_t *last = &out->data[out->size - 1];
-    if (*last == '.' || *last == ' ') {
-        *last = '_';
-    }
-    if (is_device(span_from(buf_span(out), start))) {
-        buf_add_byte(out, '_');
-        memmove(out->data + start + 1, out->data + start, out->size - start - 1);
-        out->data[start] = '_';
-    }
-}
-
 /* ---- rendering ----------------------------------------------------------------------------------- */
 
 /* The parts of a FILETIME that templates know. */
@@ -435,39 +358,56 @@ static void add_field(const struct event_template *self, const struct part *part
     struct span text = event_value_text(&context->values, &value);
     text = text.size ? text : span_text(unknown);
     if (self->safety == EVENT_TEMPLATE_PATH) {
-        add_path_value(out, text, part->max_bytes);
+        template_value_add_path(out, text, part->max_bytes);
     } else {
-        add_index_value(out, text, part->max_bytes);
+        template_value_add_index(out, text, part->max_bytes);
     }
+}
+
+/* The component of a path that is in hand. */
+struct component {
+    size_t start;  /* in what is rendered */
+    bool has_data; /* a field is part of it */
+};
+
+static void add_text(const struct event_template *self, struct span text,
+    struct component *component, struct buf *out)
+{
+    size_t from = 0;
+    for (size_t k = 0; self->safety == EVENT_TEMPLATE_PATH && k < text.size; k++) {
+        if (!is_separator(text.data[k])) {
+            continue;
+        }
+        buf_add(out, text.data + from, k - from);
+        if (component->has_data) {
+            template_value_finish(out, component->start);
+        }
+        buf_add_byte(out, text.data[k]);
+        *component = (struct component){.start = out->size};
+        from = k + 1;
+    }
+    buf_add_span(out, span_from(text, from));
 }
 
 void event_template_render(const struct event_template *template, const struct event *event,
     struct event_path_context *context, struct buf *out)
 {
-    bool is_path = template->safety == EVENT_TEMPLATE_PATH;
-    struct moment moment = moment_of(event ? event->record->time : 0);
-    size_t start = out->size; /* of the component in hand */
-    bool has_data = false;
+    struct moment moment = {.year = 0}; /* until a part asks for it */
+    struct component component = {.start = out->size};
     for (size_t i = 0; i < template->count; i++) {
         const struct part *part = &template->parts[i];
         if (part->kind == PART_TIME) {
+            moment = moment.year ? moment : moment_of(event ? event->record->time : 0);
             add_time(out, &moment, part->letter);
         } else if (part->kind == PART_FIELD) {
             add_field(template, part, event, context, out);
-            has_data = true;
-        }
-        for (size_t k = 0; part->kind == PART_TEXT && k < part->text.size; k++) {
-            bool ends = is_path && is_separator(part->text.data[k]);
-            if (ends && has_data) {
-                finish_name(out, start);
-                has_data = false;
-            }
-            buf_add_byte(out, part->text.data[k]);
-            start = ends ? out->size : start;
+            component.has_data = true;
+        } else {
+            add_text(template, part->text, &component, out);
         }
     }
-    if (is_path && has_data) {
-        finish_name(out, start);
+    if (template->safety == EVENT_TEMPLATE_PATH && component.has_data) {
+        template_value_finish(out, component.start);
     }
 }
 
