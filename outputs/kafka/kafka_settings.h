@@ -14,6 +14,8 @@ enum kafka_delivery {
 
 enum kafka_transport { KAFKA_TLS, KAFKA_TCP };
 
+enum kafka_compression { KAFKA_UNCOMPRESSED, KAFKA_GZIP, KAFKA_SNAPPY, KAFKA_LZ4, KAFKA_ZSTD };
+
 enum kafka_mechanism {
     KAFKA_NO_SASL,
     KAFKA_PLAIN,
@@ -82,7 +84,7 @@ struct kafka_settings {
     const char *transactional_id;
     const char *positions_topic;
     int partitioner;
-    int compression;
+    int compression; /* enum kafka_compression */
     int transport; /* enum kafka_transport */
     struct kafka_sasl sasl;
     struct kafka_tls tls;

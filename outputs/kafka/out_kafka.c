@@ -59,7 +59,7 @@ void *out_kafka_create(const void *settings, const struct output_env *env, struc
     arena_init(&self->kept, KEPT_MAX_BYTES);
     self->wanted = (enum kafka_delivery)s->delivery;
     self->batch_bytes = OUT_KAFKA_BATCH_BYTES;
-    self->plain = s->compression == 0;
+    self->plain = s->compression == KAFKA_UNCOMPRESSED;
     self->one_topic = !kafka_settings_varies(s->topic);
     self->save = env->save;
     self->warn = env->warn;

@@ -126,13 +126,24 @@ static void assert_says(const char *text, const char *words)
 static void an_event_is_a_message_with_key_and_headers(void **state)
 {
     (void)state;
-    begin("", false);
+    begin(", headers: [provider, code, id, shape, agent]", false);
     assert_int_equal(send("{\"a\":1}\n{\"b\":2}\n", 0x10, false), OUTPUT_DELIVERED);
     char *text = kafka_fake_messages(fake, "t", false);
     assert_string_equal(text, "pc1|provider=Prov,code=7,id=00000000000000ab0000000000000010,shape="
                               "native,agent=6f1c|{\"a\":1}\n"
                               "pc1|provider=Prov,code=7,id=00000000000000ab0000000000000011,shape="
                               "native,agent=6f1c|{\"b\":2}\n");
+    free(text);
+    end();
+}
+
+static void the_header_id_alone_is_there_by_default(void **state)
+{
+    (void)state;
+    begin("", false);
+    assert_int_equal(send("{\"a\":1}\n", 0x10, false), OUTPUT_DELIVERED);
+    char *text = kafka_fake_messages(fake, "t", false);
+    assert_string_equal(text, "pc1|id=00000000000000ab0000000000000010|{\"a\":1}\n");
     free(text);
     end();
 }
@@ -519,6 +530,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_is_a_message_with_key_and_headers),
+        cmocka_unit_test(the_header_id_alone_is_there_by_default),
         cmocka_unit_test(topics_are_named_by_events_in_letters_that_topics_have),
         cmocka_unit_test(what_brokers_pass_by_themselves_arrives_at_the_first_try),
         cmocka_unit_test(an_event_that_is_too_large_is_refused_alone),
