@@ -31,7 +31,9 @@ static bool grow(struct out_kafka *self, size_t count)
         self->skip = skip ? skip : self->skip;
         bool *refused = realloc(self->refused, count * sizeof(*refused));
         self->refused = refused ? refused : self->refused;
-        if (!results || !skip || !refused) {
+        bool *blocked = realloc(self->blocked, count * sizeof(*blocked));
+        self->blocked = blocked ? blocked : self->blocked;
+        if (!results || !skip || !refused || !blocked) {
             return false;
         }
         self->capacity = count;
@@ -119,6 +121,34 @@ static void refuse_too_big(
     }
 }
 
+/* Where events name their topics, one that takes nothing is no reason to keep others waiting. How many records are
+ * blocked now. */
+static size_t block(
+    struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
+{
+    size_t count = 0;
+    for (size_t i = 0; !self->one_topic && delivery->routes && i < delivery->record_count; i++) {
+        const struct kafka_result *result = &self->results[i];
+        rd_kafka_resp_err_t code = (rd_kafka_resp_err_t)result->code;
+        if (self->skip[i] || !result->known || !kafka_words_is_of_topic(code)) {
+            continue;
+        }
+        const char *topic = kafka_send_topic(&self->send, delivery, i);
+        kafka_link_tell_topic(&self->link, code, topic, &report->error);
+        if (report->reject) {
+            const struct output_rejection why = {.type = span_text(rd_kafka_err2name(code)),
+                .reason = span_text(report->error.text),
+                .index = span_text(topic)};
+            report->reject(report->host, i, &why);
+        }
+        self->skip[i] = true;
+        self->blocked[i] = true;
+        self->stale = true;
+        count++;
+    }
+    return count;
+}
+
 /* Open a producer that sends each message alone. Later producers send a quarter of what went together so far. */
 static bool shrink(struct out_kafka *self, struct output_report *report)
 {
@@ -141,14 +171,13 @@ static void tell_failure(
         }
         if (mends) {
             report->degraded = true;
-            /* A new producer asks again; this one remembers a refused topic for minutes. */
-            self->link.broken = true;
+            self->stale = true;
             break;
         }
     }
     if (worst < delivery->record_count && kafka_words_class(self->link.trouble) >= KAFKA_MEND) {
         report->degraded = true; /* this trouble made the messages fail */
-        self->link.broken = true;
+        self->stale = true;
     }
     if (worst < delivery->record_count) {
         const struct kafka_result *result = &self->results[worst];
@@ -273,7 +302,8 @@ static void skip_delivered(struct out_kafka *self, const struct delivery *delive
     }
 }
 
-/* A round that fails for the size of a record is tried again without that record, until a transaction commits. */
+/* A round that fails for the size of a record, or for a topic, is tried again without that, until a transaction
+ * commits. */
 static bool send_once(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {
@@ -291,15 +321,16 @@ static bool send_once(
         }
         bool single = self->link_bytes == 0;
         size_t too_big = count_too_big(self, delivery);
+        size_t blocked = block(self, delivery, report);
         if (too_big && single) {
             refuse_too_big(self, delivery, report);
         }
         take_back(self, delivery);
-        if (!too_big || self->link.broken || !self->link.rk || round == ROUNDS_MAX) {
+        if ((!too_big && !blocked) || self->link.broken || !self->link.rk || round == ROUNDS_MAX) {
             return false;
         }
         report->degraded = false;
-        if (!single && !shrink(self, report)) {
+        if (too_big && !single && !shrink(self, report)) {
             self->link.broken = true;
             return false;
         }
@@ -312,9 +343,10 @@ static bool send_once(
 static enum output_verdict judge(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {
-    size_t delivered = 0, refused = 0, left = 0;
+    size_t delivered = 0, refused = 0, blocked = 0, left = 0;
     for (size_t i = 0; i < delivery->record_count; i++) {
-        delivered += self->skip[i] && !self->refused[i];
+        delivered += self->skip[i] && !self->refused[i] && !self->blocked[i];
+        blocked += self->blocked[i];
         refused += self->refused[i];
         left += !self->skip[i];
         report->maybe_duplicates += !self->skip[i] && self->results[i].unsure;
@@ -323,16 +355,17 @@ static enum output_verdict judge(
         error_set(&report->error, ERR_IO, "%s: no broker has answered for all events in time",
             self->link.name);
     }
-    if (!left && !refused) {
+    if (!left && !refused && !blocked) {
         report->error = (struct error){.code = ERR_NONE};
         report->degraded = false;
         return OUTPUT_DELIVERED;
     }
-    if (delivered || refused) {
+    if (delivered || refused || blocked) {
         for (size_t i = 0; i < delivery->record_count; i++) {
-            report->records[i] = self->refused[i] ? RECORD_REJECTED
-                                 : self->skip[i]  ? RECORD_DELIVERED
-                                                  : RECORD_RETRY;
+            report->records[i] = self->refused[i]   ? RECORD_REJECTED
+                                 : self->blocked[i] ? RECORD_BLOCKED
+                                 : self->skip[i]    ? RECORD_DELIVERED
+                                                    : RECORD_RETRY;
         }
         return OUTPUT_MIXED;
     }
@@ -354,16 +387,19 @@ enum output_verdict kafka_batch_send(
     }
     memset(self->skip, 0, count * sizeof(*self->skip));
     memset(self->refused, 0, count * sizeof(*self->refused));
+    memset(self->blocked, 0, count * sizeof(*self->blocked));
     memset(self->results, 0, count * sizeof(*self->results));
     self->link.trouble = RD_KAFKA_RESP_ERR_NO_ERROR;
     self->link.throttled_ms = 0;
-    bool fits = self->link.rk && !self->link.broken && self->link_bytes == self->batch_bytes;
+    bool fits = self->link.rk && !self->link.broken && !self->stale &&
+                self->link_bytes == self->batch_bytes;
     if (!fits && !out_kafka_connect(self, &code, &report->error)) {
         report->degraded = kafka_words_class(code) >= KAFKA_MEND;
         return OUTPUT_RETRY;
     }
     bool good = self->once ? send_once(self, delivery, report) : send_plain(self, delivery, report);
     if (good && !self->once) {
+        block(self, delivery, report);
         tell_failure(self, delivery, report);
     }
     return judge(self, delivery, report);

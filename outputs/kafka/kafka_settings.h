@@ -85,7 +85,7 @@ struct kafka_settings {
     const char *positions_topic;
     int partitioner;
     int compression; /* enum kafka_compression */
-    int transport; /* enum kafka_transport */
+    int transport;   /* enum kafka_transport */
     struct kafka_sasl sasl;
     struct kafka_tls tls;
     struct kafka_create create;

@@ -65,6 +65,22 @@ enum kafka_class kafka_words_class(rd_kafka_resp_err_t code)
     return KAFKA_LATER;
 }
 
+bool kafka_words_is_of_topic(rd_kafka_resp_err_t code)
+{
+    switch (code) {
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+    case RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 bool kafka_words_refuses_transactions(rd_kafka_resp_err_t code)
 {
     switch (code) {

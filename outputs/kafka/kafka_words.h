@@ -15,6 +15,9 @@ enum kafka_class {
 
 enum kafka_class kafka_words_class(rd_kafka_resp_err_t code);
 
+/* Does ${code} mean that the topic takes nothing until somebody mends it? Other topics may. */
+bool kafka_words_is_of_topic(rd_kafka_resp_err_t code);
+
 /* Does ${code} mean that the brokers, or their rules, allow our user no transactions? Then at_least_once may still
  * work. */
 bool kafka_words_refuses_transactions(rd_kafka_resp_err_t code);

@@ -90,6 +90,7 @@ void out_kafka_destroy(void *self_)
         free(self->results);
         free(self->skip);
         free(self->refused);
+        free(self->blocked);
         free(self);
     }
 }
@@ -103,6 +104,7 @@ bool out_kafka_open(
         .timeout_ms = self->link.timeout_ns / NS_PER_MS,
         .batch_bytes = batch_bytes};
     self->link_bytes = batch_bytes;
+    self->stale = false;
     if (!kafka_link_open(&self->link, &producer, ret_code, err)) {
         return false;
     }

@@ -17,14 +17,16 @@ struct out_kafka {
     const char *id; /* of transactions; NULL: there are none */
     bool plain;     /* no compression: of two events the longer one is the longer message */
     bool one_topic; /* all events go to one topic */
+    bool stale; /* the producer remembers a refusal for minutes: the next delivery gets another */
 
     /* So much goes together at most; less after brokers found it too large. */
     size_t batch_bytes;
     size_t link_bytes; /* the same of the producer in use; 0: each message goes alone */
 
     struct kafka_result *results;
-    bool *skip;    /* records that are not to be sent: delivered already, or refused */
+    bool *skip;    /* records that are not to be sent: delivered already, refused or blocked */
     bool *refused; /* those of them that were refused */
+    bool *blocked; /* those whose topic takes nothing now */
     size_t capacity;
 
     bool (*save)(void *host, struct error *err);

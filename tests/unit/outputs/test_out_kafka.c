@@ -35,9 +35,8 @@ static bool save(void *host, struct error *err)
 static const char *yaml(const char *more)
 {
     static char text[700];
-    snprintf(text, sizeof(text),
-        "{brokers: ['%s'], topic: t, transport: tcp, connect_timeout: 20s%s}",
-        kafka_fake_broker(fake), more);
+    snprintf(text, sizeof(text), "{brokers: ['%s'], %stransport: tcp, connect_timeout: 20s%s}",
+        kafka_fake_broker(fake), strstr(more, "topic:") ? "" : "topic: t, ", more);
     return text;
 }
 
@@ -162,6 +161,37 @@ static void topics_are_named_by_events_in_letters_that_topics_have(void **state)
     assert_string_equal(text, "k||2\n");
     free(text);
     end();
+}
+
+/* ${more}: of the configuration. */
+static void check_blocked(const char *more, bool remembers)
+{
+    static const struct span names[] = {
+        {(const uint8_t *)"etw-a|/|/|/", 11}, {(const uint8_t *)"etw-b|/|/|/", 11}};
+    static const uint32_t routes[] = {0, 1, 0};
+    const struct delivery_ids ids = {.epoch = 0xab, .first_number = 1};
+    begin(more, remembers);
+    kafka_fake_make_topic(fake, "etw-a", 1);
+    kafka_fake_make_topic(fake, "etw-b", 1);
+    kafka_fake_topic_error(fake, "etw-b", KAFKA_FAKE_TOPIC_AUTHORIZATION_FAILED);
+    assert_int_equal(rig_send_routed(&rig, "1\n2\n3\n", routes, names, 2, &ids), OUTPUT_MIXED);
+    assert_int_equal(rig.records[0], RECORD_DELIVERED);
+    assert_int_equal(rig.records[1], RECORD_BLOCKED);
+    assert_int_equal(rig.records[2], RECORD_DELIVERED);
+    assert_false(rig.report.degraded);
+    assert_says(rig.report.error.text, "topic etw-b");
+    assert_says(rig.report.error.text, "rights Write and Describe");
+    kafka_fake_topic_error(fake, "etw-b", 0);
+    assert_int_equal(rig_send_routed(&rig, "2\n", &routes[1], names, 2, &ids), OUTPUT_DELIVERED);
+    assert_topic("etw-b", "2\n");
+    end();
+}
+
+static void a_topic_that_takes_nothing_blocks_its_own_events_alone(void **state)
+{
+    (void)state;
+    check_blocked(", topic: 'etw-{event.name}', delivery: at_least_once", false);
+    check_blocked(", topic: 'etw-{event.name}', delivery: exactly_once", true);
 }
 
 /* ---- verdicts ------------------------------------------------------------------------------------ */
@@ -531,6 +561,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_is_a_message_with_key_and_headers),
         cmocka_unit_test(the_header_id_alone_is_there_by_default),
+        cmocka_unit_test(a_topic_that_takes_nothing_blocks_its_own_events_alone),
         cmocka_unit_test(topics_are_named_by_events_in_letters_that_topics_have),
         cmocka_unit_test(what_brokers_pass_by_themselves_arrives_at_the_first_try),
         cmocka_unit_test(an_event_that_is_too_large_is_refused_alone),
