@@ -2,7 +2,7 @@
 
 `dashboards.py --write` writes packaging/monitoring anew; without it the test fails where it is old. With promtool,
 which Debian has in the package prometheus, the alerts and every expression of the dashboard are parsed by Prometheus'
-own parser.
+own parser; with the Python package grafana-foundation-sdk the dashboard is read by Grafana's own schema.
 """
 
 import json
@@ -205,6 +205,32 @@ class Dashboards(unittest.TestCase):
                          len(json.loads(dashboard())["panels"]))
         places = {(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels}
         self.assertEqual(len(places), len(panels))
+
+    def test_grafana_reads_all_of_its_dashboard(self):
+        """By the classes that Grafana makes from its schema of dashboards: what they do not know would be gone."""
+        try:
+            from grafana_foundation_sdk.cog.encoder import JSONEncoder
+            from grafana_foundation_sdk.cog.plugins import register_default_plugins
+            from grafana_foundation_sdk.models.dashboard import Dashboard
+        except ImportError:
+            self.skipTest("no grafana-foundation-sdk")
+        register_default_plugins()
+        made = json.loads(dashboard())
+        read = json.loads(JSONEncoder().encode(Dashboard.from_json(json.loads(dashboard()))))
+        self.assert_holds(read, made, "")
+
+    def assert_holds(self, read, made, where):
+        """Everything of `made`; what else there is are defaults."""
+        if isinstance(made, dict):
+            self.assertLessEqual(set(made), set(read), where)
+            for key, value in made.items():
+                self.assert_holds(read[key], value, f"{where}/{key}")
+        elif isinstance(made, list):
+            self.assertEqual(len(read), len(made), where)
+            for i, value in enumerate(made):
+                self.assert_holds(read[i], value, f"{where}/{i}")
+        else:
+            self.assertEqual(read, made, where)
 
     def assert_is(self, made, wanted, more):
         self.assertLessEqual(set(wanted), set(made))
