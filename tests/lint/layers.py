@@ -5,7 +5,7 @@
 
 Every layer is asked for every header of every other one, by its own compiler command: what its line names must be
 found, and nothing else. Headers of the system and of libraries are held to SYSTEM. Neither layers nor folders nor
-headers include each other in a circle.
+headers include each other in a circle. Inside a layer, a folder includes those that its row of README names before it.
 """
 
 import json
@@ -156,6 +156,35 @@ def check_circles(layers, sources):
             yield f"{what} in a circle: {', '.join(group)}: {'; '.join(filter(None, reasons[:6]))}"
 
 
+def room_of(name):
+    """The folder of a file inside its layer; "": none."""
+    return name.split("/")[1] if name.count("/") > 1 else ""
+
+
+def check_rooms(layers, sources):
+    """Whether the page's second table names each folder of a layer, and whether none includes a later one."""
+    page = PAGE.read_text(encoding="utf-8")
+    section = page.partition("\n## Rooms of the large layers\n")[2].partition("\n## ")[0]
+    # An item that begins with no folder is the layer's own.
+    orders = {layer: [re.match(r"(?:`(\w+)`)?", item)[1] or "" for item in row.split(" · ")]
+              for layer, row in re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.M)}
+    for layer in layers.values():
+        rooms = {room_of(name) for name in sources if name.startswith(layer.name + "/")} - OS_FOLDERS
+        order = orders.get(layer.name, [])
+        if order and set(order) - OS_FOLDERS != rooms:
+            yield f"{PAGE}: the row of {layer.name} names other folders than there are: {sorted(rooms ^ set(order))}"
+        elif len(rooms) > 1 and not order and layer.folder.parts[0] == "agent":
+            yield f"{PAGE}: the table of folders has no row for {layer.name}"
+    for name, includes in sources.items():
+        layer = name.split("/")[0]
+        order = orders.get(layer, [])
+        for include, _ in includes:
+            rooms = (room_of(name), room_of(include))
+            if include.startswith(layer + "/") and set(rooms) <= set(order) and \
+                    order.index(rooms[1]) > order.index(rooms[0]):
+                yield f"{name} includes {include}, whose folder comes after its own in {PAGE}"
+
+
 def found_by_compiler(entry, headers):
     """Which of ${headers} a source could include that is compiled as ${entry} says."""
     command = shlex.split(entry["command"])
@@ -241,7 +270,7 @@ def main():
         return 0
     sources = read_sources(layers)
     complaints = [*check_system(layers, sources), *check_uses(layers, sources), *check_circles(layers, sources),
-                  *check_compiler(layers, sources, Path(sys.argv[1])), *check_page(layers)]
+                  *check_rooms(layers, sources), *check_compiler(layers, sources, Path(sys.argv[1])), *check_page(layers)]
     print("\n".join(complaints))
     return bool(complaints)
 
