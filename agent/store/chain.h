@@ -62,7 +62,7 @@ bool chain_is_early(const struct chain *chain, uint64_t id);
 bool chain_has_left(const struct chain *chain, uint64_t id);
 bool chain_set_left(struct chain *chain, uint64_t id, bool is_left, struct error *err);
 
-/* As store_cursor. ERR_FORMAT: it does not ascend. */
+/* As store_progress. ERR_FORMAT: it does not ascend. */
 bool chain_move(struct chain *chain, uint64_t position, const uint64_t *early, size_t early_count,
     const struct span *checkpoint, struct error *err);
 

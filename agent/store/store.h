@@ -232,10 +232,29 @@ enum store_read store_read(struct store *store, const struct store_row *row, str
 /* All are staged; a later one for the same key takes the earlier one's place. False: out of memory,
  * or beyond the limits; nothing was staged then. Values are copied. */
 
-/* The output is done with everything up to ${position} and with ${early} (ascending, beyond it), and
- * ${checkpoint} (NULL: the last one stands) belongs to that. A position never goes back. */
-bool store_cursor(struct store *store, size_t output, uint64_t position, const uint64_t *early,
-    size_t early_count, const struct span *checkpoint, struct error *err);
+/*
+ * How far an output is, in one of two ways:
+ * - Batches wait in segments: its place in its chain. It is done with every batch up to `position`, which never goes
+ *   back, and with those of `early` (ascending, beyond the position).
+ * - Batches wait in memory: the output has a name here, and is as far as `sessions` says (catalogue_progress_add) with
+ *   sessions that are read again. No sessions and no checkpoint: the store forgets the row.
+ */
+struct store_progress {
+    size_t output; /* of store_output */
+    uint64_t position;
+    const uint64_t *early;
+    size_t early_count;
+
+    struct span name; /* empty: it is a place in a chain */
+    struct span sessions;
+
+    const struct span *
+        checkpoint; /* of the same moment; NULL: of a chain the last one stands, else there is none */
+};
+
+/* The only way in which what an output has acked becomes durable: with the next store_commit, and together with the
+ * checkpoint. */
+bool store_progress(struct store *store, const struct store_progress *progress, struct error *err);
 
 /* Of batch ${id} only what ${left} says (opaque; empty: forget it) is still to be delivered. */
 bool store_leftover(
@@ -262,12 +281,7 @@ bool store_done(struct store *store, struct span session, const uint8_t file_id[
 /* A live session is in the store up to ${time} (FILETIME). */
 bool store_live(struct store *store, struct span session, uint64_t time, struct error *err);
 
-/* Output ${output}, by its name, is as far as ${sessions} says (catalogue_progress_add) with sessions
- * that are read again, and ${checkpoint} belongs to that. Both empty: forget it. */
-bool store_progress(struct store *store, struct span output, struct span sessions,
-    struct span checkpoint, struct error *err);
-
-/* From now on store_progress says how far the output is: forget the checkpoint of its chain. An unknown output is
+/* From now on a row of sessions says how far the output is: forget the checkpoint of its chain. An unknown output is
  * fine. */
 bool store_drop_checkpoint(struct store *store, struct span output, struct error *err);
 

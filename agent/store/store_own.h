@@ -97,6 +97,9 @@ struct chain *store_chain(const struct store *store, size_t output, struct error
 /* May the catalogue keep it? */
 bool store_is_number(uint64_t number, struct error *err);
 
+/* A name or value that the catalogue would refuse. */
+bool store_is_too_long(struct span name, struct span value, struct error *err);
+
 /* ---- store_open.c ----------------------------------------------------------------------------------- */
 
 /* Draw an epoch; what is written from now on bears it. */

@@ -10,42 +10,11 @@ bool store_is_number(uint64_t number, struct error *err)
 
 /* ---- what else becomes true with a commit ------------------------------------------------------------ */
 
-bool store_cursor(struct store *store, size_t output, uint64_t position, const uint64_t *early,
-    size_t early_count, const struct span *checkpoint, struct error *err)
-{
-    struct chain *chain = store_chain(store, output, err);
-    if (!chain) {
-        return false;
-    }
-    if (position > store->last_id || (early_count && early[early_count - 1] > store->last_id)) {
-        return error_set(err, ERR_LIMIT, "nothing behind batch %llu is committed",
-            (unsigned long long)store->last_id);
-    }
-    store->has_settled = true;
-    return chain_move(chain, position, early, early_count, checkpoint, err);
-}
-
-static bool is_too_long(struct span name, struct span value, struct error *err)
+bool store_is_too_long(struct span name, struct span value, struct error *err)
 {
     return (name.size == 0 || name.size > STORE_NAME_MAX || value.size > STORE_VALUE_MAX) &&
            !error_set(err, ERR_LIMIT, "a name has 1 to %d bytes, a value up to %d", STORE_NAME_MAX,
                STORE_VALUE_MAX);
-}
-
-bool store_leftover(
-    struct store *store, size_t output, uint64_t id, struct span left, struct error *err)
-{
-    struct chain *chain = store_chain(store, output, err);
-    if (!chain || is_too_long(buf_span(&chain->name), left, err)) {
-        return false;
-    }
-    const struct stage_entry entry = {
-        .kind = STAGE_LEFTOVER, .numbers = {chain->id, id}, .texts = {left}};
-    bool had = chain_has_left(chain, id);
-    if (!chain_set_left(chain, id, left.size != 0, err)) {
-        return false;
-    }
-    return stage_put(&store->stage, &entry, err) || (chain_set_left(chain, id, had, NULL), false);
 }
 
 static bool stage_source(struct store *store, struct span session, uint64_t stream,
@@ -56,7 +25,7 @@ static bool stage_source(struct store *store, struct span session, uint64_t stre
     if (!streams_get(&store->streams, stream)) {
         return error_set(err, ERR_MISSING, "there is no stream %llu", (unsigned long long)stream);
     }
-    return store_is_number(sequence, err) && !is_too_long(session, span_make(NULL, 0), err) &&
+    return store_is_number(sequence, err) && !store_is_too_long(session, span_make(NULL, 0), err) &&
            stage_put(&store->stage, &entry, err);
 }
 
@@ -76,7 +45,7 @@ bool store_source_state(
     struct store *store, struct span session, struct span state, struct error *err)
 {
     const struct stage_entry entry = {.kind = STAGE_STATE, .texts = {session, state}};
-    return !is_too_long(session, state, err) && stage_put(&store->stage, &entry, err);
+    return !store_is_too_long(session, state, err) && stage_put(&store->stage, &entry, err);
 }
 
 bool store_done(struct store *store, struct span session, const uint8_t file_id[16],
@@ -84,14 +53,15 @@ bool store_done(struct store *store, struct span session, const uint8_t file_id[
 {
     const struct stage_entry entry = {
         .kind = STAGE_DONE, .numbers = {sequence}, .texts = {session, span_make(file_id, 16)}};
-    return store_is_number(sequence, err) && !is_too_long(session, span_make(NULL, 0), err) &&
+    return store_is_number(sequence, err) && !store_is_too_long(session, span_make(NULL, 0), err) &&
            stage_put(&store->stage, &entry, err);
 }
 
 bool store_live(struct store *store, struct span session, uint64_t time, struct error *err)
 {
     const struct stage_entry entry = {.kind = STAGE_LIVE, .numbers = {time}, .texts = {session}};
-    return !is_too_long(session, span_make(NULL, 0), err) && stage_put(&store->stage, &entry, err);
+    return !store_is_too_long(session, span_make(NULL, 0), err) &&
+           stage_put(&store->stage, &entry, err);
 }
 
 bool store_gap(struct store *store, const struct catalogue_gap *gap, struct error *err)
@@ -105,23 +75,6 @@ bool store_gap(struct store *store, const struct catalogue_gap *gap, struct erro
         }
     }
     return store_is_number(gap->count, err) && stage_put(&store->stage, &entry, err);
-}
-
-bool store_progress(struct store *store, struct span output, struct span sessions,
-    struct span checkpoint, struct error *err)
-{
-    const struct stage_entry entry = {
-        .kind = STAGE_PROGRESS, .texts = {output, sessions, checkpoint}};
-    return !is_too_long(output, sessions, err) && !is_too_long(output, checkpoint, err) &&
-           stage_put(&store->stage, &entry, err);
-}
-
-bool store_drop_checkpoint(struct store *store, struct span output, struct error *err)
-{
-    struct chain *chain = chains_find(&store->chains, output);
-    const struct span none = span_make(NULL, 0);
-    return !chain ||
-           chain_move(chain, chain->position, chain->early, chain->early_count, &none, err);
 }
 
 /* ---- reading it back --------------------------------------------------------------------------------- */

@@ -261,12 +261,11 @@ bool agent_handover_to_disk(
 bool agent_handover_done(const struct agent *agent, struct store *store,
     const struct agent_handover *handover, struct error *err)
 {
-    const struct span none = span_make(NULL, 0);
     struct store_committed committed;
     bool ok = true;
     for (size_t o = 0; ok && o < agent->plan->output_count; o++) {
-        ok = !handover->left[o] ||
-             store_progress(store, span_text(output_name(agent, o)), none, none, err);
+        const struct store_progress none = {.name = span_text(output_name(agent, o))};
+        ok = !handover->left[o] || store_progress(store, &none, err);
     }
     if (!handover->any) {
         return ok;
@@ -364,9 +363,11 @@ static bool give_output(
     bool ok = catalogue_find_checkpoint(
         store_catalogue(store), giving->outputs[output].id, &checkpoint, err);
     bool has_memory = !sessions.failed && !checkpoint.failed;
+    const struct span value = buf_span(&checkpoint);
+    const struct store_progress progress = {
+        .name = name, .sessions = buf_span(&sessions), .checkpoint = &value};
     ok = ok && (has_memory || error_set(err, ERR_MEMORY, "out of memory")) &&
-         (sessions.size == 0 ||
-             store_progress(store, name, buf_span(&sessions), buf_span(&checkpoint), err)) &&
+         (sessions.size == 0 || store_progress(store, &progress, err)) &&
          store_drop_checkpoint(store, name, err);
     buf_fini(&sessions);
     buf_fini(&checkpoint);

@@ -94,8 +94,9 @@ static bool forget_checkpoints(struct agent *agent, struct error *err)
         }
         if (s == agent->plan->session_count && progress->checkpoint.size) {
             buf_reset(&progress->checkpoint);
-            ok = store_progress(agent->spool->store, span_text(output_name(agent, o)),
-                buf_span(&progress->others), buf_span(&progress->checkpoint), err);
+            const struct store_progress none = {
+                .name = span_text(output_name(agent, o)), .sessions = buf_span(&progress->others)};
+            ok = store_progress(agent->spool->store, &none, err);
         }
     }
     return ok;
@@ -210,9 +211,11 @@ static bool stage_progress(struct agent *agent, size_t output, const uint64_t *s
             catalogue_progress_add(&sessions, span_text(session_name(agent, s)), sequences[s]);
         }
     }
+    const struct store_progress progress = {.name = span_text(output_name(agent, output)),
+        .sessions = buf_span(&sessions),
+        .checkpoint = &checkpoint};
     bool ok = (!sessions.failed || error_set(err, ERR_MEMORY, "out of memory")) &&
-              store_progress(agent->spool->store, span_text(output_name(agent, output)),
-                  buf_span(&sessions), checkpoint, err);
+              store_progress(agent->spool->store, &progress, err);
     buf_fini(&sessions);
     return ok;
 }

@@ -534,7 +534,12 @@ static bool read_state(struct spool_durable *spool, struct spool_cursor *cursor,
         return store_checkpoint(store, output, &cursor->stored_checkpoint, err);
     }
     buf_add_span(&cursor->stored_checkpoint, *checkpoint);
-    return store_cursor(store, output, state->position, cursor->before, count, checkpoint, err);
+    const struct store_progress progress = {.output = output,
+        .position = state->position,
+        .early = cursor->before,
+        .early_count = count,
+        .checkpoint = checkpoint};
+    return store_progress(store, &progress, err);
 }
 
 bool spool_cursor_add(struct spool *base, const struct spool_reader *reader, size_t *ret_cursor,

@@ -154,9 +154,13 @@ bool spool_position_stage(struct spool_durable *spool, size_t index, struct erro
         ok = !f->noted || f->settled || f->gone || stage_left(spool, index, f, err);
     }
     if (ok && cursor->changed) {
-        struct span checkpoint = buf_span(&cursor->stored_checkpoint);
-        ok = store_cursor(spool->settings.store, index, cursor->stored_position,
-            cursor->stored_early, cursor->stored_early_count, &checkpoint, err);
+        const struct span checkpoint = buf_span(&cursor->stored_checkpoint);
+        const struct store_progress progress = {.output = index,
+            .position = cursor->stored_position,
+            .early = cursor->stored_early,
+            .early_count = cursor->stored_early_count,
+            .checkpoint = &checkpoint};
+        ok = store_progress(spool->settings.store, &progress, err);
         cursor->changed = !ok;
     }
     return ok;

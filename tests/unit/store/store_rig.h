@@ -254,7 +254,9 @@ static inline struct store_row rig_row(struct store_rig *rig, size_t output, siz
 
 static inline void rig_settle(struct store_rig *rig, size_t output, uint64_t id)
 {
-    assert_ok(store_cursor(rig->store, output, id, NULL, 0, NULL, &rig->err), rig);
+    assert_ok(store_progress(rig->store, &(struct store_progress){.output = output, .position = id},
+                  &rig->err),
+        rig);
 }
 
 static inline uint64_t rig_source(struct store_rig *rig, const char *key)

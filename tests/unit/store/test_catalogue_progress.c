@@ -130,7 +130,10 @@ static void a_store_in_memory_keeps_what_was_committed_until_it_is_closed(void *
     struct buf sessions;
     buf_init(&sessions, 1000);
     catalogue_progress_add(&sessions, span_text("s"), 5);
-    assert_true(store_progress(store, span_text("o"), buf_span(&sessions), span_text("c"), &err));
+    const struct span checkpoint = span_text("c");
+    struct store_progress progress = {
+        .name = span_text("o"), .sessions = buf_span(&sessions), .checkpoint = &checkpoint};
+    assert_true(store_progress(store, &progress, &err));
     assert_true(store_source_state(store, span_text("s"), span_text("state"), &err));
     assert_true(store_live(store, span_text("l"), 77, &err));
     assert_true(store_done(store, span_text("s"), file_id, 5, &err));
@@ -148,8 +151,8 @@ static void a_store_in_memory_keeps_what_was_committed_until_it_is_closed(void *
     assert_true(store_find_done(store, span_text("s"), file_id, &done, &number, &err));
     assert_true(done && number == 5);
     /* What is staged is forgotten with an empty row. */
-    const struct span none = span_make(NULL, 0);
-    assert_true(store_progress(store, span_text("o"), none, none, &err));
+    progress = (struct store_progress){.name = span_text("o")};
+    assert_true(store_progress(store, &progress, &err));
     assert_true(store_drop_checkpoint(store, span_text("o"), &err));
     assert_true(store_commit(store, &committed, &err));
     expect_in_store(store, "");

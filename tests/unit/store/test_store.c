@@ -123,7 +123,14 @@ static void test_early_ids_are_not_given_again(void **state)
     uint64_t early[] = {rig_row(&rig, siem, 2).id, rig_row(&rig, siem, 4).id};
     uint64_t first = rig_row(&rig, siem, 0).id;
     const struct span checkpoint = span_text("file 3, 800 bytes");
-    assert_ok(store_cursor(rig.store, siem, first, early, 2, &checkpoint, &rig.err), &rig);
+    assert_ok(store_progress(rig.store,
+                  &(struct store_progress){.output = siem,
+                      .position = first,
+                      .early = early,
+                      .early_count = 2,
+                      .checkpoint = &checkpoint},
+                  &rig.err),
+        &rig);
     assert_string_equal(rig_waiting(&rig, siem, "json"), "2 4 6");
     rig_commit(&rig);
     rig_reopen(&rig);
@@ -155,8 +162,19 @@ static void test_a_checkpoint_is_dropped_and_the_position_stays(void **state)
     rig_fill(&rig, "json", 1, 4);
     uint64_t early = rig_row(&rig, siem, 2).id;
     uint64_t first = rig_row(&rig, siem, 0).id;
-    assert_ok(store_cursor(rig.store, siem, first, &early, 1, &checkpoint, &rig.err), &rig);
-    assert_ok(store_cursor(rig.store, lake, first, NULL, 0, &checkpoint, &rig.err), &rig);
+    assert_ok(store_progress(rig.store,
+                  &(struct store_progress){.output = siem,
+                      .position = first,
+                      .early = &early,
+                      .early_count = 1,
+                      .checkpoint = &checkpoint},
+                  &rig.err),
+        &rig);
+    assert_ok(
+        store_progress(rig.store,
+            &(struct store_progress){.output = lake, .position = first, .checkpoint = &checkpoint},
+            &rig.err),
+        &rig);
     rig_commit(&rig);
     rig_reopen(&rig);
     assert_ok(store_drop_checkpoint(rig.store, span_text("siem"), &rig.err), &rig);
@@ -419,8 +437,10 @@ static void test_what_would_stand_in_the_way_of_a_commit_is_refused(void **state
     }
     const struct store_batch of_none = {.stream = stream + 1, .records = 1};
     assert_false(store_append(rig.store, &of_none, &row, &rig.err));
-    assert_false(store_cursor(rig.store, siem, UINT64_MAX, NULL, 0, NULL, &rig.err));
-    assert_false(store_cursor(rig.store, siem + 1, 0, NULL, 0, NULL, &rig.err));
+    assert_false(store_progress(
+        rig.store, &(struct store_progress){.output = siem, .position = UINT64_MAX}, &rig.err));
+    assert_false(store_progress(
+        rig.store, &(struct store_progress){.output = siem + 1, .position = 0}, &rig.err));
     assert_false(
         store_output(rig.store, span_text("siem"), stream, good, false, &output, &seen, &rig.err));
     assert_false(store_output(rig.store, name, stream, good, false, &output, &seen, &rig.err));

@@ -97,7 +97,10 @@ static void deliver(struct store_rig *rig, size_t output, size_t most)
     if (count) {
         const struct span checkpoint = span_text("so far");
         assert_ok(
-            store_cursor(rig->store, output, rows[count - 1].id, NULL, 0, &checkpoint, &rig->err),
+            store_progress(rig->store,
+                &(struct store_progress){
+                    .output = output, .position = rows[count - 1].id, .checkpoint = &checkpoint},
+                &rig->err),
             rig);
     }
 }

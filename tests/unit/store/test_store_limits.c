@@ -193,7 +193,11 @@ static void a_backlog_leaves_out_what_was_taken_early_and_what_was_given_up(void
     rig_fill(&rig, "json", 1, 4);
     uint64_t early = rig_row(&rig, siem, 1).id;
     struct losses losses = {.busy = rig_row(&rig, siem, 0).id};
-    assert_ok(store_cursor(rig.store, siem, 0, &early, 1, NULL, &rig.err), &rig);
+    assert_ok(store_progress(rig.store,
+                  &(struct store_progress){
+                      .output = siem, .position = 0, .early = &early, .early_count = 1},
+                  &rig.err),
+        &rig);
     rig_commit(&rig);
     assert_ok(store_backlog(rig.store, siem, &backlog, &rig.err), &rig);
     assert_int_equal(backlog.batches, 3);

@@ -193,8 +193,13 @@ static void settle(void)
         }
         take_out(output, early[i]);
     }
-    assert_ok(
-        store_cursor(rig->store, output->number, position, early, kept, NULL, &rig->err), rig);
+    assert_ok(store_progress(rig->store,
+                  &(struct store_progress){.output = output->number,
+                      .position = position,
+                      .early = early,
+                      .early_count = kept},
+                  &rig->err),
+        rig);
     while (output->count && output->waits[0].id <= position) {
         take_out(output, output->waits[0].id);
     }

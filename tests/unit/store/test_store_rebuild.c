@@ -295,8 +295,13 @@ static void a_catalogue_that_goes_under_a_running_store_is_written_anew(void **s
     rig_fill(&rig, "json", 1, 6);
     uint64_t early = rig_row(&rig, siem, 3).id;
     const struct span checkpoint = span_text("so far");
-    assert_ok(
-        store_cursor(rig.store, siem, rig_row(&rig, siem, 1).id, &early, 1, &checkpoint, &rig.err),
+    assert_ok(store_progress(rig.store,
+                  &(struct store_progress){.output = siem,
+                      .position = rig_row(&rig, siem, 1).id,
+                      .early = &early,
+                      .early_count = 1,
+                      .checkpoint = &checkpoint},
+                  &rig.err),
         &rig);
     rig_commit(&rig);
     rig_append(&rig, "json", 7);
