@@ -1,6 +1,5 @@
 #include <stdlib.h>
 
-#include "pipeline/slab/guard_slab.h"
 #include "pipeline/source/source_own.h"
 #include "platform/plat_system.h"
 #include "process/file_events.h"
@@ -8,11 +7,27 @@
 
 enum {
     NO_MEMORY_WAIT_MS = 50,
-    MAX_REPORTS = 32,     /* of a guard, under way at once */
     MAX_LEFT_OUT = 16384, /* events between two slabs */
 };
 
 static const uint64_t second_ns = UINT64_C(1000000000);
+
+/* ---- state ------------------------------------------------------------------------------------ */
+
+/* It reads and drops in turns until it stops, which is for good. */
+static void change(struct source *source, enum source_state to)
+{
+    if (source->state != SOURCE_STOPPED) {
+        source->state = to;
+    }
+}
+
+/* Not everything up to the last number was queued. */
+static void stop_early(struct source *source)
+{
+    change(source, SOURCE_STOPPED);
+    source->counts.complete = false;
+}
 
 /* ---- handing over ----------------------------------------------------------------------------- */
 
@@ -48,8 +63,7 @@ void source_abandon(struct source *source, struct slab *slab)
     tally->dropped[SESSION_DROP_STOPPED] += loss.count;
     books_add_session(source->settings.books, source->settings.session, tally);
     slab_destroy(slab);
-    source->stopped = true;
-    source->counts.complete = false;
+    stop_early(source);
 }
 
 void source_complete(struct source *source, struct slab *slab)
@@ -88,6 +102,16 @@ bool source_hand_over(struct source *source, uint64_t deadline_ns)
     return true;
 }
 
+/* The same; without room the source drops from now on. */
+static bool hand_over_or_drop(struct source *source, uint64_t deadline_ns)
+{
+    bool ok = source_hand_over(source, deadline_ns);
+    if (!ok) {
+        change(source, SOURCE_DROPS);
+    }
+    return ok;
+}
+
 static uint64_t deadline_of(const struct source *source)
 {
     return source->settings.replayable ? UINT64_MAX
@@ -117,7 +141,7 @@ static void push_lessons(struct source *source, uint64_t deadline_ns)
     }
     enum slab_push push = slab_queue_push(source->settings.queue, lessons, deadline_ns);
     if (push == SLAB_QUEUE_FULL) {
-        source->dropping = true;
+        change(source, SOURCE_DROPS);
         return;
     }
     source->lessons = NULL;
@@ -129,9 +153,9 @@ static void push_lessons(struct source *source, uint64_t deadline_ns)
 /* The same, waiting as for an event; while events are dropped, not before those have room. */
 static void offer_lessons(struct source *source)
 {
-    if (source->lessons &&
-        (!source->dropping || slab_queue_is_half_empty(source->settings.queue))) {
-        push_lessons(source, source->dropping ? 0 : deadline_of(source));
+    bool drops = source->state == SOURCE_DROPS;
+    if (source->lessons && (!drops || slab_queue_is_half_empty(source->settings.queue))) {
+        push_lessons(source, drops ? 0 : deadline_of(source));
     }
 }
 
@@ -155,7 +179,7 @@ static bool resume(struct source *source)
         return false;
     }
     source_gaps_close(source, true);
-    source->dropping = false;
+    change(source, SOURCE_READS);
     return true;
 }
 
@@ -182,7 +206,7 @@ static bool put(struct source *source, const struct event_record *record, const 
     uint32_t frame_count)
 {
     size_t size = slab_item_size(record, frame_count);
-    if (source->dropping && !resume(source)) {
+    if (source->state == SOURCE_DROPS && !resume(source)) {
         return false;
     }
     uint64_t sequence = source->counts.sequence + 1;
@@ -190,9 +214,11 @@ static bool put(struct source *source, const struct event_record *record, const 
         slab_add(source->slab, record, frames, frame_count, size, sequence)) {
         return true;
     }
-    if (!source_hand_over(source, deadline_of(source)) ||
-        (!source->slab && !open_slab(source, size))) {
-        source->dropping = true;
+    if (!hand_over_or_drop(source, deadline_of(source))) {
+        return false;
+    }
+    if (!source->slab && !open_slab(source, size)) {
+        change(source, SOURCE_DROPS);
         return false;
     }
     return slab_add(source->slab, record, frames, frame_count, size, sequence);
@@ -204,7 +230,7 @@ static bool emit(void *self, const struct event_record *record, const uint64_t *
 {
     (void)tag;
     struct source *source = self;
-    if (source->stopped) {
+    if (source->state == SOURCE_STOPPED) {
         return false;
     }
     source->newest = record->time > source->newest ? record->time : source->newest;
@@ -215,8 +241,7 @@ static bool emit(void *self, const struct event_record *record, const uint64_t *
         bool keeps = !source->budget || source_budget_keeps(source, record, frame_count);
         if (keeps && !put(source, record, frames, frame_count)) {
             if (source->settings.replayable) { /* the agent stops; the next run reads it again */
-                source->stopped = true;
-                source->counts.complete = false;
+                stop_early(source);
                 return false;
             }
             drop(source, record);
@@ -225,9 +250,9 @@ static bool emit(void *self, const struct event_record *record, const uint64_t *
     }
     source->counts.sequence++;
     if (source->settings.max_events && source->events >= source->settings.max_events) {
-        source->stopped = true;
+        change(source, SOURCE_STOPPED);
     }
-    return !source->stopped;
+    return source->state != SOURCE_STOPPED;
 }
 
 /* Counts alone travel in an empty slab. */
@@ -243,7 +268,7 @@ static void hand_over_counts(struct source *source)
 static bool on_left_out(void *self, uint64_t time, uint64_t tag)
 {
     struct source *source = self;
-    if (source->stopped) {
+    if (source->state == SOURCE_STOPPED) {
         return false;
     }
     bool is_new = source->counts.sequence >= source->settings.resume;
@@ -260,13 +285,13 @@ static bool on_left_out(void *self, uint64_t time, uint64_t tag)
         source->counts.resumed++;
     }
     if (source->settings.max_events && source->events >= source->settings.max_events) {
-        source->stopped = true;
+        change(source, SOURCE_STOPPED);
     }
     if (source->since_slab >= MAX_LEFT_OUT) {
         hand_over_counts(source); /* positions go on, and what is kept does not wait for more */
         source_hand_over(source, UINT64_MAX);
     }
-    return !source->stopped;
+    return source->state != SOURCE_STOPPED;
 }
 
 /* Copy a lesson into the slab of those that wait for their turn. False: no room, no memory. */
@@ -290,17 +315,17 @@ static void learn(struct source *source, const struct event_record *record)
         return;
     }
     size_t size = slab_item_size(record, 0);
-    if (!source->dropping && !source_hand_over(source, deadline_of(source))) {
-        source->dropping = true;
+    if (source->state == SOURCE_READS) {
+        hand_over_or_drop(source, deadline_of(source));
     }
-    if (source->stopped) {
+    if (source->state == SOURCE_STOPPED) {
         return;
     }
     if (!add_lesson(source, record, size)) {
         /* What it describes is shipped undecoded. The gap is closed when there is room again. */
         source_gaps_add_loss(source, "metadata", record);
         source->tally.unlearned++;
-        source->dropping = true;
+        change(source, SOURCE_DROPS);
     }
 }
 
@@ -355,7 +380,7 @@ static bool on_record(void *self, const struct event_record *record)
         if (!source->settings.decoding.metadata) {
             source->tally.metadata++;
             source->tally.received++;
-            return !source->stopped;
+            return source->state != SOURCE_STOPPED;
         }
     }
     uint64_t tag;
@@ -364,13 +389,13 @@ static bool on_record(void *self, const struct event_record *record)
                            &tag) != SOURCE_GATES_PASS;
     bool go_on = is_left_out ? stack_join_leave_out(source->stacks, record, tag)
                              : stack_join_push(source->stacks, record, 0);
-    return go_on && !source->stopped;
+    return go_on && source->state != SOURCE_STOPPED;
 }
 
 static void on_gap(void *self, const struct gap *gap)
 {
     struct source *source = self;
-    if (source->stopped || !stack_join_flush(source->stacks)) {
+    if (source->state == SOURCE_STOPPED || !stack_join_flush(source->stacks)) {
         return;
     }
     offer_lessons(source);
@@ -380,39 +405,12 @@ static void on_gap(void *self, const struct gap *gap)
     }
     if (source->settings.replayable) {
         source_hand_over(source, UINT64_MAX);
-    } else if (!source->dropping && !source_hand_over(source, 0)) {
-        source->dropping = true;
+    } else if (source->state == SOURCE_READS) {
+        hand_over_or_drop(source, 0);
     }
     gap_list_add(&source->gaps, gap);
-    if (!source->dropping) {
+    if (source->state != SOURCE_DROPS) {
         source_gaps_close(source, true);
-    }
-}
-
-/* ---- what the guard noticed --------------------------------------------------------------------- */
-
-/* It goes beyond the queue's bound, as a gap does: reports are few, and there is a limit to how many
- * are under way. One that finds no place is counted all the same. */
-static void on_guard(void *self, const struct guard_report *report)
-{
-    struct source *source = self;
-    struct session_counts tally = {.received = 0};
-    struct slab *slab = NULL;
-    tally.guard[report->action] = 1;
-    if (!source->stopped && atomic_load(&source->reports_in_flight) < MAX_REPORTS) {
-        slab = guard_slab_create(source->settings.session, report);
-    }
-    if (!slab) {
-        books_add_session(source->settings.books, source->settings.session, &tally);
-        return;
-    }
-    slab->tally = tally;
-    slab->completed = true;
-    slab->in_flight = &source->reports_in_flight;
-    atomic_fetch_add(&source->reports_in_flight, 1);
-    if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
-        books_add_session(source->settings.books, source->settings.session, &tally);
-        slab_destroy(slab);
     }
 }
 
@@ -423,7 +421,7 @@ static void on_file_end(void *self, const uint8_t file_id[16])
     struct source *source = self;
     const struct source_settings *settings = &source->settings;
     /* All stacks of the file's events have come. */
-    if (!source->stopped && stack_join_flush(source->stacks)) {
+    if (source->state != SOURCE_STOPPED && stack_join_flush(source->stacks)) {
         settings->file_end(settings->self, settings->session, file_id, source->counts.sequence);
     }
 }
@@ -456,7 +454,8 @@ static uint64_t on_renumber(void *self, uint64_t behind)
 {
     struct source *source = self;
     uint64_t to = behind ? behind : source->settings.resume_max;
-    if (!source->stopped && stack_join_flush(source->stacks) && source->counts.sequence < to) {
+    if (source->state != SOURCE_STOPPED && stack_join_flush(source->stacks) &&
+        source->counts.sequence < to) {
         source->counts.sequence = to;
     }
     return to;
@@ -479,7 +478,7 @@ static void release_quiet(struct source *source)
 static bool on_pause(void *self)
 {
     struct source *source = self;
-    if (source->stopped) {
+    if (source->state == SOURCE_STOPPED) {
         return false;
     }
     offer_lessons(source);
@@ -489,19 +488,19 @@ static bool on_pause(void *self)
     if (source->budget) {
         source_budget_look(source, false);
     }
-    if (source->dropping && !resume(source)) {
+    if (source->state == SOURCE_DROPS && !resume(source)) {
         source_gaps_close_old(source);
         return true;
     }
     hand_over_counts(source);
     source_hand_over(source, source->settings.replayable ? UINT64_MAX : 0);
-    return !source->stopped;
+    return source->state != SOURCE_STOPPED;
 }
 
 static void on_settle(void *self)
 {
     struct source *source = self;
-    if (!source->stopped) {
+    if (source->state != SOURCE_STOPPED) {
         stack_join_flush(source->stacks);
     }
 }
@@ -561,7 +560,7 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
         .pause = on_pause,
         .settle = on_settle,
         .gap = on_gap,
-        .guard = on_guard,
+        .guard = source_gaps_report,
         .number = &source->counts.sequence};
     if (source->settings.decoding.pointer_size == 0) {
         ret_sink->sample = on_sample;
@@ -580,7 +579,7 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
 void source_finish(struct source *source, bool stopped)
 {
     push_lessons(source, UINT64_MAX);
-    if (!source->stopped && !(stopped && source->settings.replayable)) {
+    if (source->state != SOURCE_STOPPED && !(stopped && source->settings.replayable)) {
         stack_join_flush(source->stacks);
     }
     hand_over_counts(source);

@@ -23,7 +23,7 @@ static void ship_gaps(struct source *source, bool force)
 {
     struct gap gap;
     size_t cursor = 0;
-    if (!provider_budget_has_gaps(source->budget) || (!force && source->dropping) ||
+    if (!provider_budget_has_gaps(source->budget) || (!force && source->state == SOURCE_DROPS) ||
         !source_hand_over(source, force ? UINT64_MAX : 0)) {
         return;
     }

@@ -1,5 +1,8 @@
+#include "pipeline/slab/guard_slab.h"
 #include "pipeline/source/source_own.h"
 #include "platform/plat_system.h"
+
+enum { MAX_REPORTS = 32 /* of a guard, under way at once */ };
 
 /* Ship an open gap, with room in the queue or without: its slab is there. */
 static void close_gap(struct source *source, size_t index, bool force)
@@ -68,5 +71,30 @@ void source_gaps_close_old(struct source *source)
             }
         }
         close_gap(source, i, false);
+    }
+}
+
+/* The report goes beyond the queue's bound, as a gap does: reports are few, and there is a limit to how many are
+ * under way. One that finds no place is counted all the same. */
+void source_gaps_report(void *self, const struct guard_report *report)
+{
+    struct source *source = self;
+    struct session_counts tally = {.received = 0};
+    struct slab *slab = NULL;
+    tally.guard[report->action] = 1;
+    if (source->state != SOURCE_STOPPED && atomic_load(&source->reports_in_flight) < MAX_REPORTS) {
+        slab = guard_slab_create(source->settings.session, report);
+    }
+    if (!slab) {
+        books_add_session(source->settings.books, source->settings.session, &tally);
+        return;
+    }
+    slab->tally = tally;
+    slab->completed = true;
+    slab->in_flight = &source->reports_in_flight;
+    atomic_fetch_add(&source->reports_in_flight, 1);
+    if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
+        books_add_session(source->settings.books, source->settings.session, &tally);
+        slab_destroy(slab);
     }
 }

@@ -16,6 +16,13 @@
  */
 enum { SOURCE_CLOCK_EVERY = 32 /* records between two looks at the clock */ };
 
+/* The life of a source; source.c changes it in one function. */
+enum source_state {
+    SOURCE_READS,
+    SOURCE_DROPS,   /* a live one, until there is room again and no gap is open */
+    SOURCE_STOPPED, /* for good: it takes nothing more */
+};
+
 struct source {
     struct source_settings settings;
     struct stack_join *stacks;
@@ -23,7 +30,7 @@ struct source {
     struct source_counts counts;
     uint64_t events; /* numbered, without gaps */
     uint64_t newest; /* FILETIME */
-    bool stopped;
+    enum source_state state;
 
     struct slab *slab;
     uint64_t slab_opened_ns;
@@ -33,7 +40,6 @@ struct source {
     uint64_t since_slab;         /* events left out, by whomever */
     unsigned until_clock;
 
-    bool dropping; /* until there is room again, and no gap is open */
     struct gap_list gaps;
     atomic_size_t reports_in_flight; /* of a guard */
 
@@ -65,6 +71,9 @@ void source_gaps_add_loss(
 
 /* Ship the open gaps; ${force}: also where many are under way. */
 void source_gaps_close(struct source *source, bool force);
+
+/* input_sink.guard: ship what a guard did, and count it. */
+void source_gaps_report(void *self, const struct guard_report *report);
 
 /* While the source drops: gaps do not stay open for ever because there is no room. */
 void source_gaps_close_old(struct source *source);
