@@ -226,7 +226,7 @@ static bool take_output(struct agent *agent, size_t output, struct error *err)
     bool any = false;
     struct buf checkpoint;
     buf_init(&checkpoint, OUTPUT_CHECKPOINT_MAX_BYTES);
-    uint64_t change = outlet_state(pipeline_outlet(agent->pipeline, output),
+    uint64_t change = outlet_progress(pipeline_outlet(agent->pipeline, output),
         agent->stored_changes[output], sequences, &checkpoint);
     for (size_t s = 0; s < agent->plan->session_count; s++) {
         any = any || counts(agent, s, output);

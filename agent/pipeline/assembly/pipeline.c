@@ -456,7 +456,7 @@ void pipeline_leave(struct pipeline *p)
         sealer_wait(p->sealer, slab_queue_tickets(p->queue));
         sealer_flush(p->sealer);
         for (size_t i = 0; i < p->settings.output_count; i++) {
-            outlet_leave(p->outlets[i]);
+            outlet_move(p->outlets[i], OUTLET_LEAVES);
         }
     }
 }
@@ -464,7 +464,7 @@ void pipeline_leave(struct pipeline *p)
 void pipeline_hurry(struct pipeline *p)
 {
     for (size_t i = 0; i < p->settings.output_count; i++) {
-        outlet_hurry(p->outlets[i]);
+        outlet_move(p->outlets[i], OUTLET_HURRIES);
     }
 }
 
@@ -474,7 +474,7 @@ void pipeline_give_up(struct pipeline *p)
     slab_queue_cancel(p->queue);
     p->spool->ops->cancel(p->spool);
     for (size_t i = 0; i < p->settings.output_count; i++) {
-        outlet_give_up(p->outlets[i]);
+        outlet_move(p->outlets[i], OUTLET_GIVES_UP);
     }
 }
 

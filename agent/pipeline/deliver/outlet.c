@@ -38,9 +38,8 @@ struct outlet *outlet_create(const struct outlet_settings *settings, struct erro
     }
     plat_mutex_init(&outlet->mutex);
     plat_cond_init(&outlet->changed);
-    atomic_init(&outlet->giving_up, false);
-    atomic_init(&outlet->ended, false);
-    atomic_init(&outlet->closed, false);
+    atomic_init(&outlet->state, OUTLET_RUNS);
+    atomic_init(&outlet->end, OUTLET_OPEN);
     atomic_init(&outlet->quiet_until_ns, 0);
     outlet->settings = *settings;
     outlet->news = (struct outlet_news){.output = settings->name,
@@ -114,29 +113,14 @@ bool outlet_start(struct outlet *outlet, struct error *err)
     return true;
 }
 
-void outlet_hurry(struct outlet *outlet)
+void outlet_move(struct outlet *outlet, enum outlet_state to)
 {
     plat_mutex_lock(&outlet->mutex);
-    outlet->hurries = true;
-    plat_cond_broadcast(&outlet->changed);
-    plat_mutex_unlock(&outlet->mutex);
-}
-
-void outlet_leave(struct outlet *outlet)
-{
-    plat_mutex_lock(&outlet->mutex);
-    atomic_store(&outlet->leaving, true);
-    plat_cond_broadcast(&outlet->changed);
-    plat_mutex_unlock(&outlet->mutex);
-    outlet_lane_turn_away(outlet);
-}
-
-void outlet_give_up(struct outlet *outlet)
-{
-    plat_mutex_lock(&outlet->mutex);
-    outlet->gave_up_ns = plat_monotonic_ns();
-    atomic_store(&outlet->giving_up, true);
-    plat_cond_broadcast(&outlet->changed);
+    if (to > atomic_load(&outlet->state)) {
+        outlet->gave_up_ns = to == OUTLET_GIVES_UP ? plat_monotonic_ns() : 0;
+        atomic_store(&outlet->state, to);
+        plat_cond_broadcast(&outlet->changed);
+    }
     plat_mutex_unlock(&outlet->mutex);
     outlet_lane_turn_away(outlet);
 }
@@ -156,7 +140,7 @@ bool outlet_join(struct outlet *outlet)
     plat_mutex_lock(&outlet->mutex);
     bool in_time = true;
     while (!all_done(outlet) && in_time) {
-        if (atomic_load(&outlet->giving_up)) {
+        if (atomic_load(&outlet->state) == OUTLET_GIVES_UP) {
             in_time = plat_cond_wait_until(&outlet->changed, &outlet->mutex,
                 outlet->gave_up_ns + (uint64_t)OUTLET_STUCK_MS * NS_PER_MS);
         } else {
@@ -174,10 +158,10 @@ bool outlet_join(struct outlet *outlet)
 
 bool outlet_closed(struct outlet *outlet)
 {
-    return atomic_load(&outlet->closed);
+    return atomic_load(&outlet->end) == OUTLET_CLOSED;
 }
 
-uint64_t outlet_state(
+uint64_t outlet_progress(
     struct outlet *outlet, uint64_t known_change, uint64_t *ret_sequences, struct buf *checkpoint)
 {
     plat_mutex_lock(&outlet->mutex);

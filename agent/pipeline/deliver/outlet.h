@@ -14,7 +14,7 @@
  *
  * With a spool that keeps what waits, nothing is lost when the output ends or the agent stops: it stays
  * there, and counts as pending. The spool remembers how far the output is, and its checkpoint; then
- * `resume` and outlet_state have nothing to say.
+ * `resume` and outlet_progress have nothing to say.
  */
 struct outlet;
 
@@ -46,7 +46,7 @@ struct outlet_settings {
     struct dead_letters *dead_letters; /* borrowed; NULL: what is refused is lost */
 
     /*
-     * Store what outlet_state tells, durably; called on a thread of the output. NULL: there is no
+     * Store what outlet_progress tells, durably; called on a thread of the output. NULL: there is no
      * place to store it.
      */
     bool (*save)(void *self, struct error *err);
@@ -73,21 +73,24 @@ bool outlet_start(struct outlet *outlet, struct error *err);
  */
 void outlet_close(struct outlet *outlet);
 
-/* The agent stops: try at once what waits for its next try, if the destination did not ask to be left
- * alone, as much may have changed since. Any thread. */
-void outlet_hurry(struct outlet *outlet);
+/* What the agent asks of an outlet. Each includes what comes before it, and none goes back. */
+enum outlet_state {
+    OUTLET_RUNS,
+    /* The agent stops: what waits for its next try is tried at once, if the destination did not ask to be left
+     * alone, as much may have changed since. */
+    OUTLET_HURRIES,
+    /* With a spool that keeps: it ends once what is being sent has arrived or failed. What is left waits there
+     * for the next run, or the next agent. */
+    OUTLET_LEAVES,
+    /* It does not wait for the destination any more: what is left is counted as dropped, its positions stay. Events
+     * of the agent itself are still delivered for a moment, since they say what was dropped. */
+    OUTLET_GIVES_UP,
+};
 
-/* With a spool that keeps: end once what is being sent has arrived or failed. What is left waits there
- * for who comes next. Any thread. */
-void outlet_leave(struct outlet *outlet);
+/* Bring the outlet to ${to}. A state that it has passed is ignored: several threads may ask. Any thread. */
+void outlet_move(struct outlet *outlet, enum outlet_state to);
 
-/*
- * Stop waiting for the destination: what is left is counted as dropped, its positions stay. Events of
- * the agent itself are still delivered for a moment, since they say what was dropped.
- */
-void outlet_give_up(struct outlet *outlet);
-
-/* That moment; two seconds after outlet_give_up an output that has not returned is stuck. */
+/* That moment; two seconds after it began to give up, an output that has not returned is stuck. */
 enum { OUTLET_LAST_WORDS_MS = 1500, OUTLET_STUCK_MS = 2000 };
 
 /*
@@ -101,7 +104,7 @@ bool outlet_join(struct outlet *outlet);
  * and the checkpoint that belongs to it, appended to ${checkpoint}. Returns a number that grows
  * with every change; with ${known_change} equal to it, nothing is written. Any thread.
  */
-uint64_t outlet_state(
+uint64_t outlet_progress(
     struct outlet *outlet, uint64_t known_change, uint64_t *ret_sequences, struct buf *checkpoint);
 
 /* Has its reader gone away? Then what it did not take is no loss. */

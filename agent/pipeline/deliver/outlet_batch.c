@@ -24,7 +24,8 @@ enum { NO_MEMORY_WAIT_MS = 50, NS_PER_MS = 1000 * 1000, FILETIME_PER_MS = 10 * 1
 static void settle_batch(struct outlet *outlet, const struct batch *batch)
 {
     while (!ack_mark_settle(&outlet->mark, batch)) {
-        if (atomic_load(&outlet->ended) || atomic_load(&outlet->giving_up)) {
+        if (atomic_load(&outlet->end) != OUTLET_OPEN ||
+            atomic_load(&outlet->state) == OUTLET_GIVES_UP) {
             return;
         }
         plat_cond_wait_until(&outlet->changed, &outlet->mutex,
@@ -42,7 +43,8 @@ static void lose(struct outlet_lane *lane, size_t first, size_t count, enum outp
     const struct outlet *outlet = lane->outlet;
     const struct outlet_settings *settings = &outlet->settings;
     const struct batch *batch = lane->batch;
-    bool unwanted = reason == OUTPUT_DROP_ENDED && atomic_load(&outlet->closed);
+    bool closed = atomic_load(&outlet->end) == OUTLET_CLOSED || delivery_host_closed(lane->host);
+    bool unwanted = reason == OUTPUT_DROP_ENDED && closed;
     lane->lost[reason] += count;
     if (settings->losses && !batch->own && !unwanted) {
         losses_add_records(settings->losses, batch, first, count, settings->index, reason);
@@ -56,11 +58,8 @@ void outlet_batch_lose_held(struct outlet_lane *lane, size_t record)
 
 void outlet_batch_lose_undelivered(struct outlet_lane *lane, size_t first, size_t count)
 {
-    struct outlet *outlet = lane->outlet;
-    if (delivery_host_closed(lane->host)) {
-        atomic_store(&outlet->closed, true);
-    }
-    bool ended = delivery_host_ended(lane->host) || atomic_load(&outlet->ended);
+    const struct outlet *outlet = lane->outlet;
+    bool ended = delivery_host_ended(lane->host) || atomic_load(&outlet->end) != OUTLET_OPEN;
     lane->undelivered += count;
     if (!outlet->settings.spool->keeps) {
         lose(lane, first, count, ended ? OUTPUT_DROP_ENDED : OUTPUT_DROP_STOPPED);
@@ -222,7 +221,8 @@ static void hand_over(struct outlet_lane *lane, struct delivery delivery)
 
 static bool is_over(const struct outlet_lane *lane)
 {
-    return lane->over || outlet_lane_is_giving_up(lane) || atomic_load(&lane->outlet->ended);
+    return lane->over || outlet_lane_is_giving_up(lane) ||
+           atomic_load(&lane->outlet->end) != OUTLET_OPEN;
 }
 
 void outlet_batch_deliver_list(struct outlet_lane *lane, const uint32_t *records, size_t count)
@@ -425,20 +425,6 @@ void outlet_batch_tell_books(struct outlet_lane *lane)
     }
 }
 
-static void note_end(struct outlet_lane *lane)
-{
-    struct outlet *outlet = lane->outlet;
-    bool closed = delivery_host_closed(lane->host);
-    plat_mutex_lock(&outlet->mutex);
-    bool first = !atomic_exchange(&outlet->ended, true);
-    plat_cond_broadcast(&outlet->changed);
-    plat_mutex_unlock(&outlet->mutex);
-    outlet_lane_turn_away(outlet);
-    if (first && outlet->settings.ended) {
-        outlet->settings.ended(outlet->settings.self, outlet->settings.index, closed);
-    }
-}
-
 bool outlet_batch_note_position(struct outlet_lane *lane)
 {
     struct error err;
@@ -467,7 +453,7 @@ void outlet_batch_settle(struct outlet_lane *lane, const struct spool_item *item
         plat_mutex_unlock(&outlet->mutex);
         note_position_now_and_then(lane);
     } else if (!settled && delivery_host_ended(lane->host)) {
-        note_end(lane);
+        outlet_lane_end(lane);
     }
     spool->ops->ack(spool, outlet->settings.cursor, item, settled);
     if (settled && spool->keeps) {

@@ -24,7 +24,7 @@ enum { NS_PER_MS = 1000 * 1000 };
 static uint64_t patience_ns(const struct outlet_lane *lane)
 {
     const struct outlet *outlet = lane->outlet;
-    if (!atomic_load(&outlet->giving_up)) {
+    if (atomic_load(&outlet->state) != OUTLET_GIVES_UP) {
         return UINT64_MAX;
     }
     bool own = lane->batch && lane->batch->own;
@@ -45,7 +45,13 @@ static bool is_giving_up(void *self)
 /* Is nothing to be tried again? What is under way goes on. */
 static bool is_leaving(const struct outlet_lane *lane)
 {
-    return atomic_load(&lane->outlet->leaving) && lane->outlet->settings.spool->keeps;
+    return atomic_load(&lane->outlet->state) == OUTLET_LEAVES &&
+           lane->outlet->settings.spool->keeps;
+}
+
+static bool hurries(const struct outlet *outlet)
+{
+    return atomic_load(&outlet->state) >= OUTLET_HURRIES;
 }
 
 /* ${patient}: to the end, also when the outlet begins to hurry. */
@@ -55,12 +61,12 @@ static bool pause_until(struct outlet_lane *lane, uint64_t end, bool patient)
     bool in_time = true;
     plat_mutex_lock(&outlet->mutex);
     while (in_time && !outlet_lane_is_giving_up(lane) && !is_leaving(lane) &&
-           (patient || lane->hurried == outlet->hurries)) {
+           (patient || lane->hurried == hurries(outlet))) {
         uint64_t patience = patience_ns(lane);
         in_time = plat_cond_wait_until(
             &outlet->changed, &outlet->mutex, end < patience ? end : patience);
     }
-    lane->hurried = patient ? lane->hurried : outlet->hurries;
+    lane->hurried = patient ? lane->hurried : hurries(outlet);
     plat_mutex_unlock(&outlet->mutex);
     return !outlet_lane_is_giving_up(lane) && !is_leaving(lane);
 }
@@ -126,9 +132,8 @@ static bool keep(
 /* Nothing more will be delivered, and what waits had better stay where it is. */
 static bool leaves_rest(const struct outlet *outlet)
 {
-    return outlet->settings.spool->keeps &&
-           (atomic_load(&outlet->giving_up) || atomic_load(&outlet->leaving) ||
-               atomic_load(&outlet->ended));
+    return outlet->settings.spool->keeps && (atomic_load(&outlet->state) >= OUTLET_LEAVES ||
+                                                atomic_load(&outlet->end) != OUTLET_OPEN);
 }
 
 /* What the batch has cost is told at once, if that may be. */
@@ -179,7 +184,7 @@ static void wait_for_parked(struct outlet_lane *lane)
 /* Is the outlet to deliver nothing more, though it goes on to take batches? */
 static bool is_over(const struct outlet_lane *lane)
 {
-    return outlet_lane_is_giving_up(lane) || atomic_load(&lane->outlet->ended);
+    return outlet_lane_is_giving_up(lane) || atomic_load(&lane->outlet->end) != OUTLET_OPEN;
 }
 
 /* The next batch, unless what is parked comes first, which was tried or waited for then. */
@@ -241,6 +246,23 @@ static void run_lane(void *self)
     lane->done = true;
     plat_cond_broadcast(&outlet->changed);
     plat_mutex_unlock(&outlet->mutex);
+}
+
+void outlet_lane_end(struct outlet_lane *lane)
+{
+    struct outlet *outlet = lane->outlet;
+    bool closed = delivery_host_closed(lane->host);
+    plat_mutex_lock(&outlet->mutex);
+    enum outlet_end before = atomic_load(&outlet->end);
+    if (closed || before == OUTLET_OPEN) {
+        atomic_store(&outlet->end, closed ? OUTLET_CLOSED : OUTLET_ENDED);
+    }
+    plat_cond_broadcast(&outlet->changed);
+    plat_mutex_unlock(&outlet->mutex);
+    outlet_lane_turn_away(outlet);
+    if (before == OUTLET_OPEN && outlet->settings.ended) {
+        outlet->settings.ended(outlet->settings.self, outlet->settings.index, closed);
+    }
 }
 
 void outlet_lane_turn_away(struct outlet *outlet)

@@ -22,7 +22,7 @@ struct outlet_lane {
     struct plat_thread *thread;
     bool done;
     bool waits;     /* as too much is parked */
-    bool hurried;   /* as it was told in its last pause */
+    bool hurried;   /* it has tried again since the outlet hurries */
     uint32_t *ends; /* for a part of a batch */
     size_t end_capacity;
     struct delivery_counts told; /* to the books */
@@ -60,19 +60,23 @@ struct outlet_lane {
     uint64_t checkpoint_ns; /* when the last one was taken */
 };
 
+/* Whether the output itself has come to its end, as one of its objects says. */
+enum outlet_end {
+    OUTLET_OPEN,
+    OUTLET_ENDED,  /* it takes nothing more */
+    OUTLET_CLOSED, /* the same, as its reader has gone away */
+};
+
 struct outlet {
     struct outlet_settings settings;
     struct outlet_lane lanes[OUTLET_MAX_LANES];
     size_t lane_count;
 
     struct plat_mutex mutex;
-    struct plat_cond changed; /* giving up, leaving, ended, a lane is done, or the mark has moved */
-    atomic_bool leaving;
-    atomic_bool giving_up;
+    struct plat_cond changed;        /* `state`, `end`, a lane is done, or the mark has moved */
+    _Atomic enum outlet_state state; /* outlet_move */
     uint64_t gave_up_ns;
-    bool hurries; /* the agent stops */
-    atomic_bool ended;
-    atomic_bool closed; /* by its reader */
+    _Atomic enum outlet_end end; /* outlet_lane_end */
 
     /* Until then the destination wants to be asked nothing. */
     atomic_uint_fast64_t quiet_until_ns;
@@ -102,6 +106,9 @@ void outlet_lane_warn(void *self, const char *text);
 
 /* End the output object; joined. */
 void outlet_lane_close(struct outlet_lane *lane);
+
+/* The object of the lane has ended, and so has the outlet. The first lane tells the owner. Without the mutex. */
+void outlet_lane_end(struct outlet_lane *lane);
 
 /* Wake the lanes that wait for a batch if they are to take none any more. Any thread, without the mutex. */
 void outlet_lane_turn_away(struct outlet *outlet);

@@ -234,9 +234,7 @@ bool outlet_parked_try(struct outlet_lane *lane)
         return false;
     }
     end_gone(lane);
-    plat_mutex_lock(&outlet->mutex);
-    bool hurries = outlet->hurries;
-    plat_mutex_unlock(&outlet->mutex);
+    bool hurries = atomic_load(&outlet->state) >= OUTLET_HURRIES;
     struct parked_batch *parked = parking_claim(&outlet->parking, hurries);
     if (!parked) {
         return false;

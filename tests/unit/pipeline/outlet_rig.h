@@ -81,7 +81,7 @@ static inline bool on_save(void *self, struct error *err)
     (void)err;
     rig->saves++;
     buf_init(&checkpoint, 1000);
-    outlet_state(rig->outlet, 0, sequences, &checkpoint);
+    outlet_progress(rig->outlet, 0, sequences, &checkpoint);
     buf_add_byte(&checkpoint, 0);
     size_t bytes = strtoull((const char *)checkpoint.data, NULL, 10);
     char *text = fake_output_text(rig->fake);

@@ -131,7 +131,7 @@ static uint64_t mark_of(const struct parked_rig *rig)
     uint64_t sequences[SESSIONS];
     struct buf checkpoint;
     buf_init(&checkpoint, 1000);
-    outlet_state(rig->base.outlet, 0, sequences, &checkpoint);
+    outlet_progress(rig->base.outlet, 0, sequences, &checkpoint);
     buf_fini(&checkpoint);
     return sequences[0];
 }
@@ -451,8 +451,8 @@ static void a_stop_counts_what_is_held_as_dropped(void **state)
     add_routed(&rig, "b");
     start_parked(&rig);
     fake_output_wait_records(rig.base.fake, 3);
-    outlet_hurry(rig.base.outlet);
-    outlet_give_up(rig.base.outlet);
+    outlet_move(rig.base.outlet, OUTLET_HURRIES);
+    outlet_move(rig.base.outlet, OUTLET_GIVES_UP);
     end_parked(&rig);
     struct output_counts counts = counts_of(&rig.base);
     assert_int_equal(counts.acked, 3);

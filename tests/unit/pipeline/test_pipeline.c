@@ -68,7 +68,7 @@ static void several_workers_of_an_output_share_its_batches(void **state)
     uint64_t sequences[MAX_SESSIONS + 1];
     struct buf checkpoint;
     buf_init(&checkpoint, 100);
-    outlet_state(pipeline_outlet(rig.pipeline, 0), 0, sequences, &checkpoint);
+    outlet_progress(pipeline_outlet(rig.pipeline, 0), 0, sequences, &checkpoint);
     assert_int_equal(sequences[0], 50000);
     buf_fini(&checkpoint);
     rig_fini(&rig);

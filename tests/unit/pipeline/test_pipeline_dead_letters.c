@@ -118,7 +118,7 @@ static void a_stop_while_letters_cannot_be_kept_loses_none_of_them(void **state)
     uint64_t sequences[MAX_SESSIONS + 1];
     struct buf checkpoint;
     buf_init(&checkpoint, 1000);
-    outlet_state(pipeline_outlet(rig.pipeline, 0), 0, sequences, &checkpoint);
+    outlet_progress(pipeline_outlet(rig.pipeline, 0), 0, sequences, &checkpoint);
     assert_int_equal(sequences[0], 0);
     buf_fini(&checkpoint);
     rig_fini(&rig);

@@ -177,9 +177,9 @@ static void a_stop_gives_up_on_an_output_that_does_not_answer(void **state)
     uint64_t sequences[MAX_SESSIONS + 1];
     struct buf checkpoint;
     buf_init(&checkpoint, 1000);
-    outlet_state(pipeline_outlet(rig.pipeline, 0), 0, sequences, &checkpoint);
+    outlet_progress(pipeline_outlet(rig.pipeline, 0), 0, sequences, &checkpoint);
     assert_int_equal(sequences[0], 0);
-    outlet_state(pipeline_outlet(rig.pipeline, 1), 0, sequences, &checkpoint);
+    outlet_progress(pipeline_outlet(rig.pipeline, 1), 0, sequences, &checkpoint);
     assert_int_equal(sequences[0], 10000);
     buf_fini(&checkpoint);
     rig_fini(&rig);
@@ -260,7 +260,7 @@ static void outputs_go_on_where_each_had_come_to(void **state)
             uint64_t sequences[MAX_SESSIONS + 1];
             struct buf checkpoint;
             buf_init(&checkpoint, 1000);
-            outlet_state(pipeline_outlet(rig.pipeline, o), 0, sequences, &checkpoint);
+            outlet_progress(pipeline_outlet(rig.pipeline, o), 0, sequences, &checkpoint);
             assert_int_equal(sequences[0], 20000);
             assert_int_equal(sequences[1], 20000);
             buf_fini(&checkpoint);
@@ -284,7 +284,7 @@ static void a_stored_position_and_its_checkpoint_belong_together(void **state)
     while (sequences[0] < 45000) {
         struct buf checkpoint;
         buf_init(&checkpoint, 100);
-        uint64_t now = outlet_state(
+        uint64_t now = outlet_progress(
             pipeline_outlet(rig.pipeline, 0), change, sequences, &checkpoint);
         if (now != change && checkpoint.size) {
             /* The fake's checkpoint is its length: the lines 0:1 … 0:N. */
@@ -354,7 +354,7 @@ static bool save_all(void *self, struct error *err)
         uint64_t sequences[MAX_SESSIONS + 1] = {0};
         struct buf checkpoint;
         buf_init(&checkpoint, 100);
-        outlet_state(pipeline_outlet(rig->pipeline, i), 0, sequences, &checkpoint);
+        outlet_progress(pipeline_outlet(rig->pipeline, i), 0, sequences, &checkpoint);
         assert_int_equal(sequences[0], 100);
         buf_fini(&checkpoint);
     }

@@ -232,7 +232,7 @@ static void the_gaps_of_one_run_move_no_position(void **state)
     uint64_t sequences[MAX_SESSIONS + 1] = {0};
     struct buf checkpoint;
     buf_init(&checkpoint, 1000);
-    outlet_state(pipeline_outlet(rig.pipeline, 0), 0, sequences, &checkpoint);
+    outlet_progress(pipeline_outlet(rig.pipeline, 0), 0, sequences, &checkpoint);
     assert_int_equal(sequences[0], 150);
     buf_fini(&checkpoint);
     rig_fini(&rig);
