@@ -131,11 +131,10 @@ void agent_control_begin(struct agent *agent)
 static uint64_t look_at_outputs(struct agent *agent, uint64_t now)
 {
     plat_mutex_lock(&agent->mutex);
-    bool waits = agent->stopping && !agent->gave_up;
+    bool waits = agent->state == AGENT_STATE_MAKING_WAY || agent->state == AGENT_STATE_STOPPING;
     uint64_t deadline = agent->deadline_ns;
-    agent->gave_up = agent->gave_up || (waits && now >= deadline);
     plat_mutex_unlock(&agent->mutex);
-    if (waits && now >= deadline) {
+    if (waits && now >= deadline && agent_state_change(agent, AGENT_STATE_GIVING_UP)) {
         give_up(agent);
         return UINT64_MAX;
     }

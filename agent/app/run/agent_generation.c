@@ -343,7 +343,7 @@ void agent_destroy(struct agent *agent)
 /* The next agent in this process, or the next run, reads again what is left undelivered of the session. */
 static bool comes_again(const struct agent *agent, size_t session)
 {
-    return (agent->makes_way || agent->replays) && agent->plan->sessions[session].replayable;
+    return (agent->has_successor || agent->replays) && agent->plan->sessions[session].replayable;
 }
 
 /* The same of all that the output takes: it does not count by sessions. */
@@ -386,7 +386,7 @@ static void count_outputs(struct agent *agent, struct agent_run_result *result)
         result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
                             counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
         bool closed = outlet_closed(pipeline_outlet(agent->pipeline, i));
-        if (agent->keeps && counts->pending && !closed && !agent->makes_way) {
+        if (agent->keeps && counts->pending && !closed && !agent->has_successor) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
                 "output %s: %llu events wait in the spool for the next run",
                 agent->plan->output_configs[i]->name, (unsigned long long)counts->pending);
@@ -432,46 +432,46 @@ void agent_conclude(struct agent *agent, struct agent_run_result *result)
     result->unmatched = agent_no_match(agent);
     agent_unsure_warn(agent);
     /* On the terminal, the summary says what became of all. */
-    if (agent->process->logs_to_file || agent->makes_way) {
+    if (agent->process->logs_to_file || agent->has_successor) {
         struct buf line;
         buf_init(&line, 64 * 1024);
         agent_status_line(&agent->status, agent->plan, &line);
         log_write(agent->log, LOG_LEVEL_INFO, NULL, "%s: %.*s",
-            agent->makes_way ? "reload: so far" : "ended", SPAN_ARG(buf_span(&line)));
+            agent->has_successor ? "reload: so far" : "ended", SPAN_ARG(buf_span(&line)));
         buf_fini(&line);
     }
 }
 
 /* ---- running ------------------------------------------------------------------------------------ */
 
-static void set_inputs_ended(struct agent *agent)
+static void set_drained(struct agent *agent, enum agent_drain drained)
 {
     struct agent_process *process = agent->process;
     plat_mutex_lock(&process->mutex);
-    agent->inputs_ended = true;
+    agent->drained = drained;
     plat_cond_broadcast(&process->changed);
     plat_mutex_unlock(&process->mutex);
+}
+
+static void drain_pipeline(struct agent *agent)
+{
+    bool whole = pipeline_drain(agent->pipeline);
+    set_drained(agent, whole ? AGENT_DRAIN_DONE : AGENT_DRAIN_STUCK);
 }
 
 static void drain(void *self)
 {
     struct agent *agent = self;
-    struct agent_process *process = agent->process;
     agent_sessions_join(agent);
-    set_inputs_ended(agent);
-    bool whole = pipeline_drain(agent->pipeline);
-    plat_mutex_lock(&process->mutex);
-    agent->stuck = !whole;
-    agent->drained = true;
-    plat_cond_broadcast(&process->changed);
-    plat_mutex_unlock(&process->mutex);
+    set_drained(agent, AGENT_DRAIN_OUTPUTS);
+    drain_pipeline(agent);
 }
 
 bool agent_start(struct agent *agent, struct error *err)
 {
     agent_process_show(agent->process, agent);
     if (!pipeline_start(agent->pipeline, err)) {
-        agent->stuck = !pipeline_drain(agent->pipeline);
+        drain_pipeline(agent);
         agent_process_show(agent->process, NULL);
         return false;
     }
@@ -489,24 +489,17 @@ bool agent_start(struct agent *agent, struct error *err)
 
 /* ---- stopping ----------------------------------------------------------------------------------- */
 
-/* True for whoever is the first to say so. */
-static bool begin_stop(struct agent *agent, bool makes_way)
+/* True if it did not stop before. */
+static bool begin_stop(struct agent *agent, enum agent_state how)
 {
-    plat_mutex_lock(&agent->mutex);
-    bool first = !agent->stopping;
-    if (first) {
-        agent->stopping = true;
-        agent->makes_way = makes_way;
-        agent->deadline_ns = plat_monotonic_ns() + agent->config->agent.shutdown_ns;
-    }
-    plat_mutex_unlock(&agent->mutex);
+    bool first = agent_state_change(agent, how);
     agent_process_wake(agent->process);
     return first;
 }
 
 void agent_stop(struct agent *agent)
 {
-    if (begin_stop(agent, false)) {
+    if (begin_stop(agent, AGENT_STATE_STOPPING)) {
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
             "stopping: sessions end, outputs get agent.shutdown to take what is left");
         pipeline_hurry(agent->pipeline);
@@ -517,7 +510,7 @@ void agent_stop(struct agent *agent)
 void agent_make_way(struct agent *agent, const struct agent_setup *next)
 {
     struct agent_process *process = agent->process;
-    if (!begin_stop(agent, true)) {
+    if (!begin_stop(agent, AGENT_STATE_MAKING_WAY)) {
         return;
     }
     agent_sessions_pass_on(agent, next);
@@ -527,7 +520,7 @@ void agent_make_way(struct agent *agent, const struct agent_setup *next)
     }
     agent_sessions_stop(agent);
     plat_mutex_lock(&process->mutex);
-    while (!agent->inputs_ended) {
+    while (agent->drained < AGENT_DRAIN_OUTPUTS) {
         plat_cond_wait(&process->changed, &process->mutex);
     }
     plat_mutex_unlock(&process->mutex);
@@ -540,9 +533,9 @@ static void wait_for_stuck(struct agent *agent)
     enum { LOOK_MS = 100 };
     log_write_as(agent->log, LOG_CAUSE_OUTPUT, LOG_LEVEL_WARNING, NULL,
         "reload: an output does not return from a call. nothing is read until it does");
-    while (agent->stuck && !agent_process_is_stopping(agent->process)) {
+    while (agent->drained == AGENT_DRAIN_STUCK && !agent_process_is_stopping(agent->process)) {
         plat_sleep_ms(LOOK_MS);
-        agent->stuck = !pipeline_drain(agent->pipeline);
+        drain_pipeline(agent);
     }
 }
 
@@ -551,14 +544,12 @@ bool agent_finish(struct agent *agent)
     struct agent_process *process = agent->process;
     plat_thread_join(agent->drain);
     agent->drain = NULL;
-    if (agent->stuck && agent->makes_way) {
+    if (agent->drained == AGENT_DRAIN_STUCK && agent->has_successor) {
         wait_for_stuck(agent);
     }
     agent_push_last(process);
     agent_process_show(process, NULL);
-    plat_mutex_lock(&agent->mutex);
-    agent->over = true;
-    plat_mutex_unlock(&agent->mutex);
+    agent_state_change(agent, AGENT_STATE_ENDED);
     agent_control_save(agent);
-    return !agent->stuck;
+    return agent->drained == AGENT_DRAIN_DONE;
 }

@@ -52,6 +52,23 @@ struct agent_clock {
     uint64_t next_health;
 };
 
+/* The life of an agent: docs/design/threads-and-locks.md has the diagram. */
+enum agent_state {
+    AGENT_STATE_RUNNING,
+    AGENT_STATE_MAKING_WAY, /* it stops for another agent in this process */
+    AGENT_STATE_STOPPING,   /* it stops, and none comes after it */
+    AGENT_STATE_GIVING_UP,  /* agent.shutdown is over: outputs deliver nothing more */
+    AGENT_STATE_ENDED,      /* its threads have ended; positions are stored a last time */
+};
+
+/* What the thread that waits for the end of the agent waits for. */
+enum agent_drain {
+    AGENT_DRAIN_SESSIONS, /* to end */
+    AGENT_DRAIN_OUTPUTS,  /* to deliver what the sessions gave */
+    AGENT_DRAIN_DONE,
+    AGENT_DRAIN_STUCK, /* the same, but an output does not return from a call */
+};
+
 struct agent {
     struct agent_process *process;
     const struct agent_run_settings *settings; /* of the process */
@@ -76,18 +93,14 @@ struct agent {
 
     /* The thread that waits for its end; guarded by the process's mutex. */
     struct plat_thread *drain;
-    bool inputs_ended;
-    bool drained;
-    bool stuck; /* an output is, inside of a call */
+    enum agent_drain drained;
 
     /* Guarded by the mutex. */
     struct plat_mutex mutex;
-    bool stopping;
-    bool makes_way;       /* stopping is for another agent in this process */
-    uint64_t deadline_ns; /* of the outputs, while stopping */
-    bool gave_up;
-    bool over;
-    bool *ended; /* by output */
+    enum agent_state state; /* agent_state_change */
+    bool has_successor;     /* it has made way; no other thread reads it after the end */
+    uint64_t deadline_ns;   /* of the outputs, from the request to stop on */
+    bool *ended;            /* by output */
 
     const char *data_dir; /* NULL: nothing is remembered beyond the process */
     bool
@@ -139,6 +152,13 @@ void agent_conclude(struct agent *agent, struct agent_run_result *result);
 
 /* Finished, not stuck, or never started. */
 void agent_destroy(struct agent *agent);
+
+/* agent_state.c */
+enum agent_state agent_state_now(struct agent *agent);
+
+/* The only way from one state to another. False: the agent is not in a state that ${to} may follow. A stop that was
+ * asked for before is nothing special; all else is a mistake of the caller, and logged. Any thread. */
+bool agent_state_change(struct agent *agent, enum agent_state to);
 
 /* agent_session.c */
 bool agent_sessions_create(struct agent *agent, struct error *err);

@@ -93,9 +93,7 @@ bool agent_live_save(struct agent *agent, struct error *err)
     if (!counts) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    plat_mutex_lock(&agent->mutex);
-    bool is_end = agent->over;
-    plat_mutex_unlock(&agent->mutex);
+    bool is_end = agent_state_now(agent) == AGENT_STATE_ENDED;
     books_look(pipeline_books(agent->pipeline), counts, NULL);
     for (size_t s = 0; ok && s < count; s++) {
         if (!agent->plan->sessions[s].replayable) {

@@ -83,7 +83,7 @@ static uint64_t find(struct agent *agent, size_t index)
 uint64_t agent_no_match(struct agent *agent)
 {
     uint64_t count = 0;
-    for (size_t i = 0; i < agent->plan->session_count && !agent->makes_way; i++) {
+    for (size_t i = 0; i < agent->plan->session_count && !agent->has_successor; i++) {
         count += find(agent, i);
     }
     return count;

@@ -118,8 +118,8 @@ bool agent_process_begin(
         ok ? AGENT_LOAD_RUNS : AGENT_LOAD_FAILED);
     plat_mutex_unlock(&process->mutex);
     if (!ok) {
-        *ret_stuck = agent->stuck;
-        if (!agent->stuck) {
+        *ret_stuck = agent->drained == AGENT_DRAIN_STUCK;
+        if (!*ret_stuck) {
             agent_destroy(agent);
         }
     }

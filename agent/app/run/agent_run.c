@@ -230,10 +230,11 @@ static bool start(struct agent_process *process, struct agent_setup **ret_setup,
 static bool wait_for_reload(struct agent_process *process)
 {
     plat_mutex_lock(&process->mutex);
-    while (!process->agent->drained && (process->asked_to_stop || !process->asked_to_reload)) {
+    while (process->agent->drained < AGENT_DRAIN_DONE &&
+           (process->asked_to_stop || !process->asked_to_reload)) {
         plat_cond_wait(&process->changed, &process->mutex);
     }
-    bool reloads = !process->agent->drained;
+    bool reloads = process->agent->drained < AGENT_DRAIN_DONE;
     plat_mutex_unlock(&process->mutex);
     return reloads;
 }

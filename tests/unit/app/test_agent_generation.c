@@ -19,8 +19,11 @@ static void fixture_init(struct fixture *f, struct pipeline *pipeline, bool stop
 {
     struct error err;
     *f = (struct fixture){.process = {.asked_to_stop = stops}};
-    f->agent = (struct agent){
-        .process = &f->process, .pipeline = pipeline, .stuck = true, .makes_way = true};
+    f->agent = (struct agent){.process = &f->process,
+        .pipeline = pipeline,
+        .drained = AGENT_DRAIN_STUCK,
+        .state = AGENT_STATE_GIVING_UP,
+        .has_successor = true};
     plat_mutex_init(&f->process.mutex);
     plat_cond_init(&f->process.changed);
     plat_mutex_init(&f->agent.mutex);
@@ -43,7 +46,7 @@ static void a_process_that_stops_does_not_wait_for_the_output(void **state)
     struct fixture f;
     fixture_init(&f, NULL, true);
     assert_false(agent_finish(&f.agent));
-    assert_true(f.agent.over);
+    assert_int_equal(f.agent.state, AGENT_STATE_ENDED);
     assert_int_equal(f.warnings, 1);
     fixture_fini(&f);
 }
@@ -58,9 +61,37 @@ static void once_the_output_returns_the_agent_is_finished(void **state)
     rig_finish(&rig); /* it has returned, and nothing is under way */
     fixture_init(&f, rig.pipeline, false);
     assert_true(agent_finish(&f.agent));
-    assert_true(f.agent.over);
+    assert_int_equal(f.agent.state, AGENT_STATE_ENDED);
     fixture_fini(&f);
     rig_fini(&rig);
+}
+
+static void only_some_states_follow_one(void **state)
+{
+    (void)state;
+    enum { RUN, WAY, STOP, UP, END, STATES };
+    static const bool may[STATES][STATES] = {
+        [RUN] = {[WAY] = true, [STOP] = true, [END] = true},
+        [WAY] = {[UP] = true, [END] = true},
+        [STOP] = {[UP] = true, [END] = true},
+        [UP] = {[END] = true},
+    };
+    static const enum agent_state states[] = {AGENT_STATE_RUNNING, AGENT_STATE_MAKING_WAY,
+        AGENT_STATE_STOPPING, AGENT_STATE_GIVING_UP, AGENT_STATE_ENDED};
+    static const struct app_config config;
+    for (size_t from = 0; from < STATES; from++) {
+        for (size_t to = 0; to < STATES; to++) {
+            struct fixture f;
+            fixture_init(&f, NULL, false);
+            f.agent.config = &config;
+            f.agent.state = states[from];
+            assert_int_equal(agent_state_change(&f.agent, states[to]), may[from][to]);
+            assert_int_equal(agent_state_now(&f.agent), states[may[from][to] ? to : from]);
+            /* To ask for a stop twice is no mistake. */
+            assert_int_equal(f.warnings, !may[from][to] && to != WAY && to != STOP);
+            fixture_fini(&f);
+        }
+    }
 }
 
 int main(void)
@@ -68,6 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_that_stops_does_not_wait_for_the_output),
         cmocka_unit_test(once_the_output_returns_the_agent_is_finished),
+        cmocka_unit_test(only_some_states_follow_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
