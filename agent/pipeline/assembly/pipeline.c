@@ -246,7 +246,7 @@ static bool make_cursor(
         return false;
     }
     books_offer(p->books, index, backlog.records, 0, false);
-    if (ops->first_checkpoint && output->checkpoint.size == 0) {
+    if (output->checkpoint.size == 0) {
         return ops->first_checkpoint(p->spool, *ret_cursor, checkpoint, err);
     }
     buf_add_span(checkpoint, output->checkpoint);
@@ -355,7 +355,7 @@ void pipeline_destroy(struct pipeline *p)
             outlet_close(p->outlets[i]);
         }
     }
-    if (p->spool && p->spool->ops->halt) { /* its last commit asks the others */
+    if (p->spool) { /* its last commit asks the others */
         p->spool->ops->halt(p->spool);
     }
     if (p->stuck) {
@@ -384,7 +384,7 @@ void pipeline_destroy(struct pipeline *p)
 
 bool pipeline_start(struct pipeline *p, struct error *err)
 {
-    bool ok = !p->spool->ops->start || p->spool->ops->start(p->spool, err);
+    bool ok = p->spool->ops->start(p->spool, err);
     for (size_t i = 0; ok && i < p->settings.output_count; i++) {
         ok = outlet_start(p->outlets[i], err);
         p->outlets_started += 1; /* some of its threads may run */
@@ -407,10 +407,7 @@ static void wait_settled(struct pipeline *p)
 {
     sealer_wait(p->sealer, slab_queue_tickets(p->queue));
     sealer_flush(p->sealer);
-    if (p->spool->ops
-            ->flush) { /* outputs are given nothing before; if it fails, the spool tries again */
-        p->spool->ops->flush(p->spool, NULL);
-    }
+    p->spool->ops->flush(p->spool, NULL); /* outputs get nothing before; the spool tries again */
     books_wait_settled(p->books);
     if (!losses_are_held(p->losses) || !losses_leave(p->losses, p->settings.left)) {
         losses_close(p->losses);
@@ -435,8 +432,7 @@ bool pipeline_drain(struct pipeline *p)
         p->stuck |= !outlet_join(p->outlets[i]);
     }
     losses_stop(p->losses);
-    if (p->spool->ops->flush && !p->spool->ops->flush(p->spool, &err) &&
-        err.code != ERR_STOPPED) { /* it was never started */
+    if (!p->spool->ops->flush(p->spool, &err) && err.code != ERR_STOPPED) { /* never started */
         p->settings.warn(p->settings.self, "spool", "spool", err.text);
     }
     return !p->stuck;

@@ -171,7 +171,7 @@ void outlet_batch_on_left(void *self, const uint32_t *records, size_t count)
     const struct outlet_settings *settings = &lane->outlet->settings;
     const struct spool_item *item = lane->item;
     struct spool *spool = settings->spool;
-    if (!spool->ops->note_left || outlet_checkpoint_has(lane->outlet) || lane->undelivered ||
+    if (outlet_checkpoint_has(lane->outlet) || lane->undelivered ||
         !reserve_list(&lane->left, &lane->left_capacity, lane->batch->piece.count)) {
         return;
     }

@@ -31,7 +31,7 @@ bool outlet_checkpoint_take(struct outlet_lane *lane, bool now, struct error *er
     if (fresh.failed) {
         ok = error_set(err, ERR_LIMIT, "its checkpoint is too long");
     }
-    if (ok && spool->ops->checkpoint) {
+    if (ok && spool->keeps) {
         ok = spool->ops->checkpoint(spool, outlet->settings.cursor, buf_span(&fresh), now, err);
     } else if (ok) {
         set_checkpoint(outlet, &fresh);

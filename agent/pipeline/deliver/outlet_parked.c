@@ -25,7 +25,7 @@ static void note_change(struct outlet *outlet)
     plat_mutex_lock(&outlet->mutex);
     parking_look_at(&outlet->parking, &facts);
     bool any = parking_any(&outlet->parking);
-    if (any != outlet->restless && spool->ops->set_restless) {
+    if (any != outlet->restless) {
         spool->ops->set_restless(spool, settings->cursor, any);
     }
     outlet->restless = any;
@@ -37,9 +37,7 @@ static void note_change(struct outlet *outlet)
 static void put_down(const struct outlet_lane *lane, size_t count)
 {
     const struct outlet_settings *settings = &lane->outlet->settings;
-    if (settings->spool->ops->put_down) {
-        settings->spool->ops->put_down(settings->spool, settings->cursor, lane->item, count);
-    }
+    settings->spool->ops->put_down(settings->spool, settings->cursor, lane->item, count);
 }
 
 /* What is marked will not be delivered in this run. */
@@ -92,8 +90,7 @@ bool outlet_parked_hold(struct outlet_lane *lane)
 static enum spool_pick pick_up(struct outlet *outlet, struct spool_item *item)
 {
     struct spool *spool = outlet->settings.spool;
-    return spool->ops->pick_up ? spool->ops->pick_up(spool, outlet->settings.cursor, item)
-                               : SPOOL_PICKED;
+    return spool->ops->pick_up(spool, outlet->settings.cursor, item);
 }
 
 static size_t list_marked(struct outlet_lane *lane)
@@ -172,8 +169,7 @@ static void end_gone(struct outlet_lane *lane)
     struct outlet *outlet = lane->outlet;
     struct spool *spool = outlet->settings.spool;
     uint64_t number;
-    while (
-        spool->ops->next_gone && (number = spool->ops->next_gone(spool, outlet->settings.cursor))) {
+    while ((number = spool->ops->next_gone(spool, outlet->settings.cursor))) {
         struct parked_batch *parked = parking_drop_number(&outlet->parking, number);
         if (parked) { /* else who has claimed it comes upon that */
             parking_end(&outlet->parking, parked);

@@ -92,13 +92,14 @@ struct spool_item {
     void *place;    /* of the spool */
 };
 
+/* All are there. In memory, those that are about the disk do nothing and succeed. */
 struct spool_ops {
     /* Before anything is appended: a cursor for ${reader}. ${ret_backlog}: what an earlier run has left
      * for it. */
     bool (*add_cursor)(struct spool *spool, const struct spool_reader *reader, size_t *ret_cursor,
         struct spool_backlog *ret_backlog, struct error *err);
 
-    /* Every cursor was added. NULL: there is nothing to start. */
+    /* Every cursor was added. */
     bool (*start)(struct spool *spool, struct error *err);
 
     /* Wait until there is room for a batch. */
@@ -119,22 +120,20 @@ struct spool_ops {
     void (*ack)(struct spool *spool, size_t cursor, const struct spool_item *item, bool settled);
 
     /* Of a batch that the cursor still has, only these records (ascending) are to be delivered. Becomes
-     * true by and by. NULL: the spool does not keep it. */
+     * true by and by. */
     void (*note_left)(struct spool *spool, size_t cursor, const struct spool_item *item,
         const uint32_t *records, size_t count);
 
     /*
      * The cursor goes on to hold a batch of which ${count} records are not settled, but does not look at
-     * it until pick_up, which sets ${item}->batch anew: the spool may let go of its memory. NULL, both:
-     * it stays in memory.
+     * it until pick_up, which sets ${item}->batch anew: the spool may let go of its memory.
      */
     void (*put_down)(
         struct spool *spool, size_t cursor, const struct spool_item *item, size_t count);
     enum spool_pick (*pick_up)(struct spool *spool, size_t cursor, struct spool_item *item);
 
     /* The number of a batch that was put down and is lost, as it made room or was too old: the spool has counted
-     * what was left of it, and the cursor is to ack it. Told once; who picks it up hears it as well. 0: there is
-     * none. NULL as above. */
+     * what was left of it, and the cursor is to ack it. Told once; pick_up says it as well. 0: there is none. */
     uint64_t (*next_gone)(struct spool *spool, size_t cursor);
 
     /* While it is ${restless}, `next` says SPOOL_NOTHING after SPOOL_RESTLESS_MS, whatever the deadline:
@@ -144,32 +143,31 @@ struct spool_ops {
     /*
      * What the cursor has acked so far, and ${bytes}, the checkpoint of its output, become true
      * together; not before, so an output without checkpoints says so, too, with none. ${now}: they
-     * are when this returns, else soon. False with ${err} set: what was true before still is. NULL: the
-     * spool does not keep it.
+     * are when this returns, else soon. False with ${err} set: what was true before still is. In memory
+     * the outlet keeps both itself.
      */
     bool (*checkpoint)(
         struct spool *spool, size_t cursor, struct span bytes, bool now, struct error *err);
 
-    /* Append the checkpoint that belongs to where the cursor began. NULL as above. */
+    /* Append the checkpoint that belongs to where the cursor began. In memory nothing. */
     bool (*first_checkpoint)(
         struct spool *spool, size_t cursor, struct buf *ret_bytes, struct error *err);
 
-    /* Everything that was appended and noted is true on the disk when this returns true. NULL: there
-     * is none. */
+    /* Everything that was appended and noted is true on the disk when this returns true. */
     bool (*flush)(struct spool *spool, struct error *err);
 
     /* Nothing is made true any more from now on, and nothing handed out. For a spool that cannot be
-     * destroyed, as an output is stuck with a batch of it. NULL: there is no need. */
+     * destroyed, as an output is stuck with a batch of it. */
     void (*halt)(struct spool *spool);
 
-    /* The cursor takes no batch any more, whatever waits for it: `next` says SPOOL_END. NULL: the spool
-     * does not keep it. */
+    /* The cursor takes no batch any more, whatever waits for it: `next` says SPOOL_END. In memory it
+     * takes what is left, to drop it. */
     void (*leave)(struct spool *spool, size_t cursor);
 
     void (*close)(struct spool *spool);  /* nothing more will be appended */
     void (*cancel)(struct spool *spool); /* nobody waits for room any more */
     void (*usage)(struct spool *spool, struct spool_usage *ret_usage);
-    /* NULL: the books know it. */
+    /* In memory the books know it. */
     void (*backlog)(struct spool *spool, size_t cursor, struct spool_backlog *ret_backlog);
     void (*destroy)(struct spool *spool); /* with what is in it */
 };

@@ -250,16 +250,98 @@ static void destroy(struct spool *base)
     free(spool);
 }
 
+/* ---- what is about the disk ---------------------------------------------------------------------- */
+
+static bool succeed(struct spool *spool, struct error *err)
+{
+    (void)spool;
+    (void)err;
+    return true;
+}
+
+static void ignore(struct spool *spool)
+{
+    (void)spool;
+}
+
+static void ignore_cursor(struct spool *spool, size_t cursor)
+{
+    (void)spool;
+    (void)cursor;
+}
+
+static void note_left(struct spool *spool, size_t cursor, const struct spool_item *item,
+    const uint32_t *records, size_t count)
+{
+    (void)item;
+    (void)records;
+    (void)count;
+    ignore_cursor(spool, cursor);
+}
+
+static void put_down(
+    struct spool *spool, size_t cursor, const struct spool_item *item, size_t count)
+{
+    note_left(spool, cursor, item, NULL, count);
+}
+
+static enum spool_pick pick_up(struct spool *spool, size_t cursor, struct spool_item *item)
+{
+    (void)item;
+    ignore_cursor(spool, cursor);
+    return SPOOL_PICKED;
+}
+
+static uint64_t next_gone(struct spool *spool, size_t cursor)
+{
+    ignore_cursor(spool, cursor);
+    return 0;
+}
+
+static bool checkpoint(
+    struct spool *spool, size_t cursor, struct span bytes, bool now, struct error *err)
+{
+    (void)cursor;
+    (void)bytes;
+    (void)now;
+    return succeed(spool, err);
+}
+
+static bool first_checkpoint(
+    struct spool *spool, size_t cursor, struct buf *ret_bytes, struct error *err)
+{
+    (void)cursor;
+    (void)ret_bytes;
+    return succeed(spool, err);
+}
+
+static void backlog(struct spool *spool, size_t cursor, struct spool_backlog *ret_backlog)
+{
+    ignore_cursor(spool, cursor);
+    *ret_backlog = (struct spool_backlog){.batches = 0};
+}
+
 static const struct spool_ops memory_ops = {
     .add_cursor = add_cursor,
+    .start = succeed,
     .wait_room = wait_room,
     .append = append,
     .next = next,
     .ack = ack,
+    .note_left = note_left,
+    .put_down = put_down,
+    .pick_up = pick_up,
+    .next_gone = next_gone,
     .set_restless = set_restless,
+    .checkpoint = checkpoint,
+    .first_checkpoint = first_checkpoint,
+    .flush = succeed,
+    .halt = ignore,
+    .leave = ignore_cursor,
     .close = close_spool,
     .cancel = cancel,
     .usage = usage,
+    .backlog = backlog,
     .destroy = destroy,
 };
 

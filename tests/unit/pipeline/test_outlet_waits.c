@@ -124,12 +124,6 @@ static void a_stop_brings_one_more_try_at_once(void **state)
     teardown(&rig);
 }
 
-static void on_leave(struct spool *spool, size_t cursor)
-{
-    (void)spool;
-    (void)cursor;
-}
-
 /* With a spool that keeps: another agent, or the next run, goes on where this one stops. */
 static void an_outlet_that_leaves_tries_nothing_again(void **state)
 {
@@ -139,9 +133,6 @@ static void an_outlet_that_leaves_tries_nothing_again(void **state)
     struct rig rig;
     setup_paced(&rig, (const uint64_t[]){0, 0}, false, 1, true, LONG_MS);
     rig.warns = true;
-    struct spool_ops ops = *rig.spool->ops;
-    ops.leave = on_leave;
-    rig.spool->ops = &ops;
     rig.spool->keeps = true;
     fake_output_script(rig.fake, steps, 1);
     add_batch(&rig, 0, 1, 1);
