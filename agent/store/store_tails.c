@@ -155,7 +155,7 @@ static bool settle_file(struct tails *tails, const struct segment_info *file)
     if (file->bytes < known->bytes) {
         store_tell(store, STORE_NEWS_DAMAGED,
             "segment %016" PRIx64 " is shorter than it was: %" PRIu64 " of %" PRIu64
-            " bytes; what was behind them is lost",
+            " bytes; what came after them is lost",
             file->id, file->bytes, known->bytes);
     }
     return file->bytes <= known->bytes || settle_tail(tails, file, known);

@@ -600,7 +600,7 @@ outputs:
         ("providers: [{wpp: OUT/a.mof}]", "such a file describes no messages"),
         ("providers: [{wpp: OUT/none}]", "no .tmf or .pdb is below this folder"),
         ("providers: [{wpp: a.tmf}]", "wpp: there is no such file or folder"),
-        ("filters: [{drop: 'true'}, {keep: event.id == 1}]", "no rule behind `true`"),
+        ("filters: [{drop: 'true'}, {keep: event.id == 1}]", "no rule after `true`"),
     )
 
     def test_what_is_valid_but_hardly_meant_is_warned_of(self):

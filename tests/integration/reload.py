@@ -23,8 +23,8 @@ KILLS = 200 if FULL else 10
 
 RUNS = "reload: the new configuration runs"
 SAME = "reload: nothing has changed"
-REFUSED = "reload: the configuration is not used. the previous one stays in use"
-BACK = "the previous one stays in use"
+REFUSED = "reload: new configuration rejected; the previous one stays active"
+BACK = "the previous one stays active"
 
 
 class Slow(Bulk):

@@ -85,7 +85,7 @@ class Spool(Kills):
             self.assert_each_once(server.app.documents())
             self.assertEqual(server.app.twice, 0)
             self.assertEqual(self.stat()[1]["siem"]["events"], 0)
-            self.assertIn(f"session s goes on behind event {EVENTS}: ", said)
+            self.assertIn(f"session s resumes after event {EVENTS}: ", said)
             self.assertNotIn("of an earlier run", self.run_agent())
 
     def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(self):

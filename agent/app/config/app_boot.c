@@ -40,7 +40,7 @@ void app_boot_check(
         const struct app_processes *from = &p->processes;
         if (from->pids.count) {
             complain(memory, &from->pids, sizeof(from->pids), "pids",
-                "at boot nobody knows what number a process will have. remove it, or boot", report);
+                "process ids of the next boot are not known. remove it, or boot", report);
         }
         const struct {
             bool given;

@@ -237,7 +237,7 @@ static const struct config_field rule_fields[] = {
         .help = "decides nothing; cuts long texts"},
     {CONFIG_ROW("unsure", ENUM, struct app_rule, unsure), .names = unsure_names,
         .help = "what becomes of an event for which a regular expression of the rule has met its limits, "
-                "so that nobody knows whether the rule is for it: it is kept, with a note, or left out"},
+                "so that it cannot be known whether the rule is for it: it is kept, with a note, or left out"},
     {.key = NULL},
 };
 
@@ -356,7 +356,7 @@ static const struct config_field provider_fields[] = {
     {CONFIG_STRUCT_ROW("processes", struct app_provider, processes, process_fields),
         .help = "events of these processes alone"},
     {CONFIG_ROW("optional", BOOL, struct app_provider, optional), .default_text = "false",
-        .help = "true: a machine may lack the provider; nobody is warned of it"},
+        .help = "true: a machine may lack the provider, without a warning"},
     {CONFIG_STRUCT_ROW("stack_for", struct app_provider, stack_for, stack_fields),
         .help = "which events get a call stack"},
     {CONFIG_ROW("only_keywords", BOOL, struct app_provider, only_keywords),
@@ -428,7 +428,7 @@ static const struct config_field retry_fields[] = {
     {CONFIG_ROW("min", DURATION, struct app_retry, min_ns), .default_text = "1s",
         .min = MS_NS, .max = DAY_NS, .help = "the first pause is a random part of it; it doubles with each failure"},
     {CONFIG_ROW("max", DURATION, struct app_retry, max_ns), .default_text = "60s",
-        .min = MS_NS, .max = DAY_NS, .help = "longest pause, also where somebody has to mend the set-up"},
+        .min = MS_NS, .max = DAY_NS, .help = "longest pause, also while the set-up is wrong"},
     {CONFIG_ROW("max_age", DURATION, struct app_retry, max_age_ns),
         .default_text = "never", .may_be_never = true, .min = SECOND_NS, .max = 3650 * DAY_NS,
         .help = "when to give up what was tried for so long: it becomes a dead letter (too_old); "

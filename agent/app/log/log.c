@@ -190,7 +190,7 @@ static void write_stderr(struct log *log, struct span line)
     if (log->left_out) {
         char report[96];
         int size = snprintf(report, sizeof(report),
-            "etwship: warning: %llu lines were left out: nobody read standard error\n",
+            "etwship: warning: %llu lines were left out: standard error was not read\n",
             (unsigned long long)log->left_out);
         bool whole = write_some(log, span_make(report, (size_t)size), wait_ms);
         if (!whole) {

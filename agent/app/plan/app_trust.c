@@ -536,7 +536,7 @@ static bool may_take_over(const char *folder, struct error *err)
     free(absolute);
     search_fini(&search);
     return good || error_set(err, ERR_CONFIG,
-                       "%s: was made by somebody without rights, or can be replaced by one. look "
+                       "%s: was made by an account without rights, or such an account can replace it. look "
                        "what is in it, and remove or rename it",
                        folder);
 }

@@ -50,9 +50,8 @@ static void warn_of_slow(void *self, const struct filter_slow *slow)
     const struct slow_search *slow_search = self;
     char what[256];
     snprintf(what, sizeof(what),
-        "the regular expression meets its limits on hostile texts (%s): nobody knows then whether "
-        "the "
-        "rule is for an event, which is kept or dropped as `unsure` says. make it simpler",
+        "the regular expression meets its limits on hostile texts (%s). an event for which "
+        "it does so is kept or dropped as `unsure` says. make it simpler",
         slow->text);
     app_rules_complain(slow_search->search->config->memory, slow_search->rule, &slow->place, what,
         slow_search->search->report);
@@ -84,7 +83,7 @@ static void warn_of_rules(void *self, const char *where, const struct config_lis
         if (is_true(*app_rules_text(&rules[i])) &&
             filter_action_decides(app_rules_action(&rules[i]))) {
             WARN(search, &rules[i + 1],
-                "no rule behind `true` is ever asked. put it last, or remove what follows");
+                "no rule after `true` is ever used. put it last, or remove what follows");
             return;
         }
     }

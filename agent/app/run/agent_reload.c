@@ -135,7 +135,7 @@ static void refuse(struct agent_process *process, uint64_t shown)
     plat_mutex_lock(&process->mutex);
     agent_loads_add(&process->loads, plat_now_filetime(), shown, AGENT_LOAD_REFUSED);
     plat_mutex_unlock(&process->mutex);
-    tell(process, LOG_LEVEL_ERROR, "the configuration is not used. the previous one stays in use");
+    tell(process, LOG_LEVEL_ERROR, "new configuration rejected; the previous one stays active");
 }
 
 /* What the source says by now, if it can be used and is another one than ${before}. NULL: ${ret_same} or refused. */
@@ -182,7 +182,7 @@ static bool begin_next(struct agent_process *process, struct agent_setup **setup
     }
     count(process, false);
     log_write_as(process->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, NULL,
-        "reload: the new configuration does not start: %s. the previous one stays in use",
+        "reload: the new configuration does not start: %s. the previous one stays active",
         err.text);
     if (!*ret_stuck) { /* else its threads use the setup and the log */
         change_log(process, &next->config, &before->config);

@@ -115,7 +115,7 @@ static void tell_nothing_is_kept(
     if (config->spool_reason == APP_SPOOL_ONLY_RECORDED) {
         log_write(process->log, LOG_LEVEL_INFO, NULL,
             "nothing is kept on disk: the next run reads the traces from their beginning. set "
-            "agent.data_dir to a folder, and it goes on where this one stopped");
+            "agent.data_dir to a folder, and it resumes where this one stopped");
     }
 }
 

@@ -263,8 +263,8 @@ static void tell_begin(struct agent *agent, const struct earlier *earlier)
                 session_name(agent, s));
         } else if (agent->plan->sessions[s].replayable && find_resume(agent, s)) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
-                "session %s goes on behind event %llu: what is before it was read by an earlier "
-                "run, as %s says%s",
+                "session %s resumes after event %llu: an earlier run has read what comes before, as "
+                "%s says%s",
                 session_name(agent, s), (unsigned long long)find_resume(agent, s), agent->data_dir,
                 agent->config->agent.data_dir
                     ? ""

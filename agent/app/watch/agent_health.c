@@ -90,12 +90,12 @@ static void look_at_guard(struct agent_health *health, const char *name,
                           : counts->guard_ns[GUARD_GAVE_UP];
     if (failed > repaired && is_recent(failed, now, guard_waits_ns)) {
         add(health, AGENT_CAUSE_SESSION_STOPPED, name, NULL,
-            "somebody stops or changes it, and the guard %s %llu s ago",
+            "another program stops or changes it, and the guard %s %llu s ago",
             failed == counts->guard_ns[GUARD_GAVE_UP] ? "gave up" : "could not repair it",
             seconds_since(failed, now));
     } else if (is_recent(repaired, now, recent_ns)) {
         add(health, AGENT_CAUSE_SESSION_REPAIRED, name, NULL,
-            "somebody stopped or changed it, and the guard repaired it %llu s ago",
+            "another program stopped or changed it, and the guard repaired it %llu s ago",
             seconds_since(repaired, now));
     }
 }

@@ -419,13 +419,13 @@ static bool read_tail(const struct batch_codec *codec, struct reader *r, uint32_
     struct piece *piece = &batch->piece;
     uint8_t flags = reader_u8(r);
     if (flags & ~(FLAG_OWN | FLAG_POSITIONS)) {
-        return damaged(err, "it has marks that nobody makes");
+        return damaged(err, "it has unknown marks");
     }
     batch->own = flags & FLAG_OWN;
     bool ok = read_ends(r, piece, size, err) && read_segments(codec, r, batch, err) &&
               read_all_routes(r, piece, err) &&
               (!(flags & FLAG_POSITIONS) || read_positions(r, piece, err));
-    return ok && (reader_left(r) == 0 || damaged(err, "there is more behind it"));
+    return ok && (reader_left(r) == 0 || damaged(err, "bytes follow its end"));
 }
 
 /* The batch gets the memory that its records lie in, as much of it as they need. */

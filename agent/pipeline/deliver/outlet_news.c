@@ -14,7 +14,7 @@ static const struct {
     [DELIVERY_REFUSED] = {"refused", "",
         "; what it refuses is lost. set agent.data_dir, then it is kept"},
     [DELIVERY_DEGRADED] = {"degraded",
-        "degraded: ", "; trying again slowly until somebody mends it"},
+        "degraded: ", "; trying again slowly until its set-up is corrected"},
     [DELIVERY_MENDED] = {"mended", "delivers again", ""},
     [DELIVERY_DUPLICATES] = {"duplicates",
         "it had events already that were not sent before. does a proxy send requests twice, or a "
@@ -85,7 +85,7 @@ void outlet_news_parked(
         news->books, news->index, news->degraded_lanes > 0 || news->parked_routes > 0);
     if (parked) {
         snprintf(line, sizeof(line),
-            "degraded: %s takes no events: %s; they are held until it does, all others go on",
+            "degraded: %s takes no events: %s; they are held until it does, all others continue",
             route, text);
     } else {
         snprintf(line, sizeof(line), "%s takes events again", route);

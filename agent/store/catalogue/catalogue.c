@@ -442,7 +442,7 @@ bool catalogue_check_place(const struct catalogue *catalogue, struct error *err)
 {
     return is_there(catalogue) ||
            error_set(err, ERR_MISSING,
-               "%s: this file, or the one with -wal behind its name, was removed or replaced while "
+               "%s: this file, or the one with -wal after its name, was removed or replaced while "
                "the agent used it",
                catalogue->path);
 }

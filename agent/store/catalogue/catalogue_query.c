@@ -256,7 +256,7 @@ static bool say(
             path, words);
     case ERR_FULL:
         return error_set(
-            err, code, "%s: the disk is full; it goes on as soon as there is room", path);
+            err, code, "%s: the disk is full; writing continues as soon as there is room", path);
     case ERR_BUSY:
         return error_set(err, code,
             "%s: another process has held it for too long: try again, or end that process", path);

@@ -25,7 +25,7 @@ static const char *const checks[] = {
     " s.batches, s.batch_bytes, count(b.id), ifnull(sum(b.bytes), 0))"
     " FROM segment s LEFT JOIN batch b ON b.segment = s.id GROUP BY s.id"
     " HAVING s.batches <> count(b.id) OR s.batch_bytes <> ifnull(sum(b.bytes), 0)",
-    "SELECT printf('batch %d ends behind the end of segment %d', b.id, b.segment)"
+    "SELECT printf('batch %d ends after the end of segment %d', b.id, b.segment)"
     " FROM batch b JOIN segment s ON s.id = b.segment WHERE b.offset + b.bytes > s.bytes",
     "SELECT printf('%d batches of %d bytes are noted, %d of %d bytes are there', m.batches,"
     " m.batch_bytes, b.n, b.bytes) FROM meta m,"

@@ -173,7 +173,7 @@ bool frame_read_head(struct span bytes, struct frame *ret_frame, struct error *e
         return error_set(err, ERR_FORMAT, "the frame's head is damaged");
     }
     if (p[7] & ~FLAG_ZSTD) {
-        return error_set(err, ERR_FORMAT, "the frame has flags that nobody knows");
+        return error_set(err, ERR_FORMAT, "the frame has unknown flags");
     }
     struct frame frame = {
         .kind = (enum frame_kind)p[6],

@@ -315,7 +315,7 @@ bool segments_append(struct segments *segments, const struct segments_batch *bat
 {
     struct segment_stream *stream = stream_of(segments, batch->stream);
     if (!stream) {
-        return error_set(err, ERR_LIMIT, "a batch of a stream that nobody has described");
+        return error_set(err, ERR_LIMIT, "a batch of a stream that was not described");
     }
     if (batch->body.size > FRAME_MAX_BODY_BYTES) {
         return segments_fits(batch, err);
@@ -356,7 +356,7 @@ static bool is_still_there(
         return false;
     }
     return (there && bytes >= file->bytes) ||
-           error_set(err, there ? ERR_DAMAGED : ERR_MISSING, "%s: somebody has %s it", path,
+           error_set(err, there ? ERR_DAMAGED : ERR_MISSING, "%s: another program has %s it", path,
                there ? "cut" : "removed");
 }
 

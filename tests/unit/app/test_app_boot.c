@@ -30,7 +30,7 @@ static void what_windows_cannot_do_at_boot_is_an_error_at_its_place(void **state
         const char *expected; /* "": nothing is wrong */
     } rows[] = {
         {"{boot: true, providers: [{name: A, processes: {pids: [4]}}]}",
-            "f.yaml:2:56: error: pids: at boot nobody knows what number a process will have. "
+            "f.yaml:2:56: error: pids: process ids of the next boot are not known. "
             "remove it, or boot"},
         {"{boot: true, providers: [{name: A, processes: {executables: [a.exe]}}]}",
             "f.yaml:2:63: error: executables: " OTHERS},
@@ -48,7 +48,7 @@ static void what_windows_cannot_do_at_boot_is_an_error_at_its_place(void **state
         {"{type: system, boot: true, flags: [process], providers: [{name: Process, keywords: {any: "
          "[1]}, processes: "
          "{pids: [4]}}]}",
-            "f.yaml:2:116: error: pids: at boot nobody knows what number a process will have. "
+            "f.yaml:2:116: error: pids: process ids of the next boot are not known. "
             "remove it, or boot"},
         {"{type: kernel, boot: true, flags: [process]}",
             "f.yaml:2:24: error: boot: an autologger cannot start the NT Kernel Logger. remove the "

@@ -333,7 +333,7 @@ static void verify_says_what_does_not_fit(void **state)
         {"UPDATE meta SET letter_bytes = 7", "1 dead letters of 7 bytes are noted, 1 of "},
         {"UPDATE segment SET batches = 7 WHERE id = 2", "segment 2: 7 batches"},
         {"UPDATE batch SET offset = 1 << 41 WHERE id = 5",
-            "batch 5 ends behind the end of segment 1"},
+            "batch 5 ends after the end of segment 1"},
         {"PRAGMA foreign_keys = OFF; DELETE FROM stream WHERE id = 2",
             "a row of batch names a row of stream that is not there"},
         {"UPDATE batch SET batches_before = 0 WHERE id = 9", "do not ascend"},
