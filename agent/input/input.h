@@ -123,8 +123,8 @@ struct input_env {
     const char *data_dir;          /* for state that must survive a restart; NULL: none */
     /* FILETIME up to which outputs had all events in an earlier run; 0: unknown */
     uint64_t last_time;
-    /* state of the previous input in this process (input_ops.legacy); empty: none */
-    struct span legacy;
+    /* state of the previous input in this process (input_ops.takeover); empty: none */
+    struct span takeover;
 
     /* Class and type of the kernel event ${name}; NULL: names are unknown. */
     bool (*kernel_event)(struct span name, struct guid *ret_class, uint8_t *ret_type);
@@ -210,16 +210,16 @@ struct input_ops {
 
     /*
      * An input may run something outside this process that should survive a change of the
-     * configuration. `goes_on`: true if ${next}, created but not running, can take over what
-     * ${self} runs. In that case `pass_on` is called before stop(), so that run() leaves it
-     * running; after run() returned, `legacy` appends what the next input needs to know (nothing:
-     * it starts anew). The next input then owns it: it must end it or pass it on. If there is no
-     * next input, `renounce` ends it. NULL: not supported.
+     * configuration. `continues`: true if ${next}, created but not running, can take over what
+     * ${self} runs. In that case `leave_running` is called before stop(), so that run() leaves it
+     * running; after run() returned, `takeover` appends what the next input needs to know (nothing:
+     * it starts anew). The next input then owns it: it must end it or leave it to the input after it. If no input
+     * follows, `end_takeover` ends it. NULL: not supported.
      */
-    bool (*goes_on)(const void *self, const void *next);
-    void (*pass_on)(void *self);
-    void (*legacy)(void *self, struct buf *out);
-    void (*renounce)(struct span legacy);
+    bool (*continues)(const void *self, const void *next);
+    void (*leave_running)(void *self);
+    void (*takeover)(void *self, struct buf *out);
+    void (*end_takeover)(struct span takeover);
 
     enum input_end (*run)(void *self, const struct input_sink *sink, struct error *err);
     void (*stop)(void *self);

@@ -47,7 +47,7 @@ bool app_budgets_plan(const struct app_config *config, const struct app_session 
     size_t given = 0;
     for (size_t i = 0; i < count && ok; i++) {
         const struct app_budget *budget = &providers[i].budget;
-        if (!app_budgets_is_given(config, budget) || app_budgets_doubt(session, &providers[i])) {
+        if (!app_budgets_is_given(config, budget) || app_budgets_problem(session, &providers[i])) {
             continue;
         }
         if (guid_is_zero(&specs[i].guid) && !names) {
@@ -68,7 +68,7 @@ bool app_budgets_plan(const struct app_config *config, const struct app_session 
     return ok;
 }
 
-const char *app_budgets_doubt(
+const char *app_budgets_problem(
     const struct app_session *session, const struct app_provider *provider)
 {
     if (session->ops->waits) {

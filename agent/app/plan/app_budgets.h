@@ -19,7 +19,7 @@ bool app_budgets_is_given(const struct app_config *config, const struct app_budg
 
 /* Why budgets have no effect, as "what. what to do"; NULL: they have one. ${provider} NULL: that of the
  * session. */
-const char *app_budgets_doubt(
+const char *app_budgets_problem(
     const struct app_session *session, const struct app_provider *provider);
 
 /* "5000 events/s, 4MB/s", appended. */

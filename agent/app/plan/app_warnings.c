@@ -225,11 +225,11 @@ static void warn_of_providers(const struct search *search, const struct app_sess
 static void warn_of_budget(const struct search *search, const struct app_session *session,
     const struct app_provider *provider, const struct app_budget *budget)
 {
-    const char *doubt = app_budgets_is_given(search->config, budget)
-                            ? app_budgets_doubt(session, provider)
-                            : NULL;
-    if (doubt) {
-        WARN(search, budget, "%s", doubt);
+    const char *problem = app_budgets_is_given(search->config, budget)
+                              ? app_budgets_problem(session, provider)
+                              : NULL;
+    if (problem) {
+        WARN(search, budget, "%s", problem);
     }
 }
 

@@ -513,8 +513,8 @@ void agent_make_way(struct agent *agent, const struct agent_setup *next)
     if (!begin_stop(agent, AGENT_STATE_MAKING_WAY)) {
         return;
     }
-    agent_sessions_pass_on(agent, next);
-    pipeline_pass_on(agent->pipeline);
+    agent_sessions_leave_running(agent, next);
+    pipeline_expect_successor(agent->pipeline);
     if (!agent->keeps) {
         pipeline_hurry(agent->pipeline);
     }

@@ -24,8 +24,8 @@ struct agent_session {
     size_t index; /* of the plan */
     void *input;
     struct plat_thread *thread;
-    bool passes_on;   /* what it runs goes on in the next agent; before it is stopped */
-    uint64_t damaged; /* places in the source; the session's thread */
+    bool is_taken_over; /* the next agent continues what it runs; set before it is stopped */
+    uint64_t damaged;   /* places in the source; the session's thread */
     enum input_end end;
     struct error error;                /* INPUT_FAILED */
     char trouble[AGENT_TROUBLE_BYTES]; /* why it is not read now; guarded by the agent's mutex */
@@ -138,8 +138,8 @@ bool agent_start(struct agent *agent, struct error *err);
 /* Ask every input to stop; outputs get the time that the configuration gives them. Any thread. */
 void agent_stop(struct agent *agent);
 
-/* The same for another agent in this process: what sessions run that go on with ${next} is not stopped,
- * and with a spool that keeps, outputs end with what they are sending. */
+/* The same, for another agent in this process: sessions that ${next} continues leave running what they run, and with a
+ * spool that keeps, outputs end once what they are sending has arrived or failed. */
 void agent_make_way(struct agent *agent, const struct agent_setup *next);
 
 /* Wait for its end, which is asked for or near, and store positions a last time; no other thread sees
@@ -163,10 +163,10 @@ bool agent_state_change(struct agent *agent, enum agent_state to);
 /* agent_session.c */
 bool agent_sessions_create(struct agent *agent, struct error *err);
 bool agent_sessions_start(struct agent *agent, struct error *err);
-/* Tell those to leave running what they run that go on with ${next}; before they are stopped. */
-void agent_sessions_pass_on(struct agent *agent, const struct agent_setup *next);
-/* What they have left, for the heritage of the process. They have ended. */
-void agent_sessions_bequeath(struct agent *agent);
+/* Tell sessions that ${next} continues to leave running what they run; before they are stopped. */
+void agent_sessions_leave_running(struct agent *agent, const struct agent_setup *next);
+/* Note in the process what they have left running. They have ended. */
+void agent_sessions_note_running(struct agent *agent);
 void agent_sessions_stop(struct agent *agent);
 void agent_sessions_join(struct agent *agent);
 void agent_sessions_destroy(struct agent *agent);

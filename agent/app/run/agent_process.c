@@ -131,15 +131,15 @@ bool agent_process_end(struct agent_process *process, struct agent_run_result *r
     struct agent *agent = process->agent;
     bool whole = agent_finish(agent);
     agent_conclude(agent, result);
-    struct agent_heritage before = process->heritage; /* what its inputs know is of it */
-    process->heritage = (struct agent_heritage){.items = NULL};
-    agent_sessions_bequeath(agent);
+    struct agent_takeover before = process->takeover; /* what its inputs know is of it */
+    process->takeover = (struct agent_takeover){.items = NULL};
+    agent_sessions_note_running(agent);
     if (whole) {
         agent_destroy(agent);
-        agent_heritage_fini(&before);
+        agent_takeover_fini(&before);
     } else { /* the process ends, and nobody comes */
-        agent_heritage_renounce(&process->heritage);
-        process->heritage = before;
+        agent_takeover_end(&process->takeover);
+        process->takeover = before;
     }
     return whole;
 }

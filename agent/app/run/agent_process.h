@@ -1,11 +1,11 @@
 #ifndef ETWSHIP_APP_AGENT_PROCESS_H
 #define ETWSHIP_APP_AGENT_PROCESS_H
 
-#include "app/run/agent_heritage.h"
 #include "app/run/agent_notify.h"
 #include "app/run/agent_observed.h"
 #include "app/run/agent_processes.h"
 #include "app/run/agent_run.h"
+#include "app/run/agent_takeover.h"
 #include "app/watch/agent_status.h"
 #include "base/guid.h"
 #include "pipeline/slab/losses.h"
@@ -35,8 +35,8 @@ struct agent_process {
     struct plat_lock *lock; /* of the data folder, once it was taken; NULL: there is none */
     struct store
         *store; /* in memory, without a data folder: it outlives a reload. NULL: none yet */
-    struct agent_heritage
-        heritage; /* what sessions have left running for the agent that comes next */
+    struct agent_takeover
+        takeover; /* what sessions have left running for the agent that comes next */
     struct agent_observed observed; /* what the summary counts already */
     struct tap_hub *taps;           /* who looks on at events */
     struct losses_left losses;      /* what an agent could not tell any more */

@@ -118,11 +118,11 @@ static void say(struct agent_process *process, const char *text)
 
 /* The process is to stop: sessions that were left running hold what nobody has read, so an agent comes for it
  * once more, and stops at once. False: stuck. */
-static bool end_heritage(struct agent_process *process, struct agent_setup *setup)
+static bool end_takeover(struct agent_process *process, struct agent_setup *setup)
 {
     struct error err;
     bool stuck = false;
-    if (process->heritage.count && !agent_process_begin(process, setup, &stuck, &err)) {
+    if (process->takeover.count && !agent_process_begin(process, setup, &stuck, &err)) {
         tell(process, LOG_LEVEL_ERROR, err.text);
     }
     return !stuck;
@@ -226,7 +226,7 @@ static bool change(struct agent_process *process, struct agent_setup **setup,
     }
     if (agent_process_is_stopping(process)) {
         agent_setup_destroy(next);
-        return end_heritage(process, *setup);
+        return end_takeover(process, *setup);
     }
     if (!begin_next(process, setup, next, &stuck) && !stuck) {
         go_back(process, setup, &stuck);

@@ -175,7 +175,7 @@ static struct agent_process *make_process(
 
 static void free_process(struct agent_process *process)
 {
-    agent_heritage_renounce(&process->heritage);
+    agent_takeover_end(&process->takeover);
     agent_observed_fini(&process->observed);
     losses_left_fini(&process->losses);
     agent_processes_fini(&process->processes);
@@ -270,13 +270,13 @@ static bool live(struct agent_process *process, struct agent_run_result *ret_res
 /* Sessions that a reload left running: no agent has begun since that would have read them. */
 static void tell_abandoned(const struct agent_process *process, struct agent_run_result *result)
 {
-    for (size_t i = 0; i < process->heritage.count; i++) {
+    for (size_t i = 0; i < process->takeover.count; i++) {
         log_write_as(process->log, LOG_CAUSE_SESSION_FAILED, LOG_LEVEL_ERROR, NULL,
             "session %s is stopped: no agent has begun that could read what it still held, which "
             "is lost",
-            process->heritage.items[i].session);
+            process->takeover.items[i].session);
     }
-    result->failed_sessions += process->heritage.count;
+    result->failed_sessions += process->takeover.count;
 }
 
 bool agent_run(const struct agent_run_settings *settings, struct agent_run_result *ret_result,

@@ -91,7 +91,7 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
             .scope = agent->plan->evt_scopes[i],
             .kernel_event = kernel_names_find,
             .last_time = agent_spool_last_time(agent, i),
-            .legacy = agent_heritage_find(&agent->process->heritage, config->name, config->ops),
+            .takeover = agent_takeover_find(&agent->process->takeover, config->name, config->ops),
             .data_dir = agent->data_dir,
             .once = agent->settings->once,
             .note = note,
@@ -162,35 +162,35 @@ static size_t find_next(const struct agent_setup *next, const struct app_session
     return SIZE_MAX;
 }
 
-static bool goes_on(const struct agent_session *session, const struct app_session *config,
+static bool is_continued(const struct agent_session *session, const struct app_session *config,
     const struct agent_setup *next)
 {
-    size_t index = config->ops->goes_on ? find_next(next, config) : SIZE_MAX;
+    size_t index = config->ops->continues ? find_next(next, config) : SIZE_MAX;
     void *input = index == SIZE_MAX ? NULL : agent_setup_make_input(next, index, NULL);
-    bool goes_on = input && config->ops->goes_on(session->input, input);
+    bool is_continued = input && config->ops->continues(session->input, input);
     config->ops->destroy(input);
-    return goes_on;
+    return is_continued;
 }
 
-void agent_sessions_pass_on(struct agent *agent, const struct agent_setup *next)
+void agent_sessions_leave_running(struct agent *agent, const struct agent_setup *next)
 {
     for (size_t i = 0; i < agent->plan->session_count; i++) {
         const struct app_session *config = agent->plan->session_configs[i];
         struct agent_session *session = &agent->sessions[i];
-        session->passes_on = goes_on(session, config, next);
-        if (session->passes_on) {
-            config->ops->pass_on(session->input);
+        session->is_taken_over = is_continued(session, config, next);
+        if (session->is_taken_over) {
+            config->ops->leave_running(session->input);
         }
     }
 }
 
-void agent_sessions_bequeath(struct agent *agent)
+void agent_sessions_note_running(struct agent *agent)
 {
     for (size_t i = 0; i < agent->plan->session_count; i++) {
         const struct app_session *config = agent->plan->session_configs[i];
         const struct agent_session *session = &agent->sessions[i];
-        if (session->passes_on && !agent_heritage_add(&agent->process->heritage, config->name,
-                                      config->ops, session->input)) {
+        if (session->is_taken_over && !agent_takeover_add(&agent->process->takeover, config->name,
+                                          config->ops, session->input)) {
             log_write_as(agent->log, LOG_CAUSE_MEMORY, LOG_LEVEL_WARNING, NULL,
                 "session %s: out of memory, so it starts anew", config->name);
         }

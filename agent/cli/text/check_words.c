@@ -139,7 +139,7 @@ static void put_provider(const struct app_session *session, const struct app_pro
     put_keywords("any", &spec->any, facts ? facts->any_bits : 0, facts && facts->found, out);
     put_keywords("all", &spec->all, facts ? facts->all_bits : 0, facts && facts->found, out);
     put_extras(session, spec, out);
-    if (!app_budgets_doubt(session, provider)) {
+    if (!app_budgets_problem(session, provider)) {
         put_budget("; budget ", &provider->budget, out);
     }
     buf_add_byte(out, '\n');
@@ -239,7 +239,7 @@ static bool has_budget(const struct app_session *session)
     for (size_t i = 0; i < session->providers.count; i++) {
         any = any || providers[i].budget.events || providers[i].budget.bytes;
     }
-    return any && !app_budgets_doubt(session, NULL);
+    return any && !app_budgets_problem(session, NULL);
 }
 
 static void put_session(const struct check *check, const struct app_session *session,

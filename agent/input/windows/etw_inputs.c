@@ -44,7 +44,7 @@ static void legacy(void *self, struct buf *out)
 #define RUN_BY_ETW .needs_etw = true, .run = run, .stop = stop, .destroy = destroy
 
 /* For sessions that the agent starts, and so may hand over to the next configuration. */
-#define OWNED_BY_US RUN_BY_ETW, .goes_on = goes_on, .pass_on = pass_on, .legacy = legacy
+#define OWNED_BY_US RUN_BY_ETW, .continues = goes_on, .leave_running = pass_on, .takeover = legacy
 
 static void *create_realtime(const void *settings, const struct input_env *env, struct error *err)
 {
@@ -66,7 +66,7 @@ const struct input_ops input_realtime = {
     .check = live_options_check_realtime,
     .live = realtime_live,
     .create = create_realtime,
-    .renounce = etw_session_renounce,
+    .end_takeover = etw_session_renounce,
     OWNED_BY_US,
 };
 
@@ -96,7 +96,7 @@ const struct input_ops input_system = {
     .check = live_options_check_system,
     .live = kernel_live,
     .create = create_system,
-    .renounce = etw_session_renounce,
+    .end_takeover = etw_session_renounce,
     OWNED_BY_US,
 };
 
@@ -113,7 +113,7 @@ const struct input_ops input_kernel = {
     .check = live_options_check_kernel,
     .live = kernel_live,
     .create = create_kernel,
-    .renounce = etw_session_renounce,
+    .end_takeover = etw_session_renounce,
     OWNED_BY_US,
 };
 
@@ -161,7 +161,7 @@ const struct input_ops input_record = {
     .check = live_options_check_record,
     .live = record_live,
     .create = create_record,
-    .renounce = etw_session_renounce,
+    .end_takeover = etw_session_renounce,
     OWNED_BY_US,
 };
 
@@ -189,6 +189,6 @@ const struct input_ops input_heap = {
     .doubt = live_options_doubt_heap,
     .live = heap_live,
     .create = create_heap,
-    .renounce = etw_targets_renounce,
+    .end_takeover = etw_targets_renounce,
     OWNED_BY_US,
 };

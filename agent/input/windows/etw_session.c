@@ -450,7 +450,7 @@ enum input_end etw_session_run(
     s->missing_since = s->env.last_time;
     s->missing_why = "not_running";
     /* an inherited session is read before it ends, even if a stop is requested already */
-    bool inherits = s->env.legacy.size != 0 && !s->targets;
+    bool inherits = s->env.takeover.size != 0 && !s->targets;
     while (more && (inherits || !must_stop(s))) {
         struct error why = {0};
         inherits = false;

@@ -4,7 +4,7 @@
 #include "platform/plat_system.h"
 
 /*
- * Hand-over of an ETW session from one input to the next in this process (input_ops.goes_on). The
+ * Hand-over of an ETW session from one input to the next in this process (input_ops.continues). The
  * session is not stopped: events wait in its buffers. The next input finds it by its handle, counts
  * its losses from where the previous one stopped, and knows its enabled providers.
  */
@@ -58,8 +58,8 @@ static bool stop_unread(struct span bytes)
 void etw_session_refuse_legacy(struct etw_session *s)
 {
     if (!s->was_open && s->targets) {
-        etw_targets_renounce(s->env.legacy);
-    } else if (!s->was_open && (stop_unread(s->env.legacy) || s->taken_over)) {
+        etw_targets_renounce(s->env.takeover);
+    } else if (!s->was_open && (stop_unread(s->env.takeover) || s->taken_over)) {
         s->missing_since = s->missing_since ? s->missing_since : plat_now_filetime();
         s->missing_why = "session_stopped";
         etw_session_tell_missing(s);
@@ -94,7 +94,7 @@ void etw_session_legacy(struct etw_session *s, struct buf *out)
         buf_add(out, &legacy, sizeof(legacy));
         etw_providers_list(s->providers, out);
     } else if (!s->was_open) {
-        buf_add_span(out, s->env.legacy); /* it was not taken over */
+        buf_add_span(out, s->env.takeover); /* it was not taken over */
     }
 }
 
@@ -109,7 +109,7 @@ bool etw_session_inherit(
     struct legacy legacy;
     struct span guids;
     struct guid look = etw_kept_look(state);
-    if (s->was_open || !read_legacy(s->env.legacy, &legacy, &guids) ||
+    if (s->was_open || !read_legacy(s->env.takeover, &legacy, &guids) ||
         legacy.kept.handle != state->handle ||
         !guid_equal(&legacy.kept.fingerprint, &s->plan->shape)) {
         return false;

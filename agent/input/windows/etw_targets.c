@@ -62,7 +62,7 @@ static struct guid line_id(const struct etw_plan *plan)
 
 static bool read_legacy(const struct etw_targets *t, struct launched *ret_launched)
 {
-    struct span legacy = t->env.legacy;
+    struct span legacy = t->env.takeover;
     if (!t->plan->heap.launch || legacy.size != sizeof(*ret_launched)) {
         return false;
     }
@@ -451,7 +451,7 @@ bool etw_targets_goes_on(const struct etw_targets *t, const struct etw_targets *
 void etw_targets_legacy(const struct etw_targets *t, struct buf *out)
 {
     if (!t->has_run) {
-        buf_add_span(out, t->env.legacy); /* not taken over */
+        buf_add_span(out, t->env.takeover); /* not taken over */
         return;
     }
     struct launched launched;

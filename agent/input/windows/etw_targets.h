@@ -50,7 +50,7 @@ enum etw_targets_end {
 /* Whether all have ended. Reported once. */
 enum etw_targets_end etw_targets_ended(struct etw_targets *targets);
 
-/* Implement input_ops.goes_on, legacy and renounce for a launched program: the session ends, the
+/* Implement input_ops.continues, takeover and end_takeover for a launched program: the session ends, the
  * program continues, and the next session traces it. A program that has ended is not launched
  * again. */
 bool etw_targets_goes_on(const struct etw_targets *targets, const struct etw_targets *next);

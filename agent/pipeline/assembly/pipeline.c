@@ -438,9 +438,9 @@ bool pipeline_drain(struct pipeline *p)
     return !p->stuck;
 }
 
-void pipeline_pass_on(struct pipeline *p)
+void pipeline_expect_successor(struct pipeline *p)
 {
-    losses_pass_on(p->losses);
+    losses_expect_successor(p->losses);
     if (p->settings.left && !p->spool->keeps) {
         losses_hold(p->losses);
     }

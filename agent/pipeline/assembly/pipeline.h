@@ -161,7 +161,7 @@ void pipeline_report(struct pipeline *pipeline, const struct status *status, uin
 /* Somebody goes on in this process where outputs are: what they leave of sessions that are read again is no
  * loss, whether positions are stored or not. Without a store, what is lost from here on is left to it, as
  * outputs may take nothing any more. Any thread. */
-void pipeline_pass_on(struct pipeline *pipeline);
+void pipeline_expect_successor(struct pipeline *pipeline);
 
 /* Every source is finished, and somebody else goes on with the store: what they gave is in the spool when
  * this returns, and outputs end with what they are sending. Then drain. Without a store nothing. */

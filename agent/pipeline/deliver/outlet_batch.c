@@ -376,14 +376,14 @@ static void tell_latency(const struct outlet_lane *lane, uint64_t acked)
 
 /* What an earlier connection may have lost is told in the session of the batch in hand: nobody knows any more
  * which events they were. */
-static void tell_doubt(struct outlet_lane *lane, uint64_t count)
+static void tell_maybe_lost(struct outlet_lane *lane, uint64_t count)
 {
     const struct outlet_settings *settings = &lane->outlet->settings;
     uint64_t now = plat_now_filetime();
     const struct loss loss = {
         .session = lane->batch->segment_count ? lane->batch->segments[0].session : 0,
         .output = settings->index,
-        .doubt = true,
+        .maybe_lost = true,
         .count = count,
         .times = {.from = now, .to = now}};
     if (settings->losses) {
@@ -416,7 +416,7 @@ void outlet_batch_tell_books(struct outlet_lane *lane)
         settlement.acked += lane->had;
     }
     if (now.maybe_lost > before->maybe_lost) {
-        tell_doubt(lane, now.maybe_lost - before->maybe_lost);
+        tell_maybe_lost(lane, now.maybe_lost - before->maybe_lost);
     }
     lane->told = now;
     books_settle(outlet->settings.books, outlet->settings.index, &settlement, own);

@@ -19,7 +19,7 @@
 enum {
     NO_MEMORY_WAIT_MS = 50,
     HELD = OUTPUT_DROP_COUNT, /* by limits */
-    DOUBT,                    /* in a connection that broke, perhaps */
+    MAYBE_LOST,               /* in a connection that broke, perhaps */
     REASONS,
     MAX_STRANGERS = 1000, /* more of them stay in the store for the next run */
 };
@@ -134,7 +134,7 @@ bool losses_comes_again(const struct losses *losses, size_t session)
     return losses->comes_again[session] && atomic_load(&losses->passes_on);
 }
 
-void losses_pass_on(struct losses *losses)
+void losses_expect_successor(struct losses *losses)
 {
     atomic_store(&losses->passes_on, true);
 }
@@ -160,7 +160,7 @@ static void note_due(struct losses *losses, const struct open_loss *open)
 
 void losses_add(struct losses *losses, const struct loss *loss)
 {
-    size_t reason = loss->held ? HELD : loss->doubt ? DOUBT : loss->reason;
+    size_t reason = loss->held ? HELD : loss->maybe_lost ? MAYBE_LOST : loss->reason;
     bool settled = reason != OUTPUT_DROP_ENDED && reason != OUTPUT_DROP_STOPPED;
     if (loss->count == 0 || (!settled && losses_comes_again(losses, loss->session))) {
         return;

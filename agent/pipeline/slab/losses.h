@@ -18,7 +18,7 @@ struct losses_settings {
     /* By session: what is left undelivered of it comes again after a restart, so it is no loss.
      * Copied. */
     const bool *comes_again;
-    bool ends_with_us;          /* but nobody comes after this run, unless losses_pass_on says so */
+    bool ends_with_us; /* but nobody comes after this run, unless losses_expect_successor says so */
     const char *const *outputs; /* names; the list is copied, they are borrowed */
     size_t output_count;
     struct slab_queue *queue; /* where gaps go; borrowed */
@@ -29,10 +29,10 @@ struct loss {
     size_t session;
     size_t output; /* SIZE_MAX: none has had it, as it was not decoded */
     enum output_drop
-        reason;     /* without an output: OUTPUT_DROP_STOPPED, OUTPUT_DROP_SPOOL_FULL or _DISK */
-    bool held;      /* by limits of filters; then there is no reason */
-    bool doubt;     /* it may have arrived, as a connection broke; then there is no reason */
-    uint64_t count; /* events */
+        reason;      /* without an output: OUTPUT_DROP_STOPPED, OUTPUT_DROP_SPOOL_FULL or _DISK */
+    bool held;       /* by limits of filters; then there is no reason */
+    bool maybe_lost; /* it may have arrived, as a connection broke; then there is no reason */
+    uint64_t count;  /* events */
     struct time_range times;
 };
 
@@ -43,7 +43,7 @@ void losses_destroy(struct losses *losses); /* its gaps have left the queue; NUL
 bool losses_comes_again(const struct losses *losses, size_t session);
 
 /* Somebody comes after this run, and knows where it was. Any thread. */
-void losses_pass_on(struct losses *losses);
+void losses_expect_successor(struct losses *losses);
 
 /* Losses of one run in this process for those of the next. Zeroed is empty. One thread at a time. */
 struct losses_left {

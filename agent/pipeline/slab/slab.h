@@ -14,11 +14,11 @@
  * it goes to the sealer with what became of it. One owner at a time, so there is no lock.
  */
 enum slab_kind {
-    SLAB_RECORDS, /* events */
-    SLAB_LESSONS, /* records that describe others: every worker learns them */
-    SLAB_GAP,     /* one gap */
-    SLAB_GUARD,   /* one report of a session's guard */
-    SLAB_STATUS,  /* one report of the agent on itself */
+    SLAB_RECORDS,  /* events */
+    SLAB_METADATA, /* records that describe others: every worker learns them */
+    SLAB_GAP,      /* one gap */
+    SLAB_GUARD,    /* one report of a session's guard */
+    SLAB_STATUS,   /* one report of the agent on itself */
 };
 
 enum { SLAB_BYTES = 256 * 1024 };
@@ -32,9 +32,9 @@ struct slab_item {
 struct slab {
     /* Of the queue. */
     struct slab *next;
-    uint64_t ticket;    /* a lesson's: that of the first slab behind it */
-    size_t lesson_left; /* workers that have yet to learn it */
-    uint64_t lesson_number;
+    uint64_t ticket;      /* of metadata: that of the first slab of records after it */
+    size_t learners_left; /* workers that have yet to learn it */
+    uint64_t metadata_number;
 
     /* Of the source. */
     enum slab_kind kind;

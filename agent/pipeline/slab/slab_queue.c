@@ -11,10 +11,10 @@
  * `head` … `tail` are slabs; pop takes the first one. Tickets are given at the push, so the list is
  * in their order and the sealer sees every ticket exactly once.
  *
- * Lessons stand in a list of their own. A lesson's ticket is that of the first slab behind it; it
- * takes none itself. Each worker has a pointer to its next lesson, and takes it before a slab of
- * the same or a higher ticket. The last worker to learn it frees it. As lessons count as bytes of
- * the queue, a source cannot run ahead of a slow worker's learning.
+ * Metadata has a list of its own. A slab of metadata bears the ticket of the first slab of records after it, and takes
+ * none itself. Each worker has a pointer to its next slab of metadata, and takes it before a slab of records with the
+ * same or a higher ticket. The last worker that learns it frees it. Metadata counts as bytes of the queue, so a source
+ * cannot run ahead of a slow worker.
  *
  * `bytes` and `cancelled` are written under the mutex and read without it, too.
  */
@@ -24,8 +24,8 @@ struct slab_queue {
     struct plat_cond work; /* workers wait */
     struct slab *head;
     struct slab *tail;
-    struct slab *last_lesson;                     /* NULL: none is left */
-    struct slab *lessons[SLAB_QUEUE_MAX_WORKERS]; /* next one, by worker */
+    struct slab *last_metadata;                    /* NULL: none is left */
+    struct slab *metadata[SLAB_QUEUE_MAX_WORKERS]; /* next one, by worker */
     size_t worker_count;
     size_t max_bytes;
     atomic_size_t bytes;
@@ -55,14 +55,14 @@ struct slab_queue *slab_queue_create(size_t max_bytes, size_t worker_count, stru
     return queue;
 }
 
-/* The first lesson that some worker has not learned: those of all workers end in one list. */
-static struct slab *oldest_lesson(const struct slab_queue *queue)
+/* The first slab of metadata that some worker has not learned: those of all workers end in one list. */
+static struct slab *oldest_metadata(const struct slab_queue *queue)
 {
     struct slab *oldest = NULL;
     for (size_t i = 0; i < queue->worker_count; i++) {
-        struct slab *lesson = queue->lessons[i];
-        if (lesson && (!oldest || lesson->lesson_number < oldest->lesson_number)) {
-            oldest = lesson;
+        struct slab *metadata = queue->metadata[i];
+        if (metadata && (!oldest || metadata->metadata_number < oldest->metadata_number)) {
+            oldest = metadata;
         }
     }
     return oldest;
@@ -81,7 +81,7 @@ void slab_queue_destroy(struct slab_queue *queue)
 {
     if (queue) {
         destroy_list(queue->head);
-        destroy_list(oldest_lesson(queue));
+        destroy_list(oldest_metadata(queue));
         plat_cond_fini(&queue->room);
         plat_cond_fini(&queue->work);
         plat_mutex_fini(&queue->mutex);
@@ -102,18 +102,19 @@ static void take_bytes(struct slab_queue *queue, const struct slab *slab)
     plat_cond_broadcast(&queue->room);
 }
 
-static void append_lesson(struct slab_queue *queue, struct slab *lesson)
+static void append_metadata(struct slab_queue *queue, struct slab *metadata)
 {
-    lesson->ticket = queue->next_ticket;
-    lesson->lesson_left = queue->worker_count;
-    lesson->lesson_number = queue->last_lesson ? queue->last_lesson->lesson_number + 1 : 0;
-    if (queue->last_lesson) {
-        queue->last_lesson->next = lesson;
+    metadata->ticket = queue->next_ticket;
+    metadata->learners_left = queue->worker_count;
+    metadata->metadata_number = queue->last_metadata ? queue->last_metadata->metadata_number + 1
+                                                     : 0;
+    if (queue->last_metadata) {
+        queue->last_metadata->next = metadata;
     }
-    queue->last_lesson = lesson;
+    queue->last_metadata = metadata;
     for (size_t i = 0; i < queue->worker_count; i++) {
-        if (!queue->lessons[i]) {
-            queue->lessons[i] = lesson;
+        if (!queue->metadata[i]) {
+            queue->metadata[i] = metadata;
         }
     }
     plat_cond_broadcast(&queue->work);
@@ -123,8 +124,8 @@ static void append(struct slab_queue *queue, struct slab *slab)
 {
     slab->next = NULL;
     add_bytes(queue, slab);
-    if (slab->kind == SLAB_LESSONS) {
-        append_lesson(queue, slab);
+    if (slab->kind == SLAB_METADATA) {
+        append_metadata(queue, slab);
         return;
     }
     slab->ticket = queue->next_ticket++;
@@ -201,14 +202,14 @@ bool slab_queue_is_half_empty(const struct slab_queue *queue)
 
 /* ---- out -------------------------------------------------------------------------------------- */
 
-static struct slab *pop_lesson(struct slab_queue *queue, size_t worker)
+static struct slab *pop_metadata(struct slab_queue *queue, size_t worker)
 {
-    struct slab *lesson = queue->lessons[worker];
-    if (!lesson || (queue->head && queue->head->ticket < lesson->ticket)) {
+    struct slab *metadata = queue->metadata[worker];
+    if (!metadata || (queue->head && queue->head->ticket < metadata->ticket)) {
         return NULL;
     }
-    queue->lessons[worker] = lesson->next;
-    return lesson;
+    queue->metadata[worker] = metadata->next;
+    return metadata;
 }
 
 static struct slab *pop_slab(struct slab_queue *queue)
@@ -228,7 +229,7 @@ struct slab *slab_queue_pop(struct slab_queue *queue, size_t worker)
     plat_mutex_lock(&queue->mutex);
     struct slab *slab = NULL;
     for (;;) {
-        slab = pop_lesson(queue, worker);
+        slab = pop_metadata(queue, worker);
         slab = slab ? slab : pop_slab(queue);
         if (slab || queue->closed) {
             break;
@@ -239,19 +240,19 @@ struct slab *slab_queue_pop(struct slab_queue *queue, size_t worker)
     return slab;
 }
 
-void slab_queue_learned(struct slab_queue *queue, struct slab *lesson)
+void slab_queue_learned(struct slab_queue *queue, struct slab *metadata)
 {
     plat_mutex_lock(&queue->mutex);
-    bool last = --lesson->lesson_left == 0;
+    bool last = --metadata->learners_left == 0;
     if (last) {
-        take_bytes(queue, lesson);
-        if (queue->last_lesson == lesson) {
-            queue->last_lesson = NULL;
+        take_bytes(queue, metadata);
+        if (queue->last_metadata == metadata) {
+            queue->last_metadata = NULL;
         }
     }
     plat_mutex_unlock(&queue->mutex);
     if (last) {
-        slab_destroy(lesson);
+        slab_destroy(metadata);
     }
 }
 

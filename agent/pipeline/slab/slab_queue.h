@@ -6,7 +6,7 @@
 
 /*
  * Between the sources and the decode workers: slabs in the order of their tickets, bounded by
- * bytes. Any worker takes the next slab; lessons go to every worker, before any slab that came
+ * bytes. Any worker takes the next slab; metadata goes to every worker, before any slab that came
  * behind them. All functions: any thread.
  */
 struct slab_queue;
@@ -35,10 +35,10 @@ bool slab_queue_is_half_empty(const struct slab_queue *queue);
 
 /*
  * The next slab for ${worker} (0 to worker_count - 1), waiting for one. NULL once the queue was
- * closed and is empty. Lessons stay the queue's: give them back with slab_queue_learned.
+ * closed and is empty. Slabs of metadata stay the queue's: give them back with slab_queue_learned.
  */
 struct slab *slab_queue_pop(struct slab_queue *queue, size_t worker);
-void slab_queue_learned(struct slab_queue *queue, struct slab *lesson);
+void slab_queue_learned(struct slab_queue *queue, struct slab *metadata);
 
 /* Nothing more will be pushed: pop returns NULL when everything was taken. */
 void slab_queue_close(struct slab_queue *queue);

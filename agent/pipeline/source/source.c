@@ -131,31 +131,31 @@ static struct slab *make_slab(struct source *source, enum slab_kind kind, size_t
     return slab;
 }
 
-/* Queue the lessons that were gathered. Those of a live source that find no room stay: without them
- * nobody could read what comes when there is some. */
-static void push_lessons(struct source *source, uint64_t deadline_ns)
+/* Queue the metadata that was gathered. That of a live source stays if it finds no room: later events cannot be decoded
+ * without it. */
+static void push_metadata(struct source *source, uint64_t deadline_ns)
 {
-    struct slab *lessons = source->lessons;
-    if (!lessons) {
+    struct slab *metadata = source->metadata;
+    if (!metadata) {
         return;
     }
-    enum slab_push push = slab_queue_push(source->settings.queue, lessons, deadline_ns);
+    enum slab_push push = slab_queue_push(source->settings.queue, metadata, deadline_ns);
     if (push == SLAB_QUEUE_FULL) {
         change(source, SOURCE_DROPS);
         return;
     }
-    source->lessons = NULL;
+    source->metadata = NULL;
     if (push == SLAB_QUEUE_OVER) {
-        slab_destroy(lessons);
+        slab_destroy(metadata);
     }
 }
 
 /* The same, waiting as for an event; while events are dropped, not before those have room. */
-static void offer_lessons(struct source *source)
+static void offer_metadata(struct source *source)
 {
     bool drops = source->state == SOURCE_DROPS;
-    if (source->lessons && (!drops || slab_queue_is_half_empty(source->settings.queue))) {
-        push_lessons(source, drops ? 0 : deadline_of(source));
+    if (source->metadata && (!drops || slab_queue_is_half_empty(source->settings.queue))) {
+        push_metadata(source, drops ? 0 : deadline_of(source));
     }
 }
 
@@ -294,16 +294,16 @@ static bool on_left_out(void *self, uint64_t time, uint64_t tag)
     return source->state != SOURCE_STOPPED;
 }
 
-/* Copy a lesson into the slab of those that wait for their turn. False: no room, no memory. */
-static bool add_lesson(struct source *source, const struct event_record *record, size_t size)
+/* Copy a record of metadata into the slab that waits for its turn. False: no room, no memory. */
+static bool add_metadata(struct source *source, const struct event_record *record, size_t size)
 {
-    if (source->lessons && slab_add(source->lessons, record, NULL, 0, size, 0)) {
+    if (source->metadata && slab_add(source->metadata, record, NULL, 0, size, 0)) {
         return true;
     }
-    offer_lessons(source);
-    if (!source->lessons) {
-        source->lessons = make_slab(source, SLAB_LESSONS, size > SLAB_BYTES ? size : SLAB_BYTES);
-        return source->lessons && slab_add(source->lessons, record, NULL, 0, size, 0);
+    offer_metadata(source);
+    if (!source->metadata) {
+        source->metadata = make_slab(source, SLAB_METADATA, size > SLAB_BYTES ? size : SLAB_BYTES);
+        return source->metadata && slab_add(source->metadata, record, NULL, 0, size, 0);
     }
     return false;
 }
@@ -321,7 +321,7 @@ static void learn(struct source *source, const struct event_record *record)
     if (source->state == SOURCE_STOPPED) {
         return;
     }
-    if (!add_lesson(source, record, size)) {
+    if (!add_metadata(source, record, size)) {
         /* What it describes is shipped undecoded. The gap is closed when there is room again. */
         source_gaps_add_loss(source, "metadata", record);
         source->tally.unlearned++;
@@ -372,7 +372,7 @@ static bool on_record(void *self, const struct event_record *record)
     source->quiet_since_ns = 0;
     learn_process(source, record);
     learn_file(source, record, false);
-    offer_lessons(source);
+    offer_metadata(source);
     if (record_is_metadata(record)) {
         if (!source->settings.replayable) {
             learn(source, record);
@@ -398,7 +398,7 @@ static void on_gap(void *self, const struct gap *gap)
     if (source->state == SOURCE_STOPPED || !stack_join_flush(source->stacks)) {
         return;
     }
-    offer_lessons(source);
+    offer_metadata(source);
     if (source->counts.sequence < source->settings.resume) {
         source->counts.sequence++; /* shipped in an earlier run */
         return;
@@ -481,7 +481,7 @@ static bool on_pause(void *self)
     if (source->state == SOURCE_STOPPED) {
         return false;
     }
-    offer_lessons(source);
+    offer_metadata(source);
     if (!source->settings.replayable) {
         release_quiet(source); /* others say when: on_settle */
     }
@@ -545,7 +545,7 @@ void source_destroy(struct source *source)
         provider_budget_destroy(source->budget);
         slab_destroy(source->slab);
         gap_list_fini(&source->gaps);
-        slab_destroy(source->lessons);
+        slab_destroy(source->metadata);
         source_gates_destroy(source->settings.gates);
         free(source);
     }
@@ -578,7 +578,7 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
 
 void source_finish(struct source *source, bool stopped)
 {
-    push_lessons(source, UINT64_MAX);
+    push_metadata(source, UINT64_MAX);
     if (source->state != SOURCE_STOPPED && !(stopped && source->settings.replayable)) {
         stack_join_flush(source->stacks);
     }

@@ -34,7 +34,7 @@ struct source {
 
     struct slab *slab;
     uint64_t slab_opened_ns;
-    struct slab *lessons;
+    struct slab *metadata;
     struct session_counts tally; /* since the last slab */
     uint64_t left_out;           /* slab.left_out, the same */
     uint64_t since_slab;         /* events left out, by whomever */

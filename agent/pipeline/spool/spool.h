@@ -21,8 +21,8 @@ enum spool_next {
     SPOOL_END,     /* closed, and everything was handed out */
 };
 
-/* Whose a batch is going to be. */
-enum spool_guest {
+/* The kind of session that a batch comes from. */
+enum spool_origin {
     SPOOL_REPLAYED, /* of a session that is read again: always worth the wait */
     SPOOL_LIVE,     /* of one that is not */
     SPOOL_OWN,      /* of the agent, which is little: to be taken in any case */
@@ -103,7 +103,7 @@ struct spool_ops {
     bool (*start)(struct spool *spool, struct error *err);
 
     /* Wait until there is room for a batch. */
-    enum spool_room (*wait_room)(struct spool *spool, enum spool_guest guest);
+    enum spool_room (*wait_room)(struct spool *spool, enum spool_origin origin);
 
     /* Take a batch of ${stream}, and number it and its records, ascending over all that the spool
      * takes. A stream without cursors forgets it. It may go beyond the room. */

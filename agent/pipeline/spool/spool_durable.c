@@ -33,24 +33,24 @@ static void append(struct spool *base, size_t stream, struct batch *batch)
 }
 
 /* Is there room now? SPOOL_CANCELLED: to be waited for. Holds the mutex. */
-static enum spool_room room_now(const struct spool_durable *spool, enum spool_guest guest)
+static enum spool_room room_now(const struct spool_durable *spool, enum spool_origin origin)
 {
-    bool drops = guest == SPOOL_LIVE && spool->settings.on_full == SPOOL_FULL_DROP_NEWEST;
+    bool drops = origin == SPOOL_LIVE && spool->settings.on_full == SPOOL_FULL_DROP_NEWEST;
     if (drops && spool->live_room != SPOOL_ROOM) {
         return spool->live_room;
     }
     bool room = spool->pending_bytes < spool->pending_max &&
-                (guest != SPOOL_REPLAYED || spool->replay_room);
+                (origin != SPOOL_REPLAYED || spool->replay_room);
     return room ? SPOOL_ROOM : SPOOL_CANCELLED;
 }
 
 /* When the agent stops, what the disk takes is still taken. */
-static enum spool_room wait_room(struct spool *base, enum spool_guest guest)
+static enum spool_room wait_room(struct spool *base, enum spool_origin origin)
 {
     struct spool_durable *spool = spool_durable_of(base);
     plat_mutex_lock(&spool->mutex);
     enum spool_room room;
-    while ((room = room_now(spool, guest)) == SPOOL_CANCELLED && !spool->halted) {
+    while ((room = room_now(spool, origin)) == SPOOL_CANCELLED && !spool->halted) {
         bool disk_takes = !spool->failing && spool->live_room == SPOOL_ROOM && spool->replay_room;
         if (spool->cancelled && !disk_takes) {
             break;

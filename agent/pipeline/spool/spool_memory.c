@@ -67,9 +67,9 @@ static bool add_cursor(struct spool *base, const struct spool_reader *reader, si
     return true;
 }
 
-static enum spool_room wait_room(struct spool *base, enum spool_guest guest)
+static enum spool_room wait_room(struct spool *base, enum spool_origin origin)
 {
-    (void)guest;
+    (void)origin;
     struct spool_memory *spool = self_of(base);
     plat_mutex_lock(&spool->mutex);
     while (spool->bytes >= spool->max_bytes && !spool->cancelled) {

@@ -400,18 +400,18 @@ static void work_on(struct decode_worker *worker, struct slab *slab)
     sealer_finish(sealer, slab);
 }
 
-static void learn(struct decode_worker *worker, struct slab *lesson)
+static void learn(struct decode_worker *worker, struct slab *metadata)
 {
     struct slab_item item;
     size_t cursor = 0;
-    while (slab_next(lesson, &cursor, &item)) {
+    while (slab_next(metadata, &cursor, &item)) {
         if (item.record->kind == RECORD_CLASSIC && !record_is_metadata(item.record)) {
-            event_decode_weigh(&worker->contexts[lesson->session].decode, item.record);
+            event_decode_weigh(&worker->contexts[metadata->session].decode, item.record);
         } else {
-            schema_cache_learn(worker->settings.caches[lesson->session], item.record);
+            schema_cache_learn(worker->settings.caches[metadata->session], item.record);
         }
     }
-    slab_queue_learned(worker->settings.queue, lesson);
+    slab_queue_learned(worker->settings.queue, metadata);
 }
 
 static void run(void *self)
@@ -419,7 +419,7 @@ static void run(void *self)
     struct decode_worker *worker = self;
     struct slab *slab;
     while ((slab = slab_queue_pop(worker->settings.queue, worker->settings.index))) {
-        if (slab->kind == SLAB_LESSONS) {
+        if (slab->kind == SLAB_METADATA) {
             learn(worker, slab);
         } else {
             tap_enter(worker->settings.taps, &worker->taps);

@@ -205,7 +205,7 @@ static bool comes_again(const struct sealer *sealer, const struct slab *slab)
            sealer->settings.losses && losses_comes_again(sealer->settings.losses, slab->session);
 }
 
-static enum spool_guest guest_of(const struct sealer *sealer, const struct slab *slab)
+static enum spool_origin origin_of(const struct sealer *sealer, const struct slab *slab)
 {
     if (slab->kind != SLAB_RECORDS) {
         return SPOOL_OWN;
@@ -223,7 +223,7 @@ static void work_off(struct sealer *sealer)
     while ((slab = sealer->ring[sealer->next_ticket % sealer->ring_size])) {
         sealer->ring[sealer->next_ticket % sealer->ring_size] = NULL;
         plat_mutex_unlock(&sealer->mutex);
-        enum spool_room room = spool->ops->wait_room(spool, guest_of(sealer, slab));
+        enum spool_room room = spool->ops->wait_room(spool, origin_of(sealer, slab));
         plat_mutex_lock(&sealer->mutex);
         if (room == SPOOL_CANCELLED) {
             atomic_store(&sealer->cancelled, true);

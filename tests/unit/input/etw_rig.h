@@ -225,7 +225,7 @@ static inline void rig_start_as(struct rig *rig, enum etw_plan_kind kind, const 
         .provider_count = count,
         .data_dir = rig->data_dir,
         .last_time = rig->last_time,
-        .legacy = rig->legacy,
+        .takeover = rig->legacy,
         .note = rig_note,
         .self = rig};
     struct etw_plan *plan = etw_plan_create(kind, settings ? settings : &rig->settings, &env, &err);

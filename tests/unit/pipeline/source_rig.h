@@ -93,7 +93,7 @@ static inline void add_counts(struct rig *rig, const struct session_counts *more
 
 static inline void take_apart(struct rig *rig, struct slab *slab)
 {
-    if (slab->kind == SLAB_LESSONS) {
+    if (slab->kind == SLAB_METADATA) {
         end_run(rig);
         buf_printf(&rig->log, "learn(%u) ", (unsigned)slab->count);
         slab_queue_learned(rig->queue, slab);

@@ -235,7 +235,7 @@ static void what_comes_again_is_lost_where_nobody_comes_after_this_run(void **st
     rig_init_as(&rig, hour_ns, true);
     assert_false(losses_comes_again(rig.losses, 1));
     lose(&rig, 1, 0, OUTPUT_DROP_STOPPED, 1, 0, 0);
-    losses_pass_on(rig.losses);
+    losses_expect_successor(rig.losses);
     assert_true(losses_comes_again(rig.losses, 1));
     assert_false(losses_comes_again(rig.losses, 0));
     lose(&rig, 1, 0, OUTPUT_DROP_STOPPED, 2, 0, 0);
@@ -252,7 +252,7 @@ static void what_may_have_arrived_is_told_as_not_exact_and_also_of_what_comes_ag
     rig_init(&rig, hour_ns);
     for (int i = 0; i < 2; i++) {
         losses_add(
-            rig.losses, &(struct loss){.session = 1, .output = 0, .doubt = true, .count = 5});
+            rig.losses, &(struct loss){.session = 1, .output = 0, .maybe_lost = true, .count = 5});
     }
     losses_ship(rig.losses);
     struct slab *slab = slab_queue_pop(rig.queue, 0);

@@ -269,7 +269,7 @@ static void what_a_pipeline_that_makes_way_leaves_is_delivered_by_the_next(void 
     run_begin(&runs);
     assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
     pipeline_finish_source(runs.rig.pipeline, 0, false);
-    pipeline_pass_on(runs.rig.pipeline);
+    pipeline_expect_successor(runs.rig.pipeline);
     struct drainer drainer = {.pipeline = runs.rig.pipeline};
     struct plat_thread *thread = plat_thread_start("drain", drain, &drainer, &err);
     assert_non_null(thread);

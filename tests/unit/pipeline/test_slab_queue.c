@@ -70,21 +70,21 @@ static void a_closed_queue_gives_what_it_has_and_takes_nothing(void **state)
 {
     (void)state;
     struct slab_queue *queue = make_queue(4, 2);
-    push(queue, SLAB_LESSONS);
+    push(queue, SLAB_METADATA);
     push(queue, SLAB_RECORDS);
     slab_queue_close(queue);
     struct slab *late = slab_create(SLAB_RECORDS, 0, SLAB, NULL);
     assert_int_equal(slab_queue_push(queue, late, UINT64_MAX), SLAB_QUEUE_OVER);
     assert_int_equal(slab_queue_push_now(queue, late), SLAB_QUEUE_OVER);
     slab_destroy(late);
-    struct slab *lesson = slab_queue_pop(queue, 0);
-    assert_int_equal(lesson->kind, SLAB_LESSONS);
-    slab_queue_learned(queue, lesson);
+    struct slab *metadata = slab_queue_pop(queue, 0);
+    assert_int_equal(metadata->kind, SLAB_METADATA);
+    slab_queue_learned(queue, metadata);
     struct slab *slab = slab_queue_pop(queue, 0);
     assert_int_equal(slab->kind, SLAB_RECORDS);
     slab_destroy(slab);
     assert_null(slab_queue_pop(queue, 0));
-    slab_queue_destroy(queue); /* the other worker's lesson is still there */
+    slab_queue_destroy(queue); /* the other worker's metadata is still there */
 }
 
 static void a_cancelled_queue_takes_what_is_reserved_and_nothing_else(void **state)
@@ -99,21 +99,21 @@ static void a_cancelled_queue_takes_what_is_reserved_and_nothing_else(void **sta
     slab_queue_destroy(queue);
 }
 
-static void a_lesson_stands_before_what_came_behind_it_for_every_worker(void **state)
+static void metadata_stands_before_what_came_behind_it_for_every_worker(void **state)
 {
     (void)state;
     struct slab_queue *queue = make_queue(10, 2);
     push(queue, SLAB_RECORDS);
-    push(queue, SLAB_LESSONS);
+    push(queue, SLAB_METADATA);
     push(queue, SLAB_RECORDS);
-    push(queue, SLAB_LESSONS);
+    push(queue, SLAB_METADATA);
     struct slab *first = slab_queue_pop(queue, 0);
     assert_int_equal(first->ticket, 0);
-    struct slab *lesson = slab_queue_pop(queue, 0);
-    assert_int_equal(lesson->kind, SLAB_LESSONS);
-    assert_ptr_equal(slab_queue_pop(queue, 1), lesson);
-    slab_queue_learned(queue, lesson);
-    slab_queue_learned(queue, lesson);
+    struct slab *metadata = slab_queue_pop(queue, 0);
+    assert_int_equal(metadata->kind, SLAB_METADATA);
+    assert_ptr_equal(slab_queue_pop(queue, 1), metadata);
+    slab_queue_learned(queue, metadata);
+    slab_queue_learned(queue, metadata);
     struct slab *second = slab_queue_pop(queue, 1);
     assert_int_equal(second->ticket, 1);
     slab_destroy(first);
@@ -121,24 +121,24 @@ static void a_lesson_stands_before_what_came_behind_it_for_every_worker(void **s
     slab_queue_destroy(queue);
 }
 
-static void a_destroyed_queue_frees_the_lessons_that_a_worker_has_yet_to_learn(void **state)
+static void a_destroyed_queue_frees_the_metadata_that_a_worker_has_yet_to_learn(void **state)
 {
     (void)state;
     for (size_t ahead = 0; ahead < 2; ahead++) {
         struct slab_queue *queue = make_queue(10, 2);
-        atomic_size_t lessons = 3;
+        atomic_size_t slabs = 3;
         for (int i = 0; i < 3; i++) {
-            struct slab *lesson = slab_create(SLAB_LESSONS, 0, SLAB, NULL);
-            assert_non_null(lesson);
-            lesson->in_flight = &lessons;
-            assert_int_equal(slab_queue_push(queue, lesson, UINT64_MAX), SLAB_PUSHED);
+            struct slab *metadata = slab_create(SLAB_METADATA, 0, SLAB, NULL);
+            assert_non_null(metadata);
+            metadata->in_flight = &slabs;
+            assert_int_equal(slab_queue_push(queue, metadata, UINT64_MAX), SLAB_PUSHED);
         }
         slab_queue_learned(queue, slab_queue_pop(queue, ahead));
         slab_queue_learned(queue, slab_queue_pop(queue, ahead));
         slab_queue_learned(queue, slab_queue_pop(queue, 1 - ahead));
-        assert_int_equal(lessons, 2);
+        assert_int_equal(slabs, 2);
         slab_queue_destroy(queue);
-        assert_int_equal(lessons, 0);
+        assert_int_equal(slabs, 0);
     }
 }
 
@@ -159,7 +159,7 @@ static void work(void *self)
     uint64_t learned = 0;
     struct slab *slab;
     while ((slab = slab_queue_pop(shared->queue, worker))) {
-        if (slab->kind == SLAB_LESSONS) {
+        if (slab->kind == SLAB_METADATA) {
             atomic_fetch_add(&shared->wrong, slab->last_sequence != learned);
             learned++;
             slab_queue_learned(shared->queue, slab);
@@ -171,7 +171,7 @@ static void work(void *self)
     }
 }
 
-static void workers_share_slabs_and_all_learn_all_lessons(void **state)
+static void workers_share_slabs_and_all_learn_all_metadata(void **state)
 {
     (void)state;
     struct shared shared = {.queue = make_queue(4, WORKERS)};
@@ -181,19 +181,19 @@ static void workers_share_slabs_and_all_learn_all_lessons(void **state)
         threads[i] = plat_thread_start("work", work, &shared, &err);
         assert_non_null(threads[i]);
     }
-    uint64_t lessons = 0;
+    uint64_t metadata = 0;
     for (uint64_t i = 0; i < SLABS; i++) {
-        bool is_lesson = i % 7 == 0;
-        struct slab *slab = slab_create(is_lesson ? SLAB_LESSONS : SLAB_RECORDS, 0, SLAB, NULL);
-        slab->last_sequence = lessons;
-        lessons += is_lesson;
+        bool is_metadata = i % 7 == 0;
+        struct slab *slab = slab_create(is_metadata ? SLAB_METADATA : SLAB_RECORDS, 0, SLAB, NULL);
+        slab->last_sequence = metadata;
+        metadata += is_metadata;
         assert_int_equal(slab_queue_push(shared.queue, slab, UINT64_MAX), SLAB_PUSHED);
     }
     slab_queue_close(shared.queue);
     for (int i = 0; i < WORKERS; i++) {
         plat_thread_join(threads[i]);
     }
-    assert_int_equal(shared.slabs, SLABS - lessons);
+    assert_int_equal(shared.slabs, SLABS - metadata);
     assert_int_equal(shared.wrong, 0);
     assert_int_equal(slab_queue_bytes(shared.queue), 0);
     slab_queue_destroy(shared.queue);
@@ -207,9 +207,9 @@ int main(void)
         cmocka_unit_test(an_empty_queue_takes_a_slab_of_any_size),
         cmocka_unit_test(a_closed_queue_gives_what_it_has_and_takes_nothing),
         cmocka_unit_test(a_cancelled_queue_takes_what_is_reserved_and_nothing_else),
-        cmocka_unit_test(a_lesson_stands_before_what_came_behind_it_for_every_worker),
-        cmocka_unit_test(a_destroyed_queue_frees_the_lessons_that_a_worker_has_yet_to_learn),
-        cmocka_unit_test(workers_share_slabs_and_all_learn_all_lessons),
+        cmocka_unit_test(metadata_stands_before_what_came_behind_it_for_every_worker),
+        cmocka_unit_test(a_destroyed_queue_frees_the_metadata_that_a_worker_has_yet_to_learn),
+        cmocka_unit_test(workers_share_slabs_and_all_learn_all_metadata),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,11 +58,11 @@ static void metadata_is_learned_before_what_follows(void **state)
     struct rig rig;
     rig_init(&rig, true);
     rig_start(&rig);
-    struct event_record lesson = {.kind = RECORD_EVENT, .trace = &rig.trace};
-    rig.sink.metadata(rig.sink.self, &lesson);
-    rig.sink.metadata(rig.sink.self, &lesson);
+    struct event_record metadata = {.kind = RECORD_EVENT, .trace = &rig.trace};
+    rig.sink.metadata(rig.sink.self, &metadata);
+    rig.sink.metadata(rig.sink.self, &metadata);
     push_many(&rig, 3);
-    rig.sink.metadata(rig.sink.self, &lesson);
+    rig.sink.metadata(rig.sink.self, &metadata);
     push_many(&rig, 3);
     rig.sink.pause(rig.sink.self);
     take_all(&rig);

@@ -86,10 +86,10 @@ static void what_describes_events_is_kept_while_a_live_session_drops(void **stat
     rig_start(&rig);
     uint64_t first = fill(&rig);
     push_many(&rig, 10); /* these find no room … */
-    struct event_record lesson = {.kind = RECORD_EVENT, .trace = &rig.trace};
-    rig.sink.metadata(rig.sink.self, &lesson); /* … nor does this, … */
+    struct event_record metadata = {.kind = RECORD_EVENT, .trace = &rig.trace};
+    rig.sink.metadata(rig.sink.self, &metadata); /* … nor does this, … */
     push_many(&rig, 5);
-    rig.sink.metadata(rig.sink.self, &lesson);
+    rig.sink.metadata(rig.sink.self, &metadata);
     take(&rig);
     take(&rig);
     push_many(&rig, 1); /* now both have room, and need what there is */
@@ -115,11 +115,11 @@ static void what_describes_events_and_finds_no_room_is_counted(void **state)
     rig_init(&rig, false);
     rig_start(&rig);
     fill(&rig);
-    struct event_record lesson = {
+    struct event_record metadata = {
         .kind = RECORD_EVENT, .payload = span_make(payload, RECORD_BYTES), .trace = &rig.trace};
     for (int i = 0; i < 40; i++) {
-        lesson.time = 5000 + (uint64_t)i;
-        rig.sink.metadata(rig.sink.self, &lesson);
+        metadata.time = 5000 + (uint64_t)i;
+        rig.sink.metadata(rig.sink.self, &metadata);
     }
     take_all(&rig);
     push_many(&rig, 1);
@@ -188,7 +188,7 @@ static void a_gap_does_not_stay_open_for_ever(void **state)
     rig_fini(&rig);
 }
 
-/* Events that waited for their stacks begin a slab while lessons before it find no room. */
+/* Events that waited for their stacks begin a slab while metadata before it find no room. */
 static void a_slab_in_hand_makes_way_for_an_old_gap_with_its_counts(void **state)
 {
     (void)state;
@@ -204,8 +204,8 @@ static void a_slab_in_hand_makes_way_for_an_old_gap_with_its_counts(void **state
         rig.sink.gap(rig.sink.self, &lost);
     }
     push_many(&rig, 3);
-    struct event_record lesson = {.kind = RECORD_EVENT, .trace = &rig.trace};
-    rig.sink.metadata(rig.sink.self, &lesson);
+    struct event_record metadata = {.kind = RECORD_EVENT, .trace = &rig.trace};
+    rig.sink.metadata(rig.sink.self, &metadata);
     rig.sink.gap(rig.sink.self, &lost);
     rig.sink.pause(rig.sink.self);
     struct session_counts sum = {0};

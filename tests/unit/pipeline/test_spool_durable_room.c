@@ -116,14 +116,14 @@ static void what_waits_for_one_output_is_read_back_in_order(void **state)
 
 struct waiter {
     struct spool *spool;
-    enum spool_guest guest;
+    enum spool_origin origin;
     atomic_int result; /* of wait_room; -1 before */
 };
 
 static void wait_room(void *self)
 {
     struct waiter *waiter = self;
-    atomic_store(&waiter->result, waiter->spool->ops->wait_room(waiter->spool, waiter->guest));
+    atomic_store(&waiter->result, waiter->spool->ops->wait_room(waiter->spool, waiter->origin));
 }
 
 /* So much of the file's that nothing more fits; returns how many batches. */
@@ -189,7 +189,7 @@ static void what_is_read_again_waits_for_room(void **state)
         struct error err = {0};
         uint64_t count = fill(&rig, policies[i]);
         assert_true(count > 5);
-        struct waiter waiter = {.spool = rig.spool, .guest = SPOOL_REPLAYED, .result = -1};
+        struct waiter waiter = {.spool = rig.spool, .origin = SPOOL_REPLAYED, .result = -1};
         struct plat_thread *thread = plat_thread_start("waits", wait_room, &waiter, &err);
         for (uint64_t k = 1; k <= count; k++) {
             take_wide(&rig, 0, k);
@@ -313,7 +313,7 @@ static void a_stop_ends_the_wait_for_room(void **state)
     struct spool_rig rig;
     struct error err = {0};
     fill(&rig, SPOOL_FULL_BLOCK);
-    struct waiter waiter = {.spool = rig.spool, .guest = SPOOL_REPLAYED, .result = -1};
+    struct waiter waiter = {.spool = rig.spool, .origin = SPOOL_REPLAYED, .result = -1};
     struct plat_thread *thread = plat_thread_start("waits", wait_room, &waiter, &err);
     rig.spool->ops->cancel(rig.spool);
     plat_thread_join(thread);

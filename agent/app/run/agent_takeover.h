@@ -1,0 +1,35 @@
+#ifndef ETWSHIP_APP_AGENT_TAKEOVER_H
+#define ETWSHIP_APP_AGENT_TAKEOVER_H
+
+#include "base/buf.h"
+#include "input/input.h"
+
+/* What sessions of one agent leave running for those of the next agent in the same process, by the names of the
+ * sessions (input_ops.takeover). One thread at a time. */
+struct agent_takeover_item {
+    char *session;
+    const struct input_ops *ops;
+    struct buf state;
+};
+
+struct agent_takeover {
+    struct agent_takeover_item *items;
+    size_t count;
+};
+
+/* Ask ${input}, which has ended, what it has left for the next one of ${session}; nothing is fine. Zeroed
+ * ${takeover} is empty. False: out of memory; then what was left is ended. */
+bool agent_takeover_add(
+    struct agent_takeover *takeover, const char *session, const struct input_ops *ops, void *input);
+
+/* Empty: none. Valid until the next change. */
+struct span agent_takeover_find(
+    const struct agent_takeover *takeover, const char *session, const struct input_ops *ops);
+
+/* Free it; the sessions of the next agent have taken it over. */
+void agent_takeover_fini(struct agent_takeover *takeover);
+
+/* The same, but no agent follows: what was left running is ended. */
+void agent_takeover_end(struct agent_takeover *takeover);
+
+#endif
