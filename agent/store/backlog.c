@@ -1,8 +1,8 @@
 /*
  * The catalogue's sums of a stream never shrink (catalogue_schema.c): the difference between two places
  * counts what was removed between them, too. What is removed before its turn is the oldest that no
- * output has in hand, so such places lie right behind what is in hand. The first batches of a backlog
- * are counted one by one, therefore, and only what is behind them by differences.
+ * output has in hand, so such places lie right after what is in hand. The first batches of a backlog
+ * are counted one by one, therefore, and only what is after them by differences.
  */
 #include "store/backlog.h"
 
@@ -21,7 +21,7 @@ static void add(struct store_backlog *backlog, const struct catalogue_batch *bat
     backlog->bytes += batch->bytes;
 }
 
-/* Of a range behind ${after}, one by one. ${ret_after}: how far that went; `last` if it is all. */
+/* Of a range after ${after}, one by one. ${ret_after}: how far that went; `last` if it is all. */
 static bool walk(struct catalogue *catalogue, const struct chain *chain,
     const struct chain_range *range, uint64_t after, size_t *left, uint64_t *ret_after,
     struct store_backlog *backlog, struct error *err)
@@ -45,7 +45,7 @@ static bool walk(struct catalogue *catalogue, const struct chain *chain,
     return true;
 }
 
-/* What lies behind that, and of it what is settled already. */
+/* What lies after that, and of it what is settled already. */
 static bool count_rest(struct catalogue *catalogue, const struct chain *chain,
     const struct chain_range *range, uint64_t after, struct store_backlog *backlog,
     struct error *err)

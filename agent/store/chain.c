@@ -153,7 +153,7 @@ bool chain_has_left(const struct chain *chain, uint64_t id)
     return find_in(chain->left, chain->left_count, id, &place);
 }
 
-/* Does batch ${id} of ${stream} lie behind its position, in a range of it? */
+/* Does batch ${id} of ${stream} lie after its position, in a range of it? */
 static bool covers(const struct chain *chain, uint64_t stream, uint64_t id)
 {
     for (size_t i = chain->first_range; i < chain->range_count; i++) {

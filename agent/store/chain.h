@@ -52,7 +52,7 @@ struct chain_range *chain_last_range(const struct chain *chain);
 bool chain_extend(
     struct chain *chain, uint64_t stream, struct span about, uint64_t boundary, struct error *err);
 
-/* Where reading goes on in a range: behind what was settled before. */
+/* Where reading continues in a range: after what was settled before. */
 uint64_t chain_lower(const struct chain *chain, const struct chain_range *range);
 
 /* Has it still to take batch ${id} of ${stream}? */
@@ -69,7 +69,7 @@ bool chain_move(struct chain *chain, uint64_t position, const uint64_t *early, s
 /* Give it ids that it is done with beyond its position. */
 bool chain_set_early(struct chain *chain, const uint64_t *early, size_t count, struct error *err);
 
-/* A range behind the others, of which only the words are set; it has no end. */
+/* A range after the others, of which only the words are set; it has no end. */
 struct chain_range *chain_add_range(struct chain *chain, struct span about, struct error *err);
 
 /* Everything of it was written to the catalogue. */

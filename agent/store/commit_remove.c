@@ -70,7 +70,7 @@ static bool each_segment(void *self, const struct catalogue_segment *segment)
     return finding->ok;
 }
 
-/* That a file has gone is forgotten only when no loss of power brings it back: nobody would know any more
+/* That a file has gone is forgotten only when no loss of power brings it back: it would not be known any more
  * that it was settled. */
 static bool forget_gone(struct commit *commit, struct error *err)
 {

@@ -111,7 +111,7 @@ struct oldest {
     char name[256];
 };
 
-/* Names end with the time, in as many digits for centuries; logs have more behind it. */
+/* Names end with the time, in as many digits for centuries; logs have more after it. */
 static bool look_at(void *self, const char *name)
 {
     struct oldest *oldest = self;

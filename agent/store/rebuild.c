@@ -25,7 +25,7 @@ void rebuild_fini(struct rebuild *rebuild)
 
 /* ---- all of them --------------------------------------------------------------------------------------------- */
 
-/* In a running store somebody may have removed it. */
+/* In a running store another program may have removed it. */
 static bool is_missing(const struct rebuild *rebuild, uint64_t id)
 {
     if (!segments_is_missing(rebuild->store->segments, id)) {
@@ -56,7 +56,7 @@ static bool create(struct store *store, struct rebuild *rebuild, struct error *e
 {
     struct disk *disk = store->settings.disk;
     uint64_t epoch = 0;
-    /* What was deleted is gone for good: what came back later would be of an epoch that nobody knows. */
+    /* What was deleted is gone for good: what came back later would be of an epoch that is not known. */
     disk->ops->sync_folder(disk, store->settings.folder, NULL);
     while (epoch == 0) {
         if (!plat_random(&epoch, sizeof(epoch), err)) {
@@ -126,7 +126,7 @@ static bool remake(
     bool ok = create(store, &rebuild, err);
     if (ok) {
         store_let_go(
-            store); /* somebody may have opened the old one again before it was out of the way */
+            store); /* another program may have opened the old one again before it was out of the way */
         chains_written(&store->chains);
         if (!store->is_fresh) {
             tell(store, &rebuild, aside, why);

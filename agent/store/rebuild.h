@@ -45,7 +45,7 @@ bool rebuild_letters(struct store *store, struct error *err);
  * know all of their newest file? If not it is older, and takes what it lacks. */
 bool rebuild_compare_letters(struct store *store, struct error *err);
 
-/* Inside the same: what was found waits for its outputs; numbers go on behind all that were seen. */
+/* Inside the same: what was found waits for its outputs; numbers continue after all that were seen. */
 bool rebuild_finish(struct rebuild *rebuild, struct error *err);
 
 /* At the start: set aside the catalogue, if there is one, and make it anew. ${why} says
@@ -56,8 +56,8 @@ bool rebuild_all(struct store *store, const struct error *why, struct error *err
  * still where they are in memory. ${why} says what was found; on failure why not. */
 bool rebuild_running(struct store *store, struct error *why);
 
-/* Was anything of ${stream} found that waits for its outputs? Then it begins behind ${ret_after}. An
- * output that has something else to take behind that cannot have it, and then it goes on waiting. */
+/* Was anything of ${stream} found that waits for its outputs? Then it begins after ${ret_after}. An
+ * output that has something else to take after that cannot have it, and then it goes on waiting. */
 bool rebuild_orphans(const struct store *store, uint64_t stream, uint64_t *ret_after);
 
 /* What outputs that are open have claimed is theirs. */

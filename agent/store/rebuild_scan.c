@@ -98,7 +98,7 @@ static void count(struct rebuild *rebuild, const struct frame *frame)
 enum adopted { ADOPTED, KNOWN, REFUSED, ADOPT_FAILED };
 
 /* Put a good frame into the catalogue. As a rule ids ascend; but what was written again, because its sync
- * had failed, lies behind what was not. */
+ * had failed, lies after what was not. */
 static enum adopted adopt_batch(struct rebuild *rebuild, const struct frame *frame,
     const struct frame_extent *extent, struct error *err)
 {

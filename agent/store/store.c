@@ -134,8 +134,8 @@ static bool find_first(
     return true;
 }
 
-/* Where a new range of ${stream} begins: behind the last batch; at the first one if that is wanted; and
- * at what a rebuild has found, unless the chain's last range has something behind that. */
+/* Where a new range of ${stream} begins: after the last batch; at the first one if that is wanted; and
+ * at what a rebuild has found, unless the chain's last range has something after that. */
 static bool find_boundary(struct store *store, const struct chain_range *last, uint64_t stream,
     bool from_head, uint64_t *ret_boundary, struct error *err)
 {
@@ -155,7 +155,7 @@ static bool find_boundary(struct store *store, const struct chain_range *last, u
     return true;
 }
 
-/* The chain goes on with ${stream}, as it was or with a new range. */
+/* The chain continues with ${stream}, as it was or with a new range. */
 static bool go_on(struct store *store, struct chain *chain, uint64_t stream, struct span about,
     bool from_head, bool *ret_changed, struct error *err)
 {

@@ -129,7 +129,7 @@ struct store_output_state {
  * takes). Where stream and words are those of the chain's last range it goes on; else that one ends
  * at the last batch that was committed, what is left in it is read first, and a new range begins.
  *
- * A new output begins behind the last batch, or with ${from_head} at the first one of the stream that
+ * A new output begins after the last batch, or with ${from_head} at the first one of the stream that
  * is still there. From then on it pins what it has not settled. ${ret_output} is its number in this
  * run, from 0 in the order of calls. Becomes true with the next commit. Before anything is appended.
  */
@@ -186,7 +186,7 @@ struct store_row {
 };
 
 /*
- * Stage a batch behind all others. Everything is copied, but a body that is lent: whoever takes that
+ * Stage a batch after all others. Everything is copied, but a body that is lent: whoever takes that
  * back before a commit has succeeded may only close the store. ${ret_row} is final: a commit that fails
  * changes nothing of it, and no other batch that is ever committed has its numbers; but where the batch
  * lies is known only to store_next, after the commit. Without room for it in memory, or
@@ -200,8 +200,8 @@ uint64_t store_staged_bytes(const struct store *store);
 
 /*
  * Up to ${max} committed batches that output ${output} has not settled (neither by position nor
- * early), behind batch ${after}, in its order: the chain's ranges one after the other. 0 rows:
- * nothing is behind ${after} now.
+ * early), after batch ${after}, in its order: the chain's ranges one after the other. 0 rows:
+ * nothing is after ${after} now.
  */
 bool store_next(struct store *store, size_t output, uint64_t after, struct store_row *rows,
     size_t max, size_t *ret_count, struct error *err);
@@ -341,7 +341,7 @@ bool store_rest_is_true(const struct store *store);
  * Then the system is to keep them in memory if it can. At first they are not. */
 void store_expect_reads(struct store *store, bool expected);
 
-/* Behind each commit, whatever became of it, when nobody waits for that any more: delete files that nobody
+/* After each commit, whatever became of it, when nobody waits for that any more: delete files that nobody
  * needs, of which one may take a tenth of a second, and see how much room there is. What cannot be
  * deleted is tried again by the next. True if there is more room now. */
 bool store_tidy(struct store *store);
@@ -381,7 +381,7 @@ enum store_room {
 /* Is there room for ${bytes} more, with what is staged? The free space is asked for once a second at most. */
 enum store_room store_room(struct store *store, uint64_t bytes);
 
-/* Somebody waits for room, or does not any more. While it is needed commits give up the file that is
+/* A caller waits for room, or does not any more. While it is needed commits give up the file that is
  * written to as well, when nothing is in it that an output wants; the next one looks for such files. */
 void store_need_room(struct store *store, bool is_needed);
 

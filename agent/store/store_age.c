@@ -2,7 +2,7 @@
  * Clocks are set: forward and back, by people, by time servers, where a machine has no clock that runs
  * on while it is off, where one is set back to an earlier state. What that may do to ages is bounded:
  *
- * - While the agent runs, ages are counted by a clock that nobody sets. When the other one is set
+ * - While the agent runs, ages are counted by a clock that cannot be set. When the other one is set
  *   forward, the time at which batches entered is moved along. When it is set back, what would have
  *   entered later than now has entered now. So a step makes nothing older.
  * - Between runs only the clock tells how long the agent was away, and that counts. But nothing is

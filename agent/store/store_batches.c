@@ -69,7 +69,7 @@ struct store_row store_row_of(const struct catalogue_batch *batch)
         .offset = batch->offset};
 }
 
-/* Batches of a range behind ${after} that are not settled, as many as fit. */
+/* Batches of a range after ${after} that are not settled, as many as fit. */
 static bool next_in_range(struct store *store, const struct chain *chain,
     const struct chain_range *range, uint64_t after, struct store_row *rows, size_t max,
     size_t *count, struct error *err)

@@ -231,7 +231,7 @@ static bool write_batches(struct store *store, struct error *err)
     if (is_full(err)) {
         return false;
     }
-    /* Somebody has removed the file, or the folder, or cut it: then it goes into another one. */
+    /* Another program has removed the file, or the folder, or cut it: then it goes into another one. */
     restore_folder(store);
     return is_lost(err) && write_files(store, err);
 }

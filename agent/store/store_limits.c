@@ -199,7 +199,7 @@ static bool drop_too_old(
     return true;
 }
 
-/* The first batch behind ${after} that a chain waits for, and that may go. */
+/* The first batch after ${after} that a chain waits for, and that may go. */
 static bool first_of(struct store *store, const struct chain *chain, const struct store_loss *loss,
     struct catalogue_batch *ret_batch, bool *ret_found, struct error *err)
 {

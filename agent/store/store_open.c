@@ -166,7 +166,7 @@ static bool open_catalogue(struct store *store, struct error *err)
     return ok;
 }
 
-/* Numbers go on behind all that may have been given out. */
+/* Numbers continue after all that may have been given out. */
 static bool take_numbers(struct store *store, struct error *err)
 {
     struct catalogue_info info;

@@ -52,7 +52,7 @@ struct store {
     uint64_t reserved_record;
     bool is_fresh;         /* there was nothing yet */
     bool is_announced;     /* the catalogue knows this epoch */
-    uint64_t last_id;      /* of the committed batches, or an id without a batch behind them */
+    uint64_t last_id;      /* of the committed batches, or an id without a batch after them */
     uint64_t last_segment; /* that was written to; 0: none in this run */
 
     /* Files: to be deleted; gone, but still in the catalogue. */

@@ -1,13 +1,13 @@
 /*
- * A crash leaves frames that were written and not committed, behind what the catalogue knows of a file
+ * A crash leaves frames that were written and not committed, after what the catalogue knows of a file
  * or in a file of which it knows nothing. Nobody was given them, and their sources begin before them
  * again, so they are cut off.
  *
- * The same would be seen where the catalogue has lost something: somebody has put an older copy in its
+ * The same would be seen where the catalogue has lost something: another program has put an older copy in its
  * place, or removed its log. Then cutting would lose what was accepted. So it is looked at what the
  * frames say: the catalogue was told of every epoch, and of every block of numbers, before a frame
  * with them was written, and tells those of its last run; what earlier ones left was seen to by the runs
- * behind them. And there is nothing uncommitted without a log: only a run in which no commit
+ * after them. And there is nothing uncommitted without a log: only a run in which no commit
  * has failed removes it when it ends.
  */
 #include "store/store_tails.h"

@@ -20,7 +20,7 @@ struct stream_entry {
     uint64_t settled;  /* up to this id its batches were removed, as committed */
     uint64_t settling; /* the same, as in the transaction that is open */
     bool is_written;
-    bool is_lost;      /* nobody knows its key */
+    bool is_lost;      /* its key is not known */
     bool is_described; /* to the segments of this run */
 };
 

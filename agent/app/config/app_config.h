@@ -68,7 +68,7 @@ struct app_agent {
     uint64_t memory_bytes; /* of the process */
     struct app_limits limits;
     int64_t decode_workers;
-    bool builtin_layouts; /* layouts that are part of the program count, behind all others */
+    bool builtin_layouts; /* layouts that are part of the program count, after all others */
     uint64_t shutdown_ns; /* what outputs get to deliver what is queued */
     struct config_map labels;
     struct config_strings tags;
@@ -96,7 +96,7 @@ struct app_sync {
 };
 
 struct app_spool {
-    int mode; /* enum app_spool_mode; of a configuration: what it is where nobody says it, too */
+    int mode; /* enum app_spool_mode; of a configuration: what it is where it is not set, too */
     uint64_t max_size_bytes;
     uint64_t max_age_ns;
     uint64_t min_free_disk_bytes;

@@ -150,7 +150,7 @@ static void consider_known(void *self, const struct guid *provider, struct span 
 static void guess_names(
     struct schema_cache *cache, struct provider_facts *facts, size_t count, size_t unknown)
 {
-    size_t room = unknown < MAX_GUESSES ? unknown : MAX_GUESSES; /* nobody reads more of them */
+    size_t room = unknown < MAX_GUESSES ? unknown : MAX_GUESSES; /* more of them are of no use */
     struct guess *list = room ? calloc(room, sizeof(*list)) : NULL;
     struct guesses guesses = {.list = list};
     for (size_t i = 0; i < count && list && guesses.count < room; i++) {

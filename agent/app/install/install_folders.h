@@ -10,7 +10,7 @@
 enum { INSTALL_FOLDERS_LIST_BYTES = 512 };
 
 /*
- * Folder number ${i}, from 0 on, each behind the one that it lies in: its name below %ProgramData%\etwship
+ * Folder number ${i}, from 0 on, each after the one that it lies in: its name below %ProgramData%\etwship
  * ("": that folder itself), and its access list as SDDL ([MS-DTYP] 2.5.1) for a service that runs as
  * ${account}, a SID as text; NULL: LocalSystem. False: there are no more, or ${account} is too long
  * (ERR_CONFIG).

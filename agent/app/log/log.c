@@ -22,7 +22,7 @@
  *
  * On standard error a line is what all of the program's lines there are (`etwship: warning: …`),
  * without a time, which a terminal's user does not need and a service manager adds. A terminal that
- * was halted, or a pipe that nobody reads, holds up nobody: lines are left out meanwhile, and counted.
+ * was halted, or a pipe that nobody reads, holds up no thread: lines are left out meanwhile, and counted.
  */
 enum { MAX_KINDS = 64, MAX_KIND_BYTES = 64, MAX_LINE_BYTES = 64 * 1024, READER_WAIT_MS = 100 };
 
@@ -158,7 +158,7 @@ static bool write_some(struct log *log, struct span text, unsigned wait_ms)
 {
     size_t written = 0;
     if (!plat_file_write_some(log->stderr_file, text, wait_ms, &written, NULL)) {
-        return true; /* it is closed: nobody misses anything */
+        return true; /* it is closed: nothing is missed */
     }
     if (written == 0 || written == text.size) {
         return written == text.size;

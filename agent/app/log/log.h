@@ -40,7 +40,7 @@ struct log_settings {
     uint64_t rotate_size; /* bytes; a file that would grow beyond it is set aside. 0: never */
     unsigned rotate_keep; /* files set aside: PATH.1 is the newest. 0: none */
 
-    /* Who is told every line, too, as it was given, on the thread of whoever wrote it; NULL: nobody.
+    /* Who is told every line, too, as it was given, on the thread that wrote it; NULL: none.
      * It must not write to this log. */
     void (*also)(void *also_self, enum log_level level, enum log_cause cause, const char *text);
     void *also_self;
@@ -81,7 +81,7 @@ void log_recent(struct log *log,
  * and then (the agent does, with its statistics) so that they come without one. */
 void log_tick(struct log *log);
 
-/* Somebody moved the file away (SIGHUP): close it, the next line makes it anew. */
+/* The file was moved away (SIGHUP): close it, the next line makes it anew. */
 void log_reopen(struct log *log);
 
 #endif

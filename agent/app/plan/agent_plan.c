@@ -477,7 +477,7 @@ static bool allocate(struct agent_plan *plan, const struct app_config *config, s
     return ok || error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* Without a folder nobody would know what of a boot file was read, so it is not. */
+/* Without a folder it would not be known what of a boot file was read, so it is not. */
 static bool choose_session(struct agent_plan *plan, const struct app_session *session,
     const char *data_dir, struct error *err)
 {

@@ -25,7 +25,7 @@ struct agent_plan {
     bool *takes;                              /* [session * output_count + output] */
     size_t output_count;
 
-    /* Behind them. */
+    /* After them. */
     struct arena memory; /* of all arrays here */
     size_t *stream_lists;
     struct codepage *codepages;
@@ -49,9 +49,9 @@ struct agent_filter {
 
 struct agent_plan_settings {
     const struct app_config *config;
-    const struct schema_shared *schemas; /* what files define; NULL: nobody has read them */
+    const struct schema_shared *schemas; /* what files define; NULL: they were not read */
     uint64_t max_events;                 /* per session; 0: no limit */
-    bool for_words; /* nothing will run: names of keywords that nobody knows here stay names, and
+    bool for_words; /* nothing will run: names of keywords that are not known here stay names, and
                        definitions of messages unread */
     bool colors;
 };

@@ -333,7 +333,7 @@ static bool is_systems(const char *target)
     return strncmp(target, "/dev/", 5) == 0 || strncmp(target, "/proc/", 6) == 0;
 }
 
-/* Somebody else could put a file or a link where the output begins one. */
+/* Another account could put a file or a link where the output begins one. */
 static void judge_target(struct search *search, const char *target)
 {
     char folder[DATA_FOLDER_PATH_BYTES];
@@ -535,10 +535,11 @@ static bool may_take_over(const char *folder, struct error *err)
     }
     free(absolute);
     search_fini(&search);
-    return good || error_set(err, ERR_CONFIG,
-                       "%s: was made by an account without rights, or such an account can replace it. look "
-                       "what is in it, and remove or rename it",
-                       folder);
+    return good ||
+           error_set(err, ERR_CONFIG,
+               "%s: was made by an account without rights, or such an account can replace it. look "
+               "what is in it, and remove or rename it",
+               folder);
 }
 
 static bool make_folder(const char *folder, const char *name, const char *sddl, struct error *err)

@@ -419,7 +419,7 @@ static void merge_summaries(struct agent *agent, struct agent_run_result *result
 void agent_conclude(struct agent *agent, struct agent_run_result *result)
 {
     agent_status_look(&agent->status, agent->pipeline);
-    result->failed_sessions = 0; /* of an agent that goes on with others it says nothing */
+    result->failed_sessions = 0; /* of an agent that continues with others it says nothing */
     merge_summaries(agent, result);
     uint64_t evicted = atomic_load(&agent->letters_evicted);
     summary_add_evicted(result->summary, evicted);

@@ -15,7 +15,7 @@ struct agent_moment {
 
 /* One thread: the one that keeps time, so that its signs of life are the agent's. */
 struct agent_notify {
-    struct plat_notify *manager; /* NULL: nobody listens */
+    struct plat_notify *manager; /* NULL: none */
     uint64_t life_ns;            /* between signs of life; 0: none are asked for */
     uint64_t next_life;
     uint64_t next_try;

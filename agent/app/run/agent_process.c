@@ -4,7 +4,7 @@
 #include "platform/plat_system.h"
 
 /*
- * The control thread sleeps until something is due, or until somebody wakes it; `wakes` tells it what came
+ * The control thread sleeps until something is due, or until it is woken; `wakes` tells it what came
  * while it was about. Locks: an agent's own mutex is never held while the process's is taken.
  */
 void agent_process_wake(struct agent_process *process)
@@ -137,7 +137,7 @@ bool agent_process_end(struct agent_process *process, struct agent_run_result *r
     if (whole) {
         agent_destroy(agent);
         agent_takeover_fini(&before);
-    } else { /* the process ends, and nobody comes */
+    } else { /* the process ends, and no agent follows */
         agent_takeover_end(&process->takeover);
         process->takeover = before;
     }

@@ -62,7 +62,7 @@ struct agent_process {
     uint64_t wakes;
     bool has_run; /* everything ran once */
     bool asked_to_stop;
-    bool signalled; /* that was somebody's wish */
+    bool signalled; /* a stop was asked for */
     bool asked_to_reload;
     bool over;
     uint64_t reloads_begun;
@@ -81,7 +81,7 @@ void agent_process_keep_time(void *self);
 /* Something has changed that the control thread, or who waits for the agent, should look at. Any thread. */
 void agent_process_wake(struct agent_process *process);
 
-/* End the agent that runs and whichever would come next; ${signalled}: as somebody wishes. Any thread. */
+/* End the agent that runs and the one that would follow; ${signalled}: a stop was asked for. Any thread. */
 void agent_process_stop(struct agent_process *process, bool signalled);
 
 bool agent_process_is_stopping(struct agent_process *process);
@@ -90,7 +90,7 @@ bool agent_process_is_stopping(struct agent_process *process);
 struct agent *agent_process_borrow(struct agent_process *process);
 void agent_process_give_back(struct agent_process *process);
 
-/* It runs from now on, or, NULL, does not any more: nobody but the caller is about it then. */
+/* It runs from now on, or, NULL, does not any more: only the caller uses it then. */
 void agent_process_show(struct agent_process *process, struct agent *agent);
 
 /* Make an agent of ${setup} and start it. False with ${err} set: none runs, and nothing is left of it;

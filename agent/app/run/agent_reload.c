@@ -61,7 +61,7 @@ static bool same_log(const struct app_log *a, const struct app_log *b)
            a->rotate.size_bytes == b->rotate.size_bytes && a->rotate.keep == b->rotate.keep;
 }
 
-/* One that cannot be had keeps nobody from running. */
+/* Open the log that ${next} asks for. If that fails, the agent keeps the log that it has. */
 static void change_log(
     struct agent_process *process, const struct app_config *before, const struct app_config *next)
 {

@@ -69,7 +69,7 @@ static void reopen_log(struct agent_process *process)
     plat_mutex_unlock(&process->mutex);
 }
 
-/* Whoever moves log files away says so by it, and so does whoever has changed the configuration. */
+/* A hangup says that log files were moved away, or that the configuration was changed. */
 static void hang_up(void *self)
 {
     (void)self;
@@ -101,7 +101,7 @@ static void set_current(struct agent_process *process)
 
 /* ---- start ------------------------------------------------------------------------------------ */
 
-/* A service believes what lies in the data folder, and nobody would see a warning. */
+/* A service believes what lies in the data folder, and a warning would not be seen. */
 static bool make_folder(
     const struct agent_process *process, const char *data_dir, struct error *err)
 {
@@ -119,7 +119,7 @@ static void tell_nothing_is_kept(
     }
 }
 
-/* Hold the folder. Whoever cannot have it is told what to do without. */
+/* Hold the folder. If it cannot be held, the error says what to do. */
 static bool take_folder(
     struct agent_process *process, const struct app_config *config, struct error *err)
 {

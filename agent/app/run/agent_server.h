@@ -9,11 +9,11 @@
  */
 struct agent_process;
 
-/* Listen where ${config} says, and nowhere else. A place that cannot be had is an error in the log, and keeps nobody
- * from running. */
+/* Listen where ${config} says, and nowhere else. If that fails, the log says so, and
+ * the agent runs on without it. */
 void agent_server_apply(struct agent_process *process, const struct app_config *config);
 
-/* Answer nobody any more. */
+/* Answer no request any more. */
 void agent_server_stop(struct agent_process *process);
 
 #endif

@@ -7,8 +7,8 @@
 #include "store/catalogue/catalogue_sources.h"
 
 /*
- * Where sources go on. What counts is what is in the spool, whoever has taken it from there: a session
- * goes on, per stream, behind the last number that the stream has of it. A stream that the last run
+ * Where sources go on. What counts is what is in the spool, whatever outputs have taken from there: a session
+ * goes on, per stream, after the last number that the stream has of it. A stream that the last run
  * did not have begins where those were that its outputs read then (another shape, another filter), or
  * where the others are if it has new outputs only, since what came before was not wanted then; that is
  * noted in the store at once, so that the next run finds it for itself. A stream that was further than
@@ -16,7 +16,7 @@
  * outputs had beyond its beginning they leave out (agent_handover.h).
  *
  * These numbers mean something together with what the input has noted of its files. Where the catalogue
- * was made anew that is lost, or older than they are: then it begins anew, behind them.
+ * was made anew that is lost, or older than they are: then it begins anew, after them.
  */
 static const char *session_name(const struct agent *agent, size_t session)
 {
@@ -139,7 +139,7 @@ static uint64_t find_begin(
     return begin;
 }
 
-/* A stream that was at ${before} goes on at ${begin}: what its outputs had beyond that, here or in the
+/* A stream that was at ${before} continues at ${begin}: what its outputs had beyond that, here or in the
  * stream that they read, they leave out. True if there is any. */
 static bool note_had(
     const struct earlier *earlier, size_t stream, size_t session, uint64_t before, uint64_t begin)
@@ -212,7 +212,7 @@ static bool begin_stream(
 }
 /* ---- what people are told ------------------------------------------------------------------------ */
 
-/* The number behind which the session goes on: of its outputs here, the one that has least. */
+/* The number after which the session goes on: of its outputs here, the one that has least. */
 static uint64_t find_resume(const struct agent *agent, size_t session)
 {
     const struct agent_plan *plan = agent->plan;
@@ -263,7 +263,8 @@ static void tell_begin(struct agent *agent, const struct earlier *earlier)
                 session_name(agent, s));
         } else if (agent->plan->sessions[s].replayable && find_resume(agent, s)) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
-                "session %s resumes after event %llu: an earlier run has read what comes before, as "
+                "session %s resumes after event %llu: an earlier run has read what comes before, "
+                "as "
                 "%s says%s",
                 session_name(agent, s), (unsigned long long)find_resume(agent, s), agent->data_dir,
                 agent->config->agent.data_dir

@@ -104,7 +104,7 @@ static bool open_store(struct agent *agent, struct error *err)
     return spool->store != NULL;
 }
 
-/* A store in memory outlives the agent: the next one goes on from it. */
+/* A store in memory outlives the agent: the next one continues from it. */
 static bool open_in_memory(struct agent *agent, struct error *err)
 {
     struct agent_process *process = agent->process;
@@ -290,7 +290,7 @@ bool agent_spool_is_done(
 
 /* ---- what becomes true with a commit -------------------------------------------------------------- */
 
-/* What an input needs to go on as before; nothing where it cannot say it, or where the catalogue has lost
+/* What an input needs to continue as before; nothing where it cannot say it, or where the catalogue has lost
  * what belongs to it: an older one would not fit the numbers. */
 static bool write_state(struct agent *agent, size_t session, struct buf *out, struct error *err)
 {

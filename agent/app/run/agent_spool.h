@@ -28,7 +28,7 @@ struct span agent_spool_checkpoint(const struct agent *agent, size_t output);
 /* The pipeline was made, and has not started: take over what a run whose batches waited in memory has left. */
 bool agent_spool_begin(struct agent *agent, struct error *err);
 
-/* Hand the inputs what they need to go on as before. */
+/* Hand the inputs what they need to continue as before. */
 void agent_spool_restore(struct agent *agent);
 
 /* Was the file taken whole before? ${self}: the agent. Any thread. */

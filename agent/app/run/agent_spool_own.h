@@ -21,7 +21,7 @@ struct agent_spool {
     struct buf *states;             /* by session: as its input said last */
     uint64_t *last_times;           /* by session */
     bool is_remade;                 /* the catalogue was, and knows no states that fit */
-    bool is_back;                   /* a stream goes on before where it was */
+    bool is_back;                   /* a stream continues before where it was */
     struct agent_handover handover;
 
     /* For threads that do not own the store, and before somebody does. */
@@ -32,7 +32,7 @@ struct agent_spool {
 /* The connection to the catalogue. Takes the mutex, in any case. NULL with ${err}: it cannot be opened. */
 struct catalogue *agent_spool_take_reader(struct agent_spool *spool, struct error *err);
 
-/* Stage what ${session}'s input needs to go on as before, if that has changed. */
+/* Stage what ${session}'s input needs to continue as before, if that has changed. */
 bool agent_spool_stage_state(
     struct agent *agent, struct store *store, size_t session, struct error *err);
 

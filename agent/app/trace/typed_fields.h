@@ -24,7 +24,7 @@ struct typed_fields_settings {
     bool
         read_traces; /* all of them, but for those that grow: what describes itself is known then */
 
-    /* Told of definitions and traces that cannot be read; NULL: nobody is. */
+    /* Told of definitions and traces that cannot be read; NULL: none. */
     void (*warn)(void *warn_self, const char *text);
     void *warn_self;
 };

@@ -5,7 +5,7 @@
 
 /* What the agent knows of itself at one moment. */
 struct agent_status {
-    struct session_counts *sessions; /* with the agent itself behind them */
+    struct session_counts *sessions; /* with the agent itself after them */
     struct output_counts *outputs;
 };
 

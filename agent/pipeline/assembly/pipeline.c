@@ -14,10 +14,10 @@
  *
  *   source threads ──► slab_queue ──► decode workers ──► sealer ──► spool ──► outlets
  *
- * Memory is shared out by budget.c. Whoever puts bytes into the spool waits for room first, so the
+ * Memory is shared out by budget.c. A thread that puts bytes into the spool waits for room first, so the
  * whole chain stops when it is full: workers wait, the queue fills, sources wait or drop.
  *
- * The agent itself is one more session, behind the others: its events (status) come with a name but
+ * The agent itself is one more session, after the others: its events (status) come with a name but
  * without a source.
  *
  * The end: all that the sources gave is sealed, and every output has settled what it got, be it by

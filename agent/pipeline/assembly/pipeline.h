@@ -102,7 +102,7 @@ struct pipeline_settings {
     size_t queue_bytes;    /* of it, for slabs before decoding; 0: a sixteenth */
     uint64_t gap_age_ns;   /* 0: 1 s */
     /* Losses that the pipeline before in this process has not told; they are, once this one runs. And what it
-     * leaves itself if it passes on and there is no store. NULL: nobody is before or after it. */
+     * leaves itself if it passes on and there is no store. NULL: none before or after it. */
     struct losses_left *left;
     struct dead_letters *dead_letters; /* NULL: what outputs refuse is lost */
     const char *output_folder;         /* output_env.folder; NULL: there is none */
@@ -114,7 +114,7 @@ struct pipeline_settings {
         void *self, size_t session, size_t worker, struct error *err);
     /* See decode_worker.h; may be NULL. */
     void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
-    struct tap_hub *taps; /* who looks on; NULL: nobody */
+    struct tap_hub *taps; /* those who watch; NULL: none */
     /* Sees the events of one worker; may be NULL. */
     struct flow_consumer (*observe)(void *self, size_t worker);
     /* [session]: the sequence up to which the pipeline before in this process has shown its events to them;
@@ -158,12 +158,12 @@ struct source_counts pipeline_source_counts(const struct pipeline *pipeline, siz
  * under way. One thread at a time. */
 void pipeline_report(struct pipeline *pipeline, const struct status *status, uint64_t now);
 
-/* Somebody goes on in this process where outputs are: what they leave of sessions that are read again is no
+/* Another agent of this process continues where outputs are: what they leave of sessions that are read again is no
  * loss, whether positions are stored or not. Without a store, what is lost from here on is left to it, as
  * outputs may take nothing any more. Any thread. */
 void pipeline_expect_successor(struct pipeline *pipeline);
 
-/* Every source is finished, and somebody else goes on with the store: what they gave is in the spool when
+/* Every source is finished, and another agent continues with the store: what they gave is in the spool when
  * this returns, and outputs end with what they are sending. Then drain. Without a store nothing. */
 void pipeline_leave(struct pipeline *pipeline);
 

@@ -5,7 +5,7 @@
 
 /*
  * What the parts of a pipeline are told of sessions, streams and outputs: built once, read by them for as
- * long as it lives. The agent itself is one more session, behind the others, in every stream.
+ * long as it lives. The agent itself is one more session, after the others, in every stream.
  */
 struct pipeline_tables {
     size_t session_count; /* with the agent itself */

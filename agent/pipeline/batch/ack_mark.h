@@ -10,7 +10,7 @@
  */
 struct ack_mark {
     uint64_t *acked;      /* by session: everything up to this sequence is settled */
-    uint64_t next_number; /* of the batch behind the mark */
+    uint64_t next_number; /* of the batch after the mark */
     struct ack_mark_early *early;
     size_t early_count;
     size_t early_capacity;

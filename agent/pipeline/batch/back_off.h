@@ -27,11 +27,11 @@ void back_off_reset(struct back_off *back_off);
 
 /*
  * The next wait in milliseconds, at least 1: a random part of the bound. What the destination asked
- * for, ${asked_ms}, is waited in full, up to BACK_OFF_ASKED_MAX_MS, and the random part behind it.
+ * for, ${asked_ms}, is waited in full, up to BACK_OFF_ASKED_MAX_MS, and the random part after it.
  */
 unsigned back_off_next(struct back_off *back_off, uint32_t asked_ms);
 
-/* The same for what somebody has to mend first: between half of `max_ms` and all of it, or what was
+/* The same for what must be corrected first: between half of `max_ms` and all of it, or what was
  * asked for and then up to half of `max_ms`. The bound stays. */
 unsigned back_off_next_slow(struct back_off *back_off, uint32_t asked_ms);
 

@@ -14,9 +14,9 @@
  */
 struct batch_segment {
     uint32_t session;
-    bool cut;                /* an output goes on behind it: never merged with what follows */
+    bool cut;                /* an output continues after it: never merged with what follows */
     uint64_t last_sequence;  /* of the session */
-    size_t record_end;       /* index behind its last record in the batch */
+    size_t record_end;       /* index after its last record in the batch */
     struct time_range times; /* of its records, and of others that were decoded with them */
 };
 

@@ -9,7 +9,7 @@
  * into, and one that is written need not be copied beside its tail.
  *
  * What is read may be anything: every count is held against the bytes that are left for it before
- * memory is taken, and every index against what it points into, so that whoever uses the batch needs
+ * memory is taken, and every index against what it points into, so that users of the batch need
  * no further checks.
  */
 enum {

@@ -5,7 +5,7 @@
 #include "pipeline/batch/batch.h"
 
 /*
- * A batch as bytes, to lie on a disk over restarts: its records as they are, and behind them a tail
+ * A batch as bytes, to lie on a disk over restarts: its records as they are, and after them a tail
  * with all else that its delivery needs. Numbers of sessions hold for one run, so the tail names
  * them. What the spool itself knows of a batch (number, first record, epoch) is not in it.
  *
@@ -25,7 +25,7 @@ struct batch_codec {
 };
 
 /*
- * Put the tail behind the records of ${batch}, into memory of its piece that does not count as used:
+ * Put the tail after the records of ${batch}, into memory of its piece that does not count as used:
  * nothing else of it changes. ${ret_body}, a view of both, is valid until the batch is changed. False with
  * ${err} set: out of memory, or longer than BATCH_CODEC_MAX_BYTES (ERR_LIMIT). By the batch's owner,
  * before others see it.

@@ -20,7 +20,7 @@ void had_set(struct had *had, uint64_t number, uint64_t behind)
     if (number <= had_number(had)) {
         return;
     }
-    /* Batches behind the new one's are its alone. */
+    /* Batches after the new one's are its alone. */
     while (had->count && had->steps[had->count - 1].behind >= behind) {
         had->count--;
     }

@@ -37,7 +37,7 @@ void piece_fini(struct piece *piece)
     *piece = (struct piece){.count = 0};
 }
 
-/* Go on in a block of ${capacity} bytes, if there is one. */
+/* Continue in a block of ${capacity} bytes, if there is one. */
 static void move(struct piece *piece, size_t capacity)
 {
     struct buf *buf = &piece->bytes;

@@ -17,7 +17,7 @@ struct piece {
     size_t count;
     size_t capacity;
     size_t sequence_capacity;
-    /* Where each record was read, unknown for live ones; NULL: nobody wants to know, or all are. */
+    /* Where each record was read, unknown for live ones; NULL: not wanted, or all are. */
     struct record_position *positions;
     size_t position_count; /* `count`, or one more for the record that is being written */
     size_t position_capacity;
@@ -49,7 +49,7 @@ bool piece_add_position(struct piece *piece, const struct record_position *posit
  * its position if it has one. False: out of memory, and the record is taken back with them. */
 bool piece_end_record(struct piece *piece, uint64_t sequence);
 
-/* Take back what was appended to `bytes` behind ${start}, and to routes and positions, since the last
+/* Take back what was appended to `bytes` after ${start}, and to routes and positions, since the last
  * record. */
 void piece_take_back(struct piece *piece, uint32_t start);
 

@@ -22,7 +22,7 @@ struct dead_letter {
     struct span route; /* by the output's template; empty: it has none */
     struct span
         document_id;      /* what the record is called for ever (delivery_id.h); empty: nothing */
-    struct span document; /* without the line break behind it; empty: it was too long to be kept */
+    struct span document; /* without the line break after it; empty: it was too long to be kept */
 };
 
 /* Longer documents are not kept, only what was said of them. */

@@ -210,7 +210,7 @@ static void keep_refused(
     }
 }
 
-/* The ${refused} records before ${end} are refused: if nobody has kept them, they are lost. */
+/* The ${refused} records before ${end} are refused: if no dead letter keeps them, they are lost. */
 static void lose_refused(struct delivery_host *host, size_t end, size_t *refused)
 {
     if (!host->settings.keep) {
@@ -477,7 +477,7 @@ static bool step(struct delivery_host *host, struct delivery *left, struct outpu
     return settled;
 }
 
-/* What is left was tried for too long: it is kept as dead letters or, where nobody keeps any, lost. False:
+/* What is left was tried for too long: it is kept as dead letters or, where none are kept, lost. False:
  * what could not be kept is left, and tried again. */
 static bool give_up_old(
     struct delivery_host *host, struct delivery *left, struct output_report *report)

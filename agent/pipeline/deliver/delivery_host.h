@@ -19,8 +19,8 @@ struct delivery_retry {
 
 /* Why a record was not delivered. */
 enum delivery_loss {
-    DELIVERY_REJECTED,    /* the destination will never take it, and nobody has kept it */
-    DELIVERY_TOO_OLD,     /* given up on after retry.max_age, and nobody has kept it */
+    DELIVERY_REJECTED,    /* the destination will never take it, and no dead letter keeps it */
+    DELIVERY_TOO_OLD,     /* given up on after retry.max_age, and no dead letter keeps it */
     DELIVERY_UNDELIVERED, /* given up on: the agent stopped, or the output ended */
 };
 
@@ -29,7 +29,7 @@ enum delivery_loss {
 enum delivery_news {
     DELIVERY_FAILS,      /* it is tried again, unless the output has ended */
     DELIVERY_REFUSED,    /* records that the destination will never take */
-    DELIVERY_DEGRADED,   /* somebody has to mend the output's set-up: tried again slowly */
+    DELIVERY_DEGRADED,   /* the output's set-up must be corrected: tried again slowly */
     DELIVERY_MENDED,     /* no longer degraded: it delivers again */
     DELIVERY_DUPLICATES, /* the destination had records already that were not sent before */
     DELIVERY_AGED,       /* records are given up after retry.max_age: told each time */
@@ -70,7 +70,7 @@ struct delivery_host_settings {
     void (*tell)(void *self, enum delivery_news news, const char *text);
     /*
      * Keep records that the destination refuses, durably: they are settled when this has returned
-     * true, and are tried again after false with ${err} set. ERR_LIMIT: somebody has to make room, so
+     * true, and are tried again after false with ${err} set. ERR_LIMIT: room must be made, so
      * they are tried again slowly, and the output counts as degraded. NULL: they are lost.
      */
     bool (*keep)(
@@ -83,10 +83,10 @@ struct delivery_host_settings {
      */
     void (*park)(void *self, size_t record, const struct output_rejection *why);
     /* Told of each record that is given up on: ${count} of the delivery, from ${first} on. NULL:
-     * nobody wants to know. */
+     * it is not wanted. */
     void (*lost)(void *self, size_t first, size_t count, enum delivery_loss why);
     /* Told what is left of a delivery of which a part is settled: ${count} records, ascending. NULL:
-     * nobody wants to know. */
+     * it is not wanted. */
     void (*left)(void *self, const uint32_t *records, size_t count);
     void *self;
 };

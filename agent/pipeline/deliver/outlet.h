@@ -41,7 +41,7 @@ struct outlet_settings {
     struct spool *spool; /* borrowed */
     size_t cursor;
     struct books *books;   /* borrowed */
-    struct losses *losses; /* borrowed; NULL: nobody ships them */
+    struct losses *losses; /* borrowed; NULL: they are not shipped */
     bool drops_held; /* where as much is held as may be, the oldest live events of that make room */
     struct dead_letters *dead_letters; /* borrowed; NULL: what is refused is lost */
 
@@ -100,7 +100,7 @@ enum { OUTLET_LAST_WORDS_MS = 1500, OUTLET_STUCK_MS = 2000 };
 bool outlet_join(struct outlet *outlet);
 
 /*
- * What must be stored to go on from here: by session the sequence up to which everything is acked,
+ * What must be stored to continue from here: by session the sequence up to which everything is acked,
  * and the checkpoint that belongs to it, appended to ${checkpoint}. Returns a number that grows
  * with every change; with ${known_change} equal to it, nothing is written. Any thread.
  */

@@ -163,7 +163,7 @@ static size_t add_held(struct outlet_lane *lane, size_t count)
 }
 
 /* Part of the batch is settled. The spool may remember that for the next run; a checkpoint that is taken
- * back there takes the whole batch back. Behind a part that could not be delivered nothing new is noted:
+ * back there takes the whole batch back. After a part that could not be delivered nothing new is noted:
  * what was before has that part in it. */
 void outlet_batch_on_left(void *self, const uint32_t *records, size_t count)
 {

@@ -36,7 +36,7 @@ void outlet_batch_lose_held(struct outlet_lane *lane, size_t record);
 
 void outlet_batch_tell_books(struct outlet_lane *lane);
 
-/* The spool and the mark hear what became of the batch, which nobody holds any more. Not ${settled}: some of
+/* The spool and the mark hear what became of the batch, which no thread holds any more. Not ${settled}: some of
  * it is to be delivered by the next run. */
 void outlet_batch_settle(struct outlet_lane *lane, const struct spool_item *item, bool settled);
 

@@ -153,7 +153,7 @@ static uint64_t do_chores(struct outlet_lane *lane)
     return !ok && again < due ? again : due;
 }
 
-/* So much is parked, or settled behind what is, that no batch had better be taken. */
+/* So much is parked, or settled after what is, that no batch had better be taken. */
 static bool is_full(struct outlet *outlet)
 {
     if (!parking_any(&outlet->parking)) {
@@ -181,7 +181,7 @@ static void wait_for_parked(struct outlet_lane *lane)
     pause_until(lane, due < soon ? due : soon, false);
 }
 
-/* Is the outlet to deliver nothing more, though it goes on to take batches? */
+/* Is the outlet to deliver nothing more, though it continues to take batches? */
 static bool is_over(const struct outlet_lane *lane)
 {
     return outlet_lane_is_giving_up(lane) || atomic_load(&lane->outlet->end) != OUTLET_OPEN;

@@ -4,8 +4,8 @@
 #include "platform/plat_system.h"
 
 /*
- * A held batch is in the spool, not acked, and in `parking`. Whoever claims it has it alone, delivers what is due,
- * and gives the rest back. The lane that settles its last record acks it.
+ * A held batch is in the spool, not acked, and in `parking`. The lane that claims it has it
+ * alone, delivers what is due, and gives the rest back. The lane that settles its last record acks it.
  */
 enum { NO_MEMORY_WAIT_MS = 50 };
 

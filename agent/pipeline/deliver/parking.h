@@ -9,7 +9,7 @@
 #include "platform/plat_thread.h"
 
 /*
- * Where an output holds records whose route takes nothing now, while it goes on with all others. A route
+ * Where an output holds records whose route takes nothing now, while it continues with all others. A route
  * with such records is parked: whatever else goes there is held, too, in the order of the batches, so that
  * nothing overtakes. The batches stay in the spool, not acked. A claim hands out the oldest batch of a route
  * that is due for a try, with its records for that route and for others that are due and oldest in it; what

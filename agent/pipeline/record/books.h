@@ -37,7 +37,7 @@ struct session_counts {
     uint64_t filtered; /* events that the filters of agent and session dropped */
     uint64_t accepted; /* events offered to the streams */
     uint64_t dropped[SESSION_DROP_COUNT];
-    uint64_t unlearned; /* metadata that nobody learned: there was no room for it to wait */
+    uint64_t unlearned; /* metadata that was not learned: there was no room for it to wait */
     /* Of definitions that events carry, by all workers: schema_losses. */
     uint64_t definitions_evicted;
     uint64_t definitions_refused;
@@ -50,7 +50,7 @@ struct session_counts {
     uint64_t etw_buffers_lost; /* … and buffers with an unknown number of them */
     uint64_t guard[GUARD_ACTIONS];    /* reports of its guard */
     uint64_t guard_ns[GUARD_ACTIONS]; /* plat_monotonic_ns of the last of each; 0: there was none */
-    uint64_t loss_ns;   /* the same of a loss: a drop that nobody asked for, or of Windows */
+    uint64_t loss_ns;   /* the same of a loss: a drop that was not asked for, or of Windows */
     uint64_t unread_ns; /* the same of gaps_agent */
     struct decode_counts decode; /* of the accepted events */
 };
@@ -90,7 +90,7 @@ struct output_counts {
     uint64_t retries;
     uint64_t unexpected_duplicates; /* of the acked: the destination had them already, unsent */
     uint64_t maybe_duplicates;      /* sent again, and may have arrived before */
-    bool degraded;                  /* somebody has to mend its set-up; it tries again slowly */
+    bool degraded;                  /* its set-up must be corrected; it tries again slowly */
     char trouble[BOOKS_TROUBLE_MAX_BYTES]; /* why it does not deliver now; "": it does */
     uint64_t progress_ns;     /* of the last settlement, or since when something is pending */
     uint64_t loss_ns;         /* of the last drop; 0: there was none */

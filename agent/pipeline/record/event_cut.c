@@ -54,7 +54,7 @@ static uint32_t count_children(const struct field *fields, uint32_t index, uint3
     return count;
 }
 
-/* End lists and groups that go on behind the first ${count} fields there. */
+/* End lists and groups that continue after the first ${count} fields there. */
 static void close_fields(struct field *fields, uint32_t count)
 {
     for (uint32_t i = count; i-- > 0;) {
@@ -65,7 +65,7 @@ static void close_fields(struct field *fields, uint32_t count)
     }
 }
 
-/* The payload behind the first ${count} fields. A length in front of the next value, and a NUL behind
+/* The payload after the first ${count} fields. A length in front of the next value, and a NUL after
  * the last one, are part of it. */
 static struct span rest_behind(const struct event *event, uint32_t count)
 {

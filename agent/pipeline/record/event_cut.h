@@ -6,7 +6,7 @@
 /*
  * Shorter forms of an event whose text is too long. The event that came stays as it is, and outlives
  * what is made of it. Each form has the status DECODE_PARTIAL and a note that says what is missing,
- * behind what was wrong with the event before. Used by one thread at a time.
+ * after what was wrong with the event before. Used by one thread at a time.
  */
 struct event_cut {
     struct event event;       /* the shorter form: valid until the next one is made */

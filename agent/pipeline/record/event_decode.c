@@ -37,7 +37,7 @@ static bool any_fits(struct event_decode *decode, const struct event_record *rec
     return false;
 }
 
-/* A 32-bit logger on a 64-bit machine writes 64-bit payloads behind 32-bit headers. Only classes
+/* A 32-bit logger on a 64-bit machine writes 64-bit payloads after 32-bit headers. Only classes
  * are tried again: their sizes are exact, so a fit with the other width is no accident. */
 static bool any_fits_other_width(struct event_decode *decode, const struct event_record *record,
     const struct schema_choice *choice, struct event *event)

@@ -3,12 +3,12 @@
 
 #include "filter/filter.h"
 
-/* Room for the note of an event that a rule kept though nobody knows whether it fits. */
+/* Room for the note of an event that a rule kept though it is not known whether it fits. */
 struct event_mark {
     char text[384];
 };
 
-/* Give ${event} such a note, behind what was wrong with it before, if ${scratch} says so of it; ${mark} holds
+/* Give ${event} such a note, after what was wrong with it before, if ${scratch} says so of it; ${mark} holds
  * it as long as the event. Empties scratch->unsure. */
 void event_mark_unsure(
     struct event_mark *mark, struct filter_scratch *scratch, struct event *event);

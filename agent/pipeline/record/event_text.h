@@ -22,7 +22,7 @@ enum {
 /*
  * Append ${event} in ${format} to ${out}. If its text is longer than that, or ${out} has no room for
  * it, it is shipped without its message, else with as many values as there is room for and
- * the payload behind them in hex, else its header alone. Each says so in its error note
+ * the payload after them in hex, else its header alone. Each says so in its error note
  * (event_cut.h), and ${ret_cut}, which may be NULL, says whether it is one of these. False, with
  * ${out} as it was, if there is no room for a header either.
  */

@@ -31,7 +31,7 @@ struct flow {
     uint64_t newest;        /* FILETIME of the latest event, the time of gaps */
     struct event_mark mark; /* of the event at hand */
     bool stopped;
-    bool learns_late;   /* definitions came behind records */
+    bool learns_late;   /* definitions came after records */
     bool may_know_more; /* of the event that was judged last: its definition is still looked for */
 };
 

@@ -8,7 +8,7 @@
 
 /*
  * A ring of blocks in one piece of memory. A block is a held record or the frames of a stack; the
- * frames of an event lie behind it in the ring, so they are still there when it is handed on. A
+ * frames of an event lie after it in the ring, so they are still there when it is handed on. A
  * small hash table by time stamp finds the event for a stack; its chains run through the blocks,
  * newest first.
  *

@@ -6,7 +6,7 @@
 #include "input/input.h"
 
 /*
- * Kernel call stacks arrive as StackWalk records of their own behind the event that they belong
+ * Kernel call stacks arrive as StackWalk records of their own after the event that they belong
  * to. The join holds events back until their stacks must have come, and hands them on in the order
  * in which they came, stack attached.
  *
@@ -47,7 +47,7 @@ void stack_join_forget(struct stack_join *join, const struct trace_info *trace);
 bool stack_join_push(struct stack_join *join, const struct event_record *record, uint64_t tag);
 
 /*
- * The next record, which nobody wants: all is as if it was pushed, down to the moment of its turn
+ * The next record, which no output wants: all is as if it was pushed, down to the moment of its turn
  * and the stacks that belong to it, but that it is not copied and its turn is left_out's, which gets
  * its time and ${tag}. No StackWalk record. False if a callback stopped.
  */

@@ -172,7 +172,7 @@ static bool has_key(const struct definition *d, const struct trace_info *trace, 
     return d->key == key && d->trace == trace;
 }
 
-/* Link the definition with ${number} behind ${older}; 0: at the start. */
+/* Link the definition with ${number} after ${older}; 0: at the start. */
 static void link_behind(
     struct stack_keys *keys, struct bucket *bucket, uint32_t number, uint32_t older)
 {
@@ -211,7 +211,7 @@ static void tell_whose(struct definition *d, uint8_t pointer_size)
     d->may_be_user = d->count == 0 || d->frames[0] < user_to;
 }
 
-/* ${count} frames behind the key. False: out of memory; what was taken is part of ${d}. */
+/* ${count} frames after the key. False: out of memory; what was taken is part of ${d}. */
 static bool read_frames(struct stack_keys *keys, struct definition *d, size_t count,
     const struct event_record *record, struct reader *r)
 {

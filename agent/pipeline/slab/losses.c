@@ -14,7 +14,7 @@
  * gap_age.
  *
  * The mutex guards the open gaps and is held while one is handed to the queue: lock order is losses,
- * then queue. The thread that ships sleeps until `due_ns`, which whoever brings it forward signals.
+ * then queue. The thread that ships sleeps until `due_ns`, which the thread that brings it forward signals.
  */
 enum {
     NO_MEMORY_WAIT_MS = 50,
@@ -60,7 +60,7 @@ struct losses {
     const char *const *sessions;
 
     struct plat_mutex mutex;
-    /* Losses have numbers: (session * rows + row) * REASONS + reason, strangers behind them. */
+    /* Losses have numbers: (session * rows + row) * REASONS + reason, strangers after them. */
     struct open_loss *open;
     size_t open_count; /* of those */
     struct stranger **strangers;

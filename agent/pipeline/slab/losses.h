@@ -5,7 +5,7 @@
 #include "pipeline/slab/slab_queue.h"
 
 /*
- * What was lost behind the sources, on its way to becoming gaps: events that an output did not
+ * What was lost after the sources, on its way to becoming gaps: events that an output did not
  * deliver, or that the stop of the agent left undecoded. One gap is open per session, output and
  * reason, with its place from the beginning; losses are added to it until it goes out, as an event
  * of its session, to every output that takes the session. All functions: any thread.
@@ -18,7 +18,7 @@ struct losses_settings {
     /* By session: what is left undelivered of it comes again after a restart, so it is no loss.
      * Copied. */
     const bool *comes_again;
-    bool ends_with_us; /* but nobody comes after this run, unless losses_expect_successor says so */
+    bool ends_with_us; /* but no agent follows this one, unless losses_expect_successor says so */
     const char *const *outputs; /* names; the list is copied, they are borrowed */
     size_t output_count;
     struct slab_queue *queue; /* where gaps go; borrowed */
@@ -42,7 +42,7 @@ void losses_destroy(struct losses *losses); /* its gaps have left the queue; NUL
 /* Does the next run deliver what a stop leaves undelivered of the session? */
 bool losses_comes_again(const struct losses *losses, size_t session);
 
-/* Somebody comes after this run, and knows where it was. Any thread. */
+/* Another agent follows this one, and knows where it was. Any thread. */
 void losses_expect_successor(struct losses *losses);
 
 /* Losses of one run in this process for those of the next. Zeroed is empty. One thread at a time. */

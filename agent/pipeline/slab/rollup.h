@@ -27,7 +27,7 @@ void rollup_destroy(struct rollup *rollup); /* with what is open; NULL is fine *
 void rollup_feed(struct rollup *rollup, uint64_t now_ns);
 
 /*
- * Add item ${index} of ${list}, behind everything that was added before, as of the last rollup_feed.
+ * Add item ${index} of ${list}, after everything that was added before, as of the last rollup_feed.
  * ${ret_absorbed}: how many of its events have no record of their own any more. False: there is no room,
  * nothing was added.
  */

@@ -7,7 +7,7 @@
 /*
  * Between the sources and the decode workers: slabs in the order of their tickets, bounded by
  * bytes. Any worker takes the next slab; metadata goes to every worker, before any slab that came
- * behind them. All functions: any thread.
+ * after them. All functions: any thread.
  */
 struct slab_queue;
 
@@ -43,10 +43,10 @@ void slab_queue_learned(struct slab_queue *queue, struct slab *metadata);
 /* Nothing more will be pushed: pop returns NULL when everything was taken. */
 void slab_queue_close(struct slab_queue *queue);
 
-/* Wake whoever waits in push, which fails from now on. What is in the queue stays in it. */
+/* Wake the threads that wait in push, which fails from now on. What is in the queue stays in it. */
 void slab_queue_cancel(struct slab_queue *queue);
 
-/* Was it called? Any thread, at any time: nobody waits for memory any more either. */
+/* Was it called? Any thread, at any time: nothing waits for memory any more either. */
 bool slab_queue_is_cancelled(const struct slab_queue *queue);
 
 /* The ticket that the next slab will get: all before it were given. */

@@ -47,7 +47,7 @@ static void tally_stacks(struct source *source)
 void source_abandon(struct source *source, struct slab *slab)
 {
     struct session_counts *tally = &slab->tally;
-    tally->filtered = 0; /* they are dropped like those that nobody looked at */
+    tally->filtered = 0; /* they are dropped like those that no worker looked at */
     uint64_t counted = tally->metadata + tally->joined;
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
         counted += tally->dropped[i];

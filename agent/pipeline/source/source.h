@@ -25,7 +25,7 @@ struct source_settings {
     uint32_t session;
     struct slab_queue *queue; /* borrowed */
     struct books *books;      /* borrowed */
-    struct losses *losses;    /* borrowed; NULL: nobody ships them */
+    struct losses *losses;    /* borrowed; NULL: they are not shipped */
     struct block_pool *pool;  /* for slabs, borrowed; may be NULL */
     struct input_decoding decoding;
     struct process_table *processes; /* is told of them; borrowed; NULL: none */

@@ -3,7 +3,7 @@
 
 /*
  * The clock of budgets is read at times, as events come, and at each pause of the input. What was left
- * out waits with its provider until it is told, about once a second, behind the events before it.
+ * out waits with its provider until it is told, about once a second, after the events before it.
  */
 static const uint64_t tick_ns = UINT64_C(1000000000);
 

@@ -32,7 +32,7 @@ enum spool_room {
     SPOOL_ROOM,
     SPOOL_NO_ROOM_FULL, /* what comes is to be dropped: as much is kept as may be … */
     SPOOL_NO_ROOM_DISK, /* … or the disk takes no more */
-    SPOOL_CANCELLED,    /* nobody waits any more */
+    SPOOL_CANCELLED,    /* nothing waits any more */
 };
 
 /* Has a cursor the batch in hand again? */
@@ -73,7 +73,7 @@ struct spool_reader {
     size_t stream;
     size_t route;           /* template of the stream that it is routed by; SIZE_MAX: none */
     uint32_t stream_hash;   /* see delivery_ids */
-    bool from_head;         /* a new output begins at the oldest batch, not behind the last */
+    bool from_head;         /* a new output begins at the oldest batch, not after the last */
     struct span checkpoint; /* of a run without this spool, newer than what it has; empty: none.
                                Becomes true with the first commit */
 };
@@ -109,7 +109,7 @@ struct spool_ops {
      * takes. A stream without cursors forgets it. It may go beyond the room. */
     void (*append)(struct spool *spool, size_t stream, struct batch *batch);
 
-    /* The batch behind the one that the cursor got before; each is handed out once. Waits until
+    /* The batch after the one that the cursor got before; each is handed out once. Waits until
      * plat_monotonic_ns() is ${deadline_ns}; UINT64_MAX: as long as it takes. */
     enum spool_next (*next)(
         struct spool *spool, size_t cursor, uint64_t deadline_ns, struct spool_item *ret_item);
@@ -125,7 +125,7 @@ struct spool_ops {
         const uint32_t *records, size_t count);
 
     /*
-     * The cursor goes on to hold a batch of which ${count} records are not settled, but does not look at
+     * The cursor continues to hold a batch of which ${count} records are not settled, but does not look at
      * it until pick_up, which sets ${item}->batch anew: the spool may let go of its memory.
      */
     void (*put_down)(
@@ -165,7 +165,7 @@ struct spool_ops {
     void (*leave)(struct spool *spool, size_t cursor);
 
     void (*close)(struct spool *spool);  /* nothing more will be appended */
-    void (*cancel)(struct spool *spool); /* nobody waits for room any more */
+    void (*cancel)(struct spool *spool); /* nothing waits for room any more */
     void (*usage)(struct spool *spool, struct spool_usage *ret_usage);
     /* In memory the books know it. */
     void (*backlog)(struct spool *spool, size_t cursor, struct spool_backlog *ret_backlog);

@@ -6,7 +6,7 @@
  * that is far behind reads the disk, and the others have the memory; of what waits for one output alone
  * the newest is let go of.
  *
- * A batch is in the list as long as somebody has yet to take it (readers_left), and is freed when nobody
+ * A batch is in the list as long as an output has yet to take it (readers_left), and is freed when no output
  * has it in hand either (holders). All functions: the mutex is held.
  */
 static void free_batch(struct spool_durable *spool, struct batch *batch)

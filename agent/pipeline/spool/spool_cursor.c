@@ -8,10 +8,10 @@
 /*
  * What an output asks of the durable spool. A cursor knows some rows ahead, which the writer fills up
  * (window), and what its output has in hand (flights). Rows come in the order of ids, so a flight list
- * from its head says how far everything is settled; what is settled behind an unsettled one is `early`.
+ * from its head says how far everything is settled; what is settled after an unsettled one is `early`.
  *
  * A batch that is not in memory is read on the output's own thread, without the mutex. One that cannot
- * be read is tried again, and then given to the writer to be set aside: the output goes on behind it.
+ * be read is tried again, and then given to the writer to be set aside: the output continues after it.
  */
 static const uint64_t read_again_ns = UINT64_C(1000000000);
 static const uint64_t no_memory_wait_ns = UINT64_C(50000000);
@@ -389,7 +389,7 @@ static bool is_far_ahead(const struct spool_cursor *cursor)
     return cursor->flight_count + cursor->before_count >= SPOOL_MAX_FLIGHTS;
 }
 
-/* When a batch may be taken; 0: now, UINT64_MAX: nobody knows. Holds the mutex. */
+/* When a batch may be taken; 0: now, UINT64_MAX: unknown. Holds the mutex. */
 static uint64_t next_due(const struct spool_cursor *cursor)
 {
     if (cursor->window_count && !is_far_ahead(cursor)) {

@@ -67,8 +67,8 @@ struct spool_cursor {
     struct spool_entry *window; /* a ring */
     size_t window_first;
     size_t window_count;
-    bool at_tip; /* behind the window is nothing */
-    bool left;   /* nobody takes anything any more */
+    bool at_tip; /* after the window is nothing */
+    bool left;   /* it takes nothing any more */
     bool restless;
     uint64_t fetched; /* of the writer: the id that the window ends with */
     uint64_t taken;   /* the id that was handed out last */
@@ -124,7 +124,7 @@ struct spool_durable {
     uint64_t cursors_true; /* the last round whose cursors became true … */
     uint64_t all_true;     /* … and all that was appended before it */
     struct error last_error;
-    bool hurried; /* somebody waits for a commit */
+    bool hurried; /* a caller waits for a commit */
 
     enum spool_room live_room; /* SPOOL_ROOM, or why there is none */
     bool replay_room;
@@ -161,7 +161,7 @@ static inline struct spool_durable *spool_durable_of(struct spool *spool)
     return (struct spool_durable *)spool;
 }
 
-/* ---- lists; whoever owns them ----------------------------------------------------------------- */
+/* ---- lists -------------------------------------------------------------------------------------- */
 
 static inline void batch_list_add(struct batch_list *list, struct batch *batch)
 {
@@ -190,7 +190,7 @@ static inline struct batch *batch_list_take(struct batch_list *list)
     return batch;
 }
 
-/* All of ${from} behind ${list}. */
+/* All of ${from} after ${list}. */
 static inline void batch_list_move(struct batch_list *list, struct batch_list *from)
 {
     struct batch *batch;

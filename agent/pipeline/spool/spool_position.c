@@ -6,7 +6,7 @@
 /*
  * How far an output is, and what it has left of batches: noted by its threads together with the checkpoint
  * that belongs to it, staged by the writer with its next commit. What was acked since the last note is not
- * part of it: an output that takes back what it wrote behind its checkpoint gets those batches again.
+ * part of it: an output that takes back what it wrote after its checkpoint gets those batches again.
  */
 void spool_position_note_left(struct spool *base, size_t index, const struct spool_item *item,
     const uint32_t *records, size_t count)

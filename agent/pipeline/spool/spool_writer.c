@@ -6,11 +6,11 @@
 /*
  * The thread that owns the store while the spool runs. It works in rounds: take what was appended,
  * stage it with all else that is to become true, commit, and let the cursors know what they may have
- * now. A round begins when enough waits, when it has waited long enough, or when somebody waits for it.
+ * now. A round begins when enough waits, when it has waited long enough, or when a caller waits for it.
  *
  * What a round cannot stage or commit stays where it is, in order, and is tried again by the next, after
  * a pause that grows. Without room on the disk batches wait, which fills the memory and then stops the
- * sealer, while all else goes on becoming true; settled batches make room.
+ * sealer, while all else continues to become true; settled batches make room.
  */
 static const uint64_t ns_per_ms = UINT64_C(1000000);
 enum { RETRY_FIRST_MS = 50, RETRY_LAST_MS = 2000, LOOK_MS = 500 };
@@ -67,8 +67,8 @@ struct round {
     uint64_t number;
     bool staged;  /* there are batches to commit … */
     bool all;     /* … every one that was appended before */
-    bool hurried; /* somebody waits for it */
-    bool again;   /* another one follows at once, and whoever waits for this one waits for it */
+    bool hurried; /* a caller waits for it */
+    bool again;   /* another one follows at once, and those who wait for this one wait for it */
     enum spool_room room;   /* for what waits */
     enum spool_room any;    /* for anything at all */
     enum spool_room replay; /* for what is read again */

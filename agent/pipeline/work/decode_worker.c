@@ -49,7 +49,7 @@ static bool make_pieces(struct decode_worker *worker, struct slab *slab)
     return true;
 }
 
-/* False: the agent stops, and nobody waits any more. */
+/* False: the agent stops, and nothing waits any more. */
 static bool wait_for_memory(const struct decode_worker *worker)
 {
     bool go_on = !sealer_is_cancelled(worker->settings.sealer) &&
@@ -180,7 +180,7 @@ static bool roll_up(struct decode_worker *worker, const struct item *item, size_
     uint64_t sequence = item->event->record->sequence;
     uint64_t time = item->event->record->time;
     struct roll_key key;
-    /* The first event behind what an output had is shipped as it is: a position that stays before an
+    /* The first event after what an output had is shipped as it is: a position that stays before an
      * open window's first event must not say that the output had no more than that. */
     if (sequence <= session->resume_max[index] + 1 ||
         !gate_rolls(

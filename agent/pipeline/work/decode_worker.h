@@ -57,7 +57,7 @@ struct decode_worker_settings {
     size_t index;
     struct slab_queue *queue; /* borrowed, like all else here */
     struct sealer *sealer;
-    struct losses *losses; /* is told of what limits held back; NULL: nobody is */
+    struct losses *losses; /* is told of what limits held back; NULL: none */
     const struct worker_stream *streams;
     size_t stream_count;
     const struct worker_session *sessions;
@@ -68,13 +68,13 @@ struct decode_worker_settings {
     const struct event_agent *agent;    /* the same as values; for filters and routes, too */
 
     /* More definitions that events of session ${session} carry could not be kept: ${losses} are all so
-     * far. On the worker's thread, once a slab at most. NULL: nobody is told. */
+     * far. On the worker's thread, once a slab at most. NULL: none. */
     void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
     void *definitions_self;
 
-    struct tap_hub *taps; /* who looks on; NULL: nobody */
+    struct tap_hub *taps; /* those who watch; NULL: none */
 
-    /* Sees every accepted event, on the worker's thread; event NULL: nobody. */
+    /* Sees every accepted event, on the worker's thread; event NULL: none. */
     struct flow_consumer observer;
 };
 

@@ -11,7 +11,7 @@
 
 struct context {
     struct event_decode decode;
-    struct process_reader *processes; /* NULL: nobody asks for them */
+    struct process_reader *processes; /* NULL: not asked for */
     struct event_writer **writers;    /* by piece */
     struct filter_scratch scratch;    /* for filters and routes */
     bool has_scratch;

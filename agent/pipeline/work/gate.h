@@ -14,7 +14,7 @@
  */
 struct gate {
     const struct filter *filter;
-    atomic_uint_fast64_t *hits;    /* by rule, then what no rule decided; NULL: nobody counts */
+    atomic_uint_fast64_t *hits;    /* by rule, then what no rule decided; NULL: not counted */
     atomic_uint_fast64_t *dropped; /* the part of them that was dropped; there if `hits` is */
     struct limiter *limiter;       /* there if a rule is a limit */
     bool rolls_up;                 /* a rule is a rollup */
@@ -24,7 +24,7 @@ struct gate {
 struct gate_view {
     const struct gate *gate;
     uint64_t *hits;              /* since gate_flush; NULL: not counted */
-    uint64_t *dropped;           /* the same; behind them */
+    uint64_t *dropped;           /* the same; after them */
     enum filter_verdict verdict; /* on the event that is looked at */
     size_t rule;                 /* that decided, once it is not open */
     bool limited;                /* it is to KEEP, if gate_charge finds a token … */

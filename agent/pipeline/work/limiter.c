@@ -14,7 +14,7 @@
  */
 enum { STRIPES = 16, SETS = 256, WAYS = 16 };
 
-/* Further back, somebody has set the clock, and time goes on from there. */
+/* Further back, the clock was set, and time continues from there. */
 static const uint64_t back_ticks = UINT64_C(10) * 10000000;
 
 struct bucket {
@@ -123,7 +123,7 @@ static bool take(struct bucket *bucket, const struct filter_limit *limit, uint64
     return there;
 }
 
-/* Full, or of a time that is over: nobody knows when that was. */
+/* Full, or of a time that is over: it is not known when that was. */
 static bool is_idle(const struct filter *filter, const struct bucket *bucket, uint64_t time)
 {
     bool any;

@@ -225,7 +225,7 @@ enum provider_cut provider_budget_ask(struct provider_budget *budget,
 
 /* ---- what is told ------------------------------------------------------------------------------ */
 
-/* All places, the shared one last; NULL behind them. */
+/* All places, the shared one last; NULL after them. */
 static struct place *next_place(struct provider_budget *budget, size_t *cursor)
 {
     size_t index = (*cursor)++;

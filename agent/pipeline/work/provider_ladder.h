@@ -83,7 +83,7 @@ enum provider_cut provider_ladder_ask(
 /* An event with ${bytes} at ${now_ns} that is kept whatever the budget says. */
 void provider_ladder_charge(struct provider_ladder *ladder, uint64_t bytes, uint64_t now_ns);
 
-/* Time goes on: may the ladder step down? About once a second, also where no events come. */
+/* Time passes: may the ladder step down? About once a second, also where no events come. */
 void provider_ladder_tick(struct provider_ladder *ladder, uint64_t now_ns);
 
 /* What ${step} keeps, in words: "1 event in 4 is kept". */

@@ -18,7 +18,7 @@
  */
 static const uint64_t trim_every_ns = UINT64_C(10000000000);
 
-/* ---- where outputs go on after a restart -------------------------------------------------------- */
+/* ---- where outputs continue after a restart ----------------------------------------------------- */
 
 static uint64_t resume_of(const struct sealer *sealer, uint32_t session, size_t output)
 {
@@ -26,7 +26,7 @@ static uint64_t resume_of(const struct sealer *sealer, uint32_t session, size_t 
     return settings->resume ? settings->resume[session * settings->output_count + output] : 0;
 }
 
-/* The first sequence from ${sequence} on behind which an output of the stream goes on. */
+/* The first sequence from ${sequence} on after which an output of the stream goes on. */
 static uint64_t next_cut(
     const struct sealer *sealer, size_t index, uint32_t session, uint64_t sequence)
 {
@@ -46,7 +46,7 @@ static uint64_t next_cut(
 
 /* ---- slabs ------------------------------------------------------------------------------------ */
 
-/* Index behind the last record from ${first} on that is numbered up to ${sequence}. */
+/* Index after the last record from ${first} on that is numbered up to ${sequence}. */
 static size_t end_of(const struct piece *piece, size_t first, uint64_t sequence)
 {
     if (piece->count && piece->sequences[piece->count - 1] <= sequence) {

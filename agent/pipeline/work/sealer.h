@@ -40,13 +40,13 @@ struct sealer_settings {
     struct block_pool *pool; /* borrowed; may be NULL */
     struct spool *spool;     /* borrowed */
     struct books *books;     /* borrowed */
-    struct losses *losses;   /* borrowed; NULL: nobody ships them */
+    struct losses *losses;   /* borrowed; NULL: they are not shipped */
 };
 
 /* Starts the thread that seals by age. NULL with ${err} set on failure. */
 struct sealer *sealer_create(const struct sealer_settings *settings, struct error *err);
 
-/* Nobody may be in a call. What was not sealed is lost. NULL is fine. */
+/* No thread may be in a call. What was not sealed is lost. NULL is fine. */
 void sealer_destroy(struct sealer *sealer);
 
 /*

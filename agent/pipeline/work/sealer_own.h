@@ -19,7 +19,7 @@ struct sealer {
     struct stream *streams;
     uint64_t *last_resume; /* by session: the highest of its outputs' */
     uint64_t *done;        /* by session: the sequence that its slabs have come to */
-    bool *has_hole;        /* by session: events behind `done` were dropped */
+    bool *has_hole;        /* by session: events after `done` were dropped */
     struct rollups *rollups;
 
     struct plat_mutex mutex;

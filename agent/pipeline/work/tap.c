@@ -76,7 +76,7 @@ static void destroy(struct tap *tap)
     free(tap);
 }
 
-/* With the hub's mutex. True: nobody uses it any more. */
+/* With the hub's mutex. True: nothing uses it any more. */
 static bool let_go(struct tap *tap)
 {
     return --tap->users == 0;

@@ -59,7 +59,7 @@ struct tap_view {
     size_t count;
 };
 
-void tap_enter(struct tap_hub *hub, struct tap_view *ret_view); /* ${hub} NULL: nobody looks on */
+void tap_enter(struct tap_hub *hub, struct tap_view *ret_view); /* ${hub} NULL: none */
 void tap_leave(struct tap_hub *hub, struct tap_view *view);
 
 bool tap_is_of_session(const struct tap *tap, size_t session);

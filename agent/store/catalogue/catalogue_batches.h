@@ -38,7 +38,7 @@ enum catalogue_segment_state {
 
 struct catalogue_segment {
     uint64_t id;
-    uint64_t bytes; /* of the file, as far as it is committed: what lies behind is torn */
+    uint64_t bytes; /* of the file, as far as it is committed: what lies after is torn */
     enum catalogue_segment_state state;
     uint64_t batches;     /* that lie in it; kept by the catalogue */
     uint64_t batch_bytes; /* the same */

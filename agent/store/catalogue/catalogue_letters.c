@@ -175,7 +175,7 @@ bool catalogue_remove_letters(struct catalogue *catalogue, const uint64_t *ids, 
 /* ---- reading ------------------------------------------------------------------------------------- */
 
 struct chunk {
-    struct buf texts; /* one behind the other */
+    struct buf texts; /* one after the other */
     struct {
         uint64_t id;
         uint64_t time;
@@ -202,7 +202,7 @@ static void add_letter(struct chunk *chunk, struct query *q)
     chunk->count++;
 }
 
-/* The letters behind ${after}, as many as make a chunk. */
+/* The letters after ${after}, as many as make a chunk. */
 static bool read_chunk(struct catalogue *catalogue, struct chunk *chunk, uint64_t after,
     uint64_t last, struct error *err)
 {

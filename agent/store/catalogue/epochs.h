@@ -5,7 +5,7 @@
 
 /*
  * The epochs of a run before the one in force, as the catalogue keeps them: 8 bytes each, little endian,
- * the last one first. Of a run with more than fit, as where somebody sets the clock all day, the first
+ * the last one first. Of a run with more than fit, as where the clock is set all day, the first
  * ones are forgotten.
  */
 struct epochs {

@@ -28,7 +28,7 @@ struct disk_ops {
     bool (*read_at)(struct disk *disk, struct disk_file *file, uint64_t offset, void *data,
         size_t size, size_t *ret_read, struct error *err);
 
-    /* Write the ${count} pieces one behind the other to the end. After a failure any part of them may
+    /* Write the ${count} pieces one after the other to the end. After a failure any part of them may
      * stand there. Others may see them only after a sync, or when the file is closed, and that the disk
      * is full may be told only by the sync. */
     bool (*append)(struct disk *disk, struct disk_file *file, const struct span *pieces,
@@ -43,7 +43,7 @@ struct disk_ops {
 
     /* What was written, and the size, survive a loss of power from now on. After a failure nothing is
      * known of what was written since the last success, and a later success says nothing of it.
-     * ERR_DAMAGED: somebody else has cut the file. */
+     * ERR_DAMAGED: another program has cut the file. */
     bool (*sync)(struct disk *disk, struct disk_file *file, struct error *err);
 
     /* Is there an ordinary file ${path}, and how large? False: that cannot be told. */

@@ -18,7 +18,7 @@
  *                              24  8  segment id                  100  4  CRC of bytes 0-99
  *                              32  8  offset in the file
  *
- * Behind a frame head stand the sources: their number (4), and of each the bytes of its session's name
+ * After a frame head stand the sources: their number (4), and of each the bytes of its session's name
  * (2), the name, and the sequence (8) up to which everything of the session that belongs to the stream
  * is in this batch or in one before it. Then comes the body, which belongs to the caller. The body of a
  * frame that describes a stream: the stream's hash (4), bytes of the key (4), the key, bytes of what is
@@ -92,7 +92,7 @@ bool frame_put_stream(struct buf *out, const struct frame_stream *stream, struct
 /* Does the head say what frame_read would take? ERR_LIMIT if not. Does not look at the body. */
 bool frame_check(const struct frame *frame, struct error *err);
 
-/* Write the head of ${frame}, behind which its sources and body are to stand. ERR_LIMIT if it says what
+/* Write the head of ${frame}, after which its sources and body are to stand. ERR_LIMIT if it says what
  * frame_read would refuse. */
 bool frame_put_head(
     const struct frame *frame, uint8_t ret_head[FRAME_HEAD_BYTES], struct error *err);

@@ -1,5 +1,5 @@
 /*
- * A window of the file lies in `room`; whole frames are read into it, too. Behind damage every byte that
+ * A window of the file lies in `room`; whole frames are read into it, too. After damage every byte that
  * begins like a frame is tried: its head must have a good CRC, name this segment and this offset, and the
  * epoch of the file's own head where that could be read.
  *

@@ -4,7 +4,7 @@
 #include "store/disk/frame.h"
 
 /*
- * All that can still be read of a segment file, in order, whatever happened to it: behind damage the
+ * All that can still be read of a segment file, in order, whatever happened to it: after damage the
  * next head is looked for. What is left out is said, to the byte. Memory: the largest frame at most;
  * time: in proportion to the file, however hostile.
  */

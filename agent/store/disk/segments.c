@@ -130,7 +130,7 @@ static uint64_t id_of_name(const char *name)
         }
         id = id << 4 | (uint64_t)(found - digits);
     }
-    /* Others are not the agent's: it counts from 1, and goes on behind the highest. */
+    /* Others are not the agent's: it counts from 1, and continues after the highest. */
     return strcmp(name + ID_DIGITS, suffix) == 0 && id < UINT64_C(1) << 48 ? id : 0;
 }
 
@@ -305,7 +305,7 @@ bool segments_unlink(struct segments *segments, uint64_t id, struct error *err)
     if (!disk->ops->unlink(disk, path, err)) {
         return false;
     }
-    /* Whoever has opened it meanwhile would keep its room. */
+    /* A program that has opened it meanwhile would keep its room. */
     segments_forget_handles(segments, id);
     segments_remove_file(segments, id);
     segments_step(segments, "segment unlinked");

@@ -6,7 +6,7 @@
 #include "store/disk/frame_scan.h"
 
 /*
- * The segment files of a spool, `folder/<id, 16 hex digits>.seg`: frames (frame.h) one behind the
+ * The segment files of a spool, `folder/<id, 16 hex digits>.seg`: frames (frame.h) one after the
  * other. A file is written by one run of the agent, is ended when it is full, and never changes again.
  * Which frames count is the catalogue's business; this module knows none.
  *
@@ -78,7 +78,7 @@ bool segments_describe(
     struct segments *segments, const struct frame_stream *stream, struct error *err);
 
 /*
- * Write a batch behind the others; the body is written from where it is. False, and nothing is appended
+ * Write a batch after the others; the body is written from where it is. False, and nothing is appended
  * while what was before stays good: ERR_FULL if the disk is, ERR_IO, ERR_MEMORY, to be tried again;
  * ERR_LIMIT if the batch is beyond the limits of frame.h, which segments_fits tells beforehand.
  */
@@ -92,7 +92,7 @@ void segments_expect_reads(struct segments *segments, bool expected);
 bool segments_fits(const struct segments_batch *batch, struct error *err);
 
 /* Make all that was appended durable. False: see above; also with ERR_MISSING or ERR_DAMAGED where
- * somebody has removed or cut the file meanwhile. */
+ * another program has removed or cut the file meanwhile. */
 bool segments_sync(struct segments *segments, struct error *err);
 
 /* What was appended since the last good sync goes, as if it had failed. */
@@ -111,7 +111,7 @@ bool segments_read(struct segments *segments, const struct segment_place *place,
  * packed nothing happens. ERR_FORMAT: it is not what its head says. */
 bool segments_unpack(struct frame *frame, struct buf *room, struct error *err);
 
-/* At the start: whatever lies behind ${bytes} of segment ${id} was never committed: cut it off, durably.
+/* At the start: whatever lies after ${bytes} of segment ${id} was never committed: cut it off, durably.
  * ERR_FORMAT: there is no such file, or it is shorter. */
 bool segments_cut(struct segments *segments, uint64_t id, uint64_t bytes, struct error *err);
 
@@ -119,7 +119,7 @@ bool segments_cut(struct segments *segments, uint64_t id, uint64_t bytes, struct
 bool segments_is_missing(struct segments *segments, uint64_t id);
 
 /* Remove the file of a segment that nobody needs any more; not the one that is being written, which is
- * ended first. One that has gone is no failure. False: somebody holds it; to be tried again later. */
+ * ended first. One that has gone is no failure. False: another program holds it; to be tried again later. */
 bool segments_unlink(struct segments *segments, uint64_t id, struct error *err);
 
 /* Try again to remove files that are void: what could not be written in full to a disk that took no change

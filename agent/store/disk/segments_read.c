@@ -1,5 +1,5 @@
 /*
- * Reading, by any thread. A few files are kept open; whoever reads holds one of them, but not the lock.
+ * Reading, by any thread. A few files are kept open; a reader holds one of them, but not the lock.
  * A file that was removed meanwhile is closed by its last reader; where all are in use, one is opened for
  * one reading alone.
  */
@@ -18,7 +18,7 @@ static struct segment_handle *find_handle(struct segments *segments, uint64_t id
     return NULL;
 }
 
-/* One that nobody uses, the longest unused. Its file is closed. */
+/* One that is not in use, the longest unused. Its file is closed. */
 static struct segment_handle *free_handle(struct segments *segments)
 {
     struct disk *disk = segments->settings.disk;
@@ -183,7 +183,7 @@ bool segments_unpack(struct frame *frame, struct buf *room, struct error *err)
     return true;
 }
 
-/* The body goes behind the frame, which may move meanwhile. */
+/* The body goes after the frame, which may move meanwhile. */
 static bool unpack_behind(struct frame *frame, struct buf *room, struct error *err)
 {
     if (!frame->zstd) {

@@ -343,7 +343,7 @@ void segments_expect_reads(struct segments *segments, bool expected)
     segments->reads_expected = expected;
 }
 
-/* Somebody may have removed or emptied the file, while ours stays open and can be written to. */
+/* Another program may have removed or emptied the file, while ours stays open and can be written to. */
 static bool is_still_there(
     const struct segments *segments, const struct segment_writing *file, struct error *err)
 {

@@ -267,7 +267,7 @@ static bool read_epoch(struct writer *writer, const char *path)
     return ok;
 }
 
-/* Go on with the newest file, or begin another one. */
+/* Continue with the newest file, or begin another one. */
 static bool open_writer(struct writer *writer, const char *folder,
     const struct letter_file_list *list, uint64_t next, struct error *err)
 {
