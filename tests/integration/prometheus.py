@@ -179,7 +179,7 @@ class Prometheus(Rig):
             self.assertIsNone(agent.poll(), self.log())
         self.assertEqual([value for value in self.samples("conservation_error").values() if value], [])
         scrapes = self.assert_sessions_balance()
-        self.assertEqual(self.assert_outputs_balance(), scrapes)
+        self.assertLessEqual(scrapes, self.assert_outputs_balance())  # there may be another one by now
         self.assertGreater(len(scrapes), SECONDS // 4)
         repaired = [value for (_, action), value in self.samples("session_guard_actions_total", "action").items()
                     if action == "repaired"]

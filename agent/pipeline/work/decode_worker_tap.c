@@ -16,7 +16,7 @@ void decode_worker_tap_session(
     struct context *context = &worker->contexts[slab->session];
     struct tap_view *view = &worker->taps;
     for (size_t i = 0; i < view->count && slab->piece_count; i++) {
-        if (!tap_is_of_session(view->taps[i], slab->session) || !tap_may_want(view, i)) {
+        if (!tap_is_of_session(view, i, slab->session) || !tap_may_want(view, i)) {
             continue;
         }
         const struct tap_asker asker = asker_of(worker, slab);
@@ -35,21 +35,26 @@ void decode_worker_tap_session(
     }
 }
 
+/* The text of the last record of ${piece}. */
+static struct span last_of(const struct piece *piece)
+{
+    uint32_t start = piece_start(piece, piece->count - 1);
+    return span_make(piece->bytes.data + start, piece_start(piece, piece->count) - start);
+}
+
 void decode_worker_tap_stream(
     struct decode_worker *worker, const struct slab *slab, size_t index, const struct event *event)
 {
     struct tap_view *view = &worker->taps;
     const struct piece *piece = &slab->pieces[index];
     size_t stream = worker->settings.sessions[slab->session].streams[index];
-    uint32_t start = piece->count ? piece_start(piece, piece->count - 1) : 0;
-    uint32_t end = piece_start(piece, piece->count);
     for (size_t i = 0; i < view->count && piece->count; i++) {
-        if (!tap_is_of_stream(view->taps[i], stream) || !tap_may_want(view, i)) {
+        if (!tap_is_of_stream(view, i, stream) || !tap_may_want(view, i)) {
             continue;
         }
         const struct tap_asker asker = asker_of(worker, slab);
         if (tap_wants(view, i, &asker, event)) {
-            tap_give(view, i, span_make(piece->bytes.data + start, end - start));
+            tap_give(view, i, last_of(piece));
         }
     }
 }

@@ -10,7 +10,7 @@
  * on; a tap's mutex guards its room, and is held while a text is copied. Scratches belong to one worker and session
  * each, and are made by that worker when it needs them.
  *
- * Workers read `tokens` and `looks` for every event, so both lie apart from what changes often: a processor that has to
+ * Workers read `tokens`, `looks` and `full` for every event, so these lie apart from what changes often: a processor that has to
  * fetch a number from another one waits as long as it would take to decode a small event.
  */
 enum { CACHE_LINE_BYTES = 64 };
@@ -22,6 +22,7 @@ struct tap {
     uint8_t gap_before[CACHE_LINE_BYTES];
     atomic_int_fast64_t tokens; /* events that may be given */
     atomic_int_fast64_t looks;  /* events that the filter may be asked about */
+    atomic_bool full;           /* a text found no room: none is written until some is taken */
     uint8_t gap_behind[CACHE_LINE_BYTES];
     atomic_bool over;
     atomic_uint_fast64_t omitted;
@@ -181,6 +182,7 @@ bool tap_take(struct tap *tap, uint64_t passed_ns, struct buf *out)
     plat_mutex_lock(&tap->mutex);
     buf_add_span(out, buf_span(&tap->room));
     buf_reset(&tap->room);
+    atomic_store(&tap->full, false);
     plat_mutex_unlock(&tap->mutex);
     refill(&tap->tokens, &tap->owed_ns, tap->settings.rate, passed_ns);
     refill(&tap->looks, &tap->owed_looks_ns, TAP_LOOKS, passed_ns);
@@ -205,6 +207,8 @@ void tap_enter(struct tap_hub *hub, struct tap_view *ret_view)
         if (hub->taps[i]) {
             hub->taps[i]->users++;
             ret_view->omitted[ret_view->count] = 0;
+            ret_view->sessions[ret_view->count] = hub->taps[i]->settings.session;
+            ret_view->streams[ret_view->count] = hub->taps[i]->settings.stream;
             ret_view->taps[ret_view->count++] = hub->taps[i];
         }
     }
@@ -232,16 +236,6 @@ void tap_leave(struct tap_hub *hub, struct tap_view *view)
         destroy(last[i]);
     }
     view->count = 0;
-}
-
-bool tap_is_of_session(const struct tap *tap, size_t session)
-{
-    return tap->settings.session == session;
-}
-
-bool tap_is_of_stream(const struct tap *tap, size_t stream)
-{
-    return tap->settings.session == SIZE_MAX && tap->settings.stream == stream;
 }
 
 /* NULL: out of memory. */
@@ -276,7 +270,8 @@ static bool keeps(struct tap *tap, const struct tap_asker *asker, const struct e
 bool tap_may_want(struct tap_view *view, size_t index)
 {
     struct tap *tap = view->taps[index];
-    bool may = atomic_load_explicit(&tap->tokens, memory_order_relaxed) > 0 &&
+    bool may = !atomic_load_explicit(&tap->full, memory_order_relaxed) &&
+               atomic_load_explicit(&tap->tokens, memory_order_relaxed) > 0 &&
                (!tap->settings.filter ||
                    atomic_load_explicit(&tap->looks, memory_order_relaxed) > 0);
     view->omitted[index] += !may;
@@ -312,6 +307,7 @@ void tap_give(struct tap_view *view, size_t index, struct span text)
         buf_add_text(&tap->room, ended ? "" : "\n");
     }
     tap->room.failed = false;
+    atomic_store(&tap->full, !fits);
     plat_mutex_unlock(&tap->mutex);
     if (!fits) {
         tap_omit(view, index);

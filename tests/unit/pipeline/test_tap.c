@@ -33,7 +33,7 @@ static size_t offer(struct tap_hub *hub, size_t worker, size_t count)
     tap_enter(hub, &view);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < view.count; k++) {
-            if (tap_is_of_session(view.taps[k], 1) && tap_may_want(&view, k) &&
+            if (tap_is_of_session(&view, k, 1) && tap_may_want(&view, k) &&
                 tap_wants(&view, k, &asker, &event)) {
                 tap_give(&view, k, span_text("{}"));
                 wanted++;
@@ -103,6 +103,13 @@ static void what_finds_no_room_is_counted(void **state)
     }
     tap_leave(hub, &view);
     assert_int_equal(tap_omitted(tap), 2);
+    assert_int_equal(offer(hub, 0, 3), 0); /* nothing is written in vain */
+    assert_int_equal(tap_omitted(tap), 3);
+    struct buf out;
+    buf_init(&out, OUT_BYTES);
+    assert_true(tap_take(tap, SECOND, &out));
+    buf_fini(&out);
+    assert_int_equal(offer(hub, 0, 3), 3);
     tap_close(tap);
     tap_hub_destroy(hub);
 }
