@@ -9,7 +9,7 @@
 // clang-format off
 static const struct cli_option options[] = {
     CLI_OPTIONS_CONFIG,
-    {.name = "where", .argument = "EXPR", .help = "Only events for which this is true; the filter language of the configuration."},
+    {.name = "where", .argument = "EXPR", .help = "Only events for which this is true; the filter language of the configuration. At most 20000 events a second are looked at."},
     {.name = "rate", .argument = "N", .help = "At most so many a second, 10000 at most; default: 100. What is more is left out and counted."},
     {.name = "max-events", .letter = 'n', .argument = "N", .help = "End after so many."},
     {.name = NULL},
