@@ -35,6 +35,9 @@ static bool is_zero(struct span bytes)
 static struct span text_of(struct ecs_source *source)
 {
     const struct event_value *value = &source->value;
+    if (source->text.data) {
+        return source->text; /* it stands in the memory that the next text would be written to */
+    }
     if (value->type == EVENT_VALUE_BYTES ||
         (value->type == EVENT_VALUE_GUID && is_zero(value->bytes))) {
         return span_make(NULL, 0);

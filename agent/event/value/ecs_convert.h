@@ -67,6 +67,7 @@ enum ecs_conversion {
 struct ecs_source {
     struct event_value_context *context;
     struct event_value value;
+    struct span text; /* UTF-8 that was taken out of the value's text; NULL data: nothing was */
 };
 
 /* Append ${source} as JSON. False: there is nothing to append; what was appended may be garbage

@@ -124,13 +124,8 @@ static bool get_sid(const struct event_record *record, struct event_value *ret_v
 /* The value of a line in the text that ${source} has. */
 static bool look_within(struct span within, struct ecs_source *source)
 {
-    struct span value;
-    if (source->value.type != EVENT_VALUE_TEXT ||
-        !ecs_text_pair(event_value_text(source->context, &source->value), within, &value)) {
-        return false;
-    }
-    source->value = event_value_utf8(value);
-    return true;
+    return source->value.type == EVENT_VALUE_TEXT &&
+           ecs_text_pair(event_value_text(source->context, &source->value), within, &source->text);
 }
 
 /* The first pid that ${count} members from number ${first} on have. */
