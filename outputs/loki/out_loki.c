@@ -330,9 +330,9 @@ const struct output_ops output_loki = {
     .name = "loki",
     .formats = "native",
     .refuses_old = "Loki by default refuses lines that are older than a week, or more than an hour "
-                   "behind others of "
-                   "their stream. raise reject_old_samples_max_age and max_chunk_age there, or "
-                   "expect dead letters",
+                   "behind others of their stream. raise reject_old_samples_max_age and "
+                   "max_chunk_age there. else such events become dead letters, or wait where Loki "
+                   "refuses one after the other",
     .refuses_older_days = 7,
     .fields = loki_settings_fields,
     .settings_size = sizeof(struct loki_settings),
