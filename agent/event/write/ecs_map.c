@@ -93,7 +93,7 @@ static bool is_hidden(
 static bool get_field(struct event_value_context *context, const struct ecs_map_member *member,
     const struct event *event, struct ecs_source *ret_source)
 {
-    ret_source->context = context;
+    *ret_source = (struct ecs_source){.context = context};
     const struct field *field = find_field(event, member->property);
     if (!field || field->shape != FIELD_VALUE || !value_json_present(field) ||
         is_hidden(member, event, field)) {
