@@ -121,8 +121,8 @@ static void refuse_too_big(
     }
 }
 
-/* Where events name their topics, one that takes nothing is no reason to keep others waiting. How many records are
- * blocked now. */
+/* Where events name their topics, one that takes nothing is no reason to keep others of the delivery waiting. How many
+ * records are blocked now. */
 static size_t block(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {

@@ -29,6 +29,9 @@ BROKER_KILLS = 20 if FULL else 1
 # Nets under what does not end, no measures.
 TIMEOUT_S = 900
 SKIPPED = 77
+# Of the trace, and of the agent's own events.
+PROVIDERS = ("Etwship-Sample-Dns", "Etwship-Sample-EventSource", "Etwship-Sample-Process",
+             "Etwship.Sample.Telemetry", "MSNT_SystemTrace", "etwship", "unknown")
 LOGIN = {"mechanism": "PLAIN", "user": "agent", "password": "agent-secret"}
 
 SEQUENCE = re.compile(r'"etw":\{[^}]*"sequence":(\d+)')
@@ -60,8 +63,8 @@ class Kafka(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         return done.stdout.decode()
 
-    def messages(self):
-        return [Message(*line.split(" ", 3)) for line in self.tool("read", self.topic).splitlines()]
+    def messages(self, topic=None):
+        return [Message(*line.split(" ", 3)) for line in self.tool("read", topic or self.topic).splitlines()]
 
     def write(self, address=None, **more):
         output = {"name": "kafka", "type": "kafka", "brokers": [address or self.broker.address], "topic": self.topic,
@@ -140,6 +143,22 @@ class Kafka(unittest.TestCase):
         self.tool("create", self.topic, 2)
         self.finish(agent)
         self.assert_each_once(self.messages())
+
+    def test_events_for_other_topics_do_not_wait_for_one_that_is_not_there(self):
+        topics = {name: f"{self.topic}-{name}" for name in PROVIDERS}
+        late = topics.pop("Etwship-Sample-Dns")
+        for topic in topics.values():
+            self.tool("create", topic, 1)
+        self.write(topic=self.topic + "-{provider.name}", delivery="exactly_once")
+        agent = self.start()
+        agent.await_words("make the topic", TIMEOUT_S)
+        # Those of the same batch.
+        while not self.messages(topics["MSNT_SystemTrace"]):
+            self.assertFalse(agent.ended, agent.text[-3000:])
+        self.tool("create", late, 1)
+        self.finish(agent)
+        self.assert_each_once([message._replace(partition=topic) for topic in (late, *topics.values())
+                               for message in self.messages(topic)])
 
     def test_setup_makes_topics_and_test_output_looks_at_them(self):
         self.write(create={"partitions": 5, "retention": "1h"})
