@@ -12,7 +12,7 @@
  * empty span: there is none. Only members of the object itself count, the first of the name. */
 struct span json_member_find(struct span object, const char *name);
 
-/* The member of ${object} at ${*at}, 0 for the first, which moves behind it: its key, what stands between the
+/* The member of ${object} at ${*at}, 0 for the first, which moves after it: its key, what stands between the
  * quotes, and its value. False: there is none any more. */
 bool json_member_next(struct span object, size_t *at, struct span *ret_key, struct span *ret_value);
 

@@ -19,7 +19,7 @@ enum state {
     STATE_HEX,
     STATE_NUMBER,
     STATE_WORD,
-    STATE_END, /* behind everything */
+    STATE_END, /* after everything */
     STATE_BROKEN,
 };
 

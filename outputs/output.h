@@ -8,153 +8,159 @@
 #include "event/write/event_writer.h"
 
 /*
- * Where batches go. An output is one file and one line in outputs.def. It delivers once and says
- * how it went; the host alone retries, backs off, acks and dead-letters. One object per worker
- * thread: no locks inside. An output frames bytes, it never encodes an event again.
+ * The interface of outputs. An output is one file and one line in outputs.def. It sends each
+ * delivery once and returns a verdict; the host (agent/pipeline) retries, backs off, acks and keeps
+ * dead letters. One object per worker thread: no locks inside. An output frames bytes, it never
+ * encodes an event again.
  */
 enum output_verdict {
     OUTPUT_RETRY,     /* nothing is known to have arrived; zero is the safe answer */
-    OUTPUT_RECONNECT, /* the same, and the connection is gone */
+    OUTPUT_RECONNECT, /* nothing is known to have arrived, and the connection is gone */
     OUTPUT_DELIVERED, /* the destination has answered for every record */
     OUTPUT_MIXED,     /* see output_report.records */
     OUTPUT_REJECTED,  /* the destination will never take it */
-    OUTPUT_FATAL,     /* the output cannot go on at all (a closed pipe, a lost right) */
+    OUTPUT_FATAL,     /* the output cannot continue at all (a closed pipe, a lost right) */
 };
 
 enum record_status {
     RECORD_RETRY,
     RECORD_DELIVERED,
     RECORD_REJECTED,
-    RECORD_BLOCKED, /* not taken now, which is a matter of where it is routed to: what goes elsewhere may
-                       be taken. Only of an output with routes */
-    RECORD_HELD, /* the same, as everything that is routed there is refused for itself: no record is bad but
-                       the set-up of that place (output_report.set_up) */
+    RECORD_BLOCKED, /* refused for now because of its route; records of other routes may be taken.
+                       Only from outputs with routes */
+    RECORD_HELD,    /* as RECORD_BLOCKED, but the destination refuses every record of the route: its
+                    set-up is wrong, not the record (output_report.set_up) */
 };
 
-/* What is left to send of one batch. A first try and a partial resend look the same. */
+/* The records of one batch that are still to be sent. A first try and a partial resend look
+ * alike. */
 struct delivery {
-    struct span bytes;           /* the records back to back, as the stream's format ends them */
-    const uint32_t *record_ends; /* end of each record in `bytes` */
+    struct span bytes;           /* the records back to back, each with the terminator of the
+                                    stream's format */
+    const uint32_t *record_ends; /* end offset of each record in `bytes` */
     size_t record_count;
 
-    /* For an output with a route: where each record goes, as an index into `route_names`, the
-     * rendered templates. NULL if the output has none. */
+    /* For an output with a route: per record the index of its rendered route template in
+     * `route_names`. NULL if the output has none. */
     const uint32_t *routes;
     const struct span *route_names;
     size_t route_count;
 
-    /* Was any of it sent before, so that it may have arrived already? Also true where nobody knows:
-     * after a restart, for what was not known as acked. */
+    /* Some of it may have arrived already: it was sent before, or a restart left that unknown. */
     bool repeated;
 
-    /* Was each record refused for itself before (a dead letter that is sent again)? */
+    /* Each record was rejected before (a dead letter that is sent again). */
     bool refused_before;
 
-    /* Was it held as RECORD_HELD, and nothing taken since that goes where it goes? All of it goes there. */
+    /* It was held (RECORD_HELD), and no record of its route was taken since. All records have one
+     * route. */
     bool suspect;
-    size_t probe; /* if it is: which record to ask for first, modulo record_count */
+    size_t probe; /* if suspect: the record to send first, modulo record_count */
 
-    /* Was it held so, and has some worker delivered a record for its route since? Then what this output object
-     * knows of refusals there is out of date. */
+    /* It was held, and some worker has delivered a record of its route since: what this object
+     * remembers of refusals there is out of date. */
     bool cleared;
 
-    /* What names each record for ever (delivery_id.h); NULL: the output does not want
-     * it, or these have none (dead letters of an output that did not want it then). Record i
-     * has place first_place + places[i] of its batch, or without `places` first_place + i. */
+    /* Permanent ids of the records (delivery_id.h). NULL: the output does not want them, or these
+     * records have none (dead letters of an output that did not want them then). Record i has place
+     * first_place + places[i] of its batch, or without `places` first_place + i. */
     const struct delivery_ids *ids;
     const uint32_t *places;
     uint32_t first_place;
 };
 
-/* Why a destination does not take a record: what a dead letter says. Views, copied by the host. */
+/* Why a destination refuses a record, for its dead letter. Views, copied by the host. */
 struct output_rejection {
-    int status; /* of its reply, as in HTTP; 0: none */
+    int status; /* status of the reply, as in HTTP; 0: none */
     struct span type;
     struct span reason;
-    struct span index; /* where it was to go; empty: unknown */
+    struct span index; /* destination of the record; empty: unknown */
     const char
-        *set_up; /* for the host: output_report.set_up of a record that is RECORD_HELD; else NULL */
+        *set_up; /* set by the host to output_report.set_up if the record is RECORD_HELD; else NULL
+                    */
 };
 
 struct output_report {
     struct error error;          /* for every verdict but OUTPUT_DELIVERED */
     enum record_status *records; /* room for record_count entries; read with OUTPUT_MIXED */
 
-    /* With any verdict that leaves something to send again. */
-    uint32_t wait_ms; /* the destination wants to be left alone for so long; 0: it did not say */
-    bool degraded;    /* a fault of its set-up, which hits every event until somebody mends it:
-                         tried again slowly, and the output counts as degraded */
+    /* With every verdict that leaves records to send again. */
+    uint32_t wait_ms; /* how long the destination asks to wait; 0: it did not say */
+    bool degraded;    /* a fault of the set-up fails every event until a person corrects it: the
+                         host retries slowly and shows the output as degraded */
 
-    /* Records that the destination had already although they were not sent before. */
+    /* Records that the destination already had although they were not sent before. */
     uint64_t unexpected_duplicates;
 
-    /* Records that may have arrived without anybody's knowing, and come again: sent, and not answered for. */
+    /* Records that were sent but not answered for, and so are sent again: they may arrive twice. */
     uint64_t maybe_duplicates;
 
-    /* Of the records that are rejected: so many arrived, though the destination does not say which. All are kept
-     * as dead letters, but so many count as delivered. */
+    /* How many of the rejected records arrived, where the destination does not say which. All
+     * become dead letters; this many count as delivered. */
     uint64_t rejected_but_arrived;
 
-    /* Of the records that are rejected: so many may have arrived, these included. Where one cannot be kept as a
-     * dead letter it comes again, and is there twice then. */
+    /* How many of the rejected records may have arrived, `rejected_but_arrived` included. One that
+     * cannot be kept as a dead letter is sent again and may arrive twice. */
     uint64_t rejected_maybe_arrived;
 
-    /* Records of earlier deliveries that may be lost although they counted as delivered, at most: over a
-     * connection without acknowledgements that broke. Told as a gap. */
+    /* At most this many records of earlier deliveries are lost although they counted as delivered:
+     * their connection, which has no acknowledgements, broke. The host ships a gap for them. */
     uint64_t maybe_lost;
 
-    /* Say why record ${record} of the delivery is rejected or blocked: before OUTPUT_REJECTED for all
-     * or any, and for each that is rejected, blocked or held. May be NULL; what is not said is rejected without
-     * a reason. */
+    /* The output calls this for each record that is rejected, blocked or held, before it returns
+     * its verdict. ${record}: index in the delivery. May be NULL. A record without a call has no
+     * reason in its dead letter. */
     void (*reject)(void *host, size_t record, const struct output_rejection *why);
     void *host; /* its first argument */
 
-    const char *set_up; /* with RECORD_HELD: what it looks like, and what to do about it; static */
+    const char *set_up; /* with RECORD_HELD: the likely cause and its remedy; static */
 };
 
 struct config_check;
 struct config_field;
 
-/* What the host gives an output at its making, and does for it. All but `name` may be missing. */
+/* What the host gives to create(), and functions that the output may call. All but `name` may be
+ * NULL. */
 struct output_env {
     const char *name;       /* of the output in the configuration */
-    const char *format;     /* name of the event format that the records have */
+    const char *format;     /* name of the records' event format */
     const char *agent_id;   /* agent.id of the events; copied by create. NULL: there is none */
-    struct span checkpoint; /* what checkpoint() gave last before a restart; copied by create */
+    struct span checkpoint; /* the last checkpoint before a restart; copied by create */
 
-    /* Where it may keep files of its own, the agent's alone: made if it needs it. Another output uses it, too.
-     * Copied by create. NULL: there is no such place. */
+    /* Path of a folder for files of its own, readable by the agent alone. The output creates it
+     * when needed; other outputs may use it too. Copied by create. NULL: there is no such
+     * folder. */
     const char *folder;
 
     /*
-     * Store the output's checkpoint now, durably, together with the position of the last batch that
-     * was delivered: the host calls checkpoint() on this thread and returns when it is on the disk.
-     * For what must be known before it is done (a new file is about to be written to). Only from
-     * send, before the batch has left a trace, from idle and from disconnect. False if it was not
-     * stored. NULL: there is no restart to prepare for.
+     * Commit the output's checkpoint durably, together with the position of the last delivered
+     * batch: the host calls checkpoint() on this thread and returns when it is on the disk. For
+     * changes that must be recorded before they are made (a new file). Call it from send before
+     * anything of the batch is written, from idle or from disconnect. False: not stored. NULL:
+     * nothing survives a restart.
      */
     bool (*save)(void *host, struct error *err);
 
-    /* Tell people what is no failed delivery (a rotated file cannot be compressed). Any number of
-     * times; the host thins repetitions. */
+    /* Log a warning about something other than a failed delivery (a rotated file cannot be
+     * compressed). The host limits repetitions. From any thread. */
     void (*warn)(void *host, const char *text);
 
-    /* Tell people what is good to know and no trouble, such as which proxy is used. Threads as for warn. */
+    /* Log information, such as which proxy is used. From the threads that may call warn. */
     void (*note)(void *host, const char *text);
 
-    /* Is it time to give up waiting inside send? Then send returns soon, as OUTPUT_RETRY or
+    /* True: the agent stops or the worker ends. send() then returns soon, as OUTPUT_RETRY or
      * OUTPUT_MIXED. */
     bool (*stopping)(void *host);
     void *host; /* first argument of the four */
 };
 
-/* A checkpoint is at most this long. */
+/* Maximum size of a checkpoint in bytes. */
 enum { OUTPUT_CHECKPOINT_MAX_BYTES = 1024 * 1024 };
 
-/* Who prepares or tries an output hears how it goes (`etwship setup`, `etwship test-output`). */
+/* One finding of `etwship setup` or `etwship test-output`. */
 enum output_finding {
     OUTPUT_FOUND_GOOD,
-    OUTPUT_FOUND_NOTE, /* good enough, but worth knowing */
+    OUTPUT_FOUND_NOTE, /* works, but worth knowing */
     OUTPUT_FOUND_FAULT,
 };
 
@@ -162,10 +168,11 @@ struct index_fields;
 
 struct output_talk {
     const char *name;   /* of the output in the configuration */
-    const char *format; /* of the events that it gets */
-    bool dry_run;       /* change nothing, and show what would be sent */
+    const char *format; /* event format of the output */
+    bool dry_run;       /* change nothing; show the requests that would be sent */
 
-    /* What definitions say of the payloads that it gets; NULL: nobody looked (output_ops.field_room). */
+    /* Payload fields in the definitions of its providers; NULL: not collected
+     * (output_ops.field_room). */
     const struct index_fields *fields;
 
     /* ${text}: "what" or "what. what to do". */
@@ -175,34 +182,34 @@ struct output_talk {
 };
 
 /*
- * An output that takes the agent's own metrics, too, each time as one request of OpenTelemetry (the agent's
- * status/metric_otlp.h). They have an object and a thread of their own, and are kept for nobody: of a request that
- * fails, the next one says all that matters, as counters are cumulative.
+ * Sends the agent's own metrics, each time as one request of OpenTelemetry
+ * (agent/status/metric_otlp.h), with an object and a thread of its own. A failed request is not
+ * sent again: counters are cumulative, so the next one has all that matters.
  */
 struct output_metrics {
-    uint64_t (*every_ns)(const void *settings); /* 0: it does not want them */
+    uint64_t (*every_ns)(const void *settings); /* interval; 0: off */
     bool (*as_json)(const void *settings);      /* else in protobuf */
     void *(*create)(const void *settings, const struct output_env *env, struct error *err);
     bool (*send)(void *self, struct span request, struct error *err); /* false: not all was taken */
     void (*destroy)(void *self);                                      /* NULL is fine */
 };
 
-/* How many different values the events of one session have, as far as its configuration says; 0: nobody knows
- * before they come. */
+/* How many different values the events of one session have by its configuration; 0: unknown before
+ * they arrive. */
 struct output_spread {
     uint64_t hosts;
     uint64_t providers;
     uint64_t levels;
 };
 
-/* What events become at a destination that keeps those apart which differ in some values: streams, series. */
+/* Streams (or series) that a destination makes of events: one per combination of some values. */
 struct output_streams {
-    uint64_t count;   /* at most, as far as is known */
-    uint64_t limit;   /* more are not made */
-    const char *most; /* which value makes the most of them; NULL: none. Static */
+    uint64_t count;   /* upper bound, by the known values */
+    uint64_t limit;   /* the output makes no more than this */
+    const char *most; /* name of the value with the most variants; NULL: none. Static */
     uint64_t most_count;
-    char unknown[64];   /* values of which nobody knows how many there are: "host, channel" */
-    const void *member; /* of the settings: what to change */
+    char unknown[64];   /* values with an unknown number of variants: "host, channel" */
+    const void *member; /* the member of the settings to change */
     size_t member_size;
 };
 
@@ -211,16 +218,15 @@ struct output_ops {
     const struct config_field *fields;
     size_t settings_size;
 
-    bool
-        alone; /* of one output there can be one object, one worker: two would cut in on each other */
-    unsigned workers; /* how many it has, unless somebody says so; 0: one */
+    bool alone;       /* at most one worker: two would mix their records */
+    unsigned workers; /* default number of workers; 0: one */
 
-    /* What its destination says of old events, where it refuses them unless somebody has set it up for
-     * them: "Loki refuses …. raise …". For `check`, where recorded traces go there. NULL: it does not. */
+    /* Warning of `check` if recorded traces go to a destination that refuses old events by default:
+     * "Loki refuses …. raise …". NULL: it takes them. */
     const char *refuses_old;
     unsigned refuses_older_days; /* with it: of which age, by default */
 
-    /* It shows events to whoever looks on now: nothing is kept for later unless somebody asks. */
+    /* It shows events to a person who watches now: without a setting nothing is spooled for it. */
     bool shows;
 
     /* The formats that `format` may name, with spaces between; NULL: any. */
@@ -229,57 +235,56 @@ struct output_ops {
     /* Name of the event format whose bytes this output wants, NULL: the `format` setting. */
     const char *(*format)(const void *settings);
 
-    /* Set what it wants of its events' shape beside the format: ${options} is zero, and views of the
-     * settings may be put there. Outputs that want the same share a stream. May be NULL. */
+    /* Set the options that it wants for encoding its events. ${options} is zeroed and may get views
+     * of the settings. Outputs with equal format and options share a stream. May be NULL. */
     void (*options)(const void *settings, struct event_options *options);
 
-    const struct output_metrics *metrics; /* NULL: it has no use for them */
+    const struct output_metrics *metrics; /* NULL: it cannot send metrics */
 
-    /* Say how many streams events make that come from sessions with ${spreads}. For `check`. NULL: there are none. */
+    /* Compute how many streams the events of sessions with ${spreads} make. For `check`. NULL: it
+     * makes none. */
     void (*streams)(const void *settings, const struct output_spread *spreads, size_t count,
         struct output_streams *ret_streams);
 
-    /* The text template (event_template.h) that says where each record goes, NULL: there is none.
-     * The host renders it once per event, with field values made safe by `route_safety`, and hands
-     * the results over in delivery.routes. May be NULL. */
+    /* The text template (event_template.h) of a record's route, or NULL. The host renders it once
+     * per event, with field values made safe by `route_safety`, and passes the results in
+     * delivery.routes. May be NULL. */
     const char *(*route)(const void *settings);
     enum event_template_safety route_safety;
 
-    /* Does it want to know what its records are called (delivery.ids)? May be NULL: it does not, and
-     * then nobody takes the trouble. */
+    /* True: it needs delivery.ids. NULL: false; then no ids are made. */
     bool (*ids)(const void *settings);
 
-    /* The file that this output writes to (a path or path template), NULL: none. For checks across
-     * outputs and sessions: no two outputs share one, and no session reads what it writes. May be
-     * NULL. */
+    /* The file that this output writes to (a path or path template), or NULL. `check` refuses two
+     * outputs with one file and a session that reads it. May be NULL. */
     const char *(*target)(const void *settings);
 
-    /* Append to the generated reference, in Markdown, what users should know beyond its keys. May be
+    /* Append Markdown to the generated reference: what users should know beyond the keys. May be
      * NULL. */
     void (*reference)(struct buf *out);
 
-    /* Says everything that is wrong with settings, also with incomplete ones (config_check.h); no
-     * I/O. May be NULL. */
+    /* Report every error in the settings, also in incomplete ones (config_check.h). No I/O. May be
+     * NULL. */
     void (*check)(const void *settings, struct config_check *check);
 
-    /* The same of what is valid, but hardly meant, of settings without mistakes. May be NULL. */
-    void (*doubt)(const void *settings, struct config_check *check);
+    /* Report warnings: settings that are valid but hardly meant. Called if check() found no error.
+     * May be NULL. */
+    void (*warnings)(const void *settings, struct config_check *check);
 
-    /* Report settings that this system or build cannot obey, though another can: `run` refuses them, `check`
-     * lists them. May be NULL. */
+    /* Report settings that this system or build does not support but another does: `run` refuses
+     * them, `check` lists them. May be NULL. */
     void (*can_run)(const void *settings, struct config_check *check);
 
-    /* Make the destination ready for events, once and for all; doing it again changes nothing. Waits
-     * as long as it takes. False: something is at fault, and was said. NULL: nothing is to be made
-     * ready. */
+    /* Prepare the destination for events (index templates, policies). Idempotent. Blocks until
+     * done. False: failed, and the fault was reported by ${talk}. NULL: nothing to prepare. */
     bool (*setup)(const void *settings, const struct output_talk *talk);
 
-    /* For how many fields of payloads ${format} events `setup` can make types of their own, in
-     * output_talk.fields; 0: it does not want to. NULL: 0. */
+    /* For how many payload fields (output_talk.fields) of ${format} events `setup` can make types;
+     * 0: for none. NULL: 0. */
     size_t (*field_room)(const void *settings, const char *format);
 
-    /* Try, one after the other, what a delivery needs, up to but without sending one. The same.
-     * NULL: nothing can be said but by a delivery. */
+    /* Test each step that a delivery needs, but send nothing. Blocks and returns as setup(). NULL:
+     * only a delivery can tell. */
     bool (*examine)(const void *settings, const struct output_talk *talk);
 
     void *(*create)(const void *settings, const struct output_env *env, struct error *err);
@@ -290,10 +295,10 @@ struct output_ops {
     void (*destroy)(void *self);    /* NULL and half-built are fine */
 
     /*
-     * Append to ${out} what must be known after a restart to go on exactly behind the last batch
-     * that was delivered; what was written since is then taken back and delivered again. At most
-     * OUTPUT_CHECKPOINT_MAX_BYTES. On the worker's thread: after a delivered batch, or from
-     * output_env.save. False with ${err} set: keep the checkpoint before, and its position. May be
+     * Append to ${out} what the output needs after a restart to continue exactly after the last
+     * delivered batch; it then removes what was written later, and the host delivers that again. At
+     * most OUTPUT_CHECKPOINT_MAX_BYTES. On the worker's thread: after a delivered batch, or from
+     * output_env.save. False with ${err} set: the previous checkpoint and its position stay. May be
      * NULL.
      */
     bool (*checkpoint)(void *self, struct buf *out, struct error *err);

@@ -9,7 +9,7 @@
 
 /* ---- bodies -------------------------------------------------------------------------------------- */
 
-/* The members in front of those of the event; what is no object goes as it is. */
+/* The members before those of the event; what is no object goes as it is. */
 static void add_event(const struct delivery *delivery, size_t index, struct buf *out)
 {
     struct span record = http_frame_record(delivery, index);

@@ -8,7 +8,7 @@
 
 /*
  * A delivery as the body of `_bulk` requests: a line that says what to do, then the document as it
- * is, each with a line break behind it. Documents stay where they are: a body is a list of parts, made once
+ * is, each with a line break after it. Documents stay where they are: a body is a list of parts, made once
  * for the whole delivery, of which a request takes a stretch. One thread.
  */
 struct es_bulk_options {
@@ -29,7 +29,7 @@ struct es_bulk {
         heads; /* by route: the line up to the document's id; the whole line if it has none */
     uint32_t *head_ends;
     size_t route_capacity;
-    struct buf tail;    /* the rest of the line behind the id */
+    struct buf tail;    /* the rest of the line after the id */
     struct buf lines;   /* with ids */
     struct span *parts; /* ES_BULK_PARTS of each record */
     size_t *ends;       /* of each record's parts in the whole body */

@@ -43,7 +43,7 @@ static void forget(struct es_hold *hold, struct span name)
     }
 }
 
-/* Room for one more: behind the others, or in place of the one that was asked for longest ago. */
+/* Room for one more: after the others, or in place of the one that was asked for longest ago. */
 static struct es_hold_count *make_room(struct es_hold *hold)
 {
     if (hold->route_count < ES_HOLD_MAX_ROUTES) {

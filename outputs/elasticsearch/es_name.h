@@ -5,7 +5,7 @@
 
 /*
  * Where events go: a data stream `logs-<dataset>-<namespace>`, or an index. Dataset and index may be
- * templates over fields and the event's date, behind text of their own, so that no event chooses
+ * templates over fields and the event's date, after text of their own, so that no event chooses
  * the place of others. Names are what both servers take (their documentation, "create index", path
  * parameters, and "data stream naming").
  */

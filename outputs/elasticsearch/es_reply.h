@@ -39,7 +39,7 @@ typedef void (*es_reply_item_fn)(void *self, size_t place, const struct es_answe
 enum es_same_state {
     ES_SAME_NONE, /* before the first item has ended, or in one that is too long to be kept */
     ES_SAME_BEGUN,
-    ES_SAME_WHOLE, /* behind an item */
+    ES_SAME_WHOLE, /* after an item */
 };
 
 /* The bytes of the last item that was read, from the end of the one before, and what they say. */

@@ -51,7 +51,7 @@ void es_setup_check_types(struct config_check *check, const struct es_types *typ
 
 /* ---- names ------------------------------------------------------------------------------------------ */
 
-/* The text in front of what differs between events: fields and dates. */
+/* The text before what differs between events: fields and dates. */
 static size_t literal_size(const char *text)
 {
     return strcspn(text, "{%");

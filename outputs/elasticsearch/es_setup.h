@@ -45,7 +45,7 @@ struct es_setup_names {
     char pattern[ES_SETUP_MAX_NAME];
     char target[ES_SETUP_MAX_NAME]; /* what events are sent to: the pattern, or an alias */
     char name[ES_SETUP_MAX_NAME];
-    char policy_path[ES_SETUP_MAX_NAME * 3 + 64]; /* of the lifecycle, behind the API's own */
+    char policy_path[ES_SETUP_MAX_NAME * 3 + 64]; /* of the lifecycle, after the API's own */
     char path[ES_SETUP_MAX_NAME * 3 + 64];
 };
 

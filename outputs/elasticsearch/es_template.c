@@ -125,7 +125,7 @@ static const struct es_field *fields_of(const struct es_template *wanted)
     return strcmp(wanted->format, "ecs") == 0 ? ecs_fields : native_fields;
 }
 
-/* What stands behind ${prefix} ("a.b.", or "") in ${path}; NULL: it does not begin so. */
+/* What stands after ${prefix} ("a.b.", or "") in ${path}; NULL: it does not begin so. */
 static const char *behind(const char *path, struct span prefix)
 {
     return strncmp(path, (const char *)prefix.data, prefix.size) == 0 ? path + prefix.size : NULL;

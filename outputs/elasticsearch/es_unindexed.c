@@ -89,7 +89,7 @@ static void take_item(void *unindexed_, size_t place, const struct es_answer *it
 }
 
 /* Put the lines of records from the ${first} on into the body, as many as fit, one at least. Those without
- * a payload are left out of the list. Returns behind the last one that was looked at. */
+ * a payload are left out of the list. Returns after the last one that was looked at. */
 static size_t gather(struct es_unindexed *unindexed, const struct es_bulk *bulk, size_t first,
     uint64_t max_bytes, size_t *ret_count)
 {

@@ -5,7 +5,7 @@
 struct rule {
     int first; /* status */
     int last;
-    const char *type;   /* of the error; behind a '*': how it ends; NULL: any */
+    const char *type;   /* of the error; after a '*': how it ends; NULL: any */
     const char *reason; /* how it begins, where nothing of an event can stand; NULL: any */
     enum es_verdict verdict;
     const char *words;

@@ -69,7 +69,7 @@ static const struct config_field fields[] = {
 };
 // clang-format on
 
-/* They stand in front of each event of a request. */
+/* They stand before each event of a request. */
 static void check_short(struct config_check *check, const char *const *text, const char *name)
 {
     enum { MAX_BYTES = 512 };

@@ -161,7 +161,7 @@ static bool is_taken(const char *path, uint64_t number)
     return taken;
 }
 
-/* The number behind all that are there; where somebody else has the last one there is, behind ours. */
+/* The number after all that are there; where somebody else has the last one there is, after ours. */
 static bool number_next(struct file_rotator *rotator, struct file_entry *entry, struct error *err)
 {
     if (entry->next_number && !is_taken(entry->path, entry->next_number)) {

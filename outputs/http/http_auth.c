@@ -166,7 +166,7 @@ bool http_auth_write(const struct http_auth *auth, const char *scheme, struct ht
     put_value(&out, auth, scheme);
     char *value = out.failed ? NULL : copy_of((const char *)out.data, out.size);
     buf_fini(&out);
-    /* The half of a key behind its colon may be told alone. */
+    /* The half of a key after its colon may be told alone. */
     const char *half = auth->api_key ? strchr(auth->api_key, ':') : NULL;
     if (!value || !http_secrets_add(secrets, strchr(value, ' ') + 1) ||
         !http_secrets_add(secrets, auth->api_key) || !http_secrets_add(secrets, auth->password) ||

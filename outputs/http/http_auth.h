@@ -24,7 +24,7 @@ bool http_secrets_add(struct http_secrets *secrets, const char *text);
 bool http_secrets_replace(struct http_secrets *secrets, const char *old, const char *text);
 
 /* Put *** in the place of each secret in ${text}, and of user and password in an address. A text that
- * ends within a secret loses that beginning, too; but text behind it hides where it was cut, so hide
+ * ends within a secret loses that beginning, too; but text after it hides where it was cut, so hide
  * first, and cut then. */
 void http_secrets_hide(const struct http_secrets *secrets, char *text);
 

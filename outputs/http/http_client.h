@@ -19,7 +19,7 @@ struct http_client;
 
 struct http_client_setup {
     const struct http_options *options; /* copied */
-    const char *scheme; /* word in front of auth.bearer or auth.api_key, which then goes as it is;
+    const char *scheme; /* word before auth.bearer or auth.api_key, which then goes as it is;
                            NULL: Bearer, ApiKey */
 
     /* Is it time to give up waiting? Asked several times a second while a request is under way,
@@ -50,7 +50,7 @@ struct http_header {
 struct http_request {
     const char *method; /* "GET", "POST", … */
     const char *url;    /* http:// or https://, as http_options_check_url lets pass */
-    const char *path; /* put behind ${url}, with one '/' between; NULL: nothing. Escaped already */
+    const char *path; /* put after ${url}, with one '/' between; NULL: nothing. Escaped already */
     const struct http_header *headers; /* beside Host, User-Agent, Authorization, Content-Length */
     size_t header_count;
 

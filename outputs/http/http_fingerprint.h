@@ -6,7 +6,7 @@
 
 /*
  * An authority named by the SHA-256 of its certificate, in hexadecimal digits with or without a colon
- * behind each byte: as Elasticsearch prints it at its first start, and `openssl x509 -fingerprint`.
+ * after each byte: as Elasticsearch prints it at its first start, and `openssl x509 -fingerprint`.
  */
 struct http_fingerprint {
     uint8_t bytes[SHA256_SIZE];

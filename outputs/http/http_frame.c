@@ -1,6 +1,6 @@
 /*
  * Lines need no work at all: the body is the batch. An array is one copy with brackets and commas. HEC
- * puts `{"time":…,"host":…,"source":…,"event":` in front of each event and a brace behind it ("Format
+ * puts `{"time":…,"host":…,"source":…,"event":` before each event and a brace after it ("Format
  * events for HTTP Event Collector", Splunk). `time` has the 7 digits of the event; one before 1970 is
  * left out, since Splunk takes none. `host` is host.name as it stands in the event.
  */

@@ -12,7 +12,7 @@ enum http_framing {
     HTTP_FRAMING_JSON_ARRAY, /* one array of all */
     HTTP_FRAMING_MESSAGE, /* the text of each message as one line; an event without: its JSON. Only
                                 such a line begins with a brace */
-    HTTP_FRAMING_SPLUNK_HEC, /* objects of Splunk's HTTP Event Collector, one behind the other */
+    HTTP_FRAMING_SPLUNK_HEC, /* objects of Splunk's HTTP Event Collector, one after the other */
 };
 
 /* What Splunk is told beside the event; NULL: nothing, and its token decides. */
@@ -49,7 +49,7 @@ struct span http_frame_record(const struct delivery *delivery, size_t index);
 /* Append `"${name}":"${value}",`; nothing of an empty value. */
 void http_frame_add_member(struct buf *out, const char *name, struct span value);
 
-/* Append the HEC object of ${record}, with ${members} in front of its event: members of JSON, each with its
+/* Append the HEC object of ${record}, with ${members} before its event: members of JSON, each with its
  * comma. ${with_host}: `host` is host.name of the event. ${memo}: what earlier records said, kept for later ones. */
 void http_frame_add_hec(struct event_memo *memo, struct span record, struct span members,
     bool with_host, struct buf *out);

@@ -5,7 +5,7 @@
 #include "outputs/http/http_client.h"
 
 /* The headers of an output's requests: what users write under `headers`, which may be secrets, and the
- * output's own behind it. */
+ * output's own after it. */
 enum { HTTP_HEADERS_MAX = 64, HTTP_HEADERS_OWN_MAX = 4 };
 
 struct http_headers {

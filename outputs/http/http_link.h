@@ -10,7 +10,7 @@
  * thread at a time. */
 struct http_link {
     struct arena kept;
-    const char *url; /* without what stands behind it in requests */
+    const char *url; /* without what stands after it in requests */
     struct http_client *client;
     struct http_headers headers;
     struct compress *compress; /* NULL: none */

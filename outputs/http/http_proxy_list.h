@@ -28,7 +28,7 @@ enum { HTTP_PROXY_ADDRESS_BYTES = 288 };
 
 /*
  * Take the next proxy that is meant for ${origin} off ${list} and write its address,
- * `http://gateway.example:8080`; "" for the word DIRECT of a script, behind which nothing counts. False: there
+ * `http://gateway.example:8080`; "" for the word DIRECT of a script, after which nothing counts. False: there
  * is none left. Proxies of SOCKS are left out, as WinHTTP does.
  */
 bool http_proxy_list_next(struct span *list, const struct http_origin *origin,

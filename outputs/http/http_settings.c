@@ -72,7 +72,7 @@ static bool has_header(const struct http_settings *s, const char *name)
 
 /* Splunk, "Format events for HTTP Event Collector": a token in the header, as the password of anybody,
  * or in the query. */
-void http_settings_doubt(const void *settings, struct config_check *check)
+void http_settings_warnings(const void *settings, struct config_check *check)
 {
     const struct http_settings *s = settings;
     const struct http_auth *auth = &s->http.auth;

@@ -27,7 +27,7 @@ void http_settings_check(const void *settings, struct config_check *check);
 /* Report what this system cannot do (output_ops.can_run). */
 void http_settings_can_run(const void *settings, struct config_check *check);
 
-/* Report what is valid but hardly meant (output_ops.doubt). */
-void http_settings_doubt(const void *settings, struct config_check *check);
+/* Report what is valid but hardly meant (output_ops.warnings). */
+void http_settings_warnings(const void *settings, struct config_check *check);
 
 #endif

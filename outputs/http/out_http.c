@@ -46,7 +46,7 @@ static const char hec_path[] = "/services/collector/event";
 struct out_http {
     struct arena kept; /* url */
     const char *url;
-    const char *path; /* behind it; NULL: none */
+    const char *path; /* after it; NULL: none */
     const char *method;
     struct http_headers headers;
     struct http_client *client;
@@ -75,7 +75,7 @@ static const char *keep(struct out_http *self, const char *text)
     return arena_copy(&self->kept, span_text(text), &copy) ? (const char *)copy.data : NULL;
 }
 
-/* What stands behind the ? of an address may be a key, in whole or in each of its values. */
+/* What stands after the ? of an address may be a key, in whole or in each of its values. */
 static bool hide_query(struct out_http *self)
 {
     const char *query = strchr(self->url, '?');
@@ -313,7 +313,7 @@ static enum http_verdict post(struct out_http *self, const struct delivery *deli
 /* How far a delivery is. */
 struct progress {
     size_t at;  /* the first record that is not settled */
-    size_t end; /* behind the last of the stretch that is not settled; one that was asked before its
+    size_t end; /* after the last of the stretch that is not settled; one that was asked before its
                    turn ends it */
     size_t all;
     size_t delivered;
@@ -495,7 +495,7 @@ const struct output_ops output_http = {
     .settings_size = sizeof(struct http_settings),
     .workers = 2,
     .check = http_settings_check,
-    .doubt = http_settings_doubt,
+    .warnings = http_settings_warnings,
     .can_run = http_settings_can_run,
     .reference = http_status_write_reference,
     .create = http_create,

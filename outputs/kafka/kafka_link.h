@@ -21,7 +21,7 @@ struct kafka_result {
 };
 
 struct kafka_link {
-    const char *name; /* of the output, in front of texts */
+    const char *name; /* of the output, before texts */
     rd_kafka_conf_t *base;
     struct kafka_token *token; /* NULL: none is needed */
     rd_kafka_t *rk;            /* NULL: not connected */

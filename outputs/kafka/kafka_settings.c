@@ -351,7 +351,7 @@ void kafka_settings_check(const void *settings, struct config_check *check)
     kafka_options_check(check, &s->rdkafka);
 }
 
-void kafka_settings_doubt(const void *settings, struct config_check *check)
+void kafka_settings_warnings(const void *settings, struct config_check *check)
 {
     const struct kafka_settings *s = settings;
     if (s->transport == KAFKA_TCP && s->sasl.mechanism == KAFKA_PLAIN) {

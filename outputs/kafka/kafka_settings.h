@@ -105,9 +105,9 @@ extern const char *const kafka_mechanism_names[];
 /* Is ${text} a template, which events fill? */
 bool kafka_settings_varies(const char *text);
 
-/* output_ops.check, doubt */
+/* output_ops.check, warnings */
 void kafka_settings_check(const void *settings, struct config_check *check);
-void kafka_settings_doubt(const void *settings, struct config_check *check);
+void kafka_settings_warnings(const void *settings, struct config_check *check);
 
 bool kafka_settings_has_header(const struct kafka_settings *settings, enum kafka_header header);
 

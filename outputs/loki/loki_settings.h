@@ -38,7 +38,7 @@ void loki_settings_can_run(const void *settings, struct config_check *check);
 void loki_settings_streams(const void *settings, const struct output_spread *spreads, size_t count,
     struct output_streams *ret_streams);
 
-/* What stands behind the address, or NULL where it has that already. Static. */
+/* What stands after the address, or NULL where it has that already. Static. */
 const char *loki_settings_path(const char *url);
 
 /* Of requests. Static. */

@@ -65,7 +65,7 @@ static bool take(struct span *message, uint32_t number, struct span *ret_bytes)
     return true;
 }
 
-/* The line break behind a message would be the key of a field. */
+/* The line break after a message would be the key of a field. */
 static bool split_proto(struct span bytes, struct parts *ret_parts)
 {
     struct span logs;

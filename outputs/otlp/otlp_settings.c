@@ -72,7 +72,7 @@ void otlp_settings_can_run(const void *settings, struct config_check *check)
 }
 
 /* The port that collectors have for gRPC, as users of other senders know it. */
-void otlp_settings_doubt(const void *settings, struct config_check *check)
+void otlp_settings_warnings(const void *settings, struct config_check *check)
 {
     static const char grpc_port[] = ":4317";
     const struct otlp_settings *s = settings;

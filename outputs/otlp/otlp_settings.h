@@ -17,9 +17,9 @@ struct otlp_settings {
 
 extern const struct config_field otlp_settings_fields[];
 
-/* output_ops.check, doubt, can_run, format */
+/* output_ops.check, warnings, can_run, format */
 void otlp_settings_check(const void *settings, struct config_check *check);
-void otlp_settings_doubt(const void *settings, struct config_check *check);
+void otlp_settings_warnings(const void *settings, struct config_check *check);
 void otlp_settings_can_run(const void *settings, struct config_check *check);
 const char *otlp_settings_format(const void *settings);
 

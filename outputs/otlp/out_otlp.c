@@ -21,11 +21,11 @@
 
 enum {
     WORDS_BYTES = 400,
-    MAX_DOUBTS = 16, /* of one delivery */
+    MAX_UNCERTAIN = 16, /* of one delivery */
 };
 
 /* A request whose records are dead letters, though the server does not say which it has rejected. */
-struct doubt {
+struct uncertain_piece {
     size_t arrived;
     size_t maybe_arrived; /* these included */
     int status;
@@ -39,10 +39,10 @@ struct out_otlp {
     struct otlp_frame frame;
     struct http_pieces pieces;
     uint64_t unsure; /* records of the delivery in hand that may have arrived, unknown to us */
-    struct doubt doubts[MAX_DOUBTS]; /* of the delivery in hand */
-    size_t doubt_count;
-    uint8_t *doubted; /* by record: which of these it belongs to, from 1 */
-    size_t doubted_capacity;
+    struct uncertain_piece uncertain[MAX_UNCERTAIN]; /* of the delivery in hand */
+    size_t uncertain_count;
+    uint8_t *piece_numbers; /* by record: which of these it belongs to, from 1 */
+    size_t piece_numbers_capacity;
     bool (*stopping)(void *host);
     void (*warn)(void *host, const char *text);
     void *host;
@@ -55,7 +55,7 @@ static void otlp_destroy(void *self_)
         http_link_fini(&self->link);
         otlp_frame_fini(&self->frame);
         http_pieces_fini(&self->pieces);
-        free(self->doubted);
+        free(self->piece_numbers);
         free(self);
     }
 }
@@ -84,16 +84,16 @@ static void *otlp_create(const void *settings, const struct output_env *env, str
 
 /* Note that the records of ${piece} are to be dead letters: ${arrived} of them have arrived, and at most
  * ${maybe} may have. */
-static void doubt(struct out_otlp *self, const struct http_piece *piece, size_t arrived,
+static void add_uncertain(struct out_otlp *self, const struct http_piece *piece, size_t arrived,
     size_t maybe, const char *words)
 {
-    struct doubt *d = &self->doubts[self->doubt_count++];
-    *d = (struct doubt){
+    struct uncertain_piece *d = &self->uncertain[self->uncertain_count++];
+    *d = (struct uncertain_piece){
         .arrived = arrived, .maybe_arrived = maybe, .status = self->link.said.reply.status};
     snprintf(d->words, sizeof(d->words), "%s", words);
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
         if (http_piece_holds(piece, i)) {
-            self->doubted[i] = (uint8_t)self->doubt_count;
+            self->piece_numbers[i] = (uint8_t)self->uncertain_count;
         }
     }
 }
@@ -116,7 +116,7 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
         return answer;
     }
     if (!reply->rejected && (reply->broken || self->link.said.is_cut)) {
-        doubt(self, piece, 0, count,
+        add_uncertain(self, piece, 0, count,
             "the server took the request, but its reply cannot be read, so some events may be "
             "rejected");
     } else if (reply->rejected) {
@@ -124,7 +124,7 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
         snprintf(words, sizeof(words), "%zu of %zu rejected%s%s%s", rejected, count,
             rejected < count ? ", and the server does not say which" : "",
             reply->message[0] ? ": " : "", reply->message);
-        doubt(self, piece, count - rejected, count - rejected, words);
+        add_uncertain(self, piece, count - rejected, count - rejected, words);
     } else if (reply->message[0] && self->warn) {
         snprintf(words, sizeof(words), "the server took all, and says: %s", reply->message);
         http_client_hide(self->link.client, words);
@@ -157,7 +157,8 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
             break;
         }
         answer.verdict = HTTP_PIECE_TAKEN; /* as far as sending goes */
-        doubt(self, piece, 0, self->frame.count, reply->message[0] ? reply->message : words);
+        add_uncertain(
+            self, piece, 0, self->frame.count, reply->message[0] ? reply->message : words);
         return answer;
     case OTLP_LATER:
         answer.verdict = HTTP_PIECE_LATER;
@@ -180,7 +181,7 @@ static struct http_piece_answer otlp_post(
 {
     struct out_otlp *self = self_;
     struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
-    if (self->doubt_count == MAX_DOUBTS) {
+    if (self->uncertain_count == MAX_UNCERTAIN) {
         error_set(&report->error, ERR_STOPPED, "the server rejects a part of each request");
         return answer; /* what is left comes in the next delivery */
     }
@@ -223,28 +224,28 @@ static struct http_piece_answer otlp_post(
 static bool begin(struct out_otlp *self, const struct delivery *delivery)
 {
     size_t count = delivery->record_count;
-    if (count > self->doubted_capacity) {
-        uint8_t *doubted = realloc(self->doubted, count);
-        if (!doubted) {
+    if (count > self->piece_numbers_capacity) {
+        uint8_t *piece_numbers = realloc(self->piece_numbers, count);
+        if (!piece_numbers) {
             return false;
         }
-        self->doubted = doubted;
-        self->doubted_capacity = count;
+        self->piece_numbers = piece_numbers;
+        self->piece_numbers_capacity = count;
     }
     if (count) {
-        memset(self->doubted, 0, count);
+        memset(self->piece_numbers, 0, count);
     }
     self->unsure = 0;
-    self->doubt_count = 0;
+    self->uncertain_count = 0;
     return true;
 }
 
 /* What the server has rejected, or may have, without saying which becomes dead letters. */
-static void settle_doubts(
+static void reject_uncertain(
     struct out_otlp *self, const struct delivery *delivery, struct output_report *report)
 {
-    for (size_t i = 0; i < self->doubt_count; i++) {
-        struct doubt *d = &self->doubts[i];
+    for (size_t i = 0; i < self->uncertain_count; i++) {
+        struct uncertain_piece *d = &self->uncertain[i];
         http_client_hide(self->link.client, d->words);
         report->rejected_but_arrived += d->arrived;
         report->rejected_maybe_arrived += d->maybe_arrived;
@@ -252,9 +253,9 @@ static void settle_doubts(
         self->link.said.reply.status = d->status;
         http_said_tell(&self->link.said, self->link.url, d->words, &report->error);
     }
-    for (size_t i = 0; self->doubt_count && i < delivery->record_count; i++) {
-        if (self->doubted[i] && self->pieces.statuses[i] == RECORD_DELIVERED) {
-            const struct doubt *d = &self->doubts[self->doubted[i] - 1];
+    for (size_t i = 0; self->uncertain_count && i < delivery->record_count; i++) {
+        if (self->piece_numbers[i] && self->pieces.statuses[i] == RECORD_DELIVERED) {
+            const struct uncertain_piece *d = &self->uncertain[self->piece_numbers[i] - 1];
             const struct output_rejection why = {
                 .status = d->status, .type = span_text("otlp"), .reason = span_text(d->words)};
             self->pieces.statuses[i] = RECORD_REJECTED;
@@ -275,7 +276,7 @@ static enum output_verdict otlp_send(
             &self->pieces, delivery, report, otlp_post, self, self->stopping, self->host)) {
         return OUTPUT_RETRY;
     }
-    settle_doubts(self, delivery, report);
+    reject_uncertain(self, delivery, report);
     report->maybe_duplicates = self->unsure;
     return http_pieces_verdict(&self->pieces, delivery, report);
 }
@@ -287,7 +288,7 @@ const struct output_ops output_otlp = {
     .workers = 2,
     .format = otlp_settings_format,
     .check = otlp_settings_check,
-    .doubt = otlp_settings_doubt,
+    .warnings = otlp_settings_warnings,
     .can_run = otlp_settings_can_run,
     .reference = otlp_reply_write_reference,
     .metrics = &otlp_metrics,

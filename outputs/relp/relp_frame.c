@@ -2,7 +2,7 @@
 
 enum { MAX_DIGITS = 9 };
 
-/* A number and the space or line feed behind it, at ${*at}, which moves to that. */
+/* A number and the space or line feed after it, at ${*at}, which moves to that. */
 static enum relp_read read_number(struct span bytes, size_t *at, uint32_t *ret_number)
 {
     size_t start = *at;

@@ -29,7 +29,7 @@ enum relp_read {
 /* The frame that ${bytes} begin with, views of them. ${ret_size}: its bytes. */
 enum relp_read relp_frame_read(struct span bytes, struct relp_frame *ret_frame, size_t *ret_size);
 
-/* Append the beginning of a frame with ${data_size} bytes; behind the data comes a line feed. */
+/* Append the beginning of a frame with ${data_size} bytes; after the data comes a line feed. */
 void relp_frame_begin(struct buf *out, uint32_t txnr, const char *command, size_t data_size);
 
 /* The code that the data of a response begin with; 0: it is none. */

@@ -158,7 +158,7 @@ static void find_members(struct syslog_event *event, struct span record, bool en
     }
     while (json_member_next(record, &at, &key, &value)) {
         note_member(key, value, m);
-        /* `provider` stands in front of them in every format that has it. */
+        /* `provider` stands before them in every format that has it. */
         if (enough && m[TIME].size && (kind || m[EVENT].size) && m[PROCESS].size) {
             break;
         }
@@ -313,7 +313,7 @@ struct style {
     const char *between;
     const char *escaped;
     bool tab;
-    bool header_escapes; /* a backslash stands in front of a pipe and a backslash in the header */
+    bool header_escapes; /* a backslash stands before a pipe and a backslash in the header */
     const char *const *own; /* keys that are ours, up to NULL */
 };
 
@@ -324,7 +324,7 @@ static const char *const leef_own[] = {
 static const struct style cef = {" ", "\\=", false, true, cef_own};
 static const struct style leef = {"\t", "", true, false, leef_own};
 
-/* ${text} with a backslash in front of each of ${escaped}; line breaks, and TAB where it is among them, as
+/* ${text} with a backslash before each of ${escaped}; line breaks, and TAB where it is among them, as
  * letters; other control characters as spaces. */
 static void add_escaped(struct buf *out, struct span text, const char *escaped, bool tab)
 {

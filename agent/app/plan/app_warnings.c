@@ -426,7 +426,7 @@ void app_warnings_find(const struct app_config *config, struct config_report *re
         warn_of_budgets(&search, session);
         warn_of_sequence(&search, session);
         warn_of_boot(&search, session);
-        config_check_report(config->memory, session->ops->doubt, session->settings, report);
+        config_check_report(config->memory, session->ops->warnings, session->settings, report);
         if (session->enabled) {
             warn_of_paths(&search, session);
         }

@@ -70,7 +70,7 @@ void evt_options_check(const void *settings, struct config_check *check)
     }
 }
 
-void evt_options_doubt(const void *settings, struct config_check *check)
+void evt_options_warnings(const void *settings, struct config_check *check)
 {
     const struct evt_settings *s = settings;
     const struct evt_channel_settings *channels = s->channels.items;

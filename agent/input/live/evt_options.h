@@ -21,7 +21,7 @@ extern const struct config_field evt_options_fields[];
 void evt_options_check(const void *settings, struct config_check *check);
 
 /* Warn about settings that are valid but probably not intended. */
-void evt_options_doubt(const void *settings, struct config_check *check);
+void evt_options_warnings(const void *settings, struct config_check *check);
 
 /* Append a description of the request to Windows, in lines that begin with ${indent}. */
 void evt_options_words(

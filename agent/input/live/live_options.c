@@ -376,7 +376,7 @@ void live_options_check_heap(const void *settings, struct config_check *check)
     }
 }
 
-void live_options_doubt_heap(const void *settings, struct config_check *check)
+void live_options_heap_warnings(const void *settings, struct config_check *check)
 {
     enum { MANY_PROCESSES = 4 };
     const struct live_heap *s = settings;

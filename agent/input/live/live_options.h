@@ -132,7 +132,7 @@ void live_options_check_heap(const void *settings, struct config_check *check);
 void live_options_check_record(const void *settings, struct config_check *check);
 
 /* Warns about settings that are valid but probably not intended. */
-void live_options_doubt_heap(const void *settings, struct config_check *check);
+void live_options_heap_warnings(const void *settings, struct config_check *check);
 
 /* Parse a process id; false if ${text} is not one. */
 bool live_options_pid(const char *text, uint32_t *ret_pid);

@@ -88,7 +88,7 @@ struct etw_session {
     bool is_open;
     bool owned; /* may be changed and stopped by us */
     struct etw_hold *hold;
-    bool doubt_told; /* a conflict about its name was reported */
+    bool warning_told; /* a conflict about its name was reported */
     struct etw_session_state state;
     struct guid look;            /* etw_kept_look of an own session without our name */
     struct etw_consume *consume; /* NULL: it only writes a file */

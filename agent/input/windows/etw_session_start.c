@@ -330,9 +330,9 @@ bool etw_session_get(struct etw_session *s, struct error *err)
     if (s->plan->ours && !s->hold) {
         return false;
     }
-    if (s->hold && etw_hold_doubt(s->hold) && !s->doubt_told) {
-        s->doubt_told = true;
-        etw_session_note(s, INPUT_NOTE_WARNING, "%s", etw_hold_doubt(s->hold));
+    if (s->hold && etw_hold_warning(s->hold) && !s->warning_told) {
+        s->warning_told = true;
+        etw_session_note(s, INPUT_NOTE_WARNING, "%s", etw_hold_warning(s->hold));
     }
     if (etw_control_query(s->plan->name, &state, &why) && !meet_existing(s, &state, &start, err)) {
         return false;
