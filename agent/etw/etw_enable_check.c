@@ -107,7 +107,7 @@ static bool texts_fit(const struct etw_filter_texts *texts, uint32_t kind, struc
                 "%s: '%.100s': a name must not be empty%s. give each by itself", what, text,
                 of_events ? "" : " or hold a ';'");
         }
-        /* One more each: the NUL, or the ';' between and the NUL behind the last. */
+        /* One more each: the NUL, or the ';' between and the NUL after the last. */
         bytes += of_events ? strlen(text) + 1 : utf16_bytes(text) + 2;
         if (bytes > max) {
             return error_set(err, ERR_LIMIT,

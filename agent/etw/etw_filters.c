@@ -115,7 +115,7 @@ static void add_names(struct etw_filters *filters, uint32_t kind, const struct e
     }
 }
 
-/* UTF-16 with ';' between and a NUL behind, which Size counts (as other users of it do). */
+/* UTF-16 with ';' between and a NUL after, which Size counts (as other users of it do). */
 static void add_scope(
     struct etw_filters *filters, uint32_t kind, const struct etw_filter_texts *texts)
 {

@@ -20,7 +20,7 @@ struct etw_filters {
 /* What stands before the ids, and before the names, of a filter by them. */
 enum { ETW_FILTERS_ID_BYTES = 4, ETW_FILTERS_NAME_BYTES = 20 };
 
-/* The kinds in the order in which Windows learnt them, oldest first; 0 behind the last. */
+/* The kinds in the order in which Windows learnt them, oldest first; 0 after the last. */
 uint32_t etw_filters_kind(size_t index);
 const char *etw_filters_kind_name(uint32_t kind);
 

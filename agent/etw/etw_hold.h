@@ -37,7 +37,7 @@ struct etw_hold *etw_hold_take(const char *session, struct error *err);
 
 /* NULL; or, where the name is squatted, who does it: "why. what to do". Valid until it is dropped. Another
  * agent with this session then cannot see that it is looked after. */
-const char *etw_hold_doubt(const struct etw_hold *hold);
+const char *etw_hold_warning(const struct etw_hold *hold);
 
 /* Let go of it. NULL is fine. Any thread. */
 void etw_hold_drop(struct etw_hold *hold);

@@ -102,7 +102,7 @@ struct etw_system_provider {
     const char *keywords; /* names of the bits from 0x1 on, a space between */
 };
 
-/* By its position, in alphabetical order; NULL behind the last. */
+/* By its position, in alphabetical order; NULL after the last. */
 const struct etw_system_provider *etw_kernel_system_provider(size_t index);
 
 /* By name without regard to case, `System` and `Provider` may be left out; NULL: none. */

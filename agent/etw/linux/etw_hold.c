@@ -50,7 +50,7 @@ struct etw_hold *etw_hold_take(const char *session, struct error *err)
     return hold;
 }
 
-const char *etw_hold_doubt(const struct etw_hold *hold)
+const char *etw_hold_warning(const struct etw_hold *hold)
 {
     (void)hold;
     return NULL;

@@ -20,7 +20,7 @@
  */
 struct etw_hold {
     HANDLE mutex; /* NULL: the name is squatted */
-    char doubt[512];
+    char warning[512];
 };
 
 enum { NAME_CHARS = 64, RIGHTS_BYTES = 256 };
@@ -80,13 +80,13 @@ static bool is_somebody_elses(DWORD code)
     return code == ERROR_ACCESS_DENIED || code == ERROR_INVALID_HANDLE;
 }
 
-static void set_doubt(struct etw_hold *hold, const char *session, const char *owner)
+static void set_warning(struct etw_hold *hold, const char *session, const char *owner)
 {
     if (hold->mutex) {
         CloseHandle(hold->mutex);
         hold->mutex = NULL;
     }
-    snprintf(hold->doubt, sizeof(hold->doubt),
+    snprintf(hold->warning, sizeof(hold->warning),
         "session %.100s: its lock belongs to %.200s, which is not trusted to hold it. the session "
         "runs all the same, but a second agent with it would not be noticed. end the program that "
         "has the lock",
@@ -115,7 +115,7 @@ static bool settle(
             "session %.100s cannot be claimed (error %lu)", session, code);
     }
     if (!is_ours) {
-        set_doubt(hold, session, owner);
+        set_warning(hold, session, owner);
     }
     return true;
 }
@@ -137,9 +137,9 @@ struct etw_hold *etw_hold_take(const char *session, struct error *err)
     return hold;
 }
 
-const char *etw_hold_doubt(const struct etw_hold *hold)
+const char *etw_hold_warning(const struct etw_hold *hold)
 {
-    return hold->doubt[0] ? hold->doubt : NULL;
+    return hold->warning[0] ? hold->warning : NULL;
 }
 
 void etw_hold_drop(struct etw_hold *hold)

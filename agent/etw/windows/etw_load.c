@@ -13,7 +13,7 @@
  */
 static const char *const dlls[] = {"sechost.dll", "advapi32.dll", "tdh.dll"};
 
-/* Wine marks the DLLs that are its own behind their DOS header (its dlls/ntdll/loader.c). */
+/* Wine marks the DLLs that are its own after their DOS header (its dlls/ntdll/loader.c). */
 static bool is_of_wine(HMODULE module)
 {
     static const char mark[] = "Wine builtin DLL";

@@ -143,14 +143,14 @@ static void a_squatter_without_rights_holds_nothing(void **state)
         assert_string_equal(owner, hides ? "an account that hides itself" : SQUATTER_SID);
         struct etw_hold *hold = etw_hold_take("etwship-test-hold", &err);
         assert_non_null(hold);
-        assert_non_null(etw_hold_doubt(hold));
+        assert_non_null(etw_hold_warning(hold));
         assert_non_null(
-            strstr(etw_hold_doubt(hold), hides ? "an account that hides itself" : SQUATTER_SID));
+            strstr(etw_hold_warning(hold), hides ? "an account that hides itself" : SQUATTER_SID));
         etw_hold_drop(hold);
         CloseHandle(squatter);
         hold = etw_hold_take("etwship-test-hold", &err);
         assert_non_null(hold);
-        assert_null(etw_hold_doubt(hold));
+        assert_null(etw_hold_warning(hold));
         assert_true(etw_hold_is_held("etwship-test-hold"));
         etw_hold_drop(hold);
     }
@@ -267,7 +267,7 @@ static void an_object_of_another_kind_holds_nothing(void **state)
     assert_non_null(event);
     struct etw_hold *hold = etw_hold_take("etwship-test-kind", &err);
     assert_non_null(hold);
-    assert_non_null(etw_hold_doubt(hold));
+    assert_non_null(etw_hold_warning(hold));
     assert_int_equal(etw_hold_look("etwship-test-kind", NULL), ETW_HOLD_FREE);
     etw_hold_drop(hold);
     CloseHandle(event);
