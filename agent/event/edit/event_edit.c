@@ -14,8 +14,9 @@ enum {
     TRUNCATE = 1 << EVENT_EDIT_TRUNCATE,
 };
 
-/* Numbers of the header are not hashed, since a field never changes its type. What is not here says
- * which event it is: positions, ids, counters and routes are made of it. */
+/* Which edits a field allows. Numbers of the header cannot be hashed, since a field never changes
+ * its type. Fields without a row identify the event: positions, ids, counters and routes depend on
+ * them. */
 static const struct {
     uint8_t field; /* enum event_path_field */
     uint8_t kinds;
@@ -83,7 +84,7 @@ const char *event_edit_word(enum event_edit_kind kind)
     return words[kind];
 }
 
-/* What an edit may be of, for messages. */
+/* The fields that an edit may change, for error messages. */
 static const char *fields_for(enum event_edit_kind kind)
 {
     switch (kind) {
@@ -119,16 +120,16 @@ static bool check_data(const struct event_edit *edit, struct error *err)
     struct span shown = span_first(edit->path_text, 100);
     if (edit->kind == EVENT_EDIT_SET && (count != 1 || path->steps[0].each)) {
         return error_set(err, ERR_CONFIG,
-            "%.*s: what can be set of the payload is data.NAME, which stands for itself",
-            SPAN_ARG(shown));
+            "%.*s: of the payload, only data.NAME can be set. write data.NAME", SPAN_ARG(shown));
     }
     if (edit->kind == EVENT_EDIT_RENAME && count == 0) {
-        return error_set(err, ERR_CONFIG, "data itself keeps its name. write data.NAME");
+        return error_set(err, ERR_CONFIG, "data cannot be renamed. write data.NAME");
     }
     if ((edit->kind == EVENT_EDIT_REMOVE || edit->kind == EVENT_EDIT_RENAME) && count &&
         path->steps[count - 1].each) {
         return error_set(err, ERR_CONFIG,
-            "%.*s: elements of a list stay. name the list, or a member of its elements",
+            "%.*s: single elements of a list cannot be changed. name the list, or a member of its "
+            "elements",
             SPAN_ARG(shown));
     }
     return true;
@@ -150,7 +151,7 @@ static bool check_field(const struct event_edit *edit, struct error *err)
 
 /* ---- names and texts ------------------------------------------------------------------------------ */
 
-/* `,"Name<suffix>":`, with what put_padded reads behind it. */
+/* `,"Name<suffix>":`, with what put_padded reads after it. */
 static bool make_key(
     struct arena *arena, struct span name, const char *suffix, struct span *ret_key)
 {
@@ -183,10 +184,10 @@ static bool check_value(const struct event_edit *edit, struct error *err)
 {
     if (edit->value.size > EVENT_EDIT_MAX_VALUE_BYTES) {
         return error_set(
-            err, ERR_CONFIG, "a text has at most %d bytes", EVENT_EDIT_MAX_VALUE_BYTES);
+            err, ERR_CONFIG, "a text may have at most %d bytes", EVENT_EDIT_MAX_VALUE_BYTES);
     }
     if (edit->kind == EVENT_EDIT_TAG && edit->value.size == 0) {
-        return error_set(err, ERR_CONFIG, "a tag is not empty");
+        return error_set(err, ERR_CONFIG, "a tag must not be empty");
     }
     return true;
 }
@@ -196,13 +197,12 @@ static bool check_name(struct span name, struct error *err)
 {
     if (name.size == 0 || name.size > SCHEMA_LONG_NAME_BYTES) {
         return error_set(
-            err, ERR_CONFIG, "the name of a field has 1 to %d bytes", SCHEMA_LONG_NAME_BYTES);
+            err, ERR_CONFIG, "the name of a field must have 1 to %d bytes", SCHEMA_LONG_NAME_BYTES);
     }
     if (memchr(name.data, '.', name.size)) {
         return error_set(err, ERR_CONFIG,
-            "%.*s: the name of a field has no dots, and stands where the field does. write the "
-            "name "
-            "alone",
+            "%.*s: the new name must have no dots, as the field stays in its object. write the "
+            "name alone",
             SPAN_ARG(span_first(name, 100)));
     }
     return true;

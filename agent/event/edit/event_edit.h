@@ -6,24 +6,24 @@
 #include "event/write/event_path.h"
 
 /*
- * One change of what is written of an event, as rules of filters have it (docs/reference/filter-language.md,
- * "Rules that edit"). Compiled once, immutable, for any number of threads; event_editor.h applies it.
+ * One edit of an event by a filter rule (docs/reference/filter-language.md, "Rules that edit").
+ * Compiled once, immutable, for any number of threads; event_editor.h applies it.
  */
 enum event_edit_kind {
-    EVENT_EDIT_SET,      /* the field gets a text */
-    EVENT_EDIT_TAG,      /* one more of `tags` */
-    EVENT_EDIT_REMOVE,   /* the field goes */
-    EVENT_EDIT_RENAME,   /* a field of the payload gets another name among its siblings */
-    EVENT_EDIT_HASH,     /* the HMAC-SHA-256 of the value, in hex, stands for it */
-    EVENT_EDIT_TRUNCATE, /* a text is cut */
+    EVENT_EDIT_SET,      /* replace the value by a text */
+    EVENT_EDIT_TAG,      /* add to `tags` */
+    EVENT_EDIT_REMOVE,   /* remove the field */
+    EVENT_EDIT_RENAME,   /* rename a payload field within its object */
+    EVENT_EDIT_HASH,     /* replace the value by its HMAC-SHA-256 in hex */
+    EVENT_EDIT_TRUNCATE, /* cut a text */
 };
 
-/* What an edit says beside its field. */
+/* The arguments of an edit. */
 struct event_edit_words {
     enum event_edit_kind kind;
-    struct span path;           /* not of TAG */
+    struct span path;           /* unused by TAG */
     struct span value;          /* SET: the text, TAG: the tag, RENAME: the name */
-    uint32_t bytes;             /* TRUNCATE: of UTF-8 that stay */
+    uint32_t bytes;             /* TRUNCATE: UTF-8 bytes to keep */
     const struct hmac_key *key; /* HASH; outlives the edit */
 };
 
@@ -35,14 +35,14 @@ struct event_edit {
     uint32_t bytes;
     const struct hmac_key *key;
     struct schema_field
-        field; /* SET of data: what the value is; RENAME: name and keys, for values of
-                                  which nothing else is known */
+        field; /* SET of data: schema of the value; RENAME: name and keys, for values without a
+                  schema of their own */
 };
 
 enum { EVENT_EDIT_MAX_VALUE_BYTES = 4096 };
 
-/* Copies the texts into ${arena}. False for a field that this cannot be done to: ${err} says which it
- * can. */
+/* Copies the texts into ${arena}. False if the field does not allow this edit; ${err} names the
+ * fields that do. */
 bool event_edit_compile(const struct event_edit_words *words, struct arena *arena,
     struct event_edit *ret_edit, struct error *err);
 

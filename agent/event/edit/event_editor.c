@@ -183,7 +183,7 @@ void event_editor_apply(
     }
 }
 
-/* What is not known to be as the rules want it is not shipped. */
+/* A value that could not be edited is not shipped. */
 static void give_up(struct event_editor *editor)
 {
     struct event_record *record = event_editor_record(editor);

@@ -4,24 +4,26 @@
 #include "event/edit/event_edit.h"
 
 /*
- * Applies edits to events. The edited event is an event like others, with fields, record and trace of its
- * own where they differ, so whatever reads events (formats, message inserts, paths of templates) sees
- * nothing else; what neither of them holds is in event_edits.h. The event that came stays as it is.
+ * Applies edits to events. The result is an ordinary event, with its own fields, record and trace
+ * where they differ, so every reader of events (formats, message inserts, templates) sees the
+ * edited values; changes that these cannot hold are in event_edits.h. The original event is not
+ * changed.
  *
- * One editor per thread, and one more for edits upon edits. Memory is kept from event to event. Where it
- * does not suffice, or a value would take too long, the value goes, and never stays as it was.
+ * One editor per thread, and another to edit an edited event. Memory is reused from event to event.
+ * If it does not suffice, or a value would take too long, the editor removes the value; it never
+ * leaves the original.
  */
 struct event_editor;
 
-/* Values of one event that are hashed, which takes some milliseconds. Of those beyond, lists are removed
- * and others are empty. */
+/* At most this many values of one event are hashed, which takes some milliseconds. Of further ones,
+ * lists are removed and single values become empty. */
 enum { EVENT_EDITOR_MAX_HASHES = 4096 };
 
 struct event_editor *event_editor_create(struct error *err); /* NULL: out of memory */
 void event_editor_destroy(struct event_editor *editor);      /* NULL is fine */
 
-/* Begin with ${event}, decoded, or with what ${before} has made of one, finished. Both outlive the edited
- * event. ${agent}: whose labels and tags it has; NULL: there are none. */
+/* Begin with ${event}, decoded, or with the finished result of ${before}. Both outlive the edited
+ * event. ${agent} has the labels and tags; NULL: there are none. */
 void event_editor_begin(
     struct event_editor *editor, const struct event *event, const struct event_agent *agent);
 void event_editor_begin_from(struct event_editor *editor, const struct event_editor *before);
@@ -29,7 +31,7 @@ void event_editor_begin_from(struct event_editor *editor, const struct event_edi
 void event_editor_apply(
     struct event_editor *editor, const struct event_edit *edit, struct event_path_context *paths);
 
-/* The event with all edits, the one that came if there were none. Valid until the next begin. */
+/* The event with all edits; the original if there were none. Valid until the next begin. */
 const struct event *event_editor_finish(
     struct event_editor *editor, struct event_path_context *paths);
 

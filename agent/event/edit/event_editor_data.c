@@ -5,9 +5,10 @@
 #include "event/value/value_json.h"
 
 /*
- * Edits of the field array, in a copy of it. Fields keep their places, since messages count them: one
- * that is removed becomes a FORM_ABSENT. A value that becomes a text gets a schema of its own, without
- * map or type. What a struct or list held that is one value now, is taken out at the end (close_gaps).
+ * Edits of the field array, in a copy of it. Fields keep their places, since messages count them:
+ * one that is removed becomes a FORM_ABSENT. A value that becomes a text gets a schema of its own,
+ * without map or type. Members of a struct or list that became one value are removed at the end
+ * (close_gaps).
  */
 struct walk {
     struct event_editor *editor;
@@ -110,7 +111,7 @@ static void put_text(const struct walk *walk, uint32_t index, struct span text)
     }
 }
 
-/* What JSON shows of one value; of a socket address its address. Valid until the next call. */
+/* The text of one value as in JSON; of a socket address, the address. Valid until the next call. */
 static struct span shown(
     const struct walk *walk, const struct schema_field *schema, struct span bytes)
 {
@@ -209,7 +210,7 @@ static void truncate_leaf(const struct walk *walk, uint32_t index)
     }
 }
 
-/* Of all values that lie in a field. */
+/* Of all values in a field. */
 static void edit_leaves(const struct walk *walk, uint32_t index)
 {
     bool hash = walk->edit->kind == EVENT_EDIT_HASH;
@@ -229,7 +230,7 @@ static void edit_leaves(const struct walk *walk, uint32_t index)
 
 /* ---- rename ---------------------------------------------------------------------------------------- */
 
-/* Has one of the siblings, but for ${index}, a member of that name, or one beside its value? */
+/* True if a sibling other than ${index} has this name, or a generated member of this name. */
 static bool is_taken(
     const struct walk *walk, uint32_t first, uint32_t end, uint32_t index, struct span key)
 {
@@ -285,7 +286,8 @@ static void edit_field(const struct walk *walk, uint32_t first, uint32_t end, ui
 
 static void walk_members(const struct walk *walk, uint32_t first, uint32_t end, unsigned step);
 
-/* The path goes on into the field at ${index}. A socket address is edited as a whole. */
+/* Apply the rest of the path within the field at ${index}. A socket address is edited as a
+ * whole. */
 static void walk_into(
     const struct walk *walk, uint32_t first, uint32_t end, uint32_t index, unsigned step)
 {
@@ -306,7 +308,7 @@ static void walk_into(
     }
 }
 
-/* Fields of that name; what is generated beside a value goes with it. */
+/* Fields of that name; members generated beside a value are edited with it. */
 static bool walk_named(
     const struct walk *walk, uint32_t first, uint32_t end, unsigned step, struct span name)
 {
@@ -340,7 +342,7 @@ static void walk_members(const struct walk *walk, uint32_t first, uint32_t end, 
 
 /* ---- all of it --------------------------------------------------------------------------------------- */
 
-/* Take out what lies behind a single value, in front of its `end`. */
+/* Remove the fields between a single value and its `end`. */
 static void close_gaps(struct event_editor *editor)
 {
     struct event *event = &editor->event;
@@ -354,7 +356,7 @@ static void close_gaps(struct event_editor *editor)
     if (first == count) {
         return;
     }
-    /* By old index, and behind the last: the new one. */
+    /* New index by old index, and one entry more for the end. */
     uint32_t *moved = arena_alloc_array(&editor->memory, (size_t)count + 1, sizeof(*moved));
     if (!moved) {
         editor->failed = true;
@@ -405,7 +407,7 @@ static void set_field(struct event_editor *editor, const struct event_edit *edit
     close_gaps(editor);
 }
 
-/* Bytes that are not understood may hold what shall not be seen. */
+/* Bytes that could not be decoded may hold the values that the rule removes. */
 static void hide_bytes(struct event_editor *editor)
 {
     static const char why[] = "bytes left out, as a rule removes or hashes fields of the payload";

@@ -2,12 +2,12 @@
 #include "event/edit/event_editor_internal.h"
 #include "event/write/event_path_internal.h"
 
-/* Edits of what is neither payload nor message: of the record, its extended items, the trace (host), and
- * what the agent adds. */
+/* Edits outside payload and message: of the record, its extended items, the trace (host), and
+ * labels and tags. */
 
 /* ---- labels, tags -------------------------------------------------------------------------------- */
 
-/* Host, labels and tags are rendered once for all events that the same edits were applied to. */
+/* Host, labels and tags are rendered once for all events with equal edits. */
 static void mark(struct event_editor *editor, const struct event_edit *edit)
 {
     struct event_edits *edits = &editor->edits;
@@ -113,7 +113,7 @@ static void edit_labels(struct event_editor *editor, const struct event_edit *ed
 
 /* ---- host ------------------------------------------------------------------------------------------ */
 
-/* The text that ${field} is about, or NULL. */
+/* The text of ${field}, or NULL. */
 static struct span *host_text(struct trace_info *trace, uint8_t field)
 {
     switch (field) {
@@ -178,7 +178,7 @@ static void edit_host(struct event_editor *editor, const struct event_edit *edit
 
 /* ---- the record ---------------------------------------------------------------------------------- */
 
-/* Is an item of ${type} a part of the field? */
+/* True if an item of ${type} is a part of the field. */
 static bool is_of(const struct event_path *path, uint16_t type)
 {
     switch (path->field) {
@@ -238,7 +238,7 @@ static void remove_items(struct event_editor *editor, const struct event_path *p
     }
 }
 
-/* A GUID stays one: of its hash, the first 32 digits. */
+/* A GUID stays a GUID: the first 32 digits of its hash. */
 static struct guid hash_guid(const struct event_edit *edit, const struct guid *guid)
 {
     char text[GUID_TEXT_SIZE];
@@ -291,7 +291,7 @@ static void hash_items(struct event_editor *editor, const struct event_edit *edi
     }
 }
 
-/* What is mapped to the path from the payload goes with it. */
+/* Payload values that ECS maps to this path are removed as well. */
 static void edit_file(struct event_editor *editor, const struct event_edit *edit)
 {
     const uint32_t bit = event_edits_process_bit(PATH_FILE_PATH);

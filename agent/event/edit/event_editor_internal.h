@@ -6,7 +6,7 @@
 #include "event/write/event_file.h"
 #include "event/write/event_process.h"
 
-/* What the parts of the editor share; not for users of event_editor.h. */
+/* Shared by the files of the editor; not for users of event_editor.h. */
 
 enum {
     HASH_TEXT_SIZE = 2 * SHA256_SIZE,
@@ -15,22 +15,22 @@ enum {
     EDITOR_PROCESS_SLOTS = 256,
 };
 
-/* What edits have made of a process. */
+/* An edited process. */
 struct editor_process {
-    uint64_t source_serial; /* 0: nothing is here */
+    uint64_t source_serial; /* 0: empty */
     const struct event_edit *edits[EDITOR_MAX_PROCESS_EDITS];
     size_t edit_count;
     struct event_process process;
-    uint8_t *texts; /* its own, malloc'd: a hash for each edit, then those of before */
+    uint8_t *texts; /* owned, malloc'd: a hash per edit, then the previous ones */
 };
 
 struct event_editor {
     const struct event *source;
     struct event event;
     bool changed; /* `event` differs from the source */
-    bool failed;  /* out of memory: no value stays */
+    bool failed;  /* out of memory: all values are removed */
 
-    /* Copies of what the source has, once something in them changes. */
+    /* Copies of the source's parts, made when the first value in them changes. */
     bool has_fields;
     bool has_record;
     bool has_trace;
@@ -47,14 +47,14 @@ struct event_editor {
     size_t tag_capacity;
     struct event_edits edits;
 
-    /* A message is made last, of what the fields are by then. */
+    /* A message is rendered last, from the edited fields. */
     const struct event_edit *message_edits[EDITOR_MAX_MESSAGE_EDITS];
     size_t message_edit_count;
 
-    /* The same for the process, of which the result is kept. */
+    /* Edits of the process; their result is kept. */
     const struct event_edit *process_edits[EDITOR_MAX_PROCESS_EDITS];
     size_t process_edit_count;
-    struct editor_process *processes; /* malloc'd when there is the first */
+    struct editor_process *processes; /* malloc'd on first use */
 
     uint32_t hashes_left;
     const struct schema_field *text_of; /* the schema that `text_schema` was made of */
@@ -65,22 +65,22 @@ struct event_editor {
 /* The hash of ${text} in hex, HASH_TEXT_SIZE bytes. */
 void event_editor_put_hash(const struct event_edit *edit, struct span text, uint8_t *ret_text);
 
-/* A copy of the record that may be changed. */
+/* A writable copy of the record. */
 struct event_record *event_editor_record(struct event_editor *editor);
 
 /* Apply an edit of the payload's fields. */
 void event_editor_apply_data(
     struct event_editor *editor, const struct event_edit *edit, struct event_path_context *paths);
 
-/* The same for one of everything else but the message. */
+/* Apply an edit of any other field but the message. */
 void event_editor_apply_header(struct event_editor *editor, const struct event_edit *edit);
 
-/* Note an edit of the process; put what all of them make of it into the event. */
+/* Note an edit of the process; put the process with all edits into the event. */
 void event_editor_note_process(struct event_editor *editor, const struct event_edit *edit);
 void event_editor_make_process(struct event_editor *editor);
 void event_editor_fini_processes(struct event_editor *editor);
 
-/* As many bytes of ${text}, UTF-8, as fit into ${max} without cutting a character. */
+/* The longest start of ${text} (UTF-8) with at most ${max} bytes that ends at a character. */
 size_t event_editor_fit(struct span text, size_t max);
 
 #endif

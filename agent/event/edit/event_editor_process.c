@@ -5,18 +5,18 @@
 #include "event/write/event_path_internal.h"
 
 /*
- * Edits of what is known of an event's process. An agent sees few processes and many events, so the
- * edited copy of a process is kept, and with it what writers keep by its serial.
+ * Edits of an event's process. There are few processes and many events, so the edited copy of a
+ * process is cached. Writers cache their texts by its serial.
  */
 
-/* Serials of edited processes: none that a process_table gives. */
+/* Serials of edited processes; a process_table gives none of these. */
 static uint64_t next_serial(void)
 {
     static atomic_uint_fast64_t last = UINT64_C(1) << 63;
     return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed);
 }
 
-/* The text that ${field} is about, or NULL. */
+/* The text of ${field}, or NULL. */
 static struct span *text_of(struct event_process *process, uint8_t field)
 {
     switch (field) {
@@ -86,7 +86,7 @@ static void apply(struct event_process *process, const struct event_edit *edit, 
     }
 }
 
-/* A copy of the process with texts of its own, so that they stay when it does not, and room for as many
+/* A copy of the process that owns its texts, so that it outlives the original, with room for the
  * hashes. */
 static bool copy(struct editor_process *slot, const struct event_process *before, size_t hashes)
 {

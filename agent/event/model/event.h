@@ -5,16 +5,17 @@
 #include "event/model/schema.h"
 
 /*
- * A decoded event: the record, its schema and the field array. The array is the one hand-over
- * between decoding and everything that reads events (JSON writers, filters, message inserts,
- * shapes): an event is decoded once. Fields are views into the record's payload, no copies.
+ * A decoded event: the record, its schema and the field array. The array is the only interface
+ * between the decoder and the readers of events (JSON writers, filters, message inserts, shapes):
+ * an event is decoded once. Fields are views into the record's payload, no copies.
  *
  * The array is a tree in depth-first order:
  *   FIELD_VALUE    one value: `data`, `size`
  *   FIELD_PACKED   an array of `count` values of one fixed size, side by side in `data`, `size`
  *   FIELD_ARRAY    an array of `count` elements, each a FIELD_VALUE or FIELD_GROUP that follows
  *   FIELD_GROUP    a struct of `count` members that follow
- * `end` is the index of the first field behind the whole of it: next sibling = fields[f->end].
+ * `end` is the index of the first field after the field and all its parts: next sibling =
+ * fields[f->end].
  */
 enum field_shape { FIELD_VALUE, FIELD_PACKED, FIELD_ARRAY, FIELD_GROUP };
 
@@ -36,9 +37,10 @@ static inline struct span event_element(const struct field *field, uint32_t inde
 
 enum decode_status {
     DECODE_RAW,      /* no layout: fields are empty, the payload is shipped as hex */
-    DECODE_COMPLETE, /* the layout took the payload to its last byte */
-    DECODE_RESIDUE,  /* complete, with bytes left over behind the last field */
-    DECODE_PARTIAL,  /* some fields, then `error`; `rest` is what could not be decoded */
+    DECODE_COMPLETE, /* the layout covers the whole payload */
+    DECODE_RESIDUE,  /* complete, with bytes left after the last field */
+    DECODE_PARTIAL,  /* some fields, then `error`; `rest` holds the bytes that could not be decoded
+                        */
 };
 
 struct event_file;      /* event/write/event_file.h */
@@ -48,76 +50,79 @@ struct event_edits;     /* event/write/event_edits.h */
 
 struct event {
     const struct event_record *record;
-    const struct event_process *process;  /* whose event it is; NULL: unknown, or not asked for */
-    const struct event_file *file;        /* that it uses; NULL: none, unknown, or not asked for */
-    const struct event_processes *others; /* who knows those that it tells of; NULL: nobody */
+    const struct event_process *process;  /* the event's process; NULL: unknown or not looked up */
+    const struct event_file *file;        /* the file that it uses; NULL: none, unknown or not
+                                             looked up */
+    const struct event_processes *others; /* looks up other processes that the event names; may be
+                                             NULL */
     const struct event_schema *schema;    /* NULL if there is none */
     const struct field *fields;
     uint32_t field_count;
     enum decode_status status;
     uint8_t pointer_size;  /* that decoded the payload */
-    bool is_width_learned; /* it is not the header's, as other events of the class prove */
-    struct span rest;      /* payload bytes behind the last decoded field */
-    const char *error;     /* DECODE_PARTIAL; DECODE_RAW where more than the lack of a definition is
-                          behind it, else NULL. One sentence, valid as long as the fields */
+    bool is_width_learned; /* pointer size differs from the header's, as other events of the class
+                              prove */
+    struct span rest;      /* payload bytes after the last decoded field */
+    const char *error;     /* reason for DECODE_PARTIAL, or for DECODE_RAW if a definition exists;
+                              else NULL. One sentence, valid as long as the fields */
     const uint64_t *stack; /* frames joined from a StackWalk record, or NULL */
     uint32_t stack_count;
-    const struct event_edits
-        *edits; /* event_edits.h: what rules changed beside all that; NULL: nothing */
+    const struct event_edits *edits; /* further changes by rules (event_edits.h); NULL: none */
 };
 
-/* Something was lost before it could become an event, or is not known to be complete. */
+/* A loss: data was lost before it could become an event, or may be incomplete. */
 struct gap {
     const char *stage;  /* etw callback queue filter spool output guard file agent */
     const char *reason; /* a word, e.g. events_lost */
     const char *unit;   /* events buffers bytes */
-    uint64_t count;     /* 0: nobody knows */
+    uint64_t count;     /* 0: unknown */
     bool exact;
     uint64_t from; /* FILETIME; 0 unknown */
     uint64_t to;
-    const char *output;   /* that lost it; NULL: none did */
-    const char *provider; /* whose events they are: its name, or GUID; NULL: of any */
+    const char *output;   /* output that lost it; NULL: none */
+    const char *provider; /* provider of the lost events, name or GUID; NULL: any */
     const struct trace_info *trace;
 };
 
-/* What the guard of a live session made of something that it noticed. */
+/* Result of the guard's reaction to a change of a live session. */
 enum guard_action {
-    GUARD_NONE,     /* nothing: it is for people to know */
-    GUARD_REPAIRED, /* it is again as it shall be */
-    GUARD_FAILED,   /* the repair did not go; it is tried again */
-    GUARD_GAVE_UP,  /* too often: it is left alone for a while */
+    GUARD_NONE,     /* nothing was repaired: information for people */
+    GUARD_REPAIRED, /* repaired */
+    GUARD_FAILED,   /* the repair failed and is tried again */
+    GUARD_GAVE_UP,  /* repaired too often: the guard pauses */
     GUARD_ACTIONS,
 };
 
 /* `none`, `repaired`, `failed`, `gave_up`. Static. */
 const char *event_guard_action_name(enum guard_action action);
 
-/* What the guard of a live session noticed. Texts are borrowed; empty ones are left out. */
+/* A change of a live session that the guard noticed. Texts are borrowed; empty ones are left
+ * out. */
 struct guard_report {
     const char *kind; /* session_stopped session_changed provider_disabled provider_changed
                          consumer_behind clock_jumped. Static */
     enum guard_action action;
-    struct span session;       /* as ETW knows it */
+    struct span session;       /* ETW's name of the session */
     struct span provider;      /* its name, or its GUID as text */
-    struct guid provider_guid; /* zero: it concerns none */
-    uint32_t repairs;          /* of this session or provider, in the window that runs */
+    struct guid provider_guid; /* zero: no provider */
+    uint32_t repairs;          /* repairs of this session or provider in the current window */
     struct span detail;        /* a sentence for people */
     int64_t shift_ms;          /* clock_jumped: forward or back */
-    uint32_t by_pid;           /* who did it; 0: nobody can tell */
-    struct span by_image;      /* the program's path, where it still ran */
+    uint32_t by_pid;           /* process that made the change; 0: unknown */
+    struct span by_image;      /* path of its program, if it still ran */
     struct span by_user;       /* a SID */
     uint64_t time;             /* FILETIME when it was noticed */
     const struct trace_info *trace;
 };
 
-/* What the agent reports of itself at intervals. */
+/* The agent's periodic report on itself. */
 struct status {
     struct span counters; /* a JSON object */
     struct span message;  /* one line of UTF-8; empty: none */
 };
 
-/* Is nothing known of what the event says? One without payload says nothing beside its header; but a
- * WPP message says its text, whatever arguments it has. */
+/* True if the payload has no definition. An event without payload needs none; a WPP message always
+ * needs its format, as that holds the text. */
 static inline bool event_is_undecoded(const struct event *event)
 {
     bool is_message = event->record->kind == RECORD_MESSAGE;
@@ -125,8 +130,8 @@ static inline bool event_is_undecoded(const struct event *event)
            (event->record->payload.size || (is_message && !(event->schema && event->schema->wpp)));
 }
 
-/* What an event whose payload could not be decoded says itself of its fields: its TraceLogging metadata.
- * With it the payload can be decoded later. Empty: it says nothing, or its payload was decoded. */
+/* The TraceLogging metadata of an event with undecoded payload, so that it can be decoded later.
+ * Empty: there is none, or the payload was decoded. */
 static inline struct span event_payload_schema(const struct event *event)
 {
     const struct event_record *record = event->record;

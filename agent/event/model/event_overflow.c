@@ -3,19 +3,18 @@
 #include <stdint.h>
 
 /*
- * The record is copied aside and read once; what stays as it is goes back in runs, from `pending` to
- * where something has to be changed. A path grows and shrinks with the levels of nesting, in the
- * escaped spelling of the record, so that names need no escaping of their own. Sizes that limits are
- * held against are those of unescaped UTF-8.
+ * The record is copied and read once; unchanged parts are copied back in runs, from `pending` to
+ * the next change. A path grows and shrinks with the levels of nesting, in the escaped spelling of
+ * the record, so that names need no escaping of their own. Limits apply to sizes in unescaped
+ * UTF-8.
  *
- * The reader knows as much of JSON as the writers of this agent use of it. What it does not
- * understand it gives back unchanged.
+ * The reader supports the JSON that the agent's writers make. Other text passes unchanged.
  */
 enum {
     MAX_LEVELS = 64,
     MAX_RECORD_BYTES = 64 * 1024 * 1024,
-    KEPT_BYTES = 1024 * 1024, /* of memory, for the next record */
-    MAX_SUFFIX_BYTES = 12,    /* `_2`; names that this may make equal are looked at */
+    KEPT_BYTES = 1024 * 1024, /* memory to keep for the next record */
+    MAX_SUFFIX_BYTES = 12,    /* `_2`; a new name is compared with those that have this ending */
     LONG_NAME_BYTES = EVENT_NAME_MAX_BYTES - MAX_SUFFIX_BYTES,
     TRIES = 16,
 };
@@ -23,10 +22,10 @@ enum {
 struct level {
     bool is_list;
     uint32_t index;    /* of the list's element */
-    size_t path_size;  /* of what was opened, in `path` */
+    size_t path_size;  /* size of `path` before this level */
     size_t path_bytes; /* unescaped, without the indexes of lists */
-    size_t name_start; /* where names of what is in it begin, in `path` */
-    size_t siblings;   /* long names before its own */
+    size_t name_start; /* where names of its members begin in `path` */
+    size_t siblings;   /* number of long names before those of this object */
 };
 
 struct name {
@@ -104,8 +103,8 @@ static struct span fitting(struct span text, size_t max, size_t *ret_bytes)
 
 /* ---- names ------------------------------------------------------------------------------------------ */
 
-/* Does one of the names from the ${first} on, which lie in ${in}, consist of these two parts? Most
- * that are alike differ at the end. */
+/* True if one of the names in ${in}, from number ${first} on, consists of these two parts. Similar
+ * names mostly differ at the end. */
 static bool is_taken(const struct buf *names, size_t first, const struct buf *in, struct span stem,
     struct span suffix)
 {
@@ -122,7 +121,7 @@ static bool is_taken(const struct buf *names, size_t first, const struct buf *in
     return false;
 }
 
-/* What goes behind the ${n}-th name that is alike. */
+/* The ending of the ${n}-th equal name. */
 static struct span suffix_of(size_t n, char text[MAX_SUFFIX_BYTES])
 {
     char *p = text + MAX_SUFFIX_BYTES;
@@ -136,8 +135,8 @@ static struct span suffix_of(size_t n, char text[MAX_SUFFIX_BYTES])
     return span_make((const uint8_t *)p, (size_t)(text + MAX_SUFFIX_BYTES - p));
 }
 
-/* Append ${text}, at most ${max} bytes of it, or if such a name is there, with a number. Notes it in
- * ${names}; ${ret_bytes}: its size unescaped. */
+/* Append at most ${max} bytes of ${text}; if the name exists, with a number. Adds it to ${names};
+ * ${ret_bytes}: its size unescaped. */
 static void add_name(struct buf *names, size_t first, struct span text, size_t max, struct buf *out,
     size_t *ret_bytes)
 {
@@ -165,14 +164,14 @@ static struct level *top_of(struct scan *scan)
     return scan->depth ? &scan->levels[scan->depth - 1] : NULL;
 }
 
-/* What was read up to ${p} stays as it is. */
+/* Copy what was read up to ${p} unchanged. */
 static void keep_until(struct scan *scan, const uint8_t *p)
 {
     buf_add(scan->out, scan->pending, (size_t)(p - scan->pending));
     scan->pending = p;
 }
 
-/* The text of the string that begins at `at`, which goes behind its quote. */
+/* The text of the string that begins at `at`; moves past its closing quote. */
 static bool read_string(struct scan *scan, struct span *ret_text)
 {
     const uint8_t *start = ++scan->at;
@@ -218,7 +217,7 @@ static const char last_nanos[] = "2262-04-11T23:47:16.8547758Z";
 static const char last_date[] = "9999-12-31T23:59:59.9999999Z";
 static const char time_key[] = "@timestamp";
 
-/* What an index holds in the place of ${time}; NULL: that itself. */
+/* The time that the index can hold in place of ${time}; NULL: ${time} itself. */
 static const char *nearest_time(enum event_times times, struct span time)
 {
     bool is_hex = time.size > 1 && time.data[1] == 'x';
@@ -260,7 +259,7 @@ static void enter_element(struct scan *scan)
     }
 }
 
-/* ${text}, which stands at the path that is read, becomes a member of `overflow`. */
+/* Add ${text}, at the current path, as a member of `overflow`. */
 static void add_overflow(struct scan *scan, struct span text)
 {
     size_t bytes;
@@ -274,7 +273,7 @@ static void add_overflow(struct scan *scan, struct span text)
     buf_add_byte(members, '"');
 }
 
-/* Is it the record's own time, and one that the index cannot hold? */
+/* True if it is the record's own time and the index cannot hold it. */
 static bool replace_time(struct scan *scan, struct span text)
 {
     bool is_time = scan->limits->times != EVENT_TIMES_ANY && scan->depth == 1 &&
@@ -372,7 +371,7 @@ static bool on_string(struct scan *scan)
     return true;
 }
 
-/* Read what is at `at`, and go behind it. False: it makes no sense here. */
+/* Read the token at `at` and move past it. False: it is not valid here. */
 static bool step(struct scan *scan)
 {
     uint8_t c = *scan->at;

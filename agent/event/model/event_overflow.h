@@ -4,20 +4,20 @@
 #include "base/buf.h"
 
 /*
- * Destinations that index every string take none above some length: Lucene refuses the whole
- * document for one term of more than 32,766 bytes. So a longer string keeps its first part where it
- * stands, cut on a character, and stands whole in a top-level object `overflow`, which nobody
- * indexes. It is called there as the payload's field is: `"A.B"` in a struct, `"A[3].B"` in an
- * array; a string outside of the payload by its whole path. A second one of a name gets `_2`.
+ * Destinations that index every string limit its length: Lucene refuses a whole document for one
+ * term of more than 32,766 bytes. So a longer string is cut at a character in its place, and stands
+ * whole in a top-level object `overflow`, which is not indexed. It is called there as the payload's
+ * field is: `"A.B"` in a struct, `"A[3].B"` in an array; a string outside of the payload by its
+ * whole path. A second one of a name gets `_2`.
  *
- * A time of the record (`@timestamp`) that an index cannot hold is treated alike: the nearest one that it
- * can hold stands there, and the time itself in `overflow`.
+ * If an index cannot hold the record's time (`@timestamp`), the nearest time that it can hold
+ * replaces it, and the original goes to `overflow`.
  *
  * Names of fields above EVENT_NAME_MAX_BYTES are cut, again on a character, and a second one of a
  * name among its siblings gets `_2`.
  *
- * Works on the finished JSON of a record, so that nothing that writes one has to know of it, and
- * records without long strings cost a comparison. Numbers, lists and structure stay as they are.
+ * Works on the finished JSON of a record, so that writers need not know of it, and records without
+ * long strings cost one comparison. Numbers, lists and structure do not change.
  */
 enum { EVENT_NAME_MAX_BYTES = 512 };
 
@@ -34,10 +34,10 @@ void event_overflow_init(struct event_overflow *overflow);
 void event_overflow_fini(struct event_overflow *overflow);
 
 /*
- * Which times an index can hold. A document whose `@timestamp` is none of these is refused as a whole.
+ * The times that an index can hold. It refuses a document with another `@timestamp`.
  */
 enum event_times {
-    EVENT_TIMES_ANY,   /* it is no index */
+    EVENT_TIMES_ANY,   /* not an index: all times */
     EVENT_TIMES_DATE,  /* milliseconds: up to the year 9999 */
     EVENT_TIMES_NANOS, /* nanoseconds since 1970 in 63 bits: up to 2262-04-11T23:47:16.854775807Z */
 };
@@ -49,12 +49,12 @@ struct event_overflow_limits {
     enum event_times times;
 };
 
-/* Can such an index hold the record's `@timestamp`, with which every record of the agent begins? */
+/* True if such an index can hold the `@timestamp` at the start of ${record}. */
 bool event_overflow_holds_time(enum event_times times, struct span record);
 
 /*
- * Cut what is too long in the record that stands in ${out} from ${start} to its end: an object and a
- * line break. What is no JSON, or nested deeper than records ever are, is left as it is. ${out} has
+ * Cut long strings in the record in ${out} from ${start} to its end: an object and a line break.
+ * Text that is not JSON, or is nested deeper than records ever are, does not change. ${out} has
  * failed if there was no room.
  */
 void event_overflow_apply(struct event_overflow *overflow,

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 
-/* One event that stands for several, itself among them. */
+/* One event that represents several, itself included. */
 struct event_rollup {
     uint64_t count;
     uint64_t first; /* FILETIME of the earliest */
@@ -13,7 +13,7 @@ struct event_rollup {
 /* event_format.rollup for JSON, one object a line: `,"rollup":{…}` is its last member. */
 void event_rollup_json(const struct event_rollup *rollup, struct buf *out);
 
-/* The same for people: a line of its own. */
+/* The rollup as a line for people. */
 void event_rollup_pretty(const struct event_rollup *rollup, struct buf *out);
 
 #endif

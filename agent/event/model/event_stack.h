@@ -9,7 +9,7 @@
 struct event_frames {
     const struct event *event;
     size_t item; /* the next frame stands in this one … */
-    size_t at;   /* … so many bytes behind the match id */
+    size_t at;   /* … so many bytes after the match id */
     uint32_t joined;
 };
 

@@ -3,7 +3,7 @@
 
 #include "event/model/record.h"
 
-/* Does an item of ${record} before number ${index} have the same key? A key stands once. */
+/* True if an item of ${record} before number ${index} has the same key: a key is written once. */
 bool extended_items_is_repeated(const struct event_record *record, size_t index);
 
 #endif

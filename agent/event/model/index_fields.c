@@ -97,7 +97,7 @@ static enum index_type widen(enum index_type a, enum index_type b)
     return is_number ? INDEX_DOUBLE : INDEX_TEXT;
 }
 
-/* Does it cost something to take both for one? */
+/* True if one type for both loses precision or queries. */
 static bool differ(enum index_type a, enum index_type b)
 {
     bool is_short = a == INDEX_NATURAL || b == INDEX_NATURAL;
@@ -146,7 +146,7 @@ void index_fields_destroy(struct index_fields *set)
 
 /* ---- gather ----------------------------------------------------------------------------------------- */
 
-/* A property of an event, on its way into the set. */
+/* A property of an event that is being added. */
 struct walk {
     struct index_fields *set;
     const struct event_schema *schema;
@@ -191,7 +191,7 @@ static bool is_usable(struct span name)
     return good;
 }
 
-/* The field ${name}${suffix} of ${above}; NULL: it has no place in an index. */
+/* The field ${name}${suffix} of ${above}; NULL: an index cannot hold it. */
 static struct index_field *find(
     struct walk *walk, struct index_field *above, struct span name, const char *suffix)
 {
@@ -345,7 +345,8 @@ static int compare_worth(const void *a, const void *b)
     return order ? order : compare_paths(a, b);
 }
 
-/* Objects go with what is in them; below one that is a value elsewhere nothing has a type. */
+/* An object is chosen with its members; below an object that is a value in other events nothing has
+ * a type. */
 static bool may_have_type(const struct index_field *field)
 {
     bool good = !is_object(field->type);

@@ -5,17 +5,17 @@
 #include "event/model/schema.h"
 
 /*
- * Which fields the payloads of some event types have in JSON, and of which type an index can make each of
- * them, so that numbers, times and addresses can be searched by ranges. The types follow the tables of
- * values in README.md. Where definitions differ in a field, it gets a type that takes all its values:
+ * The payload fields of some event types in JSON, with the index type of each, so that numbers,
+ * times and addresses can be searched by ranges. The types follow the tables of values in
+ * README.md. If definitions differ in a field, it gets a type that holds all its values:
  *
  *   whole numbers of several widths          the wider one; with 64 bits, signed and unsigned: signed
  *   whole numbers and floats                 floats
  *   any other two kinds of values            text
  *   values and objects                       none: it is kept, and cannot be searched
  *
- * An index has room for so many fields. Those that ranges are for go first, then those of most event
- * types. One thread at a time.
+ * An index has room for a limited number of fields. Fields with ranges are chosen first, then
+ * fields of most event types. One thread at a time.
  */
 enum index_type {
     INDEX_TEXT,     /* as it stands: strings, hex, GUIDs, SIDs, bytes, names */
@@ -35,22 +35,22 @@ enum index_type {
 struct index_field {
     struct span name;             /* as JSON has it, not escaped */
     struct span path;             /* names with dots between them */
-    enum index_type type;         /* that takes all its values */
-    struct span who[INDEX_TYPES]; /* the first event type that has it so; NULL data: none has */
-    bool differs;                 /* definitions have values of several kinds for it */
-    bool chosen;                  /* there is room for it */
-    uint32_t events;              /* definitions that have it */
+    enum index_type type;         /* type that holds all its values */
+    struct span who[INDEX_TYPES]; /* first event type with this type; NULL data: none */
+    bool differs;                 /* definitions differ in its type */
+    bool chosen;                  /* chosen: the index has room for it */
+    uint32_t events;              /* number of definitions that have it */
     struct index_field *above;    /* the object that has it; NULL: the payload */
     struct index_field *first;    /* of INDEX_OBJECT: its first chosen field, by name */
     struct index_field *next;     /* the next chosen one of the same object */
 };
 
 struct index_counts {
-    size_t fields;   /* that could have a type */
-    size_t chosen;   /* those that have one */
-    size_t taken;    /* of the index's room: with the objects around them */
-    size_t room;     /* that there was */
-    size_t differ;   /* fields of which definitions differ */
+    size_t fields;   /* fields that could have a type */
+    size_t chosen;   /* fields that have one */
+    size_t taken;    /* used of the index's room, objects around them included */
+    size_t room;     /* the index's room */
+    size_t differ;   /* fields in which definitions differ */
     size_t unusable; /* fields whose names an index does not take */
 };
 
@@ -63,7 +63,8 @@ void index_fields_destroy(struct index_fields *set); /* NULL is fine */
 /* Add the payload of one event type. If there is no memory, index_fields_choose says so. */
 void index_fields_add(struct index_fields *set, const struct event_schema *schema);
 
-/* All are added: choose those for which an index has ${room}. False with ${err} set: out of memory. */
+/* After all were added: choose the fields for an index with ${room}. False with ${err} set: out of
+ * memory. */
 bool index_fields_choose(struct index_fields *set, size_t room, struct error *err);
 
 /* ---- after that ------------------------------------------------------------------------------------ */
@@ -77,7 +78,7 @@ const struct index_field *index_fields_first(const struct index_fields *set);
  * the end. */
 const struct index_field *index_fields_differing(const struct index_fields *set, size_t *cursor);
 
-/* What a type is for people: "text", "a number of 64 bits". */
+/* Name of a type for people: "text", "a number of 64 bits". */
 const char *index_fields_word(enum index_type type);
 
 #endif

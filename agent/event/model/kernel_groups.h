@@ -18,8 +18,8 @@ enum { KERNEL_GROUP_COUNT = 0x1f };
 /* The group with this number, or NULL. Static. */
 const struct kernel_group *kernel_group_find(uint8_t group);
 
-/* Class of a hook: its group's, but Image for 0x030a (image load), which sits among the process
- * hooks. NULL where the group is unknown. Static. */
+/* Class of a hook: its group's, but Image for 0x030a (image load), one of the process hooks. NULL
+ * where the group is unknown. Static. */
 const struct guid *kernel_group_class(uint16_t hook_id);
 
 #endif

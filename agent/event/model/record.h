@@ -7,12 +7,12 @@
 #include "event/model/trace_clock.h"
 
 /*
- * A raw event as its source delivers it: header fields in one form whatever the header looked
- * like, extended items and payload as views. Everything is borrowed from the source and valid
- * until the call that handed it over returns; record_copy.h makes it last longer.
+ * A raw event as its source delivers it: header fields in one form for every header type, extended
+ * items and payload as views. Everything is borrowed from the source and valid until the call that
+ * delivered it returns; record_copy.h copies it.
  */
 
-/* Which family of header the record came with. */
+/* The record's family of headers. */
 enum record_kind {
     RECORD_EVENT,   /* EVENT_HEADER: manifest, TraceLogging, EventSource, string events */
     RECORD_CLASSIC, /* EVENT_TRACE_HEADER and instance headers: class GUID + type + version */
@@ -35,7 +35,7 @@ enum {
     EVENT_FLAG_PROCESSOR_INDEX = 0x0200,
 };
 
-/* Which header fields the record really has: absent ones are never invented. */
+/* The header fields that the record really has: absent ones are never invented. */
 enum {
     RECORD_HAS_PROCESS = 0x01,
     RECORD_HAS_THREAD = 0x02,
@@ -45,11 +45,10 @@ enum {
     RECORD_HAS_SEQUENCE = 0x20,  /* WPP sequence number */
     RECORD_HAS_COMPONENT = 0x40, /* WPP component id instead of the message GUID */
     RECORD_HAS_TIME = 0x80,
-    RECORD_HAS_MESSAGE_FLAGS = 0x100, /* EVENT_RECORD does not tell them */
+    RECORD_HAS_MESSAGE_FLAGS = 0x100, /* unknown: EVENT_RECORD does not have them */
     RECORD_TIME_OF_BUFFER = 0x200,    /* a message without a time: that of the record before it */
-    RECORD_SID_IS_TEXT =
-        0x400,             /* EXTENDED_SID holds UTF-8 that a rule put there (event_editor.h) */
-    RECORD_OF_LOG = 0x800, /* of an event log: see struct event_record */
+    RECORD_SID_IS_TEXT = 0x400,       /* EXTENDED_SID holds UTF-8 text of a rule (event_editor.h) */
+    RECORD_OF_LOG = 0x800,            /* from an event log: see struct event_record */
     RECORD_HAS_QUALIFIERS = 0x1000,
 };
 
@@ -92,31 +91,31 @@ struct extended_item {
     struct span data;
 };
 
-/* More items than any real event has; further ones are left out and counted as damage. */
+/* More items than any real event has; further ones are dropped and counted as damage. */
 enum { RECORD_MAX_EXTENDED = 32 };
 
-/* Where a record stands in its source: stable over restarts, independent of delivery order. */
+/* Position of a record in its source: stable over restarts, independent of delivery order. */
 struct record_position {
     uint8_t file_id[16];    /* XXH3-128, see etl_file.h; zero for live sessions */
     uint64_t buffer_offset; /* bytes from the start of the file; circular: etl_file_place */
     uint32_t record_offset; /* bytes from the start of the (uncompressed) buffer */
 };
 
-/* Does it name a record of a file? */
+/* True if it is a position in a file. */
 static inline bool record_position_is_known(const struct record_position *position)
 {
     static const uint8_t none[sizeof(position->file_id)];
     return memcmp(position->file_id, none, sizeof(none)) != 0;
 }
 
-/* What all records of one file or session share. Owned by the source, outlives its records. */
+/* Facts common to all records of one file or session. Owned by the source, outlives its records. */
 struct trace_info {
-    struct span session_name; /* UTF-8; ETW's logger name */
-    struct span path;         /* the file as the user gave it; empty for live sessions */
-    struct span file;         /* what its events show as `etw.file`: that path, or only the name */
-    struct span host_name;    /* UTF-8; the recording machine if the trace tells it, else empty */
-    struct span host_fqdn;    /* so far as known, as all that follows of that machine */
-    struct span host_domain;  /* of DNS */
+    struct span session_name;      /* UTF-8; ETW's logger name */
+    struct span path;              /* the file as the user gave it; empty for live sessions */
+    struct span file;              /* `etw.file` of its events: the path, or only the name */
+    struct span host_name;         /* UTF-8; the recording machine's name; empty: unknown */
+    struct span host_fqdn;         /* as far as known, like all that follows of that machine */
+    struct span host_domain;       /* DNS domain */
     struct span host_architecture; /* x86 x86_64 arm arm64 ia64 */
     struct span os_name;           /* "Windows 11 Pro" */
     struct span os_version;        /* "10.0.19041" */
@@ -128,16 +127,16 @@ struct trace_info {
     uint64_t boot_time;        /* FILETIME, 0 unknown */
     uint32_t timer_resolution; /* 100 ns per kernel or user tick */
     uint8_t pointer_size;      /* of the machine that logged, from the file header: 4 or 8 */
-    struct time_zone zone;     /* of the recording machine, if the trace tells */
-    bool has_stacks;           /* the trace may hold StackWalk records; true where not known */
-    bool grows;                /* it is read while it is written: more comes than was there */
+    struct time_zone zone;     /* of the recording machine, if known */
+    bool has_stacks;           /* the trace may hold StackWalk records; true if unknown */
+    bool grows;                /* the file still grows while it is read */
 };
 
 /*
- * A record of an event log (RECORD_OF_LOG) is a self-describing event: its reader makes a payload of the values
- * that XML gave names and types, with TraceLogging metadata for it (EXTENDED_SCHEMA_TL). Its EXTENDED_PROV_TRAITS
- * name the provider as those of TraceLogging do; behind that NUL stand the channel's name with its NUL, and
- * the event's id and version.
+ * A record of an event log (RECORD_OF_LOG) is a self-describing event: its reader makes a payload
+ * of the named and typed values in the XML, with TraceLogging metadata (EXTENDED_SCHEMA_TL).
+ * EXTENDED_PROV_TRAITS names the provider as for TraceLogging, followed by the channel's name with
+ * its NUL, and the event's id and version.
  */
 struct event_record {
     enum record_kind kind;
@@ -171,10 +170,10 @@ struct event_record {
     struct span payload;
     const struct trace_info *trace;
     struct record_position position;
-    uint64_t sequence; /* per session and start of the agent, from 1; 0 before it is given */
+    uint64_t sequence; /* from 1 per session and start of the agent; 0: not assigned yet */
 };
 
-/* Kernel and user time of the header, in timer ticks. 0: none, or the header has no such times. */
+/* Kernel and user time of the header, in timer ticks. 0 if the header has no such times. */
 static inline uint32_t record_kernel_ticks(const struct event_record *record)
 {
     return record->present & RECORD_HAS_CPU_TIMES ? record->kernel_ticks : 0;
@@ -200,17 +199,17 @@ static inline bool record_is_log_message(
 }
 
 /*
- * Does the record only carry metadata? Exactly kernel group 0 type 0 (the trace header), class
+ * True if the record only carries metadata: kernel group 0 type 0 (the trace header), class
  * {bbccf6c1-6cd1-48c4-80ff-839482e37671} (KernelTraceControl metadata) and id 65534 with a
- * ManifestData payload. Such records are counted, and delivered only on request.
+ * ManifestData payload. Such records are counted and delivered only on request.
  */
 bool record_is_metadata(const struct event_record *record);
 
 /* Event id of the records that carry .NET EventSource manifests. */
 enum { RECORD_MANIFEST_ID = 0xfffe };
 
-/* Does the payload look like a chunk of a .NET EventSource manifest (id 65534, opcode 254,
- * task 65534, format 1, magic 0x5b)? */
+/* True if the payload looks like a chunk of a .NET EventSource manifest (id 65534, opcode 254, task
+ * 65534, format 1, magic 0x5b). */
 bool record_is_manifest_data(const struct event_record *record);
 
 /* {bbccf6c1-6cd1-48c4-80ff-839482e37671}: TRACE_EVENT_INFO (opcode 32), EVENT_MAP_INFO (33). */

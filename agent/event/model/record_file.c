@@ -35,7 +35,7 @@ struct layout {
     const char *fields;
 };
 
-/* Of a type, descending by version; what there is most of comes first. */
+/* Of one type, descending by version; the most frequent types come first. */
 // clang-format off
 static const struct layout layouts[] = {
     {DISK_IO, 10, 11, 3, RECORD_FILE_NO_NEWS, "44448Ka84"},      /* Read, Write */
@@ -207,7 +207,7 @@ static void take_field(
     }
 }
 
-/* False: the payload is too short. *ret_fits: it is of that width as far as one can see. */
+/* False: the payload is too short. *ret_fits: the bytes look like pointers of that width. */
 static bool take_fields(const struct event_record *record, const struct layout *layout,
     uint8_t pointer_size, struct record_file *ret_file, bool *ret_fits)
 {
@@ -216,13 +216,13 @@ static bool take_fields(const struct event_record *record, const struct layout *
     for (const char *letter = layout->fields; *letter; letter++) {
         take_field(&r, *letter, pointer_size, ret_file);
     }
-    /* What a pointer's upper half leaves in front of a name is never a backslash. */
+    /* The upper half of a pointer before a name is never a backslash. */
     bool begins = ret_file->name.size == 0 || load_le16(ret_file->name.data) == '\\';
     *ret_fits = reader_left(&r) == 0 && begins;
     return !r.failed;
 }
 
-/* A 32-bit logger on a 64-bit machine writes wide pointers behind narrow headers: the width is the one
+/* A 32-bit logger on a 64-bit machine writes wide pointers after narrow headers: the width is the one
  * that fits, else the header's. */
 bool record_file_read(const struct event_record *record, struct record_file *ret_file)
 {

@@ -5,18 +5,19 @@
 #include "event/model/record.h"
 
 /*
- * What a record says of files, read without a schema. The kernel names a file by two addresses: the
- * file key (FsContext: one per file, as long as the file system knows the file) and the file object
- * (one each time that a file is opened). Some records tell the name of such an address, most use it.
+ * File information in a record, read without a schema. The kernel identifies a file by two
+ * addresses: the file key (FsContext: one per file, as long as the file system knows the file) and
+ * the file object (one each time that a file is opened). Some records give the name of such an
+ * address, most only use it.
  *
  * Sources of the layouts: the MOF classes FileIo, DiskIo and PageFault_V2 of the NT Kernel Logger
  * (schema/events/kernel_classes.def, which a test compares this with), and the manifests of
- * Microsoft-Windows-Kernel-File and Microsoft-Windows-Kernel-Disk. The field `FileObject` of FileIo_Name,
- * DiskIo_TypeGroup1 and PageFault_HardFault has the file key; where a class has both addresses, its fields
- * are called `FileObject` and `FileKey`.
+ * Microsoft-Windows-Kernel-File and Microsoft-Windows-Kernel-Disk. The field `FileObject` of
+ * FileIo_Name, DiskIo_TypeGroup1 and PageFault_HardFault has the file key; where a class has both
+ * addresses, its fields are called `FileObject` and `FileKey`.
  */
 enum record_file_news {
-    RECORD_FILE_NO_NEWS, /* it uses the addresses */
+    RECORD_FILE_NO_NEWS, /* uses the addresses */
     RECORD_FILE_NAMED,   /* `key` has `name` at this time: FileIo/Name, FileRundown */
     RECORD_FILE_CREATED, /* from this time on: FileCreate, NameCreate */
     RECORD_FILE_DELETED, /* up to this time: FileDelete, NameDelete */
@@ -28,31 +29,31 @@ struct record_file {
     enum record_file_news news;
     uint64_t key;     /* 0: none */
     uint64_t object;  /* 0: none */
-    struct span name; /* UTF-16, in the payload; empty where the record tells none */
+    struct span name; /* UTF-16, in the payload; empty if the record has none */
 };
 
 /* False: the record uses no file, or its payload is too short. Never fails otherwise; any thread. */
 bool record_file_read(const struct event_record *record, struct record_file *ret_file);
 
-/* Do records of its type say anything of files? */
+/* True if records of this type have file information. */
 bool record_file_uses(const struct event_record *record);
 
-/* Does the record tell the name of a file key (NAMED, CREATED, DELETED)? Inputs hand such records over
- * ahead of their time. By its type alone. */
+/* True if the record gives the name of a file key (NAMED, CREATED, DELETED). Inputs deliver such
+ * records ahead of their time. By its type alone. */
 bool record_file_names(const struct event_record *record);
 
-/* May a kernel record with this hook be one of them? */
+/* True if a kernel record with this hook may be one of them. */
 static inline bool record_file_hook(uint16_t hook_id)
 {
     enum { NAME = 0x0400, CREATED = 0x0420, DELETED = 0x0423, RUNDOWN = 0x0424 };
     return hook_id == NAME || hook_id == CREATED || hook_id == DELETED || hook_id == RUNDOWN;
 }
 
-/* Does it tell anything of a file (not NO_NEWS)? By its type alone. */
+/* True if it changes what is known of a file (not NO_NEWS). By its type alone. */
 bool record_file_tells(const struct event_record *record);
 
-/* May records of this class or provider tell the name of a file key? By the first 32 bits of its GUID,
- * which is enough to tell that they do not. */
+/* False if records of this class or provider never give the name of a file key, by the first 32
+ * bits of its GUID. */
 static inline bool record_file_may_name(const uint8_t guid[16])
 {
     const uint32_t file_io = 0x90cbdc39;
@@ -61,7 +62,7 @@ static inline bool record_file_may_name(const uint8_t guid[16])
     return start == file_io || start == kernel_file;
 }
 
-/* May the record use a file? Cheap: of every event this is asked first. */
+/* False if the record never uses a file. Cheap, as it is called for every event. */
 static inline bool record_file_may(const struct event_record *record)
 {
     const uint32_t groups = 1u << 0x01 | 1u << 0x02 | 1u << 0x04; /* DiskIo, PageFault, FileIo */

@@ -4,21 +4,23 @@
 #include "event/model/record.h"
 
 /*
- * Records that tell which processes and threads there are: other records are of these (event_process.h).
- * Inputs hand them over ahead of their time, so this is asked of every record of a trace.
+ * Records about the start and end of processes and threads, to which other records belong
+ * (event_process.h). Inputs deliver them ahead of their time, so this is called for every record of
+ * a trace.
  */
 enum record_process {
     RECORD_OF_OTHERS,           /* none of them */
     RECORD_OF_PROCESS,          /* kernel class Process: start, end, rundowns, defunct */
-    RECORD_OF_THREAD,           /* kernel class Thread: the same */
+    RECORD_OF_THREAD,           /* kernel class Thread: start, end, rundowns */
     RECORD_OF_IMAGE,            /* kernel class Image: load, rundowns */
-    RECORD_OF_VOLUME,           /* KernelTraceControl's SystemConfigEx: what devices are called */
-    RECORD_OF_PROCESS_PROVIDER, /* Microsoft-Windows-Kernel-Process: what process/ reads of it */
+    RECORD_OF_VOLUME,           /* KernelTraceControl's SystemConfigEx: names of devices */
+    RECORD_OF_PROCESS_PROVIDER, /* Microsoft-Windows-Kernel-Process: the events that process/ reads
+                                   */
 };
 
 enum record_process record_process_kind(const struct event_record *record);
 
-/* May a kernel record with this hook be one of them? */
+/* True if a kernel record with this hook may be one of them. */
 static inline bool record_process_hook(uint16_t hook_id)
 {
     enum { PROCESS = 0x03, THREAD = 0x05, IMAGE = 0x14, IMAGE_LOAD = 0x0a, DEFUNCT = 0x27 };
@@ -35,9 +37,9 @@ static inline bool record_process_hook(uint16_t hook_id)
     }
 }
 
-/* Is it one of the lists of processes, threads and images that a session of the kernel begins and ends with
- * (DCStart, DCEnd)? No process writes these: Windows puts the one that the payload is about into the header,
- * but where that is process 0, the one that asked for the list. So the payload counts. */
+/* True if it is part of the rundown (DCStart, DCEnd) of processes, threads and images at the start
+ * or end of a kernel session. No process writes these: the header has the process of the payload,
+ * or, if that is process 0, the one that requested the rundown. So the payload counts. */
 static inline bool record_process_is_listed(const struct event_record *record)
 {
     enum { LIST_BEGIN = 3, LIST_END = 4 };
@@ -50,13 +52,14 @@ static inline bool record_process_is_listed(const struct event_record *record)
     return kind == RECORD_OF_PROCESS || kind == RECORD_OF_THREAD || kind == RECORD_OF_IMAGE;
 }
 
-/* May it be of another process than its header has, or of one where that has none? */
+/* True if it may belong to another process than its header says, or to one though the header has
+ * none. */
 static inline bool record_process_may_change(const struct event_record *record)
 {
     return !(record->present & RECORD_HAS_PROCESS) || record_process_is_listed(record);
 }
 
-/* May a record of this class or provider be one of them? */
+/* True if a record of this class or provider may be one of them. */
 enum record_process record_process_class(const uint8_t guid[16]);
 
 #endif

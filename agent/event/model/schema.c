@@ -10,9 +10,9 @@
 #include "event/model/schema_forms.h"
 
 /*
- * schema_finish turns what a source found into something the decoder can run without asking again:
- * indexes are proven in range, names are unique and rendered as JSON keys, every type pair has
- * become one value form, and the leading fields of constant offset are known.
+ * schema_finish prepares a source's layout so that the decoder needs no further checks: indexes are
+ * in range, names are unique and rendered as JSON keys, every type pair has one value form, and the
+ * leading fields of constant offset are known.
  */
 
 bool schema_is_integer(uint16_t in_type)
@@ -59,9 +59,9 @@ static bool check_reference(
     return true;
 }
 
-/* Members stand behind their struct, so one pass from the last field to the first knows every
- * depth, and no struct can hold itself. Each belongs to one struct alone, or else a few properties
- * could stand for very many. */
+/* Members follow their struct, so one pass from the last field to the first finds every depth, and
+ * no struct can contain itself. Each member belongs to one struct: shared members would let a few
+ * properties expand to very many. */
 static bool check_structs(
     struct event_schema *schema, uint8_t *depth, uint8_t *is_member, struct error *err)
 {
@@ -101,11 +101,13 @@ static bool check_fields(struct event_schema *schema, struct error *err)
     for (size_t i = 0; i < schema->field_count; i++) {
         struct schema_field *field = &schema->fields[i];
         if ((field->flags & FIELD_PARAM_LENGTH) &&
-            !check_reference(schema, i, field->length, "its length is no earlier integer", err)) {
+            !check_reference(
+                schema, i, field->length, "its length is not an earlier integer property", err)) {
             return false;
         }
         if ((field->flags & FIELD_PARAM_COUNT) &&
-            !check_reference(schema, i, field->count, "its count is no earlier integer", err)) {
+            !check_reference(
+                schema, i, field->count, "its count is not an earlier integer property", err)) {
             return false;
         }
         if (!(field->flags & FIELD_STRUCT) &&
@@ -203,7 +205,7 @@ static bool make_unique(struct arena *arena, struct map *taken, struct schema_fi
     return map_put(taken, field->name, field);
 }
 
-/* A number whose meaning is a text. */
+/* A number that has a name as text. */
 static bool is_code(const struct schema_field *field)
 {
     switch (field->form) {
@@ -327,7 +329,7 @@ static bool is_fixed(const struct schema_field *field)
            (field->fixed_size || field->pointer_sized);
 }
 
-/* As many of [first, first + count) as make a run. */
+/* How many fields from ${first} on form a run. */
 static size_t run_length(const struct schema_field *first, size_t count)
 {
     /* Sizes of values and records are 16 bits at most. */
@@ -366,7 +368,7 @@ static bool finish_run(struct schema_field *first, size_t length, struct arena *
     return runs != NULL;
 }
 
-/* A field alone is no run: that would cost more than it saves. */
+/* A single field is no run: that would cost more than it saves. */
 static bool finish_siblings(struct schema_field *fields, size_t count, struct arena *arena)
 {
     for (size_t i = 0; i < count;) {

@@ -6,11 +6,11 @@
 #include "event/model/record.h"
 
 /*
- * The layout and the names of one event type, whatever it came from. Immutable once
- * schema_finish() has returned; lives in the arena of the source that made it. All text is UTF-8.
+ * Layout and names of one event type, from any kind of definition. Immutable once schema_finish()
+ * has returned; lives in the arena of its source. All text is UTF-8.
  */
 
-/* TDH_IN_TYPE (tdh.h). Values above 0x1ff are our own, for layouts that TDH types cannot say. */
+/* TDH_IN_TYPE (tdh.h). Values above 0x1ff are our own, for layouts without a TDH type. */
 enum in_type {
     IN_NULL = 0,
     IN_UNICODE_STRING = 1,
@@ -50,7 +50,7 @@ enum in_type {
     IN_HEX_DUMP = 309,   /* u32 byte count, bytes */
     IN_WBEM_SID = 310,   /* TOKEN_USER, then SID */
     IN_WMI_TIME = 0x200, /* 8 bytes, raw stamp of the session clock */
-    IN_WPP_SID = 0x202,  /* a SID, or where there is none the ANSI text NULL */
+    IN_WPP_SID = 0x202,  /* a SID, or the ANSI text NULL if there is none */
 };
 
 /* TDH_OUT_TYPE (tdh.h). */
@@ -108,8 +108,9 @@ enum field_flags {
     FIELD_COUNTED = 0x40,      /* u16 element count precedes the elements (TraceLogging Vcount) */
     FIELD_OPTIONAL = 0x80,     /* present only if payload bytes remain */
     FIELD_IS_NUMBER = 0x100,   /* another property's length or count: set by schema_finish */
-    FIELD_EDITED = 0x200, /* of no schema: a rule put a text there, or nothing (event_editor.h) */
-    FIELD_CORRECTED = 0x400, /* not as its source has it: schema/source/corrections.h */
+    FIELD_EDITED = 0x200,      /* not from a schema: a rule replaced or removed the value
+                             (event_editor.h) */
+    FIELD_CORRECTED = 0x400,   /* differs from its source: schema/source/corrections.h */
 };
 
 /* How the value is shown (interface of the event: "Values" in docs/reference/events.md). Derived
@@ -155,17 +156,17 @@ enum value_form {
     FORM_NTSTATUS, /* number, and <field>_name where the code is known */
     FORM_HRESULT,
     FORM_WIN32_ERROR,
-    FORM_ABSENT, /* FIELD_EDITED: the field was removed, and keeps its place in the field array */
+    FORM_ABSENT, /* FIELD_EDITED: the field was removed but keeps its place in the field array */
 };
 
 /* How the decoder finds the bytes of a property. Derived by schema_finish. */
 enum field_take {
-    TAKE_GENERAL, /* what the others are not, also lengths and counts of other properties */
+    TAKE_GENERAL, /* all others, also lengths and counts of other properties */
     TAKE_FIXED,   /* fixed_size bytes */
     TAKE_POINTER, /* 4 or 8 bytes by the record */
     TAKE_TEXT16,  /* UTF-16 up to a NUL */
     TAKE_TEXT8,   /* bytes up to a NUL */
-    TAKE_COUNTED, /* a u16 that counts the bytes behind it */
+    TAKE_COUNTED, /* a u16 that counts the bytes after it */
 };
 
 enum map_kind {
@@ -183,14 +184,14 @@ struct schema_map {
     const struct schema_map_entry
         *entries; /* MAP_VALUE: ascending by value after schema_finish_map */
     size_t entry_count;
-    struct span name; /* as the source calls it; may be empty */
+    struct span name; /* name in the source; may be empty */
 };
 
 struct field;
 
 /*
- * Siblings that are scalars of fixed size, no array, no struct, no optional: their places behind
- * the start of the first are constant. As decoded fields (event.h), whose data pointers are offsets
+ * Siblings that are scalars of fixed size, not arrays, structs or optional: their offsets from the
+ * start of the first are constant. As decoded fields (event.h), whose data pointers are offsets
  * into the run, and whose ends count from its first.
  */
 struct schema_run {
@@ -215,7 +216,7 @@ struct schema_field {
     bool pointer_sized; /* 4 or 8 bytes by the record */
     bool is_array;
     uint8_t take;         /* enum field_take */
-    bool is_special;      /* a single value is not all there is to show, or may be absent */
+    bool is_special;      /* more than a single value is shown, or it may be absent */
     bool may_hold_nul;    /* strings: length given, so the text may end before the bytes do */
     struct span json_key; /* `"Name":` with the escaped, unique name */
     struct span name_key; /* `"Name_name":`, for values that may have a name */
@@ -225,7 +226,7 @@ struct schema_field {
 };
 
 enum schema_kind {
-    SCHEMA_UNKNOWN, /* nothing known but what the record says */
+    SCHEMA_UNKNOWN, /* no definition: the record's header alone */
     SCHEMA_MANIFEST,
     SCHEMA_EVENTSOURCE,
     SCHEMA_TRACELOGGING,
@@ -235,8 +236,8 @@ enum schema_kind {
     SCHEMA_EVENTLOG, /* a record of an event log describes itself (event/model/record.h) */
 };
 
-/* What a manifest's definition does not state of the headers of its events: its descriptor has 0 there,
- * its events may have anything. Of other kinds there is nothing to state. */
+/* Header values that a manifest does not define for its events: the descriptor has 0, events may
+ * have any value. Unused for other kinds. */
 enum schema_unstated {
     SCHEMA_NO_LEVEL = 0x01,
     SCHEMA_NO_KEYWORDS = 0x02, /* or not all of them */
@@ -258,7 +259,7 @@ struct wpp_format; /* wpp_format.h */
 struct event_schema {
     enum schema_kind kind;
     const char *source; /* name of the schema source, static: "tracelogging", "manifest", … */
-    uint32_t serial;    /* dense number, given by the cache: index for per-worker tables */
+    uint32_t serial;    /* dense number assigned by the cache: index into per-worker tables */
     bool has_layout;    /* false: names only, the payload's layout is unknown */
 
     struct guid provider;
@@ -274,8 +275,8 @@ struct event_schema {
     const struct schema_keyword *keywords;
     size_t keyword_count;
     struct span message;          /* with %1-style inserts, as the source has it; empty: none */
-    const struct wpp_format *wpp; /* WPP: the text, and what goes with it; NULL: not known */
-    const char *open_end; /* why nothing is known of the payload behind the fields; NULL: it ends */
+    const struct wpp_format *wpp; /* WPP: the message text and its arguments; NULL: unknown */
+    const char *open_end; /* why nothing is known of the payload after the fields; NULL: it ends */
 
     struct schema_field *fields; /* top-level ones first, then struct members */
     uint16_t field_count;
@@ -287,7 +288,7 @@ struct event_schema {
     bool has_long_names; /* some field's has more than SCHEMA_LONG_NAME_BYTES */
 };
 
-/* Limits that every source obeys; schema_finish refuses more. */
+/* Limits for every source; schema_finish refuses more. */
 enum {
     SCHEMA_MAX_FIELDS = 4096,
     SCHEMA_MAX_DEPTH = 8,
@@ -310,19 +311,19 @@ void schema_map_sort(struct schema_map_entry *entries, size_t count);
 /* Text for ${value} in a value map, or the empty span with NULL data. */
 struct span schema_map_find(const struct schema_map *map, uint64_t value);
 
-/* Does the entry of a bit map stand for bits of ${value}? One without bits stands for 0. */
+/* True if the entry of a bit map applies to ${value}. An entry without bits applies to 0. */
 static inline bool schema_map_entry_is_in(const struct schema_map_entry *entry, uint64_t value)
 {
     return entry->value ? (value & entry->value) == entry->value : value == 0;
 }
 
-/* Are values of the field characters, so that an array of them is one text? */
+/* True if values of the field are characters, so that an array of them is one text. */
 static inline bool schema_is_text(const struct schema_field *field)
 {
     return field->form == FORM_CHAR8 || field->form == FORM_CHAR16;
 }
 
-/* Can values of this type (enum in_type) be the length or count of another property? */
+/* True if values of this type (enum in_type) can be the length or count of another property. */
 bool schema_is_integer(uint16_t in_type);
 
 /* Name of a kind as `provider.kind` shows it. */

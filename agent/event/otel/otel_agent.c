@@ -4,11 +4,11 @@
 #include "event/otel/otel_head.h"
 
 /*
- * Events of the agent: gaps, reports of the guard and of the agent's state. The scope is `etwship`, the
- * body the sentence for people, and the attributes stand below `etwship.`.
+ * Events of the agent: gaps, reports of the guard and of the agent's state. The scope is `etwship`,
+ * the body is the sentence for people, and the attributes begin with `etwship.`.
  */
 
-/* A record that is being written. */
+/* The record being written. */
 struct line {
     struct event_writer *writer;
     const struct otel_codec *codec;
@@ -27,7 +27,7 @@ static void number(const struct line *line, const char *key, uint64_t value)
     otel_codec_number(line->codec, line->out, OTEL_RECORD, key, value);
 }
 
-/* Everything up to the body. False: there is no memory. */
+/* Write everything up to the body. False: out of memory. */
 static bool begin(struct line *line, const char *name, uint8_t level,
     const struct trace_info *trace_info, uint64_t time)
 {

@@ -10,9 +10,9 @@
 #include "event/write/event_file.h"
 
 /*
- * A log record: constant parts come rendered from otel_head.c, the payload's fields from otel_value.c,
- * items of the header from otel_extended.c; this file puts the values of one event between them. The body
- * stays empty, as the specification's table of ETW wants it, but for messages of WPP, which are text.
+ * A log record: otel_head.c renders the constant parts, otel_value.c the payload's fields,
+ * otel_extended.c items of the header; this file adds the values of one event. The body is empty,
+ * as the specification's table for ETW says, except for WPP messages, which are text.
  */
 
 /* ---- times ---------------------------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ static void add_message(struct event_writer *writer, const struct event *event,
 
 /* ---- the record ------------------------------------------------------------------------------------------------ */
 
-/* What the head and the trace have of it. */
+/* The parts from the head and the trace. */
 struct parts {
     const struct event_head *head;
     const struct event_trace_text *trace;

@@ -4,8 +4,8 @@
 #include "event/otel/otel_codec.h"
 #include "event/write/event_writer_internal.h"
 
-/* Events as log records of OpenTelemetry, in either encoding: what format_otel.c and format_otlp.c have in
- * common. As in struct event_format. */
+/* Events as log records of OpenTelemetry in either encoding, for format_otel.c and format_otlp.c.
+ * Functions as in struct event_format. */
 void otel_event_write(struct event_writer *writer, const struct otel_codec *codec,
     const struct event *event, struct buf *out);
 void otel_event_rollup(
@@ -19,10 +19,10 @@ void otel_agent_guard(struct event_writer *writer, const struct otel_codec *code
 void otel_agent_status(struct event_writer *writer, const struct otel_codec *codec,
     const struct status *status, uint64_t now, uint64_t sequence, struct buf *out);
 
-/* FILETIME ${filetime} as nanoseconds since 1970; 0: that cannot be. */
+/* FILETIME ${filetime} as nanoseconds since 1970; 0: out of range. */
 uint64_t otel_event_nanos(uint64_t filetime);
 
-/* A time as a text, and what ${filetime} is where it has no nanoseconds. */
+/* A time as a text, also one that is out of range in nanoseconds. */
 void otel_event_add_time(
     struct event_writer *writer, const char *key, uint64_t filetime, struct buf *out);
 

@@ -6,7 +6,7 @@
 #include "event/model/extended_items.h"
 #include "event/otel/otel_codec.h"
 
-/* Names of items behind `etw.extended.`, as the native event has them behind `extended.`. */
+/* Names of items after `etw.extended.`, as the native event has them after `extended.`. */
 #define EXTENDED(name) span_text("etw.extended." name)
 
 static void add_number(
@@ -80,7 +80,7 @@ static void add_instance(const struct otel_codec *codec, struct buf *out, struct
     add_guid(codec, out, "etw.extended.instance.parent_guid", span_make(bytes.data + 8, 16));
 }
 
-/* The same from the header of an instance record. */
+/* The instance ids in the header of an instance record. */
 static void add_header_instance(
     const struct otel_codec *codec, struct buf *out, const struct event_record *record)
 {
@@ -168,7 +168,7 @@ static void add_stack(const struct otel_codec *codec, struct buf *out, const str
     codec->close(out, &open);
 }
 
-/* Does it stand elsewhere, or describe only the layout? */
+/* True if the item is written elsewhere, or only describes the layout. */
 static bool is_silent(uint16_t type)
 {
     return type == EXTENDED_RELATED_ACTIVITY_ID || type == EXTENDED_SCHEMA_TL ||

@@ -3,8 +3,8 @@
 #include "base/put.h"
 
 /*
- * otel.tsv is the table of all attributes, docs/reference/otel-fields.md the page made from it. Where
- * they come from: "Logs Data Model", Appendix A, ETW, and Appendix B of the OpenTelemetry specification;
+ * otel.tsv is the table of all attributes, docs/reference/otel-fields.md is generated from it.
+ * Sources: "Logs Data Model", Appendix A, ETW, and Appendix B of the OpenTelemetry specification;
  * the semantic conventions for host, os, process, code and file.
  */
 
@@ -79,7 +79,7 @@ static void add_keyword(void *self, struct span name)
     otel_codec_text(codec, list->out, OTEL_ELEMENT, "", name);
 }
 
-/* A bit mask: the highest bit, which channels set, is the sign of an int. */
+/* Keywords are written in hex: the highest bit, which channels set, would be the sign of an int. */
 static void add_keywords(struct event_writer *writer, const struct event *event, struct buf *out)
 {
     struct keyword_list list = {.writer = writer, .out = out, .left = EVENT_HEAD_MAX_KEYWORD_BYTES};
@@ -140,7 +140,8 @@ static void add_class(struct event_writer *writer, const struct event *event, st
     text(writer, out, "etw.opcode.name", names.opcode);
 }
 
-/* What the source code says of a message. Lists that are too long are left out, as in wpp_format.h. */
+/* The position of a WPP message in its source code. Lists that are too long are left out, as in
+ * wpp_format.h. */
 static void add_message_type(
     struct event_writer *writer, const struct event *event, struct buf *out)
 {
@@ -212,7 +213,7 @@ const struct event_head_shape otel_head_shape = {render_head, add_keywords};
 
 /* ---- traces ------------------------------------------------------------------------------------------------ */
 
-/* Labels go by their own names: what they say of the resource is meant, and what is known of it gives way. */
+/* Labels keep their names. A label with the name of a resource attribute replaces it. */
 static bool is_labelled(const struct event_agent *agent, const char *key)
 {
     for (size_t i = 0; agent && i < agent->label_count; i++) {
@@ -223,7 +224,7 @@ static bool is_labelled(const struct event_agent *agent, const char *key)
     return false;
 }
 
-/* What is being written, and whose labels there are. */
+/* The text being written and the source of the labels. */
 struct resource {
     const struct otel_codec *codec;
     const struct event_agent *agent;

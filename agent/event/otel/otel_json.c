@@ -9,7 +9,7 @@
  * OTLP/JSON ("OTLP Specification", JSON Protobuf Encoding; ProtoJSON of protobuf.dev): names in
  * lowerCamelCase, numbers of 64 bits as strings, bytes as base64, enums as numbers.
  *
- * Each member of a list is written with a comma in front; the first comma becomes the bracket.
+ * Each member of a list is written after a comma; the first comma becomes the bracket.
  */
 enum { AROUND_ROOM = 128 };
 
@@ -20,7 +20,7 @@ static bool has_key(enum otel_place place)
     return place != OTEL_ELEMENT && place != OTEL_BODY;
 }
 
-/* Everything in front of a value. NULL: no room for it and ${room} more. */
+/* Everything before a value. NULL: no room for it and ${room} more. */
 static uint8_t *begin(struct buf *out, enum otel_place place, struct span key, size_t room)
 {
     if (!buf_reserve(out, AROUND_ROOM + key.size + room)) {
@@ -240,7 +240,7 @@ static void json_end(struct buf *out, const struct otel_frame *frame)
     buf_add_text(out, END_OF_RECORD);
 }
 
-/* Every record has attributes, which stand last in it. */
+/* Every record has attributes, which are its last member. */
 static bool json_reopen(struct buf *out, struct otel_frame *ret_frame)
 {
     static const char tail[] = "]" END_OF_RECORD;

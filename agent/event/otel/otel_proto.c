@@ -3,8 +3,9 @@
 #include "event/otel/otel_codec.h"
 
 /*
- * OTLP in protobuf (opentelemetry/proto/{logs,common,resource}/v1). Front to back, no tree of objects:
- * lengths have places of fixed width (base/protobuf.h), which are filled behind their content.
+ * OTLP in protobuf (opentelemetry/proto/{logs,common,resource}/v1). Written front to back, without
+ * a tree of objects: lengths have a fixed width (base/protobuf.h) and are filled in after their
+ * content.
  */
 
 /* Numbers of fields. */
@@ -123,7 +124,7 @@ static uint32_t hex_value(uint8_t c)
     return c <= '9' ? (uint32_t)(c - '0') : (uint32_t)((c | 0x20) - 'a' + 10);
 }
 
-/* What stands behind the backslash at ${*at}, as utf8_to_json writes it. */
+/* The character of the escape at ${*at}, as utf8_to_json writes it. */
 static size_t unescape_one(struct span text, size_t *at, uint8_t *to)
 {
     static const char letters[] = "bfnrt";
@@ -147,7 +148,7 @@ static size_t unescape_one(struct span text, size_t *at, uint8_t *to)
     return 1;
 }
 
-/* In place, as it only gets shorter. Returns the new size. */
+/* Unescape in place, as the text only gets shorter. Returns the new size. */
 static size_t unescape(uint8_t *text, size_t size)
 {
     if (!has_escape(text, size)) {
@@ -181,7 +182,7 @@ static inline uint8_t *put_key(uint8_t *p, struct span key)
     return protobuf_put_length(p, width, size) + size;
 }
 
-/* Everything in front of a value of up to ${most} bytes, whose lengths have places then. NULL: no room
+/* Write everything before a value of up to ${most} bytes, and reserve its lengths. NULL: no room
  * for it and ${room} more. */
 static inline uint8_t *begin(struct buf *out, enum otel_place place, struct span key, size_t most,
     size_t room, struct otel_open *open)
@@ -455,7 +456,7 @@ static void proto_end(struct buf *out, const struct otel_frame *frame)
     }
 }
 
-/* Take the field ${number} off ${message}, which has it first. */
+/* Remove the field ${number}, the first one, from ${message}. */
 static bool take(struct span *message, uint32_t number, struct span *ret_bytes)
 {
     struct protobuf_field field;

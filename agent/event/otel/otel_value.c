@@ -4,7 +4,7 @@
 #include "base/put.h"
 #include "event/value/value_put.h"
 
-/* What a value is written with, and where to. */
+/* How and where a value is written. */
 struct target {
     const struct otel_codec *codec;
     const struct value_context *context;
@@ -12,7 +12,7 @@ struct target {
     struct buf *out;
 };
 
-/* A key of a schema without what JSON has around it: `,"Name":`. */
+/* The name in a JSON key of a schema, `,"Name":`. */
 static struct span bare(struct span json_key)
 {
     enum { BEFORE = 2, BEHIND = 2 };
@@ -107,7 +107,7 @@ static void add_socket(
     t->codec->close(t->out, &open);
 }
 
-/* What is shown as text if it is what its type says, and is bytes if it is not. */
+/* Values that are text if they are valid for their type, else bytes. */
 static bool is_sound(const struct schema_field *schema, struct span bytes)
 {
     uint8_t text[256];
@@ -237,7 +237,7 @@ static bool is_bit_map(const struct schema_map *map)
     return map && map->kind == MAP_BITS;
 }
 
-/* Names of the bits that are set, in the order of the map; what no entry explains in hex. */
+/* Names of the bits that are set, in the order of the map; other bits in hex. */
 static void add_bit_names(const struct target *t, enum otel_place place, struct span key,
     const struct schema_map *map, uint64_t value)
 {
@@ -257,7 +257,7 @@ static void add_bit_names(const struct target *t, enum otel_place place, struct 
     t->codec->close(t->out, &open);
 }
 
-/* A list of names as long as the array of values; a value without name stands as it is shown. */
+/* A list of names as long as the array of values; a value without a name is written itself. */
 static void add_name_list(
     const struct target *t, enum otel_place place, struct span key, const struct field *field)
 {
@@ -275,7 +275,7 @@ static void add_name_list(
     t->codec->close(t->out, &open);
 }
 
-/* What no number says: a double says itself that it is none. */
+/* Not for doubles: those encode NaN and the infinities themselves. */
 static void add_name(const struct target *t, enum otel_place place, const struct field *field)
 {
     const struct schema_field *schema = field->schema;
@@ -315,7 +315,7 @@ static void add_packed(
 
 static void add_fields(const struct target *t, enum otel_place place, uint32_t first, uint32_t end);
 
-/* fields[${index}], whatever its shape, but no name beside it. Nesting is as deep as schemas are,
+/* fields[${index}] of any shape, without a member for its name. Recursion is limited by
  * SCHEMA_MAX_DEPTH. */
 static void add_shape(
     const struct target *t, enum otel_place place, struct span key, uint32_t index)

@@ -5,9 +5,9 @@
 #include "event/value/value_json.h"
 
 /*
- * Payload fields as attributes of a log record, by their own names: numbers as int, real numbers as double
- * (NaN and the infinities, too), binary as bytes, structs and arrays as such. What the native event shows as
- * text is the same text: GUIDs, SIDs, addresses, times, `0x…`. Where a value has a name, that stands in
+ * Payload fields as attributes of a log record, by their own names: numbers as int, real numbers as
+ * double (NaN and the infinities, too), binary as bytes, structs and arrays as such. GUIDs, SIDs,
+ * addresses, times and `0x…` are text as in the native event. The name of a value is in
  * `<field>_name`.
  */
 

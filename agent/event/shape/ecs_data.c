@@ -6,8 +6,8 @@
 
 /*
  * winlog.event_data: an object of strings, with lists and objects where the payload has arrays and
- * structs. Members are written as `,"Name":value`; the first comma becomes the opening brace.
- * Where a number is shown as text, the number stands beside it in `<field>_raw`.
+ * structs. Members are written as `,"Name":value`; the first comma becomes the opening brace. If a
+ * number is shown as text, the number is in `<field>_raw`.
  */
 
 static void add_value(const struct value_context *context, const struct event *event,
@@ -17,7 +17,7 @@ static void add_object(const struct value_context *context, const struct event *
 
 /* ---- arrays and structs -------------------------------------------------------------------------- */
 
-/* The value, also where it has a name. */
+/* The value itself, not its name. */
 static void add_unnamed(const struct value_context *context, const struct schema_field *schema,
     struct span bytes, struct buf *out)
 {
@@ -27,7 +27,7 @@ static void add_unnamed(const struct value_context *context, const struct schema
     }
 }
 
-/* Characters side by side are one text; a map has names for single ones alone. */
+/* An array of characters is one text; a map has names for single characters only. */
 static void add_packed(
     const struct value_context *context, const struct field *field, bool raw, struct buf *out)
 {
@@ -74,7 +74,7 @@ static void add_value(
 
 /* ---- members ----------------------------------------------------------------------------------------- */
 
-/* The number behind the text. */
+/* The number after the text. */
 static void add_raw(const struct value_context *context, const struct field *field, struct buf *out)
 {
     const struct schema_field *schema = field->schema;
@@ -132,7 +132,7 @@ static void add_object(const struct value_context *context, const struct event *
 
 #define EXTENDED_KEY ",\"extended_data\":"
 
-/* A property of that name makes way, as a second one of its name would: it gets the first free
+/* A payload field of this name is renamed as a duplicate would be: it gets the first free
  * number. */
 static void rename_member(const struct event *event, size_t start, struct buf *out)
 {
@@ -157,7 +157,7 @@ static void rename_member(const struct event *event, size_t start, struct buf *o
     }
 }
 
-/* As Filebeat, leave out members that are empty strings; those inside lists and structs stay. */
+/* Like Filebeat, leave out members that are empty strings; those inside lists and structs stay. */
 static void add_fields(
     const struct value_context *context, const struct event *event, struct buf *out)
 {
@@ -184,7 +184,7 @@ static void add_fields(
     }
 }
 
-/* An event that is only a string has it as its message. */
+/* A string event has its string as the message. */
 static bool is_message(const struct event_schema *schema)
 {
     return schema && schema->kind == SCHEMA_STRING && schema->message.size;

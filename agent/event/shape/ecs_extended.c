@@ -7,8 +7,8 @@
 /*
  * winlog.event_data.extended_data: the extended items of the header by the names of their types
  * (EVENT_HEADER_EXT_TYPE_*, evntcons.h). 64-bit numbers are strings, since `long` refuses those
- * above 2^63 - 1. An item whose size its type does not allow stands, like those of unknown types,
- * as hex under the number of its type, so that no field changes its type.
+ * above 2^63 - 1. An item with a size that its type does not allow is written like one of an
+ * unknown type: as hex under the number of its type, so that no field changes its type.
  */
 
 enum item_kind {
@@ -17,7 +17,7 @@ enum item_kind {
     ITEM_GUID,
     ITEM_SID,
     ITEM_U32,      /* number */
-    ITEM_U64,      /* string; further bytes do not count */
+    ITEM_U64,      /* string; further bytes are ignored */
     ITEM_U64_LIST, /* strings */
     ITEM_KEY32,    /* match id, then a number */
     ITEM_KEY64,    /* match id, then a string */
@@ -72,7 +72,7 @@ static uint8_t *put_list(uint8_t *p, struct span bytes)
     return p;
 }
 
-/* The value of an item, or NULL if its bytes are none. */
+/* The value of an item, or NULL if its bytes are invalid. */
 static uint8_t *put_item(uint8_t *p, enum item_kind kind, struct span bytes)
 {
     switch (kind) {
@@ -105,7 +105,7 @@ static uint8_t *put_item(uint8_t *p, enum item_kind kind, struct span bytes)
     }
 }
 
-/* Does an item before number ${index} have the same type? It would be a duplicate in JSON. */
+/* True if an item before number ${index} has the same type: it would be a duplicate in JSON. */
 static bool is_repeated(const struct event_record *record, size_t index)
 {
     for (size_t i = 0; i < index; i++) {
@@ -130,7 +130,7 @@ static void add_number(struct buf *out, const char *key, uint64_t value)
     buf_add_byte(out, '"');
 }
 
-/* The reader of an event log describes its events by them; the log itself has none. */
+/* The reader of an event log makes these items; the log itself has none. */
 static bool is_of_reader(const struct event_record *record, uint16_t type)
 {
     bool describes = type == EXTENDED_SCHEMA_TL || type == EXTENDED_PROV_TRAITS ||
@@ -140,7 +140,7 @@ static bool is_of_reader(const struct event_record *record, uint16_t type)
 
 static void add_item(uint16_t type, struct span bytes, struct buf *out)
 {
-    enum { NUMBER_BYTES = 3 }; /* a list of 64-bit numbers needs the most: 23 bytes for 8 */
+    enum { NUMBER_BYTES = 3 }; /* the longest: a list of 64-bit numbers, 23 bytes for 8 */
     size_t start = out->size;
     enum item_kind kind = kind_of(type);
     if (kind != ITEM_UNKNOWN) {
@@ -167,7 +167,7 @@ static void add_item(uint16_t type, struct span bytes, struct buf *out)
 
 /* ---- stacks ------------------------------------------------------------------------------------------ */
 
-/* All frames of one width as a list; ${any} says whether there is one at all. */
+/* All frames of one width as a list; ${any}: there is at least one. */
 static bool add_frames(const struct event_record *record, uint16_t type, struct buf *out)
 {
     size_t width = type == EXTENDED_STACK_TRACE32 ? 4 : 8;
@@ -199,7 +199,7 @@ static bool add_frames(const struct event_record *record, uint16_t type, struct 
     return !first;
 }
 
-/* Frames that kernel stacks of the trace add are 64 bits wide as here, whatever the machine. */
+/* Frames from kernel stacks of the trace are always 64 bits wide here. */
 static void add_joined(const struct event *event, bool any, struct buf *out)
 {
     for (uint32_t i = 0; i < event->stack_count; i++) {

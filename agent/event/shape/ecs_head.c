@@ -67,7 +67,7 @@ static void add_code(struct buf *out, unsigned code)
     buf_add_text(out, "\",");
 }
 
-/* The rest of the event object behind its code. */
+/* The event object after its code. */
 static void add_event_object(const struct event_writer *writer, const struct ecs_plan *plan,
     struct span provider, struct span action, bool has_severity, uint8_t level, struct buf *out)
 {
@@ -110,7 +110,7 @@ static void add_guid_member(struct buf *out, const struct guid *guid)
     }
 }
 
-/* TDH has the names of TraceLogging events where the tasks of others stand. */
+/* TDH returns the name of a TraceLogging event as its task. */
 static struct span task_name(const struct event *event, const struct event_names *names)
 {
     const struct event_schema *schema = event->schema;

@@ -5,13 +5,13 @@
 
 /*
  * The parts of an ecs event that are constant per event type and per trace, for event_head_get_as
- * and event_trace_get_as. How a head is cut:
+ * and event_trace_get_as. Parts of a head:
  *
  *     ","event":{"code":"3008",…,"sequence":   at[0]
  *     "level":"information"                    at[1]; empty where there is no level
  *     ,"channel":"…",…,"version":0             members of winlog
  *
- * And the text of a trace:
+ * Parts of the text of a trace:
  *
  *     start   ,"session":"…"
  *     file    "file":{"path":"…"}

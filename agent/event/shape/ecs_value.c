@@ -20,7 +20,7 @@ static void raise_digits(uint8_t *p, const uint8_t *end)
 
 uint8_t *ecs_value_put_hex(uint8_t *p, uint64_t value)
 {
-    enum { DIGITS_AT = 3 }; /* behind `"0x` */
+    enum { DIGITS_AT = 3 }; /* after `"0x` */
     uint8_t *end = value_put_hex(p, value);
     raise_digits(p + DIGITS_AT, end);
     return end;
@@ -229,7 +229,8 @@ uint8_t *ecs_value_put(const struct value_context *context, uint8_t *p,
 
 /* ---- texts for numbers ------------------------------------------------------------------------- */
 
-/* The names of the bits that are set as `A, B, 0x40`. False, and nothing written, if none has one. */
+/* The names of the bits that are set as `A, B, 0x40`. False, and nothing written, if no set bit has
+ * a name. */
 static bool add_bits(const struct schema_map *map, uint64_t value, struct buf *out)
 {
     uint64_t left = value;
@@ -272,7 +273,7 @@ static bool add_map_text(const struct schema_map *map, uint64_t value, struct bu
     return text.data != NULL;
 }
 
-/* Name of a status code, or what TDH says of unknown ones ("outType" of the event manifest). */
+/* Name of a status code, or TDH's text for unknown ones ("outType" of the event manifest). */
 static bool add_status(uint8_t form, uint32_t code, struct buf *out)
 {
     const char *name;

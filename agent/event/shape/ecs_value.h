@@ -5,28 +5,28 @@
 
 /*
  * Single values in the spelling of Filebeat's etw input, which is that of TdhFormatProperty
- * (tdh.h): every value is a JSON string. What each type looks like stands in docs/reference/events.md.
+ * (tdh.h): every value is a JSON string. docs/reference/events.md has the format of each type.
  */
 
-/* Bytes that the functions below need for a value of ${size} payload bytes, with a comma. */
+/* Room that the functions below need for a value of ${size} payload bytes, with a comma. */
 static inline size_t ecs_value_room(size_t size)
 {
-    enum { FIXED_ROOM = 384 }; /* the largest double has 309 digits in front of the point */
+    enum { FIXED_ROOM = 384 }; /* the largest double has 309 digits before the point */
     return FIXED_ROOM + size * 8;
 }
 
-/* Write the value, in quotes; returns the end. ${bytes} has the size that the field's type says. */
+/* Write the value, in quotes; returns the end. ${bytes} has the size of the field's type. */
 uint8_t *ecs_value_put(const struct value_context *context, uint8_t *p,
     const struct schema_field *schema, struct span bytes);
 
-/* Is the value a number that may stand for a text? */
+/* True if the value is a number that may have a name. */
 static inline bool ecs_value_is_code(const struct schema_field *schema)
 {
     return schema->map || schema->form == FORM_NTSTATUS || schema->form == FORM_HRESULT ||
            schema->form == FORM_WIN32_ERROR;
 }
 
-/* Append what a person reads: the text of a map or of a status code, else the value itself. */
+/* Append the value for people: the name in a map or of a status code, else the value itself. */
 void ecs_value_add(const struct value_context *context, const struct schema_field *schema,
     struct span bytes, struct buf *out);
 

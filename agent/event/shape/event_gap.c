@@ -24,7 +24,7 @@ void event_gap_object(struct event_writer *writer, const struct gap *gap, struct
     buf_add_byte(out, '}');
 }
 
-/* A name behind ${before}, within a JSON string; nothing where it is empty. */
+/* A name after ${before}, within a JSON string; nothing where it is empty. */
 static void add_name(struct buf *out, const char *before, struct span name)
 {
     if (name.size && buf_reserve(out, utf8_json_bound(name.size) + 16)) {
@@ -33,13 +33,13 @@ static void add_name(struct buf *out, const char *before, struct span name)
     }
 }
 
-/* Nobody knows how many, or whether it was others that have their numbers. */
+/* The count is unknown, and so is whether later events have the lost numbers. */
 static bool is_lost(const struct gap *gap)
 {
     return gap->count && strcmp(gap->reason, "global_message_numbers") != 0;
 }
 
-/* The time of day of ${filetime}. A time above the year 9999 has none and stands as it is: `0x…`. */
+/* The time of day of ${filetime}. A time after the year 9999 is written as `0x…`. */
 static void add_clock(
     struct event_writer *writer, const char *before, uint64_t filetime, struct buf *out)
 {

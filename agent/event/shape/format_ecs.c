@@ -7,15 +7,15 @@
 
 /*
  * The shape of Filebeat's etw input, in the fields of the Elastic Common Schema. ecs.tsv is the
- * table of its fields, docs/reference/ecs-fields.md the page made from it. Members that are constant per
- * event type and per trace come rendered from ecs_head.c, the payload's from ecs_data.c; this file
- * puts the values of one event between them.
+ * table of its fields, docs/reference/ecs-fields.md is generated from it. ecs_head.c renders
+ * members that are constant per event type and per trace, ecs_data.c the payload's; this file adds
+ * the values of one event.
  */
 
-/* Of the object with the payload's fields. */
+/* Key of the object with the payload's fields. */
 #define PAYLOAD_PATH "winlog.event_data"
 
-/* Everything of bounded size in front of the data: time, ids, numbers, flags. */
+/* Room for everything of bounded size before the data: time, ids, numbers, flags. */
 enum { FIXED_ROOM = 1536 };
 
 static uint8_t *put_created(struct event_writer *writer, uint8_t *p)
@@ -30,7 +30,7 @@ static uint8_t *put_created(struct event_writer *writer, uint8_t *p)
     return p;
 }
 
-/* The log object of a level and a file, each of which may be empty. */
+/* The log object with a level and a file; either may be empty. */
 static uint8_t *put_log(uint8_t *p, struct span level, struct span file)
 {
     if (level.size || file.size) {
@@ -45,7 +45,7 @@ static uint8_t *put_log(uint8_t *p, struct span level, struct span file)
     return p;
 }
 
-/* ${members}, ${user}: what event_process.h has of the process. */
+/* ${members}, ${user}: texts of the process from event_process.h. */
 static uint8_t *put_process(
     uint8_t *p, const struct event *event, struct span members, struct span user)
 {
@@ -76,8 +76,8 @@ static uint8_t *put_process(
     return put_span(p, user);
 }
 
-/* The same where something is mapped: the process that the event is about may be another one, and
- * then the thread is none of its threads. */
+/* The process object of an event with mapped fields: the event may be about another process, which
+ * the thread does not belong to. */
 static void add_mapped_process(struct event_writer *writer, const struct ecs_plan *plan,
     const struct event *event, struct buf *out)
 {
@@ -132,7 +132,8 @@ static uint8_t *put_ids(uint8_t *p, const struct event_record *record)
     return p;
 }
 
-/* Windows makes a flag of the type of header that a record has in a file. So do we where we read the file. */
+/* Windows derives a flag from the type of a record's header in a file. For files this reader does
+ * so too. */
 static uint16_t flags_of(const struct event_record *record)
 {
     enum { WIDTHS = EVENT_FLAG_32_BIT | EVENT_FLAG_64_BIT };
@@ -175,7 +176,7 @@ static void add_bytes_member(struct buf *out, const char *key, struct span bytes
     }
 }
 
-/* Why it could not, and what the event itself says of an error. */
+/* Why the event could not be decoded, and an error that its own fields report. */
 static void add_error(struct event_writer *writer, const struct ecs_plan *plan,
     const struct event *event, struct buf *out)
 {
@@ -297,7 +298,7 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
 
 /* ---- events of the agent ------------------------------------------------------------------------------ */
 
-/* Everything up to what the agent reports. */
+/* Everything of an event of the agent before its report. */
 static void add_agent_head(struct event_writer *writer, const char *action, unsigned code,
     uint8_t level, const struct event_trace_text *trace, uint64_t now, uint64_t sequence,
     struct buf *out)

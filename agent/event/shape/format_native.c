@@ -8,20 +8,20 @@
 
 /*
  * The native shape: one JSON object and a newline per event. Names, order and rules are in
- * docs/reference/events.md. Members that are constant per event type come rendered from event_head.c;
- * this file puts the values of one event between them.
+ * docs/reference/events.md. event_head.c renders members that are constant per event type; this
+ * file adds the values of one event.
  */
 
-/* Of the object with the payload's fields. */
+/* Key of the object with the payload's fields. */
 #define PAYLOAD_PATH "data"
 
-/* Everything of bounded size in front of the data: time, ids, numbers. */
+/* Room for everything of bounded size before the data: time, ids, numbers. */
 enum { FIXED_ROOM = 1024 };
 
 /* The types of an event's extended items, a bit each; unknown ones share the highest. */
 #define EXTENDED_BIT(type) (UINT64_C(1) << ((type) < 63 ? (type) : 63))
 
-/* Items that stand elsewhere or describe only the layout. */
+/* Items that are written elsewhere or only describe the layout. */
 #define EXTENDED_SILENT                                                              \
     (EXTENDED_BIT(EXTENDED_RELATED_ACTIVITY_ID) | EXTENDED_BIT(EXTENDED_SCHEMA_TL) | \
         EXTENDED_BIT(EXTENDED_PROV_TRAITS))
@@ -37,7 +37,7 @@ static uint64_t extended_types(const struct event_record *record)
 
 /* ---- process, etw ------------------------------------------------------------------------------- */
 
-/* ${members}: what event_process.h has of the process. */
+/* ${members}: text of the process from event_process.h. */
 static uint8_t *put_process(
     const struct value_context *values, uint8_t *p, const struct event *event, struct span members)
 {
@@ -130,7 +130,7 @@ static void add_hex_member(struct buf *out, const char *key, struct span bytes)
     }
 }
 
-/* The value of `data`, whose key is there already, and what belongs to it; or the raw payload. */
+/* The value of `data` after its key, with the members that belong to it; or the raw payload. */
 static void add_data(struct event_writer *writer, const struct event *event, struct buf *out)
 {
     if (event->status == DECODE_RAW) {
@@ -498,7 +498,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
 
 /* ---- events of the agent ---------------------------------------------------------------------------------------------- */
 
-/* Everything of an event of the agent up to what it reports. */
+/* Everything of an event of the agent before its report. */
 static const struct event_trace_text *add_agent_head(struct event_writer *writer, const char *event,
     const struct trace_info *trace_info, uint64_t now, uint64_t sequence, struct buf *out)
 {
@@ -511,7 +511,8 @@ static const struct event_trace_text *add_agent_head(struct event_writer *writer
     struct span start = trace->start;
     struct span file = trace->file;
     out->failed |= !trace->valid;
-    /* Without a number `{"session":"x","sequence":` loses its end, `,"file":"y"}` its comma. */
+    /* Without a sequence number, cut the end of `{"session":"x","sequence":` and the comma of
+     * `,"file":"y"}`. */
     if (sequence == 0 && !out->failed) {
         start.size -= sizeof("\"sequence\":") - 1;
         file = span_from(file, start.data[start.size - 1] == '{' && file.data[0] == ',');

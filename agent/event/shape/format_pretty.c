@@ -34,7 +34,7 @@ static const struct palette *palette_of(const struct event_writer *writer)
     return writer->colors ? &colored : &plain;
 }
 
-/* Undo the JSON escapes of `"` and `\\` behind ${start}: people read paths as they are. Escapes of
+/* Undo the JSON escapes of `"` and `\\` after ${start}: people read paths as they are. Escapes of
  * control characters stay, so that nothing in an event can drive the terminal. */
 static void show_plain(struct buf *out, size_t start)
 {

@@ -4,8 +4,8 @@
 /*
  * Message templates with FormatMessage inserts ("Message text files" and FormatMessage on
  * learn.microsoft.com): %1 … %99 is the n-th top-level property, optionally followed by !format!,
- * which says nothing here since inserts are text already. The template was JSON-escaped
- * beforehand: escaping leaves `%`, letters and digits alone.
+ * which is ignored, since inserts are text already. The template is JSON-escaped already: escaping
+ * does not change `%`, letters and digits.
  */
 
 /* Index of the ${number}-th (from 1) top-level field, or UINT32_MAX. */
@@ -18,7 +18,7 @@ static uint32_t top_field(const struct event *event, unsigned number)
     return index < event->field_count ? index : UINT32_MAX;
 }
 
-/* `!format!` behind an insert, if it is one: a few characters as printf has them. */
+/* The size of `!format!` after an insert, 0 if there is none: a few characters of printf. */
 static const uint8_t *skip_format(const uint8_t *at, const uint8_t *end)
 {
     enum { LONGEST = 16 };
@@ -35,7 +35,7 @@ static const uint8_t *skip_format(const uint8_t *at, const uint8_t *end)
     return close ? close + 1 : at;
 }
 
-/* Number of the insert whose `%` is at ${at}; ${ret_next} is the first byte behind it. */
+/* Number of the insert whose `%` is at ${at}; ${ret_next} is the first byte after it. */
 static unsigned parse_insert(const uint8_t *at, const uint8_t *end, const uint8_t **ret_next)
 {
     unsigned number = (unsigned)(at[1] - '0');
@@ -96,8 +96,8 @@ void event_message_compile(struct span message, struct message_parts *ret_parts)
     *ret_parts = parts;
 }
 
-/* Add the text of a part and, behind it, that of its insert, which stands in ${out} from ${start} to
- * ${end} already; without its quotes. */
+/* Add the text of a part, then that of its insert, which is in ${out} from ${start} to ${end}
+ * already, without its quotes. */
 static inline void add_marked(struct span text, size_t start, size_t end, struct buf *out)
 {
     if (!buf_reserve(out, text.size + (end - start) + PUT_PADDING)) {
@@ -109,7 +109,7 @@ static inline void add_marked(struct span text, size_t start, size_t end, struct
     out->size = (size_t)(p - out->data);
 }
 
-/* The same with the template taken apart, and fields that value_context.marks knows copied. */
+/* The message from a parsed template; fields in value_context.marks are copied. */
 static void fill(const struct value_context *values, const struct event *event, struct span message,
     const struct message_parts *parts, struct buf *out)
 {
@@ -130,7 +130,7 @@ static void fill(const struct value_context *values, const struct event *event, 
     }
 }
 
-/* The template as it stands, its inserts filled. */
+/* The message from the template's text. */
 static void render(const struct value_context *values, const struct event *event,
     struct span message, struct buf *out)
 {
@@ -171,7 +171,7 @@ static void render(const struct value_context *values, const struct event *event
             buf_add_byte(out, ' ');
             break;
         case '\\':
-            /* The JSON escape of whatever follows stays whole. */
+            /* The JSON escape that follows stays whole. */
             at += 1;
             continue;
         default:

@@ -31,7 +31,7 @@ static bool is_zero(struct span bytes)
     return i == bytes.size;
 }
 
-/* What is bytes to the native event is no text, though it has one: hex. */
+/* Binary values of the native event are written as hex and are no text here. */
 static struct span text_of(struct ecs_source *source)
 {
     const struct event_value *value = &source->value;
@@ -77,7 +77,7 @@ bool ecs_convert_pid(enum ecs_conversion how, struct ecs_source *source, uint32_
     return true;
 }
 
-/* 32 bits of a status, also where they were taken for a signed number. */
+/* 32 bits of a status, also from a signed number. */
 static bool status_of(struct ecs_source *source, uint32_t *ret_status)
 {
     uint64_t number;
@@ -140,7 +140,7 @@ static bool put_port(struct ecs_source *source, struct ecs_sink *sink)
 
 static bool put_time(struct ecs_source *source, struct ecs_sink *sink)
 {
-    /* A year of FILETIME 0 is that of no time. */
+    /* FILETIME 0 (1601) means no time. */
     const int64_t year = INT64_C(366) * 86400 * 10000000;
     return source->value.type == EVENT_VALUE_TIME && source->value.time > year &&
            ecs_sink_text(sink, text_of(source));

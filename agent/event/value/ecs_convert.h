@@ -5,10 +5,9 @@
 #include "event/value/event_value.h"
 
 /*
- * Values of payloads as the Elastic Common Schema wants them. A value that is not of the kind that a
- * conversion takes is left out: nothing is guessed, and nothing that an index would refuse is
- * written. Text that is empty or `-`, with which Windows says that there is nothing, is none, and neither is
- * a GUID of zeros.
+ * Values of payloads converted for the Elastic Common Schema. A value that its conversion does not
+ * accept is left out: nothing is guessed, and nothing that an index would refuse is written. Empty
+ * text, `-` (Windows' word for no value) and a GUID of zeros count as absent.
  *
  *     text             as the native event shows it
  *     lower            the same, ASCII letters in lower case
@@ -70,15 +69,15 @@ struct ecs_source {
     struct span text; /* UTF-8 that was taken out of the value's text; NULL data: nothing was */
 };
 
-/* Append ${source} as JSON. False: there is nothing to append; what was appended may be garbage
- * behind the old size of the buffer, which the caller restores. */
+/* Append ${source} as JSON. False: there is no value; the caller then restores the old size of the
+ * buffer, as it may hold partial output. */
 bool ecs_convert(enum ecs_conversion how, struct span parameter, struct ecs_source *source,
     struct ecs_sink *sink);
 
-/* The number that ${how}, `pid` or `caller`, writes. */
+/* The number that the conversion ${how}, `pid` or `caller`, writes. */
 bool ecs_convert_pid(enum ecs_conversion how, struct ecs_source *source, uint32_t *ret_pid);
 
-/* Append ${utf8}, a constant of the table; lists have their elements separated by commas. */
+/* Append ${utf8}, a constant of the table; elements of lists are separated by commas. */
 void ecs_convert_constant(struct span utf8, struct ecs_sink *sink);
 
 #endif

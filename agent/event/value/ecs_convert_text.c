@@ -106,7 +106,7 @@ bool ecs_text_is_sid(struct span text)
 
 /* ---- paths --------------------------------------------------------------------------------------------- */
 
-/* Where the basename begins. */
+/* Offset of the basename. */
 static size_t base_at(struct span path)
 {
     size_t at = path.size;
@@ -358,7 +358,7 @@ static bool is_letter(uint8_t c)
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }
 
-/* How many bytes of ${text} stand before the first of these ASCII characters. */
+/* Number of bytes of ${text} before the first of these ASCII characters. */
 static size_t length_until(struct span text, const char *stops)
 {
     size_t at = 0;
@@ -379,7 +379,7 @@ bool ecs_text_url(struct span text, struct ecs_url *ret_url)
     rest = span_from(rest, sizeof(separator) - 1);
     struct span authority = span_first(rest, length_until(rest, "/?#"));
     rest = span_from(rest, authority.size);
-    /* Names and passwords may hold colons; they end at the last @. */
+    /* User names and passwords may contain colons; they end at the last @. */
     for (size_t at = authority.size; at; at--) {
         if (authority.data[at - 1] == '@') {
             authority = span_from(authority, at);

@@ -5,16 +5,16 @@
 
 /*
  * Parts of texts, for ecs_convert.h. Texts are UTF-8 of any length and content; results are views
- * into them, empty where there is nothing.
+ * into them, empty if the part is missing.
  */
 
-/* What stands before the first ${separator}; ${rest} becomes what stands behind it, or empty. */
+/* The part before the first ${separator}; ${rest} becomes the part after it, or empty. */
 struct span ecs_text_until(struct span *rest, char separator);
 
 /* Without spaces, tabs and line ends around it. */
 struct span ecs_text_trim(struct span text);
 
-/* Decimal, or hex with 0x. False: it is no such number, or has more than 64 bits. */
+/* Parse decimal, or hex with 0x. False: not a number, or more than 64 bits. */
 bool ecs_text_number(struct span text, uint64_t *ret_number);
 
 /* An address with or without `%zone`, brackets and port. */
@@ -23,7 +23,7 @@ bool ecs_text_address(struct span text, struct ip_address *ret_address);
 /* ::ffff:192.0.2.7 becomes 192.0.2.7. */
 void ecs_text_unmap(struct ip_address *address);
 
-/* A host's name without leading backslashes. False: it is an address. */
+/* A host name without leading backslashes. False: it is an address. */
 bool ecs_text_host(struct span *text);
 
 /* `S-1-…`, but not S-1-0-0, the null SID ([MS-DTYP] 2.4.2.4). */
@@ -35,7 +35,7 @@ struct span ecs_text_directory(struct span path);
 /* Behind the last dot of the basename, unless that leads it. */
 struct span ecs_text_extension(struct span path);
 
-/* The hex digits behind `${name}=` in a list that commas separate. */
+/* The hex digits after `${name}=` in a list that commas separate. */
 bool ecs_text_hash(struct span text, struct span name, struct span *ret_digits);
 
 /* The value of the first part of a distinguished name (RFC 4514) whose type is ${type}, or of its first part where that
@@ -52,7 +52,7 @@ const char *ecs_text_dns_type(uint16_t type, char text[ECS_TEXT_DNS_TYPE_SIZE]);
 /* `type:  5 name`: ${item} becomes the name. */
 bool ecs_text_dns_result(struct span *item, uint16_t *ret_type);
 
-/* A path of the registry from its hive on: `HKLM` and the key below it. False: the hive is none. */
+/* Split a registry path: `HKLM` and the key below it. False: unknown hive. */
 bool ecs_text_registry(struct span text, const char **ret_hive, struct span *ret_key);
 
 /* A value of the registry as Sysmon shows it: a number with the name of its type in front, or else the text.

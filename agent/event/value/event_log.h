@@ -5,8 +5,8 @@
 #include "event/model/record.h"
 #include "event/value/value_put.h"
 
-/* What the native event has of a record of an event log beside what others of its type have: put into the object
- * that ends at ${p}. Other records have nothing of it. Room: 64 bytes. */
+/* Members that only records of an event log have: put them into the object that ends at ${p};
+ * nothing for other records. Room: 64 bytes. */
 static inline uint8_t *event_log_put(
     const struct value_context *values, uint8_t *p, const struct event_record *record)
 {

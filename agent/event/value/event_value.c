@@ -85,7 +85,7 @@ static struct event_value of_system_time(const struct schema_field *schema, stru
     return value;
 }
 
-/* A float is shown with the digits that it needs: what a reader of them gets is its value. */
+/* A float is written with the shortest digits that a reader parses to the same value. */
 static struct event_value of_real(const struct schema_field *schema, struct span bytes)
 {
     struct event_value value = of_bytes(EVENT_VALUE_REAL, schema, bytes);
@@ -106,7 +106,7 @@ static struct event_value of_real(const struct schema_field *schema, struct span
     return isfinite(value.real) ? value : event_value_plain(EVENT_VALUE_NULL);
 }
 
-/* The forms that are neither integers nor hex numbers. */
+/* Forms other than integers and hex numbers. */
 static struct event_value of_other(
     const struct event_value_context *context, const struct schema_field *schema, struct span bytes)
 {

@@ -6,8 +6,8 @@
 #include "event/model/event.h"
 
 /*
- * One value of an event with its type, as filters and templates need it: what value_json.h writes,
- * without writing it. Rules: docs/reference/events.md ("Values").
+ * One value of an event with its type, for filters and templates: the value that value_json.h would
+ * write. Rules: docs/reference/events.md ("Values").
  */
 enum event_value_type {
     EVENT_VALUE_NONE, /* there is no such member */
@@ -23,7 +23,7 @@ enum event_value_type {
     EVENT_VALUE_GUID,
     EVENT_VALUE_ADDRESS, /* IP, 4 or 16 bytes */
     EVENT_VALUE_BYTES,
-    /* Hold other values. */
+    /* Contain other values. */
     EVENT_VALUE_LIST,
     EVENT_VALUE_OBJECT,
 };
@@ -34,21 +34,21 @@ struct event_value {
         bool truth;
         int64_t number;           /* INT */
         uint64_t unsigned_number; /* UINT, HEX */
-        double real;              /* as read from the decimal that is shown */
+        double real;              /* parsed from the decimal text that is shown */
         int64_t time; /* 100 ns since 1601, may be negative; of a SYSTEMTIME as if it were UTC */
     };
-    struct span bytes;                 /* of what is shown as text, but for FILETIME */
-    const struct schema_field *schema; /* how to read `bytes`; NULL: as the type says, text UTF-8 */
+    struct span bytes;                 /* for values shown as text except FILETIME */
+    const struct schema_field *schema; /* how to read `bytes`; NULL: by the type; text is UTF-8 */
 };
 
-/* What values depend on beside their bytes, and the memory for their text. One per thread. */
+/* Context of values beside their bytes, and memory for their text. One per thread. */
 struct event_value_context {
     const struct codepage *ansi;     /* of ANSI strings, borrowed */
     const struct trace_clock *clock; /* of raw time stamps in payloads; may be NULL */
     struct buf text;
 };
 
-/* Text of a value may have at most this many bytes; a record is never longer than 64 KB. */
+/* Maximum size of a value's text; a record is never longer than 64 KB. */
 enum { EVENT_VALUE_MAX_TEXT = 16 * 1024 * 1024 };
 
 /* ${ansi} NULL: 1252. False: out of memory. */
@@ -56,15 +56,15 @@ bool event_value_context_init(
     struct event_value_context *context, const struct codepage *ansi, struct error *err);
 void event_value_context_fini(struct event_value_context *context);
 
-/* The value in ${bytes}, which have the size that the field's type says. */
+/* The value in ${bytes}, which have the size of the field's type. */
 struct event_value event_value_of(const struct event_value_context *context,
     const struct schema_field *schema, struct span bytes);
 
-/* The value as its JSON string or number shows it, unescaped and without quotes; empty for what
- * holds other values. Valid until the next call with ${context}. */
+/* The value as in JSON, unescaped and without quotes; empty for lists and objects. Valid until the
+ * next call with ${context}. */
 struct span event_value_text(struct event_value_context *context, const struct event_value *value);
 
-/* Values that are not a field's. ${text} is UTF-8 and outlives the value. */
+/* Values from elsewhere than a field. ${text} is UTF-8 and outlives the value. */
 static inline struct event_value event_value_plain(enum event_value_type type)
 {
     return (struct event_value){.type = type};

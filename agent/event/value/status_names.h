@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* Symbolic names of the status codes that events mostly carry (ntstatus.h, winerror.h); NULL for
- * all others, whose number stands alone. */
+/* Symbolic names of the status codes that are frequent in events (ntstatus.h, winerror.h); NULL for
+ * all others. */
 const char *status_names_ntstatus(uint32_t code);
 const char *status_names_win32(uint32_t code);
 

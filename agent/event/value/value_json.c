@@ -13,7 +13,7 @@
 
 /* ---- arrays -------------------------------------------------------------------------------------- */
 
-/* Characters side by side are one text. */
+/* An array of characters is one text. */
 static uint8_t *put_packed(
     const struct value_context *context, uint8_t *p, const struct field *field)
 {
@@ -89,7 +89,7 @@ static bool is_bit_map(const struct schema_map *map)
     return map && map->kind == MAP_BITS;
 }
 
-/* Names of the bits that are set, in the order of the map; what no entry explains in hex. */
+/* Names of the bits that are set, in the order of the map; other bits in hex. */
 static void add_bit_names(const struct schema_map *map, uint64_t value, struct buf *out)
 {
     uint64_t left = value;
@@ -153,7 +153,7 @@ struct span value_json_name(const struct schema_field *schema, struct span bytes
     return span_text(code_name(schema, bytes.data));
 }
 
-/* A list of names as long as the array of values; a value without name stands as it is. */
+/* A list of names as long as the array of values; a value without a name is written itself. */
 static void add_name_list(
     const struct value_context *context, const struct field *field, struct buf *out)
 {
@@ -187,7 +187,7 @@ bool value_json_any_named(const struct field *field)
     return false;
 }
 
-/* `,"<field>_name":…` where something is known. */
+/* `,"<field>_name":…` if there is a name. */
 static void add_name(
     const struct value_context *context, const struct field *field, struct buf *out)
 {
@@ -223,7 +223,7 @@ bool value_json_present(const struct field *field)
     return field->size || (form != FORM_SID && form != FORM_ABSENT) || field->shape != FIELD_VALUE;
 }
 
-/* Is there more to say than the value? For most fields that may have a name there is not. */
+/* True if the value has a name. Most values of fields that may have names have none. */
 static inline bool needs_name(const struct field *field)
 {
     const struct schema_field *schema = field->schema;
@@ -236,14 +236,14 @@ static inline bool needs_name(const struct field *field)
     return true;
 }
 
-/* Does a message show the value as JSON does, but for quotes? */
+/* True if a message shows the value as JSON does, except for quotes. */
 static bool reads_alike(const struct field *field)
 {
     return field->shape == FIELD_VALUE && field->schema->form != FORM_SOCKET_ADDRESS;
 }
 
-/* Behind the value of the ${n}-th member, which starts at ${start}: its name, and the mark for what
- * people read, which is the name if there is one. */
+/* After the value of the ${n}-th member, which starts at ${start}: add its name, and mark the text
+ * for people: the name if there is one. */
 static void add_beside(const struct value_context *context, const struct field *field, unsigned n,
     bool wanted, size_t start, struct buf *out)
 {
@@ -264,7 +264,7 @@ static void add_beside(const struct value_context *context, const struct field *
     }
 }
 
-/* One member, whatever it is, the ${n}-th of its object. Returns the field behind it. */
+/* One member of any shape, the ${n}-th of its object. Returns the next field. */
 static const struct field *add_member(const struct value_context *context,
     const struct event *event, const struct field *field, unsigned n, bool wanted, struct buf *out)
 {
@@ -293,8 +293,8 @@ static const struct field *add_member(const struct value_context *context,
     return next;
 }
 
-/* The members, each with a comma in front. Common ones are put here without touching ${out}, the
- * others by add_member. */
+/* The members, each after a comma. Frequent shapes are put here without touching ${out}, the others
+ * by add_member. */
 static void add_members(const struct value_context *context, const struct event *event,
     uint32_t first, uint32_t end, struct buf *out)
 {
@@ -387,7 +387,7 @@ void value_json_text(
     }
     size_t start = out->size;
     value_json_one(context, event, index, out);
-    if (out->failed) { /* what is there has no escapes yet */
+    if (out->failed) { /* no text yet that could have escapes */
         out->size = start;
         return;
     }

@@ -21,14 +21,14 @@ struct value_context {
 };
 
 /*
- * Where the texts of some top-level fields stand in the output, so that a message can repeat them
- * without writing them again: what value_json_text would write, in quotes where it is a string.
+ * Positions of the texts of some top-level fields in the output, so that a message can copy them:
+ * the text of value_json_text, in quotes if it is a string.
  */
 enum { VALUE_MARKS_MAX = 64 };
 
 struct value_marks {
     uint64_t wanted; /* bit n: mark the n-th top-level field; set by the caller */
-    uint64_t marked; /* those that were */
+    uint64_t marked; /* bits of the fields that were marked */
     size_t start[VALUE_MARKS_MAX];
     size_t end[VALUE_MARKS_MAX];
 };
@@ -37,7 +37,7 @@ struct value_marks {
 void value_json_object(const struct value_context *context, const struct event *event,
     uint32_t first, uint32_t end, struct buf *out);
 
-/* The value alone, of fields[index], whatever its shape. */
+/* The value of fields[index], of any shape, without a name. */
 void value_json_one(const struct value_context *context, const struct event *event, uint32_t index,
     struct buf *out);
 
@@ -47,22 +47,22 @@ typedef void value_json_one_fn(const struct value_context *context, const struct
 void value_json_list(const struct value_context *context, const struct event *event, uint32_t index,
     value_json_one_fn *one, struct buf *out);
 
-/* End an object whose members were written as `,"name":value` from ${members} on: the first
- * comma becomes the brace. Without members its key goes as well, which starts at ${key}. */
+/* End an object whose members were written as `,"name":value` from ${members} on: the first comma
+ * becomes the brace. Without members its key, which starts at ${key}, is removed as well. */
 void value_json_close(struct buf *out, size_t key, size_t members);
 
-/* What a person reads for fields[index]: the name where a map or status table has one, else the
- * value; JSON-escaped, without quotes. For message inserts and the pretty format. */
+/* The text of fields[index] for people: the name from a map or status table, else the value;
+ * JSON-escaped, without quotes. For message inserts and the pretty format. */
 void value_json_text(const struct value_context *context, const struct event *event, uint32_t index,
     struct buf *out);
 
 /* The name of one value from its map or a table of codes; NULL data: there is none. */
 struct span value_json_name(const struct schema_field *schema, struct span bytes);
 
-/* Has any of the values of a FIELD_PACKED array one? */
+/* True if any value of a FIELD_PACKED array has a name. */
 bool value_json_any_named(const struct field *field);
 
-/* Is there anything to show? A SID that is not there has no member, nor what a rule removed. */
+/* False if the field has no member: an absent SID, or a value that a rule removed. */
 bool value_json_present(const struct field *field);
 
 /* `"text"`, escaped, of trusted or untrusted UTF-8. */

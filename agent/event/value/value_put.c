@@ -246,7 +246,7 @@ static uint8_t *put_endpoint(uint8_t *p, struct span bytes)
     return put_u64(p, load_be16(bytes.data + 2));
 }
 
-/* An object inside of a string: nothing but its quotes needs an escape. */
+/* An object inside a string: only its quotes need escapes. */
 static uint8_t *escape_quotes(uint8_t *p, const uint8_t *end)
 {
     size_t size = (size_t)(end - p);

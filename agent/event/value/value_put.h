@@ -6,19 +6,18 @@
 #include "event/value/value_json.h"
 
 /*
- * Single values as JSON text, into memory that the caller reserved: how much, value_put_room says.
- * What each form looks like is in docs/reference/events.md ("Values").
+ * Single values as JSON text, into memory of value_put_room() bytes that the caller reserved.
+ * docs/reference/events.md ("Values") has the format of each form.
  */
 
-/* Bytes that ${size} payload bytes may need as one value, or as values side by side with a comma
- * behind each. */
+/* Room for ${size} payload bytes as one value, or as several values each followed by a comma. */
 static inline size_t value_put_room(size_t size)
 {
     enum { FIXED_ROOM = 256 };
     return FIXED_ROOM + size * 8;
 }
 
-/* Write the value; returns the end. ${bytes} has the size that the field's type says. */
+/* Write the value; returns the end. ${bytes} has the size of the field's type. */
 uint8_t *value_put(const struct value_context *context, uint8_t *p,
     const struct schema_field *schema, struct span bytes);
 
@@ -38,8 +37,7 @@ static inline uint8_t *value_put_hex(uint8_t *p, uint64_t value)
 /* An unsigned number of a type that has 64 bits, also where the record's pointers have 32. */
 uint8_t *value_put_uint64(const struct value_context *context, uint8_t *p, uint64_t value);
 
-/* UTF-16 without quotes. Only strings whose length was given can hold a NUL; those that one ended
- * were cut there. */
+/* UTF-16 without quotes. Only strings of a given length can contain a NUL. */
 static inline uint8_t *value_put_utf16(
     uint8_t *p, const struct schema_field *schema, struct span bytes)
 {
@@ -49,7 +47,7 @@ static inline uint8_t *value_put_utf16(
     return p + utf16_to_json(bytes, p);
 }
 
-/* value_put with the common forms in line, for the one place where most values pass. */
+/* value_put with the frequent forms inlined, for the place that writes most values. */
 static inline uint8_t *value_put_fast(const struct value_context *context, uint8_t *p,
     const struct schema_field *schema, struct span bytes)
 {

@@ -10,8 +10,8 @@
 
 /*
  * One pass over the pieces: literal, insert, literal, insert. An insert reserves what it may need
- * and then puts bytes. Numbers are printed here rather than by snprintf, since their types are known
- * at run time only, and since messages are mostly numbers.
+ * and then puts bytes. Numbers are printed here instead of by snprintf, since their types are known
+ * at run time only, and messages are mostly numbers.
  */
 
 /* ---- padding ------------------------------------------------------------------------------------ */
@@ -36,7 +36,8 @@ static size_t count_characters(struct span escaped, size_t limit, size_t *ret_en
     return count;
 }
 
-/* Give the text [${start}, ${end}) precision and width; there is room for the width behind it. */
+/* Apply precision and width to the text [${start}, ${end}); there is room for the width after
+ * it. */
 static uint8_t *fit_text(const struct wpp_spec *spec, uint8_t *start, uint8_t *end)
 {
     if (spec->width == 0 && spec->precision < 0) {
@@ -84,7 +85,7 @@ static unsigned base_of(uint8_t conversion)
     }
 }
 
-/* What stands before the digits. */
+/* Sign and prefix before the digits. */
 static const char *sign_of(const struct wpp_spec *spec, bool negative, uint64_t value)
 {
     bool is_signed = spec->conversion == 'd' || spec->conversion == 'i';
@@ -103,7 +104,7 @@ static const char *sign_of(const struct wpp_spec *spec, bool negative, uint64_t 
                                      : "";
 }
 
-/* No width, precision or flags: most are. */
+/* True if there is no width, precision or flag, as in most messages. */
 static bool is_plain(const struct wpp_spec *spec)
 {
     return (spec->width | spec->flags) == 0 && spec->precision < 0;
@@ -155,7 +156,7 @@ static uint64_t low_bytes(uint64_t value, size_t bytes)
     return bytes >= 8 ? value : value & ((UINT64_C(1) << bytes * 8) - 1);
 }
 
-/* A number of ${bytes} bytes, as the conversion asks for it. */
+/* A number of ${bytes} bytes by its conversion. */
 static uint8_t *put_number(const struct wpp_spec *spec, uint8_t *p, uint64_t value, size_t bytes,
     bool is_signed, uint8_t pointer_size)
 {
@@ -163,7 +164,7 @@ static uint8_t *put_number(const struct wpp_spec *spec, uint8_t *p, uint64_t val
     if (is_signed && bytes < 8 && (value >> (bytes * 8 - 1) & 1)) {
         value |= ~UINT64_C(0) << bytes * 8;
     }
-    /* What is smaller than an int and has no sign gets none by being passed (C11 6.3.1.1). */
+    /* Unsigned types smaller than int stay positive when passed (C11 6.3.1.1). */
     size_t own_width = !is_signed && bytes < 4 ? 4 : bytes;
     size_t width = spec->bytes ? spec->bytes : own_width;
     value = low_bytes(value, width);
@@ -256,7 +257,7 @@ static bool is_integer(const struct field *field)
            schema->pointer_sized;
 }
 
-/* Strings alone are cut by a precision. */
+/* A precision cuts strings only. */
 static bool is_string(const struct schema_field *schema)
 {
     return schema->form == FORM_UTF16 || schema->form == FORM_ANSI || schema->form == FORM_UTF8;
@@ -281,7 +282,7 @@ static double real_of(const struct field *field)
     return value;
 }
 
-/* Does the conversion fit the type? Where it does not, the value's own text stands. */
+/* True if the conversion fits the type. If not, the value's own text is used. */
 static bool put_converted(const struct wpp_piece *piece, const struct event *event,
     const struct field *field, uint8_t **p)
 {
@@ -328,7 +329,7 @@ static uint8_t *put_argument(const struct value_context *values, const struct wp
     return fit_text(&spec, out->data + start, end);
 }
 
-/* The header's value that a number below 10 stands for; false: the record does not have it. */
+/* The header value of an insert number below 10; false: the record does not have it. */
 static bool header_value(
     enum wpp_insert insert, const struct event_record *record, uint64_t *ret_value)
 {
@@ -383,7 +384,7 @@ void wpp_format_render(
         bool is_there = piece->insert == WPP_INSERT_ARGUMENT &&
                         piece->argument < event->field_count;
         size_t bytes = is_there ? event->fields[piece->argument].size : 0;
-        /* Numbers: sign, digits and what the precision asks for; reals have some 310 digits more. */
+        /* Room for numbers: sign, digits and precision; reals have some 310 digits more. */
         enum { NUMBER_ROOM = 1024 + WPP_MAX_WIDTH };
         size_t room = piece->text.size + PUT_PADDING + piece->source.size + value_put_room(bytes) +
                       NUMBER_ROOM;

@@ -5,22 +5,22 @@
 #include "event/value/value_json.h"
 
 /*
- * How the arguments of a WPP message become its text, and what its trace message format (TMF) says
- * beside the layout. Made once per message (schema/wpp/wpp_plan.h), immutable; texts and pieces live in
- * the arena of the schema.
+ * The compiled format of a WPP message, and the facts in its trace message format (TMF) beside the
+ * layout. Made once per message (schema/wpp/wpp_plan.h), immutable; texts and pieces live in the
+ * arena of the schema.
  *
- * Format specifications: those of printf (C11 7.21.6.1, and Microsoft's I, I32, I64, w), behind the
- * number of an argument as FormatMessage has it; "Trace Message Prefix" on learn.microsoft.com for
- * the numbers below 10.
+ * Format specifications are those of printf (C11 7.21.6.1, and Microsoft's I, I32, I64, w), after
+ * an argument number as in FormatMessage; "Trace Message Prefix" on learn.microsoft.com for the
+ * numbers below 10.
  */
 
 /*
- * What stands for an argument where its specification is `s`: its item's own text, as tracefmt writes
- * it. Times and SIDs are the exception: tracefmt shows the local time and the account of the machine
- * that it runs on, here they are UTC and `S-1-…`. tracefmt shows no dump inside a text.
+ * The text of an argument with the specification `s`, as tracefmt writes it. Times and SIDs differ:
+ * tracefmt shows the local time and the account name of its own machine, here they are UTC and
+ * `S-1-…`. tracefmt shows no dump inside a text.
  */
 enum wpp_style {
-    WPP_STYLE_VALUE,  /* as inserts of other messages (value_json_text); a real number as %g */
+    WPP_STYLE_VALUE,  /* as in other messages (value_json_text); a real number as %g */
     WPP_STYLE_STATUS, /* `0xc0000022(STATUS_ACCESS_DENIED)` */
     WPP_STYLE_WIN32,  /* `5(ERROR_ACCESS_DENIED)` */
     WPP_STYLE_CODE,   /* `0x00010102` */
@@ -34,7 +34,7 @@ enum wpp_style {
     WPP_STYLE_DUE,   /* a FILETIME; below 0 a span from now, as WPP_STYLE_DELTA */
 };
 
-/* What a piece of the text shows behind its literal. */
+/* The insert of a piece, after its literal. */
 enum wpp_insert {
     WPP_INSERT_NONE,
     WPP_INSERT_ARGUMENT,
@@ -55,21 +55,22 @@ enum wpp_flags {
     WPP_FLAG_ALT = 0x10,   /* # */
 };
 
-/* Wider fields and more digits are cut to these. */
+/* Limits of widths and precisions; larger ones are cut. */
 enum { WPP_MAX_WIDTH = 512, WPP_MAX_PRECISION = 128 };
 
 /* A conversion specification, `%-08.3I64x`. */
 struct wpp_spec {
     uint8_t conversion; /* c d i o u x X e E f F g G a A p, or s for anything else */
     uint8_t flags;      /* enum wpp_flags */
-    uint8_t bytes;      /* that the length modifier says: 1 2 4 8; 0: as wide as the item */
+    uint8_t bytes;      /* from the length modifier: 1 2 4 8; 0: the item's width */
     int16_t precision;  /* -1: none */
     uint16_t width;
 };
 
 struct wpp_piece {
-    struct span text;   /* JSON-escaped, PUT_PADDING readable bytes behind; may be empty */
-    struct span source; /* the insert as it was written, escaped: stands where there is no value */
+    struct span text;   /* JSON-escaped, PUT_PADDING readable bytes after; may be empty */
+    struct span source; /* the insert as written in the format, escaped: used if there is no value
+                           */
     struct wpp_spec spec;
     uint16_t argument; /* index of a top-level field */
     uint8_t insert;    /* enum wpp_insert */
@@ -84,15 +85,15 @@ struct wpp_format {
     struct span level;
     struct span flags;
     struct span text;        /* as the source has it: with inserts, and escapes of C */
-    const struct span *args; /* the arguments as the source code has them, and their item types */
+    const struct span *args; /* the arguments in the source code, and their item types */
     const struct span *types;
     size_t arg_count;
 
     const struct wpp_piece *pieces;
     size_t piece_count; /* 0: there is no text */
 
-    /* The same as JSON, for the `wpp` object: `"module":"…",…,` and `,"args":[…],"types":[…]`,
-     * without a list that is too long. */
+    /* As JSON, for the `wpp` object: `"module":"…",…,` and `,"args":[…],"types":[…]`, without a
+     * list that is too long. */
     struct span json_head;
     struct span json_tail;
 };

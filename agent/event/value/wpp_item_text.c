@@ -86,7 +86,7 @@ static uint8_t *put_separated(uint8_t *p, struct span bytes, uint8_t separator)
 
 /* ---- names ----------------------------------------------------------------------------------------- */
 
-/* Names come from a file, so their sizes have no bound but that of a line. */
+/* Names come from a file, so only the length of a line limits them. */
 static uint8_t *put_name(struct buf *out, uint8_t *p, struct span name)
 {
     out->size = (size_t)(p - out->data);
@@ -170,7 +170,7 @@ static uint8_t *put_set(
 
 /* ---- items ----------------------------------------------------------------------------------------- */
 
-/* tracefmt calls what wraps a Win32 error by the name of that error. */
+/* tracefmt shows a wrapped Win32 error by the name of that error. */
 static const char *name_of_status(const struct schema_field *schema, uint32_t code)
 {
     enum { FACILITY_WIN32 = 0x8007 };

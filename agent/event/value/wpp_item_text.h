@@ -7,9 +7,9 @@
 #include "event/value/wpp_format.h"
 
 /*
- * Append the text that stands for ${field} where its specification is `s` to ${out}, JSON-escaped, and
- * return its end. ${p} is the end of ${out}, which has room for value_put_room(field->size) bytes and
- * WPP_MAX_WIDTH behind it. Names from files make more room, so ${out} may move.
+ * Append the text of ${field} for the specification `s` to ${out}, JSON-escaped, and return its
+ * end. ${p} is the end of ${out}, which has room for value_put_room(field->size) bytes and
+ * WPP_MAX_WIDTH after it. Names from files may grow ${out}, so it may move.
  */
 uint8_t *wpp_item_text_put(const struct value_context *values, const struct field *field,
     enum wpp_style style, struct buf *out, uint8_t *p);

@@ -8,29 +8,29 @@
 #include "event/write/event_path_internal.h"
 #include "event/write/event_process.h"
 
-/* Of whom something is known that has a place in the event. */
+/* Known processes that fields of the event may describe. */
 struct known {
-    bool is_own;                       /* the event is about its own process */
-    bool is_creator;                   /* or about one that this has started */
-    const struct event_process *other; /* about this one; NULL: not, or unknown */
+    bool is_own;                       /* the event describes its own process */
+    bool is_creator;                   /* or one that this has started */
+    const struct event_process *other; /* the described process; NULL: none or unknown */
 };
 
 /*
- * Members are written in the order of their fields. Objects are opened when the first member in them
- * has a value, and closed in front of the first one outside: `open` of them are, and the list of the
- * last member is, if it is one.
+ * Members are written in the order of their fields. An object is opened when its first member has a
+ * value, and closed before the next member outside it: `open` objects are open, and the list of the
+ * last member, if it is one.
  */
 struct cursor {
     struct buf *out;
 
-    const struct ecs_map_member *last; /* whose value was written last */
+    const struct ecs_map_member *last; /* the last member with a value */
     uint8_t open;
-    uint8_t shared; /* objects of `last` that all members since then stand in */
+    uint8_t shared; /* objects of `last` that also contain all members since then */
     struct ecs_sink sink;
     struct known known;
 };
 
-/* What the list has kept is not of interest before there is one. */
+/* The list's memory needs no reset before the first list. */
 static void cursor_init(struct cursor *cursor, struct buf *out)
 {
     cursor->out = out;
@@ -55,7 +55,7 @@ bool ecs_map_has(const struct ecs_plan *plan, enum ecs_map_group group)
 
 /* ---- sources -------------------------------------------------------------------------------------------- */
 
-/* What rules have made of a field has a schema of its own, but still its name. */
+/* A field that a rule edited has a schema of its own, but the original name. */
 static bool is_field(const struct field *field, const struct schema_field *wanted)
 {
     return field->schema == wanted || (span_equal(field->schema->json_key, wanted->json_key) &&
@@ -79,8 +79,8 @@ static const struct field *find_field(const struct event *event, uint16_t proper
     return NULL;
 }
 
-/* Shall what ${field} has not stand where rules removed or hashed what is known of the process? What
- * a rule made of the field itself may. */
+/* True if ${field} must be left out because rules removed or hashed the same fact of the process. A
+ * value that a rule wrote stays. */
 static bool is_hidden(
     const struct ecs_map_member *member, const struct event *event, const struct field *field)
 {
@@ -157,7 +157,7 @@ bool ecs_map_is_own(const struct event_record *record, uint32_t pid)
 
 /* ---- processes ------------------------------------------------------------------------------------------- */
 
-/* Rules that take away or hash what is known of the event's process mean that of others, too. */
+/* Rules that remove or hash facts of the event's process apply to other processes too. */
 static const struct event_process *ask_other(const struct event *event, uint32_t pid)
 {
     const struct event_edits *edits = event->edits;
@@ -207,7 +207,8 @@ static bool is_of_device(struct span path)
     return span_equal(span_first(path, sizeof(start) - 1), span_text(start));
 }
 
-/* Does ${source} have an image, or a file, by its device, and what is known of it by its drive? */
+/* True if ${source} has the path of an image or file with a device, and the known process or file
+ * has it with a drive. */
 static bool is_known_better(const struct known *known, const struct ecs_map_member *member,
     const struct ecs_source *source, const struct event *event)
 {
@@ -233,7 +234,7 @@ static void close_objects(struct cursor *cursor, uint8_t left)
     }
 }
 
-/* Everything in front of the value of ${member}. */
+/* Everything before the value of ${member}. */
 static void open_member(struct cursor *cursor, const struct ecs_map_member *member)
 {
     struct buf *out = cursor->out;
@@ -285,7 +286,7 @@ static bool add_value(struct cursor *cursor, const struct ecs_map_member *member
                (enum ecs_conversion)member->conversion, member->parameter, &source, &cursor->sink);
 }
 
-/* Add ${member}, or, as if it had never been tried, nothing. */
+/* Add ${member}; without a value, restore the state before the call. */
 static void add_member(struct cursor *cursor, const struct ecs_map_member *member,
     struct event_value_context *context, const struct event *event)
 {

@@ -4,9 +4,10 @@
 #include "event/value/ecs_convert.h"
 
 /*
- * Fields of the Elastic Common Schema beside those that every event has, from the values of payloads:
- * source.ip, dns.question.name, process.parent.pid and so on. What is mapped to what is data:
- * ecs_map.tsv, of the providers in ecs_map_providers.tsv; docs/reference/ecs-mapping.md is the page made from both.
+ * Fields of the Elastic Common Schema from the values of payloads, beside those that every event
+ * has: source.ip, dns.question.name, process.parent.pid and so on. The mapping is data:
+ * ecs_map.tsv, for the providers in ecs_map_providers.tsv; docs/reference/ecs-mapping.md is
+ * generated from both.
  *
  * The rows that apply to an event type are looked up once, when its head is rendered (ecs_head.h),
  * and kept with it as a plan. An event type without rows has none.
@@ -24,14 +25,14 @@ enum ecs_map_group {
     ECS_MAP_GROUPS,
 };
 
-/* The plan for events of the type of ${event}, or NULL: it has no rows, or there is no memory. The
- * caller frees it with free(). It borrows from the schema. */
+/* The plan for events of the type of ${event}, or NULL: no rows, or out of memory. The caller frees
+ * it with free(). It borrows from the schema. */
 struct ecs_plan *ecs_map_compile(const struct event *event);
 
-/* Has ${plan}, which may be NULL, members in a group? */
+/* True if ${plan}, which may be NULL, has members in a group. */
 bool ecs_map_has(const struct ecs_plan *plan, enum ecs_map_group group);
 
-/* Append the constant members of the event object but its action: `,"category":["process"]`. */
+/* Append the constant members of the event object except its action: `,"category":["process"]`. */
 void ecs_map_add_constants(const struct ecs_plan *plan, struct buf *out);
 
 /* event.action; empty where the mapping has none. */
@@ -42,7 +43,7 @@ struct span ecs_map_action(const struct ecs_plan *plan);
 void ecs_map_add(struct event_value_context *context, const struct ecs_plan *plan,
     const struct event *event, enum ecs_map_group group, struct buf *out);
 
-/* The process that the event is about (process.pid). False: the mapping does not tell. */
+/* The process that the event describes (process.pid). False: the mapping does not tell. */
 bool ecs_map_process(struct event_value_context *context, const struct ecs_plan *plan,
     const struct event *event, uint32_t *ret_pid);
 

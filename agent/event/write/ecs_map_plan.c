@@ -8,9 +8,9 @@
 #include "event/write/event_path_internal.h"
 
 /*
- * From the tables to a plan. That happens once per event type, so the rows are simply gone through:
- * those of one provider stand together. Rows of provider `*` take a field of another row for their
- * source and give the same value to a second field, such as the name of a file to its path.
+ * Makes a plan from the tables, once per event type, by a linear search. Rows of one provider are
+ * adjacent. Rows of provider `*` have a field of another row as their source and write its value to
+ * a second field, such as the name of a file from its path.
  */
 
 /* LOG: a source of event logs that has no GUID. */
@@ -88,7 +88,7 @@ static const char *const group_objects[ECS_MAP_GROUPS] = {
 
 /* ---- which rows ------------------------------------------------------------------------------------- */
 
-/* Is ${number} in `1,4-6,9-`? The tables are our own. */
+/* True if ${number} is in a list like `1,4-6,9-`. The tables are trusted. */
 static bool is_in(const char *ranges, unsigned number)
 {
     for (const char *at = ranges; *at;) {
@@ -115,7 +115,7 @@ static const struct provider *provider_of(const struct event *event)
 {
     const struct event_schema *schema = event->schema;
     bool is_class = schema->kind == SCHEMA_MOF;
-    /* Manifests that tools have made may look like an EventSource's. */
+    /* Manifests made by tools may look like an EventSource's. */
     bool is_manifest = schema->kind == SCHEMA_MANIFEST || schema->kind == SCHEMA_EVENTSOURCE ||
                        schema->kind == SCHEMA_EVENTLOG;
     if (!is_class && (!is_manifest || event->record->kind != RECORD_EVENT)) {
@@ -233,7 +233,8 @@ static bool find_source(
            find_name(schema, first->struct_start, first->struct_members, source, &member->property);
 }
 
-/* Fields of the process that rules name, and what is the same, or a part of it, in the ecs event. */
+/* Fields of the process that rules can name, and the ecs fields with the same value or a part of
+ * it. */
 static uint32_t process_bits(const char *field)
 {
     uint32_t bits = 0;
@@ -351,14 +352,14 @@ static void collect(
     add_derived(members);
 }
 
-/* The user that an event tells of is not mixed with that of its process. */
+/* The user in the payload is not mixed with the user of the process. */
 static bool tells_user(const struct members *members)
 {
     return has_field(members, members->count, "user.id") ||
            has_field(members, members->count, "user.name");
 }
 
-/* What is known of processes and files stands behind what the mapping has, as the second choice. */
+/* Known facts of processes and files come after the mapped values, as the second choice. */
 static void add_known(const struct event_record *record, struct members *members)
 {
     bool has_user = tells_user(members);
@@ -381,7 +382,7 @@ static void add_known(const struct event_record *record, struct members *members
 
 static int order_of(const struct ecs_map_member *a, const struct ecs_map_member *b)
 {
-    /* A dot sorts before letters and `_`: what is in one object comes in a row. */
+    /* A dot sorts before letters and `_`, so members of one object are adjacent. */
     return a->group != b->group ? (int)a->group - (int)b->group : strcmp(a->field, b->field);
 }
 
@@ -398,14 +399,14 @@ static void sort(struct members *members)
     }
 }
 
-/* The text of part ${i} of a key, with what ends it. */
+/* The text of part ${i} of a key, with its terminator. */
 static struct span part_of(const struct ecs_map_member *member, uint8_t i)
 {
     uint8_t end = i < member->depth ? member->at[i + 1] : member->key_size;
     return span_make(member->key + member->at[i], (size_t)(end - member->at[i]));
 }
 
-/* What ${member} has in common with the one before it. */
+/* Set what ${member} has in common with the previous one. */
 static void compare(struct ecs_map_member *member, const struct ecs_map_member *before)
 {
     bool is_same = strcmp(member->field, before->field) == 0;
@@ -419,7 +420,7 @@ static void compare(struct ecs_map_member *member, const struct ecs_map_member *
     }
 }
 
-/* Of other events a process may have the pid that a parent had. */
+/* In other events another process may have the pid of the parent by now. */
 static bool tells_start(const struct members *members)
 {
     for (size_t i = 0; i < members->count; i++) {
@@ -430,7 +431,7 @@ static bool tells_start(const struct members *members)
     return false;
 }
 
-/* Member ${i} is one of a run. */
+/* True if member ${i} belongs to a run of one field. */
 static void count_in(size_t i, uint16_t *first, uint16_t *count)
 {
     *first = *count ? *first : (uint16_t)i;

@@ -8,14 +8,15 @@
 #include "event/write/event_path_internal.h"
 
 /*
- * Works on the finished JSON, as event_overflow.c does, so it knows neither shape. A path is a row of
- * names; those that the reader is still on are bits of a mask: at depth n each has met n of its names.
+ * Works on the finished JSON, as event_overflow.c does, so it is independent of the shape. A path
+ * is a sequence of names. Paths that still match are bits of a mask: at depth n each has matched n
+ * names.
  */
 enum {
     MAX_NAMES = 16,
     MAX_DEPTH = 64,
     MAX_LINE_BYTES = 64 * 1024 * 1024,
-    KEPT_BYTES = 1024 * 1024, /* of memory, for the next line */
+    KEPT_BYTES = 1024 * 1024, /* memory to keep for the next line */
     MAX_LIST_BYTES = 64 * 1024,
 };
 
@@ -27,12 +28,12 @@ struct wanted {
 struct event_fields {
     struct wanted list[EVENT_FIELDS_MAX];
     size_t count;
-    bool is_all; /* there is no list: everything is wanted */
+    bool is_all; /* no list: all fields */
     struct arena texts;
-    struct buf source; /* a line as it was */
+    struct buf source; /* copy of the line */
     struct buf path;   /* of what is listed */
 
-    /* Native: of the payload, these top-level fields are enough. */
+    /* Native: the top-level payload fields that are needed. */
     bool narrows_data;
     bool narrows_message;
     struct span data[EVENT_FIELDS_MAX];
@@ -59,7 +60,7 @@ static bool add_name(
     return true;
 }
 
-/* Names between dots; behind `labels` there is one, whatever is in it. */
+/* Split at dots; everything after `labels.` is one name. */
 static bool add_names(
     struct event_fields *fields, struct wanted *wanted, struct span text, struct error *err)
 {
@@ -75,7 +76,7 @@ static bool add_names(
     return true;
 }
 
-/* What the native event calls `event.id` as well, is `event.code` in JSON. */
+/* Filters also accept `event.id` for `event.code`; JSON has only the latter. */
 static struct span written_name(const struct event_path *path, struct span text)
 {
     return path->field == PATH_EVENT_CODE ? span_text("event.code") : text;
@@ -110,7 +111,8 @@ static bool add_native(
     return true;
 }
 
-/* Is ${text} the path ${row} of ecs.tsv, which may end in `*`, or an object that it lies in? */
+/* True if ${text} is the path ${row} of ecs.tsv, which may end in `*`, or an object that contains
+ * it. */
 static bool is_row(struct span text, struct span row)
 {
     const uint8_t *star = memchr(row.data, '*', row.size);
@@ -217,7 +219,7 @@ void event_fields_destroy(struct event_fields *fields)
 
 /* ---- what need not be written ------------------------------------------------------------------------ */
 
-/* Is a top-level field wanted, or the name beside it? */
+/* True if a top-level field, or its generated name, is wanted. */
 static bool is_wanted(const struct event_fields *fields, struct span name)
 {
     for (size_t i = 0; i < fields->data_count; i++) {
@@ -236,7 +238,7 @@ static void narrow_data(struct event_fields *fields, const struct event *event)
     if (event->field_count > fields->field_capacity) {
         struct field *more = realloc(fields->fields, event->field_count * sizeof(*more));
         if (!more) {
-            return; /* all of them do as well */
+            return; /* needs all fields */
         }
         fields->fields = more;
         fields->field_capacity = event->field_count;
@@ -258,7 +260,7 @@ static void narrow_data(struct event_fields *fields, const struct event *event)
 
 const struct event *event_fields_narrow(struct event_fields *fields, const struct event *event)
 {
-    if (!fields->narrows_message) { /* it is made of all fields */
+    if (!fields->narrows_message) { /* made of all fields */
         return event;
     }
     fields->narrowed = *event;
@@ -280,11 +282,11 @@ struct pick {
     const uint8_t *end;
     struct buf *out;
     size_t depth;
-    size_t lists;  /* of those, that are lists: a path may be met in each element */
-    uint64_t left; /* paths that were not met yet; none: the rest of the line is not read */
+    size_t lists;  /* open lists: a path may match in each element */
+    uint64_t left; /* paths without a match so far; none: the rest of the line is not read */
 };
 
-/* Go behind the string that begins at `at`. */
+/* Move past the string that begins at `at`. */
 static void skip_string(struct pick *pick)
 {
     const uint8_t *start = ++pick->at;
@@ -301,7 +303,7 @@ static void skip_string(struct pick *pick)
     }
 }
 
-/* Go behind the value that begins at `at`. */
+/* Move past the value that begins at `at`. */
 static void skip_value(struct pick *pick)
 {
     enum { QUOTE = 1, OPEN, CLOSE, COMMA };
@@ -323,8 +325,8 @@ static void skip_value(struct pick *pick)
     }
 }
 
-/* The next member of the object that is open: its name, and `at` behind the colon. False: it ends, and
- * `at` is behind it. */
+/* The next member of the open object: its name; `at` moves past the colon. False: the object ends,
+ * and `at` moves past it. */
 static bool next_member(struct pick *pick, struct span *ret_name)
 {
     if (pick->at < pick->end && *pick->at == ',') {
@@ -341,7 +343,7 @@ static bool next_member(struct pick *pick, struct span *ret_name)
     return true;
 }
 
-/* Of the paths in ${mask}, those that go on with ${name}. ${ret_whole}: one ends there. */
+/* The paths in ${mask} that continue with ${name}. ${ret_whole}: one of them ends there. */
 static uint64_t follow(
     struct pick *pick, uint64_t mask, size_t depth, struct span name, bool *ret_whole)
 {
@@ -421,7 +423,7 @@ static bool pick_list(struct pick *pick, uint64_t mask, size_t depth)
     return any;
 }
 
-/* The parts of a value that are wanted. False: there are none. */
+/* Copy the wanted parts of a value. False: there are none. */
 static bool pick_value(struct pick *pick, uint64_t mask, size_t depth)
 {
     bool any = false;
@@ -436,7 +438,7 @@ static bool pick_value(struct pick *pick, uint64_t mask, size_t depth)
     return any;
 }
 
-/* The line as a copy, since what is left of it is written over it. */
+/* Copy the line, since the result overwrites it. */
 static bool take_line(struct event_fields *fields, size_t start, struct buf *out)
 {
     if (out->failed || out->size == start) {
@@ -472,7 +474,7 @@ void event_fields_keep(struct event_fields *fields, size_t start, struct buf *ou
 
 /* ---- lines for people -------------------------------------------------------------------------------- */
 
-/* `    data.QueryName  example.org`: a text without its quotes, anything else as it stands. */
+/* ` data.QueryName example.org`: a text without its quotes, anything else unchanged. */
 static void list_value(struct pick *pick)
 {
     const uint8_t *value = pick->at;
@@ -484,7 +486,7 @@ static void list_value(struct pick *pick)
     buf_add_span(pick->out, buf_span(&pick->fields->path));
     buf_add_text(pick->out, "  ");
     for (size_t i = 0; i < text.size; i++) {
-        /* Paths of Windows are read as they are; other escapes stay. */
+        /* Unescape backslashes of Windows paths; other escapes stay. */
         i += text.data[i] == '\\' && i + 1 < text.size &&
              (text.data[i + 1] == '\\' || text.data[i + 1] == '"');
         buf_add_byte(pick->out, text.data[i]);

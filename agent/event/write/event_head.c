@@ -7,9 +7,9 @@
 
 /*
  * The part of an event between its time and its process: provider and event objects. It depends on
- * the schema and the event descriptor alone, and most types have one descriptor, or a few: so it is
- * rendered once for each and kept. Keywords may be others in each event, so of a kept head they are
- * written again where they differ.
+ * the schema and the event descriptor only, and most types have one descriptor or a few, so it is
+ * rendered once per descriptor and cached. Keywords may differ in each event, so in a cached head
+ * they are rewritten if they differ.
  */
 
 /* No padding: all but the keywords is one number. */
@@ -64,7 +64,7 @@ const char *event_kind_name(const struct event *event)
     }
 }
 
-/* A name of the schema, where the header has the value that it names. */
+/* A name of the schema, if the header has its value. */
 static struct span name_for(struct span schema_name, bool same_value)
 {
     return same_value ? schema_name : span_make(NULL, 0);
@@ -94,7 +94,7 @@ struct event_names event_head_names(const struct event *event)
             .task = schema->task_name,
             .opcode = schema->opcode_name.size ? schema->opcode_name : span_text(opcode)};
     }
-    /* TraceLogging metadata knows no level, task or opcode: whatever the header has, goes. */
+    /* TraceLogging metadata has no level, task or opcode: any value of the header fits. */
     bool free_form = schema->kind == SCHEMA_TRACELOGGING || schema->kind == SCHEMA_EVENTLOG;
     return (struct event_names){
         .level = level ? span_text(level)
@@ -226,8 +226,7 @@ void event_head_forget(struct event_writer *writer)
     }
 }
 
-/* Make a table in which ${serial} has a place of its own, and which is at most half full. False: there is
- * none. */
+/* Grow the table so that ${serial} has a slot and it is at most half full. False: out of memory. */
 static bool make_table(struct event_writer *writer, uint32_t serial)
 {
     uint32_t count = writer->head_count;
@@ -243,15 +242,15 @@ static bool make_table(struct event_writer *writer, uint32_t serial)
     if (!heads) {
         return writer->head_count > 0;
     }
-    event_head_forget(writer); /* they have other places now, and are rendered again */
+    event_head_forget(writer); /* slots moved: the heads are rendered again */
     free(writer->heads);
     writer->heads = heads;
     writer->head_count = count;
     return true;
 }
 
-/* The first place of the head of ${event}; the second one is beside it. Where the record says what the schema
- * says, that is the serial. */
+/* The first slot of the head of ${event}; the second is its neighbour. If record and schema agree,
+ * it is the serial. */
 static uint32_t place_of(const struct event_writer *writer, const struct event *event)
 {
     const struct event_schema *schema = event->schema;
@@ -285,7 +284,7 @@ static struct event_head *find(struct event_writer *writer, const struct event *
     return NULL;
 }
 
-/* A place for a new head: the first one. The head that has it moves to the second one. */
+/* A slot for a new head: the first one. Its previous head moves to the second one. */
 static struct event_head *make_place(struct event_writer *writer, const struct event *event)
 {
     if (!make_table(writer, event->schema->serial)) {
@@ -317,7 +316,7 @@ static bool render_head_of(
     return !writer->scratch.failed && buf_reserve(&writer->scratch, PUT_PADDING);
 }
 
-/* No kind of definition that Windows has can say a longer name. */
+/* No kind of definition in Windows can have a longer name. */
 static bool has_names_to_show(const struct event_schema *schema)
 {
     enum { MAX_NAME_BYTES = 64 * 1024 };
@@ -327,8 +326,8 @@ static bool has_names_to_show(const struct event_schema *schema)
            schema->level_name.size <= MAX_NAME_BYTES && schema->channel_name.size <= MAX_NAME_BYTES;
 }
 
-/* A schema whose names are too long for the buffer gives the event none, one whose message is gives it
- * no message. Returns whether nothing was left out. */
+/* If the names of a schema do not fit the buffer, the head has none; if its message does not fit,
+ * no message. Returns true if nothing was left out. */
 static bool render_fresh(
     struct event_writer *writer, const struct event *event, const struct event_head_shape *shape)
 {
@@ -385,7 +384,7 @@ static bool keep(struct event_writer *writer, const struct event *event, struct 
     return true;
 }
 
-/* All heads give way where there is no room for one more: those that still come are rendered again. */
+/* If there is no room for another head, all are dropped and rendered again on demand. */
 static struct event_head *keep_with_others(struct event_writer *writer, const struct event *event)
 {
     if (writer->fresh.head.size + writer->fresh.message.size > EVENT_MAX_HEAD_BYTES / 8) {
@@ -426,7 +425,7 @@ static bool change_keywords(struct event_writer *writer, const struct event *eve
 const struct event_head *event_head_get_as(
     struct event_writer *writer, const struct event *event, const struct event_head_shape *shape)
 {
-    /* A schema without serial is of one event alone. */
+    /* A schema without a serial belongs to a single event. */
     bool is_kept = event->schema && event->schema->serial != UINT32_MAX;
     struct event_head *head = is_kept ? find(writer, event) : NULL;
     if (head && (head->descriptor.keyword == event->record->descriptor.keyword ||

@@ -3,7 +3,7 @@
 #include "event/value/value_json.h"
 #include "event/write/event_path_internal.h"
 
-/* One member, with a comma in front of all but the first. */
+/* One member, after a comma unless it is the first. */
 static void add_member(const char *key, struct span value, bool *any, struct buf *out)
 {
     if (value.size) {
@@ -27,7 +27,7 @@ static void add_ips(const struct trace_info *trace, bool *any, struct buf *out)
     *any = true;
 }
 
-/* The members of `os` behind `type`. */
+/* The members of `os` after `type`. */
 static void add_system(const struct trace_info *trace, bool *any, struct buf *out)
 {
     add_member("name", trace->os_name, any, out);
@@ -40,7 +40,7 @@ static bool knows_system(const struct trace_info *trace)
     return trace->os_name.size || trace->os_version.size || trace->os_kernel.size;
 }
 
-/* The members that both shapes have behind the host's names. */
+/* The members after the host's names, in both shapes. */
 static void add_machine(const struct trace_info *trace, bool *any, struct buf *out)
 {
     add_member("domain", trace->host_domain, any, out);

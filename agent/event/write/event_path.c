@@ -43,7 +43,7 @@ static size_t word_size(struct span text)
     return size;
 }
 
-/* `['name']` or `["name"]`; 0 if it is none. */
+/* Size of `['name']` or `["name"]`; 0 if it is neither. */
 static size_t quoted_size(struct span text)
 {
     if (text.size < 5 || text.data[0] != '[' || (text.data[1] != '\'' && text.data[1] != '"')) {
@@ -176,7 +176,7 @@ static bool compile_data(struct span text, struct event_path *path, struct error
     return true;
 }
 
-/* The rest of the path is one key, dots and all. */
+/* The rest of the path is one key, including dots. */
 static void compile_label(struct span text, struct event_path *path)
 {
     struct span key = span_from(text, sizeof("labels") - 1);
@@ -219,8 +219,8 @@ bool event_path_compile(struct span text, struct event_path *ret_path, struct er
     return true;
 }
 
-/* A field of the name, or one whose generated `_name` it is: the number of the last one, from 1; 0:
- * there is none. */
+/* The field with this name, or with this generated `_name`: number of the last one, from 1; 0:
+ * none. */
 static uint16_t last_field(const struct event_schema *schema, struct span name)
 {
     static const size_t suffix_size = sizeof("_name") - 1;
@@ -261,7 +261,7 @@ uint16_t event_path_fields(const struct event_path *path, const struct event_sch
                                                         : EVENT_PATH_ALL_FIELDS;
 }
 
-/* A field that is not named here is taken to differ from event to event. */
+/* Fields not listed here may differ from event to event. */
 enum event_path_scope event_path_scope(const struct event_path *path)
 {
     switch ((enum event_path_field)path->field) {

@@ -6,15 +6,16 @@
 
 /*
  * A field of the native event by its path, as a user writes it: `provider.name`, `process.pid`,
- * `data.A.B`, `data.Items[*].Name`, `labels.site`. A name that is no plain word stands in brackets
- * and quotes: `data['Odd name']`. What a path gives is what format_native.c writes at that place.
+ * `data.A.B`, `data.Items[*].Name`, `labels.site`. A name that is not a plain word is written in
+ * brackets and quotes: `data['Odd name']`. The value of a path is what format_native.c writes
+ * there.
  */
 
-/* What must be known of an event before its value is. */
+/* The parts of an event that a value needs. */
 enum event_path_need {
     EVENT_PATH_RECORD, /* the record and its trace */
-    EVENT_PATH_SCHEMA, /* event.schema, event.stack, event.process, event.file, and nothing of the payload */
-    EVENT_PATH_EVENT, /* the decoded event */
+    EVENT_PATH_SCHEMA, /* event.schema, event.stack, event.process, event.file; not the payload */
+    EVENT_PATH_EVENT,  /* the decoded event */
 };
 
 /* A struct of a schema is nested SCHEMA_MAX_DEPTH deep at most. */
@@ -22,7 +23,7 @@ enum { EVENT_PATH_MAX_STEPS = SCHEMA_MAX_DEPTH + 2 };
 
 struct event_path_step {
     struct span name;
-    bool each; /* `[*]` behind the name */
+    bool each; /* `[*]` after the name */
 };
 
 struct event_path {
@@ -37,42 +38,41 @@ struct event_path {
     struct event_path_step steps[EVENT_PATH_MAX_STEPS]; /* views into the text */
 };
 
-/* ${text} outlives the path. False for names that the native event does not have; the message
- * knows the nearest one. */
+/* ${text} outlives the path. False for unknown names; the message suggests the nearest one. */
 bool event_path_compile(struct span text, struct event_path *ret_path, struct error *err);
 
-/* May an event that ${schema} (NULL: none) decodes have a value there? No, where the schema has no
- * such field: known without decoding. */
+/* False if events decoded by ${schema} (NULL: none) never have a value there, as the schema has no
+ * such field. */
 bool event_path_possible(const struct event_path *path, const struct event_schema *schema);
 
-/* How many of the top-level fields of ${schema}, which has a layout, must be decoded for the value
- * there. 0: there never is one; ALL_FIELDS: it takes the whole event. */
+/* How many top-level fields of ${schema}, which has a layout, must be decoded for the value. 0:
+ * there never is one; ALL_FIELDS: all. */
 enum { EVENT_PATH_ALL_FIELDS = UINT16_MAX };
 uint16_t event_path_fields(const struct event_path *path, const struct event_schema *schema);
 
-/* On what a value above EVENT_PATH_EVENT depends beside the schema. */
+/* What a value above EVENT_PATH_EVENT depends on beside the schema. */
 enum event_path_scope {
-    /* What tells types of events apart: kind, header_type, hook_id, provider, descriptor; and what
-     * never changes: agent, labels, tags. */
+    /* The identity of the event type: kind, header_type, hook_id, provider, descriptor; and
+     * constants: agent, labels, tags. */
     EVENT_PATH_OF_TYPE,
     EVENT_PATH_OF_EVENT,   /* anything else of the record or its trace */
     EVENT_PATH_OF_PROCESS, /* OF_EVENT, but OF_PLACE where record_process_may_change */
-    EVENT_PATH_OF_PLACE, /* also on the records around it: its number, its stack, its process and file */
+    EVENT_PATH_OF_PLACE,   /* also on other records: its number, stack, process and file */
 };
 enum event_path_scope event_path_scope(const struct event_path *path);
 
-/* Path of the names beside a number (`data.Flags_name` for `data.Flags`, `event.keywords_name` for
- * `event.keywords`). False where there never are any. */
+/* Path of the names of a number (`data.Flags_name` for `data.Flags`, `event.keywords_name` for
+ * `event.keywords`). False if there are never any. */
 bool event_path_names(const struct event_path *path, struct event_path *ret_names);
 
-/* How many bytes of ${text} are a path: it ends at the first byte that cannot belong to one. For
- * parsers of what paths stand in. */
+/* Size of the path at the start of ${text}: it ends at the first byte that cannot belong to one.
+ * For parsers of texts that contain paths. */
 size_t event_path_scan(struct span text);
 
 /* One per thread. */
 struct event_path_context {
     struct event_value_context values;
-    struct span session;             /* instead of the trace's own; empty: that */
+    struct span session;             /* replaces the trace's own; empty: the trace's own */
     const struct event_agent *agent; /* agent.*, labels.*, tags; borrowed; NULL: there are none */
     struct buf spare;
 };
@@ -83,9 +83,9 @@ bool event_path_context_init(
 void event_path_context_fini(struct event_path_context *context);
 
 /*
- * The value at ${path}, LIST or OBJECT for what holds others; of a path with `[*]` the first one.
- * NONE: there is none. Of ${event} only what event_path.need names is looked at. Valid until the
- * next call with ${context}; event_value_text(&context->values, …) is allowed.
+ * The value at ${path}; LIST or OBJECT for containers; the first one for a path with `[*]`; NONE:
+ * no value. Reads only the parts of ${event} in event_path.need. Valid until the next call with
+ * ${context}; event_value_text(&context->values, …) is allowed.
  */
 struct event_value event_path_get(
     const struct event_path *path, const struct event *event, struct event_path_context *context);
@@ -95,8 +95,8 @@ typedef bool event_path_each_fn(void *self, const struct event_value *value);
 bool event_path_each(const struct event_path *path, const struct event *event,
     struct event_path_context *context, event_path_each_fn *each, void *self);
 
-/* The valid paths, for messages and completion, in the order of the native event; NULL behind the
- * last. `data` and `labels` stand for all that lies below them. */
+/* The valid paths, for messages and completion, in the order of the native event; NULL after the
+ * last. `data` and `labels` represent all paths below them. */
 const char *event_path_name(size_t index);
 
 #endif

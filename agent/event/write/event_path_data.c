@@ -29,7 +29,7 @@ static bool is_last(const struct walk *walk, unsigned step)
     return step + 1u == walk->path->step_count;
 }
 
-/* Are the elements asked for, not the list? */
+/* True if the path selects elements, not the list. */
 static bool wants_each(const struct walk *walk, unsigned step)
 {
     return walk->path->steps[step].each || (is_last(walk, step) && walk->path->each);
@@ -57,7 +57,7 @@ static bool give_bit_names(const struct walk *walk, const struct schema_map *map
     return left == 0 || give(walk, event_value_hex(left));
 }
 
-/* As long as the array of values; a value without name stands as it is, but as text. */
+/* A list as long as the array of values; a value without a name is written as text. */
 static bool give_name_list(const struct walk *walk, const struct field *field)
 {
     struct event_value_context *values = &walk->context->values;
@@ -198,7 +198,7 @@ static uint32_t find(const struct field *fields, uint32_t first, uint32_t end, s
     return UINT32_MAX;
 }
 
-/* A member by its name, or the generated `<field>_name` where no field has that name itself. */
+/* A member by its name, or the generated `<field>_name` if no field has that name. */
 static bool walk_members(const struct walk *walk, uint32_t first, uint32_t end, unsigned step)
 {
     static const size_t suffix_size = sizeof("_name") - 1;

@@ -1,7 +1,7 @@
 #include "base/bytes.h"
 #include "event/write/event_path_internal.h"
 
-/* Members of `extended` that are no lists, as format_native.c writes them. */
+/* Members of `extended` that are not lists, as format_native.c writes them. */
 
 static bool is_stack(uint16_t type)
 {

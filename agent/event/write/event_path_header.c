@@ -7,8 +7,8 @@
 #include "event/write/event_writer_internal.h"
 
 /*
- * Everything of an event that does not come from its payload. The conditions under which a member
- * is there are those of event_head.c and format_native.c.
+ * Values from outside the payload. A member exists under the conditions of event_head.c and
+ * format_native.c.
  */
 
 static const struct event_schema no_schema;
@@ -43,7 +43,7 @@ static struct event_value name_if(bool is_there, struct span name)
     return event_value_utf8(is_there ? name : span_make(NULL, 0));
 }
 
-/* The name of a number in the header: predefined, else the schema's if it is of this number. */
+/* The name of a number in the header: predefined, else the schema's if it has this number. */
 static struct span name_of(const char *predefined, struct span schema_name, bool same_number)
 {
     return predefined || !same_number ? span_text(predefined) : schema_name;
@@ -242,7 +242,7 @@ static struct event_value wpp_member(enum event_path_field field, const struct e
     }
 }
 
-/* What only the format of a message tells. */
+/* Values from the format of a WPP message. */
 static struct event_value wpp_format_member(enum event_path_field field, const struct event *event)
 {
     const struct wpp_format *format = schema_of(event)->wpp;

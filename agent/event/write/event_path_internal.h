@@ -3,9 +3,9 @@
 
 #include "event/write/event_path.h"
 
-/* What the parts of event_path share; not for users of event_path.h. */
+/* Shared by the files of event_path; not for users of event_path.h. */
 
-/* event_path.field: the rows of event_path_fields.def, where some have several names. */
+/* event_path.field: the rows of event_path_fields.def; some have several names. */
 enum event_path_field {
     PATH_TIMESTAMP,
     PATH_PROVIDER,
@@ -125,13 +125,13 @@ enum event_path_field {
     PATH_EXTENDED_TYPE, /* extended.type_0x…, whose number is event_path.item */
 };
 
-/* Values are handed over until one is refused. */
+/* Pass values to the caller until it refuses one. */
 struct event_path_sink {
     event_path_each_fn *each;
     void *self;
 };
 
-/* What is not there, is not handed over; true to go on. */
+/* Pass a value unless it is absent; true to continue. */
 static inline bool event_path_give(
     const struct event_path_sink *sink, const struct event_value *value)
 {
@@ -159,11 +159,11 @@ static inline struct event_value event_path_guid_if(bool is_there, const uint8_t
     return is_there ? event_value_bytes(EVENT_VALUE_GUID, span_make(bytes, 16)) : event_path_none();
 }
 
-/* A member that is no list, of everything but data and labels. */
+/* A member that is not a list, outside data and labels. */
 struct event_value event_path_header(
     const struct event_path *path, const struct event *event, struct event_path_context *context);
 
-/* The same for members of `extended`. */
+/* A member of `extended` that is not a list. */
 struct event_value event_path_extended(const struct event_path *path, const struct event *event);
 
 /* The list at ${path}, LIST or NONE; and its elements. */

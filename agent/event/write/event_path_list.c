@@ -10,7 +10,7 @@ static bool is_stack(uint16_t type)
     return type == EXTENDED_STACK_TRACE32 || type == EXTENDED_STACK_TRACE64;
 }
 
-/* Stack keys come in two widths, of which the first item counts. */
+/* Stack keys have two widths; the first item counts. */
 static const struct extended_item *stack_key(const struct event_record *record)
 {
     for (size_t i = 0; i < record->extended_count; i++) {
@@ -95,7 +95,7 @@ static bool each_frame(const struct event *event, const struct event_path_sink *
     return true;
 }
 
-/* The arguments of a WPP message, as its format has them. */
+/* The arguments of a WPP message by its format. */
 static bool each_argument(
     const struct event_path *path, const struct event *event, const struct event_path_sink *sink)
 {

@@ -4,8 +4,8 @@
 #include "event/write/event_writer_internal.h"
 
 /*
- * What formats and paths make of struct event_process. An agent sees few processes and many events:
- * a writer keeps the members of as many processes as it has slots, and an event costs a copy.
+ * Members of struct event_process for formats and paths. There are few processes and many events: a
+ * writer caches the text of one process per slot, so an event costs one copy.
  */
 
 /* ---- texts ------------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static void add_image(const struct event_process *process, struct buf *out)
     }
 }
 
-/* `,"user":{…}`; nothing where no user is known. */
+/* `,"user":{…}`; nothing if no user is known. */
 static void add_user(
     struct event_writer *writer, const struct event_process *process, struct buf *out)
 {

@@ -4,26 +4,25 @@
 #include "event/write/event_path.h"
 
 /*
- * The process that an event comes from: what was known of it when the event was decoded. Made by
- * process/process_table.h and never changed afterwards, so that any thread may read it. What is not
- * known is 0 or empty, and no member of the event. Texts are UTF-8.
+ * The process of an event, as known when the event was decoded. Made by process/process_table.h and
+ * never changed afterwards, so any thread may read it. Unknown values are 0 or empty, and left out
+ * of the event. Texts are UTF-8.
  */
 struct event_process {
-    /* From 1, of this process and these facts, and of no others whatever table they are in: texts may be
-     * kept by it. */
+    /* From 1; unique for this process and these facts over all tables, so texts may be cached by
+     * it. */
     uint64_t serial;
     uint32_t pid;
     struct span name; /* of the image: notepad.exe */
     struct span
-        executable; /* its path: with a drive where the volume is known, else the device's */
+        executable; /* its path: with a drive if the volume is known, else with the device */
     struct span command_line; /* as CreateProcess had it */
     uint64_t start;           /* FILETIME */
     uint64_t start_key;       /* PsGetProcessStartKey: boot id << 48 | sequence number */
 
-    bool
-        has_parent; /* it is known who that is, or was: the process that has that pid may be another */
+    bool has_parent; /* the parent is known; if not, the process with this pid may be another one */
     uint32_t parent_pid;
-    struct span parent_name; /* empty too where only the pid is known */
+    struct span parent_name; /* also empty if only the pid is known */
     struct span parent_executable;
 
     struct span user_id; /* SID: S-1-5-18 */
@@ -35,7 +34,7 @@ struct event_process {
     const char *integrity; /* untrusted low medium high system protected, or NULL. Static */
 };
 
-/* Who knows other processes than that of the event, on the thread that writes it. */
+/* Looks up processes other than the event's, on the thread that writes it. */
 struct event_processes {
     /* Process ${pid} at the time of ${record}, on the machine of its trace. NULL: unknown. Valid until
      * the next call. */
@@ -48,33 +47,32 @@ struct event_processes {
 
 struct event_writer;
 
-/* Append the members behind pid and thread, each as `,"name":value`. */
+/* Append the members that follow pid and thread, each as `,"name":value`. */
 typedef void event_process_fn(
     struct event_writer *writer, const struct event_process *process, struct buf *out);
 
-/* What ${render} writes for the process of an event (NULL: nothing), rendered once for a writer: it is
- * kept for further events of the process. A writer's calls name one ${render}, or one per ${part}. Valid
- * until the next call for this part. */
+/* The text of ${render} for the process of an event (NULL: empty), cached by the writer for further
+ * events of the process. A writer always passes the same ${render} for a ${part}. Valid until the
+ * next call for this part. */
 enum event_process_part { EVENT_PROCESS_MEMBERS, EVENT_PROCESS_USER, EVENT_PROCESS_PARTS };
 struct span event_process_text(struct event_writer *writer, const struct event_process *process,
     enum event_process_part part, event_process_fn *render);
 
-/* The members of the native event's and of the ecs event's `process`, and the latter's `user`, whose
- * text is `,"user":{…}`. */
+/* Members of `process` of the native and of the ecs event, and the latter's `,"user":{…}`. */
 event_process_fn event_process_native;
 event_process_fn event_process_ecs;
 event_process_fn event_process_ecs_user;
 
-/* The start key that the record has itself, else the process's; 0: neither. */
+/* The record's own start key, else the process's; 0: unknown. */
 uint64_t event_process_start_key(
     const struct event_record *record, const struct event_process *process);
 
 /* ---- for paths --------------------------------------------------------------------------------- */
 
-/* The value of a path from process.start_key to process.start. */
+/* The value of ${path}, one from process.start_key to process.start. */
 struct event_value event_process_value(const struct event_path *path, const struct event *event);
 
-/* The same of any process; of NULL nothing. */
+/* The value of ${path} for any process; none for NULL. */
 struct event_value event_process_fact(
     const struct event_path *path, const struct event_process *process);
 

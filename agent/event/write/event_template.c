@@ -8,10 +8,10 @@
 #include "event/write/template_value.h"
 
 /*
- * A template is a list of parts. How long a field may get is settled when it is read: what the text
- * of a component leaves of its maximum is shared among its fields, so that rendering never has to
- * cut a name as a whole, and its ending stays. A rendered component that holds data is looked at
- * once more as a whole, since `{a}{b}` may put together what neither is.
+ * A template is a list of parts. The parser fixes the maximum size of each field: a component's
+ * maximum less its literal text is shared among its fields, so rendering never cuts a name as a
+ * whole, and its ending stays. A rendered component that holds data is checked again as a whole,
+ * since `{a}{b}` may form a name that neither part is.
  */
 enum part_kind { PART_TEXT, PART_TIME, PART_FIELD };
 
@@ -21,7 +21,7 @@ struct part {
     enum part_kind kind;
     char letter;      /* PART_TIME */
     size_t max_bytes; /* PART_FIELD */
-    struct span text; /* as in the template, but for PART_TEXT of an escape */
+    struct span text; /* as in the template, except for PART_TEXT of an escape */
     struct event_path path;
 };
 
@@ -84,7 +84,7 @@ static bool too_many(struct error *err)
         EVENT_TEMPLATE_MAX_PARTS);
 }
 
-/* Bytes of `%NAME%` at ${at}, 0 if it is none. `%H_%M` and `%Hh%Mm` are times. */
+/* Size of `%NAME%` at ${at}, 0 if there is none. `%H_%M` and `%Hh%Mm` are times. */
 static size_t variable_size(struct span text, size_t at)
 {
     size_t end = at + 1;
@@ -103,7 +103,7 @@ static bool read_percent(
     if (variable) {
         struct span name = span_make(text.data + start + 1, variable - 2);
         return error_set(err, ERR_CONFIG,
-            "column %u: %%%.*s%% is not replaced here. write ${%.*s}, or %%%% for a percent sign",
+            "column %u: %%%.*s%% is not expanded here. write ${%.*s}, or %%%% for a percent sign",
             column_of(text, start), SPAN_ARG(name), SPAN_ARG(name));
     }
     uint8_t letter = start + 1 < text.size ? text.data[start + 1] : 0;
@@ -156,7 +156,8 @@ static bool read_part(struct event_template *self, struct span text, size_t *at,
     }
     if (c == '}' && !doubled) {
         return error_set(err, ERR_CONFIG,
-            "column %u: a brace that none opens. write }} for a brace", column_of(text, *at));
+            "column %u: a closing brace without an opening one. write }} for a brace",
+            column_of(text, *at));
     }
     if (c < ' ' || c == 0x7f) {
         return error_set(err, ERR_CONFIG, "column %u: a control character", column_of(text, *at));
@@ -178,7 +179,7 @@ struct room {
     size_t fields;
 };
 
-/* Parts from room->first_part to before ${end} belong to the component; the last may go on. */
+/* Parts from room->first_part to before ${end} belong to the component; the last may continue. */
 static bool share_room(
     struct event_template *self, const struct room *room, size_t end, struct error *err)
 {
@@ -235,7 +236,7 @@ static bool read_parts(struct event_template *self, struct span text, struct err
     }
     if (self->safety == EVENT_TEMPLATE_INDEX && self->count && self->parts[0].kind != PART_TEXT) {
         return error_set(err, ERR_CONFIG,
-            "column 1: begins with what an event says. write a name of your own in front of it");
+            "column 1: begins with a value of an event. write a name of your own before it");
     }
     return give_room(self, err);
 }
@@ -311,7 +312,7 @@ void event_template_shape(const struct event_template *template, struct buf *out
 
 /* ---- rendering ----------------------------------------------------------------------------------- */
 
-/* The parts of a FILETIME that templates know. */
+/* The parts of a FILETIME for templates. */
 struct moment {
     unsigned year, month, day, hour, minute;
 };
@@ -427,8 +428,8 @@ void event_template_render_own(const struct event_template *template, const char
 
 /* ---- back to the times --------------------------------------------------------------------------- */
 
-/* What a part matches at ${at} of ${text}: its size, or SIZE_MAX. A field matches at least nothing;
- * it grows by backtracking. */
+/* Size of the match of a part at ${at} of ${text}, or SIZE_MAX. A field first matches the empty
+ * text and grows by backtracking. */
 static size_t match_part(const struct part *part, struct span text, size_t at)
 {
     struct span rest = span_from(text, at);
@@ -448,14 +449,14 @@ static size_t match_part(const struct part *part, struct span text, size_t at)
     return size;
 }
 
-/* As for a glob whose stars are the fields: everything between two of them has one size, so only the
- * last field before a mismatch has to grow, and never over a separator. */
+/* Matches as a glob with the fields as stars: the text between two fields has a fixed size, so only
+ * the last field before a mismatch has to grow, and never over a separator. */
 static bool find_places(const struct event_template *template, struct span rendered,
     size_t places[EVENT_TEMPLATE_MAX_PARTS + 1])
 {
     size_t part = 0;
     size_t at = 0;
-    size_t star = SIZE_MAX; /* the part that may grow */
+    size_t star = SIZE_MAX; /* the field that may grow */
     size_t star_end = 0;
     while (part < template->count || at < rendered.size) {
         size_t size = part < template->count ? match_part(&template->parts[part], rendered, at)

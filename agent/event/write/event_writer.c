@@ -174,7 +174,7 @@ static bool render_trace(struct event_writer *writer, const struct trace_info *t
     return buf_reserve(out, PUT_PADDING) && !out->failed;
 }
 
-/* Where rules have made labels and tags too long, the events have none. */
+/* If rules made labels and tags too long, the events have none. */
 static void fill_trace_text(struct event_writer *writer, const struct trace_info *trace,
     event_trace_fn *render, struct event_trace_text *slot)
 {
@@ -215,7 +215,7 @@ const struct event_trace_text *event_trace_get(
     return event_trace_get_as(writer, trace, event_trace_native);
 }
 
-/* Is ${slot} what the edits make of the trace? */
+/* True if ${slot} holds the trace with these edits. */
 static bool fits(const struct event_edited_text *slot, const struct event_edits *edits)
 {
     return slot->text.valid && slot->text.trace == edits->trace &&

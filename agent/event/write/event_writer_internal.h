@@ -11,69 +11,70 @@
 #include "event/write/event_process.h"
 #include "event/write/event_writer.h"
 
-/* What the formats share; not for users of event_writer.h. */
+/* Shared by the formats; not for users of event_writer.h. */
 
 /* A piece of a message: text, then the insert number (from 1; 0: none). */
 struct message_part {
     uint32_t start; /* in the template */
     uint32_t size;
     uint32_t insert;
-    uint32_t end; /* of the insert's own text, which stands where there is no such field */
+    uint32_t end; /* of the insert's own text, which is used if there is no such field */
 };
 
-/* A message template taken apart, once per event type. */
+/* A parsed message template, one per event type. */
 enum { MESSAGE_MAX_PARTS = 32 };
 
 struct message_parts {
     struct message_part list[MESSAGE_MAX_PARTS];
-    uint32_t count;  /* 0: the template has more than text and inserts, or too many of them */
+    uint32_t count;  /* 0: the template has other parts than text and inserts, or too many */
     uint64_t wanted; /* inserts 1 to 64, as value_marks.wanted */
 };
 
-/* Pieces that a format may cut its head into, and where the text of the keywords stands, if there is one. */
+/* The parts that a format may cut its head into, and the offset of the keywords' text, if there is
+ * one. */
 enum { EVENT_HEAD_CUTS = 2 };
 
 struct event_head_cuts {
-    uint32_t at[EVENT_HEAD_CUTS]; /* offsets, in front of the keywords */
+    uint32_t at[EVENT_HEAD_CUTS]; /* offsets, before the keywords */
     uint32_t keywords;
     uint32_t keywords_end; /* 0: there are none */
 };
 
-/* Heads that a writer keeps, and the bytes that they may have together: any process may write types with
- * long names, and as many as it likes. */
+/* How many heads a writer caches, and their bytes in all: any process may write any number of types
+ * with long names. */
 enum { EVENT_MAX_HEADS = 16384, EVENT_MAX_HEAD_BYTES = 8 * 1024 * 1024 };
 
-/* Bytes that are constant for events of one schema with one descriptor. In a kept one the keywords change
- * with the event: a program may name others in each call. */
+/* Bytes that are constant for events of one schema with one descriptor. In a cached head the
+ * keywords change with the event, since a program may pass others in each call. */
 struct event_head {
     struct event_descriptor descriptor;
     struct guid provider; /* of the record: one schema may serve several */
     uint16_t hook_id;
     bool valid;
     uint32_t serial; /* event_schema.serial */
-    struct span
-        head; /* native: `","provider":{…},"event":{…}`; PUT_PADDING readable bytes behind */
-    struct event_head_cuts cuts; /* of it, for formats that put values in between */
+    struct span head; /* native: `","provider":{…},"event":{…}`; PUT_PADDING readable bytes after */
+    struct event_head_cuts cuts; /* offsets of its parts, for formats that put values in between */
     struct span message;         /* JSON-escaped template, empty if none */
-    bool failed;                 /* there is no memory for it: nothing can be written */
+    bool failed;                 /* out of memory: nothing can be written */
     uint8_t *memory;             /* malloc'd: message, head; NULL in the writer's fresh one */
     size_t memory_bytes;
     struct message_parts *parts; /* malloc'd; NULL: no message, or no memory */
-    struct ecs_plan *plan;       /* ecs: malloc'd; NULL: nothing is mapped */
+    struct ecs_plan *plan;       /* ecs: malloc'd; NULL: no mapping */
 };
 
-/* What is constant for the events of one trace. */
+/* Text that is constant for the events of one trace. */
 struct event_trace_text {
     const struct trace_info *trace;
     bool valid;
     struct buf text;
-    /* Views into `text`, each with PUT_PADDING readable bytes behind it; what they hold natively. */
+    /* Views into `text`, each with PUT_PADDING readable bytes after it; contents for the native
+     * format. */
     struct span start; /* `,"etw":{"session":"…","sequence":` */
     struct span file;  /* `,"file":"…"}` or `}`: ends the etw object */
     struct span end;   /* `,"host":{…}`, the writer's tail, `}` and a newline */
 };
 
-/* The header flags of some events as text; most events of a trace share theirs. */
+/* Header flags as text; most events of a trace have equal flags. */
 enum { EVENT_FLAGS_SLOTS = 16 };
 
 struct event_flags_text {
@@ -82,11 +83,11 @@ struct event_flags_text {
     uint8_t bytes[256];
 };
 
-/* Traces whose texts are kept at a time: merged files alternate from event to event. And how many of
- * them as edits have made them. */
+/* Number of traces with cached texts, as merged files alternate from event to event; and of traces
+ * edited by rules. */
 enum { EVENT_TRACE_SLOTS = 64, EVENT_EDITED_SLOTS = 16 };
 
-/* The same as rules have changed host, labels or tags. */
+/* The text of a trace with host, labels or tags edited by rules. */
 struct event_edited_text {
     const struct event_agent *agent;
     const void *marks[EVENT_EDITS_MAX_MARKS]; /* event_edits.marks */
@@ -94,7 +95,7 @@ struct event_edited_text {
     struct event_trace_text text;
 };
 
-/* The members of the processes that events came from lately (event_process.h). */
+/* Cached members of recent processes (event_process.h). */
 enum { EVENT_PROCESS_SLOTS = 128 };
 
 struct event_process_slot {
@@ -112,12 +113,12 @@ struct event_writer {
     struct event_options options;
     struct buf fixed; /* memory of these texts */
     struct event_overflow overflow;
-    uint64_t read_at; /* FILETIME; 0: not told */
+    uint64_t read_at; /* FILETIME; 0: not set */
     size_t given_bytes;
 
-    struct event_head fresh;  /* of the last event that no kept head fitted */
-    struct event_head *heads; /* a hash table in which each head has two places */
-    uint32_t head_count;      /* of places: a power of two, or 0 */
+    struct event_head fresh;  /* head of the last event without a cached one */
+    struct event_head *heads; /* a hash table with two slots per head */
+    uint32_t head_count;      /* slots: a power of two, or 0 */
     uint32_t heads_kept;
     size_t head_bytes; /* what they point to */
     struct buf scratch;
@@ -130,28 +131,28 @@ struct event_writer {
     struct event_value_context mapped;                /* ecs */
 
     const struct event_agent *agent; /* otel: borrowed, may be NULL */
-    const struct otel_codec *codec;  /* otel: what the format writes; set by it */
+    const struct otel_codec *codec;  /* otel: the encoding; set by the format */
 
     struct event_trace_text traces[EVENT_TRACE_SLOTS];
     struct event_process_slot processes[EVENT_PROCESS_PARTS * EVENT_PROCESS_SLOTS];
     struct event_edited_text edited[EVENT_EDITED_SLOTS];
-    const struct event_agent *edited_agent; /* while one of them is rendered: instead of `tail` */
+    const struct event_agent *edited_agent; /* replaces `tail` while an edited trace is rendered */
 };
 
-/* The head for an event, from the cache where it fits, else rendered into the writer's fresh one.
- * Valid until the next call. */
+/* The head for an event, from the cache, else rendered into the writer's fresh one. Valid until the
+ * next call. */
 const struct event_head *event_head_get(struct event_writer *writer, const struct event *event);
 
 /* The constant parts for a trace, which may be NULL. Valid until the next call. */
 const struct event_trace_text *event_trace_get(
     struct event_writer *writer, const struct trace_info *trace);
 
-/* Free what the writer's heads point to. */
+/* Free the memory of the writer's heads. */
 void event_head_forget(struct event_writer *writer);
 
-/* The same in another shape than the native one: `render` appends the whole text and says where it is cut,
- * `keywords` what it had between the cuts of that name. A writer's cache holds one shape: all of its calls
- * must name the same one. */
+/* The head in another shape than the native one: `render` appends the whole text and sets its cuts,
+ * `keywords` appends the text between the cuts of that name. A writer's cache holds one shape: all
+ * calls must pass the same functions. */
 struct event_head_shape {
     void (*render)(struct event_writer *writer, const struct event *event, struct buf *out,
         struct event_head_cuts *ret_cuts);
@@ -165,19 +166,20 @@ const struct event_trace_text *event_trace_get_as(
     struct event_writer *writer, const struct trace_info *trace, event_trace_fn *render);
 event_trace_fn event_trace_native;
 
-/* The same for ${event}, whose host, labels and tags may be edited. Not valid: there is no memory. */
+/* The constant parts for the trace of ${event}, with edited host, labels and tags. Not valid: out
+ * of memory. */
 const struct event_trace_text *event_trace_of(
     struct event_writer *writer, const struct event *event, event_trace_fn *render);
 
-/* Append what all events have behind them: the agent, labels and tags. For ${render}. */
+/* Append the end of all events: agent, labels and tags. For ${render}. */
 void event_writer_add_tail(struct event_writer *writer, struct buf *out);
 
-/* Definitions of events may hold names of any length, which every event of the type repeats. The head has this
- * much of each, cut on a character, and as many names of keywords as have room. */
+/* Definitions may hold names of any length, which every event of the type repeats. The head has at
+ * most this much of each, cut at a character, and as many names of keywords as fit. */
 enum { EVENT_HEAD_MAX_NAME_BYTES = 1024, EVENT_HEAD_MAX_KEYWORD_BYTES = 8 * 1024 };
 struct span event_head_name(struct span name);
 
-/* What is known of an event's descriptor by name; empty spans where nothing is. */
+/* Names of the values in an event's descriptor; empty if unknown. */
 struct event_names {
     struct span level;
     struct span task;
@@ -186,7 +188,7 @@ struct event_names {
 };
 struct event_names event_head_names(const struct event *event);
 
-/* Has the event a message? */
+/* True if the event has a message. */
 static inline bool event_has_message(const struct event *event, struct span message)
 {
     if (event->edits && event->edits->has_message) {
@@ -199,7 +201,7 @@ static inline bool event_has_message(const struct event *event, struct span mess
            (message.size || (event->schema->wpp && event->schema->wpp->piece_count));
 }
 
-/* Append the event's message, JSON-escaped, without quotes, by whatever it is made. */
+/* Append the event's message, from any kind of template, JSON-escaped, without quotes. */
 void event_message_add(const struct value_context *values, const struct event *event,
     const struct event_head *head, struct buf *out);
 
@@ -207,20 +209,20 @@ void event_message_add(const struct value_context *values, const struct event *e
  * JSON-escaped, without quotes. */
 void event_gap_message(struct event_writer *writer, const struct gap *gap, struct buf *out);
 
-/* `{"stage":…}`, what was lost. */
+/* Append the gap, `{"stage":…}`. */
 void event_gap_object(struct event_writer *writer, const struct gap *gap, struct buf *out);
 
-/* `{"kind":…}`, what the guard noticed; and the same as a sentence, JSON-escaped, without quotes. */
+/* Append the guard's report, `{"kind":…}`; and as a sentence, JSON-escaped, without quotes. */
 void event_guard_object(const struct guard_report *report, struct buf *out);
 void event_guard_message(const struct guard_report *report, struct buf *out);
 
-/* The level of such an event: Error where something stays as it shall not be, else Warning. */
+/* The level of the report: Error if the fault remains, else Warning. */
 uint8_t event_guard_level(const struct guard_report *report);
 
-/* Take ${message} apart. */
+/* Parse ${message}. */
 void event_message_compile(struct span message, struct message_parts *ret_parts);
 
-/* `2026-11-21T09:30:00.1234567Z`, or `"0x…"` style digits where that cannot be; 40 bytes. */
+/* `2026-11-21T09:30:00.1234567Z`, or `0x…` if out of range; 40 bytes. */
 uint8_t *event_put_time(struct event_writer *writer, uint8_t *p, uint64_t filetime);
 
 /* Append ${key}, which ends in a quote, the time and a quote. */
@@ -231,15 +233,15 @@ void event_add_time(
 void event_each_keyword(
     const struct event *event, void (*each)(void *self, struct span name), void *self);
 
-/* Append ${start}, which opens a list, and these names; nothing if there are none. */
+/* Append ${start}, which opens a list, and the names of keywords; nothing if there are none. */
 void event_add_keyword_names(const struct event *event, const char *start, struct buf *out);
 
-/* Cut what is too long in the record that began at ${start} of ${out}. ${payload}: path of the object
+/* Cut long strings in the record that began at ${start} of ${out}. ${payload}: path of the object
  * with the payload's fields. */
 void event_writer_cut(
     struct event_writer *writer, const char *payload, size_t start, struct buf *out);
 
-/* A record is complete: the same, if that is wanted and may find anything. */
+/* A record is complete: cut long strings if the options ask for it and the record may have some. */
 static inline void event_writer_end(struct event_writer *writer, const char *payload,
     const struct event_schema *schema, size_t start, struct buf *out)
 {

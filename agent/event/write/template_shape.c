@@ -6,9 +6,9 @@
 #include "event/write/event_template.h"
 
 /*
- * Two shapes meet if two machines that read them can read one text together. A state is a place in both; a
- * field is read as a byte that must be there and a loop behind it. Places never go back, so the states are
- * gone through in order, with two rows of them in memory.
+ * Two shapes meet if their automata accept a common text. A state is a pair of positions; a field
+ * is one mandatory byte followed by a loop. Positions never decrease, so the states are visited in
+ * order, with two rows of them in memory.
  */
 enum { MAX_SHAPE_BYTES = 4 * EVENT_TEMPLATE_MAX_BYTES, LOOP = 4 /* the rest of a field */ };
 
@@ -24,7 +24,7 @@ static void add_byte(struct buf *out, uint8_t c)
 {
     size_t size = out->size;
     if (is_separator(c) && size > 1 && is_separator(out->data[size - 1])) {
-        return; /* the first two of a path may mean something: \\host */
+        return; /* the first two of a path may be special: \\host */
     }
     if (is_separator(c) && size > 1 && out->data[size - 1] == '.' &&
         is_separator(out->data[size - 2])) {
@@ -94,7 +94,7 @@ static bool takes_any(uint8_t symbol)
     return symbol == TEMPLATE_SHAPE_FIELD || symbol == LOOP;
 }
 
-/* Is there a byte that both symbols take? */
+/* True if some byte matches both symbols. */
 static bool share_byte(uint8_t a, uint8_t b, bool folds_case)
 {
     if (takes_any(a) || takes_any(b)) {
@@ -108,7 +108,7 @@ static bool share_byte(uint8_t a, uint8_t b, bool folds_case)
     return fold(a, folds_case) == fold(b, folds_case);
 }
 
-/* The same with a loop behind each field, and a NUL at the end, which nothing takes. */
+/* Expand the shape: a loop after each field, and a NUL at the end, which matches no byte. */
 static bool unfold(struct span shape, struct buf *out)
 {
     for (size_t i = 0; i < shape.size; i++) {
@@ -209,7 +209,7 @@ bool template_shape_meets_itself(struct span shape)
 bool template_shape_hides_time(struct span shape)
 {
     bool has_field = false;
-    bool has_time = false; /* behind a field */
+    bool has_time = false; /* after a field */
     for (size_t i = 0; i < shape.size; i++) {
         uint8_t c = shape.data[i];
         if (is_separator(c)) {

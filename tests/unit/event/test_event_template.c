@@ -160,8 +160,8 @@ static void mistakes_are_told_with_their_column(void **state)
         enum event_template_safety safety;
         const char *expected; /* in the message */
     } cases[] = {
-        {"a/%TEMP%/x", EVENT_TEMPLATE_PATH, "column 3: %TEMP% is not replaced here. write ${TEMP}"},
-        {"%HOME%data", EVENT_TEMPLATE_PATH, "column 1: %HOME% is not replaced here. write ${HOME}"},
+        {"a/%TEMP%/x", EVENT_TEMPLATE_PATH, "column 3: %TEMP% is not expanded here. write ${TEMP}"},
+        {"%HOME%data", EVENT_TEMPLATE_PATH, "column 1: %HOME% is not expanded here. write ${HOME}"},
         {"%ProgramData%\\x", EVENT_TEMPLATE_PATH, "${ProgramData}"},
         {"\xc3\xa4%q", EVENT_TEMPLATE_PATH, "column 2: not a part of the time"},
         {"100%", EVENT_TEMPLATE_PATH, "column 4: not a part of the time"},
@@ -170,13 +170,13 @@ static void mistakes_are_told_with_their_column(void **state)
         {"a{}", EVENT_TEMPLATE_PATH, "column 2: not a field in braces"},
         {"a{provider.name", EVENT_TEMPLATE_PATH, "column 2: not a field in braces"},
         {"a{provider.name }", EVENT_TEMPLATE_PATH, "column 2: not a field in braces"},
-        {"a}b", EVENT_TEMPLATE_PATH, "column 2: a brace that none opens"},
+        {"a}b", EVENT_TEMPLATE_PATH, "column 2: a closing brace without an opening one"},
         {"a{provider.nam}", EVENT_TEMPLATE_PATH, "column 3: "},
         {"a{provider.nam}", EVENT_TEMPLATE_PATH, "provider.name"},
         {"a\tb", EVENT_TEMPLATE_PATH, "column 2: a control character"},
         {"", EVENT_TEMPLATE_PATH, "1 to 4096 bytes"},
-        {"{provider.name}", EVENT_TEMPLATE_INDEX, "begins with what an event says"},
-        {"%Y", EVENT_TEMPLATE_INDEX, "begins with what an event says"},
+        {"{provider.name}", EVENT_TEMPLATE_INDEX, "begins with a value of an event"},
+        {"%Y", EVENT_TEMPLATE_INDEX, "begins with a value of an event"},
         {A100 A100 "{provider.name}", EVENT_TEMPLATE_PATH, "write a shorter one"},
         {A100 "b", EVENT_TEMPLATE_INDEX, "write a shorter one"},
     };
