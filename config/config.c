@@ -280,7 +280,7 @@ void *config_load(struct config *config, const char *path, const struct config_f
 
 /* ---- places ---------------------------------------------------------------------------------------- */
 
-/* The first of the sorted places that begins at ${start} or behind it. */
+/* The first of the sorted places that begins at ${start} or after it. */
 static size_t lower_bound(const struct config *config, const uint8_t *start)
 {
     size_t low = 0;

@@ -72,7 +72,7 @@ struct config_field {
     int64_t min;
     int64_t max;
     bool hide_values;  /* CONFIG_MAP: do not show them */
-    bool is_address;   /* CONFIG_STRING, CONFIG_STRINGS: what stands behind a ? is not shown */
+    bool is_address;   /* CONFIG_STRING, CONFIG_STRINGS: what stands after a ? is not shown */
     bool may_be_never; /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
     bool may_be_empty; /* CONFIG_SECRET: no text means something, too */
     bool is_read;      /* CONFIG_PATH: what lies there is read for what it says */
@@ -240,12 +240,12 @@ struct config_position {
     uint32_t line;
     uint32_t column;
 
-    /* A text that stands in its line as it is starts so many characters behind `column`: 1 in
+    /* A text that stands in its line as it is starts so many characters after `column`: 1 in
      * quotes, else 0. CONFIG_NOT_AS_WRITTEN where that cannot be said: several lines, escapes,
      * variables. */
     uint32_t text_offset;
 
-    /* Characters that the bound text has and the file has not: the folder in front of a relative
+    /* Characters that the bound text has and the file has not: the folder before a relative
      * path. */
     uint32_t in_front;
 };

@@ -174,7 +174,7 @@ static bool enter_mapping(struct step *step, struct span value)
     return true;
 }
 
-/* Go into the sequence that the walk stands at; one behind its last item adds one. */
+/* Go into the sequence that the walk stands at; one after its last item adds one. */
 static bool enter_sequence(struct step *step, struct span value)
 {
     const yaml_node_t *sequence = node_at(step, step->node);

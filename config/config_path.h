@@ -11,7 +11,7 @@ bool config_path_check(struct span path, struct error *err);
 /* Does ${path} start at a root: `/`, `\` or `C:`? */
 bool config_path_is_absolute(struct span path);
 
-/* Append ${path} to ${out}, behind ${base} if it is relative. */
+/* Append ${path} to ${out}, after ${base} if it is relative. */
 void config_path_join(const char *base, struct span path, struct buf *out);
 
 /* Append the folder ${base} to ${out} for a path template to follow: what would mean something in one

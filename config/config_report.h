@@ -61,7 +61,7 @@ void config_report_name(struct config_report *report, const char *file);
 void config_report_add_excerpt(struct config_report *report, const char *file, uint32_t line,
     uint32_t column, const char *what, struct span text, size_t offset);
 
-/* Append all lines to ${out}, each behind ${prefix} and ended by a newline, then "and N more". */
+/* Append all lines to ${out}, each after ${prefix} and ended by a newline, then "and N more". */
 void config_report_write(const struct config_report *report, const char *prefix, struct buf *out);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * One walk, two ways to write. YAML comes in block style but for lists of values; a list of
- * mappings puts the first key of each behind its dash.
+ * mappings puts the first key of each after its dash.
  */
 #include "config/config_show.h"
 
@@ -19,7 +19,7 @@ struct show {
     bool json;
     bool first;      /* JSON: nothing stands in the innermost brackets yet */
     unsigned indent; /* YAML */
-    bool dash;       /* YAML: the next key stands behind a dash */
+    bool dash;       /* YAML: the next key stands after a dash */
 };
 
 static void show_fields(struct show *s, const struct config_field *fields, const uint8_t *settings);
@@ -88,7 +88,7 @@ static void open(struct show *s, char bracket)
     if (s->json) {
         buf_add_byte(s->out, (uint8_t)bracket);
     } else {
-        s->out->size--; /* the space behind the colon */
+        s->out->size--; /* the space after the colon */
         buf_add_byte(s->out, '\n');
     }
     s->first = true;

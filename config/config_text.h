@@ -49,7 +49,7 @@ bool config_text_expand(
  * there is none. ${text} is one that config_text_expand takes. */
 struct span config_text_blank_variable(struct span text, config_env_fn env, void *env_self);
 
-/* What is wrong with a secret, behind "it": "is empty", or … and what to do; NULL: nothing. */
+/* What is wrong with a secret, after "it": "is empty", or … and what to do; NULL: nothing. */
 const char *config_text_secret_fault(struct span secret);
 
 #endif

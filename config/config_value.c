@@ -145,7 +145,7 @@ bool config_value_size(struct span text, uint64_t *ret_bytes, struct error *err)
         config_text_quote(text).text);
 }
 
-/* The digits behind a point, two of them at most, as hundredths. */
+/* The digits after a point, two of them at most, as hundredths. */
 static bool take_hundredths(struct span *rest, uint64_t *ret_hundredths)
 {
     uint64_t hundredths = 0;

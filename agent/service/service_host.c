@@ -95,7 +95,7 @@ void service_host_ready(struct service_host *host)
     plat_cond_signal(&host->changed);
 }
 
-/* ${text} as one of an event: no longer than fits, and a blank behind each '%' that a digit follows,
+/* ${text} as one of an event: no longer than fits, and a blank after each '%' that a digit follows,
  * which the viewer would take for the place of another text (ReportEvent, lpStrings). */
 static void put_event_text(struct span text, char *out)
 {

@@ -93,7 +93,7 @@ bool service_plan_init(struct service_plan *plan, const char *program, const cha
 {
     const char *const paths[] = {program, config};
     for (size_t i = 0; i < 2; i++) {
-        /* Neither can end in a backslash, which would hide the quote behind it: they name files. */
+        /* Neither can end in a backslash, which would hide the quote after it: they name files. */
         size_t length = strlen(paths[i]);
         if (length == 0 || strchr(paths[i], '"') || paths[i][length - 1] == '\\') {
             return error_set(err, ERR_CONFIG, "'%s' is no path of a file", paths[i]);

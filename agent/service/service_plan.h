@@ -34,7 +34,7 @@ enum service_setting {
 
 /* When Windows starts it. */
 enum service_start {
-    SERVICE_START_DELAYED, /* with the system, behind what the system itself waits for */
+    SERVICE_START_DELAYED, /* with the system, after what the system itself waits for */
     SERVICE_START_AUTO,    /* with the system */
     SERVICE_START_DEMAND,
     SERVICE_START_DISABLED,

@@ -3,7 +3,7 @@
 #include "base/utf.h"
 
 /*
- * Samples are written one behind the other. Objects and lists stay open from one sample to the next as far as both
+ * Samples are written one after the other. Objects and lists stay open from one sample to the next as far as both
  * have the same way, so nothing has to be kept but that way.
  */
 enum { MAX_NODES = 10, MAX_NAME_BYTES = 200 };

@@ -26,7 +26,7 @@ enum status_parse {
 /* Views of the bytes that were parsed. */
 struct status_request {
     struct span path;  /* "/metrics", as it was sent */
-    struct span query; /* behind the question mark */
+    struct span query; /* after the question mark */
     struct span host;  /* empty: none */
     struct span authorization;
     struct span accept;

@@ -10,7 +10,7 @@
  *
  * What the list allows is taken as Windows' access check does ([MS-DTYP] 2.5.3.2), in its order, and where
  * that depends on who somebody is, as if he were the one to whom it gives most: an entry that denies counts
- * only against an entry behind it for the same SID, or if it denies Everyone, whom every token holds but
+ * only against an entry after it for the same SID, or if it denies Everyone, whom every token holds but
  * Anonymous's; conditions and object types are taken as met where they allow, as not met where they deny. No
  * list at all lets everybody in. What is broken is TRUST_UNKNOWN.
  */

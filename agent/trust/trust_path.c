@@ -8,7 +8,7 @@
 
 /*
  * The path is walked as the system walks it: `done` is what has been looked at and holds no link, `rest`
- * what is still to come. A link's target is put in front of the rest. So links in the middle of chains are
+ * what is still to come. A link's target is put before the rest. So links in the middle of chains are
  * judged like any other name, and `..` means what it means there.
  */
 
@@ -49,7 +49,7 @@ static size_t separators(const struct walk *w, const char *text)
     return size;
 }
 
-/* Bytes of ${text} with ${count} names, and the separators behind each; 0 if there are fewer. */
+/* Bytes of ${text} with ${count} names, and the separators after each; 0 if there are fewer. */
 static size_t names_size(const struct walk *w, const char *text, size_t count)
 {
     size_t at = 0;
@@ -70,7 +70,7 @@ static bool is_letter(char c)
 }
 
 /* Bytes of the root that ${path} begins with, 0 if it is not absolute. Windows: C:\, \\host\share\, and
- * both, or a volume, behind \\?\ ("Naming Files, Paths, and Namespaces"). */
+ * both, or a volume, after \\?\ ("Naming Files, Paths, and Namespaces"). */
 static size_t root_size(const struct walk *w, const char *path)
 {
     if (!w->system->is_windows) {
@@ -129,7 +129,7 @@ static bool judge(struct walk *w, const struct plat_rights *rights, enum trust_u
     return verdict.who == TRUST_NOBODY;
 }
 
-/* Where the way goes on: ${rest} behind a link's ${target}. */
+/* Where the way goes on: ${rest} after a link's ${target}. */
 static bool redirect(struct walk *w, struct span target)
 {
     char rest[TRUST_PATH_BYTES];
@@ -298,7 +298,7 @@ static bool judge_there(struct walk *w, const struct plat_rights *rights)
     return good;
 }
 
-/* ${ret_end}: there is nothing behind it that could be judged. */
+/* ${ret_end}: there is nothing after it that could be judged. */
 static bool judge_name(struct walk *w, bool *ret_end)
 {
     struct plat_rights rights;
@@ -313,7 +313,7 @@ static bool judge_name(struct walk *w, bool *ret_end)
     return good;
 }
 
-/* The path is at its end, `done`; behind `.` or `..` that was so far a folder on the way. */
+/* The path is at its end, `done`; after `.` or `..` that was so far a folder on the way. */
 static bool judge_rest(struct walk *w)
 {
     struct plat_rights rights;

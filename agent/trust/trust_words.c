@@ -85,7 +85,7 @@ static void grant(const struct sid *sid, const char *rights, struct buf *out)
     buf_printf(out, ":%s", rights);
 }
 
-/* icacls takes SIDs behind a star, so that its words are the same in all languages. */
+/* icacls takes SIDs after a star, so that its words are the same in all languages. */
 static void write_icacls(
     const struct trust_system *system, const struct trust_finding *finding, struct buf *out)
 {

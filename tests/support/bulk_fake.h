@@ -43,7 +43,7 @@ void bulk_fake_always(struct bulk_fake *fake, const struct bulk_step *step);
 void bulk_fake_limit(struct bulk_fake *fake, size_t max_bytes, bool breaks);
 void bulk_fake_mind(struct bulk_fake *fake, const char *text);
 
-/* What is stored, as lines; freed by the caller, with a NUL behind. ${forget}: it is gone then. */
+/* What is stored, as lines; freed by the caller, with a NUL after. ${forget}: it is gone then. */
 char *bulk_fake_documents(struct bulk_fake *fake, bool forget);
 
 /* Requests so far, and one of them; there until the end. */

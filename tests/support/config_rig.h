@@ -180,7 +180,7 @@ static inline struct root *load_good(struct loaded *l, const char *text)
     return l->root;
 }
 
-/* All lines of the report, one behind the other, without the leading "f.yaml:". */
+/* All lines of the report, one after the other, without the leading "f.yaml:". */
 static inline char *lines_of(const struct config_report *report)
 {
     struct buf out;

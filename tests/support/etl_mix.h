@@ -54,7 +54,7 @@ struct etl_mix_options {
     uint8_t pointer_size;           /* of all records, 4 or 8; 0: 8 */
     struct trace_clock clock;       /* etl_writer_clock */
     uint32_t events_per_second;     /* pace of the stamps; 0: 50000 */
-    uint64_t last_sequence;         /* the first event gets the number behind it */
+    uint64_t last_sequence;         /* the first event gets the number after it */
     uint32_t descriptors;           /* of each type with an EVENT_HEADER; 0: 1 */
     const struct trace_info *trace; /* for record->trace; may be NULL */
 };
@@ -72,7 +72,7 @@ struct etl_mix;
 struct etl_mix *etl_mix_create(const struct etl_mix_options *options, struct error *err);
 void etl_mix_destroy(struct etl_mix *mix); /* NULL is fine */
 
-/* The records that describe the events of the profile, one per call; NULL behind the last. They
+/* The records that describe the events of the profile, one per call; NULL after the last. They
  * carry the current stamp. */
 const struct etl_mix_event *etl_mix_metadata(struct etl_mix *mix);
 

@@ -65,7 +65,7 @@ struct etl_output etl_writer_to_memory(struct buf *memory);
 struct etl_writer;
 
 /*
- * Begin a session at byte ${offset} of the output: 0, or behind an earlier session that is
+ * Begin a session at byte ${offset} of the output: 0, or after an earlier session that is
  * appended to. The header buffer is written at once with EndTime 0 and stale counts, as that of a
  * running session. NULL on failure.
  */

@@ -177,7 +177,7 @@ static void leave(struct worker *self)
     plat_mutex_unlock(&self->fake->lock);
 }
 
-/* Forget what was delivered behind a checkpoint. */
+/* Forget what was delivered after a checkpoint. */
 static void take_back(struct fake_output *fake, struct span checkpoint)
 {
     char digits[24] = "";
@@ -254,7 +254,7 @@ static bool fake_connect(void *self_, struct error *err)
     return good || error_set(err, ERR_IO, "the script refuses to connect");
 }
 
-/* The record's id in front of the end of its line. */
+/* The record's id before the end of its line. */
 static void note_id(struct fake_output *fake, const struct delivery *delivery, size_t at)
 {
     char id[DELIVERY_ID_MAX];

@@ -42,7 +42,7 @@ struct fake_settings {
     const char *route;  /* a template, or NULL */
     const char *target; /* a path, or NULL */
     const char *format; /* wants events in this format, or NULL */
-    bool ids;           /* wants them: behind each record's text stand a TAB and its id */
+    bool ids;           /* wants them: after each record's text stand a TAB and its id */
     bool saves;         /* has its checkpoint stored before each delivery, as for a new file */
     bool saves_last;    /* and when it disconnects, as for files that it still renames then */
 };
@@ -79,13 +79,13 @@ void fake_output_wait_sends(struct fake_output *fake, size_t count);
 void fake_output_wait_records(struct fake_output *fake, size_t count);
 void fake_output_wait_idles(struct fake_output *fake, size_t count);
 
-/* The delivered records, back to back in order of arrival, with a NUL behind; the caller frees.
+/* The delivered records, back to back in order of arrival, with a NUL after; the caller frees.
  * With a route each record is preceded by its route name and a TAB. */
 char *fake_output_text(struct fake_output *fake);
 
 /*
  * Its checkpoint is the number of bytes it has (of what fake_output_text gives), in decimal; an
- * output made with one forgets what lies behind, as the file output does.
+ * output made with one forgets what lies after, as the file output does.
  */
 
 #endif

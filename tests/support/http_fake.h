@@ -10,8 +10,8 @@
 struct http_fake;
 
 struct http_fake_request {
-    const char *head;    /* request line and headers, as they came, with a NUL behind */
-    struct span body;    /* a NUL stands behind it */
+    const char *head;    /* request line and headers, as they came, with a NUL after */
+    struct span body;    /* a NUL stands after it */
     unsigned connection; /* from 1 */
 };
 
@@ -25,7 +25,7 @@ struct http_fake_reply {
     size_t promised;     /* added to Content-Length, and never sent: the connection is closed */
     bool early;          /* without reading the body; the connection is closed */
     bool hang;           /* no reply, ever; the connection stays */
-    bool close;          /* behind the reply, without a word */
+    bool close;          /* after the reply, without a word */
 };
 
 /* Take over from the script: ${ret_reply} is {200} before. Texts it points to must live until the next

@@ -42,7 +42,7 @@ struct run {
     uint64_t behind; /* the number that was given to renumber */
     size_t damage;
     char last_damage[256];
-    void (*grow)(size_t count); /* called behind each record */
+    void (*grow)(size_t count); /* called after each record */
     enum input_end end;
 };
 
@@ -171,7 +171,7 @@ static inline void on_skipped(void *self, const uint8_t id[16])
     }
 }
 
-/* What a run that was restored calls new is numbered behind this. */
+/* What a run that was restored calls new is numbered after this. */
 enum { NEW_BEHIND = 1000 };
 
 static inline uint64_t on_renumber(void *self, uint64_t behind)

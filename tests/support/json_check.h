@@ -11,7 +11,7 @@
 const char *json_check(struct span text, size_t *ret_at);
 
 /*
- * Is ${line} as outputs ship one: one JSON object, a line feed behind it and none in it, every \u
+ * Is ${line} as outputs ship one: one JSON object, a line feed after it and none in it, every \u
  * escape of a surrogate half of a pair, no key twice however it is written, and an escape for each
  * character that nobody sees or that changes how others are seen (DEL, C1, zero width, separators of lines,
  * controls of bidirectional text).

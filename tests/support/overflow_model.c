@@ -24,7 +24,7 @@ static bool is_prefix(struct span whole, struct span start)
     return start.size <= whole.size && span_equal(span_first(whole, start.size), start);
 }
 
-/* Is the byte behind a cut the first of a character? */
+/* Is the byte after a cut the first of a character? */
 static bool is_between(struct span whole, size_t at)
 {
     return at == whole.size || (whole.data[at] & 0xc0) != 0x80;

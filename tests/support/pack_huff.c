@@ -90,7 +90,7 @@ static void huff_codes(const uint8_t *lengths, uint16_t *codes)
     }
 }
 
-/* Two words are always reserved: the one that bits go to and the one behind it, since a decoder
+/* Two words are always reserved: the one that bits go to and the one after it, since a decoder
  * reads that far ahead of the length bytes between the words. */
 struct bit_writer {
     struct buf *out;

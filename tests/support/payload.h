@@ -9,7 +9,7 @@
 /*
  * Payloads as tests write them: hex digits in pairs, 'text' for its bytes, L'text' for UTF-16 of
  * ASCII; blanks between. `2a00 L'Name' 0000`. The result is a heap block of exactly that size, so
- * that a sanitizer sees every read behind it; payload_free gives it back.
+ * that a sanitizer sees every read after it; payload_free gives it back.
  */
 static inline unsigned payload_digit(char c)
 {

@@ -5,7 +5,7 @@
 #include "support/etl_put.h"
 
 enum {
-    FIRST_BLOCK = 3, /* behind the header and both maps of free blocks */
+    FIRST_BLOCK = 3, /* after the header and both maps of free blocks */
     MAX_STREAMS = PDB_PUT_FIRST_MODULE + PDB_PUT_MAX_MODULES,
     S_GPROC32 = 0x1110,
     S_ANNOTATION = 0x1019,

@@ -44,7 +44,7 @@ struct pe_put_message {
     bool is_ansi;     /* kept as the bytes that it has here */
 };
 
-/* Append a message table with a line end behind each text, as the message compiler writes it.
+/* Append a message table with a line end after each text, as the message compiler writes it.
  * ${messages} ascend by id; what is without gap shares a block. */
 void pe_put_messages(struct buf *out, const struct pe_put_message *messages, size_t count);
 

@@ -11,7 +11,7 @@ void tcp_fake_stop(struct tcp_fake *fake); /* NULL is fine */
 
 unsigned tcp_fake_port(const struct tcp_fake *fake);
 
-/* All bytes of all connections so far, in their order, with a NUL behind. Until the next call. */
+/* All bytes of all connections so far, in their order, with a NUL after. Until the next call. */
 struct span tcp_fake_bytes(struct tcp_fake *fake);
 
 /* How many connections were made. */

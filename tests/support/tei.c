@@ -8,7 +8,7 @@
 /*
  * First the head and the properties with zeros for their texts, then all texts in one order, each
  * patching its offset. Properties are listed beforehand, since an array that counts itself becomes
- * two of them, which shifts every index behind it.
+ * two of them, which shifts every index after it.
  */
 enum {
     HEAD_BYTES = 0x70,
@@ -32,7 +32,7 @@ enum {
 
 struct property {
     const struct schema_field *field;
-    bool is_count;   /* the number of elements in front of the field */
+    bool is_count;   /* the number of elements before the field */
     uint16_t number; /* of the element, of an array that takes the rest; else 0 */
 };
 
@@ -210,7 +210,7 @@ static struct shape shape_of(const struct event_schema *schema, const struct pro
 
 /* ---- texts -------------------------------------------------------------------------------------- */
 
-/* ${text} and ${more} behind the structure that begins at ${start}: its offset goes to ${slot}. */
+/* ${text} and ${more} after the structure that begins at ${start}: its offset goes to ${slot}. */
 static void put_text(struct buf *out, size_t start, size_t slot, struct span text, const char *more)
 {
     if (text.size == 0 || out->failed) {
@@ -221,7 +221,7 @@ static void put_text(struct buf *out, size_t start, size_t slot, struct span tex
     etl_put_utf16z(out, more);
 }
 
-/* What stands behind ${text}, which is a message where ${is_message}. */
+/* What stands after ${text}, which is a message where ${is_message}. */
 static const char *space_behind(enum tei_spaces spaces, struct span text, bool is_message)
 {
     bool is_prose = text.size && memchr(text.data, ' ', text.size);

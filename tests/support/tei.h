@@ -21,7 +21,7 @@ enum tei_spaces { TEI_SPACES_NONE, TEI_SPACES_WINDOWS, TEI_SPACES_ALL };
 struct tei_options {
     const struct event_descriptor *descriptor; /* of the event at hand; NULL: the schema's */
     uint8_t pointer_size;                      /* of that event; 0: 8 */
-    enum tei_spaces spaces;                    /* behind the message and the names */
+    enum tei_spaces spaces;                    /* after the message and the names */
 };
 
 /*

@@ -16,7 +16,7 @@ extern const size_t utf_check_engine_count;
 bool utf_check_every_unit(const char *engine, char *text, size_t text_size);
 
 /* Random strings of mixed classes and all lengths to 100 units, from a fixed seed; the same for
- * UTF-8 and for utf16_until_nul. No byte behind the bound is written. */
+ * UTF-8 and for utf16_until_nul. No byte after the bound is written. */
 bool utf_check_random(const char *engine, size_t strings, char *text, size_t text_size);
 
 #endif

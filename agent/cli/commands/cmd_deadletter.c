@@ -278,7 +278,7 @@ static bool replay_output(struct call *call, const struct app_output *output, bo
 /* What each letter is of an output that can take it? */
 struct outputs_seen {
     struct call *call;
-    size_t *letters; /* by output of the configuration; behind them: of none of these */
+    size_t *letters; /* by output of the configuration; after them: of none of these */
 };
 
 static bool note_output(void *self, const struct dead_letter *letter)

@@ -38,7 +38,7 @@ static bool read_input(struct buf *out, struct error *err)
     return good;
 }
 
-/* Without the last line break, and the mark that PowerShell puts in front of what it pipes. */
+/* Without the last line break, and the mark that PowerShell puts before what it pipes. */
 static struct span trim(struct span text)
 {
     static const char mark[] = "\xef\xbb\xbf";

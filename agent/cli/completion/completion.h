@@ -5,7 +5,7 @@
 #include "cli/options/cli.h"
 
 /*
- * Scripts that complete words behind `etwship` in shells, made from the tables of commands and options
+ * Scripts that complete words after `etwship` in shells, made from the tables of commands and options
  * (cli.h): what is added there is completed without more. Names of providers are asked of the program
  * when they are wanted: `etwship completion providers [TRACE...]`.
  */
@@ -36,7 +36,7 @@ bool completion_takes_providers(const struct cli_command *command);
 /* The first sentence of ${help}, at most 80 bytes. */
 struct span completion_summary(const char *help);
 
-/* Append ${text}, with ${escape} in front of each byte that is one of ${special}. */
+/* Append ${text}, with ${escape} before each byte that is one of ${special}. */
 void completion_add_escaped(struct buf *out, struct span text, const char *special, char escape);
 
 #endif

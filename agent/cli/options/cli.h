@@ -24,7 +24,7 @@ struct cli_option {
         argument; /* what it takes, for the help; NULL: a flag. `a|b|c` in small letters: one of these */
     const char *values; /* it is one of these, as in a|b|c, where `argument` does not say so */
     const char *(*known)(
-        size_t index); /* values for completion, NULL behind the last; others may do */
+        size_t index); /* values for completion, NULL after the last; others may do */
     bool repeated;
     const char *help;
 };
@@ -33,7 +33,7 @@ struct cli_args;
 
 struct cli_command {
     const char *name;
-    const char *synopsis; /* behind the name */
+    const char *synopsis; /* after the name */
     const char *summary;  /* a line */
     const char *description;
     const struct cli_option *options; /* --help is added */
@@ -61,7 +61,7 @@ struct cli_args {
 };
 
 /*
- * Parse the arguments behind the command's name; argv[0] is the name. Options may stand anywhere,
+ * Parse the arguments after the command's name; argv[0] is the name. Options may stand anywhere,
  * `--` ends them. --help prints the page. False: *ret_exit is the exit code, everything is said.
  */
 bool cli_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *ret_args,
@@ -98,13 +98,13 @@ void cli_lines(bool are_warnings, struct span lines);
  * lines. NULL: nobody. On the thread that says it. */
 void cli_listen(void (*hear)(void *self, bool is_warning, const char *text), void *self);
 
-/* Commands, in the order of the help. NULL behind the last. */
+/* Commands, in the order of the help. NULL after the last. */
 const struct cli_command *cli_command_at(size_t index);
 
 /* Parse the arguments and run the command; its exit code. argv[0] is its name. */
 int cli_run(const struct cli_command *command, int argc, char **argv);
 
-/* Everything behind main(). */
+/* Everything after main(). */
 int cli_main(int argc, char **argv);
 
 extern const struct cli_command cmd_run;

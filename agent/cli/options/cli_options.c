@@ -190,7 +190,7 @@ static const struct cli_option *find_option(
     return find_short(command, text[1]);
 }
 
-/* The value of ${option} behind argv[*i]; NULL, and said, if there is none. An option there is one that
+/* The value of ${option} after argv[*i]; NULL, and said, if there is none. An option there is one that
  * the user wanted, and no value. */
 static const char *next_value(const struct cli_command *command, const struct cli_option *option,
     int argc, char **argv, int *i)

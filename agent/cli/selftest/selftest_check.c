@@ -10,7 +10,7 @@
 /*
  * Lines are those of the native format; what is looked for in them is unique before the payload.
  * Everything belongs to the output's thread, but `sent`, which the writer sets before it says so in
- * `is_sent`; begin and end happen before and behind.
+ * `is_sent`; begin and end happen before and after.
  */
 enum { MAX_CPUS = 64, MAX_TEXT = 4096 };
 
@@ -136,7 +136,7 @@ static void take_event(enum selftest_kind kind, struct span line, uint64_t now_n
     bool good = has_expected(line, kind, sequence, sent_ns, selftest_writer_expect) &&
                 has_expected(line, kind, sequence, sent_ns, selftest_writer_expect_text);
     if (good && sequence == 0) {
-        return; /* the last one, behind those that count */
+        return; /* the last one, after those that count */
     }
     seen->received[kind]++;
     if (!good) {

@@ -20,7 +20,7 @@ enum selftest_kind {
 /* Names of the kinds as `provider.kind` of their events has them. */
 const char *selftest_writer_kind(enum selftest_kind kind);
 
-/* What to switch on, in the compact form of provider_spec.h. NULL behind the last. */
+/* What to switch on, in the compact form of provider_spec.h. NULL after the last. */
 const char *selftest_writer_provider(size_t index);
 
 /* Definitions of their events: a schema pack. */
@@ -57,7 +57,7 @@ struct selftest_written {
     bool as_asked;    /* the classic one with the level and the flags that were asked for */
 };
 
-/* Register the providers and start a thread, which writes when all of them are switched on; behind
+/* Register the providers and start a thread, which writes when all of them are switched on; after
  * the last event it calls `done`, then writes one more of every kind, numbered 0. NULL with ${err}
  * set: a function is missing, or refuses. */
 struct selftest_writer *selftest_writer_start(

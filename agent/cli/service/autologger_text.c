@@ -18,14 +18,14 @@ struct facts {
     const char *name;
     const char *session; /* NULL: not configured */
     enum etw_autologger_owner owner;
-    struct buf differences; /* texts, a NUL behind each */
+    struct buf differences; /* texts, a NUL after each */
     size_t difference_count;
     bool was_started; /* Windows has tried */
     uint32_t status;  /* then: Win32 error */
     bool can_ask;
     bool runs;
     struct etw_session_state state;
-    struct buf files; /* paths, a NUL behind each */
+    struct buf files; /* paths, a NUL after each */
     size_t file_count;
 };
 

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 
 /*
- * Where what a provider's entry asks for is decided, a line each, behind ${indent}: by the provider
+ * Where what a provider's entry asks for is decided, a line each, after ${indent}: by the provider
  * itself, by ETW, or by the agent; and what nobody looks at. Nothing where it asks for everything.
  */
 void check_places_write(const struct app_session *session, const struct app_provider *provider,

@@ -64,7 +64,7 @@ void explain_notes(const struct explain *explain, size_t session, const struct e
 /* "ETW has no such test": why a field is left to the agent. Static. */
 const char *explain_why(int why);
 
-/* Append it for people, behind ${indent}; ${session} SIZE_MAX: all of them. */
+/* Append it for people, after ${indent}; ${session} SIZE_MAX: all of them. */
 bool explain_write(
     const struct explain *explain, size_t session, const char *indent, struct buf *out);
 

@@ -182,7 +182,7 @@ static void add_padding(struct buf *out, size_t count)
 static void add_row(const struct etw_session_state *session, const size_t *widths, struct buf *out)
 {
     char text[CELL_BYTES];
-    size_t owed = 0; /* spaces are written only in front of something */
+    size_t owed = 0; /* spaces are written only before something */
     for (size_t i = 0; i < COLUMNS; i++) {
         cell_text(session, i, text);
         size_t width = width_of(text);

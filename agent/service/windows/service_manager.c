@@ -145,7 +145,7 @@ static uint32_t set_recovery(void *service, const struct service_plan *plan)
     return code;
 }
 
-/* A list of texts, one behind the other, and an empty one at its end. */
+/* A list of texts, one after the other, and an empty one at its end. */
 static uint32_t set_privileges(void *service, const struct service_plan *plan)
 {
     enum { MAX_UNITS = 512 };

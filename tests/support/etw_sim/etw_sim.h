@@ -243,7 +243,7 @@ struct etw_sim_kernel_event {
     uint16_t cpu;
     uint8_t form; /* enum etl_kernel_form: ETL_SYSTEM, ETL_COMPACT, ETL_PERFINFO */
     struct span payload;
-    const uint64_t *stack; /* for the StackWalk event behind it; NULL: two made up */
+    const uint64_t *stack; /* for the StackWalk event after it; NULL: two made up */
     size_t stack_count;
 };
 

@@ -167,7 +167,7 @@ uint32_t etw_sim_GetTraceEnableFlags(uint64_t session)
 
 /* ---- TraceEvent ------------------------------------------------------------------------------- */
 
-/* The payload behind a header of ${header} bytes: in place, or MOF_FIELDs that point to it. */
+/* The payload after a header of ${header} bytes: in place, or MOF_FIELDs that point to it. */
 static uint32_t take_payload(struct etw_sim *sim, const void *event, size_t header, size_t size,
     uint32_t flags, struct span *ret_payload)
 {

@@ -36,7 +36,7 @@ struct sim_trace {
     struct sim_link *link;       /* the session is a machine's */
     struct trace_info info;
     struct sim_chunk *unread; /* of the session's queue */
-    uint64_t last_wanted;     /* closing: nothing behind this index */
+    uint64_t last_wanted;     /* closing: nothing after this index */
     int64_t start;            /* ProcessTrace's bounds, FILETIME; 0 and INT64_MAX: none */
     int64_t end;
     bool processing;

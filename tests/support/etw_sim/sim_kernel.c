@@ -1,6 +1,6 @@
 /*
  * Events of the kernel: which hook belongs to which bit of a session's group masks (PERF_* of
- * ntwmi.h: the top three bits name the word), and stacks behind those that the session listed.
+ * ntwmi.h: the top three bits name the word), and stacks after those that the session listed.
  * Hooks that no row names go to every system session that has any bit set.
  */
 #include "event/model/kernel_groups.h"

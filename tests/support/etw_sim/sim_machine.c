@@ -157,7 +157,7 @@ static uint32_t enable(struct sim_visitor *v)
     return sim_machine_wait_end() && timeout_ms && !code ? ETW_ERROR_TIMEOUT : code;
 }
 
-/* Put what a call has made of ${bytes} of ${out} behind what it needs. Takes ${out}. */
+/* Put what a call has made of ${bytes} of ${out} after what it needs. Takes ${out}. */
 static uint32_t give_bytes(
     struct sim_visitor *v, uint32_t code, void *out, uint32_t bytes, uint32_t needed)
 {

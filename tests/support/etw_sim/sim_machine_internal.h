@@ -14,7 +14,7 @@ struct sim_visitor {
     struct sim_link *link;
     struct plat_thread *thread;
     struct buf message;
-    struct reader in; /* of the message, behind its operation and caller */
+    struct reader in; /* of the message, after its operation and caller */
     struct buf answer;
     struct guid held; /* zero: nothing; guarded by the machine's lock, like `gone` */
     bool gone;        /* its thread is about to end */
@@ -39,7 +39,7 @@ uint32_t sim_machine_trace_message(struct sim_visitor *v);
 void sim_machine_wait_begin(uint32_t timeout_ms);
 bool sim_machine_wait_end(void);
 
-/* Send ${code} and what is in v->answer behind it. */
+/* Send ${code} and what is in v->answer after it. */
 bool sim_machine_answer(struct sim_visitor *v, uint32_t code);
 
 #endif

@@ -70,7 +70,7 @@ uint32_t sim_remote_trace_message(struct etw_sim *sim, uint64_t session, uint32_
 /* A call that others build on: its message, in whose place the answer comes. */
 struct sim_remote_call {
     struct buf bytes;
-    struct reader in; /* of the answer, behind its code */
+    struct reader in; /* of the answer, after its code */
 };
 
 /* ${op}: enum sim_wire. */

@@ -34,7 +34,7 @@ static size_t make_text(struct sampler *s, char text[TEXT_MAX])
     return (size_t)size;
 }
 
-/* Exactly ${units} of a text, blanks behind it. */
+/* Exactly ${units} of a text, blanks after it. */
 static void put_fixed_text(struct sampler *s, size_t units, bool wide)
 {
     char text[TEXT_MAX];

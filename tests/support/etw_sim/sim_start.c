@@ -145,7 +145,7 @@ static bool take_flags(struct sim_session *s, const struct etw_properties *p)
         return false;
     }
     /* Length in dwords. 0xff stands for a list with a header of its own, but whoever checks the block
-     * first may take it for a length, too. So a block that ends behind a shorter list is refused. */
+     * first may take it for a length, too. So a block that ends after a shorter list is refused. */
     if (rest.size < 4 * (size_t)(flags >> 16 & 0xff)) {
         return false;
     }

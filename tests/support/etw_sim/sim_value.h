@@ -16,7 +16,7 @@ struct sim_value_type {
 };
 
 struct sim_value {
-    struct span whole; /* with counts in front and a NUL behind */
+    struct span whole; /* with counts in front and a NUL after */
     struct span bytes; /* the value alone */
 };
 

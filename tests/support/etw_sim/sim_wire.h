@@ -9,7 +9,7 @@
 /*
  * What a program (sim_remote.c) and the machine that it runs on (sim_machine.c) say to each other:
  * a message is an operation, the caller's pid and tid, then what is named here; its answer a Win32
- * code and what stands behind the arrow. Numbers are little-endian; a text or a block has its size
+ * code and what stands after the arrow. Numbers are little-endian; a text or a block has its size
  * in 32 bits before it, and UINT32_MAX stands for NULL.
  */
 enum sim_wire {

@@ -23,7 +23,7 @@ enum sim_world_verb {
     SIM_WORLD_CALLS,
 };
 
-/* One statement: the words behind its verb, and its options. Texts end with a NUL. */
+/* One statement: the words after its verb, and its options. Texts end with a NUL. */
 struct sim_world_item {
     enum sim_world_verb verb;
     uint32_t line;

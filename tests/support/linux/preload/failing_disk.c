@@ -25,7 +25,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* `next` is what stands behind our own function. */
+/* `next` is what stands after our own function. */
 #define FIND_NEXT(function)                          \
     static __typeof__(&function) next;               \
     if (!next) {                                     \
