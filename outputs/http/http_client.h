@@ -50,7 +50,7 @@ struct http_header {
 struct http_request {
     const char *method; /* "GET", "POST", … */
     const char *url;    /* http:// or https://, as http_options_check_url lets pass */
-    const char *path; /* put after ${url}, with one '/' between; NULL: nothing. Escaped already */
+    const char *path;   /* put after ${url}, with one '/' between; NULL: nothing. Escaped already */
     const struct http_header *headers; /* beside Host, User-Agent, Authorization, Content-Length */
     size_t header_count;
 

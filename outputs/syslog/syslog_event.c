@@ -313,7 +313,7 @@ struct style {
     const char *between;
     const char *escaped;
     bool tab;
-    bool header_escapes; /* a backslash stands before a pipe and a backslash in the header */
+    bool header_escapes;    /* a backslash stands before a pipe and a backslash in the header */
     const char *const *own; /* keys that are ours, up to NULL */
 };
 
