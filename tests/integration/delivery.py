@@ -145,7 +145,7 @@ class Delivery(unittest.TestCase):
         self.assertEqual(self.letters("-o", "siem"), letters)
         for verb in ("list", "replay", "purge"):
             done = self.deadletter(verb, "-o", "nope", code=USAGE)
-            self.assertIn(b"no output is called 'nope'", done.stderr)
+            self.assertIn(b"no output and no dead letter has the name 'nope'", done.stderr)
             self.assertEqual(done.stdout, b"")
         self.deadletter("show", "99", code=FAILED)
         self.deadletter("show", "x", code=USAGE)
@@ -218,7 +218,7 @@ class Delivery(unittest.TestCase):
             count = len(self.letters())
             self.write(self.siem(server, index="etw-{provider.name}"), log={"stats": "0s"})
             done = self.deadletter("replay", code=LOSSES)
-            self.assertIn(b"kept without: dead letter 1 and %d more." % (count - 1), done.stderr)
+            self.assertIn(b"kept without it: dead letter 1 and %d more." % (count - 1), done.stderr)
             self.assertIn(b"%d without a place" % count, done.stdout)
             self.assertEqual(len(self.letters()), count)
             self.assertEqual(set(server.app.stores), {"etw-all"})

@@ -175,7 +175,7 @@ class Support(unittest.TestCase):
         members = self.members()
         self.search(members)
         self.assertIn("api_keyy", members["check.txt"])
-        self.assertIn("NOT ALL OF IT", members["README.txt"])
+        self.assertIn("INCOMPLETE", members["README.txt"])
         self.assertIn("the last line", members["log.txt"])
         self.assertIn("name: local", members["config.yaml"])
 

@@ -18,7 +18,7 @@
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
-/* `etwship check`: is a configuration right, and what does it amount to? */
+/* `etwship check`: report errors in a configuration, and show what it means. */
 
 enum { MAX_OUTPUT_BYTES = 64 * 1024 * 1024 };
 
@@ -26,21 +26,20 @@ enum { MAX_OUTPUT_BYTES = 64 * 1024 * 1024 };
 static const struct cli_option options[] = {
     CLI_OPTIONS_CONFIG,
     {.name = "verbose", .letter = 'v',
-        .help = "Also show every provider, rule and value, defaults included. Secrets are never "
-                "shown."},
-    {.name = "json", .help = "One JSON object instead of words."},
+        .help = "Also show every provider, rule and value, including defaults. Secrets are never shown."},
+    {.name = "json", .help = "Print one JSON object instead of text."},
     {.name = "resolve",
-        .help = "Look providers, events and keywords up in the definitions that `schema` names."},
+        .help = "Look up providers, events and keywords in the definitions that `schema` names."},
     {.name = "account", .argument = "system|virtual",
-        .help = "Warn of sessions that a service of this account has too few rights for."},
-    {.name = "strict", .help = "Warnings count, too: exit with 2 if there is one."},
+        .help = "Warn of sessions that a service with this account may not run."},
+    {.name = "strict", .help = "Exit with 2 also if there is a warning."},
     {.name = "print-schema", .help = "Print a JSON schema of configurations, for editors."},
     {.name = "print-reference", .help = "Print a page of all keys, in Markdown."},
     {.name = NULL},
 };
 // clang-format on
 
-/* Print what ${out} holds on stdout, and be done with it. */
+/* Print ${out} on stdout and free it. */
 static bool print(struct buf *out)
 {
     struct error err;
@@ -56,7 +55,7 @@ static bool print(struct buf *out)
 
 /* ---- pages of the tables ----------------------------------------------------------------------- */
 
-/* What outputs say beyond their keys. */
+/* Reference text of outputs beyond their keys. */
 static void write_outputs(struct buf *out)
 {
     size_t count;
@@ -154,8 +153,8 @@ static void free_typed(struct check *check)
     free(check->typed);
 }
 
-/* What the indexes of outputs that want types for the fields of payloads come to. Traces are not read for
- * it: that may take its time. */
+/* Index types of payload fields, for outputs that use them. Traces are not read, as that may take
+ * long. */
 static bool find_typed(struct check *check, struct error *err)
 {
     const struct app_config *config = check->config;
@@ -177,7 +176,7 @@ static bool find_typed(struct check *check, struct error *err)
 
 /* ---- what the machine demands -------------------------------------------------------------------- */
 
-/* It was read with the configuration; in between it may have changed. */
+/* The policy was read with the configuration and may have changed since. */
 static void find_policy(struct check *check)
 {
     struct app_policy_settings settings;
@@ -234,7 +233,8 @@ static int finish(const struct cli_args *args, const struct check *check)
     return !print(&out) ? EXIT_FAILED : strict ? EXIT_USAGE : EXIT_DONE;
 }
 
-/* Is every file there that outputs read? Of a configuration for another system it may be there. */
+/* Check that the files that outputs read exist. A configuration for another system may name files
+ * there. */
 static bool reads_all(struct check *check)
 {
     struct config_report errors;
@@ -332,14 +332,14 @@ const struct cli_command cmd_check = {
     .name = "check",
     .synopsis = "[-c FILE] [--set KEY=VALUE]... [-v] [--json] [--resolve] [--account NAME] "
                 "[--strict]",
-    .summary = "check a configuration and say what it amounts to",
+    .summary = "check a configuration and show what it does",
     .description =
-        "Everything that is wrong is reported at once, as FILE:LINE:COLUMN: error: what. what to "
-        "do. If nothing is, it says in words what `run` would do: sessions, providers, rules and "
-        "where each acts, outputs, which of them share the writing of events, and what memory and "
-        "disk that may take; and it warns of what is valid but hardly meant.\n"
-        "A configuration for another system or build is checked all the same; what could not run "
-        "here is listed.",
+        "All errors are reported at once, as FILE:LINE:COLUMN: error: what. what to do. Without "
+        "errors it describes what `run` would do: sessions, providers, rules and where each acts, "
+        "outputs, which of them share encoded events, and the limits of memory and disk. It warns "
+        "of settings that are valid but hardly meant.\n"
+        "A configuration for another system or build is checked too; settings that cannot run here "
+        "are listed.",
     .options = options,
     .examples = "       etwship check -c etwship.yaml -v\n"
                 "       etwship check --print-schema > etwship.schema.json\n",

@@ -10,12 +10,12 @@
 #include "pipeline/batch/grow.h"
 #include "platform/plat_file.h"
 
-/* `etwship deadletter`: what outputs refused, of a running agent or of one that was stopped. */
+/* `etwship deadletter`: records that destinations rejected, of a running or a stopped agent. */
 
 // clang-format off
 static const struct cli_option options[] = {
     CLI_OPTIONS_CONFIG,
-    {.name = "output", .letter = 'o', .argument = "NAME", .help = "Those of one output."},
+    {.name = "output", .letter = 'o', .argument = "NAME", .help = "Only dead letters of this output."},
     {.name = "json", .help = "JSON lines."},
     {.name = NULL},
 };
@@ -23,7 +23,7 @@ static const struct cli_option options[] = {
 
 enum { MAX_IDS = CLI_MAX_VALUES, PRINT_AT_BYTES = 64 * 1024, MAX_TEXT_BYTES = 128 * 1024 * 1024 };
 
-/* What a subcommand is given. */
+/* Arguments of a subcommand. */
 struct call {
     const struct app_config *config;
     struct dead_letters *letters;
@@ -34,7 +34,7 @@ struct call {
 
     struct deadletter_widths widths;
     struct buf out;
-    bool closed; /* nobody reads what is printed */
+    bool closed; /* the reader of standard output has closed it */
     uint64_t *found;
     size_t found_count;
     size_t found_capacity;
@@ -71,7 +71,7 @@ static bool each(struct call *call, bool (*function)(void *self, const struct de
 
 /* ---- printing --------------------------------------------------------------------------------------- */
 
-/* False if nobody reads it. */
+/* False if the reader has closed it. */
 static bool print(struct call *call)
 {
     struct error err;
@@ -176,7 +176,7 @@ static bool collect(void *self, const struct dead_letter *letter)
     return found != NULL;
 }
 
-/* Were all there that were named? */
+/* True if all named dead letters exist. */
 static bool found_all(const struct call *call)
 {
     for (size_t i = 0; i < call->id_count; i++) {
@@ -255,8 +255,8 @@ static void tell_unplaced(const char *output, const struct deadletter_replay_cou
     if (counts->unplaced > 1) {
         snprintf(more, sizeof(more), " and %llu more", (unsigned long long)counts->unplaced - 1);
     }
-    cli_error("output %s: not sent, since its events' fields now say where they go, and these were "
-              "kept without: dead letter %llu%s. replay with the index or path that was meant",
+    cli_error("output %s: not sent, since its index or path now depends on fields, and these were "
+              "kept without it: dead letter %llu%s. replay with the index or path that was meant",
         output, (unsigned long long)counts->first_unplaced, more);
 }
 
@@ -275,10 +275,10 @@ static bool replay_output(struct call *call, const struct app_output *output, bo
     return good || fail(&err);
 }
 
-/* What each letter is of an output that can take it? */
+/* Assign each dead letter to its output, if that can send it. */
 struct outputs_seen {
     struct call *call;
-    size_t *letters; /* by output of the configuration; after them: of none of these */
+    size_t *letters; /* by output of the configuration; the last one: of unknown outputs */
 };
 
 static bool note_output(void *self, const struct dead_letter *letter)
@@ -317,7 +317,7 @@ static bool replay_seen(struct call *call, const size_t *letters, bool *all_deli
     return good;
 }
 
-/* ${ret_whole}: everything was delivered that could be tried. */
+/* ${ret_whole}: all that could be sent was delivered. */
 static bool replay(struct call *call, bool *ret_whole)
 {
     struct error err;
@@ -365,13 +365,13 @@ static bool parse_id(const char *text, uint64_t *ret_id)
         id = id * 10 + (uint64_t)(*c - '0');
     }
     if (id == 0) {
-        cli_error("deadletter: '%s' is no number of a dead letter", text);
+        cli_error("deadletter: '%s' is not the number of a dead letter", text);
     }
     *ret_id = id;
     return id != 0;
 }
 
-/* Do the verb and its operands go together? The caller frees ${ret_ids}. */
+/* True if the operands fit the verb. The caller frees ${ret_ids}. */
 static bool parse_usage(
     enum verb verb, const struct cli_args *args, uint64_t **ret_ids, size_t *ret_count)
 {
@@ -448,7 +448,8 @@ static bool note_letter(void *self, const struct dead_letter *letter)
     return !is_its;
 }
 
-/* Letters stay when their output is taken out of the configuration, so its name may still be used. */
+/* Dead letters stay when their output is removed from the configuration, so its name remains
+ * valid. */
 static int check_output(struct call *call)
 {
     if (!call->output || has_output(call->config, call->output)) {
@@ -458,8 +459,8 @@ static int check_output(struct call *call)
         return EXIT_FAILED;
     }
     if (!call->output_has_letters) {
-        cli_error("no output is called '%s', and no dead letter is of one. `etwship check` lists "
-                  "the outputs",
+        cli_error(
+            "no output and no dead letter has the name '%s'. `etwship check` lists the outputs",
             call->output);
         return EXIT_USAGE;
     }
@@ -507,16 +508,15 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_deadletter = {
     .name = "deadletter",
     .synopsis = "list | show ID | replay [ID...] | purge [ID...] [-c FILE] [-o NAME] [--json]",
-    .summary = "look at what outputs refused, send it again, or remove it",
+    .summary = "list events that destinations rejected, send them again, or remove them",
     .description =
-        "What a destination will never take (a field of the wrong type, an event that is too "
-        "large) "
-        "is kept in agent.data_dir, at most 64 MB of it; the oldest make room for new ones. list "
-        "shows them all, show everything of one, replay sends them through their output once more "
-        "and removes those that arrive, purge removes them. Numbers and --output choose some. What "
-        "was kept with spool.mode: memory is seen with durable once the agent has started, which "
-        "takes it over.\n"
-        "All of that can be done while the agent runs. With --json a dead letter is an object with "
+        "An event that its destination rejects for good (a field of the wrong type, an event that "
+        "is too large) is kept in agent.data_dir as a dead letter. At most 64 MB are kept; new "
+        "ones replace the oldest. list shows all, show prints one in full, replay sends them "
+        "through their output again and removes those that arrive, purge removes them. Numbers and "
+        "--output select some. Dead letters kept with spool.mode: memory are visible with durable "
+        "after the agent has started once.\n"
+        "All verbs work while the agent runs. With --json a dead letter is an object with "
         "id, time, output, status, type, reason, index, document; what is unknown is null. replay "
         "prints output, delivered, refused, skipped, and purge removed.",
     .options = options,

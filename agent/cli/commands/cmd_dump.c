@@ -15,7 +15,7 @@
 #include "platform/plat_system.h"
 
 /*
- * `etwship dump`: traces to JSON lines. A configuration of one session and one output, made from
+ * `etwship dump`: traces as JSON lines, by a configuration of one session and one output made from
  * the command line.
  */
 
@@ -38,11 +38,9 @@ static const struct cli_option options[] = {
         .help = "Only events for which the expression is true, as in \"event.level <= 3 and "
                 "data.Image endswith '\\cmd.exe'\"."},
     {.name = "sample", .argument = "1/N[:FIELD]",
-        .help = "One in N of them: of N activities one, with all its events; of N values of "
-                "FIELD one, as in 1/10:process.pid."},
+        .help = "Sample one in N: one of N activities, with all its events; or one of N values of FIELD, as in 1/10:process.pid."},
     {.name = "fields", .argument = "FIELD,…", .known = event_path_name,
-        .help = "Only these fields of each event, as in process.pid,data.QueryName; data is all of the "
-                "payload. With -f ecs by the names of the Elastic Common Schema."},
+        .help = "Only these fields of each event, as in process.pid,data.QueryName; data is the whole payload. With -f ecs, names of the Elastic Common Schema."},
     CLI_OPTION_SCHEMA,
     {.name = "start", .argument = "TIME",
         .help = "Only events from this time on: RFC 3339, of which the end may be left out, as in "
@@ -55,36 +53,30 @@ static const struct cli_option options[] = {
                 "the machine that recorded)."},
     {.name = "max-events", .letter = 'n', .argument = "N", .help = "Stop after N events."},
     {.name = "pointer-size", .argument = "auto|4|8",
-        .help = "Width of pointers in payloads. auto (the default) takes each event's own, and "
-                "the other one where only that fits an event or others of its class."},
+        .help = "Width of pointers in payloads. auto (the default) takes the width in each event's header, and the other one where only that fits the event or others of its class."},
     {.name = "stack-walk", .argument = "join|events|drop",
         .help = "Kernel call stacks: join (the default) puts them into their event's "
                 "extended.stack, events ships them as events, drop leaves them out."},
     {.name = "etw-file", .argument = "name|path",
-        .help = "What events have as etw.file: the name of the file (the default), or its path "
-                "as given."},
+        .help = "The value of etw.file: the name of the file (the default), or its path as given."},
     {.name = "codepage", .argument = "N",
         .help = "Windows code page of ANSI strings in payloads; 1252 without this option."},
     {.name = "uint64", .argument = "number|string",
-        .help = "How JSON has unsigned numbers of 64 bits: number (the default), or string for "
-                "readers that have none above 2^53. ecs has strings."},
-    {.name = "metadata", .help = "Ship records that only carry metadata, too."},
+        .help = "Type of unsigned 64-bit numbers in JSON: number (the default), or string for readers that lose digits above 2^53. ecs always has strings."},
+    {.name = "metadata", .help = "Also ship records that only carry metadata."},
     {.name = "no-process-context",
-        .help = "Do not add to each event what the trace says of its process (name, path, command "
-                "line, parent, user) and of the file it uses."},
+        .help = "Do not add the process (name, path, command line, parent, user) and the file of each event, as known from the trace."},
     {.name = "host", .argument = "NAME",
-        .help = "The recording machine, instead of what the trace says."},
-    {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely, or if a provider or "
-                "filter matched nothing."},
+        .help = "Name of the recording machine, in place of the one in the trace."},
+    {.name = "strict", .help = "Exit with 3 if an event was not decoded completely, or if a provider or filter matched nothing."},
     {.name = "pretty",
-        .help = "For people: a line for the event and one for each value; with -f ecs for each "
-                "field of the Elastic Common Schema."},
+        .help = "For people: a line per event and one per value; with -f ecs one per field of the Elastic Common Schema."},
     {.name = "output", .letter = 'o', .argument = "FILE", .help = "Write to FILE."},
     {.name = NULL},
 };
 // clang-format on
 
-/* Between the flow and the stream: what the user selected, and how many. */
+/* The filter and the limit of the user, between the flow and the stream. */
 struct picker {
     struct flow_consumer stream;
     struct provider_selection *selection;
@@ -132,7 +124,7 @@ static void tell(void *self, enum delivery_news news, const char *text)
     cli_error("%s", text);
 }
 
-/* The file is the one that the user names, and no template. */
+/* The user names a plain file, not a template. */
 static bool set_path(struct config *config, const struct output_ops *ops, void *settings,
     const char *path, struct error *err)
 {
@@ -147,7 +139,7 @@ static bool set_path(struct config *config, const struct output_ops *ops, void *
     return good;
 }
 
-/* The output's settings: stdout, or the file, emptied. */
+/* The output's settings: stdout, or the file, which is truncated. */
 static void *output_settings(const struct cli_args *args, struct config *config,
     const struct output_ops **ret_ops, struct error *err)
 {
@@ -187,7 +179,7 @@ static int conclude(const struct session_result *result, const struct picker *pi
     return result->damaged ? EXIT_LOSSES : EXIT_DONE;
 }
 
-/* Everything that dump makes, so that one function can take it apart again. */
+/* Everything that dump creates, for one function to free. */
 struct dump {
     struct config *config;
     struct schema_cache *cache;
@@ -196,14 +188,14 @@ struct dump {
     struct codepage ansi;
     struct event_writer *writer;
     struct event_fields *fields;  /* NULL: all */
-    struct event_writer *details; /* of fields for people */
+    struct event_writer *details; /* fields for people */
     struct delivery_host *host;
     struct stream *stream;
     struct where where;
     struct event_zone zone;
 };
 
-/* Whose fields the events have. */
+/* The format that defines the field names. */
 static const struct event_format *plain_format(const struct cli_args *args)
 {
     const char *name = cli_value(args, "format");
@@ -215,8 +207,8 @@ static const struct event_format *find_format(const struct cli_args *args)
     return cli_value(args, "pretty") ? &event_format_pretty : plain_format(args);
 }
 
-/* The fields that the user wants, NULL for all. For people, those of another format than the native one
- * are listed by their paths, wanted or all. */
+/* The fields that the user wants, NULL for all. With --pretty, fields of other formats than native
+ * are listed by their paths. */
 static bool take_fields(const struct cli_args *args, struct dump *dump, int *ret_exit)
 {
     const char *list = cli_value(args, "fields");
@@ -240,7 +232,7 @@ static bool take_fields(const struct cli_args *args, struct dump *dump, int *ret
     return true;
 }
 
-/* The zone of the times that are shown. */
+/* The time zone of the output. */
 static bool take_zone(const struct cli_args *args, struct dump *dump)
 {
     if (cli_value(args, "utc-offset") && !cli_value(args, "pretty") && !cli_value(args, "start") &&
@@ -268,7 +260,7 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
         .options = {.uint64_strings = uint64 && strcmp(uint64, "string") == 0},
         .ansi = &dump->ansi,
         .colors = pretty && !cli_value(args, "output") && plat_is_terminal(1) && !plat_no_color()};
-    /* The reader may pause, as a pager does after each page: writing waits for it. */
+    /* The reader may pause, as a pager does after each page: wait for it. */
     const struct output_env env = {.stopping = stopping};
     struct delivery_host_settings host = {.ops = ops,
         .settings = settings,
@@ -306,7 +298,7 @@ static bool selects(const struct cli_args *args)
            cli_value(args, "start") || cli_value(args, "end");
 }
 
-/* The traces were read to their end: say which part of what was asked for matched nothing. True: one did. */
+/* After the end of the traces: report each selection that matched nothing. True: there is one. */
 static bool warn_no_match(const struct cli_args *args, const struct dump *dump,
     const struct session_run_settings *run, const struct picker *picker)
 {
@@ -333,13 +325,13 @@ static bool warn_no_match(const struct cli_args *args, const struct dump *dump,
     struct no_match found = {.findings = 0};
     struct error err;
     if (!no_match_find(&settings, &found, &err)) {
-        cli_warning("what matched nothing cannot be told: %s", err.text);
+        cli_warning("cannot tell which selection matched nothing: %s", err.text);
     } else if (nothing && found.findings == 0 && found.seen == 0 &&
                (cli_value(args, "start") || cli_value(args, "end"))) {
-        cli_warning("no event lies between --start and --end. `etwship stat` says when the traces "
+        cli_warning("no event is between --start and --end. `etwship stat` says when the traces "
                     "begin and end");
     } else if (nothing && found.findings == 0) {
-        cli_warning("nothing matched. %llu events were looked at", (unsigned long long)found.seen);
+        cli_warning("nothing matched. %llu events were read", (unsigned long long)found.seen);
     }
     return nothing || found.findings > 0;
 }
@@ -353,8 +345,8 @@ static int finish(const struct cli_args *args, const struct dump *dump,
         where_warn_fields(&dump->where, dump->cache);
     }
     if (result->counts.unsure) {
-        cli_warning("--where could not be judged for %llu events, as a regular expression met its "
-                    "limits. they are there, with a note",
+        cli_warning("--where could not be evaluated for %llu events, as a regular expression "
+                    "reached its limits. they are in the output, with a note",
             (unsigned long long)result->counts.unsure);
     }
     int exit_code = conclude(result, picker, dump->host, strict);
@@ -413,7 +405,8 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
     }
     stream_flush(dump->stream);
     if (result.files_forgotten) {
-        cli_warning("the names of %llu files found no room: events that use them have no file.path",
+        cli_warning("the names of %llu files exceeded the memory limit: events that use them have "
+                    "no file.path",
             (unsigned long long)result.files_forgotten);
     }
     return finish(args, dump, &run, &result, &picker);
@@ -483,12 +476,12 @@ const struct cli_command cmd_dump = {
     .summary = "decode traces to JSON lines",
     .description =
         "Reads recorded traces (.etl) and event logs (.evtx) and writes every event as one line of "
-        "JSON to standard output. Several files are merged into one order of time. Each FILE may "
+        "JSON to standard output. Several files are merged by time. Each FILE may "
         "be "
         "a pattern (*, ?, and ** for folders), or packed: .etl.gz, .evtx.zst, and all .etl and "
         ".evtx "
         "files in a .zip or .cab; - is standard input.\n"
-        "Events that nothing describes are shipped with their header and their payload in hex.",
+        "Events without a definition are written with their header and their payload in hex.",
     .options = options,
     .examples = "       etwship dump trace.etl\n"
                 "       etwship dump --pretty -n 20 trace.etl\n"

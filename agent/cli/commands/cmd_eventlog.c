@@ -117,7 +117,7 @@ static int list(bool json)
 static int run(const struct cli_args *args)
 {
     if (!span_is(span_text(args->operands[0]), "list")) {
-        cli_error("eventlog %s: there is no such verb. write list", args->operands[0]);
+        cli_error("eventlog %s: unknown verb. write list", args->operands[0]);
         return EXIT_USAGE;
     }
     if (!evt_api_is_there()) {
@@ -134,7 +134,8 @@ const struct cli_command cmd_eventlog = {
     .summary = "list the channels of the Windows Event Log",
     .description =
         "Every channel with its type, whether it is enabled, how many records it has, the number "
-        "of the oldest one, the size of its file, and whether this user may read it. With --json "
+        "of the oldest one, the size of its file, and whether the current user may read it. With "
+        "--json "
         "also the largest size, and the accounts that may read and write it, as SDDL. Channels of "
         "type analytic and debug cannot be read live. Needs Windows.",
     .options = options,

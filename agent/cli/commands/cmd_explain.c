@@ -3,15 +3,15 @@
 #include "cli/text/explain.h"
 #include "platform/plat_file.h"
 
-/* `etwship explain`: what does Windows get to do, and what is left to the agent? */
+/* `etwship explain`: which filters Windows applies, and which the agent applies. */
 
 enum { MAX_OUTPUT_BYTES = 64 * 1024 * 1024 };
 
 // clang-format off
 static const struct cli_option options[] = {
     CLI_OPTIONS_CONFIG,
-    {.name = "session", .argument = "NAME", .help = "This session alone."},
-    {.name = "json", .help = "One JSON object instead of words."},
+    {.name = "session", .argument = "NAME", .help = "Only this session."},
+    {.name = "json", .help = "Print one JSON object instead of text."},
     {.name = NULL},
 };
 // clang-format on
@@ -65,15 +65,14 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_explain = {
     .name = "explain",
     .synopsis = "[-c FILE] [--set KEY=VALUE]... [--session NAME] [--json]",
-    .summary = "say what Windows is asked for, and what is left to the agent",
+    .summary = "show which filters Windows applies and which the agent applies",
     .description =
-        "For each provider of a live session the call of EnableTraceEx2 in words: level, keywords, "
-        "events, processes and values, as its entry and the rules together want it; then what of "
-        "the rules ETW cannot do, and why. Of other sessions: which rules the header of an event "
-        "decides, before anything else is looked at.\n"
-        "Nothing is switched on, and it works on every system. What a provider writes is known "
-        "from "
-        "its manifest on this machine, else from the definitions that `schema` names.",
+        "For each provider of a live session: the call of EnableTraceEx2 in words, with level, "
+        "keywords, events, processes and values as its entry and the rules together want it; then "
+        "the parts of the rules that ETW cannot apply, and why. For other sessions: the rules that "
+        "the agent decides by the header of an event alone.\n"
+        "It enables nothing, and works on every system. It takes the events of a provider from its "
+        "manifest on this machine, else from the definitions that `schema` names.",
     .options = options,
     .examples = "       etwship explain -c etwship.yaml --session security\n",
     .min_operands = 0,

@@ -12,8 +12,8 @@
 #include "platform/plat_path.h"
 #include "schema/source/known_providers.h"
 
-/* `etwship providers`: which providers the schema sources know, and what one of them can say; or which
- * ones are in traces. */
+/* `etwship providers`: list the providers of schema sources, of this machine or of traces, or the
+ * events of one. */
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -25,7 +25,7 @@ static const struct cli_option options[] = {
 
 enum { MAX_OUTPUT_BYTES = 512 * 1024 * 1024 };
 
-/* A provider with its definitions, which stand side by side. None: only its name is known. */
+/* A provider with its definitions, which are adjacent. None: only its name is known. */
 struct row {
     struct guid guid;
     struct span name;
@@ -37,7 +37,7 @@ struct rows {
     struct row *items;
     size_t count;
     size_t capacity;
-    size_t described; /* the first so many have definitions, by name and GUID */
+    size_t described; /* how many have definitions, sorted by name and GUID; they come first */
     bool failed;
 };
 
@@ -137,8 +137,8 @@ static bool is_wanted(const struct row *row, const char *wanted)
     return is_guid && guid_equal(&guid, &row->guid);
 }
 
-/* Print the providers of ${list} and, if ${with_known}, those whose name alone is known: all of them,
- * or the one called ${wanted}. Returns how many were printed. */
+/* Print the providers of ${list} and, if ${with_known}, those known by name only: all, or the one
+ * called ${wanted}. Returns how many were printed. */
 static size_t put_rows(
     const struct schema_list *list, const char *wanted, bool json, bool with_known, struct buf *out)
 {
@@ -173,7 +173,8 @@ static int print(struct buf *out)
     return EXIT_DONE;
 }
 
-/* What this machine has, if nobody asks for files. False: it is not asked, or does not know. */
+/* Print the providers of this machine if the user names no files. False: files were named, or the
+ * system has no list. */
 static bool run_live(const struct cli_args *args, int *ret_exit)
 {
     const char *wanted = args->operand_count ? args->operands[0] : NULL;
@@ -207,8 +208,8 @@ static void say_unknown(const struct schema_list *list, const char *wanted)
 {
     struct nearest nearest = {.text = span_text(wanted)};
     if (plat_path_kind(wanted) == PLAT_PATH_DIR) {
-        cli_error("no schema source knows a provider '%s'. it is a folder: name its traces, as in "
-                  "%s/*.etl",
+        cli_error("no schema source knows a provider '%s'. this is a folder: name its traces, as "
+                  "in %s/*.etl",
             wanted, wanted);
         return;
     }
@@ -286,8 +287,7 @@ static int print_census(const struct cli_args *args, const struct trace_census *
         add_counted(rows[i], cli_value(args, "json") != NULL, &out);
     }
     if (beyond) {
-        cli_warning("%llu events are of further providers, which are not listed",
-            (unsigned long long)beyond);
+        cli_warning("%llu events of further providers are not listed", (unsigned long long)beyond);
     }
     int exit_code = print(&out);
     buf_fini(&out);
@@ -348,8 +348,8 @@ static int run_traces(const struct cli_args *args)
     return exit_code;
 }
 
-/* A trace, or a pattern of them? A file is one, and what is written as the path of one: names of
- * providers have neither / nor \, and none of these ends. */
+/* True if ${text} is a trace or a pattern of traces: an existing file, or a path. Names of
+ * providers have neither / nor \ nor these endings. */
 static bool is_trace(const char *operand)
 {
     static const char *const ends[] = {
@@ -372,7 +372,7 @@ static int run(const struct cli_args *args)
         return run_traces(args);
     }
     if (args->operand_count > 1) {
-        cli_error("providers: '%s' is no trace. give one name, or traces", args->operands[0]);
+        cli_error("providers: '%s' is not a trace. give one name, or traces", args->operands[0]);
         return EXIT_USAGE;
     }
     if (!run_live(args, &exit_code)) {
@@ -384,17 +384,16 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_providers = {
     .name = "providers",
     .synopsis = "[NAME|GUID | TRACE...] [--json] [--schema PATH]...",
-    .summary = "list providers: of traces, of definitions, of this machine",
+    .summary = "list the providers of traces, of definitions, or of this machine",
     .description =
         "With TRACE, a trace, an event log (.evtx) or a pattern: the providers of these traces "
-        "with GUID, kind and "
-        "number of events, those with the most first. What is listed can be given to dump -p.\n"
-        "With --schema, or where there is no Windows: the providers that are built in or described "
-        "by the given manifests and schema packs, and, with 0 events, those whose name alone is "
-        "known; with an argument, all events of one and their fields.\n"
-        "On Windows without --schema: the providers of this machine, installed ones and those that "
-        "a running process has registered; with an argument, also the keywords, levels, channels, "
-        "tasks and opcodes of one.",
+        "with GUID, kind and number of events, most events first. dump -p accepts these names.\n"
+        "With --schema, or on Linux: the providers that are built in or defined by the given "
+        "manifests and schema packs, and, with 0 events, those known by name only; with an "
+        "argument, all events of one provider and their fields.\n"
+        "On Windows without --schema: the providers of this machine, installed or registered by a "
+        "running process; with an argument, also the keywords, levels, channels, tasks and opcodes "
+        "of one provider.",
     .options = options,
     .examples = "       etwship providers trace.etl\n"
                 "       etwship providers --schema manifests\n"

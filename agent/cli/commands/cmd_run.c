@@ -15,7 +15,7 @@ static const struct cli_option options[] = {
     {.name = "max-events", .letter = 'n', .argument = "N",
         .help = "Stop each session after N events, counted before filters."},
     {.name = "duration", .argument = "D",
-        .help = "Stop in good order after this time, as in 90s or 1h30m."},
+        .help = "Shut down after this time, as in 90s or 1h30m."},
     {.name = "strict",
         .help = "Exit with 3 if an event could not be decoded completely, or if a provider or the "
                 "filters of a session with recorded traces matched nothing; and with 2, before "
@@ -27,7 +27,7 @@ static const struct cli_option options[] = {
 };
 // clang-format on
 
-/* A terminal that was halted does not keep the agent from ending. */
+/* A suspended terminal must not keep the agent from ending. */
 static void put_words(struct span text)
 {
     enum { READER_WAIT_MS = 1000 };
@@ -57,7 +57,7 @@ static int conclude(const struct agent_run_result *result, bool strict)
 
 /* ---- reloading ----------------------------------------------------------------------------------- */
 
-/* Where the configuration comes from, and who hears what is wrong with it when it is read again. */
+/* The sources of the configuration, and the log for errors when it is read again. */
 struct source {
     const struct cli_args *args;
     bool is_service;
@@ -116,7 +116,7 @@ static bool read_again(void *self, struct app_config *ret_config,
 static int run_config(const struct cli_args *args, const struct app_config *config,
     const struct agent_keeper *keeper, struct run_service_end *ret_end)
 {
-    static struct source origin; /* for ever, as of an output that is stuck */
+    static struct source origin; /* never freed: an output is stuck */
     static const struct agent_source source = {.read = read_again, .self = &origin};
     origin = (struct source){.args = args, .is_service = keeper != NULL};
     struct agent_run_settings settings = {.config = config,
@@ -156,8 +156,8 @@ static void add_error(void *self, const char *text)
     keeper->hear(keeper->self, LOG_LEVEL_ERROR, LOG_CAUSE_UNTRUSTED, line);
 }
 
-/* May others change what the agent believes? Whoever has more rights than they have is warned; a service,
- * which nobody watches, does not start. */
+/* Check that no other account can change the agent's files. A user with more rights gets a warning;
+ * a service does not start. */
 static bool is_trusted(const struct app_config *config, const struct agent_keeper *keeper)
 {
     struct buf text;
@@ -183,11 +183,11 @@ static void add_log_warning(void *self, const char *text)
     keeper->hear(keeper->self, LOG_LEVEL_WARNING, LOG_CAUSE_LOG, line);
 }
 
-/* ${keeper}, which may be NULL, but without a log file of its own that others could turn elsewhere. */
+/* ${keeper}, which may be NULL, without its log file if others could redirect that. */
 static const struct agent_keeper *trusted_keeper(
     const struct app_config *config, const struct agent_keeper *keeper)
 {
-    static struct agent_keeper kept; /* for ever, as of an output that is stuck */
+    static struct agent_keeper kept; /* never freed: an output is stuck */
     if (!keeper || !keeper->log_path ||
         app_trust_find_log(config, keeper->log_path, add_log_warning, (void *)(uintptr_t)keeper) ==
             0) {
@@ -198,7 +198,7 @@ static const struct agent_keeper *trusted_keeper(
     return &kept;
 }
 
-/* A service without work waits for some; at a terminal the run comes to its end at once. */
+/* A service without work waits for a configuration; at a terminal the run ends at once. */
 static int run_loaded(const struct cli_args *args, const struct app_config *config,
     const struct agent_keeper *keeper, struct run_service_end *ret_end)
 {
@@ -213,7 +213,7 @@ static int run_loaded(const struct cli_args *args, const struct app_config *conf
     return run_config(args, config, trusted_keeper(config, keeper), ret_end);
 }
 
-/* ${args}, which is the caller's, is in use for ever if an output is stuck. */
+/* If an output is stuck, ${args}, which the caller owns, stays in use forever. */
 static int run_kept(
     const struct cli_args *args, const struct agent_keeper *keeper, struct run_service_end *ret_end)
 {
@@ -252,15 +252,14 @@ const struct cli_command cmd_run = {
     .name = "run",
     .synopsis = "[-c FILE] [--set KEY=VALUE]... [--duration D] [-n N] [--strict]",
     .summary = "run the agent with a configuration",
-    .description =
-        "Reads the configuration, runs its sessions and ships their events to its outputs. Ends "
-        "once every finite source is delivered, or at the first SIGINT or SIGTERM (Ctrl-C) in "
-        "good order. A summary is printed at the end.\n"
-        "After SIGHUP the configuration is read again, and used if nothing is wrong with it; "
-        "sessions that go on do not end. Else the log says why, and what runs goes on. The log "
-        "file is opened anew, too.\n"
-        "Everything that is wrong with the configuration is reported at once, as "
-        "FILE:LINE:COLUMN: error: what. what to do.",
+    .description = "Reads the configuration, runs its sessions and ships their events to its "
+                   "outputs. It ends when every finite source is delivered, and shuts down at the "
+                   "first SIGINT or SIGTERM (Ctrl-C). It prints a summary at the end.\n"
+                   "After SIGHUP it reads the configuration again. A valid one becomes active, and "
+                   "sessions in both do not stop. An invalid one is rejected with a log line, and "
+                   "the previous one stays active. The log file is reopened, too.\n"
+                   "All errors in the configuration are reported at once, as FILE:LINE:COLUMN: "
+                   "error: what. what to do.",
     .options = options,
     .examples = "       etwship run -c etwship.yaml\n",
     .min_operands = 0,

@@ -39,7 +39,7 @@ static bool print(struct buf *out)
 
 /* ---- export ------------------------------------------------------------------------------------------ */
 
-/* What is built in needs no pack, and neither does what each event carries itself. */
+/* Built-in layouts and self-describing events need no pack. */
 static bool belongs_into_pack(const struct event_schema *schema)
 {
     return schema->kind != SCHEMA_TRACELOGGING && strcmp(schema->source, "kernel") != 0 &&
@@ -59,7 +59,7 @@ static int write_pack(const char *path, const struct buf *text)
     return EXIT_DONE;
 }
 
-/* Everything that is registered on this machine. */
+/* Everything registered on this machine. */
 static int export_registered(const char *path)
 {
     int exit_code = EXIT_FAILED;
@@ -84,7 +84,7 @@ static int export_registered(const char *path)
     return exit_code;
 }
 
-/* Is it this machine that is asked: no file, and a Windows that knows? */
+/* True if the command reads this machine: no file is named, and Windows has definitions. */
 static bool wants_registered(const struct cli_args *args)
 {
     return args->operand_count == 1 && !cli_value(args, "schema") &&
@@ -131,7 +131,7 @@ static int export(const struct cli_args *args, struct schema_cache *cache)
 
 /* ---- show, list ------------------------------------------------------------------------------------- */
 
-/* PROVIDER[:ID[:VERSION]]; -1 where not given. */
+/* PROVIDER[:ID[:VERSION]]; -1 if not given. */
 struct wanted {
     struct span provider;
     long id;
@@ -186,8 +186,8 @@ static void say_unknown(
     }
 }
 
-/* Print, as ${describe} puts it, what the sources and the traces among the operands, from ${first}
- * on, know; ${wanted} may be NULL for everything. */
+/* Print with ${describe} the layouts of the sources and of the traces among the operands, from
+ * ${first} on; ${wanted} NULL: all. */
 static int print_known(const struct cli_args *args, size_t first, struct schema_cache *cache,
     const struct wanted *wanted,
     void (*describe)(const struct event_schema *schema, struct buf *out))
@@ -268,15 +268,14 @@ const struct cli_command cmd_schema = {
         "export -o PACK [FILE]... | show PROVIDER[:ID[:VERSION]] [FILE]... | list [FILE]...",
     .summary = "export, show or list event layouts",
     .description =
-        "export writes everything that manifests and program files (--schema) and the metadata "
-        "inside the given traces describe to a schema pack: one text file that --schema takes on "
-        "any machine. "
-        "show prints the events of a provider with their fields, list a line per event type: "
-        "provider, id (or type), version, source, name.\n"
-        "On Windows, export without FILE and --schema writes what is registered on this machine.\n"
+        "export writes all definitions in manifests and program files (--schema) and in the "
+        "metadata of the given traces to a schema pack: one text file that --schema accepts on any "
+        "machine. show prints the events of a provider with their fields, list prints a line per "
+        "event type: provider, id (or type), version, source, name.\n"
+        "On Windows, export without FILE and --schema writes the definitions registered on this "
+        "machine.\n"
         "Kernel classes are built in, TraceLogging events describe themselves, and WPP messages "
-        "have their .tmf and .pdb files, which serve on any machine as they are: none of these is "
-        "exported.",
+        "have .tmf and .pdb files, which work on any machine: none of these is exported.",
     .options = options,
     .examples = "       etwship schema export -o clr.pack --schema ClrEtwAll.man\n"
                 "       etwship schema show Process:1\n",

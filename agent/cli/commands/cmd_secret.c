@@ -10,11 +10,12 @@
 #include "platform/plat_system.h"
 #include "platform/plat_temp.h"
 
-/* `etwship secret`: secrets as the configuration may hold them. */
+/* `etwship secret`: encrypt secrets for the configuration. */
 
 static const struct cli_option options[] = {{.name = NULL}};
 
-/* DPAPI adds some hundred bytes, and base64 a third; the whole must be a value of the configuration. */
+/* DPAPI adds some hundred bytes, and base64 a third; the result must fit a value of the
+ * configuration. */
 enum { SECRET_MAX_BYTES = CONFIG_MAX_VALUE_BYTES / 2, OUTPUT_MAX_BYTES = 1024 * 1024 };
 
 static bool read_input(struct buf *out, struct error *err)
@@ -38,7 +39,7 @@ static bool read_input(struct buf *out, struct error *err)
     return good;
 }
 
-/* Without the last line break, and the mark that PowerShell puts before what it pipes. */
+/* Remove the last line break, and the byte order mark that PowerShell writes into pipes. */
 static struct span trim(struct span text)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -59,7 +60,7 @@ static bool check(struct span secret, struct error *err)
     for (size_t at = 0; at < secret.size;) {
         if (utf8_next(secret, &at) == 0xfffd) {
             return error_set(err, ERR_CONFIG,
-                "the secret is no UTF-8. in PowerShell set $OutputEncoding = "
+                "the secret is not UTF-8. in PowerShell set $OutputEncoding = "
                 "[Text.UTF8Encoding]::new(), or type it when asked");
         }
     }
@@ -110,16 +111,13 @@ const struct cli_command cmd_secret = {
     .name = "secret",
     .synopsis = "protect",
     .summary = "protect a secret for the configuration of this Windows",
-    .description =
-        "Reads a secret from standard input, or asks for it at a terminal, and prints it as "
-        "Windows "
-        "protects it (DPAPI): dpapi: and a text in base64, which stands in the configuration, or "
-        "in "
-        "the file that file: names, wherever a secret may.\n"
-        "Only this machine can read it again, and there every account that has the text can. So it "
-        "protects copies of the configuration (backups, repositories, mails). On the machine, only "
-        "administrators and the agent should have the right to read it, as an installation sets it "
-        "up.",
+    .description = "Reads a secret from standard input, or asks for it at a terminal, and prints "
+                   "it encrypted by Windows (DPAPI): dpapi: and base64 text. It can replace any "
+                   "secret in the configuration or in a file that file: names.\n"
+                   "Only this machine can decrypt it, and there every account that has the text. "
+                   "So it protects copies of the configuration (backups, repositories, mails). On "
+                   "the machine itself, only administrators and the agent should have the right to "
+                   "read it; an installation sets this up.",
     .options = options,
     .examples = "       etwship secret protect | clip\n"
                 "       Get-Content es.key | etwship secret protect\n",

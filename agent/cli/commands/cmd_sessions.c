@@ -10,32 +10,28 @@
 #include "input/live/kernel_flags.h"
 #include "platform/plat_file.h"
 
-/* `etwship sessions`: ETW's sessions of this machine, whoever started them. */
+/* `etwship sessions`: all ETW sessions of this machine. */
 
 // clang-format off
 static const struct cli_option options[] = {
     {.name = "json", .help = "JSON lines: an object per session."},
     {.name = "orphans",
-        .help = "stop: all sessions of etwship (etwship-...) that no running etwship looks after. "
-                "One that an agent keeps over its restart is such a session while it is away. A session that "
-                "list shows as doubtful is left alone. What killed agents have left of a session of heaps in "
-                "the registry is put back, too."},
+        .help = "stop: all sessions of etwship (etwship-...) without a running etwship. A session that an agent keeps over its restart counts while the agent is stopped. Sessions that list shows as doubtful keep running. Registry values that killed agents changed for sessions of heaps are restored, too."},
     {.name = "max-buffers", .argument = "N",
-        .help = "update: the most buffers that the session may have."},
+        .help = "update: the maximum number of buffers."},
     {.name = "flush-timer", .argument = "DURATION",
-        .help = "update: how long events wait in a buffer that does not fill, as in 500ms. "
-                "Rounded up to whole seconds in sessions that count in seconds."},
-    {.name = "log-file", .argument = "PATH", .help = "update: go on in this file."},
-    {.name = "real-time", .argument = "on|off", .help = "update: deliver events as they come."},
+        .help = "update: the maximum time that events wait in a buffer, as in 500ms. Rounded up to whole seconds in sessions that count in seconds."},
+    {.name = "log-file", .argument = "PATH", .help = "update: continue in this file."},
+    {.name = "real-time", .argument = "on|off", .help = "update: deliver events in real time."},
     {.name = "kernel-flag", .letter = 'k', .argument = "FLAG", .known = kernel_flags_name, .repeated = true,
-        .help = "update: also switch this group of kernel events on, as in disk_io."},
+        .help = "update: also enable this group of kernel events, as in disk_io."},
     {.name = NULL},
 };
 // clang-format on
 
 enum { MAX_OUTPUT_BYTES = 64 * 1024 * 1024, MAX_FLAGS = 256 };
 
-/* What a subcommand is given. */
+/* Arguments of a subcommand. */
 struct call {
     const struct cli_args *args;
     const char *name; /* of the session, or NULL */
@@ -133,10 +129,9 @@ static bool is_orphan(const char *session)
     }
     enum etw_hold_state state = etw_hold_look(session, owner);
     if (state == ETW_HOLD_DOUBTFUL) {
-        cli_warning(
-            "session %.200s is left alone: its lock belongs to %.200s, and Windows does not say "
-            "whether that account may run sessions. if no program of that account runs it, stop it "
-            "by its name",
+        cli_warning("session %.200s keeps running: its lock belongs to %.200s, and Windows does "
+                    "not tell whether that account may run sessions. if no program of that account "
+                    "runs it, stop it by its name",
             session, owner);
     }
     return state == ETW_HOLD_FREE;
@@ -168,7 +163,7 @@ static bool stop_orphans(struct call *call)
         struct etw_session_state last;
         if (etw_control_stop(sessions.items[i].name, &last, &err)) {
             add_stopped(call, &last);
-        } else if (err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) { /* else: gone by itself */
+        } else if (err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) { /* else: it ended by itself */
             ok = fail(&err);
         }
     }
@@ -318,7 +313,7 @@ static const struct verb *find_verb(const char *name)
     return NULL;
 }
 
-/* Do options and operands go together, and what do they say? */
+/* Check and parse options and operands. */
 static bool parse_usage(const struct verb *verb, const struct cli_args *args, struct call *call)
 {
     static const char *const changes[] = {
@@ -338,12 +333,12 @@ static bool parse_usage(const struct verb *verb, const struct cli_args *args, st
         return false;
     }
     if (orphans && (verb->run != stop || has_name)) {
-        cli_error("--orphans stands alone: `etwship sessions stop --orphans`");
+        cli_error("--orphans takes no other arguments: `etwship sessions stop --orphans`");
         return false;
     }
     if (has_name != (verb->takes_name && !orphans)) {
-        cli_error(has_name ? "sessions %s takes no name of a session"
-                           : "sessions %s: the name of a session is missing",
+        cli_error(
+            has_name ? "sessions %s takes no name of a session" : "sessions %s: name a session",
             verb->name);
         return false;
     }
@@ -386,16 +381,16 @@ const struct cli_command cmd_sessions = {
     .name = "sessions",
     .synopsis = "list | query NAME | update NAME OPTION... | flush NAME | stop NAME|--orphans "
                 "[--json]",
-    .summary = "show and control the machine's tracing sessions",
+    .summary = "list and control the machine's ETW sessions",
     .description =
-        "All sessions of Event Tracing for Windows on this machine, whoever started them: list "
-        "shows their buffers and what they lost, query everything of one, update changes what can "
-        "be changed while it runs, flush delivers what lies in its buffers, stop ends it.\n"
+        "All sessions of Event Tracing for Windows on this machine, from any program: list shows "
+        "their buffers and losses, query shows one in full, update changes a running session, "
+        "flush delivers the events in its buffers, stop ends it.\n"
         "With --json every session is an object with name, guid, logger_id, mode and mode_name, "
         "clock (qpc, system, cpu), buffer_kb, min_buffers, max_buffers, flush_ms, buffers, "
         "free_buffers, buffers_written, events_lost, log_buffers_lost, real_time_buffers_lost; "
         "where it applies file, max_file_bytes, kernel_flags, owner (etwship) and orphan, doubtful "
-        "(Windows does not say whether the owner of its lock may run sessions), and stopped after "
+        "(Windows does not tell whether the owner of its lock may run sessions), and stopped after "
         "stop.",
     .options = options,
     .examples = "       etwship sessions list\n"

@@ -2,14 +2,13 @@
 #include "cli/text/output_words.h"
 #include "cli/text/typed_words.h"
 
-/* `etwship setup`: make the destination of an output ready for events. */
+/* `etwship setup`: prepare the destination of an output for events. */
 
 // clang-format off
 static const struct cli_option options[] = {
     CLI_OPTIONS_CONFIG,
     {.name = "dry-run",
-        .help = "Change nothing: print the requests, as the consoles of Kibana and OpenSearch "
-                "Dashboards take them, and the rights that they need."},
+        .help = "Change nothing: print the requests, in the form for the consoles of Kibana and OpenSearch Dashboards, and the rights that they need."},
     {.name = NULL},
 };
 // clang-format on
@@ -26,7 +25,7 @@ static void say_note(void *talk_, const char *text)
     talk->say(talk->host, OUTPUT_FOUND_NOTE, text);
 }
 
-/* The template has types for the fields of payloads, by the definitions at hand. */
+/* The template has types for payload fields, from the available definitions. */
 static int set_up_typed(
     const struct app_config *config, const struct app_output *output, struct output_talk *talk)
 {
@@ -55,7 +54,7 @@ static int set_up(const struct cli_args *args, const struct app_config *config)
     bool dry_run = cli_value(args, "dry-run") != NULL;
     struct output_talk talk = output_words_talk(output, dry_run);
     if (!output->ops->setup) {
-        talk.say(talk.host, OUTPUT_FOUND_GOOD, "this type of output needs nothing made ready");
+        talk.say(talk.host, OUTPUT_FOUND_GOOD, "this type of output needs no preparation");
         return EXIT_DONE;
     }
     if (!typed_fields_room(output)) {
@@ -72,15 +71,14 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_setup = {
     .name = "setup",
     .synopsis = "NAME [-c FILE] [--set KEY=VALUE]... [--dry-run]",
-    .summary = "make the destination of an output ready for events",
-    .description =
-        "For Elasticsearch and OpenSearch: writes the index template that the events of the output "
-        "NAME want, and the lifecycle policy if the configuration asks for one. What is right "
-        "already is left alone, so it may be run at any time. With `setup: {fields: typed}` it "
-        "looks at the definitions of the providers, reads the recorded traces for those that they "
-        "carry, and says in which fields definitions differ.\n"
-        "It needs more rights than shipping; --set can give it credentials of its own. Where they "
-        "are missing it says which.",
+    .summary = "prepare the destination of an output for events",
+    .description = "For Elasticsearch and OpenSearch: writes the index template for events of the "
+                   "output NAME, and the lifecycle policy if the configuration has one. It changes "
+                   "only what differs, so it may be run at any time. With `setup: {fields: typed}` "
+                   "it also reads the definitions of the providers, those in recorded traces "
+                   "included, and reports fields in which definitions differ.\n"
+                   "It needs more rights than shipping; --set can give it credentials of its own. "
+                   "It names the rights that are missing.",
     .options = options,
     .examples = "       etwship setup siem\n"
                 "       etwship setup siem --set outputs.siem.auth.user=admin "

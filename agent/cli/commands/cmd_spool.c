@@ -13,7 +13,7 @@
 #include "store/letters/letter_files.h"
 #include "store/store.h"
 
-/* `etwship spool`: what waits on the disk, of a running agent or of one that was stopped. */
+/* `etwship spool`: events that wait on the disk, of a running or a stopped agent. */
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -29,7 +29,7 @@ struct call {
     const struct app_config *config;
     const char *name; /* of an output; NULL: none was given */
     bool json;
-    bool reads_files; /* the verb can do without a catalogue */
+    bool reads_files; /* the verb works without a catalogue */
     const char *data_dir;
     char folder[DATA_FOLDER_PATH_BYTES]; /* the spool in it */
     char path[DATA_FOLDER_PATH_BYTES];   /* of the catalogue */
@@ -42,7 +42,7 @@ struct call {
     uint64_t good;    /* batches that were read */
     uint64_t damaged; /* that could not be */
     uint64_t faults;  /* of the catalogue */
-    bool closed;      /* nobody reads what is printed */
+    bool closed;      /* the reader of standard output has closed it */
 };
 
 static bool fail(const struct error *err)
@@ -73,14 +73,14 @@ static bool find_paths(struct call *call, const char *data_dir)
            fail(&err);
 }
 
-/* Who has chosen memory has none, but may have left a spool in the system's. */
+/* With spool.mode memory there is none, but the system's data folder may hold an earlier spool. */
 static bool find_folder(struct call *call)
 {
     bool is_memory = call->config->spool.mode == APP_SPOOL_MEMORY;
     const char *data_dir = app_config_data_dir(call->config);
     const char *used = data_dir ? data_dir : plat_default_data_folder();
     if (!used) {
-        cli_error("agent.data_dir is not set, and the system has no place for it. set it");
+        cli_error("agent.data_dir is not set, and this system has no default. set it");
         return false;
     }
     if (!find_paths(call, used)) {
@@ -100,7 +100,7 @@ static bool find_any(void *self, const char *name)
     return !*(bool *)self;
 }
 
-/* Is there a spool all the same? ${err} says why the catalogue could not be opened. */
+/* Look for a spool without a catalogue. ${err}: why the catalogue could not be opened. */
 static bool is_lost(const struct call *call, const struct error *err)
 {
     char letters[DATA_FOLDER_PATH_BYTES];
@@ -115,7 +115,7 @@ static bool is_lost(const struct call *call, const struct error *err)
     return found || files;
 }
 
-/* Open what is there for reading. */
+/* Open the spool for reading. */
 static bool open_spool(struct call *call)
 {
     struct error err;
@@ -125,11 +125,10 @@ static bool open_spool(struct call *call)
         return true;
     }
     if (!call->catalogue && err.code == ERR_MISSING) {
-        cli_error(
-            is_lost(call, &err)
-                ? "%s: there is no spool here with a catalogue. `etwship spool verify` says what "
-                  "is there, and the next start of the agent makes the catalogue anew"
-                : "%s: there is no spool here. an agent with spool.mode: durable makes one",
+        cli_error(is_lost(call, &err)
+                      ? "%s: the spool here has no catalogue. `etwship spool verify` shows what is "
+                        "there, and the next start of the agent rebuilds the catalogue"
+                      : "%s: there is no spool here. an agent with spool.mode: durable creates one",
             call->folder);
         return false;
     }
@@ -170,7 +169,7 @@ static void close_spool(struct call *call)
     buf_fini(&call->out);
 }
 
-/* False if nobody reads it. */
+/* False if the reader has closed it. */
 static bool print(struct call *call, struct span text)
 {
     struct error err;
@@ -221,8 +220,8 @@ static void say_fault(void *self, const char *fault)
     cli_warning("catalogue: %s", fault);
 }
 
-/* Read a batch; false with ${err} set if it is not what was written. An agent that runs may have
- * settled and deleted it meanwhile: then ${ret_gone}. */
+/* Read a batch; false with ${err} set if it is damaged, or with ${ret_gone} if a running agent has
+ * delivered and deleted it meanwhile. */
 static bool read_batch(struct call *call, const struct catalogue_batch *batch,
     struct frame *ret_frame, bool *ret_gone, struct error *err)
 {
@@ -236,7 +235,7 @@ static bool read_batch(struct call *call, const struct catalogue_batch *batch,
     *ret_gone = false;
     if (segments_read(call->segments, &place, &call->room, ret_frame, err)) {
         return ret_frame->batch == batch->id ||
-               error_set(err, ERR_FORMAT, "another batch stands in its place");
+               error_set(err, ERR_FORMAT, "another batch is in its place");
     }
     *ret_gone = catalogue_find_batch(call->catalogue, batch->id, &now, &found, &ignored) && !found;
     return false;
@@ -285,11 +284,10 @@ static int verify_files(struct call *call)
             batches + damaged, damaged, skipped, letters, damaged_letters);
     } else {
         buf_printf(&call->out,
-            "the catalogue cannot be read, so it is not known what was delivered. %llu segments of "
+            "the catalogue cannot be read, so it is unknown what was delivered. %llu segments of "
             "%llu bytes: %llu batches with %llu events are good, %llu are damaged. %llu dead "
             "letters are good, %llu are damaged. %llu other bytes cannot be read. the next start "
-            "of "
-            "the agent makes the catalogue anew, and delivers what is there again\n",
+            "of the agent rebuilds the catalogue and delivers these events again\n",
             (unsigned long long)files.segments, (unsigned long long)files.bytes, batches,
             (unsigned long long)files.records, damaged, letters, damaged_letters, skipped);
     }
@@ -319,7 +317,7 @@ static int verify(struct call *call)
     } else {
         buf_printf(&call->out,
             "%llu batches are good, %llu are damaged, the catalogue has %llu faults. the agent "
-            "sets aside what is damaged, and delivers the rest\n",
+            "skips damaged batches and delivers the rest\n",
             good, damaged, faults);
     }
     int exit_code = print_text(call);
@@ -328,7 +326,7 @@ static int verify(struct call *call)
 
 /* ---- export ----------------------------------------------------------------------------------- */
 
-/* What is no text goes as lines of text, each of an event: its bytes in base64. */
+/* Binary events are written as lines of base64, one per event. */
 static bool print_bytes(struct call *call, const struct piece *piece)
 {
     struct buf lines;
@@ -424,10 +422,11 @@ static int forget(struct call *call)
         buf_printf(&call->out, "{\"batches\":%llu,\"events\":%llu}\n", batches, events);
     } else {
         buf_printf(&call->out,
-            "output %s is forgotten, with %llu events in %llu batches that it has not had%s\n",
-            call->name, events, batches,
-            is_enabled(call->config, call->name) ? ". it is in the configuration: it begins anew"
-                                                 : "");
+            "output %s is removed, with %llu undelivered events in %llu batches%s\n", call->name,
+            events, batches,
+            is_enabled(call->config, call->name)
+                ? ". it is in the configuration, so it starts again without them"
+                : "");
     }
     return print_text(call);
 }
@@ -497,17 +496,17 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_spool = {
     .name = "spool",
     .synopsis = "stat | verify | export [NAME] | forget NAME [-c FILE] [--json]",
-    .summary = "look at what waits on the disk for its outputs",
+    .summary = "inspect events that wait on the disk for their outputs",
     .description =
-        "Events that the agent has accepted wait in agent.data_dir/spool until every output has "
-        "them. stat shows how much waits, and for which output; verify reads everything and "
-        "checks it; export writes the events that wait, or those that output NAME has not had, to "
-        "standard output, one a line; forget drops an output that will not come back, so that "
-        "nothing waits for it.\n"
-        "stat, verify and export only read, and may be used while the agent runs. forget needs it "
-        "stopped. With --json stat prints an object with outputs, each with batches, events, bytes "
-        "and oldest; verify batches, damaged, catalogue_faults. Where the catalogue cannot be read "
-        "verify reads the files alone, says what stands in them, and ends with 3.",
+        "Accepted events wait in agent.data_dir/spool until every output has delivered them. stat "
+        "shows how many wait, per output; verify reads and checks everything; export writes the "
+        "waiting events, or those that output NAME has not delivered, to standard output, one per "
+        "line; forget drops an output that was removed for good, so that nothing waits for it.\n"
+        "stat, verify and export only read, and may be used while the agent runs. forget needs a "
+        "stopped agent. With --json stat prints an object with outputs, each with batches, events, "
+        "bytes "
+        "and oldest; verify batches, damaged, catalogue_faults. If the catalogue cannot be read, "
+        "verify reads the files only, reports their content, and ends with 3.",
     .options = options,
     .examples = "       etwship spool stat -c etwship.yaml\n"
                 "       etwship spool export siem >left.ndjson\n"

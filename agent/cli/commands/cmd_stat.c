@@ -13,11 +13,11 @@
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
-/* `etwship stat`: what a trace holds, and how much of it can be decoded. */
+/* `etwship stat`: summarise a trace, and how much of it can be decoded. */
 
 // clang-format off
 static const struct cli_option options[] = {
-    {.name = "json", .help = "One JSON object per file, with everything."},
+    {.name = "json", .help = "Print one JSON object per file, with all numbers."},
     CLI_OPTION_SCHEMA,
     {.name = "pointer-size", .argument = "auto|4|8", .help = "As for dump."},
     {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely."},
@@ -104,7 +104,7 @@ static void add_time_line(const char *label, uint64_t filetime, struct buf *out)
     }
 }
 
-/* What the header of a trace says. */
+/* Print the header of a trace. */
 static void add_header_text(const struct etl_info *info, struct buf *out)
 {
     buf_printf(out, "  %-12s", "session");
@@ -163,14 +163,14 @@ static void add_text(const struct scan *scan, const struct etl_file *file, struc
 
 /* ---- scanning -------------------------------------------------------------------------------------- */
 
-/* What is looked at: the file at a path, or a trace in a box. */
+/* The file at a path, or a trace in an archive. */
 struct subject {
-    const char *path; /* or the box's */
+    const char *path; /* or the archive's */
     struct trace_box *box;
     size_t index;
 };
 
-/* The second look: decode everything, as events. */
+/* Second pass: decode everything as events. */
 static bool decode_all(const struct cli_args *args, struct config *config,
     const struct subject *subject, struct scan *scan, int *ret_exit)
 {
@@ -214,7 +214,7 @@ static bool decode_all(const struct cli_args *args, struct config *config,
     return ok;
 }
 
-/* What is wrong with a trace before it is one: told while its box is unpacked. */
+/* Damage found while the archive of a trace is unpacked. */
 struct unpack_damage {
     char *name;
     char *what;
@@ -250,7 +250,7 @@ static void on_unpack_damage(void *self, const char *name, uint64_t offset, cons
     }
 }
 
-/* Let ${scan} have the damage of ${name}. */
+/* Add the damage of ${name} to ${scan}. */
 static void take_unpack_damage(struct job *job, const char *name)
 {
     for (size_t i = 0; i < job->unpacked_count; i++) {
@@ -284,7 +284,7 @@ static void print(struct job *job, const struct etl_file *file)
     }
 }
 
-/* One trace; what went wrong is said, and the others go on. */
+/* One trace. Errors are printed, and the other traces continue. */
 static void stat_subject(struct job *job, const struct subject *subject)
 {
     struct scan *scan = &job->scan;
@@ -324,7 +324,7 @@ static void stat_subject(struct job *job, const struct subject *subject)
     arena_fini(&infos);
 }
 
-/* The traces in a box, and what is wrong with it that concerns none of them. */
+/* The traces in an archive, and damage outside of them. */
 static void stat_box(struct job *job, struct trace_box *box)
 {
     struct error err;
@@ -380,13 +380,13 @@ static void stat_operand(struct job *job, const char *operand)
     }
 }
 
-/* While signals still end the process: a pipe may give nothing for long. */
+/* Read before signals are handled, so that they end the process: a pipe may block for long. */
 static void read_stdin(const struct cli_args *args)
 {
     struct error err;
     for (size_t i = 0; i < args->operand_count; i++) {
         if (strcmp(args->operands[i], TRACE_OPTIONS_STDIN) == 0) {
-            trace_options_stdin(&err); /* stat_operand tells a failure */
+            trace_options_stdin(&err); /* stat_operand reports a failure */
             return;
         }
     }
@@ -418,11 +418,10 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_stat = {
     .name = "stat",
     .synopsis = "[OPTION]... FILE...",
-    .summary = "tell what traces hold, and how much of it can be decoded",
-    .description =
-        "Counts the buffers, records and events of each trace, says which machine and session it "
-        "comes from, what ETW lost, where it is damaged, and which events have no description. "
-        "FILE may be an event log (.evtx), packed, and -, as for dump.",
+    .summary = "summarise traces, and how much of them can be decoded",
+    .description = "Counts the buffers, records and events of each trace, and shows its machine "
+                   "and session, what ETW lost, where it is damaged, and which events have no "
+                   "definition. FILE may be an event log (.evtx), packed, or -, as for dump.",
     .options = options,
     .examples = "       etwship stat trace.etl\n"
                 "       etwship stat --json *.etl | jq .decode\n",

@@ -4,12 +4,12 @@
 #include "cli/options/config_options.h"
 #include "cli/text/agent_ask.h"
 
-/* `etwship status`: is the agent well? For scripts, by the exit code. */
+/* `etwship status`: the agent's health, for scripts by the exit code. */
 
 // clang-format off
 static const struct cli_option options[] = {
     CLI_OPTIONS_CONFIG,
-    {.name = "json", .help = "As one JSON object: health, all numbers, the last warnings and errors."},
+    {.name = "json", .help = "Print one JSON object: health, all numbers, the last warnings and errors."},
     {.name = NULL},
 };
 // clang-format on
@@ -25,7 +25,8 @@ static bool get(const struct status_client *client, const char *target, unsigned
     }
     return *ret_status == OK || *ret_status == UNHEALTHY ||
            error_set(err, ERR_CONFIG,
-               "the agent refuses to answer (%u). is the token of the configuration another one?",
+               "the agent refuses to answer (%u). check that the configuration has the agent's "
+               "token",
                *ret_status);
 }
 
@@ -47,7 +48,7 @@ static int show(const struct cli_args *args, const struct app_config *config)
     int code = !ok ? agent_ask_failed(&err) : status == OK ? EXIT_DONE : EXIT_LOSSES;
     if (ok && json) {
         buf_set_max(&all, 8 * all.size + 64);
-        visible_make(&all, 0); /* spelt as JSON spells it, so it is JSON still */
+        visible_make(&all, 0); /* escaped as JSON, so it remains JSON */
         fwrite(all.data, 1, all.size, stdout);
     } else if (ok) {
         buf_set_max(&health, 8 * health.size + 64);
@@ -67,12 +68,11 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_status = {
     .name = "status",
     .synopsis = "[-c FILE] [--set KEY=VALUE]... [--json]",
-    .summary = "say whether the running agent is well",
+    .summary = "show the health of the running agent",
     .description =
-        "Asks the agent that runs with this configuration, at the place that its section status "
-        "names. Says what is wrong, a line each, with what to do about it. The exit code is 0 if "
-        "all "
-        "is well, 1 if no agent answers, 3 if something is wrong.",
+        "Asks the agent that runs with this configuration, at the address in its section status. "
+        "Prints a line per problem, with what to do about it. The exit code is 0 if the agent is "
+        "healthy, 1 if no agent answers, 3 if there is a problem.",
     .options = options,
     .examples = "       etwship status -c etwship.yaml || echo 'look after it'\n",
     .min_operands = 0,

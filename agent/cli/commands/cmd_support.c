@@ -13,18 +13,18 @@
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
-/* `etwship support`: the facts that a request for help needs, in one file, without secrets. */
+/* `etwship support`: write the facts for a request for help to one file, without secrets. */
 
 // clang-format off
 static const struct cli_option options[] = {
     {.name = "output", .letter = 'o', .argument = "FILE.zip",
-        .help = "Where it is written. The file must not be there yet; only you may read it."},
+        .help = "The file to write. It must not exist; only you may read it."},
     CLI_OPTIONS_CONFIG,
     {.name = NULL},
 };
 // clang-format on
 
-/* A byte that is not seen is spelt \uXXXX. */
+/* An invisible byte is written as \uXXXX. */
 enum { MAX_README_BYTES = 64 * 1024, MOST_GROWTH = 6 };
 
 struct call {
@@ -47,7 +47,7 @@ static void add_secret(void *self, const struct config_secret *secret)
     redactor_add(&call->redactor, secret->text, secret->user);
 }
 
-/* What a variable holds may be a secret, whichever key it is in. */
+/* The value of a variable may be a secret in any key. */
 static const char *get_variable(void *self, const char *name)
 {
     struct call *call = self;
@@ -68,7 +68,7 @@ static void add_source(struct call *call, const char *path)
     }
 }
 
-/* A policy may hold a key in the query of an address, and no output to which it applies. */
+/* A policy may have a key in the query of an address without an output that uses it. */
 static void add_policy(struct call *call)
 {
     const char *url = call->sources.policy.texts[APP_POLICY_OUTPUT_URL];
@@ -78,7 +78,7 @@ static void add_policy(struct call *call)
     }
 }
 
-/* Read the configuration as far as that goes: its secrets count even if it cannot be used. */
+/* Read as much of the configuration as possible: its secrets are hidden even if it is invalid. */
 static bool learn_secrets(struct call *call)
 {
     static struct config_report report;
@@ -106,7 +106,7 @@ static bool learn_secrets(struct call *call)
 
 /* ---- members ----------------------------------------------------------------------------------------- */
 
-/* Secrets are searched in ${text} as it is: people see some characters of it spelt otherwise. */
+/* Search for secrets in ${text} before characters are escaped for people. */
 static bool add_member(struct call *call, const char *name, struct span text, struct error *err)
 {
     struct buf shown;
@@ -137,7 +137,7 @@ static bool add_part(struct call *call, const struct support_part *part, struct 
     }
     if (!is_there) {
         call->missing++;
-        buf_printf(&call->readme, "%15sNOT ALL OF IT. %s\n", "", why.text);
+        buf_printf(&call->readme, "%15sINCOMPLETE. %s\n", "", why.text);
         cli_warning("%s: %s", part->name, why.text);
     }
     buf_fini(&text);
@@ -188,7 +188,7 @@ static int support(const struct cli_args *args, struct call *call, const char *p
         return EXIT_FAILED;
     }
     printf("%s: %zu files%s. look through it before you give it away\n", path, call->members,
-        call->missing ? ", and not all that was wanted" : "");
+        call->missing ? ", and some parts are missing" : "");
     return call->missing ? EXIT_LOSSES : EXIT_DONE;
 }
 
@@ -198,7 +198,7 @@ static int run(const struct cli_args *args)
     static struct config_report errors;
     const char *path = cli_value(args, "output");
     if (!path) {
-        cli_error("say where it goes: -o FILE.zip");
+        cli_error("name the file: -o FILE.zip");
         return EXIT_USAGE;
     }
     call = (struct call){.errors = &errors};
@@ -221,16 +221,14 @@ const struct cli_command cmd_support = {
     .synopsis = "-o FILE.zip [-c FILE] [--set KEY=VALUE]...",
     .summary = "write the facts for a request for help to one file, without secrets",
     .description =
-        "Writes one .zip file with version, system, configuration, what `check` says of it, "
-        "limits, "
-        "status, sessions and providers of Windows, what waits in the spool, and the last lines of "
-        "the log. Secrets are taken out of all of it: those that the configuration holds, in "
-        "files, "
-        "in variables or as they are, and what looks like one. Events are not in it.\n"
-        "It only reads, and may be used while the agent runs. A log that goes to standard error is "
-        "not in it: on Linux add the output of `journalctl -u etwship`.\n"
-        "Exit codes: 0 all is in it; 3 it is written, but a part is missing or the configuration "
-        "has errors, as README.txt in it says; 1 it was not written; 2 usage.",
+        "Writes one .zip file with version, system, configuration, the result of `check`, limits, "
+        "status, sessions and providers of Windows, the state of the spool, and the last lines of "
+        "the log. It replaces all secrets: those of the configuration, also from files and "
+        "variables, and what looks like one. It contains no events.\n"
+        "It only reads, and may be used while the agent runs. It does not contain a log on "
+        "standard error: on Linux add the output of `journalctl -u etwship`.\n"
+        "Exit codes: 0 complete; 3 written, but a part is missing or the configuration has errors "
+        "(see README.txt in it); 1 not written; 2 usage.",
     .options = options,
     .examples = "       etwship support -o etwship-support.zip\n"
                 "       etwship support -o bundle.zip -c etwship.yaml\n",

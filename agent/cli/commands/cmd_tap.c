@@ -4,7 +4,7 @@
 #include "cli/options/config_options.h"
 #include "cli/text/agent_ask.h"
 
-/* `etwship tap`: events of a running agent as they pass. */
+/* `etwship tap`: show events of a running agent. */
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -26,7 +26,7 @@ enum {
 
 struct watch {
     struct buf line;
-    struct buf shown; /* the line, safe for terminals, and JSON still */
+    struct buf shown; /* the line, safe for terminals, still JSON */
     uint64_t left;    /* 0: no limit */
     uint64_t omitted;
     bool ended;
@@ -68,7 +68,7 @@ static void take_line(struct watch *watch, struct span line)
     }
     line = buf_span(&watch->shown);
     if (fwrite(line.data, 1, line.size, stdout) != line.size || putchar('\n') == EOF) {
-        watch->ended = true; /* nobody reads any more */
+        watch->ended = true; /* the reader of standard output has closed it */
     }
     watch->ended = watch->ended || (watch->left && --watch->left == 0);
 }
@@ -153,17 +153,14 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_tap = {
     .name = "tap",
     .synopsis = "SESSION|OUTPUT [-c FILE] [--set KEY=VALUE]... [--where EXPR] [--rate N] [-n N]",
-    .summary = "show events of the running agent as they pass",
+    .summary = "show events of the running agent",
     .description =
-        "Asks the agent that runs with this configuration, at the place that its section status "
-        "names, "
-        "for events of a session, or for those that an output gets, and prints them a line each "
-        "until "
-        "Ctrl-C, -n, a reload or the end of the agent. It slows nothing: what is more than --rate "
-        "is "
-        "left out, and counted on standard error at the end. Events of a session are shown before "
-        "the "
-        "rules of outputs, as the first output has them. Over status.listen a token is needed.",
+        "Asks the agent that runs with this configuration, at the address in its section status, "
+        "for the events of a session or of an output, and prints one per line until Ctrl-C, -n, a "
+        "reload or the end of the agent. It does not slow the agent: events beyond --rate are left "
+        "out, and their count is printed to standard error at the end. Events of a session are "
+        "shown before the rules of outputs, in the format of the first output. Over status.listen "
+        "a token is needed.",
     .options = options,
     .examples = "       etwship tap security --where 'event.code == 3008' -n 5\n",
     .operand = "the name of a session or an output",

@@ -3,7 +3,7 @@
 #include "cli/options/config_options.h"
 #include "cli/text/output_words.h"
 
-/* `etwship test-output`: what keeps an output from delivering? */
+/* `etwship test-output`: find out why an output cannot deliver. */
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -19,7 +19,7 @@ static void say_note(void *host, const char *text)
     output_words_say(OUTPUT_FOUND_NOTE, text);
 }
 
-/* What is examined has said its notes by then. */
+/* The tests have already reported their notes. */
 static bool send_event(const struct app_config *config, const struct app_output *output)
 {
     struct error err;
@@ -51,13 +51,14 @@ static int test(const struct cli_args *args, const struct app_config *config)
     struct output_talk talk = output_words_talk(output, false);
     bool dry_run = cli_value(args, "dry-run") != NULL;
     bool good = !output->ops->examine || output->ops->examine(output->settings, &talk);
-    /* Beside a running agent nobody else may write to its files. */
+    /* Only the running agent may write to its files. */
     bool may_send = !dry_run && !app_config_target(output);
     if (may_send && good) {
         good = send_event(config, output);
     } else if (may_send) {
-        /* Without its template, say, one event makes an index that is wrong for good. */
-        output_words_say(OUTPUT_FOUND_NOTE, "no test event is sent before this is mended");
+        /* For example, without its template one event would create an index with permanently wrong
+         * types. */
+        output_words_say(OUTPUT_FOUND_NOTE, "no test event is sent until this is corrected");
     }
     if (good && !output->enabled) {
         output_words_say(OUTPUT_FOUND_NOTE, "the output is switched off: enabled: false");
@@ -73,12 +74,11 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_test_output = {
     .name = "test-output",
     .synopsis = "NAME [-c FILE] [--set KEY=VALUE]... [--dry-run]",
-    .summary = "say what keeps an output from delivering",
-    .description =
-        "Tries, one after the other, all that a delivery of the output NAME needs: its name, a "
-        "connection, certificates, credentials, rights, the index template; and delivers one test "
-        "event if nothing is wrong. What is, is said in plain words with what to do about it; the "
-        "exit code is then 1. Nothing is written to the files of a file output.",
+    .summary = "find out why an output cannot deliver",
+    .description = "Tests one after the other what a delivery of the output NAME needs: its name, "
+                   "a connection, certificates, credentials, rights, the index template; then "
+                   "delivers one test event. It explains each fault and its remedy; the exit code "
+                   "is then 1. It writes nothing to the files of a file output.",
     .options = options,
     .examples = "       etwship test-output siem -c etwship.yaml\n",
     .operand = "the name of an output",

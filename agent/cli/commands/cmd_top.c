@@ -5,7 +5,7 @@
 #include "cli/text/top_text.h"
 #include "platform/plat_system.h"
 
-/* `etwship top`: what goes through a running agent, on a terminal. */
+/* `etwship top`: show the rates of a running agent on a terminal. */
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -24,7 +24,7 @@ static bool look(const struct status_client *client, struct top_look *ret_look, 
     bool ok = status_client_get(client, "/metrics", &status, &body, err);
     if (ok && status != OK) {
         ok = error_set(err, ERR_CONFIG,
-            "the agent refuses to answer (%u). is the token of the configuration another one?",
+            "the agent refuses to answer (%u). check that the configuration has the agent's token",
             status);
     }
     ok = ok && top_text_read(buf_span(&body), plat_monotonic_ns(), ret_look, err);
@@ -32,7 +32,7 @@ static bool look(const struct status_client *client, struct top_look *ret_look, 
     return ok;
 }
 
-/* From the upper left corner, and what was below it goes: nothing flickers. */
+/* Draw from the upper left corner and clear the rest, so that nothing flickers. */
 static void draw(const struct top_look *before, const struct top_look *now, bool is_terminal)
 {
     struct buf screen;
@@ -85,13 +85,12 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_top = {
     .name = "top",
     .synopsis = "[-c FILE] [--set KEY=VALUE]...",
-    .summary = "show what goes through the running agent",
+    .summary = "show the rates of the running agent",
     .description =
-        "Asks the agent that runs with this configuration, at the place that its section status "
-        "names, every other second: events a second of each session, output and provider (the 15 "
-        "that "
-        "send the most), what was lost, what waits. Ctrl-C ends it. Where the output is no "
-        "terminal it prints one table and ends.",
+        "Asks the agent that runs with this configuration, at the address in its section status, "
+        "every two seconds, and shows events per second of each session, output and provider (the "
+        "15 largest), losses and waiting events. Ctrl-C ends it. If standard output is not a "
+        "terminal, it prints one table and ends.",
     .options = options,
     .examples = "       etwship top -c etwship.yaml\n",
     .min_operands = 0,
