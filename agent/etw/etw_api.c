@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 /*
- * The table is filled once, by whoever asks first: two that ask at the same moment fill the same
- * values into tables of their own, and one of them is kept.
+ * The first caller fills the table: two callers at the same moment fill equal tables, and one of
+ * them is kept.
  */
 static struct etw_api system_api;
 static atomic_int system_state; /* 0: empty, 1: being filled, 2: ready */
@@ -24,7 +24,7 @@ const struct etw_api *etw_api_get(void)
         atomic_store(&system_state, 2);
     }
     while (atomic_load(&system_state) != 2) {
-        /* Another thread is looking functions up: microseconds, once per process. */
+        /* Another thread is resolving functions: microseconds, once per process. */
     }
     return &system_api;
 }
@@ -52,13 +52,13 @@ static const struct {
     {ETW_ERROR_PATH_NOT_FOUND, "the folder does not exist. make it first"},
     {ETW_ERROR_ACCESS_DENIED,
         "Windows does not allow it. run as administrator, or as a member of Performance Log Users"},
-    {ETW_ERROR_INVALID_HANDLE, "the session is gone. was it stopped by somebody else?"},
+    {ETW_ERROR_INVALID_HANDLE, "the session has ended. check whether another program stopped it"},
     {ETW_ERROR_NOT_ENOUGH_MEMORY, "Windows has no memory for it. ask for fewer or smaller buffers"},
     {ETW_ERROR_OUTOFMEMORY, "Windows has no memory for it. ask for fewer or smaller buffers"},
-    {ETW_ERROR_BAD_LENGTH, "Windows found a size wrong. please report this"},
+    {ETW_ERROR_BAD_LENGTH, "Windows reports a wrong size. please report this"},
     {ETW_ERROR_NOT_SUPPORTED, "this Windows cannot do it"},
-    {ETW_ERROR_INVALID_PARAMETER, "Windows refuses the settings. try without the rarer ones"},
-    {ETW_ERROR_DISK_FULL, "the disk is full; Windows wants 200 MB to spare on its own. free some"},
+    {ETW_ERROR_INVALID_PARAMETER, "Windows refuses the settings. try without unusual ones"},
+    {ETW_ERROR_DISK_FULL, "the disk is full; Windows needs 200 MB of free space. free some"},
     {ETW_ERROR_CALL_NOT_IMPLEMENTED, "this Windows cannot do it"},
     {ETW_ERROR_BAD_PATHNAME, "the file is in use, or its name is not valid. use another one"},
     {ETW_ERROR_ALREADY_EXISTS, "a session of this name or GUID runs already. stop it first"},
@@ -66,10 +66,10 @@ static const struct {
         "a privilege is missing. run as administrator, or grant 'Profile system performance'"},
     {ETW_ERROR_NO_SYSTEM_RESOURCES,
         "every slot is taken: 64 sessions, 8 of them with kernel events, 8 per provider. "
-        "`etwship sessions list` shows who holds them"},
+        "`etwship sessions list` shows them"},
     {ETW_ERROR_TIMEOUT, "the provider did not answer in time"},
-    {ETW_ERROR_LOG_FILE_FULL, "events come faster than they are read"},
-    {ETW_ERROR_WMI_GUID_NOT_FOUND, "there is no provider of this GUID"},
+    {ETW_ERROR_LOG_FILE_FULL, "events arrive faster than they are read"},
+    {ETW_ERROR_WMI_GUID_NOT_FOUND, "there is no provider with this GUID"},
     {ETW_ERROR_WMI_INSTANCE_NOT_FOUND, "no session of this name runs"},
     {ETW_ERROR_WMI_ALREADY_ENABLED, "it is in use already"},
 };

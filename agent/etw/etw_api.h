@@ -5,9 +5,9 @@
 #include "etw/etw_types.h"
 
 /*
- * ETW and TDH as one table of functions, filled when it is first asked for: what a system lacks
- * (an older Windows, Wine, Linux) is NULL, and degrades what needs it instead of ending the agent.
- * Tests put a table of their own in its place.
+ * ETW and TDH as one table of functions, filled on first use. A function that the system lacks (an
+ * older Windows, Wine, Linux) is NULL, and only features that need it fail. Tests replace the
+ * table.
  */
 struct etw_api {
 #define ETW_CALL(result, name, parameters) result(*name) parameters;
@@ -17,33 +17,33 @@ struct etw_api {
     /* GetLastError(), right after a call of the table that failed. */
     uint32_t (*last_error)(void);
 
-    /* QueryPerformanceCounter and GetSystemTimePreciseAsFileTime, as near to each other as can be:
-     * what time a stamp of the counter stands for. */
+    /* QueryPerformanceCounter and GetSystemTimePreciseAsFileTime, read as close together as
+     * possible, to convert stamps of the counter to times. */
     void (*now)(int64_t *ret_counter, uint64_t *ret_filetime);
 
-    /* QueryPerformanceFrequency: how often that counter counts in a second. */
+    /* QueryPerformanceFrequency: ticks of that counter per second. */
     uint64_t (*frequency)(void);
 };
 
-/* What windows/ and linux/ give: fill ${api} with what this system has. */
+/* Implemented in windows/ and linux/: fill ${api} with the functions of this system. */
 void etw_load(struct etw_api *api);
 
 /* The table of this process. Static, never NULL. Any thread. */
 const struct etw_api *etw_api_get(void);
 
-/* Use ${api} instead, which outlives its use; NULL: the system's again. Before anything else runs. */
+/* Use ${api}, which outlives its use; NULL: the system's again. Call before anything else runs. */
 void etw_api_use(const struct etw_api *api);
 
-/* Can sessions be started and read here at all? */
+/* True if this system can start and read sessions. */
 bool etw_api_has_sessions(void);
 
-/* What the Win32 error ${code} means for tracing, "why. what to do", in plain words. Static. */
+/* The meaning of the Win32 error ${code} for tracing, "why. what to do". Static. */
 const char *etw_api_reason(uint32_t code);
 
-/* ERR_IO with ${code} as its os_code: what was tried (${format}), then its reason. Always false. */
+/* ERR_IO with os_code ${code}: the attempt (${format}), then the reason. Always false. */
 bool etw_api_fail(struct error *err, uint32_t code, const char *format, ...) ETWSHIP_PRINTF(3, 4);
 
-/* The same for a function that this system does not have. Always false. */
+/* The error for a function that this system lacks. Always false. */
 bool etw_api_missing(struct error *err, const char *function);
 
 #endif

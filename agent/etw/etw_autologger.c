@@ -7,8 +7,9 @@
 #include "etw/etw_hold.h"
 
 /*
- * An installation reads all there is, then writes; so what it overwrites it can put back. A key that
- * is there is written over and then pruned, not made anew: at every moment it is an autologger.
+ * An installation reads the existing keys before it writes, so that it can restore them. It
+ * overwrites an existing key and then removes extra values, so that the key is a valid autologger
+ * at every moment.
  */
 enum { MAX_KEY_BYTES = 1280, MAX_LINE_BYTES = 4096 };
 
@@ -20,7 +21,7 @@ void etw_autologger_guid(const char *name, char ret_text[ETW_AUTOLOGGER_GUID_SIZ
     snprintf(ret_text, ETW_AUTOLOGGER_GUID_SIZE, "{%.36s}", text);
 }
 
-/* Names that a key cannot have are none of ours: the configuration has letters, digits, . _ - */
+/* Names in a configuration have letters, digits, . _ - only */
 static bool key_of(const char *name, char key[MAX_KEY_BYTES], struct error *err)
 {
     int size = snprintf(key, MAX_KEY_BYTES, ETW_AUTOLOGGER_ROOT "\\%s", name);
@@ -28,7 +29,7 @@ static bool key_of(const char *name, char key[MAX_KEY_BYTES], struct error *err)
            error_set(err, ERR_CONFIG, "%.100s cannot be the name of an autologger", name);
 }
 
-/* What Windows writes into the key by itself. */
+/* Values that Windows itself writes into the key. */
 static bool is_of_windows(const struct etw_registry_value *value)
 {
     return *value->key == 0 &&
@@ -82,7 +83,7 @@ static bool has_key(const struct etw_registry_tree *tree, const char *key)
     return false;
 }
 
-/* Take away what an earlier installation has left. */
+/* Remove values of an earlier installation. */
 static bool prune(const char *key, const struct etw_registry_tree *want,
     const struct etw_registry_tree *before, struct error *err)
 {
@@ -127,8 +128,8 @@ static bool read_before(
     }
     return owner != ETW_AUTOLOGGER_FOREIGN ||
            error_set(err, ERR_STOPPED,
-               "there is an autologger %.100s that etwship has not installed: its Guid is another "
-               "one. remove it, or call the session something else",
+               "there is an autologger %.100s that etwship has not installed: its Guid differs. "
+               "remove it, or rename the session",
                item->name);
 }
 
@@ -155,7 +156,7 @@ bool etw_autologger_install(const struct etw_autologger *items, size_t count, st
         if (!put_back(items[i - 1].name, &before[i - 1])) {
             size_t size = strlen(why.text);
             snprintf(why.text + size, sizeof(why.text) - size,
-                "; what was written of %.100s could not be taken back", items[i - 1].name);
+                "; the changes of %.100s could not be undone", items[i - 1].name);
         }
     }
     for (size_t i = 0; i < count; i++) {
@@ -178,13 +179,12 @@ bool etw_autologger_remove(const char *name, struct error *err)
     etw_registry_fini(&tree);
     if (good && owner != ETW_AUTOLOGGER_OURS) {
         return error_set(err, ERR_STOPPED,
-            owner == ETW_AUTOLOGGER_NOBODY
-                ? "there is no autologger %.100s"
-                : "etwship has not installed the autologger %.100s: its name or Guid is another "
-                  "one. it stays",
+            owner == ETW_AUTOLOGGER_NOBODY ? "there is no autologger %.100s"
+                                           : "etwship has not installed the autologger %.100s: its "
+                                             "name or Guid differs. it is not removed",
             name);
     }
-    /* Start first: Windows starts nothing of what an end half-way leaves. */
+    /* Remove Start first: Windows does not start a partly removed autologger. */
     return good && etw_registry_remove_value(key, "Start", err) && etw_registry_remove(key, err);
 }
 
@@ -222,7 +222,7 @@ static void tell(struct lines *lines, const struct etw_registry_value *want,
     buf_fini(&line);
 }
 
-/* A provider that is or is not there is one line, not one for each of its values. */
+/* A missing or extra provider is one line, not one per value. */
 static bool tell_key(struct lines *lines, const struct etw_registry_tree *of, size_t index,
     const struct etw_registry_tree *other, const char *what)
 {

@@ -65,7 +65,7 @@ bool etw_block_fill(struct etw_start_block *start, int version, const struct etw
     return true;
 }
 
-/* The text at ${offset} of a block, "" if ETW put it where it cannot be. */
+/* The text at ${offset} of a block; "" if the offset is invalid. */
 static void read_text(const struct etw_block *block, uint32_t offset, char *text)
 {
     bool is_inside = offset >= ETW_PROPERTIES_V1_BYTES && offset % 2 == 0 &&

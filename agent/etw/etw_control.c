@@ -7,9 +7,9 @@
 #include "etw/etw_kernel.h"
 
 /*
- * Which version of the block, which unit of the flush timer: what is newer is tried first, and what
- * a Windows refuses with INVALID_PARAMETER or BAD_LENGTH is tried again in the older form. If that
- * was not the reason, the older form is refused for the same one.
+ * Version of the block and unit of the flush timer: the newer form is tried first; if Windows
+ * refuses it with INVALID_PARAMETER or BAD_LENGTH, the older form is tried. If the form was not the
+ * reason, that fails with the same error.
  */
 static bool may_be_too_new(uint32_t result)
 {
@@ -31,7 +31,7 @@ static bool encode_name(const char *name, etw_char *units, struct error *err)
 
 /* ---- query, stop, flush: everything that only names the session ---------------------------------- */
 
-/* The old kernel session is known by its GUID as well as by its name: it gets both. */
+/* The NT Kernel Logger is identified by GUID and name: pass both. */
 static uint32_t control(
     const char *name, const etw_char *units, uint32_t code, struct etw_block *block)
 {
@@ -50,7 +50,7 @@ static uint32_t control(
     return result;
 }
 
-/* What ETW wrote, with the name that was asked for where it wrote none. */
+/* The values that ETW wrote, with the requested name if it wrote none. */
 static void read_state(
     const struct etw_block *block, const char *name, struct etw_session_state *ret_state)
 {
@@ -86,7 +86,7 @@ static bool control_named(const char *name, uint32_t code, const char *what,
 
 bool etw_control_query(const char *name, struct etw_session_state *ret_state, struct error *err)
 {
-    return control_named(name, ETW_CONTROL_QUERY, "cannot be asked", ret_state, err);
+    return control_named(name, ETW_CONTROL_QUERY, "cannot be queried", ret_state, err);
 }
 
 bool etw_control_flush(const char *name, struct error *err)
@@ -96,7 +96,8 @@ bool etw_control_flush(const char *name, struct error *err)
 
 bool etw_control_increment_file(const char *name, struct error *err)
 {
-    return control_named(name, ETW_CONTROL_INCREMENT_FILE, "cannot go on in a new file", NULL, err);
+    return control_named(
+        name, ETW_CONTROL_INCREMENT_FILE, "cannot continue in a new file", NULL, err);
 }
 
 bool etw_control_convert(const char *name, struct etw_session_state *ret_state, struct error *err)
@@ -104,7 +105,7 @@ bool etw_control_convert(const char *name, struct etw_session_state *ret_state, 
     struct etw_session_state state;
     if (!etw_control_flush(name, err) ||
         !control_named(
-            name, ETW_CONTROL_CONVERT_TO_REALTIME, "cannot go on in real time", NULL, err) ||
+            name, ETW_CONTROL_CONVERT_TO_REALTIME, "cannot continue in real time", NULL, err) ||
         !etw_control_query(name, &state, err)) {
         return false;
     }
@@ -122,7 +123,7 @@ bool etw_control_stop(const char *name, struct etw_session_state *ret_state, str
 
 /* ---- start ------------------------------------------------------------------------------------------ */
 
-/* Who has what a session that runs already was asked for: the name, or the GUID. */
+/* Name the running session that has the requested name or GUID. */
 static bool already_exists(const struct etw_session_spec *spec, struct error *err)
 {
     const uint32_t code = ETW_ERROR_ALREADY_EXISTS;
@@ -146,7 +147,7 @@ static bool already_exists(const struct etw_session_spec *spec, struct error *er
     return false;
 }
 
-/* Which slots are taken, and by whom: of the kernel's all are named, since there are few. */
+/* List the used slots; the sessions with kernel events by name, since there are few. */
 static bool no_slot(const struct etw_session_spec *spec, struct error *err)
 {
     const uint32_t code = ETW_ERROR_NO_SYSTEM_RESOURCES;
@@ -234,7 +235,7 @@ bool etw_control_start(
     if (result != ETW_SUCCESS) {
         return start_failed(spec, result, err);
     }
-    /* StartTrace writes back what it was asked for at the latest; a query, what it became. */
+    /* StartTrace may write back only the requested values; a query returns the actual ones. */
     if (!etw_control_query(spec->name, ret_state, NULL)) {
         read_state(&start.block, spec->name, ret_state);
     }
@@ -244,12 +245,12 @@ bool etw_control_start(
 
 /* ---- update ----------------------------------------------------------------------------------------- */
 
-/* EVENT_TRACE_FLAG_EXTENSION: then the rest is an offset into a block that is long gone. */
+/* EVENT_TRACE_FLAG_EXTENSION: then the rest is an offset into a block that no longer exists. */
 static const uint32_t extension_flag = UINT32_C(0x80000000);
 
 /*
- * Which groups of kernel events are on after the UPDATE. What it is not told again is off: "set
- * EnableFlags to 0 to disable all kernel providers" (controltracew). False: none that are known.
+ * The groups of kernel events to enable after the UPDATE, which disables all others: "set
+ * EnableFlags to 0 to disable all kernel providers" (controltracew). False: they are unknown.
  */
 static bool groups_after(const struct etw_session_state *state,
     const struct etw_session_change *change, struct etw_groups *ret_groups)
@@ -269,8 +270,8 @@ static bool groups_after(const struct etw_session_state *state,
     return known;
 }
 
-/* The flags of an UPDATE where the groups are not known. False: the session has kernel events that are in no
- * flags, so the UPDATE would switch off more than could be brought back. */
+/* The flags of an UPDATE if the groups are unknown. False: the session has kernel events without
+ * flags, which the UPDATE would disable for good. */
 static bool flags_after(const struct etw_session_state *state,
     const struct etw_session_change *change, uint32_t *ret_flags, struct error *err)
 {
@@ -286,9 +287,9 @@ static bool flags_after(const struct etw_session_state *state,
     return true;
 }
 
-/* What UPDATE lets be changed is filled with what is, and then changed: zero may be taken as a value.
- * Of the mode that is the one bit; others, like that of a file that is preallocated, are refused even
- * where the session has them. */
+/* Fill in the current values of all members that UPDATE can change, then change them, since zero
+ * may count as a value. Of the mode only one bit can change; Windows refuses others, such as that
+ * of a preallocated file, even if the session has them. */
 static bool fill_update(struct etw_block *block, int version, const struct etw_session_state *state,
     const struct etw_session_change *change, uint32_t enable_flags, struct error *err)
 {

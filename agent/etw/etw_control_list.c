@@ -6,10 +6,10 @@
 #include "etw/etw_kernel.h"
 
 /*
- * All sessions in one call: ETW fills as many blocks as it is given and says how many there are. It
- * refuses a call with room for more sessions than the machine can have (queryalltraces). Windows 10
- * 1709+ says how many that is, 32 to 256 (starttrace); before, it was 64. Where a system refuses what
- * it says itself, it is asked with less room, and with more where there are more sessions than that.
+ * All sessions in one call: ETW fills the given blocks and returns the number of sessions. It
+ * refuses a call with room for more sessions than the machine's maximum (queryalltraces). Windows
+ * 10 1709+ reports that maximum, 32 to 256 (starttrace); before, it was 64. If a system refuses its
+ * own maximum, the call is repeated with less room, and with more if there are more sessions.
  */
 enum { ROOM = 64, LEAST_ROOM = 32, MAX_ROOM = 4096, MAX_TRIES = 8 };
 
@@ -64,7 +64,7 @@ static bool read_list(
     return true;
 }
 
-/* For how many to ask after ${capacity} were answered with ${result}; 0: there is no use. */
+/* The next capacity after a call with ${capacity} returned ${result}; 0: give up. */
 static uint32_t other_room(uint32_t result, uint32_t capacity, uint32_t count)
 {
     if (result == ETW_ERROR_MORE_DATA) {

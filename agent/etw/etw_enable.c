@@ -10,11 +10,11 @@
 #include "etw/etw_who.h"
 
 /*
- * A Windows that does not know a kind of filter, or a property, refuses the whole call with
- * INVALID_PARAMETER and does not say which. Then the provider is enabled with what every supported
- * version knows, and the rest is added one by one, each in a call of its own: what makes a call fail
- * is left out and told. In between more events come than are wanted, never fewer; only the last call
- * waits for the provider.
+ * A Windows without some kind of filter or property refuses the whole call with INVALID_PARAMETER
+ * and does not name it. Then the provider is enabled with the parts that every supported version
+ * has, and the others are added one by one, each in a call of its own: parts that fail are left out
+ * and reported. Meanwhile too many events arrive, never too few; only the last call waits for the
+ * provider.
  */
 enum {
     OLD_PROPERTIES = ETW_ENABLE_SID | ETW_ENABLE_TS_ID | ETW_ENABLE_STACK_TRACE |
@@ -24,7 +24,7 @@ enum {
                   ETW_FILTER_KIND(ETW_FILTER_STACKWALK_LEVEL_KW)
 };
 
-/* What is asked of ETW, and what it is asked with. */
+/* The request and the arguments of the call. */
 struct attempt {
     uint64_t session;
     const struct etw_request *request;
@@ -56,7 +56,7 @@ static uint32_t enable(
         &parameters);
 }
 
-/* The same as ever, plus ${kind} and ${property}: keep it if ETW takes it. */
+/* Repeat the call with ${kind} and ${property} added: keep them if ETW accepts it. */
 static void extend(struct attempt *attempt, uint32_t kind, uint32_t property)
 {
     uint32_t result = enable(attempt, attempt->kinds | kind, attempt->properties | property, 0);
@@ -66,7 +66,7 @@ static void extend(struct attempt *attempt, uint32_t kind, uint32_t property)
     }
 }
 
-/* Windows refused all of it together. The result of the last call. */
+/* Windows refused the whole request: add the parts one by one. Returns the last result. */
 static uint32_t enable_what_it_knows(
     struct attempt *attempt, uint32_t wanted_kinds, uint32_t wanted_properties)
 {
@@ -86,7 +86,7 @@ static uint32_t enable_what_it_knows(
             extend(attempt, etw_filters_kind(i), 0);
         }
     }
-    /* Whatever a refused call may have left behind: once more with what was taken. */
+    /* A refused call may have changed the state: repeat the accepted one. */
     return enable(attempt, attempt->kinds, attempt->properties, attempt->request->timeout_ms);
 }
 
@@ -101,12 +101,13 @@ static const struct {
     {{{0x7c, 0x89, 0xe1, 0xf4, 0x5d, 0xbb, 0x68, 0x56, 0xf1, 0xd8, 0x04, 0x0f, 0x4d, 0x8d, 0xd3,
          0x44}},
         "Microsoft-Windows-Threat-Intelligence",
-        "Windows gives it to protected processes of anti-malware vendors (PPL) only. leave it out"},
+        "Windows reserves it for protected processes of anti-malware vendors (PPL). leave it out"},
     /* {54849625-5478-4994-a5ba-3e3b0328c30d} */
     {{{0x25, 0x96, 0x84, 0x54, 0x78, 0x54, 0x94, 0x49, 0xa5, 0xba, 0x3e, 0x3b, 0x03, 0x28, 0xc3,
          0x0d}},
         "Microsoft-Windows-Security-Auditing",
-        "Windows keeps it for EventLog-Security, a session of the Event Log. read its events from "
+        "Windows reserves it for EventLog-Security, a session of the Event Log. read its events "
+        "from "
         "the log 'Security', or attach to that session as LocalSystem"},
 };
 
@@ -121,7 +122,7 @@ const char *etw_enable_protected(struct span name, const struct guid *provider)
     return NULL;
 }
 
-/* Names of the sessions that listen to the provider, as far as they are known. */
+/* Names of the sessions that have enabled the provider, as far as known. */
 static void name_holders(const struct guid *provider, char *names, size_t size)
 {
     struct etw_session_list list;
@@ -243,7 +244,7 @@ bool etw_enable_capture_state(uint64_t session, const char *name, const struct g
     uint32_t result = etw_api_get()->EnableTraceEx2(
         session, provider, ETW_PROVIDER_CAPTURE_STATE, 0, 0, 0, timeout_ms, NULL);
     return result == ETW_SUCCESS || result == ETW_ERROR_TIMEOUT ||
-           etw_api_fail(err, result, "provider %.100s cannot be asked for its state", name);
+           etw_api_fail(err, result, "provider %.100s cannot be asked to log its state", name);
 }
 
 bool etw_enable_disallow(

@@ -3,7 +3,7 @@
 #include "etw/etw_keywords.h"
 #include "etw/etw_text.h"
 
-/* What of a request ETW can take: pure functions over its limits (evntprov.h, MAX_EVENT_FILTER_*). */
+/* Checks a request against ETW's limits (evntprov.h, MAX_EVENT_FILTER_*). Pure functions. */
 
 const char *etw_enable_kind_name(uint32_t kind)
 {
@@ -104,15 +104,16 @@ static bool texts_fit(const struct etw_filter_texts *texts, uint32_t kind, struc
         const char *text = texts->texts[i];
         if (!*text || (!of_events && strchr(text, ';'))) {
             return error_set(err, ERR_CONFIG,
-                "%s: '%.100s': a name must not be empty%s. give each by itself", what, text,
+                "%s: '%.100s': a name must not be empty%s. list each name separately", what, text,
                 of_events ? "" : " or hold a ';'");
         }
         /* One more each: the NUL, or the ';' between and the NUL after the last. */
         bytes += of_events ? strlen(text) + 1 : utf16_bytes(text) + 2;
         if (bytes > max) {
             return error_set(err, ERR_LIMIT,
-                "%s: ETW takes %zu bytes of names, up to '%.60s' they are more. name fewer", what,
-                max, text);
+                "%s: ETW takes %zu bytes of names, and the names up to '%.60s' exceed that. name "
+                "fewer",
+                what, max, text);
         }
     }
     return true;
@@ -175,7 +176,7 @@ bool etw_enable_check(const struct etw_request *request, struct error *err)
     size_t count = 0;
     if (system && etw_keywords_are_all(request->any)) {
         return error_set(err, ERR_CONFIG,
-            "%s without keywords switches on everything that it has. name some of %s", system->name,
+            "%s without keywords enables all its events. name some of %s", system->name,
             system->keywords);
     }
     for (size_t i = 0; etw_filters_kind(i); i++) {
@@ -186,8 +187,7 @@ bool etw_enable_check(const struct etw_request *request, struct error *err)
         }
         if ((kinds & kind & not_for_groups) && (request->properties & ETW_ENABLE_PROVIDER_GROUP)) {
             return error_set(err, ERR_CONFIG,
-                "%s: ETW does not filter a group of providers by them. leave them to a filter of "
-                "the session",
+                "%s: ETW does not filter a group of providers by them. use a rule of the session",
                 etw_enable_kind_name(kind));
         }
     }

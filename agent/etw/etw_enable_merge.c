@@ -2,13 +2,13 @@
 #include "etw/etw_filters.h"
 
 /*
- * Two wishes for one provider in one session: ETW takes one, so it gets what covers both, and the
- * agent's own selection decides exactly. Every step gives a superset: that is what makes dropping a
- * filter always right.
+ * Two requests for one provider in one session: ETW accepts one, so it gets a request that covers
+ * both, and the agent's own filter decides exactly. Every step yields a superset, so dropping a
+ * filter is always correct.
  */
 enum { EVERY_LEVEL = 0xff };
 
-/* Properties that keep events away: only if both want that. */
+/* Properties that exclude events: only if both have them. */
 enum { RESTRICTING = ETW_ENABLE_IGNORE_KEYWORD_0 | ETW_ENABLE_EXCLUDE_INPRIVATE };
 
 static uint8_t higher_level(uint8_t a, uint8_t b)
@@ -31,7 +31,7 @@ static bool has_id(const struct etw_filter_ids *ids, uint16_t id)
     return false;
 }
 
-/* Leave those in ${ids} of which ${other} has(${present}) the id. */
+/* Keep only ids in ${ids} that ${other} has (${present}), or has not. */
 static void keep_ids(struct etw_filter_ids *ids, const struct etw_filter_ids *other, bool present)
 {
     uint16_t kept = 0;
@@ -172,7 +172,7 @@ static void copy_stacks(struct etw_request *into, const struct etw_request *from
     into->stack_all = from->stack_all;
 }
 
-/* Keywords and level as EnableTraceEx2 has them: no keyword is every keyword. */
+/* Keywords and level as in EnableTraceEx2: no keyword means every keyword. */
 static void merge_keywords(uint64_t *any, uint64_t *all, uint64_t other_any, uint64_t other_all)
 {
     *any = *any == 0 || other_any == 0 ? 0 : *any | other_any;
@@ -190,7 +190,7 @@ static void merge_stacks(struct etw_request *into, const struct etw_request *oth
         copy_stacks(into, other);
         return;
     }
-    /* How filters of different kinds work together is not documented: they must be alike. */
+    /* The combination of different kinds of filters is undocumented: they must be equal. */
     uint32_t kinds = etw_enable_kinds(into) & STACK_KINDS;
     bool are_alike = kinds == (etw_enable_kinds(other) & STACK_KINDS) &&
                      into->stack_level_exclude == other->stack_level_exclude;
@@ -225,7 +225,7 @@ void etw_enable_merge(struct etw_request *into, const struct etw_request *other)
     merge_texts(&into->names, &other->names);
     if (into->container.count &&
         !(other->container.count && has_text(&other->container, into->container.texts[0]))) {
-        into->container.count = 0; /* how several would be told apart is not documented */
+        into->container.count = 0; /* a separator for several is not documented */
     }
     if (into->payload != other->payload || into->payload_count != other->payload_count) {
         into->payload_count = 0;

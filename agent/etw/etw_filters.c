@@ -79,22 +79,22 @@ static void add_ids(struct etw_filters *filters, uint32_t kind, const struct etw
     }
 }
 
-/* The level of a filter: as in EnableTraceEx2, where 0 stands for all of them. */
+/* The level of a filter: as in EnableTraceEx2, where 0 means all levels. */
 static uint8_t every_level(uint8_t level)
 {
     return level ? level : 0xff;
 }
 
-/* Keywords of a filter. In EnableTraceEx2 no keyword stands for all of them; that it does so in a
- * filter is not documented (event_filter_event_name), so a filter gets all bits. */
+/* Keywords of a filter. In EnableTraceEx2 0 means all keywords; this is not documented for filters
+ * (event_filter_event_name), so a filter gets all bits. */
 static void put_keywords(uint8_t *p, uint64_t any, uint64_t all)
 {
     store_le64(p, any ? any : UINT64_MAX);
     store_le64(p + 8, any ? all : 0);
 }
 
-/* EVENT_FILTER_EVENT_NAME: any, all, level, FilterIn, count, names with their NULs. It narrows what
- * keywords and level let through; so it gets the same ones. */
+/* EVENT_FILTER_EVENT_NAME: any, all, level, FilterIn, count, names with their NULs. It further
+ * restricts keywords and level, so it gets the same ones. */
 static void add_names(struct etw_filters *filters, uint32_t kind, const struct etw_request *request,
     const struct etw_filter_texts *names)
 {

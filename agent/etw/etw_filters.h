@@ -4,8 +4,8 @@
 #include "etw/etw_enable.h"
 
 /*
- * A request's filters as EVENT_FILTER_DESCRIPTORs: all of their data in one block of a fixed size,
- * but for the payload filter, which TDH makes and keeps. Layouts: event_filter_descriptor,
+ * A request's filters as EVENT_FILTER_DESCRIPTORs: all of their data is in one block of a fixed
+ * size, except the payload filter, which TDH owns. Layouts: event_filter_descriptor,
  * event_filter_event_id, event_filter_event_name, event_filter_level_kw on learn.microsoft.com.
  */
 enum { ETW_FILTERS_BYTES = 16 * 1024 }; /* 13 kinds, none above 4096 bytes, most of 1024 or less */
@@ -17,19 +17,19 @@ struct etw_filters {
     _Alignas(8) uint8_t data[ETW_FILTERS_BYTES];
 };
 
-/* What stands before the ids, and before the names, of a filter by them. */
+/* Sizes of the headers before the ids and before the names of a filter. */
 enum { ETW_FILTERS_ID_BYTES = 4, ETW_FILTERS_NAME_BYTES = 20 };
 
 /* The kinds in the order in which Windows learnt them, oldest first; 0 after the last. */
 uint32_t etw_filters_kind(size_t index);
 const char *etw_filters_kind_name(uint32_t kind);
 
-/* The names of a filter by names; NULL: it is none. */
+/* The names of a filter by names; NULL: another kind. */
 const struct etw_filter_texts *etw_filters_texts(const struct etw_request *request, uint32_t kind);
 
 /*
- * Those of ${kinds} that the request has; each must fit (etw_enable_fits). ${payload} is what
- * etw_payload_init made. Pointers lead into ${filters}: it must not move.
+ * Build the filters of ${kinds} in the request; each must fit (etw_enable_fits). ${payload} comes
+ * from etw_payload_init. Pointers refer to ${filters}, which must not move.
  */
 void etw_filters_build(struct etw_filters *filters, const struct etw_request *request,
     uint32_t kinds, const struct etw_filter *payload);

@@ -51,12 +51,12 @@ size_t etw_heap_encode(
 
 /* ---- what goes wrong -------------------------------------------------------------------------------- */
 
-/* Some session has the one GUID there is. */
+/* Another session has the GUID, of which there is only one. */
 static bool is_taken(const struct etw_session_spec *spec, struct error *err)
 {
     struct etw_session_list list;
     if (etw_control_query(spec->name, NULL, NULL) || !etw_control_list(&list, NULL)) {
-        return false; /* its name is taken: said already */
+        return false; /* its name is taken: reported already */
     }
     const struct etw_session_state *owner = NULL;
     for (size_t i = 0; i < list.count && !owner; i++) {
@@ -73,7 +73,7 @@ static bool is_taken(const struct etw_session_spec *spec, struct error *err)
     return false;
 }
 
-/* No memory, or no slot: the same code says both. */
+/* One code means no memory or no slot. */
 static bool has_slots(void)
 {
     struct etw_session_list list;
@@ -93,7 +93,7 @@ static bool no_memory(const struct etw_session_spec *spec, struct error *err)
         spec->name, spec->min_buffers, spec->max_buffers, spec->buffer_kb);
 }
 
-/* ${err}, as a start of any session has it, in words for heaps. Always false. */
+/* Reword ${err} of a session start for heaps. Always false. */
 static bool explain(const struct etw_session_spec *spec, struct error *err)
 {
     switch (err->os_code) {
@@ -106,14 +106,14 @@ static bool explain(const struct etw_session_spec *spec, struct error *err)
         return has_slots() && no_memory(spec, err);
     case ETW_ERROR_INVALID_FLAGS:
         return error_set_os(err, err->os_code,
-            "try without `stacks`, or install the Windows Performance Toolkit, which is asked then",
-            "session %.100s cannot be started: this Windows does not take the list of processes "
+            "try without `stacks`, or install the Windows Performance Toolkit, which etwship then "
+            "uses",
+            "session %.100s cannot be started: this Windows does not accept the list of processes "
             "and stacks",
             spec->name);
     case ETW_ERROR_ACCESS_DENIED:
         return error_set_os(err, err->os_code, "run as administrator",
-            "session %.100s cannot be started: heaps are traced by administrators alone",
-            spec->name);
+            "session %.100s cannot be started: only administrators may trace heaps", spec->name);
     default:
         return false;
     }
@@ -144,7 +144,7 @@ static bool may_be_unknown(const struct error *err)
            err->os_code == ETW_ERROR_NOT_SUPPORTED;
 }
 
-/* What the functions of the toolkit take, but for the processes. */
+/* Arguments of the toolkit's functions, except for the processes. */
 struct toolkit_call {
     struct etw_classic_event_id stacks[ETW_MAX_HEAP_STACKS];
     struct etw_start_block start;
@@ -219,7 +219,8 @@ bool etw_heap_update(
     struct toolkit_call call;
     if (!etw_toolkit_get()->UpdateHeapTrace) {
         return error_set(err, ERR_UNSUPPORTED,
-            "without the Windows Performance Toolkit a session of heaps keeps its processes");
+            "without the Windows Performance Toolkit the processes of a session of heaps cannot "
+            "change");
     }
     if (!fill_call(spec, request, &call, err)) {
         return false;
@@ -227,5 +228,5 @@ bool etw_heap_update(
     uint32_t result = etw_toolkit_get()->UpdateHeapTrace(&call.start.block.properties, call.name,
         request->pids, (uint32_t)request->pid_count, call.stacks, (uint32_t)request->stack_count);
     return result == ETW_SUCCESS ||
-           etw_api_fail(err, result, "session %.100s cannot be given other processes", spec->name);
+           etw_api_fail(err, result, "session %.100s cannot change its processes", spec->name);
 }

@@ -6,9 +6,9 @@
 #include "etw/etw_registry.h"
 
 /*
- * The note is written before the flags are, and removed after them: whenever the process is killed,
- * it is there as long as there is something to put back. It says what was written, so that putting
- * back can tell that from what others have written since.
+ * The note is written before the flags and removed after them, so that it exists as long as there
+ * is something to restore, even after a kill. It has the written value, so that restoring can
+ * recognise later changes by others.
  */
 #define OPTIONS "SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion\\Image File Execution Options"
 #define NOTES "SOFTWARE\\etwship\\TracingFlags"
@@ -27,7 +27,7 @@ static bool paths_of(
     const char *image, char options[MAX_KEY], char note[MAX_KEY], struct error *err)
 {
     if (!etw_image_flags_is_name(image)) {
-        return error_set(err, ERR_CONFIG, "'%.100s' is no name of a program", image);
+        return error_set(err, ERR_CONFIG, "'%.100s' is not the name of a program", image);
     }
     snprintf(options, MAX_KEY, "%s\\%s", OPTIONS, image);
     snprintf(note, MAX_KEY, "%s\\%s", NOTES, image);
@@ -95,7 +95,7 @@ bool etw_image_flags_set(const char *image, const char *session, struct error *e
     etw_registry_fini(&tree);
     if (is_other) {
         return error_set(
-            err, ERR_FORMAT, "HKLM\\%.300s: %s is no number. remove it", options, value_name);
+            err, ERR_FORMAT, "HKLM\\%.300s: %s is not a number. remove it", options, value_name);
     }
     if (before & TRACE_HEAPS) {
         return true;
@@ -119,7 +119,7 @@ static bool stop_counting(void *self, const char *name)
     return false;
 }
 
-/* A key that we have made goes, if nobody has put anything into it. */
+/* Remove a key that etwship created if it is still empty. */
 static bool remove_if_empty(const char *key, struct error *err)
 {
     struct etw_registry_tree tree;
@@ -134,7 +134,7 @@ static bool remove_if_empty(const char *key, struct error *err)
            (!there || has_values || has_keys || etw_registry_remove(key, err));
 }
 
-/* By ${note}, whose key is of ${options}. */
+/* Restore as ${note} says; its key belongs to ${options}. */
 static bool put_back(const char *options, const struct etw_registry_tree *note, struct error *err)
 {
     struct etw_registry_tree tree;
@@ -189,7 +189,7 @@ static bool add_note(void *self, const char *name)
     return notes->count < MAX_NOTES;
 }
 
-/* Of which session is the note? A note that was cut off says it of none, and counts as left. */
+/* The session of the note. An incomplete note has none, and counts as abandoned. */
 static bool session_of(const char *image, char session[MAX_KEY])
 {
     char options[MAX_KEY];

@@ -3,10 +3,9 @@
 #include "etw/etw_api.h"
 
 /*
- * Groups of kernel events beyond the first word are set on the running session, which every Windows
- * from 8 on can (TraceSystemTraceEnableFlagsInfo). Where that is refused they go into the start
- * itself, as an extension of EnableFlags, the older way, which is not documented. The session that
- * was started in vain is stopped in between.
+ * Groups of kernel events beyond the first word are set on the running session
+ * (TraceSystemTraceEnableFlagsInfo, Windows 8+). If Windows refuses that, the session is stopped
+ * and started again with an extension of EnableFlags, the older, undocumented way.
  */
 const struct guid etw_kernel_guid = {/* 9e814aad-3204-11d2-9a82-006008a86939 */
     {0xad, 0x4a, 0x81, 0x9e, 0x04, 0x32, 0xd2, 0x11, 0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69,
@@ -90,7 +89,7 @@ bool etw_kernel_get_groups(
         session, ETW_INFO_SYSTEM_ENABLE_FLAGS, groups.words, sizeof(groups.words), &bytes);
     if (result != ETW_SUCCESS) {
         return etw_api_fail(
-            err, result, "session %.100s: its groups of kernel events are not told", name);
+            err, result, "session %.100s: its groups of kernel events are unknown", name);
     }
     *ret_groups = groups;
     return true;

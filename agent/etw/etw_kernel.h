@@ -21,7 +21,7 @@ struct etw_groups {
 };
 
 /*
- * Add a PERF_* mask, whose top three bits choose the word. ERR_CONFIG for word 7, which changes how
+ * Add a PERF_* mask; its top three bits select the word. ERR_CONFIG for word 7, which changes how
  * the system behaves, and for an empty mask.
  */
 bool etw_kernel_add(struct etw_groups *groups, uint32_t mask, struct error *err);
@@ -37,27 +37,27 @@ struct etw_stack_event {
 /*
  * Start a session with the events of ${groups}, and stacks of ${stacks}. The spec's name and GUID
  * must be those of the NT Kernel Logger, or its mode must have ETW_MODE_SYSTEM_LOGGER (own name and
- * GUID; Windows 8+). Word 0 goes in with the start, the others are set on the running session, and
- * where that is refused with an extension block at a second start. On failure no session is left.
+ * GUID; Windows 8+). Word 0 is set at the start, the others on the running session, or, if refused,
+ * by an extension block at a second start. After a failure no session remains.
  */
 bool etw_kernel_start(const struct etw_session_spec *spec, const struct etw_groups *groups,
     const struct etw_stack_event *stacks, size_t stack_count, struct etw_session_state *ret_state,
     struct error *err);
 
-/* The older way alone: all groups go in with the start, in an extension block. */
+/* The older way only: all groups are set at the start by an extension block. */
 bool etw_kernel_start_extended(const struct etw_session_spec *spec, const struct etw_groups *groups,
     struct etw_session_state *ret_state, struct error *err);
 
-/* Switch further groups of a running session on; what it has stays. */
+/* Enable further groups of a running session. */
 bool etw_kernel_set_groups(
     uint64_t session, const char *name, const struct etw_groups *groups, struct error *err);
 
-/* Set the groups after an UPDATE of the session, which has set word 0. A Windows that cannot set groups is
- * no error where there is nothing in the other words. */
+/* Set the groups after an UPDATE of the session, which has set word 0. A Windows that cannot set
+ * groups is no error if the other words are empty. */
 bool etw_kernel_bring_back(
     uint64_t session, const char *name, const struct etw_groups *groups, struct error *err);
 
-/* The groups that are on in a running session. */
+/* The enabled groups of a running session. */
 bool etw_kernel_get_groups(
     uint64_t session, const char *name, struct etw_groups *ret_groups, struct error *err);
 
@@ -70,8 +70,8 @@ bool etw_kernel_rundown(uint64_t session, const char *name, struct error *err);
 
 /*
  * The interval of the profile timer, for the whole machine; needs SeSystemProfilePrivilege
- * (etw_privilege_enable_profile first). ${ret_old_100ns} is what was, for setting it back at the
- * end: 1 ms, Windows' default, if it does not tell.
+ * (etw_privilege_enable_profile first). ${ret_old_100ns} is the previous value, to restore at the
+ * end: 1 ms, Windows' default, if unknown.
  */
 bool etw_kernel_set_profile(uint32_t interval_100ns, uint32_t *ret_old_100ns, struct error *err);
 
@@ -85,11 +85,11 @@ struct etw_profile_source {
 
 enum { ETW_MAX_PROFILE_SOURCES = 256 };
 
-/* The sources that this machine has: at most ${capacity}; how many in ${ret_count}. */
+/* The sources of this machine, at most ${capacity}; ${ret_count} gets their number. */
 bool etw_kernel_profile_sources(
     struct etw_profile_source *ret_sources, size_t capacity, size_t *ret_count, struct error *err);
 
-/* Write the values of ${sources} with each of ${events}; once per session. */
+/* Add the values of ${sources} to each of ${events}; once per session. */
 bool etw_kernel_set_counters(uint64_t session, const char *name, const uint32_t *sources,
     size_t source_count, const struct etw_stack_event *events, size_t event_count,
     struct error *err);
@@ -105,13 +105,13 @@ struct etw_system_provider {
 /* By its position, in alphabetical order; NULL after the last. */
 const struct etw_system_provider *etw_kernel_system_provider(size_t index);
 
-/* By name without regard to case, `System` and `Provider` may be left out; NULL: none. */
+/* By name without regard to case; `System` and `Provider` may be omitted; NULL: none. */
 const struct etw_system_provider *etw_kernel_find_provider(struct span name);
 
 /* By GUID; NULL: none. */
 const struct etw_system_provider *etw_kernel_provider_of(const struct guid *guid);
 
-/* The bit of a keyword, `SYSTEM_<provider>_KW_` may stand before it; 0: there is none. */
+/* The bit of a keyword; the prefix `SYSTEM_<provider>_KW_` is optional; 0: unknown. */
 uint64_t etw_kernel_keyword(const struct etw_system_provider *provider, struct span name);
 
 #endif

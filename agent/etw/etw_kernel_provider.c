@@ -115,7 +115,7 @@ const struct etw_system_provider *etw_kernel_provider_of(const struct guid *guid
     return NULL;
 }
 
-/* ${name} without `SYSTEM_PROCESS_KW_`, or what the provider's short name is. */
+/* ${name} without its prefix, such as `SYSTEM_PROCESS_KW_`. */
 static struct span bare_keyword(const struct etw_system_provider *provider, struct span name)
 {
     struct span rest = without(name, "SYSTEM_");

@@ -33,7 +33,7 @@ bool etw_keywords_are_all(uint64_t any)
     return any == 0 || any == UINT64_MAX;
 }
 
-/* To a classic provider its keywords are flags, and none of them is nothing: so all are all bits. */
+/* Keywords of a classic provider are flags, and 0 means none: so "all" is all bits. */
 uint64_t etw_keywords_any(const struct etw_request *request)
 {
     if (!etw_keywords_are_all(request->any)) {
@@ -42,7 +42,7 @@ uint64_t etw_keywords_any(const struct etw_request *request)
     return ~(etw_keywords_with_effects(&request->provider) & ~request->named);
 }
 
-/* ETW does not look at them where any keyword will do (enabletraceex2). */
+/* ETW ignores them if any keyword matches (enabletraceex2). */
 uint64_t etw_keywords_all(const struct etw_request *request)
 {
     return request->any ? request->all : 0;

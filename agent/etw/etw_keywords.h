@@ -4,10 +4,9 @@
 #include "etw/etw_enable.h"
 
 /*
- * Keywords with side effects: a provider that is enabled with one of them does something, or goes on in
- * another way, besides writing events. That happens at each call of EnableTraceEx2: at starts,
- * reloads and repairs. So "all keywords" leaves them out, and a configuration that wants one names it.
- * The table is etw_keywords.tsv.
+ * Keywords with side effects: a provider that is enabled with one of them does more than writing
+ * events, at each call of EnableTraceEx2: at starts, reloads and repairs. So "all keywords"
+ * excludes them, and a configuration must name them. The table is etw_keywords.tsv.
  */
 struct etw_keyword {
     const char *provider; /* its name */
@@ -20,16 +19,17 @@ struct etw_keyword {
 /* By its position; NULL after the last. */
 const struct etw_keyword *etw_keywords_get(size_t index);
 
-/* Is it one of that provider? Its GUID may also be what follows from its name (guid_from_name). */
+/* True if it belongs to that provider, whose GUID may also be derived from its name
+ * (guid_from_name). */
 bool etw_keywords_is_of(const struct etw_keyword *keyword, const struct guid *provider);
 
-/* All of a provider; 0: it has none. */
+/* All such keywords of a provider; 0: none. */
 uint64_t etw_keywords_with_effects(const struct guid *provider);
 
-/* Does ${any} stand for all keywords? */
+/* True if ${any} means all keywords. */
 bool etw_keywords_are_all(uint64_t any);
 
-/* What EnableTraceEx2, a filter or an autologger is told of the request's keywords. */
+/* The request's keywords as passed to EnableTraceEx2, a filter or an autologger. */
 uint64_t etw_keywords_any(const struct etw_request *request);
 uint64_t etw_keywords_all(const struct etw_request *request);
 

@@ -8,10 +8,11 @@
 #include "etw/etw_who.h"
 #include "platform/plat_system.h"
 
-/* `busy` is held by the thread that asks, mostly for microseconds: the others would have to make the same list. */
+/* The querying thread holds `busy`, mostly for microseconds: other threads would need the same
+ * list. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 static size_t users;
-static struct etw_names *names; /* as Windows gave it at `made_ns`; NULL: none yet */
+static struct etw_names *names; /* Windows' list as of `made_ns`; NULL: none yet */
 static uint64_t made_ns;
 
 static void enter(void)
@@ -48,7 +49,8 @@ void etw_known_close(void)
     leave();
 }
 
-/* Of a provider that sessions have enabled, and no program has registered, Windows knows the GUID, too. */
+/* Windows also knows the GUID of a provider that sessions have enabled but no program has
+ * registered. */
 static bool is_registered(const struct guid *guid)
 {
     struct etw_who *who = malloc(sizeof(*who));
@@ -58,7 +60,7 @@ static bool is_registered(const struct guid *guid)
     return is_registered;
 }
 
-/* A session may have read the clock before the other session that made the list. */
+/* The caller may have read its clock before another session made the list. */
 static bool is_too_old(uint64_t now_ns, uint64_t max_age_ns)
 {
     return now_ns > made_ns && now_ns - made_ns > max_age_ns;

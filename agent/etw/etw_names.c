@@ -7,8 +7,8 @@
 #include "etw/etw_text.h"
 
 /*
- * TDH's enumerations are asked twice: for the size, then for the data; and again, since lists may
- * grow in between. What comes back is read with checks, as everything from outside.
+ * TDH's enumerations are called twice, for the size and for the data, and again if the list grew in
+ * between. The results are read with bounds checks.
  */
 enum { MAX_TRIES = 5, MAX_LIST_BYTES = 64 * 1024 * 1024, NAME_BYTES = 512 };
 
@@ -18,10 +18,10 @@ struct etw_names {
     uint32_t count;
 };
 
-/* One of TDH's calls: fill ${data} of ${bytes}, or say how many are needed. */
+/* One of TDH's calls: fill ${data} of ${bytes}, or return the needed size. */
 typedef uint32_t ask_fn(const void *self, void *data, uint32_t *bytes);
 
-/* What the call has to say, to be freed; NULL with its code in ${ret_code}. */
+/* The result of the call, freed by the caller; NULL with its code in ${ret_code}. */
 static uint8_t *ask(ask_fn *call, const void *self, size_t *ret_size, uint32_t *ret_code)
 {
     uint32_t bytes = 0;

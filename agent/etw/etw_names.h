@@ -6,25 +6,25 @@
 #include "etw/etw_types.h"
 
 /*
- * What this machine knows of providers by name: those that are registered with a manifest or MOF
+ * The providers of this machine by name: those registered with a manifest or MOF
  * (tdhenumerateproviders, tdhenumerateproviderfieldinformation, tdhenumeratemanifestproviderevents
- * on learn.microsoft.com). TraceLogging providers are in no list; their GUID follows from the name
- * (guid_from_name).
+ * on learn.microsoft.com). TraceLogging providers are in no list; their GUID is derived from the
+ * name (guid_from_name).
  */
 struct etw_names;
 
-/* The list as it is now; it may be asked by one thread at a time. NULL where the system does not
- * say (ERR_IO, ERR_UNSUPPORTED), or without memory. */
+/* The current list; one thread at a time. NULL if the system has none (ERR_IO, ERR_UNSUPPORTED), or
+ * out of memory. */
 struct etw_names *etw_names_create(struct error *err);
 void etw_names_destroy(struct etw_names *names); /* NULL is fine */
 
-/* The provider called ${name}, without regard to case; false: nobody is. ${names} may be NULL. */
+/* The provider called ${name}, without regard to case; false: none. ${names} may be NULL. */
 bool etw_names_find(const struct etw_names *names, struct span name, struct guid *ret_guid);
 
-/* Is there a provider of this GUID? ${names} may be NULL. */
+/* True if there is a provider with this GUID. ${names} may be NULL. */
 bool etw_names_has(const struct etw_names *names, const struct guid *guid);
 
-/* A provider as the list has it. */
+/* A provider in the list. */
 struct etw_known_provider {
     struct guid guid;
     bool is_mof;      /* else a manifest */
@@ -42,21 +42,21 @@ struct etw_known_field {
     const char *text; /* its description; empty: none */
 };
 
-/* Call ${each}, until it returns false, for what a registered provider has of ${type} (ETW_FIELD_*);
- * texts are valid until it returns. Nothing, if nobody knows. */
+/* Call ${each}, until it returns false, for each item of ${type} (ETW_FIELD_*) of a registered
+ * provider; texts are valid until it returns. No calls if unknown. */
 void etw_names_each_field(const struct guid *provider, uint32_t type,
     bool (*each)(void *self, const struct etw_known_field *field), void *self);
 
-/* The same for the descriptors of all events of a provider that is registered with a manifest. */
+/* Call ${each}, until it returns false, for the descriptors of all events of a provider registered
+ * with a manifest. */
 void etw_names_each_event(const struct guid *provider,
     bool (*each)(void *self, const struct etw_event_descriptor *event), void *self);
 
-/* The bits of a keyword of a registered provider, without regard to case; false: it has none of that
- * name, or nobody knows. */
+/* The bits of a keyword of a registered provider, without regard to case; false: unknown. */
 bool etw_names_keyword(const struct guid *provider, struct span name, uint64_t *ret_bits);
 
 /* The descriptors of the events ${id} of a registered provider, one per version; at most
- * ${capacity}. 0: there is none, or nobody knows. */
+ * ${capacity}. 0: none known. */
 size_t etw_names_events(const struct guid *provider, uint16_t id,
     struct etw_event_descriptor *ret_events, size_t capacity);
 

@@ -61,7 +61,7 @@ bool etw_payload_init(
 {
     const struct etw_api *api = etw_api_get();
     void *filters[ETW_MAX_FILTER_IDS] = {NULL};
-    uint8_t match_all[ETW_MAX_FILTER_IDS] = {0}; /* only read where one event has several */
+    uint8_t match_all[ETW_MAX_FILTER_IDS] = {0}; /* only read if one event has several */
     uint32_t count = 0;
     bool ok = true;
     *payload = (struct etw_payload){0};

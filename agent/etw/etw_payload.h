@@ -5,18 +5,19 @@
 #include "etw/etw_enable.h"
 
 /*
- * The filter that TDH makes of conditions on the fields of events; its bytes are Windows' secret
+ * The filter that TDH makes from conditions on event fields; its format is undocumented
  * (tdhcreatepayloadfilter, tdhaggregatepayloadfilters on learn.microsoft.com).
  */
 struct etw_payload {
     struct etw_filter filter; /* size 0: none */
 };
 
-/* Has this system what it takes? */
+/* True if this system supports payload filters. */
 bool etw_payload_can(void);
 
-/* Make it of the request's conditions, which fit (etw_enable_fits). Windows must know the provider's
- * manifest. Errors name the event. etw_payload_fini after EnableTraceEx2 has copied it. */
+/* Make it from the request's conditions, which fit (etw_enable_fits). Windows must know the
+ * provider's manifest. Errors name the event. etw_payload_fini after EnableTraceEx2 has copied
+ * it. */
 bool etw_payload_init(
     struct etw_payload *payload, const struct etw_request *request, struct error *err);
 void etw_payload_fini(struct etw_payload *payload);

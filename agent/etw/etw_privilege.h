@@ -4,7 +4,7 @@
 #include "base/error.h"
 
 /*
- * What this process may do with ETW, asked before it fails (starttracew, opentracew and
+ * What this process may do with ETW, checked in advance (starttracew, opentracew and
  * configuring-and-starting-a-systemtraceprovider-session on learn.microsoft.com).
  */
 struct etw_rights {
@@ -22,11 +22,11 @@ enum etw_need {
     ETW_NEED_PROFILE,       /* the profile timer and counters */
 };
 
-/* Where there is no ETW everything is allowed, since nothing refuses it. */
+/* Without ETW everything is allowed, since nothing refuses it. */
 void etw_privilege_query(struct etw_rights *ret_rights);
 
-/* Do ${rights} suffice? If not, what is missing and how to get it, in plain words; what depends on
- * how the machine is set up (rights on a session's GUID) counts as given. Pure. */
+/* True if ${rights} suffice; else an error with the missing right and the remedy. Rights that
+ * depend on the machine's set-up (on a session's GUID) count as granted. Pure. */
 bool etw_privilege_check(const struct etw_rights *rights, enum etw_need need, struct error *err);
 
 /* Enable SeSystemProfilePrivilege in this process's token. */

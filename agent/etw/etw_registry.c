@@ -9,8 +9,8 @@
 #include "etw/etw_types.h"
 
 /*
- * What is read was written by anybody: depth, number and size have limits, and a value has the type
- * and size that it says or counts as missing.
+ * Content of the registry is untrusted: depth, number and size have limits, and a value with a
+ * wrong type or size counts as missing.
  */
 enum { MAX_KEY_BYTES = 2048, MAX_TREE_BYTES = 16 * 1024 * 1024 };
 
@@ -209,7 +209,7 @@ static bool read_values(struct reading *r, const char *path, const char *below)
     return error_set(r->err, ERR_LIMIT, "HKLM\\%.300s holds more than an autologger does", path);
 }
 
-/* Keys in keys: as deep as the limit says. */
+/* Recursion is bounded by the limit of depth. */
 static bool read_key(struct reading *r, const char *below, int depth)
 {
     char path[MAX_KEY_BYTES];

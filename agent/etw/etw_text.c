@@ -41,7 +41,7 @@ size_t etw_text_decode(const etw_char *text, size_t max_units, char *ret_utf8, s
 {
     size_t size = 0;
     for (size_t i = 0; i < max_units && text[i]; i++) {
-        uint32_t c = text[i]; /* utf8_put replaces a surrogate that stands alone */
+        uint32_t c = text[i]; /* utf8_put replaces an unpaired surrogate */
         if (is_surrogate(text[i], 0xd800) && i + 1 < max_units &&
             is_surrogate(text[i + 1], 0xdc00)) {
             c = 0x10000 + ((c - 0xd800) << 10) + (text[++i] - UINT32_C(0xdc00));

@@ -22,7 +22,7 @@ bool etw_text_encode(struct span utf8, etw_char *ret_text, size_t capacity, size
  */
 size_t etw_text_decode(const etw_char *text, size_t max_units, char *ret_utf8, size_t capacity);
 
-/* Are two names the same to ETW? Without regard to case; UTF-8. */
+/* True if ETW treats two names as equal: without regard to case; UTF-8. */
 bool etw_text_same_name(const char *a, const char *b);
 
 #endif

@@ -18,7 +18,7 @@ const struct etw_toolkit_api *etw_toolkit_get(void)
         etw_toolkit_load(&system_api);
         atomic_store(&system_state, 2);
     }
-    /* While another thread loads it, it is not there yet. */
+    /* While another thread loads it, it counts as missing. */
     return atomic_load(&system_state) == 2 ? &system_api : &nothing;
 }
 

@@ -5,9 +5,8 @@
 
 /*
  * KernelTraceControl.dll of the Windows Performance Toolkit (startheaptrace, updateheaptrace on
- * learn.microsoft.com): what Windows itself lacks functions for. Loaded when it is first asked for,
- * from where the Windows SDK installed it below Program Files, and from nowhere else: only
- * administrators write there.
+ * learn.microsoft.com): functions that Windows itself lacks. Loaded on first use, only from the
+ * Windows SDK's folder below Program Files, where only administrators may write.
  */
 struct etw_toolkit_api {
     /* NULL: it is not installed. The handle is 0 if it is not valid. */
@@ -19,13 +18,13 @@ struct etw_toolkit_api {
         uint32_t stack_count);
 };
 
-/* What windows/ and linux/ give. */
+/* Implemented in windows/ and linux/. */
 void etw_toolkit_load(struct etw_toolkit_api *api);
 
 /* Static, never NULL. Any thread. */
 const struct etw_toolkit_api *etw_toolkit_get(void);
 
-/* Use ${api} instead, which outlives its use; NULL: the system's again. Before anything else runs. */
+/* Use ${api}, which outlives its use; NULL: the system's again. Call before anything else runs. */
 void etw_toolkit_use(const struct etw_toolkit_api *api);
 
 #endif

@@ -7,10 +7,10 @@
 #include "base/guid.h"
 
 /*
- * The structures that ETW's and TDH's functions take, as a 64-bit Windows lays them out (evntrace.h,
- * evntprov.h, evntcons.h, tdh.h, wmistr.h of the Windows SDK). They are written here once more,
- * because what speaks to ETW is built and tested on every system, and because the headers of
- * mingw-w64 stop at Windows 7. Text is UTF-16; names follow the members of the SDK's structures.
+ * The structures of ETW's and TDH's functions, with the layout of 64-bit Windows (evntrace.h,
+ * evntprov.h, evntcons.h, tdh.h, wmistr.h of the Windows SDK). They are declared here because this
+ * code is built and tested on every system, and because the headers of mingw-w64 end at Windows 7.
+ * Text is UTF-16; names follow the members of the SDK's structures.
  */
 
 typedef uint16_t etw_char; /* a UTF-16 code unit: WCHAR */
@@ -351,7 +351,7 @@ struct etw_logfile_header {
     uint32_t log_file_mode;
     uint32_t buffers_written;
     uint32_t start_buffers;
-    uint32_t pointer_size; /* not to be trusted for live sessions: 4 in some cases */
+    uint32_t pointer_size; /* wrong for some live sessions: 4 */
     uint32_t events_lost;
     uint32_t cpu_speed_mhz;
     uint64_t logger_name;

@@ -5,9 +5,9 @@
 #include "etw/etw_api.h"
 
 /*
- * EnumerateTraceGuidsEx answers with TRACE_GUID_INFO, then a chain of instances, each followed by
- * what sessions want of it; all of it is read with its bounds. A list may grow between the call that
- * asks for its size and the one that takes it, so both are repeated.
+ * EnumerateTraceGuidsEx returns TRACE_GUID_INFO, then a chain of instances, each followed by the
+ * requests of sessions; all of it is read with bounds checks. A list may grow between the call for
+ * its size and the call for its data, so both are repeated.
  */
 enum { MAX_ANSWER_BYTES = 16 * 1024 * 1024, IS_CLASSIC = 1, IS_PRE_ENABLED = 2 };
 
@@ -17,7 +17,7 @@ static bool wants_more(uint32_t result)
            result == ETW_ERROR_BAD_LENGTH;
 }
 
-/* ${ret_answer} is the caller's to free, on success. */
+/* On success the caller frees ${ret_answer}. */
 static uint32_t ask(
     uint32_t info_class, void *in, uint32_t in_bytes, uint8_t **ret_answer, uint32_t *ret_bytes)
 {
@@ -43,7 +43,7 @@ static uint32_t ask(
     }
 }
 
-/* Who is told of every entry of an answer. */
+/* Receivers of the entries of an answer. */
 struct reading {
     void (*instance)(void *self, const struct etw_instance_info *instance);
     void (*entry)(
@@ -85,7 +85,7 @@ static bool read_answer(struct span answer, const struct reading *reading)
     return true;
 }
 
-/* Ask for a provider. ${ret_known}: Windows has told; that nobody has registered it is an answer. */
+/* Query a provider. ${ret_known}: Windows has answered; unregistered is an answer. */
 static bool ask_provider(
     const struct guid *provider, const struct reading *reading, bool *ret_known, struct error *err)
 {
@@ -105,10 +105,10 @@ static bool ask_provider(
         free(answer);
         if (!ok) {
             return error_set(err, ERR_FORMAT,
-                "Windows' answer who listens to a provider makes no sense. please report this");
+                "Windows' list of a provider's sessions is malformed. please report this");
         }
     }
-    /* Nobody has registered it; else: this caller is not told. */
+    /* It is unregistered; other codes: the caller may not query it. */
     *ret_known = result == ETW_SUCCESS || result == ETW_ERROR_WMI_GUID_NOT_FOUND ||
                  result == ETW_ERROR_FILE_NOT_FOUND || result == ETW_ERROR_NOT_FOUND;
     return true;
@@ -121,7 +121,7 @@ static void count_instance(void *self, const struct etw_instance_info *instance)
     struct etw_who *who = self;
     who->is_classic = who->is_classic || (instance->flags & IS_CLASSIC) != 0;
     who->instance_count++;
-    /* The flag stays with a process that registers later. */
+    /* The flag also applies to a process that registers later. */
     who->registered_count += !(instance->flags & IS_PRE_ENABLED) || instance->pid != 0;
 }
 

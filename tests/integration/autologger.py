@@ -55,9 +55,9 @@ class Boot(machine.Shared):
     @staticmethod
     def unknown():
         """Nobody registers the providers of this machine by name."""
-        return (f"etwship: warning: session live: no provider {machine.NAME} is known here. its GUID "
-                "is made from its name, as TraceLogging providers have it; if it is another one, "
-                "write that\n")
+        return (f"etwship: warning: session live: this machine knows no provider {machine.NAME}. its GUID "
+                "is derived from its name, as for TraceLogging providers; if it has another one, "
+                "write the GUID\n")
 
     def install(self):
         code, out, err = self.autologger("install", "-c", "etwship.yaml")
@@ -248,12 +248,12 @@ class Commands(Boot):
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(self.installed(), foreign)
         self.assertEqual(sorted(out.splitlines()), [
-            "1 autologgers of others: left alone",
-            "etwship-live: removed. a session of it that runs goes on",
-            "etwship-mine: left, as etwship has not installed it"])
+            "1 autologgers of others: unchanged",
+            "etwship-live: removed. its running session does not stop",
+            "etwship-mine: unchanged, as etwship has not installed it"])
         code, _, err = self.autologger("remove", "mine")
         self.assertEqual(code, 1)
-        self.assertIn("its name or Guid is another one", err)
+        self.assertIn("its name or Guid differs", err)
 
     def test_a_foreign_autologger_of_the_name_is_not_overwritten(self):
         foreign = f"{ABOVE}{KEY}\n{KEY}\tGuid\t1\t7b7d\n"
@@ -274,7 +274,7 @@ class Commands(Boot):
         code, out, _ = self.autologger("install", "-c", "etwship.yaml")
         self.assertEqual(code, 0)
         self.assertIn("etwship-b: installed", out)
-        self.assertIn("etwship-live: left as it is", out)
+        self.assertIn("etwship-live: unchanged", out)
         self.assertRegex(self.installed(), re.escape(f"{ROOT}\\etwship-b") + "\tMaxFileSize\t4\t0{8}\n")
 
 

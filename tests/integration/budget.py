@@ -129,8 +129,8 @@ class Budgets(machine.Shared):
                               env=self.environment, capture_output=True, text=True, check=False,
                               timeout=TIMEOUT_S)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("each provider: budget 2MB/s, at once what comes of 4s", done.stdout)
-        self.assertIn("budget 5000 events/s, at once what comes of 10s", done.stdout)
+        self.assertIn("each provider: budget 2MB/s, at once events of 4s", done.stdout)
+        self.assertIn("budget 5000 events/s, at once events of 10s", done.stdout)
         self.assertIn("1 event in 2, 4, 8, 16 is kept, then no verbose ones", done.stdout)
         self.assertIn("a budget has no effect on recorded traces", done.stderr)
         self.assertIn("events of the kernel say their class alone", done.stderr)

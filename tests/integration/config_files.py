@@ -266,10 +266,10 @@ class Config(unittest.TestCase):
                          r"to a folder that can be written, or spool.mode: memory")
         self.assertFalse((self.out / "o").exists())
         words = self.expect(DONE, "check", "-v", "-c", path).out
-        self.assertRegex(words, r"  data_dir: .*file/x\n  spool: none is needed, as all sessions read recorded traces")
+        self.assertRegex(words, r"  data_dir: .*file/x\n  spool: not needed, as all sessions read recorded traces")
         words = self.expect(DONE, "check", "-v", "-c", path, "--set", "spool.recorded=copy").out
         self.assertRegex(words, r"  data_dir: .*file/x\n  spool: at most 2GB; 1GB of the disk stay free, "
-                         r"now \d+[KMGT]?B are; what waits longer than 7d is dropped\n")
+                         r"now \d+[KMGT]?B are; events that wait longer than 7d are dropped\n")
         done = self.etwship("run", "-c", path, "--set", "spool.mode=memory", "--set",
                             f"agent.data_dir={self.folder}/elsewhere")
         self.assertEqual(done.returncode, DONE, done.err)
@@ -403,11 +403,11 @@ class Config(unittest.TestCase):
         out = self.expect(DONE, "check", "-v", "-c", path).out
         self.assertIn("""
       A: level 4 and more severe; only events 1-3; keywords: any of 0x10
-        level and keywords: decided by the provider, and once more by the agent
-        event ids: decided by ETW, and once more by the agent
+        level and keywords: decided by the provider, and again by the agent
+        event ids: decided by ETW, and again by the agent
       B: every level; only events 1-100; only of a.exe
-        executables: decided by ETW, but for drivers, which have no process
-        event ids: decided by the agent, as ETW takes no more than so many, or not both ids and names
+        executables: decided by ETW, except for drivers, which have no process
+        event ids: decided by the agent, as they exceed ETW's limit, or ids and names exclude each other
 """, out)
         self.assertIn("""
         event ids: decided by the agent, as classic and WPP providers ignore it
@@ -417,21 +417,20 @@ class Config(unittest.TestCase):
         members of the group: decided by ETW
       E: every level; only of process 4; only of package p_1; only of application App; \
 only of container {1}
-        processes: decided by ETW, and once more by the agent
-        packages: decided by ETW, but for drivers, which have no process
-        package applications: decided by ETW, but for drivers, which have no process
-        container: decided by ETW, but for drivers, which have no process
-        events without keyword: decided by ETW, and once more by the agent
+        processes: decided by ETW, and again by the agent
+        packages: decided by ETW, except for drivers, which have no process
+        package applications: decided by ETW, except for drivers, which have no process
+        container: decided by ETW, except for drivers, which have no process
+        events without keyword: decided by ETW, and again by the agent
         private browsing: decided by ETW
   k (system)""", out)
         self.assertIn("      boot: Windows starts it, as autologger etwship-b (`etwship autologger "
-                      "install`); at boot it decides by levels, keywords and event ids alone, all "
-                      "else comes and is the agent's\n", out)
+                      "install`); at boot it decides by levels, keywords and event ids only; the agent applies the rest\n", out)
         self.assertIn("      kernel events: chosen by the kernel, by flags alone", out)
         self.assertIn("""
-        level: looked at by nobody, as events of the kernel have none
+        level: not applied, as kernel events have none
         keywords: decided by the provider
-        processes: looked at by nobody, as providers of the kernel ignore it
+        processes: not applied, as providers of the kernel ignore it
 """, out)
         self.assertIn("""
       D: level 3 and more severe; only events 5
@@ -439,9 +438,9 @@ only of container {1}
         events: decided by the agent
       F: every level; only of process 4, 8
         processes: decided by the agent
-        programs and packages: looked at by nobody, only ETW knows them
-        payload: looked at by nobody, write a rule under filters
-        extended: looked at by nobody, what is there was asked for by somebody else
+        programs and packages: not applied, only ETW knows them
+        payload: not applied, write a rule under filters
+        extended: not applied, another program chose these items
 Outputs""", out)
 
     def test_run_and_check_take_settings(self):

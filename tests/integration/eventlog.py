@@ -129,7 +129,7 @@ class EventLog(unittest.TestCase):
     def test_watch_takes_channels_or_providers(self):
         done = self.sim("watch", "--log", "Security", "-p", "X")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--log goes without --provider", done.stderr)
+        self.assertIn("--log excludes --provider", done.stderr)
 
     def test_mistakes_are_said_at_their_place(self):
         (self.folder / "c.yaml").write_text(CONFIG.replace(

@@ -119,7 +119,7 @@ session live (realtime), etwship-live in Windows
     events     all but 3006  (by the rules)
     payload    event 3008 version 0: QueryStatus is 0 or QueryStatus between 9003,9005  (by the rules)
     agent      data.QueryName: ETW has no such test
-  every rule is asked once more of what comes
+  the agent applies every rule again to delivered events
 """.replace("    level      verbose (5) and more severe\n", "    level      every one\n"))
 
     def test_what_definitions_do_not_state_is_not_believed(self):
@@ -146,9 +146,9 @@ session live (realtime), etwship-live in Windows
     level      every one
     keywords   all
     events     3008  (by the rules)
-    note       every level comes: rules keep events whose definitions state no level
-    note       every keyword comes: rules keep events whose definitions state no keywords
-  every rule is asked once more of what comes
+    note       all levels are enabled: rules keep events without a level in their definition
+    note       all keywords are enabled: rules keep events without keywords in their definition
+  the agent applies every rule again to delivered events
 """)
 
     def test_programs_get_the_same(self):
@@ -168,7 +168,7 @@ session live (realtime), etwship-live in Windows
         process, dns = self.providers([], outputs=only)
         self.assertEqual(dns["level"], 255)
         self.assertEqual(dns["notes"], [
-            "output out takes all of it, so rules of other outputs keep nothing away"])
+            "output out gets all events, so rules of other outputs exclude none"])
 
     def test_it_can_be_turned_off(self):
         process, dns = self.providers(["-true"])

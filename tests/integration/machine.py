@@ -213,7 +213,7 @@ class Sessions(Shared):
         first = self.start()
         self.read_by(first)
         second = self.start(", on_existing: attach", data="other")
-        wait_until(lambda: "looked after" in second.said())
+        wait_until(lambda: "belongs to a running agent" in second.said())
         second.kill()
         self.ships(5)
         self.assertEqual(first.stop(), 0)
@@ -290,7 +290,7 @@ class Guard(Shared):
         first = self.start(self.quick)
         self.read_by(first)
         second = self.start(self.quick, data="other", out=outs[1])
-        wait_until(lambda: "looked after" in second.said())
+        wait_until(lambda: "belongs to a running agent" in second.said())
         self.do(f"stop {SESSION}")
         self.do(f"await {SESSION} {NAME}")  # by whoever was quicker
         calls = self.do(f"report {SESSION}")

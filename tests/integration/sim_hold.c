@@ -28,8 +28,8 @@ struct etw_hold *etw_hold_take(const char *session, struct error *err)
     }
     if (code) {
         free(hold);
-        error_set(err, ERR_STOPPED, "session %.100s is looked after by a running agent (%u)",
-            session, code);
+        error_set(
+            err, ERR_STOPPED, "session %.100s belongs to a running agent (%u)", session, code);
         return NULL;
     }
     return hold;

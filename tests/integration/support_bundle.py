@@ -238,7 +238,7 @@ class Support(unittest.TestCase):
         members = self.members()
         self.search(members)
         self.assertIn("etwship ", members["version.txt"])
-        self.assertRegex(members["status.txt"], r"process \d+ took it last; no process has this number now")
+        self.assertRegex(members["status.txt"], r"process \d+ used it last; no process has this number now")
         self.assertIn("spool/catalogue.db", members["files.txt"])
         self.assertIn("local", members["spool.txt"])
         self.assertIn("agent.memory", members["limits.txt"])

@@ -101,7 +101,7 @@ class Times(Cli):
 
     def test_times_that_are_none_are_refused_with_a_way_out(self):
         for arguments, word in ((("--start", "yesterday"), "-1h"), (("--end", "2026-13"), "'2026-13'"),
-                                (("--start", "-1"), "'-1'"), (("--start", "-"), "'-' is no time"),
+                                (("--start", "-1"), "'-1'"), (("--start", "-"), "'-' is not a duration"),
                                 (("--utc-offset", "berlin", "--pretty"), "local"),
                                 (("--utc-offset", "+2:00", "--pretty"), "+02:00"),
                                 (("--utc-offset", "+01:00"), "--pretty"),

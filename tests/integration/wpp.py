@@ -106,7 +106,7 @@ class Wpp(unittest.TestCase):
         event ids: decided by the agent, as classic and WPP providers ignore it
       WPP messages of b.tmf: every level; with sid
         one session at a time: taken from another one that has the provider
-        extended: looked at by nobody, as messages have no room for it
+        extended: not applied, as messages have no room for it
 """, out)
         self.assertIn("""
       WPP messages of c.tmf: level 2 and more severe

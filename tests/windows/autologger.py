@@ -92,7 +92,7 @@ class Registry(unittest.TestCase):
         row = self.status()["etwship-live"]
         self.assertEqual((row["differences"], row["status"]), ([], 5))
 
-        self.assertIn("1 autologgers of others: left alone", self.autologger("remove"))
+        self.assertIn("1 autologgers of others: unchanged", self.autologger("remove"))
         self.assertFalse(self.exists("etwship-live"))
         self.assertFalse(self.exists("etwship-rec"))
         self.assertTrue(self.exists("Theirs"))

@@ -7,13 +7,13 @@
 #include "etw/etw_names.h"
 #include "platform/plat_file.h"
 
-/* `etwship completion`: scripts for shells, and the names that they ask for. */
+/* `etwship completion`: scripts for shells, and the names that they request. */
 
 enum { MAX_OUTPUT_BYTES = 16 * 1024 * 1024 };
 
 /* ---- names of providers, a line each ----------------------------------------------------------------- */
 
-/* A name that a shell could not take on one line is left out. */
+/* Names that do not fit on one line of a shell are left out. */
 static void add_name(struct buf *out, struct span name)
 {
     bool is_plain = name.size > 0;
@@ -31,7 +31,7 @@ static void add_installed(void *self, const struct etw_known_provider *provider)
     add_name(self, span_text(provider->name));
 }
 
-/* What this Windows has, and what is built in. */
+/* Providers of this Windows and built-in ones. */
 static void add_known(const struct cli_args *args, struct buf *out)
 {
     struct etw_names *names = etw_names_create(NULL);
@@ -68,7 +68,7 @@ static void add_census(const struct trace_census *census, struct buf *out)
     free((void *)rows);
 }
 
-/* Of traces; what cannot be read gives no names, as somebody is typing. */
+/* Providers of traces. Unreadable traces give no names and no error, as the user is typing. */
 static void add_of_traces(const struct cli_args *args, struct buf *out)
 {
     struct cli_args traces = *args;
@@ -131,8 +131,8 @@ static int run(const struct cli_args *args)
         }
     }
     if (is_shell && args->operand_count > 1) {
-        cli_error(
-            "completion: '%s' is too much. a script is for every command line", args->operands[1]);
+        cli_error("completion: unexpected argument '%s'. one script completes all commands",
+            args->operands[1]);
         buf_fini(&out);
         return EXIT_USAGE;
     }

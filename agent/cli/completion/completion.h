@@ -5,9 +5,9 @@
 #include "cli/options/cli.h"
 
 /*
- * Scripts that complete words after `etwship` in shells, made from the tables of commands and options
- * (cli.h): what is added there is completed without more. Names of providers are asked of the program
- * when they are wanted: `etwship completion providers [TRACE...]`.
+ * Scripts that complete words after `etwship` in shells, generated from the tables of commands and
+ * options (cli.h), so new rows are completed too. The scripts request names of providers from the
+ * program: `etwship completion providers [TRACE...]`.
  */
 void completion_write_bash(struct buf *out);
 void completion_write_zsh(struct buf *out);
@@ -22,14 +22,14 @@ enum completion_kind {
     COMPLETION_PROVIDERS, /* names of providers */
 };
 
-/* What the value of ${option} is, which takes one. */
+/* The kind of value of ${option}, which takes one. */
 enum completion_kind completion_of_option(const struct cli_option *option);
 
-/* Hand over the values that ${option} may have. */
+/* Call ${each} for each value that ${option} may have. */
 void completion_each_word(
     const struct cli_option *option, void (*each)(void *self, struct span word), void *self);
 
-/* Does ${command} take files, or names of providers, as operands? */
+/* True if ${command} takes files, or names of providers, as operands. */
 bool completion_takes_files(const struct cli_command *command);
 bool completion_takes_providers(const struct cli_command *command);
 

@@ -1,8 +1,8 @@
 #include "cli/completion/completion.h"
 
 /*
- * bash splits words at `=` and `:` (COMP_WORDBREAKS), so `--format=ecs` comes as three of them. Nothing but
- * bash itself is needed.
+ * bash splits words at `=` and `:` (COMP_WORDBREAKS), so `--format=ecs` arrives as three words. The
+ * script needs bash only.
  */
 static const char head[] = "# bash completion for etwship, written by `etwship completion bash`.\n"
                            "# To use it at once: source <(etwship completion bash)\n"

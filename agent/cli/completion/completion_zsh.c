@@ -56,7 +56,8 @@ static const char body_end[] = "        esac\n"
                                "    compdef _etwship etwship\n"
                                "fi\n";
 
-/* Inside of single quotes, which are closed for one in the text, and of a specification. */
+/* Append ${text} inside single quotes, closed around each one in the text, and inside a
+ * specification. */
 static void add_text(struct buf *out, struct span text)
 {
     for (size_t i = 0; i < text.size; i++) {

@@ -1,7 +1,7 @@
 #include "cli/live/live_run.h"
 #include "platform/plat_file.h"
 
-/* `etwship record`: a trace file, written by ETW itself. */
+/* `etwship record`: let ETW write a trace file. */
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -35,11 +35,11 @@ const struct cli_command cmd_record = {
     .synopsis = "-p PROVIDER... [-k FLAG]... [--duration D] -o FILE.etl",
     .summary = "record live events into a trace file",
     .description =
-        "Switches the providers on in a session of its own, whose events Windows writes to the "
-        "file until Ctrl-C or --duration ends it. The session is always stopped. `etwship dump` "
+        "Enables the providers in a session of its own. Windows writes its events to the file "
+        "until Ctrl-C or the end of --duration. The session is always stopped. `etwship dump` "
         "reads the file, here or anywhere.\n"
-        "Needs Windows, and the right to trace: administrator, or Performance Log Users where no "
-        "kernel events are wanted.",
+        "Needs Windows, and the right to trace: administrator, or, without kernel events, "
+        "Performance Log Users.",
     .options = options,
     .examples = "       etwship record -p Microsoft-Windows-DNS-Client --duration 1m -o dns.etl\n"
                 "       etwship record -k process -k image_load -o boot.etl\n",

@@ -2,7 +2,7 @@
 #include "cli/options/trace_options.h"
 #include "cli/options/where.h"
 
-/* `etwship watch`: what providers say, as it happens. */
+/* `etwship watch`: show live events of providers. */
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -13,10 +13,9 @@ static const struct cli_option options[] = {
     {.name = "max-events", .letter = 'n', .argument = "N", .help = "Stop after N events."},
     {.name = "format", .letter = 'f', .argument = "native|ecs",
         .help = "Shape of the events: native (the default), or ecs."},
-    {.name = "pretty", .help = "For people: a line for the event and one for each value."},
+    {.name = "pretty", .help = "For people: a line per event and one per value."},
     {.name = "schema", .argument = "PATH", .repeated = true,
-        .help = "Take event layouts from this manifest or schema pack, or from all below this "
-                "folder, before those that Windows knows."},
+        .help = "Use the event layouts of this manifest or schema pack, or of all below this folder, before those of Windows."},
     {.name = NULL},
 };
 // clang-format on
@@ -56,15 +55,14 @@ const struct cli_command cmd_watch = {
     .name = "watch",
     .synopsis =
         "-p PROVIDER... | -k FLAG... | --log CHANNEL... [--where EXPR] [-n N] [--duration D]",
-    .summary = "show live events as they happen",
-    .description =
-        "Switches the providers on in a session of its own and writes their events, decoded, as "
-        "lines of JSON to standard output until Ctrl-C, -n or --duration ends it. The session is "
-        "always stopped. With --log it shows what comes to channels of the Event Log instead. "
-        "Events get their layout from themselves, from --schema, and from what is "
-        "registered on this machine. What was lost on the way is told by an event of its own.\n"
-        "Needs Windows, and the right to trace: administrator, or Performance Log Users where no "
-        "kernel events are wanted.",
+    .summary = "show live events",
+    .description = "Enables the providers in a session of its own and writes their decoded events "
+                   "as lines of JSON to standard output until Ctrl-C, -n or --duration ends it. "
+                   "The session is always stopped. With --log it shows new events of Event Log "
+                   "channels instead. Layouts come from the events themselves, from --schema, and "
+                   "from this machine. Losses are events of their own.\n"
+                   "Needs Windows, and the right to trace: administrator, or, without kernel "
+                   "events, Performance Log Users.",
     .options = options,
     .examples = "       etwship watch --pretty -p Microsoft-Windows-DNS-Client\n"
                 "       etwship watch -k process -n 10\n"

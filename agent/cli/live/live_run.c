@@ -16,8 +16,8 @@
 #include "platform/plat_system.h"
 
 /*
- * The configuration is written as JSON, which is YAML, and read back like any other: so it is
- * checked by the same code. `$` begins a variable there, and is written so that it does not.
+ * The configuration is written as JSON, which is YAML, and read back like any other, so the same
+ * code checks it. `$`, which begins a variable, is escaped.
  */
 enum { MAX_CONFIG_BYTES = 1024 * 1024, MAX_ETW_NAME = 64 };
 
@@ -55,12 +55,12 @@ static bool are_providers(const struct live_run_settings *settings)
     return selection != NULL;
 }
 
-/* Channels have no providers that could be switched on, and need no rights to trace. */
+/* Channels have no providers to enable, and need no rights to trace. */
 static bool take_logs(
     const struct cli_args *args, struct live_run_settings *settings, int *ret_exit)
 {
     if (settings->provider_count + settings->flag_count) {
-        cli_error("%s: --log goes without --provider and --kernel-flag. choose with --where",
+        cli_error("%s: --log excludes --provider and --kernel-flag. select events with --where",
             settings->name);
         return false;
     }
@@ -125,7 +125,7 @@ bool live_run_take(const struct cli_args *args, const char **lists, bool takes_l
 
 /* ---- configuration ----------------------------------------------------------------------------------- */
 
-/* A string in which nothing stands for anything else. */
+/* A literal string. */
 static void add_text(struct buf *out, const char *text)
 {
     struct buf escaped;
@@ -184,7 +184,7 @@ static void add_session(const struct live_run_settings *settings, struct buf *ou
     } else if (settings->log_count) {
         buf_add_text(out, ",\"start\":\"now\"");
     } else {
-        buf_add_text(out, ",\"flush\":\"200ms\""); /* somebody looks on */
+        buf_add_text(out, ",\"flush\":\"200ms\""); /* a person watches */
     }
     buf_add_text(out, "}]");
 }
@@ -213,7 +213,7 @@ static void add_config(const struct live_run_settings *settings, struct buf *out
     buf_printf(out, ",\"max_events\":%llu}]}\n", (unsigned long long)settings->max_events);
 }
 
-/* The inputs of this build, and the output of this command alone. */
+/* The inputs of this build, and only the output of this command. */
 static struct app_registry modules(const struct live_run_settings *settings)
 {
     static const struct output_ops *outputs[1];
@@ -256,7 +256,7 @@ static bool make_config(const struct live_run_settings *settings, struct app_con
 
 /* ---- running ------------------------------------------------------------------------------------------ */
 
-/* A second signal, which waits for nothing else. */
+/* A second signal ends the process at once. */
 static void stop_session(void *self)
 {
     etw_control_stop(self, NULL, NULL);
@@ -273,7 +273,7 @@ static int conclude(const struct agent_run_result *result)
 int live_run(const struct live_run_settings *settings)
 {
     static char etw_name[MAX_ETW_NAME]; /* outlives this call, as signals may come late */
-    static struct app_config config;    /* the same if an output is stuck */
+    static struct app_config config;    /* also if an output is stuck */
     if (!make_config(settings, &config)) {
         return EXIT_USAGE;
     }

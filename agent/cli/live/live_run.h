@@ -6,9 +6,9 @@
 #include "outputs/output.h"
 
 /*
- * A live session from the command line: `watch` and `record`. It is the agent with a configuration
- * of one session that is made in memory, and the session `etwship-NAME-PID` is stopped however it
- * ends.
+ * A live session from the command line: `watch` and `record`. It runs the agent with a
+ * configuration of one session, made in memory. The session `etwship-NAME-PID` is always stopped at
+ * the end.
  */
 enum { LIVE_RUN_MAX_NAMES = 256 };
 
@@ -26,10 +26,11 @@ struct live_run_settings {
     const char *where;  /* NULL: all events */
     const char *format; /* "native" or "ecs" */
     bool pretty;
-    const struct output_ops *output; /* takes the events, without settings; NULL: those above */
+    const struct output_ops *output; /* output for the events, without settings; NULL: as above */
     struct span pack;                /* definitions of events, as a schema pack; empty: none */
-    struct span tmf;                 /* the same of WPP messages, as trace message formats */
-    uint64_t max_events;             /* that are written; 0: no limit */
+    struct span tmf;                 /* definitions of WPP messages, as trace message formats;
+                                        empty: none */
+    uint64_t max_events;             /* maximum number of written events; 0: no limit */
     uint64_t duration_ns;            /* 0: no limit */
 };
 
@@ -51,7 +52,7 @@ struct live_run_settings {
         .name = "duration", .argument = "D", .help = "Stop after this time, as in 90s or 1h30m." \
     }
 
-/* One of `watch` alone, which takes channels in place of those. */
+/* Option of `watch` only, with channels in place of providers. */
 #define LIVE_RUN_LOG_OPTION                                                                    \
     {                                                                                          \
         .name = "log", .argument = "CHANNEL", .repeated = true,                                \
@@ -59,8 +60,8 @@ struct live_run_settings {
                 "as in Security. * and ? match any."                                           \
     }
 
-/* Take these options, and check them and what is set already. False: *ret_exit says how the command
- * ends, everything is said. ${lists}: room for 3 * LIVE_RUN_MAX_NAMES texts, which outlive the
+/* Read these options, and check them together with the settings. False: *ret_exit is the exit code,
+ * errors are printed. ${lists}: room for 3 * LIVE_RUN_MAX_NAMES texts, which outlive the
  * settings. */
 bool live_run_take(const struct cli_args *args, const char **lists, bool takes_logs,
     struct live_run_settings *settings, int *ret_exit);

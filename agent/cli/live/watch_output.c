@@ -16,7 +16,7 @@ static const struct config_field fields[] = {
     {CONFIG_ROW("style", ENUM, struct settings, style), .names = style_names,
         .default_text = "ndjson", .help = "as of stdout"},
     {CONFIG_ROW("max_events", INT, struct settings, max_events), .max = INT64_MAX,
-        .help = "how many; 0: no limit"},
+        .help = "maximum number; 0: no limit"},
     {.key = NULL},
 };
 
@@ -43,7 +43,7 @@ static void *watch_create(const void *settings, const struct output_env *env, st
     self->is_limited = s->max_events > 0;
     self->left = (uint64_t)s->max_events;
     self->ops = registry_find_output(span_text("stdout"));
-    self->inner = self->ops->create(settings, env, err); /* looks at no setting */
+    self->inner = self->ops->create(settings, env, err); /* uses no setting */
     if (!self->inner) {
         free(self);
         return NULL;
@@ -59,11 +59,11 @@ static bool watch_connect(void *self_, struct error *err)
 
 static enum output_verdict closed(struct output_report *report)
 {
-    error_set(&report->error, ERR_STOPPED, "all that was asked for is written");
+    error_set(&report->error, ERR_STOPPED, "the requested number is written");
     return OUTPUT_FATAL;
 }
 
-/* How many of ${count} records have gone out. */
+/* How many of ${count} records were written. */
 static size_t delivered(
     enum output_verdict verdict, const struct output_report *report, size_t count)
 {

@@ -4,8 +4,8 @@
 #include "outputs/output.h"
 
 /*
- * Standard output for `watch`: the output `stdout`, which closes after so many lines as its setting
- * `max_events` says (0: never), as a reader would that has seen enough. `style` as there.
+ * Standard output for `watch`: as the output `stdout`, but it closes after `max_events` lines (0:
+ * never), as if the reader had closed it.
  */
 extern const struct output_ops watch_output_ops;
 

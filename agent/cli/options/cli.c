@@ -91,8 +91,8 @@ static void print_overview(FILE *to)
     for (size_t i = 0; cli_command_at(i); i++) {
         fprintf(to, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
     }
-    fputs("\n`etwship COMMAND --help` tells more about each. `etwship --version`, or -V, says what "
-          "this is.\n",
+    fputs("\n`etwship COMMAND --help` describes each. `etwship --version`, or -V, prints the "
+          "version.\n",
         to);
 }
 
@@ -135,9 +135,9 @@ int cli_main(int argc, char **argv)
     nearest_consider(&nearest, span_text("--version"));
     struct span meant = nearest_meant(&nearest);
     if (meant.size) {
-        cli_error("there is no command '%s'. did you mean %.*s?", name, SPAN_ARG(meant));
+        cli_error("unknown command '%s'. did you mean %.*s?", name, SPAN_ARG(meant));
     } else {
-        cli_error("there is no command '%s'. `etwship --help` lists them", name);
+        cli_error("unknown command '%s'. `etwship --help` lists all", name);
     }
     return EXIT_USAGE;
 }

@@ -5,7 +5,7 @@
 #include "base/span.h"
 
 /*
- * The command line: a table of commands, one file each, and what they share. Only this layer and
+ * The command line: a table of commands, one file each, and shared functions. Only this layer and
  * main.c print.
  */
 enum exit_code {
@@ -16,15 +16,17 @@ enum exit_code {
     EXIT_KILLED = 130 /* ended by a second signal */
 };
 
-/* One option. A table ends with a row whose name is NULL. */
+/* One option. A table ends with a row without a name. */
 struct cli_option {
     const char *name; /* long form without dashes */
     char letter;      /* short form, or 0 */
-    const char *
-        argument; /* what it takes, for the help; NULL: a flag. `a|b|c` in small letters: one of these */
-    const char *values; /* it is one of these, as in a|b|c, where `argument` does not say so */
+    const char
+        *argument; /* name of its value, for the help; NULL: a flag. `a|b|c` in lower case: one of
+                     these */
+    const char *values; /* allowed values as a|b|c, unless `argument` lists them */
     const char *(*known)(
-        size_t index); /* values for completion, NULL after the last; others may do */
+        size_t index); /* suggested values for completion, NULL after the last; others are allowed
+                          */
     bool repeated;
     const char *help;
 };
@@ -39,17 +41,18 @@ struct cli_command {
     const struct cli_option *options; /* --help is added */
     const char *examples;             /* lines, indented by the printer */
     const char *verbs;                /* the first operand is one of these, as in a|b|c; or NULL */
-    const char *operand;              /* what is missing where there are fewer than min_operands */
+    const char *operand;              /* name of the missing operand if there are fewer than
+                                         min_operands */
     size_t min_operands;
     size_t max_operands;
     int (*run)(const struct cli_args *args); /* the exit code */
-    /* In place of run, of a command that parses its arguments itself: argv[0] is its name. */
+    /* Replaces run in a command that parses its arguments itself: argv[0] is its name. */
     int (*main)(const struct cli_command *command, int argc, char **argv);
 };
 
 enum { CLI_MAX_OPTIONS = 40, CLI_MAX_VALUES = 4096 };
 
-/* What the user gave. Everything points into argv. */
+/* The user's arguments. Everything points into argv. */
 struct cli_args {
     const struct cli_command *command;
     const char *flags[CLI_MAX_OPTIONS]; /* last value by row of the table; "" for flags */
@@ -62,16 +65,16 @@ struct cli_args {
 
 /*
  * Parse the arguments after the command's name; argv[0] is the name. Options may stand anywhere,
- * `--` ends them. --help prints the page. False: *ret_exit is the exit code, everything is said.
+ * `--` ends them. --help prints the page. False: *ret_exit is the exit code, errors are printed.
  */
 bool cli_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *ret_args,
     int *ret_exit);
 void cli_args_fini(struct cli_args *args);
 
-/* What the value of ${option} is one of, as in a|b|c; NULL: it is free. */
+/* The allowed values of ${option} as a|b|c; NULL: any. */
 const char *cli_option_values(const struct cli_option *option);
 
-/* Take the first of ${words}, as in a|b|c, off; false: there are none left. */
+/* Remove the first word of ${words}, as in a|b|c; false: none left. */
 bool cli_next_word(const char **words, struct span *ret_word);
 
 /* Value of the option ${name}: NULL if it was not given, "" for a flag. */
@@ -91,11 +94,11 @@ bool cli_duration(const struct cli_args *args, const char *name, uint64_t *ret_n
 void cli_error(const char *format, ...) ETWSHIP_PRINTF(1, 2);
 void cli_warning(const char *format, ...) ETWSHIP_PRINTF(1, 2);
 
-/* Lines of errors, or of warnings, that are whole already, on stderr. */
+/* Finished lines of errors or warnings, on stderr. */
 void cli_lines(bool are_warnings, struct span lines);
 
-/* Who else hears what is said by these, where nobody reads stderr: ${text} without `etwship: `, or
- * lines. NULL: nobody. On the thread that says it. */
+/* A second receiver of these messages for a service, which has no stderr: ${text} without `etwship:
+ * `, or lines. NULL: none. Called on the thread that reports. */
 void cli_listen(void (*hear)(void *self, bool is_warning, const char *text), void *self);
 
 /* Commands, in the order of the help. NULL after the last. */
@@ -104,7 +107,7 @@ const struct cli_command *cli_command_at(size_t index);
 /* Parse the arguments and run the command; its exit code. argv[0] is its name. */
 int cli_run(const struct cli_command *command, int argc, char **argv);
 
-/* Everything after main(). */
+/* The whole program behind main(). */
 int cli_main(int argc, char **argv);
 
 extern const struct cli_command cmd_run;

@@ -99,7 +99,7 @@ static bool usage(int *ret_exit)
     return false;
 }
 
-/* Is ${value} one of ${words}? If not, that is said of ${what}. */
+/* True if ${value} is one of ${words}; else prints an error about ${what}. */
 static bool check_word(const char *what, const char *value, const char *words)
 {
     struct nearest nearest = {.text = span_text(value)};
@@ -115,10 +115,10 @@ static bool check_word(const char *what, const char *value, const char *words)
     }
     struct span meant = nearest_meant(&nearest);
     if (meant.size) {
-        cli_error("%s: '%s' is not known. did you mean %.*s? known: %s", what, value,
+        cli_error("%s: unknown value '%s'. did you mean %.*s? known: %s", what, value,
             SPAN_ARG(meant), known);
     } else {
-        cli_error("%s: '%s' is not known. use one of: %s", what, value, known);
+        cli_error("%s: unknown value '%s'. use one of: %s", what, value, known);
     }
     return false;
 }
@@ -165,15 +165,15 @@ static void say_unknown(const struct cli_command *command, const char *text)
     }
     struct span meant = nearest_meant(&nearest);
     if (meant.size) {
-        cli_error("%s: there is no option %.*s. did you mean --%.*s?", command->name, (int)size,
-            text, SPAN_ARG(meant));
+        cli_error("%s: unknown option %.*s. did you mean --%.*s?", command->name, (int)size, text,
+            SPAN_ARG(meant));
     } else {
-        cli_error("%s: there is no option %.*s. `etwship %s --help` lists them", command->name,
+        cli_error("%s: unknown option %.*s. `etwship %s --help` lists all", command->name,
             (int)size, text, command->name);
     }
 }
 
-/* The option that ${text} is, with its value if that is joined to it; NULL: none. */
+/* The option in ${text}, with its value if that is joined to it; NULL: none. */
 static const struct cli_option *find_option(
     const struct cli_command *command, const char *text, const char **ret_value)
 {
@@ -190,8 +190,8 @@ static const struct cli_option *find_option(
     return find_short(command, text[1]);
 }
 
-/* The value of ${option} after argv[*i]; NULL, and said, if there is none. An option there is one that
- * the user wanted, and no value. */
+/* The value of ${option} after argv[*i]; NULL, with an error printed, if there is none. A known
+ * option there counts as an option, not as the value. */
 static const char *next_value(const struct cli_command *command, const struct cli_option *option,
     int argc, char **argv, int *i)
 {
@@ -251,7 +251,7 @@ static bool check_operands(struct cli_args *args, int *ret_exit)
         return usage(ret_exit);
     }
     if (args->operand_count > command->max_operands) {
-        cli_error("%s: '%s' is too much. write etwship %s %s", command->name,
+        cli_error("%s: unexpected argument '%s'. write etwship %s %s", command->name,
             args->operands[command->max_operands], command->name, command->synopsis);
         return usage(ret_exit);
     }
@@ -337,7 +337,7 @@ bool cli_count(const struct cli_args *args, const char *name, uint64_t *ret_coun
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno || value == 0) {
-        cli_error("--%s: '%s' is no number from 1 on", name, text);
+        cli_error("--%s: '%s' is not a number from 1 on", name, text);
         return false;
     }
     *ret_count = value;
@@ -354,7 +354,7 @@ bool cli_duration(const struct cli_args *args, const char *name, uint64_t *ret_n
         return false;
     }
     if (text && ns == 0) {
-        cli_error("--%s %s: no time at all. leave the option out for no limit", name, text);
+        cli_error("--%s %s: the duration is 0. leave the option out for no limit", name, text);
         return false;
     }
     *ret_ns = ns;

@@ -6,7 +6,7 @@
 #include "app/config/app_modules.h"
 #include "platform/plat_system.h"
 
-/* Print ${report}, if there is something in it, and be done with it. */
+/* Print ${report} if it is not empty, and free it. */
 static void finish(struct config_report *report)
 {
     struct buf text;
@@ -17,7 +17,7 @@ static void finish(struct config_report *report)
     config_report_fini(report);
 }
 
-/* At a terminal a file that was asked for is looked at; a service reads what the policy demands. */
+/* At a terminal --config comes first; for a service the policy comes first. */
 static const char *find_path(const struct cli_args *args, const struct app_policy *policy)
 {
     const char *demanded = policy->texts[APP_POLICY_CONFIG_FILE];
@@ -36,7 +36,7 @@ const char *config_options_path(const struct cli_args *args, char path[CONFIG_OP
     return path;
 }
 
-/* Read it again, with what the policy makes of ${config}, if that is anything. */
+/* Read it again with the policy's settings for ${config}, if there are any. */
 static bool apply(
     struct config_options_sources *sources, struct app_config *config, struct config_report *report)
 {

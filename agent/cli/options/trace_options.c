@@ -20,7 +20,7 @@ static void warn(void *self, const char *text)
     cli_warning("%s", text);
 }
 
-/* PDB files are known by their content, too. */
+/* PDB files are recognised by their content, too. */
 static bool is_known(const char *path)
 {
     return schema_files_is_any(path) || pdb_file_kind(path) != MSF_NONE;
@@ -48,7 +48,7 @@ bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_
 
 struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_exit)
 {
-    static bool is_told; /* `stat` makes one for each trace, of the same files */
+    static bool is_told; /* `stat` makes one cache per trace from the same files */
     const char *paths[MAX_PATHS];
     struct schema_cache_settings settings = {
         .sources = {.paths = paths, .warn = is_told ? NULL : warn},
@@ -60,8 +60,7 @@ struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_e
     }
     if (settings.no_builtin && settings.only_source &&
         strcmp(settings.only_source, "builtin") == 0) {
-        cli_error(
-            "--no-builtin leaves out all that --schema-source builtin takes. give one of them");
+        cli_error("--no-builtin excludes --schema-source builtin. give one of them");
         *ret_exit = EXIT_USAGE;
         return NULL;
     }

@@ -6,7 +6,7 @@
 #include "input/input.h"
 #include "schema/cache/schema_cache.h"
 
-/* What `dump`, `stat` and others make of their common options. Failures are said on stderr. */
+/* Common options of `dump`, `stat` and others. Errors are printed to stderr. */
 
 /* schema_sources.def */
 #define TRACE_SCHEMA_SOURCES \
@@ -33,20 +33,20 @@
                 "(source builtin)."                                                             \
     }
 
-/* Can each of --schema be used? If not, *ret_exit says why. */
+/* Check every --schema. False: *ret_exit is the exit code. */
 bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_exit);
 
-/* The cache for --schema, --schema-source and --no-builtin; NULL: *ret_exit says why. */
+/* The cache for --schema, --schema-source and --no-builtin; NULL: *ret_exit is the exit code. */
 struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_exit);
 
-/* Say what ${cache} could not keep of the definitions that events carry, if there is anything. NULL is fine. */
+/* Warn of definitions in events that ${cache} had no room for. NULL is fine. */
 void trace_options_warn_definitions(const struct schema_cache *cache);
 
-/* What an operand stands for that is no path: standard input. */
+/* The operand for standard input. */
 #define TRACE_OPTIONS_STDIN "-"
 
-/* Standard input as a box of traces; it is read at the first call, to its end, and stays until the process ends.
- * NULL: it cannot be read. */
+/* Standard input as an archive of traces. The first call reads it to its end; it lives until the
+ * process ends. NULL: it cannot be read. */
 struct trace_box *trace_options_stdin(struct error *err);
 
 /* Settings of the input `file` for the operands and the options that have the names of its keys
@@ -54,11 +54,10 @@ struct trace_box *trace_options_stdin(struct error *err);
 void *trace_options_input(const struct cli_args *args, struct config *config,
     const struct input_ops **ret_input, int *ret_exit);
 
-/* Does --output leave the traces alone that the operands from ${first} on name? If it is one of them,
- * that is said. */
+/* True if --output is none of the traces in the operands from ${first} on; else prints an error. */
 bool trace_options_spare(const struct cli_args *args, size_t first);
 
-/* Say where a trace is damaged: struct session_run_settings.damage. */
+/* Print where a trace is damaged: struct session_run_settings.damage. */
 void trace_options_damage(
     void *self, const struct trace_info *trace, uint64_t offset, const char *what);
 

@@ -14,8 +14,8 @@
 enum { MAX_INFO_BYTES = 1024 * 1024, MODE_APPEND = 0x4 };
 
 struct asked {
-    uint64_t end;           /* of the one that ends last; 0: none does */
-    struct trace_info info; /* of the first: its zone */
+    uint64_t end;           /* end of the latest trace; 0: unknown */
+    struct trace_info info; /* the first trace: its zone */
     size_t count;
     struct error err;
     bool failed;
@@ -28,8 +28,8 @@ static bool take_record(void *self, const struct event_record *record)
     return true;
 }
 
-/* The header tells the end, but not of a trace that was never closed or was written to again. ${box}: the trace is
- * its number ${index}, and ${path} is not looked at. */
+/* The header has the end, unless the trace was never closed or was appended to. ${box}: the trace
+ * is its number ${index}, and ${path} is unused. */
 static void ask_one(
     struct asked *asked, const char *path, const struct trace_box *box, size_t index)
 {
@@ -88,7 +88,7 @@ static bool ask(const struct cli_args *args, struct asked *ret_asked, struct err
             if (!box) {
                 return false;
             }
-            /* Reading it unpacks it anew, and tells what is damaged. */
+            /* The later reading unpacks it again and reports damage. */
             uint64_t size = box->env.scratch->size;
             ask_box(ret_asked, box);
             trace_box_unload(box);
@@ -123,8 +123,8 @@ bool trace_times_zone(const struct cli_args *args, struct event_zone *ret_zone)
         return true;
     }
     if (!rfc3339_parse_zone(span_text(text), &seconds)) {
-        cli_error("--utc-offset: '%s' is no offset. write it as in +02:00, or local for this "
-                  "machine's time, or trace for that of the machine that recorded",
+        cli_error("--utc-offset: '%s' is not an offset. write it as in +02:00, or local for this "
+                  "machine's zone, or trace for that of the recording machine",
             text);
         return false;
     }
@@ -142,7 +142,8 @@ static bool resolve_relative(
     uint64_t ns;
     if (!config_value_duration(duration, &ns, err)) {
         return error_set(err, ERR_CONFIG,
-            "'-%.*s' is no time before the end. write whole numbers with units (ms s m h d), as in "
+            "'-%.*s' is not a duration before the end. write whole numbers with units (ms s m h "
+            "d), as in "
             "-30s or -1h30m",
             SPAN_ARG(span_first(duration, 100)));
     }
@@ -150,7 +151,7 @@ static bool resolve_relative(
         return false;
     }
     if (asked.end == 0) {
-        return error_set(err, ERR_FORMAT, "no trace says when it ends. write a time");
+        return error_set(err, ERR_FORMAT, "no trace has an end time. write a time");
     }
     *ret_filetime = ns / 100 < asked.end ? asked.end - ns / 100 : 1;
     return true;
@@ -165,12 +166,12 @@ static bool resolve_absolute(
     bool has_zone;
     if (!rfc3339_parse_start(text, &time, &has_zone)) {
         return error_set(err, ERR_CONFIG,
-            "'%.*s' is no time. write it as in 2026-11-21T09:30:00Z, or its beginning, as in "
+            "'%.*s' is not a time. write it as in 2026-11-21T09:30:00Z, or its beginning, as in "
             "2026-11-21, or -1h for one hour before the trace ends",
             SPAN_ARG(span_first(text, 100)));
     }
     if (!trace_times_zone(args, &zone)) {
-        return error_set(err, ERR_CONFIG, "its zone is not known");
+        return error_set(err, ERR_CONFIG, "its zone is unknown");
     }
     if (!has_zone && zone.kind == EVENT_ZONE_TRACE && !ask(args, &asked, err)) {
         return false;

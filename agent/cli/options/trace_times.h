@@ -4,16 +4,15 @@
 #include "cli/options/cli.h"
 #include "event/model/event_zone.h"
 
-/* What --utc-offset, --start and --end say. Failures are said on stderr. */
+/* The options --utc-offset, --start and --end. Errors are printed to stderr. */
 
-/* --utc-offset as a zone; UTC without it. False: it is none. */
+/* --utc-offset as a zone; UTC without it. False: invalid. */
 bool trace_times_zone(const struct cli_args *args, struct event_zone *ret_zone);
 
 /*
- * The time ${text} of option ${option}, in UTC, as RFC 3339 text: a time of which the end may be left
- * out, in the zone of --utc-offset where it has none of its own, or a duration with a minus in front,
- * from the latest end of the traces among the operands. Traces are opened only where they have to be
- * asked.
+ * The time ${text} of option ${option}, in UTC, as RFC 3339 text: a time, of which the end may be
+ * left out, in the zone of --utc-offset unless it has its own; or a negative duration from the
+ * latest end of the traces among the operands. Traces are opened only for durations.
  */
 enum { TRACE_TIMES_TEXT_BYTES = 40 };
 bool trace_times_resolve(const struct cli_args *args, const char *option, const char *text,

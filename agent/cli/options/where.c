@@ -20,7 +20,7 @@ static void explain(const char *option, struct span text, size_t offset, const c
     buf_fini(&shown);
 }
 
-/* `1/N[:FIELD]` into ${rule}; ${ret_field} is what its field lies in. */
+/* Parse `1/N[:FIELD]` into ${rule}; ${ret_field} has the text of its field. */
 static bool parse_sample(const char *sample, struct filter_rule *rule, const char **ret_field)
 {
     const char *colon = strchr(sample, ':');
@@ -115,7 +115,7 @@ static void each_known(void *self, filter_name_fn *take, void *take_self)
     schema_cache_list_met(self, take_fields, &names);
 }
 
-/* Most fields are those of an event that was met: only for the others everything is listed. */
+/* Most fields belong to an event that was read; all events are listed only for other fields. */
 static void warn_field(void *self, const struct filter_field *field)
 {
     const struct filter_names met = {.each = each_met, .self = self};
@@ -123,8 +123,7 @@ static void warn_field(void *self, const struct filter_field *field)
     struct span meant = span_make(NULL, 0);
     if (!filter_field_known(field, &met, &meant) && !filter_field_known(field, &names, &meant) &&
         meant.size) {
-        cli_warning(
-            "--where: no event that is known has a field data.%.*s. did you mean data.%.*s?",
+        cli_warning("--where: no known event has a field data.%.*s. did you mean data.%.*s?",
             SPAN_ARG(field->name), SPAN_ARG(meant));
     }
 }

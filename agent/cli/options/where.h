@@ -4,26 +4,26 @@
 #include "pipeline/record/flow.h"
 
 /*
- * `--where EXPR`: events for which the expression is true; `--sample 1/N[:FIELD]`: one in so many of
- * them. What is wrong with them is said here, with line, column and a mark.
+ * `--where EXPR`: events for which the expression is true; `--sample 1/N[:FIELD]`: one in N of
+ * them. Errors are printed with line, column and a mark.
  */
 struct where {
-    struct filter *filter; /* NULL: there is none of the options, all events pass */
+    struct filter *filter; /* NULL: neither option is given, all events pass */
     struct filter_scratch scratch;
     bool has_scratch;
 };
 
-/* ${text} or ${sample} NULL: no such option. False: *ret_exit is the exit code, everything is said.
- * fini is allowed in any case. */
+/* ${text} or ${sample} NULL: not given. False: *ret_exit is the exit code, errors are printed. fini
+ * is allowed in any case. */
 bool where_init(struct where *where, const char *text, const char *sample, int *ret_exit);
 void where_fini(struct where *where);
 
-/* What session_run takes, NULL where all events pass: ${ansi} as the events' writer has it. */
+/* The filter for session_run, NULL if all events pass. ${ansi}: as in the events' writer. */
 bool where_flow_filter(struct where *where, const struct codepage *ansi,
     struct flow_filter *storage, const struct flow_filter **ret_filter, struct error *err);
 
-/* Say which fields of the expression no known event has, where one with nearly that name is known:
- * for when nothing passed. */
+/* After no event passed: print fields of the expression that no known event has, if there is one
+ * with a similar name. */
 void where_warn_fields(const struct where *where, struct schema_cache *cache);
 
 #endif

@@ -6,14 +6,14 @@
 #include "platform/plat_file.h"
 
 /*
- * `etwship selftest`: does tracing work here, from a provider's call to the line that is shipped?
- * Providers of every kind, in this process, write known events; a session of the agent reads them;
- * its output compares each line with what was written.
+ * `etwship selftest`: test tracing from a provider's call to the shipped line. Providers of every
+ * kind in this process write known events, a session of the agent reads them, and its output
+ * compares each line with the written event.
  */
 
 // clang-format off
 static const struct cli_option options[] = {
-    {.name = "rate", .argument = "N", .help = "Events a second, of all kinds together (1000)."},
+    {.name = "rate", .argument = "N", .help = "Events per second, of all kinds together (1000)."},
     {.name = "duration", .argument = "D", .help = "How long to write, as in 10s (2s)."},
     {.name = "json", .help = "One JSON object."},
     {.name = NULL},
@@ -29,7 +29,7 @@ enum {
 
 static const uint64_t second_ns = 1000000000;
 
-/* What comes late, or only when losses are counted, is waited for this long. */
+/* How long to wait for late events and for counted losses. */
 static const uint64_t patience_ns = UINT64_C(15000000000);
 
 struct result {
@@ -61,25 +61,25 @@ static const char *verdict(const struct result *result, int *ret_exit)
 {
     *ret_exit = EXIT_FAILED;
     if (!result->written.was_enabled) {
-        return "the providers were not switched on";
+        return "the providers were not enabled";
     }
     if (!result->written.as_asked) {
-        return "the classic provider was switched on with another level, or other flags";
+        return "the classic provider was enabled with another level or other flags";
     }
     if (result->wrong) {
-        return "events were not decoded to what was written";
+        return "decoded events differ from the written ones";
     }
     if (result->out_of_order) {
-        return "events came twice, or out of order";
+        return "events arrived twice or out of order";
     }
     if (result->received > result->sent) {
-        return "more events came than were written";
+        return "more events arrived than were written";
     }
     if (result->missing && !result->seen.lost_otherwise) {
-        return "events are missing, and nobody says where they were lost";
+        return "events are missing without a counted loss";
     }
     if (selftest_probes_have_failed(result->answers)) {
-        return "Windows does otherwise than etwship relies on";
+        return "Windows behaves differently than etwship relies on";
     }
     if (result->seen.lost || result->seen.lost_otherwise) {
         *ret_exit = EXIT_LOSSES;
@@ -243,7 +243,7 @@ static int test(uint64_t rate, uint64_t duration_ns, bool json)
     }
     selftest_check_end(&result.seen);
     if (!writer || (exit_code != EXIT_DONE && !result.written.was_enabled)) {
-        return exit_code; /* said already */
+        return exit_code; /* printed already */
     }
     add_up(&result);
     selftest_probes_run(result.answers);
@@ -272,17 +272,16 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_selftest = {
     .name = "selftest",
     .synopsis = "[--rate N] [--duration D] [--json]",
-    .summary = "see whether tracing works on this machine",
+    .summary = "test whether tracing works on this machine",
     .description =
         "Registers providers of every kind (TraceLogging, manifest, classic, messages of WPP "
-        "code), writes known events with them through a session of its own, and compares what "
-        "comes out at the end: values, texts, order, losses by stage, and how long events are on "
-        "their way. Then it asks Windows what documents leave open and etwship relies on: which "
-        "keywords providers are told, whether sessions start with lists of processes and of kernel "
-        "events, what UPDATE does to these, whether filters by event names act, whether a provider "
-        "that does not answer holds up who enables it, and whether a TraceLogging provider is "
-        "known "
-        "by its GUID. Exits with 0 only if all is right, with 3 if events were lost but counted.\n"
+        "code), writes known events with them through a session of its own, and compares the "
+        "shipped lines: values, texts, order, losses by stage, and latency. Then it tests "
+        "undocumented behaviour of Windows that etwship relies on: which keywords providers "
+        "receive, whether sessions start with lists of processes and of kernel events, what UPDATE "
+        "does to these, whether filters by event names work, whether a provider that does not "
+        "answer delays EnableTraceEx2, and whether Windows knows a TraceLogging provider by its "
+        "GUID. Exits with 0 only if everything passed, with 3 if events were lost but counted.\n"
         "Needs Windows, and the right to trace: administrator, or Performance Log Users.",
     .options = options,
     .examples = "       etwship selftest\n"

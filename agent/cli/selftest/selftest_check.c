@@ -8,9 +8,9 @@
 #include "platform/plat_system.h"
 
 /*
- * Lines are those of the native format; what is looked for in them is unique before the payload.
- * Everything belongs to the output's thread, but `sent`, which the writer sets before it says so in
- * `is_sent`; begin and end happen before and after.
+ * Lines have the native format; the keys searched for are unique before the payload. Everything
+ * belongs to the output's thread, except `sent`, which the writer sets before `is_sent`; begin and
+ * end run before and after the thread.
  */
 enum { MAX_CPUS = 64, MAX_TEXT = 4096 };
 
@@ -27,7 +27,7 @@ static struct {
 
 /* ---- lines ------------------------------------------------------------------------------------------ */
 
-/* What follows the first ${key} in ${line}; empty: it is not there. */
+/* The text after the first ${key} in ${line}; empty: not found. */
 static struct span behind(struct span line, const char *key)
 {
     size_t size = strlen(key);
@@ -112,7 +112,7 @@ static void take_latency(uint64_t sent_ns, uint64_t now_ns)
     }
 }
 
-/* Does ${line} have what ${expect} says? */
+/* True if ${line} has the values of ${expect}. */
 static bool has_expected(struct span line, enum selftest_kind kind, uint64_t sequence,
     uint64_t sent_ns,
     void (*expect)(enum selftest_kind kind, uint64_t sequence, uint64_t sent_ns, struct buf *out))
@@ -206,7 +206,7 @@ static enum output_verdict check_send(
         start = delivery->record_ends[i];
     }
     if (is_complete()) {
-        error_set(&report->error, ERR_STOPPED, "everything has come");
+        error_set(&report->error, ERR_STOPPED, "everything has arrived");
         return OUTPUT_FATAL;
     }
     return OUTPUT_DELIVERED;

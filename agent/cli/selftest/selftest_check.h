@@ -5,8 +5,8 @@
 #include "outputs/output.h"
 
 /*
- * The end of the self-test's way: an output that compares every line with what was written, and
- * counts what is lost by the gaps that come. It closes when everything has come.
+ * The output of the self-test: it compares every line with the written event, and counts losses by
+ * gaps. It closes when everything has arrived.
  */
 enum { SELFTEST_MAX_LOSSES = 16 };
 
@@ -19,7 +19,7 @@ struct selftest_loss {
 
 struct selftest_seen {
     uint64_t received[SELFTEST_KINDS];
-    uint64_t wrong[SELFTEST_KINDS];        /* not decoded to what was written */
+    uint64_t wrong[SELFTEST_KINDS];        /* decoded differently than written */
     uint64_t out_of_order[SELFTEST_KINDS]; /* within a processor */
     uint64_t lost;                         /* events, by gaps */
     uint64_t lost_otherwise;               /* buffers and the like */
@@ -31,16 +31,16 @@ struct selftest_seen {
     uint64_t max_ns;
 };
 
-/* The output; there is one test at a time. */
+/* The output; one test at a time. */
 extern const struct output_ops selftest_check_ops;
 
-/* Begin, with room for ${latencies} of them. False without memory. */
+/* Begin, with room for ${latencies} values. False: out of memory. */
 bool selftest_check_begin(size_t latencies);
 
-/* How many were written: nothing more is waited for. Any thread. */
+/* Set how many events were written; the output waits for no more. Any thread. */
 void selftest_check_sent(const uint64_t sent[SELFTEST_KINDS]);
 
-/* The end; the output is not at work any more. */
+/* Call after the output has ended. */
 void selftest_check_end(struct selftest_seen *ret_seen);
 
 #endif

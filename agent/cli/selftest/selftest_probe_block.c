@@ -4,9 +4,9 @@
 #include "platform/plat_system.h"
 
 /*
- * Does Windows take the block that a session is started with where EnableFlags are a list of items
- * (etw_block.h)? Once with a process and a stack for events of heaps, once with groups of kernel events.
- * The group is that of registry hives, of which there are few events.
+ * Does Windows accept the block of a session with EnableFlags as a list of items (etw_block.h)?
+ * Once with a process and a stack for heap events, once with groups of kernel events. The group is
+ * registry hives, which has few events.
  */
 static const struct etw_groups hives = {.words = {0, 0, 0x01000000}}; /* PERF_REG_HIVE */
 
@@ -16,7 +16,7 @@ static bool is_refused(const struct error *err)
            err->os_code == ETW_ERROR_BAD_LENGTH || err->os_code == ETW_ERROR_NOT_SUPPORTED;
 }
 
-/* Stopped, if it could be started. False with an answer: it could not. */
+/* Start and stop it. False, with an answer: it did not start. */
 static bool is_started(
     bool started, const char *name, const struct error *err, struct selftest_answer *answer)
 {

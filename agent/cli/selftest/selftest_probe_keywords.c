@@ -9,9 +9,9 @@
 #include "platform/plat_system.h"
 
 /*
- * What is a provider told whose keywords have side effects (etw_keywords.h), when all of them are asked
- * for? This process registers .NET's runtime for itself. The session asks for it in this process alone,
- * and for critical events, so that no program of .NET notices.
+ * Which keywords does a provider with side effects (etw_keywords.h) receive if a session enables
+ * all? This process registers .NET's runtime for itself. The session enables it in this process
+ * only, for critical events, so that no .NET program is affected.
  */
 static const char dotnet_text[] = "e13c0d23-ccbc-4e12-931b-d9cc2eee27e4";
 
@@ -37,7 +37,7 @@ static void on_enable(const struct guid *source_id, uint32_t is_enabled, uint8_t
     }
 }
 
-/* Does a session of another program want them? Then every session's wishes are told as one. */
+/* True if a session of another program enables them: Windows passes the union of all sessions. */
 static bool others_want(const struct guid *provider, uint16_t logger_id, uint64_t effects)
 {
     struct etw_who who;
@@ -59,16 +59,18 @@ static void judge(const struct told *told, const struct guid *provider,
     unsigned long long any = atomic_load(&told->any);
     if (!atomic_load(&told->enabled)) {
         selftest_probes_answer(
-            answer, SELFTEST_UNKNOWN, "a provider in this process was not told that it is enabled");
+            answer, SELFTEST_UNKNOWN, "a provider in this process was not enabled");
     } else if (!(any & effects)) {
         selftest_probes_answer(answer, SELFTEST_AS_EXPECTED,
-            "asked for all keywords, .NET's runtime is told 0x%llx, none with side effects", any);
+            "enabled with all keywords, .NET's runtime receives 0x%llx, none with side effects",
+            any);
     } else if (others_want(provider, etw_control_logger_id(session), effects)) {
         selftest_probes_answer(answer, SELFTEST_UNKNOWN,
             "another session has enabled .NET's runtime with keywords that have side effects");
     } else {
         selftest_probes_answer(answer, SELFTEST_OTHERWISE,
-            "asked for all keywords, .NET's runtime is told 0x%llx, with side effects of 0x%llx",
+            "enabled with all keywords, .NET's runtime receives 0x%llx, with side effects of "
+            "0x%llx",
             any, (unsigned long long)(any & effects));
     }
 }

@@ -9,14 +9,14 @@
 #include "platform/plat_system.h"
 
 /*
- * Does Windows know a TraceLogging provider by the GUID that follows from its name (etw_known.h)? One is
- * registered by this process. Another one is only enabled, which is no registration.
+ * Does Windows know a TraceLogging provider by the GUID that follows from its name (etw_known.h)?
+ * This process registers one, and only enables another, which is not a registration.
  */
 #define REGISTERED_NAME "Etwship.Selftest.Known"
 #define ENABLED_NAME "Etwship.Selftest.Unregistered"
 
 struct seen {
-    bool is_told; /* Windows says who has registered a provider */
+    bool is_told; /* Windows tells which processes registered a provider */
     bool knows_registered;
     bool knows_enabled;
     bool lists_registered;

@@ -6,9 +6,9 @@
 #include "platform/plat_thread.h"
 
 /*
- * Does a filter by event names, which is given every keyword, keep other names away? A TraceLogging
- * provider of this process writes two events with a keyword; one of them is asked for. Which is which
- * says the size of their payloads.
+ * Does a filter by event names with all keywords exclude other names? A TraceLogging provider of
+ * this process writes two events with a keyword; the session enables one of them. The size of their
+ * payloads tells them apart.
  */
 #define PROVIDER_NAME "Etwship.Selftest.Names"
 
@@ -57,7 +57,8 @@ static struct etw_data data_of(const void *bytes, size_t size, uint8_t type)
         .data = (uint64_t)(uintptr_t)bytes, .size = (uint32_t)size, .type = type};
 }
 
-/* Types of data descriptors count once the provider has set its traits, as in TraceLoggingProvider.h. */
+/* Windows uses types of data descriptors once the provider has set its traits, as in
+ * TraceLoggingProvider.h. */
 static void set_traits(uint64_t provider)
 {
     const struct etw_api *api = etw_api_get();
@@ -76,7 +77,8 @@ static void write_event(uint64_t provider, const uint8_t *event, size_t event_by
     etw_api_get()->EventWriteTransfer(provider, &descriptor, NULL, NULL, 3, data);
 }
 
-/* Until an event has come: then the trace is connected, and the session's end delivers the others. */
+/* Wait for the first event: then the trace is connected, and stopping the session delivers the
+ * others. */
 static void wait_for_events(struct reader *reader)
 {
     uint64_t deadline_ns = plat_monotonic_ns() + patience_ns;
@@ -122,7 +124,7 @@ static void judge(const struct reader *reader, struct selftest_answer *answer)
 {
     bool good = reader->wanted == 1 && reader->other == 0;
     selftest_probes_answer(answer, good ? SELFTEST_AS_EXPECTED : SELFTEST_OTHERWISE,
-        "of two events with names, of which one is asked for, %u came, and %u of the other",
+        "of two events with names, %u of the enabled one arrived, and %u of the other",
         reader->wanted, reader->other);
 }
 

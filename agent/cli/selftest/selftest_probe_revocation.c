@@ -5,12 +5,12 @@
 #include "platform/plat_revocation.h"
 
 /*
- * What does Windows say of a certificate from a private authority that names no list of revoked ones, as
- * Elasticsearch's own authority makes them? libcurl refuses what Windows calls unknown, unless
- * tls.revocation lets it pass (outputs/http/README.md).
+ * Which revocation status does Windows report for a certificate of a private authority without a
+ * revocation list, such as Elasticsearch's own? libcurl refuses an unknown status unless
+ * tls.revocation allows it (outputs/http/README.md).
  *
- * Both certificates were made for this with openssl (ECDSA with P-256, valid until 2126), and are DER in base64.
- * Their keys are gone.
+ * Both certificates were made with openssl for this test (ECDSA with P-256, valid until 2126), and
+ * are DER in base64. Their keys were deleted.
  */
 static const char issuer[] =
     "MIIBpDCCAUmgAwIBAgIUWNX4z5Dsmg+K2XNr1EzAgRloWS0wCgYIKoZIzj0EAwIwHjEcMBoG"
@@ -65,8 +65,8 @@ void selftest_probe_revocation_run(struct selftest_answer *ret_answer)
             says.whole_chain, says.simple_chain);
     } else {
         selftest_probes_answer(ret_answer, SELFTEST_OTHERWISE,
-            "Windows finds no doubt in a certificate that names no list of revoked ones (status "
-            "0x%" PRIx32 "): tls.revocation strict accepts it as well",
+            "Windows accepts a certificate without a revocation list (status 0x%" PRIx32
+            "): tls.revocation strict accepts it, too",
             says.simple_chain);
     }
 }

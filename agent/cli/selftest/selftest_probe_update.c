@@ -3,9 +3,9 @@
 #include "etw/etw_kernel.h"
 
 /*
- * What does UPDATE do to the kernel events of a session, and are they on after the agent's own UPDATE? The
- * groups are those of registry hives and, by the system provider, of registry notifications: there are
- * few such events.
+ * What does UPDATE do to the kernel events of a session, and are they enabled after the agent's own
+ * UPDATE? The groups are registry hives and, by the system provider, registry notifications, which
+ * have few events.
  */
 static const struct etw_groups hives = {.words = {0, 0, 0x01000000}}; /* PERF_REG_HIVE */
 static const uint32_t notifications = 0x02000000;                     /* PERF_REG_NOTIF of word 2 */
@@ -13,7 +13,7 @@ static const uint32_t notifications = 0x02000000;                     /* PERF_RE
 enum { KEYWORD_NOTIFICATION = 0x4, FLUSH_MS = 3000 };
 
 struct seen {
-    bool has_provider; /* its group is told after it was enabled: Windows 11 */
+    bool has_provider; /* Windows reports its group after it was enabled: Windows 11 */
     bool clears_groups;
     bool clears_provider;
     bool has_groups; /* after the agent's UPDATE */

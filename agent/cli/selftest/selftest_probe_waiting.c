@@ -8,8 +8,8 @@
 #include "platform/plat_thread.h"
 
 /*
- * Is a provider switched on at once though its process does not answer? This process registers one whose
- * callback returns only when both calls are made: without a timeout, and with a short one. A suspended
+ * Is a provider enabled at once though its process does not answer? The callback of a provider in
+ * this process returns only after both calls: without a timeout, and with a short one. A suspended
  * process would never answer.
  */
 #define PROVIDER_NAME "Etwship.Selftest.Waiting"
@@ -18,7 +18,7 @@ enum { HELD_MS = 2000, AT_ONCE_MS = 1000, TIMEOUT_MS = 300 };
 
 static const uint64_t ns_per_ms = 1000000;
 
-/* Is this thread the one that enables the provider? A callback on it would wait for itself. */
+/* True if this is the thread that enables the provider: a callback on it would wait for itself. */
 static _Thread_local bool is_enabling;
 
 struct held {
@@ -103,19 +103,19 @@ static void compare(struct held *held, uint64_t session, const struct guid *prov
     }
     if (!wait_for_call(held) || held->called_within) {
         selftest_probes_answer(answer, SELFTEST_UNKNOWN,
-            held->called_within ? "this provider is told within the call that enables it"
-                                : "a provider in this process was not told that it is enabled");
+            held->called_within ? "Windows calls this provider within the call that enables it"
+                                : "a provider in this process was not enabled");
         return;
     }
     struct timed waiting = enable(session, provider, TIMEOUT_MS, &err);
     selftest_probes_answer(answer,
         at_once.took_ms < AT_ONCE_MS ? SELFTEST_AS_EXPECTED : SELFTEST_OTHERWISE,
-        "a provider that does not answer was switched on in %llu ms; a call that waits %d ms took "
+        "a provider that does not answer was enabled in %llu ms; a call that waits %d ms took "
         "%llu ms and %s",
         (unsigned long long)at_once.took_ms, TIMEOUT_MS, (unsigned long long)waiting.took_ms,
         !waiting.good               ? "failed"
-        : waiting.outcome.timed_out ? "said that it timed out"
-                                    : "said nothing of it");
+        : waiting.outcome.timed_out ? "reported a timeout"
+                                    : "reported no timeout");
 }
 
 static void ask(struct held *held, const struct guid *provider, struct selftest_answer *answer)

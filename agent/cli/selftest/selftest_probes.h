@@ -7,11 +7,11 @@
 #include "base/error.h"
 
 /*
- * Questions of the self-test that only a real Windows answers: does it do what etwship relies on where
- * documents are silent? Each probe has sessions and providers of its own, and leaves none.
+ * Tests of undocumented behaviour that etwship relies on, which only a real Windows can answer.
+ * Each probe has sessions and providers of its own, and removes them.
  */
 enum selftest_outcome {
-    SELFTEST_UNKNOWN, /* it cannot be told here, and the text says why */
+    SELFTEST_UNKNOWN, /* no answer here; the text gives the reason */
     SELFTEST_AS_EXPECTED,
     SELFTEST_OTHERWISE,
 };
@@ -36,17 +36,17 @@ enum {
 void selftest_probes_answer(struct selftest_answer *answer, enum selftest_outcome outcome,
     const char *format, ...) ETWSHIP_PRINTF(3, 4);
 
-/* The name of a session of the probe's own, which no other process has. */
+/* A session name for the probe, unique to this process. */
 enum { SELFTEST_PROBE_NAME_BYTES = 64 };
 void selftest_probes_session(const char *probe, char ret_name[SELFTEST_PROBE_NAME_BYTES]);
 
-/* Ask all of them. */
+/* Run all probes. */
 void selftest_probes_run(struct selftest_answer ret_answers[SELFTEST_PROBES]);
 
-/* Did some turn out otherwise than expected? */
+/* True if some result differs from the expected one. */
 bool selftest_probes_have_failed(const struct selftest_answer answers[SELFTEST_PROBES]);
 
-/* Append a line each, or `,"probes":[...]`. */
+/* Append a line per probe, or `,"probes":[...]`. */
 void selftest_probes_write(const struct selftest_answer answers[SELFTEST_PROBES], struct buf *out);
 void selftest_probes_write_json(
     const struct selftest_answer answers[SELFTEST_PROBES], struct buf *out);

@@ -9,8 +9,8 @@
 #include "platform/plat_thread.h"
 
 /*
- * Windows calls back, on threads of its own, when a provider is switched on or off; the callbacks
- * take the mutex, which is never held while something is written. Every event holds its number
+ * Windows calls back, on its own threads, when a provider is enabled or disabled; the callbacks
+ * take the mutex, which is never held while an event is written. Every event holds its number
  * within its kind, from 1, and the time of writing.
  */
 #define MANIFEST_GUID "b1f6a9a0-6f0e-4b53-9a0d-3b1d3a5c7e01"
@@ -37,7 +37,7 @@ enum {
 
 static const uint32_t message_status = UINT32_C(0xc0000022);
 
-/* What the classic provider is switched on with: its own code would look at both. */
+/* Level and flags of the classic provider, which its own code would check. */
 #define CLASSIC_LEVEL 5
 #define CLASSIC_FLAGS 0x80010003
 #define TEXT_OF(macro) QUOTED(macro)
@@ -83,7 +83,7 @@ static const etw_char text[] = {'n', 'a', 0xef, 'v', 'e', ' ', 0x2713, 0};
 
 enum { PAYLOAD_BYTES = 8 + 8 + 4 + sizeof(text) };
 
-/* What a provider's callback is about. */
+/* Context of a provider's callback. */
 struct listener {
     struct selftest_writer *writer;
     enum selftest_kind kind;
@@ -95,7 +95,7 @@ struct selftest_writer {
     struct plat_thread *thread;
     struct plat_mutex mutex;
     struct plat_cond changed;
-    bool enabled[SELFTEST_KINDS]; /* messages go where classic events go */
+    bool enabled[SELFTEST_KINDS]; /* messages use the registration of classic events */
     bool ending;
     struct listener on_tracelogging;
     struct listener on_manifest;
@@ -250,7 +250,7 @@ static bool wait_until_enabled(struct selftest_writer *w)
     return good;
 }
 
-/* How many are due after ${ns}. */
+/* Number of events due after ${ns}. */
 static uint64_t due(const struct selftest_writer *w, uint64_t ns)
 {
     return (uint64_t)((double)w->settings.rate * (double)ns / 1e9);
@@ -277,7 +277,7 @@ static void run(void *self)
         }
         passed = plat_monotonic_ns() - start;
         if (i >= SELFTEST_KINDS && passed > w->settings.duration_ns + w->settings.duration_ns / 2) {
-            break; /* this machine does not write so fast */
+            break; /* this machine cannot write at this rate */
         }
         if (i < total && due(w, passed) <= i) {
             plat_sleep_ms(PAUSE_MS);
@@ -367,9 +367,9 @@ static struct guid guid_of(const char *guid_text)
 }
 
 /*
- * Windows takes what data descriptors hold for payload, whatever their types say, until a provider has
- * set its traits (EVENT_INFO_CLASS). TraceLoggingProvider.h does this where the function is there, and
- * does not look at the answer: systems that refuse it look at the types anyway.
+ * Until a provider has set its traits (EVENT_INFO_CLASS), Windows treats all data descriptors as
+ * payload and ignores their types. TraceLoggingProvider.h sets them if the function exists and
+ * ignores the result: systems that refuse it use the types anyway.
  */
 static void set_traits(const struct selftest_writer *w)
 {

@@ -4,10 +4,10 @@
 #include "base/buf.h"
 
 /*
- * Providers of every kind that Windows has, which write known events: TraceLogging (EventRegister,
- * events that describe themselves), manifest (EventRegister, ids; described by a schema pack),
- * classic (RegisterTraceGuids, TraceEvent; described by the pack, too) and messages of WPP code
- * (the same registration, TraceMessage; described by a trace message format).
+ * Providers of every kind in Windows that write known events: TraceLogging (EventRegister, events
+ * that describe themselves), manifest (EventRegister, ids; described by a schema pack), classic
+ * (RegisterTraceGuids, TraceEvent; described by the pack, too) and messages of WPP code (the same
+ * registration, TraceMessage; described by a trace message format).
  */
 enum selftest_kind {
     SELFTEST_TRACELOGGING,
@@ -17,24 +17,23 @@ enum selftest_kind {
     SELFTEST_KINDS,
 };
 
-/* Names of the kinds as `provider.kind` of their events has them. */
+/* Names of the kinds, as in `provider.kind`. */
 const char *selftest_writer_kind(enum selftest_kind kind);
 
-/* What to switch on, in the compact form of provider_spec.h. NULL after the last. */
+/* The providers to enable, in the compact form of provider_spec.h. NULL after the last. */
 const char *selftest_writer_provider(size_t index);
 
 /* Definitions of their events: a schema pack. */
 extern const char selftest_writer_pack[];
 
-/* And of their messages: a trace message format. */
+/* Definitions of their messages: a trace message format. */
 extern const char selftest_writer_tmf[];
 
-/* Append the value of `data` with its key, as the native format writes it for the event ${sequence}
- * that was written at ${sent_ns}. */
+/* Append `data` with its key in the native format for event ${sequence}, written at ${sent_ns}. */
 void selftest_writer_expect(
     enum selftest_kind kind, uint64_t sequence, uint64_t sent_ns, struct buf *out);
 
-/* The same of `message`; nothing for kinds without text. */
+/* Append `message`; nothing for kinds without text. */
 void selftest_writer_expect_text(
     enum selftest_kind kind, uint64_t sequence, uint64_t sent_ns, struct buf *out);
 
@@ -47,19 +46,19 @@ struct selftest_writer_settings {
     void *self;
 };
 
-/* What came of it. */
+/* The result. */
 struct selftest_written {
     uint64_t sent[SELFTEST_KINDS];
-    uint64_t refused;   /* calls that Windows answered with an error */
+    uint64_t refused;   /* calls that returned an error */
     uint32_t last_code; /* of these */
     uint64_t took_ns;
-    bool was_enabled; /* all providers were switched on */
-    bool as_asked;    /* the classic one with the level and the flags that were asked for */
+    bool was_enabled; /* all providers were enabled */
+    bool as_asked;    /* the classic one with the right level and flags */
 };
 
-/* Register the providers and start a thread, which writes when all of them are switched on; after
- * the last event it calls `done`, then writes one more of every kind, numbered 0. NULL with ${err}
- * set: a function is missing, or refuses. */
+/* Register the providers and start a thread, which writes when all are enabled; after the last
+ * event it calls `done`, then writes one more of every kind, numbered 0. NULL with ${err} set: a
+ * function is missing or fails. */
 struct selftest_writer *selftest_writer_start(
     const struct selftest_writer_settings *settings, struct error *err);
 

@@ -13,21 +13,22 @@
 
 enum { MAX_FOUND = 4096 };
 
-/* A name that no list of this machine has is taken for that of a TraceLogging provider, as in a session
- * that runs; but nobody will look again at boot. */
+/* An unknown name counts as that of a TraceLogging provider, as in a running session, but at boot
+ * it is not looked up again. */
 static void warn_of_names(
     const struct app_session *session, const struct provider_spec *specs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (specs[i].name.size && guid_is_zero(&specs[i].guid) && !specs[i].optional) {
-            cli_warning("session %s: no provider %.*s is known here. its GUID is made from its "
-                        "name, as TraceLogging providers have it; if it is another one, write that",
+            cli_warning(
+                "session %s: this machine knows no provider %.*s. its GUID is derived from its "
+                "name, as for TraceLogging providers; if it has another one, write the GUID",
                 session->name, SPAN_ARG(span_first(specs[i].name, 200)));
         }
     }
 }
 
-/* What rules leave of its providers, as in a session that runs. */
+/* Its providers as narrowed by rules, as in a running session. */
 static void set_scopes(
     const struct explain *explain, const struct app_session *session, struct provider_spec *specs)
 {

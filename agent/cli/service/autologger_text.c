@@ -11,7 +11,7 @@
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 
-/* One autologger at a time: everything is looked up, then told in one form or the other. */
+/* One autologger at a time: collect all facts, then print them in one of two forms. */
 enum { MAX_DIFFERENCES = 200, MAX_FILES = 64 };
 
 struct facts {
@@ -103,7 +103,7 @@ static const char *install_words(const struct facts *facts)
     case ETW_AUTOLOGGER_NOBODY:
         return "not installed. `etwship autologger install` does it";
     case ETW_AUTOLOGGER_FOREIGN:
-        return "not installed by etwship: its Guid is another one";
+        return "not installed by etwship: its Guid differs";
     case ETW_AUTOLOGGER_OURS:
         break;
     }

@@ -4,9 +4,9 @@
 #include "cli/service/autologger_list.h"
 
 /*
- * Append all there is to say of one autologger: what is installed, in what it differs from the
- * configuration, how its last start went, whether its session runs, and its files. ${boot} NULL: no
- * session of the configuration wants it; ${session} then, too. False: the registry cannot be read.
+ * Append the state of one autologger: what is installed, how it differs from the configuration, how
+ * its last start went, whether its session runs, and its files. ${boot} and ${session} NULL: no
+ * session of the configuration has it. False: the registry cannot be read.
  */
 bool autologger_text_status(const char *name, const char *session, const struct etw_boot *boot,
     bool json, struct buf *out, struct error *err);

@@ -49,7 +49,7 @@ static bool make_folder(const struct etw_boot *boot, struct error *err)
     return !folder[0] || plat_dir_create(folder, err);
 }
 
-/* The folder of the data first: nobody but its owner may look into it. */
+/* Create the data folder first: only its owner may read it. */
 static bool make_folders(
     const struct autologger_list *list, const struct app_config *config, struct error *err)
 {
@@ -79,7 +79,7 @@ static bool write_all(const struct autologger_list *list, struct error *err)
 static void warn_of_trust(void *self, const char *text)
 {
     (void)self;
-    cli_warning("Windows writes where the configuration says, with all rights. %s", text);
+    cli_warning("Windows would write the file of the configuration with all rights. %s", text);
 }
 
 static bool install(struct call *call, const struct app_config *config)
@@ -103,15 +103,15 @@ static bool install(struct call *call, const struct app_config *config)
             list->wanted[i].autologger.name);
         if (list->wanted[i].has_flags) {
             cli_warning("session %s: Windows documents kernel flags of the Global Logger alone. if "
-                        "it does not heed these, kernel events come from when the agent starts",
+                        "it ignores these, kernel events begin when the agent starts",
                 list->sessions[i]);
         }
     }
     for (size_t i = 0; i < list->found_count; i++) {
         if (!autologger_list_wants(list, list->found[i])) {
             buf_printf(&call->out,
-                "%s: left as it is. no session of the configuration wants it; `etwship autologger "
-                "remove %s` takes it away\n",
+                "%s: unchanged. no session of the configuration has it; `etwship autologger remove "
+                "%s` removes it\n",
                 list->found[i], list->found[i]);
         }
     }
@@ -153,11 +153,11 @@ static bool remove_one(struct call *call, const char *name)
 {
     struct error err;
     if (etw_autologger_remove(name, &err)) {
-        buf_printf(&call->out, "%s: removed. a session of it that runs goes on\n", name);
+        buf_printf(&call->out, "%s: removed. its running session does not stop\n", name);
         return true;
     }
     if (err.code == ERR_STOPPED && !call->name) {
-        buf_printf(&call->out, "%s: left, as etwship has not installed it\n", name);
+        buf_printf(&call->out, "%s: unchanged, as etwship has not installed it\n", name);
         return true;
     }
     return fail(&err);
@@ -175,7 +175,7 @@ static bool remove_all(struct call *call)
         buf_add_text(&call->out, "no autologger of etwship is installed\n");
     }
     if (good && list->other_count) {
-        buf_printf(&call->out, "%zu autologgers of others: left alone\n", list->other_count);
+        buf_printf(&call->out, "%zu autologgers of others: unchanged\n", list->other_count);
     }
     return good;
 }
@@ -272,13 +272,13 @@ const struct cli_command cmd_autologger = {
     .description =
         "Sessions with `boot: true` are started by Windows itself, before any service: install "
         "writes an autologger etwship-NAME for each into the registry, for the next boot. All or "
-        "none are written. It takes an administrator.\n"
+        "none are written. It needs an administrator.\n"
         "Until the agent starts, such a session writes a file in the folder boot of the agent's "
-        "data; `etwship run` reads it once and goes on with the session.\n"
-        "status shows what is installed, in what it differs from the configuration, how the last "
-        "start went, whether the session runs, and its files. remove takes away what install has "
-        "written, or that of one session; it is known by its Guid, which follows from the name. "
-        "Those of others are left alone.",
+        "data; `etwship run` reads it once and continues with the session.\n"
+        "status shows what is installed, how it differs from the configuration, how the last start "
+        "went, whether the session runs, and its files. remove deletes what install has written, "
+        "or that of one session; it recognises them by the Guid, which is derived from the name. "
+        "Autologgers of others do not change.",
     .options = options,
     .examples = "       etwship autologger install -c etwship.yaml\n"
                 "       etwship autologger status --json\n"

@@ -23,11 +23,8 @@ static const struct cli_option options[] = {
         .help = "install: the configuration of the service; without it, "
                 "%ProgramData%\\etwship\\config\\etwship.yaml."},
     {.name = "account", .argument = "system|virtual",
-        .help = "install: system is LocalSystem, with the privileges that tracing takes and no "
-                "others. virtual is NT SERVICE\\etwship, an account of its own without a password, "
-                "and a member of Performance Log Users: enough for sessions of providers, not for "
-                "those of the kernel, and it needs rights to the folders of the configuration and of "
-                "the data."},
+        .help = "install: system is LocalSystem, with only the privileges that tracing needs. virtual is NT SERVICE\\etwship, an account of its own without a password, "
+                "and a member of Performance Log Users: enough for sessions of providers but not for kernel sessions; it needs rights to the folders of configuration and data."},
     {.name = NULL},
 };
 // clang-format on
@@ -42,7 +39,7 @@ static bool fail(const struct error *err)
 
 /* ---- subcommands: their exit codes ----------------------------------------------------------------- */
 
-/* Name the sessions that ${account} has too few rights for. */
+/* Warn of the sessions that ${account} may not run. */
 static void warn_of_rights(const struct app_config *config, enum service_account account)
 {
     for (size_t i = 0; i < config->session_count; i++) {
@@ -54,8 +51,8 @@ static void warn_of_rights(const struct app_config *config, enum service_account
     }
 }
 
-/* Is what lies at ${path} a configuration that can be used, and may the service believe it? What keeps it from
- * that is said, and what ${account} has too few rights for. ${ret_read}: it is one. */
+/* True if ${path} is a usable configuration that the service may trust; else prints the reasons.
+ * Also warns of sessions that ${account} may not run. ${ret_read}: it is a configuration. */
 static bool is_config_good(char *path, enum app_trust_scope scope, enum service_account account,
     void (*tell)(void *self, const char *text), bool *ret_read)
 {
@@ -80,8 +77,8 @@ static bool is_config_good(char *path, enum app_trust_scope scope, enum service_
     return trusted;
 }
 
-/* May the service believe what lies at ${path}, as far as it can be read? What cannot is said, and what
- * ${account} has too few rights for. */
+/* True if the service may trust the readable parts of ${path}. Prints the other parts, and the
+ * sessions that ${account} may not run. */
 static bool is_config_trusted(char *path, enum app_trust_scope scope, enum service_account account,
     void (*tell)(void *self, const char *text))
 {
@@ -95,8 +92,8 @@ static void say_not_installed(void *self, const char *text)
     cli_error("not installed, as others could use the rights of the service. %s", text);
 }
 
-/* A service whose program others may write runs what they wrote before it can look. A configuration may be
- * wrong, or not there yet, until it starts. */
+/* If others may write the service's program, it would run their code before any check. A
+ * configuration may be invalid or missing until the service starts. */
 static bool can_install(const char *program, char *config, enum service_account account)
 {
     bool is_there;
@@ -139,7 +136,7 @@ static int install_plan(const struct service_plan *plan)
     return EXIT_DONE;
 }
 
-/* What the policy of the machine says, which goes before the command line; NULL: neither does. */
+/* The value from the machine's policy, which overrides the command line; NULL: neither has one. */
 static const char *demanded(const struct app_policy *policy, enum app_policy_value which,
     const struct cli_args *args, const char *option)
 {
@@ -174,7 +171,7 @@ static int install(const struct cli_args *args)
     struct service_plan plan;
     int exit_code = EXIT_USAGE;
     if (!program || !config) {
-        cli_error("the paths of the program and of the configuration cannot be told");
+        cli_error("the paths of the program and of the configuration are unknown");
     } else if (!service_plan_init(&plan, program, config, (enum service_account)account, &err)) {
         fail(&err);
     } else {
@@ -213,8 +210,8 @@ static enum service_account account_of(const struct service_config *found)
                                                   : SERVICE_ACCOUNT_VIRTUAL;
 }
 
-/* The configuration that the service reads: what the policy of the machine demands, else what its command
- * names. False: its command is none of ours. */
+/* The configuration that the service reads: from the policy of the machine, else from its command.
+ * False: its command is not etwship's. */
 static bool find_config(const struct service_config *found, char path[PATH_BYTES])
 {
     struct app_policy policy;
@@ -225,8 +222,8 @@ static bool find_config(const struct service_config *found, char path[PATH_BYTES
     return is_ours;
 }
 
-/* The service did not like its configuration: what is wrong with it stands in the Event Log, and what we
- * find wrong with it ourselves is said here. */
+/* The service rejected its configuration: the Event Log has its errors, and the errors found here
+ * are printed too. */
 static void explain_config(void)
 {
     static char path[PATH_BYTES];
@@ -241,7 +238,7 @@ static void explain_config(void)
     service_control_config_fini(&found);
 }
 
-/* Has the service, with its configuration at ${path}, none to run with? It waits for one then. */
+/* True if there is no usable configuration at ${path}: the service then waits for one. */
 static bool lacks_config(const struct service_config *found, char path[PATH_BYTES])
 {
     bool is_there;
@@ -258,8 +255,8 @@ static void warn_of_missing_config(void)
         return;
     }
     if (lacks_config(&found, path)) {
-        cli_warning("it waits, as there is no configuration %s. once it is written it is used "
-                    "within 10 s, or at once with `etwship service reload`",
+        cli_warning("it waits, as there is no configuration %s. the service uses a new one within "
+                    "10 s, or at once with `etwship service reload`",
             path);
     }
     service_control_config_fini(&found);
@@ -280,7 +277,7 @@ static int start_service(void)
         return EXIT_DONE;
     }
     if (status.exit_code == SERVICE_OK) {
-        printf("service %s has run, and has come to its end\n", SERVICE_NAME);
+        printf("service %s has run and ended\n", SERVICE_NAME);
         return EXIT_DONE;
     }
     if (status.exit_code != SERVICE_E_SPECIFIC_ERROR) {
@@ -322,7 +319,7 @@ static void say_not_reloaded(void *self, const char *text)
     cli_error("not reloaded, as others could use the rights of the service. %s", text);
 }
 
-/* What is wrong with the configuration is better said here than where the service says it. */
+/* Errors of the configuration are printed here, not only in the Event Log. */
 static bool can_reload(struct error *err)
 {
     static char path[PATH_BYTES];
@@ -349,8 +346,7 @@ static int reload(const struct cli_args *args)
         fail(&err);
         return EXIT_FAILED;
     }
-    printf("service %s reads its configuration again. what came of it stands in the Event Log, "
-           "source %s\n",
+    printf("service %s reads its configuration again. the result is in the Event Log, source %s\n",
         SERVICE_NAME, SERVICE_NAME);
     return EXIT_DONE;
 }

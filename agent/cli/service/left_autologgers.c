@@ -10,8 +10,8 @@ static void remove_one(const char *name)
     struct error err;
     if (etw_autologger_remove(name, &err)) {
         printf("removed the autologger %s\n", name);
-    } else if (err.code != ERR_STOPPED) { /* that is somebody else's */
-        cli_warning("%s. Windows goes on starting %s at boot. remove its key", err.text, name);
+    } else if (err.code != ERR_STOPPED) { /* of another program */
+        cli_warning("%s. Windows still starts %s at boot. remove its key", err.text, name);
     }
 }
 

@@ -12,8 +12,9 @@
 #include "service/service_host.h"
 
 /*
- * The thread of the service runs the agent, or waits for a configuration. What the service manager asks for
- * comes on another one, at any time: `mutex` guards what was asked, and whether there is an agent to tell.
+ * The service's thread runs the agent, or waits for a configuration. Requests of the service
+ * manager arrive on another thread at any time: `mutex` guards the requests and the pointer to the
+ * agent.
  */
 enum { LOOK_MS = 5000 };
 
@@ -24,14 +25,14 @@ struct running {
     struct run_service_end end;
     struct plat_mutex mutex;
     struct plat_cond changed;
-    bool has_agent; /* it has started, and hears what is asked */
+    bool has_agent; /* it has started and accepts requests */
     bool asked_to_stop;
     bool asked_to_reload;
 };
 
 /* ---- what is told --------------------------------------------------------------------------------- */
 
-/* What is told under a number of its own; the others by how bad they are. */
+/* Messages with an event id of their own; others have one per severity. */
 static enum service_message message_of(enum log_level level, enum log_cause cause)
 {
     static const struct {
@@ -71,14 +72,15 @@ static void hear_log(void *self, enum log_level level, enum log_cause cause, con
     }
 }
 
-/* What `run` says on stderr itself: why it does not begin. */
+/* Messages of `run` on stderr: why it does not start. */
 static void hear_cli(void *self, bool is_warning, const char *text)
 {
     service_host_tell(((struct running *)self)->host,
         is_warning ? SERVICE_MESSAGE_CONFIG_REMARK : SERVICE_MESSAGE_CONFIG, text);
 }
 
-/* As it is now: a policy may have changed. Until the next call, on the thread of the service. */
+/* The current path, as a policy may have changed. Valid until the next call, on the service's
+ * thread. */
 static const char *config_path(const struct running *running)
 {
     static char path[CONFIG_OPTIONS_PATH_BYTES];
@@ -98,8 +100,8 @@ static void tell_idle(struct running *running)
     bool no_config = running->end.idle == RUN_SERVICE_NO_CONFIG;
     char text[1024];
     snprintf(text, sizeof(text),
-        "etwship " ETWSHIP_VERSION " waits: %s %s. another one is used once it is written, or at "
-        "once with `etwship service reload`",
+        "etwship " ETWSHIP_VERSION " waits: %s %s. it uses a new one when it is written, or at "
+                                   "once with `etwship service reload`",
         no_config ? "there is no configuration" : "no session is enabled in the configuration",
         config_path(running));
     service_host_tell(running->host,
@@ -115,7 +117,7 @@ static void on_reloaded(void *self, const char *text)
         is_same ? SERVICE_MESSAGE_RELOAD_SAME : SERVICE_MESSAGE_RELOADED, said);
 }
 
-/* The log of a service that has no file for it: in the folder of logs, if somebody made one. */
+/* The default log file of a service: in the folder of logs, if that exists. */
 static const char *find_log_path(char *path, size_t size)
 {
     const char *folder = plat_default_data_folder();
@@ -130,7 +132,7 @@ static const char *find_log_path(char *path, size_t size)
 
 /* ---- the agent ------------------------------------------------------------------------------------ */
 
-/* What was asked before there was an agent is asked of it now. */
+/* Pass requests that arrived before the agent existed. */
 static void on_started(void *self)
 {
     struct running *running = self;
@@ -148,8 +150,8 @@ static void on_started(void *self)
     }
 }
 
-/* Is there a file? If that cannot be told, the agent opens it and tells the failure. A policy that cannot be
- * read counts as a file: the agent fails with it and tells why. */
+/* True if the file exists. If that is unknown, the agent opens it and reports the failure. An
+ * unreadable policy counts as a file: the agent fails with it and reports why. */
 static bool has_config(const struct running *running)
 {
     struct app_policy policy;
@@ -161,7 +163,7 @@ static bool has_config(const struct running *running)
     return !plat_path_find(config_path(running), &is_there, &bytes, NULL) || is_there;
 }
 
-/* Run the agent to its end; its exit code. ${ret_ran}: it has started. */
+/* Run the agent to its end. Returns its exit code. ${ret_ran}: it has started. */
 static int run_once(struct running *running, const struct agent_keeper *keeper, bool *ret_ran)
 {
     plat_mutex_lock(&running->mutex);
@@ -182,8 +184,8 @@ static int run_once(struct running *running, const struct agent_keeper *keeper, 
 
 /* ---- without work --------------------------------------------------------------------------------- */
 
-/* Until a reload is asked for, or the configuration is another one than ${read} and has come to rest: two
- * looks find the same. False: to stop. */
+/* Wait for a reload request, or until the configuration differs from ${read} and two checks find it
+ * equal. False: stop. */
 static bool wait_for_work(struct running *running, const struct app_digest *read)
 {
     uint32_t look_ms = running->work->look_ms ? running->work->look_ms : LOOK_MS;
@@ -206,9 +208,9 @@ static bool wait_for_work(struct running *running, const struct app_digest *read
     return goes_on;
 }
 
-/* A wrong configuration does not end a service that waits for work, as it does not end one that runs. After a
- * reload has left the agent without sessions the service reads the configuration once more, so that a change
- * during the agent's end is not lost. */
+/* An invalid configuration does not end a waiting service, as it does not end a running one. After
+ * a reload without sessions the service reads the configuration once more, so that a change during
+ * the agent's end is not missed. */
 static int run_and_wait(struct running *running, const struct agent_keeper *keeper)
 {
     bool is_up = false;
@@ -282,7 +284,7 @@ static void reload_work(void *self)
 int run_service(const struct cli_args *args, const struct run_service_work *work,
     struct run_service_end *ret_end)
 {
-    /* For ever: the service manager may still ask while the process ends. */
+    /* Never freed: the service manager may still call while the process ends. */
     static struct running running;
     running = (struct running){.args = args, .work = work};
     const struct service_host_work host_work = {
@@ -304,6 +306,6 @@ int run_service(const struct cli_args *args, const struct run_service_work *work
         cli_error("%s", err.text);
         return EXIT_FAILED;
     }
-    cli_warning("run --service: %s. it goes on at this terminal", err.text);
+    cli_warning("run --service: %s. it continues at this terminal", err.text);
     return work->run(args, NULL, ret_end);
 }

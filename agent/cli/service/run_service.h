@@ -6,11 +6,11 @@
 
 /* `etwship run --service`: the agent, started by Windows' service control manager. */
 
-/* Why a service has nothing to do, and waits. */
+/* Why a service waits. */
 enum run_service_idle { RUN_SERVICE_BUSY, RUN_SERVICE_NO_CONFIG, RUN_SERVICE_NO_SESSION };
 
 struct run_service_end {
-    bool stuck; /* inside an output, which still uses the configuration: end the process */
+    bool stuck; /* stuck inside an output, which still uses the configuration: end the process */
     enum run_service_idle idle;
 };
 
@@ -25,9 +25,9 @@ struct run_service_work {
 };
 
 /*
- * Do ${work} as a service: the SCM is told how it goes, what is said and logged becomes events of the
- * Event Log. Without a configuration, or with one that has no session enabled, it runs and waits for
- * another one; what is wrong with that is told, and it waits on. At a terminal it is done as without
+ * Do ${work} as a service: report states to the SCM, and write messages and log lines to the Event
+ * Log. Without a configuration, or with one without an enabled session, the service waits for
+ * another one; it reports an invalid one and continues to wait. At a terminal it works as without
  * --service, with a warning.
  */
 int run_service(const struct cli_args *args, const struct run_service_work *work,

@@ -19,45 +19,45 @@
 #include "trust/sid.h"
 
 /*
- * Each of them is one step of a transaction that somebody else holds: Windows Installer, or a script.
- * The first that changes something notes how it found the machine; `undo` makes it so again, from whatever
- * point the others came to, and any number of times. The note is one of Windows' registry: what is done
- * with all rights must not be told by a folder that the account of the service may write.
+ * Each command is a step of a transaction of Windows Installer or a script. The first step that
+ * changes something saves the state of the machine in a note; `undo` restores it after any of the
+ * steps, any number of times. The note is in the registry: actions with all rights must not depend
+ * on a folder that the service's account may write.
  *
- * A note is good for its own transaction alone: later it would put back what nobody remembers. So `forget`
- * is the first step and the last one, and what begins a transaction drops an old note before it can fail.
+ * A note is valid for its own transaction only: later it would restore an old state. So `forget` is
+ * the first and the last step, and the first change of a transaction deletes an old note before it
+ * can fail.
  */
 
-/* An installer passes empty values, too: they count as not given. */
+/* Installers pass empty values; these count as not given. */
 // clang-format off
 static const struct cli_option setup_options[] = {
     {.name = "config-file", .argument = "FILE",
-        .help = "Copied to be the configuration, if there is none."},
+        .help = "File to copy as the configuration, if there is none."},
     {.name = "output-url", .argument = "URL",
-        .help = "Instead: a configuration that ships to this Elasticsearch, if there is none."},
+        .help = "Or: write a configuration that ships to this Elasticsearch, if there is none."},
     {.name = "api-key-file", .argument = "FILE",
-        .help = "The file with the API key for it. It is named in the configuration, and not read."},
+        .help = "The file with its API key. The configuration names it; setup does not read it."},
     {.name = "account", .argument = "[system|virtual]",
-        .help = "Of the service; without it, the one that it has, else system."},
+        .help = "Account of the service; default: the present one, else system."},
     {.name = "start", .argument = "[1|0]",
-        .help = "1: start it at the end. One that was there runs afterwards if it ran before."},
+        .help = "1: start it at the end. An existing service runs afterwards if it ran before."},
     {.name = "upgrade", .argument = "CODE",
-        .help = "Not empty: the version before was retired, and noted how it found the machine."},
+        .help = "Not empty: the previous version was retired and saved the state of the machine."},
     {.name = NULL},
 };
 
 static const struct cli_option retire_options[] = {
     {.name = "upgrade", .argument = "CODE",
-        .help = "Not empty: another version takes over. The service is stopped and stays registered."},
+        .help = "Not empty: another version follows. The service is stopped and stays registered."},
     {.name = "remove-data", .argument = "[1|0]",
-        .help = "1: remove the folder of configuration, data and logs as well."},
+        .help = "1: also remove the folder of configuration, data and logs."},
     {.name = NULL},
 };
 
 static const struct cli_option undo_options[] = {
     {.name = "upgrade", .argument = "CODE",
-        .help = "Not empty: the version before takes back its own part afterwards, and starts the "
-                "service."},
+        .help = "Not empty: the previous version undoes its own part afterwards, and starts the service."},
     {.name = NULL},
 };
 
@@ -84,7 +84,8 @@ static const char *value_of(const struct cli_args *args, const char *name)
     return value && *value ? value : NULL;
 }
 
-/* Before anything is changed. That of a version that was retired just now says more than we see. */
+/* Save the state before the first change. The note of a version that was just retired is more
+ * complete. */
 static bool begin(
     const struct step *step, bool is_upgrade, struct install_note *note, struct error *err)
 {
@@ -96,7 +97,7 @@ static bool begin(
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
-/* The folders, which ${account} may write as far as it needs to. */
+/* Create the folders, with the rights that ${account} needs. */
 static bool make_folders(const struct step *step, const char *account, struct error *err)
 {
     if (service_plan_is_system(account)) {
@@ -114,7 +115,7 @@ static bool make_folders(const struct step *step, const char *account, struct er
 
 /* ---- the first configuration ------------------------------------------------------------------- */
 
-/* Noted first: `undo` removes this text, and no other. */
+/* Save it in the note first: `undo` removes only this text. */
 static bool write_first(
     const struct step *step, struct install_note *note, struct span text, struct error *err)
 {
@@ -161,7 +162,8 @@ static bool place_config(const struct step *step, const struct cli_args *args,
         return from ? copy_config(step, from, note, err) : write_config(step, args, note, err);
     }
     if (from || value_of(args, "output-url")) {
-        cli_warning("%s is there and stays as it is: what was given for a first one is not used",
+        cli_warning(
+            "%s exists and does not change: the options for a first configuration are ignored",
             step->config);
     }
     return true;
@@ -185,9 +187,9 @@ static bool check_values(const struct cli_args *args, bool *ret_starts, struct e
     }
     if (from && (value_of(args, "output-url") || value_of(args, "api-key-file"))) {
         return error_set(err, ERR_CONFIG,
-            "a first configuration is either given as a file or written for an address, not both");
+            "give either a file with a first configuration or an address, not both");
     }
-    /* An installer's own folder is nobody's. */
+    /* The working folder of an installer has no meaning. */
     if (from && (!plat_path_absolute(from, absolute, sizeof(absolute), err) ||
                     strcmp(absolute, from) != 0)) {
         return error_set(
@@ -197,7 +199,7 @@ static bool check_values(const struct cli_args *args, bool *ret_starts, struct e
     return true;
 }
 
-/* As whom it runs: as the policy of the machine says, else as it is told, else as before. */
+/* The account: from the policy of the machine, else from the option, else the present one. */
 static bool find_account(
     const struct cli_args *args, const struct install_note *note, char account[256])
 {
@@ -219,7 +221,7 @@ static bool find_account(
     return true;
 }
 
-/* The command of a service that is there keeps its configuration, wherever that lies. */
+/* An existing service keeps its configuration's path. */
 static bool make_plan(const struct step *step, const struct install_note *note, const char *account,
     struct service_plan *ret_plan, struct error *err)
 {
@@ -237,7 +239,7 @@ static bool make_plan(const struct step *step, const struct install_note *note, 
     return good;
 }
 
-/* ${note} says what there was; what there is, now, decides. */
+/* ${note} has the earlier state; the present state decides. */
 static bool put_service(const struct service_plan *plan, struct error *err)
 {
     struct install_note now = {.has_service = false};
@@ -293,7 +295,7 @@ static int set_up(const struct step *step, const struct cli_args *args)
 
 /* ---- retire ------------------------------------------------------------------------------------ */
 
-/* Somebody may have registered another etwship, from elsewhere: that is not ours to touch. */
+/* A service from another folder may have this name: do not change it. */
 static bool is_ours(const struct step *step, const struct install_note *note)
 {
     static char program[TEXT_BYTES];
@@ -310,12 +312,12 @@ static bool is_ours(const struct step *step, const struct install_note *note)
 
 static bool remove_data(const struct step *step, struct error *err)
 {
-    /* First nobody else gets in, then it goes. */
+    /* Remove the rights of others, then the folder. */
     return plat_path_kind(step->folder) == PLAT_PATH_NONE ||
            (app_trust_make_folders(step->folder, NULL, err) && plat_tree_remove(step->folder, err));
 }
 
-/* ${ret_ours}: there is no service that runs another program. */
+/* ${ret_ours}: no service of this name runs another program. */
 static bool retire_service(
     const struct step *step, bool is_upgrade, bool *ret_ours, struct error *err)
 {
@@ -380,7 +382,7 @@ static bool put_back(const struct install_note *note, const char *program, struc
     return good;
 }
 
-/* A configuration that setup wrote, unless somebody has changed it. */
+/* Remove a configuration that setup wrote, unless it was changed. */
 static bool take_config_back(
     const struct step *step, const struct install_note *note, struct error *err)
 {
@@ -396,7 +398,7 @@ static bool take_config_back(
         free(text);
     }
     if (strcmp(digest, note->wrote) != 0) {
-        cli_warning("%s is not what the installation wrote, and stays", step->config);
+        cli_warning("%s was changed after the installation, and stays", step->config);
         return true;
     }
     return plat_path_remove(step->config, err);
@@ -423,7 +425,7 @@ static bool undo_all(const struct step *step, bool is_upgrade, struct error *err
         return true;
     }
     if (note.has_service && note.runs && step->start() != EXIT_DONE) {
-        return error_set(err, ERR_IO, "the service is as it was before, but does not start");
+        return error_set(err, ERR_IO, "the service was restored but does not start");
     }
     return service_note_forget(err);
 }
@@ -452,7 +454,7 @@ static int forget(const struct step *step, const struct cli_args *args)
 
 /* ---- what is said ------------------------------------------------------------------------------ */
 
-/* Nobody sees the terminal of what an installer runs. */
+/* Commands of an installer have no visible terminal. */
 static void hear(void *self, bool is_warning, const char *text)
 {
     struct buf *said = self;
@@ -484,8 +486,8 @@ static const struct verb {
          .synopsis = "[--config-file FILE | --output-url URL [--api-key-file FILE]] "
                      "[--account system|virtual] [--start 1|0] [--upgrade CODE]",
          .summary = "make the folders, the first configuration and the service (for installers)",
-         .description = "Options with an empty value count as left out. What is there already "
-                        "stays: a configuration is never written over.",
+         .description = "Options with an empty value count as left out. Existing files stay: a "
+                        "configuration is never overwritten.",
          .options = setup_options},
         set_up},
     {{.name = "service retire",
@@ -496,16 +498,15 @@ static const struct verb {
         retire},
     {{.name = "service undo",
          .synopsis = "[--upgrade CODE]",
-         .summary = "take back what setup or retire did (for installers)",
-         .description =
-             "The service is as it was before the installation began, and a configuration "
-             "that setup wrote is gone, unless it was changed. May be repeated.",
+         .summary = "undo setup or retire (for installers)",
+         .description = "Restores the service as before the installation, and removes a "
+                        "configuration that setup wrote, unless it was changed. May be repeated.",
          .options = undo_options},
         undo},
     {{.name = "service forget",
          .synopsis = "",
-         .summary = "drop the note that undo goes by (for installers)",
-         .description = "Before the first step of an installation, and when it has succeeded.",
+         .summary = "delete the saved state that undo uses (for installers)",
+         .description = "Run it before the first step of an installation, and after success.",
          .options = forget_options},
         forget},
 };
@@ -523,7 +524,7 @@ static int run(const struct verb *verb, const struct cli_args *args, int (*start
     if (step.folder && step.program) {
         exit_code = verb->run(&step, args);
     } else {
-        cli_error("the folders of this system cannot be told");
+        cli_error("the folders of this system are unknown");
     }
     cli_listen(NULL, NULL);
     write_event(exit_code, &said);

@@ -4,12 +4,12 @@
 #include "cli/options/cli.h"
 
 /*
- * `etwship service setup`, `retire`, `undo` and `forget`: what installers do with the service, its
- * folders and its first configuration. packaging/windows/README.md says who calls which and when.
+ * `etwship service setup`, `retire`, `undo` and `forget`: the steps of installers with the service,
+ * its folders and its first configuration. packaging/windows/README.md has their order.
  */
 
-/* The exit code of what argv[0], argv[1]… name, if that is one of them; else -1. ${start} starts the
- * service, says how that went, and returns its exit code. */
+/* Run the command in argv[0], argv[1]… and return its exit code; -1 if it is none of these.
+ * ${start} starts the service, prints the result, and returns the exit code. */
 int service_setup_run(int argc, char **argv, int (*start)(void));
 
 #endif

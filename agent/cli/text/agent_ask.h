@@ -13,7 +13,7 @@ bool agent_ask_find(const struct app_config *config, unsigned timeout_ms,
 bool agent_ask_init(
     const struct app_config *config, unsigned timeout_ms, struct status_client *ret_client);
 
-/* Say on stderr why nothing was answered; the exit code. */
+/* Print to stderr why there is no answer; returns the exit code. */
 int agent_ask_failed(const struct error *err);
 
 #endif

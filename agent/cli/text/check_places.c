@@ -9,10 +9,10 @@
 #include "input/windows/etw_plan.h"
 
 /*
- * Recorded traces, and other people's sessions, hold what somebody else has asked for: the agent
- * selects. Sessions of our own push what they can to ETW (event_filter_descriptor on
- * learn.microsoft.com); the agent repeats what it can see of an event, so that what ETW does not do
- * on some Windows, or for drivers, changes nothing.
+ * Recorded traces and sessions of other programs have events by their own settings: the agent
+ * filters them. Sessions of etwship push filters to ETW (event_filter_descriptor on
+ * learn.microsoft.com); the agent repeats those that it can evaluate, so a filter that some Windows
+ * or a driver ignores changes nothing.
  */
 enum place { BY_ETW, BY_AGENT, BY_BOTH, BY_NOBODY };
 
@@ -21,8 +21,8 @@ static void put(
 {
     static const char *const places[] = {[BY_ETW] = "decided by ETW",
         [BY_AGENT] = "decided by the agent",
-        [BY_BOTH] = "decided by ETW, and once more by the agent",
-        [BY_NOBODY] = "looked at by nobody"};
+        [BY_BOTH] = "decided by ETW, and again by the agent",
+        [BY_NOBODY] = "not applied"};
     buf_printf(out, "%s%s: %s%s%s\n", indent, what, places[place], *why ? ", " : "", why);
 }
 
@@ -35,7 +35,7 @@ static bool has_masks(const struct provider_spec *spec)
            spec->any.name_count || spec->all.bits || spec->all.name_count;
 }
 
-/* What an event shows of it: the agent can look, too. */
+/* The event has this value, so the agent can filter, too. */
 static bool is_seen(uint32_t kind)
 {
     return kind == ETW_FILTER_KIND(ETW_FILTER_EVENT_ID) ||
@@ -72,11 +72,11 @@ static void put_agent_alone(const struct provider_spec *spec, const char *indent
         put(out, indent, "payload", BY_NOBODY, "write a rule under filters");
     }
     if (spec->extended) {
-        put(out, indent, "extended", BY_NOBODY, "what is there was asked for by somebody else");
+        put(out, indent, "extended", BY_NOBODY, "another program chose these items");
     }
 }
 
-/* Who ignores all filters of the kind that EnableTraceEx2 takes; NULL: nobody. */
+/* Why the provider ignores all filters of EnableTraceEx2; NULL: it does not. */
 static const char *ignored_by(const struct app_session *session, const struct provider_spec *spec)
 {
     return etw_plan_system_provider(spec, session->ops->kernel)
@@ -90,7 +90,7 @@ bool check_places_asks_etw(const struct app_session *session, const struct provi
     return session->ops->switches_on && !ignored_by(session, spec);
 }
 
-/* Events show their process. Where providers of the kernel ignore the ids, the agent does, too. */
+/* Events have their process. If a kernel provider ignores the ids, so does the agent. */
 bool check_places_keeps_pids(const struct app_session *session, const struct provider_spec *spec)
 {
     return !session->ops->switches_on || spec->classic || !ignored_by(session, spec);
@@ -108,7 +108,7 @@ static bool is_of_processes(uint32_t kind)
 static void put_kinds(const struct provider_spec *spec, const struct etw_request *request,
     uint32_t too_much, const char *ignored, const char *indent, struct buf *out)
 {
-    static const char few[] = "as ETW takes no more than so many, or not both ids and names";
+    static const char few[] = "as they exceed ETW's limit, or ids and names exclude each other";
     for (uint32_t kinds = etw_enable_kinds(request) | too_much; kinds; kinds &= kinds - 1) {
         uint32_t kind = kinds & (~kinds + 1);
         const char *name = etw_enable_kind_name(kind);
@@ -121,8 +121,9 @@ static void put_kinds(const struct provider_spec *spec, const struct etw_request
             put(out, indent, name, by_agent ? BY_AGENT : BY_NOBODY, why);
         } else {
             put(out, indent, name, is_seen(kind) ? BY_BOTH : BY_ETW,
-                is_of_processes(kind) && !is_seen(kind) ? "but for drivers, which have no process"
-                                                        : "");
+                is_of_processes(kind) && !is_seen(kind)
+                    ? "except for drivers, which have no process"
+                    : "");
         }
     }
 }
@@ -131,7 +132,7 @@ static void put_masks(
     const struct provider_spec *spec, bool is_kernel, const char *indent, struct buf *out)
 {
     if (is_kernel && spec->level != 0 && spec->level != PROVIDER_LEVEL_ALL) {
-        put(out, indent, "level", BY_NOBODY, "as events of the kernel have none");
+        put(out, indent, "level", BY_NOBODY, "as kernel events have none");
     }
     if (is_kernel && (spec->any.bits || spec->any.name_count)) {
         buf_printf(out, "%skeywords: decided by the provider\n", indent);
@@ -139,7 +140,7 @@ static void put_masks(
     if (!is_kernel && has_masks(spec)) {
         buf_printf(out, "%slevel and %s: decided by the provider, %s\n", indent,
             spec->classic ? "flags" : "keywords",
-            spec->classic ? "in its own code" : "and once more by the agent");
+            spec->classic ? "in its own code" : "and again by the agent");
     }
     if (spec->classic) {
         buf_printf(out, "%sone session at a time: %s\n", indent,
@@ -148,7 +149,7 @@ static void put_masks(
     }
 }
 
-/* What properties of EnableTraceEx2, and the list of a group, keep away. */
+/* Events excluded by properties of EnableTraceEx2 and by the list of a group. */
 static void put_properties(
     const struct provider_spec *spec, const char *ignored, const char *indent, struct buf *out)
 {
@@ -211,15 +212,14 @@ void check_places_write_session(
     if (live.session && live.session->boot) {
         buf_printf(out,
             "%sboot: Windows starts it, as autologger " ETW_OUR_PREFIX "%s (`etwship autologger "
-            "install`); at boot it decides by levels, keywords and event ids alone, all else comes "
-            "and is the agent's\n",
+            "install`); at boot it decides by levels, keywords and event ids only; the agent "
+            "applies the rest\n",
             indent, session->name);
     }
     if (live.launch) {
         buf_printf(out,
-            "%slaunched once with each start of the agent, with its account, unless what an "
-            "earlier "
-            "one has launched still runs; when the program ends, the session does\n",
+            "%slaunched once per start of the agent, with its account, unless the previous one "
+            "still runs; the session ends with the program\n",
             indent);
     }
     if (live.groups && live.groups->flags.count) {

@@ -5,21 +5,21 @@
 #include "base/buf.h"
 
 /*
- * Where what a provider's entry asks for is decided, a line each, after ${indent}: by the provider
- * itself, by ETW, or by the agent; and what nobody looks at. Nothing where it asks for everything.
+ * Append which part applies each filter of a provider's entry, a line each, after ${indent}: the
+ * provider, ETW or the agent; or none. Nothing for an entry without filters.
  */
 void check_places_write(const struct app_session *session, const struct app_provider *provider,
     const char *indent, struct buf *out);
 
-/* The same for what the session itself asks for: groups of kernel events, and going on with an
- * autologger's. Nothing if it asks for neither. */
+/* Append the same for the session's own settings: groups of kernel events, and continuing an
+ * autologger. Nothing if it has neither. */
 void check_places_write_session(
     const struct app_session *session, const char *indent, struct buf *out);
 
-/* Does ETW get, and apply, the filters of the entry that EnableTraceEx2 takes? */
+/* True if ETW receives and applies the entry's filters of EnableTraceEx2. */
 bool check_places_asks_etw(const struct app_session *session, const struct provider_spec *spec);
 
-/* Does anybody look at its process ids? */
+/* True if its process ids are applied. */
 bool check_places_keeps_pids(const struct app_session *session, const struct provider_spec *spec);
 
 #endif

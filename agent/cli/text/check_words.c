@@ -63,7 +63,7 @@ static void put_texts_of(const char *word, const char *const *items, size_t coun
     }
 }
 
-/* What has no effect is left out: check_places.h says that nobody looks at it. */
+/* Filters without effect are left out: check_places.h lists them as not applied. */
 static void put_processes(
     const struct app_session *session, const struct provider_spec *spec, struct buf *out)
 {
@@ -88,7 +88,7 @@ static void put_extras(
     }
     put_processes(session, spec, out);
     if (spec->payload.count && !spec->group && check_places_asks_etw(session, spec)) {
-        buf_printf(out, "; ETW looks into %zu of its events", spec->payload.count);
+        buf_printf(out, "; ETW filters %zu of its events by payload", spec->payload.count);
     }
     if (spec->optional) {
         buf_add_text(out, "; may be missing");
@@ -101,7 +101,7 @@ static void put_budget(const char *before, const struct app_budget *budget, stru
         buf_add_text(out, before);
         app_budgets_write((uint64_t)budget->events, budget->bytes, out);
         buf_printf(
-            out, ", at once what comes of %s", config_value_write_duration(budget->burst_ns).text);
+            out, ", at once events of %s", config_value_write_duration(budget->burst_ns).text);
     }
 }
 
@@ -147,7 +147,7 @@ static void put_provider(const struct app_session *session, const struct app_pro
 
 /* ---- rules ----------------------------------------------------------------------------------------- */
 
-/* A text as it stands in the file: what is in the environment is not for everybody's eyes. */
+/* The text in the file: values of environment variables may be secret. */
 static const char *as_written(const struct check *check, const char *const *member)
 {
     const char *written = config_written(check->config->memory, member, sizeof(*member));
@@ -194,7 +194,7 @@ static void put_rules(
             app_edits_words(&rules[i], check->config->memory, out);
         }
         buf_printf(out, "%s\n%s  %s%s\n", as_written(check, app_rules_text(&rules[i])), indent,
-            decides ? "decided " : "applied to what is kept", decides ? place_of(&rules[i]) : "");
+            decides ? "decided " : "applied to kept events", decides ? place_of(&rules[i]) : "");
     }
 }
 
@@ -215,7 +215,7 @@ static void put_outputs_of(
     }
 }
 
-/* The texts among the keys of its own that a session has: paths, flags, another session's name. */
+/* Text values among the session type's own keys: paths, flags, another session's name. */
 static void put_texts(const struct check *check, const struct app_session *session, struct buf *out)
 {
     for (const struct config_field *f = session->variant->fields; f->key; f++) {
@@ -324,7 +324,7 @@ static void put_output(const struct check *check, const struct app_output *outpu
     put_rules(check, "      ", &output->filters, out);
 }
 
-/* Outputs that share bytes, once for each set of them. */
+/* Outputs that share encoded events, once per set. */
 static size_t put_streams(const struct app_config *config, struct buf *out)
 {
     size_t streams = 0;
@@ -353,14 +353,14 @@ static size_t put_streams(const struct app_config *config, struct buf *out)
 
 /* ---- budgets --------------------------------------------------------------------------------------- */
 
-/* In round figures. */
+/* Rounded. */
 static struct config_value_text write_free(uint64_t bytes)
 {
     enum { MB = 1024 * 1024, GB = 1024 * MB };
     return config_value_write_size(bytes - bytes % (bytes / GB < 10 ? MB : GB));
 }
 
-/* What waits on the disk, and how much room there is. */
+/* The spool's limit and the free space. */
 static void put_spool(const struct app_config *config, const char *folder, struct buf *out)
 {
     const struct app_spool *spool = &config->spool;
@@ -373,14 +373,14 @@ static void put_spool(const struct app_config *config, const char *folder, struc
     };
     if (spool->mode != APP_SPOOL_DURABLE) {
         buf_printf(out,
-            "  spool: none%s; what is queued at a stop is read again from recorded "
-            "traces, and lost from live sessions\n",
+            "  spool: none%s; events in memory at a stop are read again from recorded traces, and "
+            "lost from live sessions\n",
             reasons[config->spool_reason]);
         return;
     }
     if (!app_config_copies(config)) {
-        buf_add_text(out, "  spool: none is needed, as all sessions read recorded traces: the next "
-                          "run reads again what outputs have not had\n");
+        buf_add_text(out, "  spool: not needed, as all sessions read recorded traces: the next run "
+                          "reads undelivered events again\n");
         return;
     }
     buf_printf(out, "  spool: at most %s; %s of the disk stay free",
@@ -390,7 +390,7 @@ static void put_spool(const struct app_config *config, const char *folder, struc
         buf_printf(out, ", now %s are", write_free(free_bytes).text);
     }
     if (spool->max_age_ns != CONFIG_NEVER) {
-        buf_printf(out, "; what waits longer than %s is dropped",
+        buf_printf(out, "; events that wait longer than %s are dropped",
             config_value_write_duration(spool->max_age_ns).text);
     }
     buf_add_byte(out, '\n');
@@ -415,15 +415,15 @@ static void put_budgets(const struct check *check, struct buf *out)
     const struct app_rotate *rotate = &config->agent.log.rotate;
     buf_printf(out, "Memory\n  %s for the process and the events that wait",
         config_value_write_size(config->agent.memory_bytes).text);
-    buf_printf(out, "; %s is the least for this configuration\n",
+    buf_printf(out, "; %s is the minimum for this configuration\n",
         config_value_write_size(app_memory_needed(config)).text);
     put_limits(&config->agent.limits, out);
     const char *folder = app_config_data_dir(config);
     buf_printf(out, "Disk\n  data_dir: %s\n",
         *data_dir                                 ? as_written(check, data_dir)
         : folder                                  ? folder
-        : config->spool.mode == APP_SPOOL_DURABLE ? "none, and the system has no place for it"
-                                                  : "none; nothing is remembered");
+        : config->spool.mode == APP_SPOOL_DURABLE ? "none, and the system has no default"
+                                                  : "none; no state is kept");
     put_spool(config, folder, out);
     buf_printf(out, "  log: at most %s, and %" PRId64 " older files\n",
         config_value_write_size(rotate->size_bytes).text, rotate->keep);
@@ -457,11 +457,11 @@ void check_words_write(const struct check *check, struct buf *out)
     put_streams(config, out);
     put_budgets(check, out);
     if (check->explain) {
-        buf_add_text(out, "What Windows is asked for, and what is left to the agent\n");
+        buf_add_text(out, "Filters of Windows and of the agent\n");
         explain_write(check->explain, SIZE_MAX, "  ", out);
     }
     if (check->verbose) {
-        buf_add_text(out, "Everything that is set, defaults included\n");
+        buf_add_text(out, "All settings, including defaults\n");
         config_show_yaml(config->memory, config->fields, config->root, 2, out);
     }
 }
@@ -542,7 +542,7 @@ static void put_json_streams(const struct app_config *config, struct buf *out)
     buf_add_byte(out, ']');
 }
 
-/* Of outputs whose index has types for the fields of payloads. */
+/* Outputs with index types for payload fields. */
 static void put_json_typed(const struct check *check, struct buf *out)
 {
     const char *comma = "";

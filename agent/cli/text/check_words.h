@@ -6,17 +6,17 @@
 #include "app/trace/typed_fields.h"
 #include "cli/text/explain.h"
 
-/* What `etwship check` found out. */
+/* Results of `etwship check`. */
 struct check {
     const char *path;
     const struct app_config *config;
     struct app_policy policy;
     bool verbose;
     bool can_run;
-    struct provider_facts *facts; /* of all providers, in order; NULL: nobody asked */
+    struct provider_facts *facts; /* of all providers, in order; NULL: not requested */
     size_t fact_count;
     struct typed_fields *typed; /* by output; without `fields`: it has none; NULL: no output has */
-    const struct explain *explain; /* NULL: nobody asked */
+    const struct explain *explain; /* NULL: not requested */
     struct config_report warnings;
     struct config_report refusals;
 };

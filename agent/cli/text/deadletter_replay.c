@@ -6,8 +6,8 @@
 #include "pipeline/deliver/delivery_host.h"
 
 /*
- * Letters are collected into a batch as the store gives them, and delivered when that is full, when
- * they end, or when a letter with an id follows one without, since a delivery has ids or has none.
+ * Collects dead letters into a batch and delivers it when it is full, at the end, or when a letter
+ * with an id follows one without, since either all records of a delivery have ids or none.
  */
 enum { BATCH_RECORDS = 500, BATCH_BYTES = 1024 * 1024, BATCH_MAX_BYTES = 128 * 1024 * 1024 };
 
@@ -46,7 +46,7 @@ static void on_lost(void *self, size_t first, size_t count, enum delivery_loss w
     batch->counts.refused += why == DELIVERY_REJECTED ? count : 0;
 }
 
-/* Remove what arrived. */
+/* Remove delivered letters. */
 static bool remove_delivered(struct batch *batch)
 {
     struct dead_letters *letters = batch->replay->letters;
@@ -161,7 +161,7 @@ bool deadletter_replay_run(const struct deadletter_replay *replay,
     batch->err = err;
     const struct output_ops *ops = replay->output->ops;
     batch->routed = ops->route && ops->route(replay->output->settings);
-    error_set(err, ERR_IO, "output %s: it takes nothing more", replay->output->name);
+    error_set(err, ERR_IO, "output %s: it accepts no more records", replay->output->name);
     buf_init(&batch->bytes, BATCH_MAX_BYTES);
     buf_init(&batch->names, BATCH_MAX_BYTES);
     const struct output_env env = {.format = app_config_format(replay->output)};

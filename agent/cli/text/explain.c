@@ -84,7 +84,7 @@ static void ask(
     call->hindrance = app_scope_hindrance(session, spec);
 }
 
-/* As sessions do it that run (etw_providers.c): what is wanted of one provider becomes one request. */
+/* As in a running session (etw_providers.c): all entries of one provider become one request. */
 static void join(struct explain_call *into, const struct explain_call *other)
 {
     into->entries++;
@@ -220,11 +220,11 @@ void explain_keywords(
 const char *explain_why(int why)
 {
     static const char *const words[] = {
-        [FILTER_PUSH_NO_FIELD] = "ETW does not look at it",
+        [FILTER_PUSH_NO_FIELD] = "ETW does not filter by it",
         [FILTER_PUSH_NO_TEST] = "ETW has no such test",
         [FILTER_PUSH_BY_CASE] = "ETW compares text by case, as 'text'c does",
-        [FILTER_PUSH_NO_DEFINITION] = "no definition here says where it lies in the payload",
-        [FILTER_PUSH_NOT_ALONE] = "it alone does not decide",
+        [FILTER_PUSH_NO_DEFINITION] = "no definition here has its position in the payload",
+        [FILTER_PUSH_NOT_ALONE] = "it does not decide alone",
     };
     return words[why];
 }
@@ -272,7 +272,7 @@ static bool has_id(const struct etw_filter_ids *ids, uint16_t id)
     return false;
 }
 
-/* Neither the ids that come nor those that do not are few enough. */
+/* Both the included and the excluded ids exceed the limit. */
 static bool is_long(size_t id_count)
 {
     return id_count > ETW_MAX_FILTER_IDS && FILTER_PUSH_IDS - id_count > ETW_MAX_FILTER_IDS;
@@ -284,45 +284,44 @@ static void note_scope(const struct notes *notes, const struct explain_call *cal
     if (scope->notes & FILTER_PUSH_MANY_IDS ||
         (scope->ids && call->request.events.count == 0 && is_long(scope->id_count))) {
         tell(notes,
-            "rules tell more than %d event ids from others, which is ETW's limit: left to the "
-            "agent",
+            "rules select by more than %d event ids, which is ETW's limit: left to the agent",
             ETW_MAX_FILTER_IDS);
     }
     if (call->spec->group) {
-        tell(notes, "of a group ETW does not choose by ids, names or payload");
+        tell(notes, "ETW does not filter a group by ids, names or payload");
     }
     if (scope->notes & FILTER_PUSH_MANY_PIDS) {
         tell(notes, "rules keep more than %d processes, which is ETW's limit: left to the agent",
             ETW_MAX_FILTER_PIDS);
     }
     if (scope->notes & FILTER_PUSH_SYSTEM_PIDS) {
-        tell(notes, "ETW does not choose by process what the kernel logs: left to the agent");
+        tell(notes, "ETW does not filter kernel events by process: left to the agent");
     }
     if (scope->notes & FILTER_PUSH_ANY_LEVEL) {
-        tell(notes,
-            "every level comes: rules keep those above 5, and no manifest here says that there are "
-            "none. event.level >= 5 drops them, too");
+        tell(notes, "all levels are enabled: rules keep levels above 5, and no manifest here "
+                    "excludes them. event.level >= 5 drops them, too");
     }
     if (scope->notes & FILTER_PUSH_NO_LEVEL) {
-        tell(notes, "every level comes: rules keep events whose definitions state no level");
+        tell(
+            notes, "all levels are enabled: rules keep events without a level in their definition");
     }
     if (scope->notes & FILTER_PUSH_NO_KEYWORDS) {
-        tell(notes, "every keyword comes: rules keep events whose definitions state no keywords");
+        tell(notes,
+            "all keywords are enabled: rules keep events without keywords in their definition");
     }
     if (scope->notes & FILTER_PUSH_COMPLEX) {
         tell(notes, "rules test bits of numbers, or too many numbers, for ETW: left to the agent");
     }
     if (scope->notes & FILTER_PUSH_NEEDED) {
-        tell(notes, "events that tell of processes come whatever rules say, as others are told by "
-                    "them");
+        tell(notes, "events about processes are always enabled, as other events need them");
     }
     if (!call->request.events.exclude && has_id(&call->request.events, RECORD_MANIFEST_ID) &&
         !has_id(&call->wide.events, RECORD_MANIFEST_ID)) {
-        tell(notes, "event %d comes, too: an EventSource tells by it what its events are",
+        tell(notes, "event %d is enabled, too: an EventSource describes its events with it",
             RECORD_MANIFEST_ID);
     }
     if (call->request.pid_count > 0 && call->wide.pid_count == 0) {
-        tell(notes, "a process counts if it runs when the session begins");
+        tell(notes, "a process must run when the session starts");
     }
 }
 
@@ -334,13 +333,13 @@ void explain_notes(const struct explain *explain, size_t session, const struct e
     size_t of_outputs;
     size_t rules = explain_rules(explain, session, &of_outputs);
     if (call->entries > 1 && !call->nothing) {
-        tell(&notes, "%zu entries mean it, and get one call: what any of them wants comes",
+        tell(&notes, "%zu entries name it and become one call with the events of all of them",
             call->entries);
     }
     for (uint32_t kinds = call->too_much; kinds; kinds &= kinds - 1) {
         uint32_t kind = kinds & (~kinds + 1);
         tell(&notes, "%s: ETW takes %s: left to the agent", etw_enable_kind_name(kind),
-            call->spec->group ? "none of a group" : limit_of(kind));
+            call->spec->group ? "none for a group" : limit_of(kind));
     }
     if (!call->nothing) {
         keyword_words_each(&call->request, call->spec, note, self);
@@ -348,8 +347,8 @@ void explain_notes(const struct explain *explain, size_t session, const struct e
     if (rules && call->hindrance) {
         tell(&notes, "rules are left to the agent, %s", call->hindrance);
     } else if (all && of_outputs) {
-        tell(&notes, "output %s takes all of it, so rules of other outputs keep nothing away",
-            all->name);
+        tell(
+            &notes, "output %s gets all events, so rules of other outputs exclude none", all->name);
     }
     if (call->spec->scope && !call->nothing) {
         note_scope(&notes, call);

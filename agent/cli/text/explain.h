@@ -7,9 +7,9 @@
 #include "schema/cache/schema_cache.h"
 
 /*
- * What Windows is asked for by a configuration, call by call, and what is left to the agent: for
- * `explain` and `check -v`. Nothing is switched on, so it works on every system; names that only another
- * machine knows stay names.
+ * The calls of EnableTraceEx2 for a configuration, and the filters left to the agent: for `explain`
+ * and `check -v`. It enables nothing, so it works on every system; names that are unknown here stay
+ * names.
  */
 struct explain {
     const struct app_config *config;
@@ -24,36 +24,35 @@ bool explain_init(struct explain *explain, const struct app_config *config,
     void (*warn)(void *self, const char *text), struct error *err);
 void explain_fini(struct explain *explain);
 
-/* The number of a session in the plan; SIZE_MAX: there is none of that name, or it is not enabled. */
+/* The index of a session in the plan; SIZE_MAX: unknown name, or not enabled. */
 size_t explain_find(const struct explain *explain, const char *name);
 
-/* One call of EnableTraceEx2: of all entries that mean one provider. */
+/* One call of EnableTraceEx2: all entries of one provider. */
 struct explain_call {
     const struct app_provider *provider; /* of the first of them */
     const struct provider_spec *spec;
     size_t entries;
     bool nothing;               /* there is no call: no rule keeps any of its events */
-    struct etw_request request; /* but for payload filters of entries, which need its manifest */
-    struct etw_request wide;    /* what it would be without rules */
+    struct etw_request request; /* without payload filters of entries, which need its manifest */
+    struct etw_request wide;    /* the request without rules */
     uint32_t too_much;          /* kinds of filters beyond ETW's limits */
-    const char *hindrance;      /* why rules keep nothing away; NULL: they may */
+    const char *hindrance;      /* why rules exclude no events; NULL: they may */
 };
 
-/* Call ${each} for every call that the session is begun with. False without memory. */
+/* Call ${each} for every call at the session's start. False: out of memory. */
 typedef void explain_fn(void *self, const struct explain_call *call);
 bool explain_each(const struct explain *explain, size_t session, explain_fn *each, void *self);
 
-/* The output without rules that takes the session; NULL: there is none. */
+/* The output of the session without rules; NULL: there is none. */
 const struct app_output *explain_takes_all(const struct explain *explain, size_t session);
 
-/* How many rules an event of the session may be asked, and of them those of outputs. */
+/* Number of rules that apply to events of the session, and of those of outputs among them. */
 size_t explain_rules(const struct explain *explain, size_t session, size_t *ret_of_outputs);
 
-/* A value that rules compare with, as it may be shown: what is in the environment is not for everybody's
- * eyes. */
+/* A value in a rule, for display: values of environment variables are hidden. */
 const char *explain_value(const struct explain *explain, const char *value);
 
-/* Append the names of keywords that ${bits} are, a comma between. */
+/* Append the names of the keywords in ${bits}, separated by commas. */
 void explain_keywords(
     const struct explain *explain, const struct guid *guid, uint64_t bits, struct buf *out);
 
@@ -61,14 +60,14 @@ void explain_keywords(
 void explain_notes(const struct explain *explain, size_t session, const struct explain_call *call,
     void (*note)(void *self, const char *text), void *self);
 
-/* "ETW has no such test": why a field is left to the agent. Static. */
+/* Why a field is left to the agent: "ETW has no such test". Static. */
 const char *explain_why(int why);
 
 /* Append it for people, after ${indent}; ${session} SIZE_MAX: all of them. */
 bool explain_write(
     const struct explain *explain, size_t session, const char *indent, struct buf *out);
 
-/* The same as a JSON object and a newline. */
+/* Append it as a JSON object and a newline. */
 bool explain_write_json(const struct explain *explain, size_t session, struct buf *out);
 
 #endif

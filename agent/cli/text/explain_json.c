@@ -7,7 +7,7 @@
 #include "event/value/value_json.h"
 #include "filter/filter_push.h"
 
-/* The words of explain_words.c as one object, for programs. */
+/* The content of explain_words.c as one JSON object. */
 
 struct json {
     const struct explain *explain;

@@ -12,7 +12,7 @@
 #include "filter/filter_push.h"
 #include "input/live/live_options.h"
 
-/* Words in columns: what is asked for, then its value. */
+/* Text in columns: a setting, then its value. */
 
 struct words {
     const struct explain *explain;
@@ -59,7 +59,7 @@ static void put_mask(const struct words *w, const char *word, uint64_t bits,
 {
     struct buf names;
     buf_printf(w->out, "%s of ", word);
-    if (bits == 0) { /* nobody here knows what they are */
+    if (bits == 0) { /* unknown here */
         for (size_t i = 0; i < asked->name_count; i++) {
             buf_printf(w->out, "%s%s", i ? ", " : "", asked->names[i]);
         }
@@ -246,7 +246,7 @@ static void put_properties(const struct words *w, const struct explain_call *cal
     }
 }
 
-/* Fields with one reason stand in one line. */
+/* Fields with equal reasons share a line. */
 static void put_left(const struct words *w, const struct provider_scope *scope)
 {
     for (int why = FILTER_PUSH_NO_FIELD; why <= FILTER_PUSH_NOT_ALONE; why++) {
@@ -338,7 +338,7 @@ static void put_rules_of(
     }
 }
 
-/* What is done to events that are kept. */
+/* Edits of kept events. */
 static void put_edits_of(const struct words *w, const struct config_list *list, bool *first)
 {
     const struct config *memory = w->explain->config->memory;
@@ -357,7 +357,7 @@ static void put_edits_of(const struct words *w, const struct config_list *list, 
     }
 }
 
-/* All lists that an event of the session is asked, by what they must look at. */
+/* All rule lists for events of the session, by the parts of an event that they need. */
 static void put_places(const struct words *w)
 {
     const struct agent_plan *plan = &w->explain->plan;
@@ -367,8 +367,8 @@ static void put_places(const struct words *w)
         buf_printf(w->out, "%s  no rule: every event is delivered\n", w->indent);
         return;
     }
-    buf_printf(w->out, "%s  rules, by what they look at%s\n", w->indent,
-        session->ops->replayable ? "; what a header decides is skipped unread" : "");
+    buf_printf(w->out, "%s  rules, by the part of an event that they need%s\n", w->indent,
+        session->ops->replayable ? "; events decided by the header are not decoded" : "");
     for (int need = EVENT_PATH_RECORD; need <= EVENT_PATH_EVENT; need++) {
         bool first = true;
         enum event_path_need place = (enum event_path_need)need;
@@ -406,7 +406,7 @@ static void put_flags(const struct words *w, const struct live_groups *groups)
     for (size_t i = 0; i < groups->flags.count; i++) {
         buf_printf(w->out, "%s%s", i ? ", " : "", groups->flags.items[i]);
     }
-    buf_add_text(w->out, ": the kernel chooses by these groups alone\n");
+    buf_add_text(w->out, ": the kernel selects by these groups only\n");
 }
 
 static bool put_session(struct words *w)
@@ -439,8 +439,8 @@ static bool put_session(struct words *w)
         size_t of_outputs;
         buf_printf(w->out,
             explain_rules(w->explain, w->session, &of_outputs)
-                ? "%s  every rule is asked once more of what comes\n"
-                : "%s  no rule: what comes is delivered\n",
+                ? "%s  the agent applies every rule again to delivered events\n"
+                : "%s  no rule: all events are delivered\n",
             w->indent);
     }
     return true;

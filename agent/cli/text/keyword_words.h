@@ -5,8 +5,8 @@
 
 struct etw_request;
 
-/* Of the provider's keywords with side effects (etw_keywords.h): those that the request for all keywords
- * leaves out, and those that are asked for. A sentence each. */
+/* Keywords with side effects (etw_keywords.h) of the provider: those that a request for all
+ * keywords omits, and those that are requested. A sentence each. */
 void keyword_words_each(const struct etw_request *request, const struct provider_spec *spec,
     void (*note)(void *self, const char *text), void *self);
 

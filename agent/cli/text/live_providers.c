@@ -14,8 +14,8 @@
 #include "schema/windows/tdh_registry.h"
 
 /*
- * Two lists make one: TDH knows what is installed, running or not; ETW knows the GUIDs that
- * processes have registered, TraceLogging providers among them, which are installed nowhere.
+ * Merges two lists: installed providers from TDH, running or not, and the GUIDs that processes have
+ * registered from ETW, which include TraceLogging providers.
  */
 enum { MAX_PROVIDERS = 1 << 17 };
 
@@ -134,7 +134,7 @@ bool live_providers_list(bool json, struct buf *out, struct error *err)
     }
     size_t registered = 0;
     if (!etw_who_registered(&guids, &registered, NULL)) {
-        guids = NULL; /* this Windows does not tell: what is installed is still worth a list */
+        guids = NULL; /* this Windows has no such list: list installed providers only */
         registered = 0;
     }
     etw_names_each(names, count_provider, &rows.capacity);
@@ -146,7 +146,7 @@ bool live_providers_list(bool json, struct buf *out, struct error *err)
     if (rows.items) {
         etw_names_each(names, add_installed, &rows);
         add_registered(&rows, guids, registered);
-        map_clear(&rows.by_guid); /* it points into what is going to be sorted */
+        map_clear(&rows.by_guid); /* it points into the array to be sorted */
         qsort(rows.items, rows.count, sizeof(*rows.items), compare_rows);
     }
     for (size_t i = 0; rows.items && i < rows.count; i++) {
@@ -183,8 +183,8 @@ static void match(void *self, const struct etw_known_provider *provider)
     }
 }
 
-/* Its GUID by name, or as it is written; a name that nobody has is that of a TraceLogging provider,
- * if such a one is registered. */
+/* Its GUID by name, or as written; an unknown name is that of a TraceLogging provider if its GUID
+ * is registered. */
 static bool find(const char *wanted, struct search *search, struct error *err)
 {
     struct etw_names *names = etw_names_create(err);

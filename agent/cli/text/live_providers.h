@@ -6,15 +6,15 @@
 
 /* The providers of this machine, for `etwship providers`. */
 
-/* Does this system list them at all? */
+/* True if this system can list them. */
 bool live_providers_are_known(void);
 
 /* Append a line (${json}: an object) for every provider that is installed or registered by a running
  * process. */
 bool live_providers_list(bool json, struct buf *out, struct error *err);
 
-/* Append what is known of the provider ${wanted} (a name or a GUID): keywords, levels, channels,
- * tasks, opcodes, events with their fields. *ret_found: there is such a provider. */
+/* Append the known facts of the provider ${wanted} (a name or a GUID): keywords, levels, channels,
+ * tasks, opcodes, events with their fields. *ret_found: it exists. */
 bool live_providers_show(
     const char *wanted, bool json, struct buf *out, bool *ret_found, struct error *err);
 

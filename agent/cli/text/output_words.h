@@ -4,13 +4,14 @@
 #include "app/config/app_config.h"
 #include "cli/options/cli.h"
 
-/* What `setup` and `test-output` have in common. */
+/* Shared by `setup` and `test-output`. */
 
-/* The output that the operand names. NULL: there is none, which was said. */
+/* The output named by the operand. NULL, with an error printed: there is none. */
 const struct app_output *output_words_find(
     const struct cli_args *args, const struct app_config *config);
 
-/* Findings become lines on stdout, requests of a dry run text that a console of the server takes. */
+/* Prints findings as lines on stdout, and requests of a dry run in the syntax of the server's
+ * console. */
 struct output_talk output_words_talk(const struct app_output *output, bool dry_run);
 
 /* One line. */

@@ -8,7 +8,7 @@ void policy_words_write(const struct app_policy *policy, struct buf *out)
         return;
     }
     buf_add_text(out,
-        "Policy of this machine, which goes before command line and file (HKLM\\" APP_POLICY_KEY
+        "Policy of this machine, which overrides command line and file (HKLM\\" APP_POLICY_KEY
         ")\n");
     for (int i = 0; i < APP_POLICY_COUNT; i++) {
         if (*policy->texts[i]) {

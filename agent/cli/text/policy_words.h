@@ -3,10 +3,10 @@
 
 #include "app/plan/app_policy.h"
 
-/* Append what ${policy} demands, for people; nothing if that is nothing. */
+/* Append the settings of ${policy} for people; nothing if there are none. */
 void policy_words_write(const struct app_policy *policy, struct buf *out);
 
-/* Append what ${policy} demands as a member of a JSON object that already has a member. */
+/* Append the settings of ${policy} as a member of a JSON object that already has a member. */
 void policy_words_write_json(const struct app_policy *policy, struct buf *out);
 
 #endif

@@ -58,7 +58,7 @@ void schema_list_fini(struct schema_list *list)
     *list = (struct schema_list){.items = NULL};
 }
 
-/* The metadata pass is over when the first event comes. */
+/* The metadata pass ends with the first event. */
 static bool stop_at_once(void *self, const struct event *event)
 {
     (void)self;
@@ -165,7 +165,7 @@ static void add_word(struct buf *out, struct span word)
     }
 }
 
-/* A WPP message has neither version nor level of ETW, but a place in the source code. */
+/* A WPP message has neither version nor level, but a position in the source code. */
 static void describe_message(const struct event_schema *schema, struct buf *out)
 {
     const struct wpp_format *format = schema->wpp;

@@ -2,7 +2,7 @@
 
 #include "base/visible.h"
 
-/* What the registry has of the service, on a line. */
+/* The service's registration on a line. */
 static void put_text(const char *name, const char *text, struct buf *out)
 {
     buf_printf(out, "%-8s ", name);

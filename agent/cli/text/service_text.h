@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "service/service_control.h"
 
-/* Append what is known of the service, a line for each thing. */
+/* Append the state of the service, a line per fact. */
 void service_text_status(
     const struct service_status *status, const struct service_config *config, struct buf *out);
 

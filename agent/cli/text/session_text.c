@@ -42,7 +42,7 @@ static const char *owner_text(const struct etw_session_state *session)
     return "";
 }
 
-/* Bits of LogFileMode (logging-mode-constants on learn.microsoft.com), the telling ones first. */
+/* Bits of LogFileMode (logging-mode-constants on learn.microsoft.com), the most important first. */
 static const struct {
     uint32_t bit;
     const char *name;
@@ -127,7 +127,7 @@ static const struct {
     {"Owner", false},
 };
 
-/* What stands in a column, before visible_add; ${session} NULL: its title. */
+/* The text of a column, before visible_add; ${session} NULL: its title. */
 static void cell_text(const struct etw_session_state *session, size_t column, char *text)
 {
     if (!session) {
@@ -156,8 +156,7 @@ static void cell_text(const struct etw_session_state *session, size_t column, ch
     }
 }
 
-/* Characters of ${text} as visible_add writes it, as far as a terminal's columns are known from
- * them. */
+/* Width of ${text} as visible_add writes it, assuming a column per character. */
 static size_t width_of(const char *text)
 {
     struct buf shown;

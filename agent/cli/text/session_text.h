@@ -4,14 +4,15 @@
 #include "base/buf.h"
 #include "etw/etw_control.h"
 
-/* ETW's sessions as `etwship sessions` shows them. */
+/* Text of ETW's sessions for `etwship sessions`. */
 
-/* Who looks after a session, as far as that can be known. */
+/* The program that controls a session, as far as known. */
 enum session_owner {
-    SESSION_OWNER_UNKNOWN, /* not ours */
-    SESSION_OWNER_AGENT,   /* ours, and a process of ours runs it */
-    SESSION_OWNER_NOBODY,  /* ours, but left behind */
-    SESSION_OWNER_DOUBTFUL, /* ours, but Windows does not say whether the owner of its lock may run it */
+    SESSION_OWNER_UNKNOWN,  /* another program */
+    SESSION_OWNER_AGENT,    /* a running etwship */
+    SESSION_OWNER_NOBODY,   /* an etwship that has ended */
+    SESSION_OWNER_DOUBTFUL, /* unknown: Windows does not tell whether the owner of its lock may run
+                               it */
 };
 
 enum session_owner session_text_owner(const struct etw_session_state *session);
@@ -19,13 +20,13 @@ enum session_owner session_text_owner(const struct etw_session_state *session);
 /* A table with a line per session, sorted as they are. */
 void session_text_table(const struct etw_session_list *list, struct buf *out);
 
-/* One session with everything known, a line per property. */
+/* One session in full, a line per property. */
 void session_text_details(const struct etw_session_state *session, struct buf *out);
 
-/* A line that says that it has ended, and what it lost. */
+/* A line for a stopped session, with its losses. */
 void session_text_stopped(const struct etw_session_state *session, struct buf *out);
 
-/* Everything known as a JSON object on one line. ${stopped}: it has been stopped just now. */
+/* A session in full as a JSON object on one line. ${stopped}: it was just stopped. */
 void session_text_json(const struct etw_session_state *session, bool stopped, struct buf *out);
 
 #endif

@@ -17,7 +17,7 @@ struct job {
     struct spool_files *files;
     struct segments *segments;
     struct buf room;
-    struct ids letters; /* that are there, ascending but for a few */
+    struct ids letters; /* existing ones, nearly ascending */
     void (*say)(void *self, const char *text);
     void *self;
     struct error *err;
@@ -51,7 +51,7 @@ static void take_batch(
     }
 }
 
-/* False: there is no memory, or the file is of a newer version. */
+/* False: out of memory, or the file has a newer version. */
 static bool scan_segment(struct job *job, struct segments_scan *scan, uint64_t id)
 {
     for (;;) {
@@ -64,11 +64,11 @@ static bool scan_segment(struct job *job, struct segments_scan *scan, uint64_t i
             break;
         case FRAME_DAMAGED:
             job->files->damaged += frame.kind == FRAME_BATCH;
-            say_place(job, id, &extent, "what is written there is damaged");
+            say_place(job, id, &extent, "damaged data");
             break;
         case FRAME_SKIPPED:
             job->files->skipped += extent.bytes;
-            say_place(job, id, &extent, "this is no part of a spool");
+            say_place(job, id, &extent, "not a file of a spool");
             break;
         case FRAME_END:
             return true;
@@ -166,7 +166,7 @@ static bool on_damaged(void *self, uint64_t id)
     struct job *job = self;
     char text[TEXT_BYTES];
     job->files->damaged_letters++;
-    snprintf(text, sizeof(text), "dead letter %" PRIu64 ": what is written of it is damaged", id);
+    snprintf(text, sizeof(text), "dead letter %" PRIu64 ": damaged", id);
     job->say(job->self, text);
     return true;
 }

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 
-/* What stands in the files of a spool whose catalogue cannot tell. */
+/* The content of a spool's files when its catalogue is unreadable. */
 struct spool_files {
     uint64_t segments;
     uint64_t bytes;   /* of segments */
@@ -13,10 +13,10 @@ struct spool_files {
     uint64_t letter_files;
     uint64_t letters;
     uint64_t damaged_letters;
-    uint64_t skipped; /* bytes of all files that say nothing */
+    uint64_t skipped; /* unreadable bytes in all files */
 };
 
-/* Read all files in ${folder}; ${say} hears of each fault. False: the folder cannot be read. */
+/* Read all files in ${folder}; calls ${say} for each fault. False: the folder cannot be read. */
 bool spool_files_read(const char *folder, void (*say)(void *self, const char *text), void *self,
     struct spool_files *ret_files, struct error *err);
 

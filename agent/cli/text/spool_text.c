@@ -4,7 +4,7 @@
 #include "base/visible.h"
 #include "event/value/value_json.h"
 
-/* What spool_facts.h read, for people and for programs. */
+/* The facts of spool_facts.h for people and for programs. */
 
 static void add_time(struct buf *out, uint64_t filetime, const char *none)
 {

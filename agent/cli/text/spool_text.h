@@ -3,7 +3,7 @@
 
 #include "app/state/spool_facts.h"
 
-/* What is known of the spool beside its catalogue. */
+/* Facts of the spool beside its catalogue. */
 struct spool_text_place {
     const char *folder;
     uint64_t max_bytes;

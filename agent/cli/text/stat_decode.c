@@ -7,7 +7,7 @@
 #include "base/visible.h"
 #include "event/value/value_json.h"
 
-/* What all events of a row share; kept in the tally's arena. */
+/* Values common to the events of a row; owned by the counter's arena. */
 struct type_info {
     struct span provider;
     struct span name;
@@ -70,7 +70,8 @@ static struct type_info *make_info(struct stat_decode *stat, const struct event 
     return info;
 }
 
-/* Kind, GUID, id, version, opcode, hook, and the name where one provider uses one id for all. */
+/* Key: kind, GUID, id, version, opcode, hook, and the name if a provider uses one id for all
+ * events. */
 static struct tally_row *count_type(struct stat_decode *stat, const struct event *event)
 {
     const struct event_record *record = event->record;
@@ -96,7 +97,7 @@ static struct tally_row *count_type(struct stat_decode *stat, const struct event
     return row;
 }
 
-/* A row of what is missing: its kind in so many bytes, then the GUID. */
+/* Key of a missing definition: kind, then GUID. */
 enum { MISSING_KIND_SIZE = 16 };
 
 static void count_missing(struct stat_decode *stat, const struct event *event)
@@ -221,7 +222,7 @@ static int by_count(const void *a, const void *b)
     return x->count == y->count ? 0 : x->count > y->count ? -1 : 1;
 }
 
-/* Which trace message formats are missing, most messages first: their files are called by the GUID. */
+/* Missing trace message formats, most messages first: their files are named by the GUID. */
 static void add_missing_formats(const struct stat_decode *stat, struct buf *out)
 {
     enum { SHOWN = 10 };
@@ -238,7 +239,7 @@ static void add_missing_formats(const struct stat_decode *stat, struct buf *out)
             continue;
         }
         if (found == 1) {
-            buf_printf(out, "  %10s  %s\n", "messages", "whose trace message format is missing");
+            buf_printf(out, "  %10s  %s\n", "messages", "without their trace message format");
         }
         buf_printf(out, "  %10llu  %.*s.tmf\n", (unsigned long long)rows[i]->count, SPAN_ARG(guid));
     }

@@ -6,8 +6,8 @@
 #include "pipeline/record/flow.h"
 
 /*
- * How well a trace's events are described: counts by type, by source of the layout and by outcome,
- * and what is missing. A consumer of a flow that delivers every record.
+ * Decode statistics of a trace: counts by type, by source of the layout and by outcome, and missing
+ * definitions. A consumer of a flow that delivers every record.
  */
 struct stat_decode {
     uint64_t events;

@@ -244,7 +244,7 @@ bool stat_trace_record(void *self, const struct event_record *record)
 
 /* ---- JSON ---------------------------------------------------------------------------------------------- */
 
-/* `,"name":{…}`, and what found no room in it. */
+/* `,"name":{…}`, and the number of keys that did not fit. */
 static void add_tally(const char *name, const struct tally *tally, struct buf *out)
 {
     if (tally->beyond) {

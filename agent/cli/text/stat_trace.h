@@ -6,8 +6,8 @@
 #include "input/etl/etl_file.h"
 
 /*
- * The structure of one trace in counts: buffers, records by header, group, provider and event,
- * extended items. Values are not looked at. Names are those of ntwmi.h, evntcons.h and evntrace.h
+ * Counts of the structure of one trace: buffers, records by header, group, provider and event,
+ * extended items. Payloads are not decoded. Names are those of ntwmi.h, evntcons.h and evntrace.h
  * without their prefixes.
  */
 struct stat_trace {
@@ -36,7 +36,7 @@ struct stat_trace {
 void stat_trace_init(struct stat_trace *stat);
 void stat_trace_fini(struct stat_trace *stat);
 
-/* For an etl_visitor whose self is the stat_trace. */
+/* Callbacks of an etl_visitor with the stat_trace as its self. */
 bool stat_trace_buffer(void *self, const struct etl_buffer *buffer, size_t epoch);
 bool stat_trace_record(void *self, const struct event_record *record);
 

@@ -105,9 +105,9 @@ static bool write_config(const struct support *support, struct buf *out, struct 
         return error_set(
             err, ERR_CONFIG, "%s: cannot be read. check.txt says why", support->config_path);
     }
-    buf_printf(out, "# What %s amounts to, defaults included.\n", support->config_path);
+    buf_printf(out, "# The settings of %s, including defaults.\n", support->config_path);
     if (!support->config) {
-        buf_add_text(out, "# It has errors (check.txt); what is wrong is left out here.\n");
+        buf_add_text(out, "# It has errors (check.txt); invalid settings are left out here.\n");
     }
     config_show_yaml(support->memory, support->fields, support->root, 0, out);
     return support->config ||
@@ -194,7 +194,7 @@ static bool write_status(const struct support *support, struct buf *out, struct 
         return false;
     }
     unsigned long pid = strtoul(text, NULL, 10);
-    buf_printf(out, "process %lu took it last; %s process has this number now\n", pid,
+    buf_printf(out, "process %lu used it last; %s process has this number now\n", pid,
         plat_process_runs((uint32_t)pid) ? "a" : "no");
     free(text);
     return true;
@@ -328,7 +328,7 @@ static bool write_files(const struct support *support, struct buf *out, struct e
     return true;
 }
 
-/* Without its configuration it is not known what is secret in it. */
+/* Without the configuration its secrets are unknown. */
 static bool write_log(const struct support *support, struct buf *out, struct error *err)
 {
     char path[SUPPORT_LOG_PATH_BYTES];
@@ -341,9 +341,8 @@ static bool write_log(const struct support *support, struct buf *out, struct err
     }
     return support->root ? support_log_read(path, out, err)
                          : error_set(err, ERR_CONFIG,
-                               "%s: left out, as without a configuration it is not known which "
-                               "secrets may be "
-                               "in it. name one with -c",
+                               "%s: left out, as without a configuration its secrets are unknown. "
+                               "name one with -c",
                                path);
 }
 
@@ -352,13 +351,13 @@ static bool write_log(const struct support *support, struct buf *out, struct err
 static const struct support_part parts[] = {
     {"version.txt", "version, commit, compiler, libraries", write_version},
     {"system.txt", "the machine, its system and its time", write_system},
-    {"check.txt", "what `etwship check` says of the configuration", write_check},
-    {"config.yaml", "the configuration, defaults included, without secrets", write_config},
+    {"check.txt", "the result of `etwship check`", write_check},
+    {"config.yaml", "the configuration, including defaults, without secrets", write_config},
     {"limits.txt", "limits in effect", write_limits},
-    {"status.txt", "the service, the data folder and the process that has it", write_status},
+    {"status.txt", "the service, the data folder and the process that uses it", write_status},
     {"sessions.txt", "all sessions of Event Tracing for Windows", write_sessions},
     {"providers.txt", "installed and registered providers", write_providers},
-    {"spool.txt", "what waits on the disk, and for which output", write_spool},
+    {"spool.txt", "events that wait on the disk, per output", write_spool},
     {"files.txt", "names and sizes of the files in the data folder", write_files},
     {"log.txt", "the last lines of the log", write_log},
 };

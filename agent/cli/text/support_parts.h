@@ -5,7 +5,7 @@
 #include "app/plan/app_policy.h"
 #include "base/buf.h"
 
-/* What `etwship support` puts together: one text for each question that is asked first. */
+/* The parts of `etwship support`: one text per frequent first question. */
 
 struct support {
     const char *config_path;
@@ -14,14 +14,14 @@ struct support {
     const struct config_report *errors; /* of the configuration */
     struct config *memory;              /* of root */
     const struct config_field *fields;  /* of root */
-    const struct app_root *root;        /* as far as it can be made out; NULL: not at all */
+    const struct app_root *root;        /* as far as readable; NULL: not at all */
     const char *data_dir;               /* NULL: there is none */
 };
 
 struct support_part {
     const char *name;  /* of the member */
     const char *holds; /* a few words */
-    /* Append it. Nothing: it does not apply here. False with ${err} set: it cannot be had. */
+    /* Append it; nothing if it does not apply here. False with ${err} set: not available. */
     bool (*write)(const struct support *support, struct buf *out, struct error *err);
 };
 

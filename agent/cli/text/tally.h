@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 
-/* Counters by key, for `stat`: how many of each kind a trace holds. */
+/* Counters by key, for `stat`: how many records of each kind a trace has. */
 struct tally_row {
     struct span key;
     uint64_t count;
@@ -14,16 +14,16 @@ struct tally_row {
 struct tally {
     struct arena arena;
     struct map map;
-    uint64_t beyond; /* counted where no room was left for another key */
+    uint64_t beyond; /* records without a row, as the table was full */
 };
 
-/* A hostile trace can hold as many kinds as records: what comes beyond is only counted. */
+/* A hostile trace can have as many kinds as records: further kinds are only counted together. */
 enum { TALLY_MAX_KEYS = 65536, TALLY_MAX_BYTES = 16 * 1024 * 1024 };
 
 void tally_init(struct tally *tally);
 void tally_fini(struct tally *tally);
 
-/* Count one more of ${key}; the row, or NULL where there is no room. */
+/* Increment the counter of ${key}. Returns its row, or NULL if the table is full. */
 struct tally_row *tally_add(struct tally *tally, struct span key);
 
 /* The rows in byte order of their keys: an array that the caller frees; NULL if there are none. */

@@ -8,7 +8,7 @@
 
 enum { MAX_ROWS = 1200, NAME_BYTES = 64, COLUMNS = 6, MAX_PROVIDERS = 15 };
 
-/* Which metric stands in which column. A rate is shown as so many a second, a count as it is. */
+/* The metric of each column. A rate is shown per second, a count as it is. */
 struct column {
     const char *metric;
     const char *title;
@@ -31,7 +31,7 @@ static const struct column output_columns[COLUMNS] = {
     {"etwship_output_dead_lettered_events_total", "dead letters", false},
     {"etwship_output_dropped_events_total", "lost", false}};
 
-/* The first of the metrics decides which are shown. */
+/* The first metric determines the rows. */
 static const struct column provider_columns[COLUMNS] = {
     {"etwship_provider_events_total", "events/s", true},
     {"etwship_provider_undecoded_events_total", "undecoded/s", true}};
@@ -87,7 +87,7 @@ static struct row *find_row(struct table *table, const char *name)
     return row;
 }
 
-/* Samples that differ only in other labels, such as reasons, are added up. */
+/* Samples that differ in other labels only, such as reasons, are added. */
 static void add(struct table *table, const struct column *columns, const char *label,
     const struct metric_line *line)
 {
@@ -137,7 +137,7 @@ bool top_text_read(
         set(&ret_look->uptime_seconds, &line, "etwship_uptime_seconds");
         set(&ret_look->conservation_error, &line, "etwship_conservation_error");
     }
-    return any || error_set(err, ERR_FORMAT, "what answers there is no agent");
+    return any || error_set(err, ERR_FORMAT, "the answer is not from an agent");
 }
 
 static const struct row *same_row(const struct table *table, const struct row *row, size_t index)
@@ -146,7 +146,7 @@ static const struct row *same_row(const struct table *table, const struct row *r
     return same ? &table->rows[index] : NULL;
 }
 
-/* ${before} NULL: it was not there. A counter that fell began again, as after a reload. */
+/* ${before} NULL: new. A counter that decreased was reset, as by a reload. */
 static double shown(const struct column *column, const struct row *before, const struct row *now,
     size_t index, double seconds)
 {
@@ -191,7 +191,7 @@ static int by_rate(const void *a, const void *b)
     return x->rate != y->rate ? (x->rate > y->rate ? -1 : 1) : strcmp(x->row.name, y->row.name);
 }
 
-/* Those that send the most come first, as there may be more than a screen has lines. */
+/* Sort by rate, as there may be more rows than a screen has lines. */
 static void write_providers(const struct top_look *before, const struct top_look *now,
     double seconds, const char *end, struct buf *out)
 {

@@ -5,15 +5,15 @@
 
 enum { MAX_LINE_BYTES = 16 * 1024 };
 
-/* What an index makes of it. */
+/* The index's treatment of the type. */
 static const char *word_of(enum index_type type)
 {
     static const char *const words[] = {[INDEX_TEXT] = "text",
         [INDEX_NATURAL] = "a number",
-        [INDEX_LONG] = "a number; what is above 2^63 - 1 is not found",
+        [INDEX_LONG] = "a number; values above 2^63 - 1 are not found",
         [INDEX_UNSIGNED] = "an unsigned number",
         [INDEX_DOUBLE] = "a float",
-        [INDEX_NONE] = "kept, and not found by any query"};
+        [INDEX_NONE] = "stored but not searchable"};
     return words[type] ? words[type] : index_fields_word(type);
 }
 

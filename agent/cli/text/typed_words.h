@@ -4,10 +4,10 @@
 #include "app/trace/typed_fields.h"
 #include "base/buf.h"
 
-/* What `check` and `setup` say of the fields of payloads that have types of their own. */
+/* Report of `check` and `setup` on payload fields with index types. */
 
-/* Call ${say} with each line, no line break in it: how many have types, what is not known, and up to
- * ${max_conflicts} of the fields in which definitions differ. */
+/* Call ${say} with each line, without its line break: how many fields have types, what is unknown,
+ * and up to ${max_conflicts} fields in which definitions differ. */
 void typed_words_each(const struct typed_fields *typed, size_t max_conflicts,
     void (*say)(void *self, const char *text), void *self);
 

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 
-/* Append what this program was made of: lines, or one JSON object and a newline. */
+/* Append what this program was built from: lines, or one JSON object and a newline. */
 void version_text_write(bool json, struct buf *out);
 
 #endif

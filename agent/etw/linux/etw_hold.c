@@ -5,9 +5,9 @@
 
 #include "base/guid.h"
 
-/* No session is shared between processes here, so a list of this process's is enough. */
+/* Processes share no sessions here, so a list in this process suffices. */
 struct etw_hold {
-    struct guid id; /* of the name, in which case does not count */
+    struct guid id; /* of the name, compared without regard to case */
     struct etw_hold *next;
 };
 
@@ -43,7 +43,7 @@ struct etw_hold *etw_hold_take(const char *session, struct error *err)
     if (is_taken) {
         free(hold);
         error_set(err, ERR_STOPPED,
-            "session %.100s is looked after by a running agent. stop that one, or use another name",
+            "session %.100s belongs to a running agent. stop that one, or use another name",
             session);
         return NULL;
     }

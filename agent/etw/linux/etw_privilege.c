@@ -1,6 +1,6 @@
 #include "etw/etw_privilege.h"
 
-/* Nothing here refuses a trace: no function that could would be called. */
+/* Nothing here restricts tracing. */
 void etw_privilege_query(struct etw_rights *ret_rights)
 {
     *ret_rights = (struct etw_rights){

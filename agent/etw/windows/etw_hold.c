@@ -10,12 +10,12 @@
 #include "etw/windows/etw_hold_owner.h"
 
 /*
- * A named mutex of the whole machine, never waited for: it exists as long as somebody has it open.
- * Its name is made of the session's GUID, since it may not hold every character that a session's
- * name may. (createmutexexw on learn.microsoft.com)
+ * A machine-wide named mutex, never waited for: it exists while a process has it open. Its name is
+ * derived from the session's GUID, since a session's name may have characters that a mutex's may
+ * not. (createmutexexw on learn.microsoft.com)
  *
- * Accounts that may control sessions may read its owner, and nothing else: LocalSystem, administrators
- * and members of Performance Log Users (S-1-5-32-559). Nobody else may open it, since any open handle
+ * Accounts that may control sessions may read its owner only: LocalSystem, administrators and
+ * members of Performance Log Users (S-1-5-32-559). Others may not open it, since any open handle
  * keeps the mutex, with its owner, alive after the agent has ended.
  */
 struct etw_hold {
@@ -37,8 +37,8 @@ static void mutex_name(const char *session, wchar_t *name)
     }
 }
 
-/* With the account of this process as the owner; of an administrator that is elevated, and of LocalSystem,
- * Administrators: so does Windows, since the account alone does not prove elevation. */
+/* Owned by the account of this process; for LocalSystem and elevated administrators by
+ * Administrators, as Windows does, since the account alone does not prove elevation. */
 static bool write_rights(bool is_administrator, char rights[RIGHTS_BYTES])
 {
     char owner[ETW_HOLD_OWNER_BYTES] = "BA";
@@ -50,7 +50,7 @@ static bool write_rights(bool is_administrator, char rights[RIGHTS_BYTES])
     return true;
 }
 
-/* The mutex, or NULL, and ERROR_SUCCESS if we have made it. */
+/* The mutex, or NULL; ERROR_SUCCESS if this call created it. */
 static DWORD create(const wchar_t *name, HANDLE *ret_mutex)
 {
     DWORD code = ERROR_INVALID_OWNER;
@@ -74,7 +74,7 @@ static DWORD create(const wchar_t *name, HANDLE *ret_mutex)
     return code;
 }
 
-/* An object of ours lets every account that may control sessions read its owner, and is a mutex. */
+/* True if it is a mutex of etwship: every account that may control sessions can read its owner. */
 static bool is_somebody_elses(DWORD code)
 {
     return code == ERROR_ACCESS_DENIED || code == ERROR_INVALID_HANDLE;
@@ -87,15 +87,15 @@ static void set_warning(struct etw_hold *hold, const char *session, const char *
         hold->mutex = NULL;
     }
     snprintf(hold->warning, sizeof(hold->warning),
-        "session %.100s: its lock belongs to %.200s, which is not trusted to hold it. the session "
-        "runs all the same, but a second agent with it would not be noticed. end the program that "
-        "has the lock",
+        "session %.100s: its lock belongs to %.200s, which is not trusted. the session runs, but a "
+        "second agent with it would not be noticed. end the program that has the lock",
         session, owner);
 }
 
-static const char hidden_account[] = "an account that hides itself";
+static const char hidden_account[] = "an unreadable account";
 
-/* What is to become of the object that was made or found. True: it holds, with or without doubt. */
+/* Decide about the created or found object. True: this process holds the session, perhaps with a
+ * warning. */
 static bool settle(
     struct etw_hold *hold, const char *session, const wchar_t *name, DWORD code, struct error *err)
 {
@@ -106,12 +106,11 @@ static bool settle(
         is_ours = etw_hold_owner_is_trusted(hold->mutex, name, owner);
         if (is_ours && code == ERROR_ALREADY_EXISTS) {
             return error_set(err, ERR_STOPPED,
-                "session %.100s is looked after by a running agent. stop that one, or use another "
-                "name",
+                "session %.100s belongs to a running agent. stop that one, or use another name",
                 session);
         }
     } else if (!is_somebody_elses(code)) {
-        return error_set_os(err, code, "is another program using its names?",
+        return error_set_os(err, code, "check whether another program uses its names",
             "session %.100s cannot be claimed (error %lu)", session, code);
     }
     if (!is_ours) {
@@ -150,7 +149,8 @@ void etw_hold_drop(struct etw_hold *hold)
     free(hold);
 }
 
-/* What an object under the name means if its owner is not trusted. ${mutex} is NULL if it cannot be opened. */
+/* State of an object with this name if its owner is not trusted. ${mutex} is NULL if it cannot be
+ * opened. */
 static enum etw_hold_state look_at_untrusted(
     const char *session, const wchar_t *name, HANDLE mutex, DWORD code)
 {
@@ -161,7 +161,7 @@ static enum etw_hold_state look_at_untrusted(
     if (mutex) {
         return etw_hold_owner_judge(mutex, name);
     }
-    return code == ERROR_ACCESS_DENIED ? ETW_HOLD_DOUBTFUL : ETW_HOLD_FREE; /* else no mutex */
+    return code == ERROR_ACCESS_DENIED ? ETW_HOLD_DOUBTFUL : ETW_HOLD_FREE; /* else not a mutex */
 }
 
 enum etw_hold_state etw_hold_look(const char *session, char ret_owner[ETW_HOLD_OWNER_BYTES])

@@ -25,8 +25,8 @@ bool etw_hold_groups_may_trace(const TOKEN_GROUPS *groups, DWORD attributes)
     return may;
 }
 
-/* authz.dll is none of the "known DLLs", so an import would let Windows look for it beside the program first.
- * NULL: this Windows does not have all of it. */
+/* authz.dll is not one of the "known DLLs", so for an import Windows would search the program's
+ * folder first. NULL: this Windows lacks a function. */
 static HMODULE load(struct etw_hold_authz *ret_authz)
 {
     HMODULE library = LoadLibraryExW(L"authz.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
@@ -52,8 +52,8 @@ static HMODULE load(struct etw_hold_authz *ret_authz)
     return has_all ? library : NULL;
 }
 
-/* A membership also counts where the account has it only for denying: then the account is an administrator
- * that can elevate, and its session may run elevated. (authzinitializecontextfromsid) */
+/* A deny-only membership counts too: the account is then an administrator that can elevate, and its
+ * session may run elevated. (authzinitializecontextfromsid) */
 static enum etw_hold_state ask(const struct etw_hold_authz *authz, PSID account)
 {
     enum etw_hold_state state = ETW_HOLD_DOUBTFUL;

@@ -7,14 +7,14 @@
 
 #include "etw/etw_hold.h"
 
-/* Which accounts may control sessions: Windows lets members of Administrators and of Performance Log Users
+/* Accounts that may control sessions: members of Administrators and of Performance Log Users
  * (starttracew on learn.microsoft.com). */
 
-/* Is one of these groups among ${groups}, with all of ${attributes} (SE_GROUP_...)? */
+/* True if ${groups} has one of these groups with all of ${attributes} (SE_GROUP_...). */
 bool etw_hold_groups_may_trace(const TOKEN_GROUPS *groups, DWORD attributes);
 
-/* Is the account `S-1-...` a member of one of these groups, also through other groups? Held: yes. Free: no.
- * Doubtful: Windows does not say, for example because no domain controller answers. */
+/* Membership of the account `S-1-...` in one of these groups, also through other groups. Held: yes.
+ * Free: no. Doubtful: unknown, for example because no domain controller answers. */
 enum etw_hold_state etw_hold_groups_ask(const char *account);
 
 /* The functions of authz.dll that are called. */
@@ -32,7 +32,7 @@ struct etw_hold_authz {
     BOOL(WINAPI *free_manager)(AUTHZ_RESOURCE_MANAGER_HANDLE manager);
 };
 
-/* For tests: call these. NULL: those of Windows again. */
+/* For tests: use these functions. NULL: those of Windows again. */
 void etw_hold_groups_use(const struct etw_hold_authz *authz);
 
 #endif

@@ -78,8 +78,9 @@ static bool is_trusted(const struct sid *sid)
 
 typedef NTSTATUS WINAPI query_fn(HANDLE, OBJECT_INFORMATION_CLASS, PVOID, ULONG, PULONG);
 
-/* The name of an object may be a link that another account made to a different object. So the object is
- * asked for its own name: of ${name}, "Global\..." is short for "\BaseNamedObjects\...", which a container has further up. */
+/* A name may be a link of another account to a different object, so the object's own name is
+ * compared: in ${name}, "Global\..." is short for "\BaseNamedObjects\...", which has a longer path
+ * in a container. */
 static bool has_name(HANDLE object, const wchar_t *name)
 {
     static const wchar_t folder[] = L"\\BaseNamedObjects";
@@ -118,7 +119,7 @@ bool etw_hold_owner_is_trusted(
         return false;
     }
     if (!has_name(object, name)) {
-        snprintf(ret_owner, ETW_HOLD_OWNER_BYTES, "an account that has put a link in its place");
+        snprintf(ret_owner, ETW_HOLD_OWNER_BYTES, "an account that has replaced it with a link");
         return false;
     }
     write_sid(&owner, sid_write, ret_owner);
@@ -163,7 +164,7 @@ bool etw_hold_owner_may_run(uint32_t pid)
     HANDLE token = NULL;
     HANDLE process = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, FALSE, pid);
     if (!process) {
-        return GetLastError() != ERROR_INVALID_PARAMETER; /* else there is no such process */
+        return GetLastError() != ERROR_INVALID_PARAMETER; /* else the process does not exist */
     }
     DWORD code = STILL_ACTIVE;
     bool runs = !GetExitCodeProcess(process, &code) || code == STILL_ACTIVE;

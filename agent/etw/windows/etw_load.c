@@ -4,12 +4,12 @@
 #include <windows.h>
 
 /*
- * Functions are looked up when the process first needs them, by name, so that one missing function
- * never keeps the agent from starting. Sessions and consumers live in sechost since Windows 8, where
- * advapi32 only hands on; providers are in advapi32 alone, and schemas in tdh.
+ * Functions are resolved by name on first use, so that a missing function never keeps the agent
+ * from starting. Sessions and consumers are in sechost since Windows 8, to which advapi32 forwards;
+ * providers are in advapi32 only, and schemas in tdh.
  *
- * Wine exports functions that it does not have, too: calling one ends the process. Those that are
- * known are left out where they are Wine's.
+ * Wine also exports unimplemented functions, which end the process when called. Known ones are left
+ * out under Wine.
  */
 static const char *const dlls[] = {"sechost.dll", "advapi32.dll", "tdh.dll"};
 
@@ -43,7 +43,7 @@ static uint32_t last_error(void)
     return GetLastError();
 }
 
-/* The time between two looks at the counter, of the closest pair of a few. */
+/* The time between two readings of the counter, for the closest of a few pairs. */
 static void now(int64_t *ret_counter, uint64_t *ret_filetime)
 {
     enum { TRIES = 5 };

@@ -2,8 +2,8 @@
 
 #include "etw/etw_privilege.h"
 
-/* What the token of this process says (checktokenmembership, adjusttokenprivileges on
- * learn.microsoft.com). Under UAC the group of administrators counts only when elevated. */
+/* The token of this process (checktokenmembership, adjusttokenprivileges on learn.microsoft.com).
+ * Under UAC the group of administrators counts only when elevated. */
 
 static bool is_member(WELL_KNOWN_SID_TYPE type)
 {
@@ -69,7 +69,7 @@ bool etw_privilege_enable_profile(struct error *err)
     HANDLE token = open_token(TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY);
     wanted.Privileges[0].Attributes = SE_PRIVILEGE_ENABLED;
     if (token && profile_luid(&wanted.Privileges[0].Luid)) {
-        /* Succeeds also where nothing was changed: the code says so. */
+        /* Succeeds even if nothing was changed; the error code tells. */
         AdjustTokenPrivileges(token, FALSE, &wanted, 0, NULL, NULL);
         code = GetLastError();
     }

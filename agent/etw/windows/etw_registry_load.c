@@ -102,7 +102,8 @@ static uint32_t key_at(
     return code || decode(units, ret_name) ? code : ERROR_INVALID_DATA;
 }
 
-/* A text may lack its end, have several, or half a unit (regqueryvalueexw, remarks). */
+/* A text may lack its terminator, have several, or end in half a unit (regqueryvalueexw,
+ * remarks). */
 static void put_text(const BYTE *data, DWORD bytes, struct buf *out)
 {
     const wchar_t *units = (const wchar_t *)(const void *)data;
@@ -174,7 +175,7 @@ static uint32_t remove_value(void *self, const char *key, const char *name)
     return code;
 }
 
-/* RegDeleteTree takes what is in the key; the key itself goes by its own call, as only that knows the
+/* RegDeleteTree deletes the content; the key itself needs its own call, as only that takes the
  * view. */
 static uint32_t remove_key(void *self, const char *key)
 {

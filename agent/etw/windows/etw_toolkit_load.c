@@ -4,8 +4,8 @@
 #include "etw/etw_toolkit.h"
 
 /*
- * Where the SDK was installed is in the registry; that this lies below Program Files is looked at, since
- * an administrator may install it where everybody writes.
+ * The registry has the SDK's folder. It must be below Program Files, since an administrator may
+ * have installed it where others can write.
  */
 static bool read_text(const wchar_t *key, const wchar_t *name, wchar_t text[MAX_PATH])
 {
@@ -20,7 +20,8 @@ static bool read_text(const wchar_t *key, const wchar_t *name, wchar_t text[MAX_
     return false;
 }
 
-/* Is ${path} in the folder that the value ${name} of CurrentVersion names, and nowhere else by `..`? */
+/* True if ${path} is below the folder in the value ${name} of CurrentVersion, and not outside it by
+ * `..`. */
 static bool is_in(const wchar_t *path, const wchar_t *name)
 {
     wchar_t folder[MAX_PATH];

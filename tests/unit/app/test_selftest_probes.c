@@ -119,7 +119,7 @@ static void a_windows_that_waits_for_nobody_is_told_so(void **state)
     api.EnableTraceEx2 = enable_apart;
     selftest_probe_waiting_run(&answers[SELFTEST_PROBE_waiting]);
     join_caller();
-    assert_outcome(SELFTEST_PROBE_waiting, SELFTEST_AS_EXPECTED, "said that it timed out");
+    assert_outcome(SELFTEST_PROBE_waiting, SELFTEST_AS_EXPECTED, "reported a timeout");
 }
 
 static void a_windows_that_always_waits_is_found(void **state)
@@ -129,7 +129,7 @@ static void a_windows_that_always_waits_is_found(void **state)
     api.EnableTraceEx2 = enable_and_wait;
     selftest_probe_waiting_run(&answers[SELFTEST_PROBE_waiting]);
     join_caller();
-    assert_outcome(SELFTEST_PROBE_waiting, SELFTEST_OTHERWISE, "was switched on in ");
+    assert_outcome(SELFTEST_PROBE_waiting, SELFTEST_OTHERWISE, "was enabled in ");
 }
 
 /* Wine notes an unknown revocation for the whole chain alone. CERT_TRUST_REVOCATION_STATUS_UNKNOWN is 0x40. */
@@ -177,9 +177,9 @@ static void a_windows_as_expected_is_told_so(void **state)
     ask();
     assert_outcome(SELFTEST_PROBE_known, SELFTEST_AS_EXPECTED,
         "that is registered is known by its GUID, one that is only enabled is not known");
-    assert_outcome(SELFTEST_PROBE_waiting, SELFTEST_UNKNOWN, "told within the call");
+    assert_outcome(SELFTEST_PROBE_waiting, SELFTEST_UNKNOWN, "within the call that enables it");
     assert_outcome(
-        SELFTEST_PROBE_keywords, SELFTEST_AS_EXPECTED, "is told 0xfffffffffd5fffbf, none with");
+        SELFTEST_PROBE_keywords, SELFTEST_AS_EXPECTED, "receives 0xfffffffffd5fffbf, none with");
     assert_outcome(SELFTEST_PROBE_block, SELFTEST_AS_EXPECTED, "");
     assert_outcome(SELFTEST_PROBE_update, SELFTEST_AS_EXPECTED,
         "UPDATE switches off groups of kernel events and system providers; after the agent's own "

@@ -199,7 +199,7 @@ static void providers_are_disabled_and_asked_for_their_state(void **state)
     assert_false(etw_enable_stop(7, "DNS", &provider, &err));
     assert_non_null(strstr(err.text, "provider DNS cannot be disabled"));
     assert_false(etw_enable_capture_state(7, "DNS", &provider, 0, &err));
-    assert_non_null(strstr(err.text, "cannot be asked for its state"));
+    assert_non_null(strstr(err.text, "cannot be asked to log its state"));
     fake.api = (struct etw_api){0};
     assert_false(etw_enable_stop(7, "DNS", &provider, &err));
     assert_int_equal(err.code, ERR_UNSUPPORTED);

@@ -168,13 +168,13 @@ static void fails(uint32_t code, const char *what)
 static void what_windows_refuses_is_said_in_words_for_heaps(void **state)
 {
     (void)state;
-    fails(1004, "does not take the list of processes and stacks");
+    fails(1004, "does not accept the list of processes and stacks");
     fails(1004, "install the Windows Performance Toolkit");
     fails(14, "no memory for 32 to 256 buffers of 1024 KB");
     fails(14, "buffers: {size: 256KB, min: 16}");
     fails(8, "no memory for 32 to 256 buffers");
     fails(1450, "no memory for 32 to 256 buffers");
-    fails(5, "heaps are traced by administrators alone");
+    fails(5, "only administrators may trace heaps");
 }
 
 static void the_toolkit_is_asked_where_windows_does_not_know_the_block(void **state)

@@ -140,12 +140,12 @@ static void a_squatter_without_rights_holds_nothing(void **state)
         /* There is no such account on this machine, so Windows cannot say what it may do. */
         char owner[ETW_HOLD_OWNER_BYTES];
         assert_int_equal(etw_hold_look("etwship-test-hold", owner), ETW_HOLD_DOUBTFUL);
-        assert_string_equal(owner, hides ? "an account that hides itself" : SQUATTER_SID);
+        assert_string_equal(owner, hides ? "an unreadable account" : SQUATTER_SID);
         struct etw_hold *hold = etw_hold_take("etwship-test-hold", &err);
         assert_non_null(hold);
         assert_non_null(etw_hold_warning(hold));
         assert_non_null(
-            strstr(etw_hold_warning(hold), hides ? "an account that hides itself" : SQUATTER_SID));
+            strstr(etw_hold_warning(hold), hides ? "an unreadable account" : SQUATTER_SID));
         etw_hold_drop(hold);
         CloseHandle(squatter);
         hold = etw_hold_take("etwship-test-hold", &err);

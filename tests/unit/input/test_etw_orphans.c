@@ -106,8 +106,7 @@ static void a_squatter_keeps_no_orphan_alive(void **state)
         assert_false(runs(&rig, "etwship-renamed"));
         assert_true(runs(&rig, "etwship-other"));
         assert_true(rig_has_note(&rig, "! session etwship-other may be orphaned: its lock"));
-        assert_true(
-            rig_has_note(&rig, hides ? "belongs to an account that hides itself" : SQUATTER_SID));
+        assert_true(rig_has_note(&rig, hides ? "belongs to an unreadable account" : SQUATTER_SID));
         for (size_t i = 0; i < sizeof(squatters) / sizeof(squatters[0]); i++) {
             CloseHandle(squatters[i]);
         }
