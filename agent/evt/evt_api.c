@@ -21,7 +21,7 @@ const struct evt_api *evt_api_get(void)
         atomic_store(&system_state, 2);
     }
     while (atomic_load(&system_state) != 2) {
-        /* Another thread is looking functions up: microseconds, once per process. */
+        /* Another thread is resolving functions: microseconds, once per process. */
     }
     return &system_api;
 }
@@ -55,9 +55,9 @@ static const struct {
     {EVT_ERROR_RPC_UNAVAILABLE, "the service EventLog does not run. start it"},
     {EVT_ERROR_RPC_FAILED, "the service EventLog does not answer"},
     {EVT_ERROR_INVALID_CHANNEL_PATH,
-        "this is no name of a channel. `etwship eventlog list` has all"},
+        "this is not the name of a channel. `etwship eventlog list` has all"},
     {EVT_ERROR_INVALID_QUERY,
-        "Windows does not take the query: it knows a part of XPath 1.0 only, and 22 terms"},
+        "Windows does not accept the query: it supports a part of XPath 1.0 only, and 22 terms"},
     {EVT_ERROR_PUBLISHER_NOT_FOUND,
         "the program that wrote them is not registered on this machine"},
     {EVT_ERROR_MESSAGE_NOT_FOUND, "its program files do not have the text"},

@@ -37,7 +37,7 @@ const struct evt_api *evt_api_get(void);
 /* Use ${api} instead; it must outlive its use. NULL: the system's again. Call before other threads start. */
 void evt_api_use(const struct evt_api *api);
 
-/* Can channels be read here at all? */
+/* True if this system can read channels. */
 bool evt_api_is_there(void);
 
 /* The meaning of Win32 error ${code} for event logs, as "why. what to do". Static. */

@@ -38,21 +38,19 @@ static const struct {
     {SERVICE_E_ACCESS_DENIED, "Windows does not allow it. run as administrator"},
     {SERVICE_E_NOT_ENOUGH_MEMORY, "out of memory"},
     {SERVICE_E_REQUEST_TIMEOUT,
-        "its process does not answer Windows. is something else registered under its name?"},
-    {SERVICE_E_INVALID_ACCOUNT,
-        "there is no such account, or it takes another password. use an account of `service "
-        "install --account`"},
+        "its process does not answer Windows. check whether another program has its name"},
+    {SERVICE_E_INVALID_ACCOUNT, "the account does not exist or needs a password. use an account of "
+                                "`service install --account`"},
     {SERVICE_E_DISABLED, "it is disabled. `sc config etwship start= delayed-auto` enables it"},
     {SERVICE_E_DOES_NOT_EXIST, "it is not installed. `etwship service install` installs it"},
     {SERVICE_E_CANNOT_ACCEPT_CTRL, "it is busy starting or stopping. try again in a moment"},
     {SERVICE_E_PROCESS_ABORTED,
-        "its process has ended without a word. look into its log and the Event Log"},
-    {SERVICE_E_LOGON_FAILED, "its account may not log on as a service. install it anew"},
-    {SERVICE_E_MARKED_FOR_DELETE, "it is being removed, and some program still has it open. close "
-                                  "windows that show services"},
+        "its process has ended without a report. see its log and the Event Log"},
+    {SERVICE_E_LOGON_FAILED, "its account may not log on as a service. install it again"},
+    {SERVICE_E_MARKED_FOR_DELETE,
+        "it is being removed, and a program still has it open. close windows that show services"},
     {SERVICE_E_EXISTS, "it is installed already. `etwship service uninstall` removes it"},
-    {SERVICE_E_INCOMPATIBLE_PRIVILEGE,
-        "its account lacks a privilege that it asks for. install it anew"},
+    {SERVICE_E_INCOMPATIBLE_PRIVILEGE, "its account lacks a required privilege. install it again"},
 };
 
 static const char *reason_of(uint32_t code)

@@ -5,10 +5,10 @@
 #include "service/service_plan.h"
 
 /*
- * What etwship asks of Windows' service control manager (SCM), of its Event Log and of its local
- * groups, as one table: empty (NULLs) where a system has no services. Tests put another one in its
- * place. Functions give Win32 error codes, 0 for success, unless they say otherwise; texts are UTF-8.
- * (learn.microsoft.com, "Service Functions", "Event Logging Functions")
+ * The calls of Windows' service control manager (SCM), Event Log and local groups as one table: all
+ * NULL on a system without services. Tests replace it. Functions return Win32 error codes, 0 for
+ * success, unless stated otherwise; texts are UTF-8. (learn.microsoft.com, "Service Functions",
+ * "Event Logging Functions")
  */
 
 /* SERVICE_STATUS.dwCurrentState. */
@@ -26,7 +26,7 @@ enum service_accept {
     SERVICE_ACCEPTS_PRESHUTDOWN = 0x100,
 };
 
-/* What a control handler is asked. */
+/* Codes of a control handler. */
 enum service_control_code {
     SERVICE_ASKS_STOP = 1,
     SERVICE_ASKS_INTERROGATE = 4,
@@ -82,7 +82,7 @@ struct service_status {
     uint32_t process_id; /* of a query only; 0: none */
 };
 
-/* What is registered. Texts are the caller's, who frees them with free(). */
+/* The registration of a service. The caller owns the texts and frees them with free(). */
 struct service_config {
     bool is_automatic;
     bool is_delayed;
@@ -91,7 +91,7 @@ struct service_config {
     char *account;
 };
 
-/* What is written to the Event Log. */
+/* One event for the Event Log. */
 enum service_message {
 #define SERVICE_MESSAGE(name, severity) SERVICE_MESSAGE_##name,
 #include "service/service_messages.def"
@@ -99,8 +99,8 @@ enum service_message {
     SERVICE_MESSAGE_COUNT
 };
 
-/* The process of a service: ${run} on a thread of the SCM's, until the service ends; ${control} on
- * another one, which it never holds up. */
+/* The process of a service: ${run} on a thread of the SCM, until the service ends; ${control} on
+ * another one, which it must not block. */
 struct service_entry {
     const char *name;
     void (*run)(void *self);
@@ -116,16 +116,16 @@ struct service_api {
     uint32_t (*open)(void *manager, const char *name, uint32_t access, void **ret_service);
     uint32_t (*configure)(
         void *service, enum service_setting setting, const struct service_plan *plan);
-    /* Register ${plan} anew, to run as ${logon}; NULL: as before. */
+    /* Change the registration to ${plan}, running as ${logon}; NULL: as before. */
     uint32_t (*change)(
         void *service, const struct service_plan *plan, const struct service_logon *logon);
     uint32_t (*start)(void *service);
     uint32_t (*stop)(void *service);
-    uint32_t (*reload)(void *service); /* SERVICE_CONTROL_PARAMCHANGE: taken, not done yet */
+    uint32_t (*reload)(void *service); /* SERVICE_CONTROL_PARAMCHANGE: accepted, not done yet */
     uint32_t (*remove)(void *service);
     uint32_t (*query)(void *service, struct service_status *ret_status);
     uint32_t (*query_config)(void *service, struct service_config *ret_config);
-    /* Wait until the state is another one than ${state}, or may be. */
+    /* Wait until the state may differ from ${state}. */
     uint32_t (*await)(void *service, uint32_t state, uint32_t timeout_ms);
     void (*close)(void *handle);
     uint32_t (*open_process)(uint32_t id, void **ret_process);
@@ -140,8 +140,8 @@ struct service_api {
     /* ${account}, a member of Performance Log Users or none. */
     uint32_t (*set_log_user)(const char *account, bool member);
 
-    /* What installations note for one another, where only administrators write; NULL: nothing any more.
-     * SERVICE_E_FILE_NOT_FOUND: there is none. The caller frees it. */
+    /* The note that installations leave for each other, writable by administrators only; NULL:
+     * delete it. SERVICE_E_FILE_NOT_FOUND: there is none. The caller frees it. */
     uint32_t (*set_note)(const char *text);
     uint32_t (*get_note)(char **ret_text);
 
@@ -158,20 +158,19 @@ struct service_api {
     char *(*absolute)(const char *path);
 };
 
-/* What windows/ and linux/ give. */
+/* Implemented in windows/ and linux/. */
 void service_load(struct service_api *api);
 
 /* The table of this process. Static, never NULL. Not before main; the first call on one thread. */
 const struct service_api *service_api_get(void);
 
-/* Use ${api} instead, which outlives its use; NULL: the system's again. Before anything else runs. */
+/* Use ${api}, which outlives its use; NULL: the system's again. Call before anything else runs. */
 void service_api_use(const struct service_api *api);
 
-/* Are there services here at all? */
+/* True if this system has services. */
 bool service_api_has_services(void);
 
-/* ERR_IO with ${code} as its os_code: what was tried, then why it failed and what to do. Always
- * false. */
+/* ERR_IO with os_code ${code}: the attempt, the reason and a remedy. Always false. */
 bool service_api_fail(struct error *err, uint32_t code, const char *format, ...)
     ETWSHIP_PRINTF(3, 4);
 

@@ -6,8 +6,8 @@
 #include "platform/plat_file.h"
 
 /*
- * Waiting is for the SCM's word that a state has changed. Should that not come, as it need not when
- * the SCM is behind with its words, the state is looked at now and then all the same.
+ * Waits for the SCM's notification that a state has changed. It may be late or missing, so the
+ * state is also polled.
  */
 enum { LOOK_MS = 2000, LEAST_PATIENCE_MS = 30000, PROCESS_PATIENCE_MS = 60000 };
 
@@ -84,7 +84,7 @@ static bool configure(void *service, const struct service_plan *plan,
 static bool add_rights(const struct service_plan *plan, struct error *err)
 {
     const struct service_api *api = service_api_get();
-    /* Only an account of ours: what others are members of is not for us to say. */
+    /* Only for accounts of etwship: memberships of others must not change. */
     bool is_ours = plan->account && service_plan_is_virtual(plan->account);
     uint32_t code = is_ours ? api->set_log_user(plan->account, true) : SERVICE_OK;
     return code == SERVICE_OK ||
@@ -92,8 +92,9 @@ static bool add_rights(const struct service_plan *plan, struct error *err)
                err, code, "%s cannot become a member of Performance Log Users", plan->account);
 }
 
-/* The file with the texts of events: the DLL beside the program. Programs that show events keep that file
- * open, and an upgrade must replace the program. A program that was copied without the DLL has the texts too. */
+/* The file with the texts of events: the DLL beside the program. Programs that show events keep
+ * that file open, but an upgrade must replace the program. The program has the texts too, for
+ * copies without the DLL. */
 static const char *find_messages(const char *program, char *path, size_t size)
 {
     const char *name = program;
@@ -114,11 +115,11 @@ static bool add_source(const struct service_plan *plan, struct error *err)
            service_api_fail(err, code, "the source %s of the Event Log", plan->name);
 }
 
-/* Take back all of an installation. The first of its failures, as the rest is done all the same. */
+/* Undo all of an installation. Continues after failures and returns the first one. */
 static uint32_t remove_all(void *service, const char *account)
 {
     const struct service_api *api = service_api_get();
-    /* The name of a virtual account means something only as long as there is the service. */
+    /* The name of a virtual account is valid only while the service exists. */
     uint32_t member = account ? api->set_log_user(account, false) : SERVICE_OK;
     uint32_t removed = api->remove(service);
     uint32_t source = api->remove_source(SERVICE_NAME);
@@ -151,7 +152,7 @@ bool service_control_install(
     return ok;
 }
 
-/* Is it registered for the account of ${plan} already? Its password need not be known then. */
+/* True if it already runs as the account of ${plan}: then no password is needed. */
 static bool has_account(const struct service_config *config, const struct service_plan *plan)
 {
     return plan->account ? span_equal_nocase(span_text(config->account), span_text(plan->account))
@@ -206,8 +207,8 @@ static uint32_t smaller(uint64_t a, uint32_t b)
     return a < b ? (uint32_t)a : b;
 }
 
-/* Wait while it is in ${pending}. Its checkpoint moves as long as it makes progress, and its wait hint
- * says how long that takes at most ("Service State Transitions" on learn.microsoft.com). */
+/* Wait while it is in ${pending}. Its checkpoint changes while it makes progress, and its wait hint
+ * is the maximum time between changes ("Service State Transitions" on learn.microsoft.com). */
 static bool wait_while(
     void *service, uint32_t pending, struct service_status *status, struct error *err)
 {
@@ -219,7 +220,7 @@ static bool wait_while(
                                                                         : LEAST_PATIENCE_MS;
         if (waited_ms >= patience_ms) {
             return error_set(err, ERR_IO,
-                "service %s: it makes no progress while it %s, since %llu s. look into its log",
+                "service %s: it makes no progress while it %s, for %llu s. see its log",
                 SERVICE_NAME, pending == SERVICE_STATE_START_PENDING ? "starts" : "stops",
                 (unsigned long long)(waited_ms / 1000));
         }
@@ -239,8 +240,8 @@ static bool wait_while(
     return true;
 }
 
-/* A service is stopped a moment before its process has ended, which has files and its data folder
- * until then. */
+/* A stopped service's process may still run for a moment, with its files and its data folder
+ * open. */
 static bool wait_for_process(void *process, struct error *err)
 {
     uint32_t code = service_api_get()->await_process(process, PROCESS_PATIENCE_MS);
@@ -251,14 +252,14 @@ static bool wait_for_process(void *process, struct error *err)
 
 static bool ask_to_stop(void *service, struct service_status *status, struct error *err)
 {
-    /* Until it runs it takes no control. */
+    /* It accepts controls only when it runs. */
     if (!wait_while(service, SERVICE_STATE_START_PENDING, status, err)) {
         return false;
     }
     if (status->state != SERVICE_STATE_STOPPED && status->state != SERVICE_STATE_STOP_PENDING) {
         uint32_t code = service_api_get()->stop(service);
         if (code != SERVICE_OK && code != SERVICE_E_NOT_ACTIVE &&
-            code != SERVICE_E_CANNOT_ACCEPT_CTRL) { /* it ends by itself just now */
+            code != SERVICE_E_CANNOT_ACCEPT_CTRL) { /* it is already ending by itself */
             return service_api_fail(err, code, "service %s: stop", SERVICE_NAME);
         }
     }
@@ -277,7 +278,7 @@ static bool stop_service(void *service, bool *ret_before, struct error *err)
     if (*ret_before) {
         return true;
     }
-    /* Before it ends: its number means something else then. */
+    /* Open it before it ends: its number may be reused then. */
     if (!status.process_id || api->open_process(status.process_id, &process) != SERVICE_OK) {
         process = NULL;
     }
@@ -362,9 +363,7 @@ bool service_control_reload(struct error *err)
               wait_while(opened.service, SERVICE_STATE_START_PENDING, &status, err);
     if (ok && status.state != SERVICE_STATE_RUNNING) {
         ok = error_set(err, ERR_STOPPED,
-            "service %s: it does not run, and reads its configuration "
-            "when it starts",
-            SERVICE_NAME);
+            "service %s: it does not run. it reads its configuration when it starts", SERVICE_NAME);
     }
     uint32_t code = ok ? service_api_get()->reload(opened.service) : SERVICE_OK;
     close_all(&opened);

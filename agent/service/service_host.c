@@ -8,13 +8,14 @@
 #include "platform/plat_thread.h"
 
 /*
- * Three threads. The SCM's dispatcher, which is the main thread, calls `control`: it notes what is
- * asked and returns. The SCM's thread of the service does the work. The keeper does what was asked,
- * and while the service starts or stops it moves the checkpoint, so that the SCM goes on waiting.
+ * Three threads. The SCM's dispatcher, which is the main thread, calls `control`: it stores the
+ * request and returns. The SCM's service thread does the work. The keeper thread executes requests,
+ * and while the service starts or stops it increments the checkpoint, so that the SCM keeps
+ * waiting.
  *
- * `mutex` guards the state and is held for moments only, so that `control` never waits for anybody.
- * Reports are calls into another process: `reporting`, taken first, keeps them in the order of the
- * states, and `control` does not take it.
+ * `mutex` guards the state and is held briefly, so that `control` never blocks. Reports are calls
+ * into another process: `reporting`, taken first, keeps them in the order of the states; `control`
+ * does not take it.
  */
 enum { PACE_MS = 3000, WAIT_HINT_MS = 30000, MAX_TEXT_BYTES = 31000, CHARACTER_MAX_BYTES = 4 };
 
@@ -31,13 +32,12 @@ struct service_host {
     int exit_code;
 };
 
-/* Of the process, and there for ever: its thread may still be on its way out of its last report when
- * the main thread goes on. */
+/* Static, as its thread may still return from its last report when the main thread continues. */
 static struct service_host process_host;
 
 /* ---- reports --------------------------------------------------------------------------------------- */
 
-/* How far a service is: no state comes after a later one. */
+/* Order of states: the state never decreases. */
 static unsigned rank(uint32_t state)
 {
     switch (state) {
@@ -54,15 +54,15 @@ static unsigned rank(uint32_t state)
     }
 }
 
-/* Go on to ${state}, or, if that is where we are, one checkpoint further. */
+/* Advance to ${state}, or increment the checkpoint if that is the current state. */
 static void report(struct service_host *host, uint32_t state, struct service_end end)
 {
     struct service_status *status = &host->status;
     bool is_pending = state == SERVICE_STATE_START_PENDING || state == SERVICE_STATE_STOP_PENDING;
     plat_mutex_lock(&host->reporting);
     plat_mutex_lock(&host->mutex);
-    /* Never back: who is ready while it is already being stopped has come too late, and so has a
-     * keeper with a checkpoint of a state that is over. And what lasts is said once. */
+    /* Never go back: a `ready` during a stop is too late, and so is a keeper's checkpoint of an
+     * earlier state. Report a final state once. */
     bool is_late = rank(state) < rank(status->state) || (state == status->state && !is_pending);
     uint32_t checkpoint = status->state == state ? status->checkpoint + 1 : 1;
     if (!is_late) {
@@ -95,8 +95,8 @@ void service_host_ready(struct service_host *host)
     plat_cond_signal(&host->changed);
 }
 
-/* ${text} as one of an event: no longer than fits, and a blank after each '%' that a digit follows,
- * which the viewer would take for the place of another text (ReportEvent, lpStrings). */
+/* ${text} for an event: cut to the limit, with a blank after each '%' before a digit, which the
+ * viewer would treat as an insert (ReportEvent, lpStrings). */
 static void put_event_text(struct span text, char *out)
 {
     size_t size = 0;
@@ -121,7 +121,7 @@ void service_host_tell(struct service_host *host, enum service_message message, 
 
 /* ---- the keeper ------------------------------------------------------------------------------------- */
 
-/* What is asked for, with the mutex held, which is let go of meanwhile. False: nothing. */
+/* Execute a request. The mutex is held on entry and released meanwhile. False: no request. */
 static bool obey(struct service_host *host)
 {
     uint32_t state = host->status.state;
@@ -185,7 +185,7 @@ static void tell_end(struct service_host *host, bool was_asked, bool has_failed)
 {
     char text[96];
     snprintf(text, sizeof(text), "etwship has %s, exit code %d",
-        was_asked ? "stopped as it was asked to" : "ended", host->exit_code);
+        was_asked ? "stopped on request" : "ended", host->exit_code);
     service_host_tell(host,
         has_failed  ? SERVICE_MESSAGE_FAILED
         : was_asked ? SERVICE_MESSAGE_STOPPED
@@ -219,7 +219,7 @@ static void run(void *self)
         service_api_get()->close_log(host->log);
     }
     host->log = NULL;
-    /* The last of all: the main thread goes on, and ends the process, at any moment now. */
+    /* The last step: from now on the main thread may end the process. */
     report(host, SERVICE_STATE_STOPPED, end);
 }
 

@@ -14,9 +14,9 @@ const char *const service_plan_settings[SERVICE_SETTING_COUNT] = {
     [SERVICE_SETTING_PRESHUTDOWN] = "time to stop at shutdown",
 };
 
-/* Sessions need the account, not a privilege (starttracew on learn.microsoft.com); sampling of the
- * CPU needs the second, which LocalSystem alone has: a service whose account lacks a privilege that it
- * asks for does not start. Without a list it would get all that its account has. */
+/* Sessions need the account, not a privilege (starttracew on learn.microsoft.com); CPU sampling
+ * needs the second privilege, which only LocalSystem has. A service with a privilege that its
+ * account lacks does not start. Without this list it would get all privileges of its account. */
 static const char *const system_privileges[] = {
     "SeChangeNotifyPrivilege", "SeSystemProfilePrivilege", NULL};
 static const char *const virtual_privileges[] = {"SeChangeNotifyPrivilege", NULL};
@@ -45,7 +45,7 @@ bool service_plan_is_virtual(const char *account)
     return is_text(account, VIRTUAL_ACCOUNT);
 }
 
-/* Accounts that have no password, which is told by an empty one. */
+/* Accounts without a password, which Windows expects as an empty one. */
 static bool is_built_in(const char *account)
 {
     return service_plan_is_system(account) || is_text(account, "NT AUTHORITY\\LocalService") ||
@@ -55,8 +55,8 @@ static bool is_built_in(const char *account)
 }
 
 /* changeserviceconfigw on learn.microsoft.com, lpPassword: empty for LocalSystem, LocalService and
- * NetworkService; NULL for managed service accounts and virtual accounts, whose passwords Windows looks
- * after; NULL, too, where the password stays as it is. */
+ * NetworkService; NULL for managed service accounts and virtual accounts, with passwords that
+ * Windows manages; also NULL to keep the password. */
 struct service_logon service_plan_logon(const struct service_plan *plan)
 {
     const char *account = plan->account ? plan->account : "LocalSystem";
@@ -93,10 +93,11 @@ bool service_plan_init(struct service_plan *plan, const char *program, const cha
 {
     const char *const paths[] = {program, config};
     for (size_t i = 0; i < 2; i++) {
-        /* Neither can end in a backslash, which would hide the quote after it: they name files. */
+        /* Neither can end in a backslash, which would escape the quote after it: they name
+         * files. */
         size_t length = strlen(paths[i]);
         if (length == 0 || strchr(paths[i], '"') || paths[i][length - 1] == '\\') {
-            return error_set(err, ERR_CONFIG, "'%s' is no path of a file", paths[i]);
+            return error_set(err, ERR_CONFIG, "'%s' is not the path of a file", paths[i]);
         }
     }
     fill(plan, program, account == SERVICE_ACCOUNT_SYSTEM ? NULL : VIRTUAL_ACCOUNT);
@@ -118,7 +119,7 @@ void service_plan_fini(struct service_plan *plan)
     buf_fini(&plan->command);
 }
 
-/* What stands in quotes at ${begin}. */
+/* The text in quotes at ${begin}. */
 static bool take_quoted(const char *begin, char *path, size_t size)
 {
     if (*begin != '"') {

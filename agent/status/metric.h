@@ -3,7 +3,7 @@
 
 #include "base/span.h"
 
-/* The table of metrics (metrics.def): what each is called, is, and means. */
+/* The table of metrics (metrics.def): name, kind and meaning of each. */
 
 enum metric_kind {
     METRIC_KIND_COUNTER,
@@ -25,7 +25,7 @@ enum { METRIC_MAX_LABELS = 4 };
 
 struct metric {
     enum metric_kind kind;
-    const char *name; /* without etwship_ and _total; "": JSON alone */
+    const char *name; /* without etwship_ and _total; "": JSON only */
     const char *unit;
     unsigned divisor;
     const char *labels; /* names, as in "a,b" */
@@ -35,10 +35,10 @@ struct metric {
 
 const struct metric *metric_of(enum metric_id id);
 
-/* Take the first of ${labels}, names as in "a,b", off; false: there are none left. */
+/* Remove the first name from ${labels}, as in "a,b"; false: none left. */
 bool metric_next_label(const char **labels, struct span *ret_name);
 
-/* Which of the metric's labels ${name} is; METRIC_MAX_LABELS: none. */
+/* Index of ${name} among the metric's labels; METRIC_MAX_LABELS: none. */
 size_t metric_label_index(const struct metric *metric, struct span name);
 
 #endif

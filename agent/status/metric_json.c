@@ -3,18 +3,18 @@
 #include "base/utf.h"
 
 /*
- * Samples are written one after the other. Objects and lists stay open from one sample to the next as far as both
- * have the same way, so nothing has to be kept but that way.
+ * Samples are written one after the other. Objects and lists stay open as far as the next sample
+ * has the same path, so only that path is kept.
  */
 enum { MAX_NODES = 10, MAX_NAME_BYTES = 200 };
 
-/* A step of the way: a member of an object, or an element of a list. */
+/* A step of a path: a member of an object, or an element of a list. */
 struct node {
     char name[MAX_NAME_BYTES]; /* of a member */
-    struct span element;       /* what finds it in its list */
+    struct span element;       /* its key in the list */
     bool is_element;
     bool is_named; /* the element begins with a member "name" */
-    bool is_list;  /* a member, and its value is one */
+    bool is_list;  /* a member with a value */
     bool has_any;  /* something was written inside */
 };
 

@@ -4,11 +4,11 @@
 #include "base/buf.h"
 #include "status/metric_set.h"
 
-/* Append the set as a JSON object, by the paths of the table. What one object has must stand together in the set, as
- * metrics.def has it. */
+/* Append the set as a JSON object, by the paths of the table. Members of one object must be
+ * adjacent in the set, as in metrics.def. */
 void metric_json_write(const struct metric_set *set, struct buf *out);
 
-/* The same without the braces around it, to stand among other members. */
+/* Append the members without braces. */
 void metric_json_members(const struct metric_set *set, struct buf *out);
 
 /* Append ${text} as a JSON string. */

@@ -4,14 +4,15 @@
 #include "base/buf.h"
 #include "base/span.h"
 
-/* Lines of metrics as metric_text.h writes them, for commands that show them. The bytes may come from anywhere. */
+/* Parses lines of metric_text.h for commands that show them. The bytes are untrusted. */
 struct metric_line {
     struct span name;   /* with etwship_ and _total */
     struct span labels; /* between the braces */
     double value;
 };
 
-/* Take the next sample off ${rest}; false: there is none left. Comments, and lines of other forms, are passed over. */
+/* Remove the next sample from ${rest}; false: none left. Comments and malformed lines are
+ * skipped. */
 bool metric_read_next(struct span *rest, struct metric_line *ret_line);
 
 /* Append the value of label ${name}, unescaped. False: there is none. */

@@ -4,7 +4,7 @@
 
 #include "base/put.h"
 
-/* 64 outputs, 1024 sessions and their rules take a part of it. */
+/* 64 outputs, 1024 sessions and their rules need a part of it. */
 enum { MAX_TEXT_BYTES = 32 * 1024 * 1024, MAX_SAMPLES = 1 << 20, FIRST_SAMPLES = 256 };
 
 void metric_set_init(struct metric_set *set)

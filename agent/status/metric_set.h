@@ -6,8 +6,8 @@
 #include "status/metric.h"
 
 /*
- * The values of one moment, in the order of the JSON. Texts are copied, so that a set outlives what it tells of.
- * When memory runs out, or a limit is reached, `failed` is set and the set is of no use. One thread at a time.
+ * The values at one moment, in the order of the JSON. Texts are copied. Out of memory, or beyond a
+ * limit, `failed` is set and the set must not be used. One thread at a time.
  */
 struct metric_sample {
     enum metric_id id;
@@ -30,7 +30,7 @@ void metric_set_init(struct metric_set *set);
 void metric_set_fini(struct metric_set *set); /* zeroed is fine */
 void metric_set_reset(struct metric_set *set);
 
-/* What the samples that follow are of: label number ${index}. What is behind it is unset. */
+/* Set label ${index} of the following samples; later labels are unset. */
 void metric_set_label(struct metric_set *set, size_t index, struct span value);
 void metric_set_label_number(struct metric_set *set, size_t index, uint64_t value);
 

@@ -5,8 +5,8 @@
 #include "status/metric_set.h"
 
 /*
- * A set as text for Prometheus: its own format 0.0.4, or OpenMetrics 1.0, which differ in the names of counters'
- * families, in units, and in the end. Families come in the order of the table.
+ * A set as text for Prometheus: its own format 0.0.4, or OpenMetrics 1.0, which differ in the names
+ * of counters' families, in units, and in the terminator. Families come in the order of the table.
  */
 enum metric_text_format { METRIC_TEXT_PROMETHEUS, METRIC_TEXT_OPENMETRICS };
 

@@ -3,14 +3,14 @@
 
 #include "status/status_tls.h"
 
-/* What carries a request and its reply: a socket, or TLS over one. Nothing waits. */
+/* The connection of a request: a socket, or TLS over one. Non-blocking. */
 struct status_channel {
     struct plat_socket *socket; /* NULL: there is none */
     struct status_tls *tls;     /* NULL: plain */
 };
 
-/* Like the functions of plat_socket.h. With TLS, the caller must read until PLAT_SOCKET_LATER before it waits for the
- * socket: TLS may hold bytes that the socket does not show any more. */
+/* Like the functions of plat_socket.h. With TLS, the caller must read until PLAT_SOCKET_LATER
+ * before it waits for the socket: TLS may hold bytes that it has already read from the socket. */
 enum plat_socket_result status_channel_read(
     struct status_channel *channel, void *data, size_t size, size_t *ret_read);
 enum plat_socket_result status_channel_write(

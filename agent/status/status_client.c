@@ -115,7 +115,7 @@ static bool send_request(struct status_channel *channel, const struct status_cli
         size_t written;
         enum plat_socket_result result = status_channel_write(channel, rest, &written);
         rest = span_from(rest, written);
-        ok = result != PLAT_SOCKET_END || error_set(err, ERR_IO, "the agent has hung up");
+        ok = result != PLAT_SOCKET_END || error_set(err, ERR_IO, "the agent closed the connection");
         bool more = rest.size || status_channel_has_output(channel);
         ok = ok && (!more || wait_for(channel, true, client->timeout_ms, err));
     }
@@ -159,7 +159,7 @@ static bool take_part(struct reply *reply, struct span part, struct error *err)
     struct span rest = buf_span(&reply->head);
     reply->is_begun = status_client_head(&rest, &reply->status, &reply->left, &bad);
     if (bad || reply->head.failed) {
-        return error_set(err, ERR_FORMAT, "what answers there is no agent");
+        return error_set(err, ERR_FORMAT, "the answer is not from an agent");
     }
     return !reply->is_begun || take_body(reply, rest, err);
 }
@@ -173,7 +173,7 @@ static bool receive(
         enum plat_socket_result result = status_channel_read(channel, part, sizeof(part), &got);
         if (result == PLAT_SOCKET_END) {
             bool whole = reply->is_begun && reply->left == SIZE_MAX;
-            return whole || error_set(err, ERR_IO, "the agent has hung up");
+            return whole || error_set(err, ERR_IO, "the agent closed the connection");
         }
         if (result == PLAT_SOCKET_LATER ? !wait_for(channel, false, timeout_ms, err)
                                         : !take_part(reply, span_make(part, got), err)) {
@@ -203,8 +203,8 @@ static bool begin_tls(
         enum plat_socket_result result = status_tls_handshake(channel->tls, channel->socket);
         if (result == PLAT_SOCKET_END) {
             return error_set(err, ERR_CONFIG,
-                "what answers there does not have the certificate of status.tls.cert, or speaks no "
-                "TLS. if the file is a new one, reload the agent");
+                "the server does not have the certificate of status.tls.cert, or does not support "
+                "TLS. if the file is new, reload the agent");
         }
         if (result == PLAT_SOCKET_DONE) {
             return true;

@@ -4,7 +4,8 @@
 #include "base/buf.h"
 #include "base/ip.h"
 
-/* Asks a running agent (status_server.h), on the calling thread. Replies are believed no more than any other input. */
+/* Sends requests to a running agent (status_server.h), on the calling thread. Replies are
+ * untrusted. */
 struct status_client {
     struct ip_address address; /* used where there is no local_name */
     uint16_t port;
@@ -12,18 +13,19 @@ struct status_client {
     const char *token;      /* NULL: none */
     const char *tls_cert;   /* of TCP: the certificate that the agent has, in PEM; NULL: no TLS */
     unsigned
-        timeout_ms; /* to connect, and between two parts of a reply; 0 there: for ever (a stream) */
+        timeout_ms; /* to connect, and between two parts of a reply; 0 for the latter: no limit (a
+                       stream) */
 };
 
 enum { STATUS_CLIENT_CONNECT_MS = 5000, STATUS_CLIENT_MAX_BODY_BYTES = 16 * 1024 * 1024 };
 
-/* Append the body of ${target} ("/health?format=text") to ${body}. False with ${err} set: ERR_MISSING, nobody listens
- * there. */
+/* Append the body of ${target} ("/health?format=text") to ${body}. False with ${err} set;
+ * ERR_MISSING: nothing listens there. */
 bool status_client_get(const struct status_client *client, const char *target, unsigned *ret_status,
     struct buf *body, struct error *err);
 
-/* The same for a reply that goes on: each part goes to ${take}, until that returns false or the agent ends it. The body of
- * a status other than 200 goes to ${refusal}. */
+/* Request a stream: passes each part to ${take}, until that returns false or the agent ends it. The
+ * body of a status other than 200 goes to ${refusal}. */
 bool status_client_stream(const struct status_client *client, const char *target,
     unsigned *ret_status, bool (*take)(void *self, struct span part), void *self,
     struct buf *refusal, struct error *err);
@@ -31,8 +33,8 @@ bool status_client_stream(const struct status_client *client, const char *target
 /* Append ${text} as a value of a query. */
 void status_client_escape(const char *text, struct buf *out);
 
-/* Take the head of a reply off ${bytes}: its status, and the length of the body (SIZE_MAX: until the end). False: it is
- * not whole, or (${*ret_bad}) no such head. */
+/* Remove the head of a reply from ${bytes}: its status, and the length of the body (SIZE_MAX: until
+ * the end). False: incomplete, or (${*ret_bad}) malformed. */
 bool status_client_head(
     struct span *bytes, unsigned *ret_status, size_t *ret_length, bool *ret_bad);
 

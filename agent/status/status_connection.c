@@ -1,8 +1,8 @@
 #include "status/status_connection.h"
 
 /*
- * The reply ends where the connection does: one request each, so that nothing of a client's is ever taken for the
- * beginning of another request.
+ * One request per connection, which ends with the reply, so that no bytes of a client can be taken
+ * for another request.
  */
 enum { ENDING_MS = 1000, HEAD_MAX_BYTES = 1024, STREAM_MAX_BYTES = 256 * 1024 };
 

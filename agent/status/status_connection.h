@@ -8,7 +8,7 @@
 enum status_phase {
     STATUS_PHASE_READING,
     STATUS_PHASE_WRITING, /* also between two parts of a stream */
-    STATUS_PHASE_ENDING,  /* everything is written: until the client has closed, or for a moment */
+    STATUS_PHASE_ENDING,  /* everything is written: wait for the client to close, or for a moment */
     STATUS_PHASE_OVER,
 };
 
@@ -18,7 +18,7 @@ struct status_connection {
     bool is_local; /* over the file system */
     uint64_t began;
     uint64_t deadline_ns; /* UINT64_MAX: none */
-    uint64_t end_ns;      /* of the reply, however the client takes it; UINT64_MAX: none */
+    uint64_t end_ns;      /* total time of the reply; UINT64_MAX: none */
     uint8_t in[STATUS_REQUEST_MAX_BYTES];
     size_t in_size;
     struct buf out;
@@ -31,15 +31,15 @@ struct status_connection {
 void status_connection_begin(struct status_connection *connection, struct status_channel channel,
     bool is_local, uint64_t now);
 
-/* Read what has come; true: ${ret_request} is whole, or wrong (${ret_parse}). */
+/* Read available bytes; true: ${ret_request} is complete, or invalid (${ret_parse}). */
 bool status_connection_read(struct status_connection *connection,
     struct status_request *ret_request, enum status_parse *ret_parse);
 
-/* Send ${reply}, whose body and stream are the connection's then. */
+/* Send ${reply}; the connection takes over its body and stream. */
 void status_connection_reply(
     struct status_connection *connection, struct status_reply *reply, uint64_t now);
 
-/* Write what the client takes, and ask the stream for more. */
+/* Write as much as the socket takes, and get more from the stream. */
 void status_connection_write(struct status_connection *connection, uint64_t now);
 
 /* True while bytes wait to be written. While the request is still read, TLS may have bytes of its handshake. */

@@ -3,10 +3,10 @@
 
 #include "base/span.h"
 
-/* The status page (page.html): one file, which asks the agent that it came from for /status, and nobody else. */
+/* The status page (page.html): one file, which requests /status from its own agent only. */
 struct span status_page(void);
 
-/* Lines of the reply's head that keep it so: scripts and styles are its own, and no other page can hold it. */
+/* Headers that enforce this: only its own scripts and styles, and no embedding by other pages. */
 #define STATUS_PAGE_HEADERS                                                                      \
     "Content-Security-Policy: default-src 'none'; script-src 'unsafe-inline'; style-src "        \
     "'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action " \

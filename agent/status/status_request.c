@@ -23,7 +23,8 @@ static bool all(struct span text, bool (*is)(uint8_t c))
     return text.size > 0;
 }
 
-/* Take the next line off, without its CRLF. False: it is not whole, or has a CR or LF alone (${*ret_bad}). */
+/* Remove the next line, without its CRLF. False: incomplete, or with a lone CR or LF
+ * (${*ret_bad}). */
 static bool next_line(struct span *rest, struct span *ret_line, bool *ret_bad)
 {
     for (size_t i = 0; i < rest->size; i++) {
@@ -45,7 +46,7 @@ static bool next_line(struct span *rest, struct span *ret_line, bool *ret_bad)
     return false;
 }
 
-/* Take what is before ${separator} off. False: it is not there. */
+/* Remove the text before ${separator}. False: no separator. */
 static bool split(struct span *rest, uint8_t separator, struct span *ret_part)
 {
     const uint8_t *at = rest->size ? memchr(rest->data, separator, rest->size) : NULL;
@@ -76,7 +77,7 @@ static enum status_parse parse_request_line(struct span line, struct status_requ
     return span_is(method, "GET") ? STATUS_PARSE_DONE : STATUS_PARSE_METHOD;
 }
 
-/* A value may hold blanks and bytes of UTF-8, but nothing else that is no text. */
+/* A value may have blanks and bytes of UTF-8, but no control characters. */
 static bool is_value(uint8_t c)
 {
     return c == '\t' || (c >= ' ' && c != 0x7f);
@@ -114,7 +115,7 @@ static bool parse_header(struct span line, struct status_request *request)
     return !span_equal_nocase(name, span_text("transfer-encoding"));
 }
 
-/* What the bytes seen so far say, where they end within a line. */
+/* Result for bytes that end within a line. */
 static enum status_parse unfinished(struct span bytes, size_t limit, bool bad)
 {
     return bad ? STATUS_PARSE_BAD : bytes.size >= limit ? STATUS_PARSE_LARGE : STATUS_PARSE_MORE;

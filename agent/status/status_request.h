@@ -5,9 +5,9 @@
 #include "base/span.h"
 
 /*
- * The head of an HTTP/1 request (RFC 9112), as far as a server needs it that only answers GET. Strict, because
- * whatever sends something else is no browser, scraper or command of ours: lines end in CRLF, no folded lines, no
- * body, one Host. Bytes come from anywhere.
+ * The head of an HTTP/1 request (RFC 9112), for a server that only answers GET. Strict, since
+ * browsers, scrapers and etwship's commands send nothing else: lines end in CRLF, no folded lines,
+ * no body, one Host. Bytes are untrusted.
  */
 enum {
     STATUS_REQUEST_MAX_BYTES = 8192,
@@ -16,11 +16,11 @@ enum {
 };
 
 enum status_parse {
-    STATUS_PARSE_MORE, /* the head is not whole yet */
+    STATUS_PARSE_MORE, /* the head is incomplete */
     STATUS_PARSE_DONE,
     STATUS_PARSE_BAD,    /* 400 */
     STATUS_PARSE_LARGE,  /* 431 */
-    STATUS_PARSE_METHOD, /* 405: well formed, but no GET */
+    STATUS_PARSE_METHOD, /* 405: well formed, but not GET */
 };
 
 /* Views of the bytes that were parsed. */
@@ -34,12 +34,12 @@ struct status_request {
 
 enum status_parse status_request_parse(struct span bytes, struct status_request *ret_request);
 
-/* Append the value of ${name} in the query to ${out}, %XX and + decoded. False if it is not there, is malformed, or
- * holds a NUL. */
+/* Append the value of ${name} in the query to ${out}, %XX and + decoded. False if it is missing,
+ * malformed, or contains a NUL. */
 bool status_request_query(const struct status_request *request, const char *name, struct buf *out);
 
-/* Is ${host} a literal address of this machine, or localhost, with or without a port? Else a name was made to point
- * here, and a page of somebody else asks (DNS rebinding). */
+/* True if ${host} is a literal address of this machine, or localhost, with or without a port.
+ * Another name may point here for a request of a foreign page (DNS rebinding). */
 bool status_request_is_local(struct span host);
 
 #endif

@@ -9,15 +9,15 @@
 #include "status/status_connection.h"
 
 /*
- * One thread, which waits for all of its sockets at once. A slow client loses its place to the next one, so that no
- * number of idle connections keeps a scraper out.
+ * One thread, which waits for all of its sockets at once. A new client replaces a slow one, so that
+ * idle connections cannot keep a scraper out.
  */
 enum {
     STREAM_EVERY_MS = 100,
     ACCEPT_AT_ONCE = 64,
     ACCEPT_PAUSE_MS = 100,
-    /* Any client can cause a handshake, which takes 1 or 2 ms of processor time. So one may begin in this time, and a
-     * few at once after a pause. */
+    /* Any client can cause a handshake, which takes 1 or 2 ms of processor time. So their rate is
+     * limited to one per this time, with a small burst after a pause. */
     HANDSHAKE_EVERY_MS = 20,
     HANDSHAKES_AT_ONCE = 10,
     MAX_LINE_BYTES = 256,
@@ -30,7 +30,7 @@ struct status_server {
     char *local_name;
     char *token;
     struct plat_socket *listeners[LISTENERS]; /* NULL: there is none */
-    uint64_t accept_after_ns[LISTENERS];      /* until then the listener lets no client in */
+    uint64_t accept_after_ns[LISTENERS];      /* no accept before this time */
     uint64_t tick_ns;                         /* time of the next tick; UINT64_MAX: there is none */
     struct status_tls_context *tls;           /* of TCP; NULL: plain */
     struct plat_waker *waker;
@@ -49,7 +49,7 @@ static void reply_text(struct status_reply *reply, unsigned status, const char *
     buf_add_text(&reply->body, text);
 }
 
-/* Takes the same time wherever the two differ. */
+/* Takes the same time wherever the two differ (no timing side channel). */
 static bool equal_secret(struct span a, struct span b)
 {
     uint8_t differs = a.size != b.size;
@@ -123,7 +123,7 @@ static void refuse(enum status_parse parse, struct status_reply *reply)
     } else if (parse == STATUS_PARSE_LARGE) {
         reply_text(reply, 431, "the request is too large\n");
     } else {
-        reply_text(reply, 400, "this is no request that is understood here\n");
+        reply_text(reply, 400, "the request is malformed\n");
     }
 }
 
@@ -154,7 +154,7 @@ static void answer(struct status_server *server, struct status_connection *conne
         reply.stream->end(reply.stream_self);
         reply.stream = NULL;
         buf_reset(&reply.body);
-        reply_text(&reply, 429, "too many are looking on already\n");
+        reply_text(&reply, 429, "too many clients are watching already\n");
     }
     if (reply.body.failed) {
         buf_reset(&reply.body);
@@ -169,8 +169,8 @@ static void answer(struct status_server *server, struct status_connection *conne
 
 /* ---- connections ------------------------------------------------------------------------------ */
 
-/* A free place; else that of the client that has been slow for the longest. Those let in at ${now} have had no chance
- * to ask yet. NULL: all are being answered. */
+/* A free connection; else that of the client that has been slow for the longest, except for those
+ * accepted at ${now}. NULL: all are being answered. */
 static struct status_connection *find_place(struct status_server *server, uint64_t now)
 {
     struct status_connection *oldest = NULL;
@@ -187,14 +187,14 @@ static struct status_connection *find_place(struct status_server *server, uint64
     return oldest;
 }
 
-/* A listener stays ready while there is no place, or no descriptor for the next connection: it is left alone for a
- * moment then, and clients wait in its queue. */
+/* A listener stays ready while there is no free connection or descriptor: it then pauses for a
+ * moment, and clients wait in its queue. */
 static void pause_listener(struct status_server *server, size_t listener, uint64_t now)
 {
     server->accept_after_ns[listener] = now + ACCEPT_PAUSE_MS * UINT64_C(1000000);
 }
 
-/* False: there is no memory for TLS, and the socket is closed. */
+/* False: out of memory for TLS, and the socket is closed. */
 static bool let_in(struct status_server *server, struct status_connection *place, size_t listener,
     struct plat_socket *socket, uint64_t now)
 {

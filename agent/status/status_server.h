@@ -5,29 +5,29 @@
 #include "status/status_request.h"
 
 /*
- * Answers GET requests on a thread of its own. Whatever clients do, it takes no more than its
- * connections, its replies and one thread; it holds no lock of the agent while it waits for them.
+ * Answers GET requests on a thread of its own. Clients cannot use more than its connections, its
+ * replies and one thread; it holds no lock of the agent while it waits for them.
  */
 enum {
     STATUS_SERVER_MAX_CONNECTIONS = 32,
     STATUS_SERVER_MAX_STREAMS = 4,
     STATUS_SERVER_MAX_REPLY_BYTES = 16 * 1024 * 1024, /* of all replies together */
     STATUS_SERVER_READ_MS = 5000,   /* from the connection to the end of the head */
-    STATUS_SERVER_WRITE_MS = 10000, /* in which the client takes nothing */
+    STATUS_SERVER_WRITE_MS = 10000, /* without progress of the client */
     STATUS_SERVER_REPLY_MS =
         30000, /* from the connection to the end of a reply that is no stream */
 };
 
-/* A reply that goes on until somebody ends it. Called on the server's thread. */
+/* A reply without a fixed end. Called on the server's thread. */
 struct status_stream_ops {
-    bool (*more)(void *self, struct buf *out); /* append what there is; false: it is over */
+    bool (*more)(void *self, struct buf *out); /* append available data; false: the end */
     void (*end)(void *self);
 };
 
-/* What requests led to, so far. */
+/* Counters of requests. */
 struct status_server_counts {
     uint64_t answered;
-    uint64_t refused; /* no such page, no right, no HTTP */
+    uint64_t refused; /* unknown page, no permission, not HTTP */
     uint64_t dropped; /* too slow, or there were too many */
 };
 
@@ -37,7 +37,7 @@ struct status_reply {
     const char *type;                   /* Content-Type */
     const char *headers;                /* further lines, each with its CRLF; "" */
     struct buf body;
-    const struct status_stream_ops *stream; /* NULL: the body is all of it */
+    const struct status_stream_ops *stream; /* NULL: only the body */
     void *stream_self;
 };
 
@@ -45,13 +45,13 @@ struct status_server_settings {
     struct ip_address address; /* size 0: no TCP */
     uint16_t port;             /* 0: any */
     const char *local_name;    /* see plat_socket_listen_local; NULL: none. Copied */
-    const char *token;         /* who comes over TCP must know it; NULL: there is none. Copied */
+    const char *token;         /* required over TCP; NULL: none. Copied */
     const char *tls_cert;      /* for TCP, a file in PEM; NULL: no TLS. Read at the start */
     const char *tls_key;       /* the same */
-    const char *open_path;     /* this page needs none; NULL: there is no such page. Static */
+    const char *open_path;     /* path of a page without token; NULL: none. Static */
 
-    /* Fill ${reply}, which is empty. ${trusted}: the request came with the token, or over the file system. On the
-     * server's thread. */
+    /* Fill ${reply}, which is empty. ${trusted}: the request has the token, or came over the file
+     * system. On the server's thread. */
     void (*answer)(
         void *self, const struct status_request *request, bool trusted, struct status_reply *reply);
     /* Called every ${tick_ms} on the server's thread; may be NULL. */

@@ -13,7 +13,7 @@
 struct status_tls_context;
 struct status_tls;
 
-/* Does this build have TLS? */
+/* True if this build has TLS. */
 bool status_tls_is_there(void);
 
 /* The context of a server. File ${cert} has its certificate, then the chain (PEM); file ${key} the key, without a

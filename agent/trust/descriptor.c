@@ -1,8 +1,9 @@
 #include "trust/descriptor.h"
 
 /*
- * Two passes over a list of at most 64 KB: one that reads all entries within their bounds, so that a broken
- * list is never half believed, and one that looks for each entry that allows at those before it.
+ * Two passes over a list of at most 64 KB: the first reads all entries with bounds checks, so that
+ * a broken list is rejected as a whole; the second compares each allowing entry with those before
+ * it.
  */
 
 enum { TRUST_ALL_RIGHTS = 0x1f01ff };
@@ -51,7 +52,7 @@ struct entry {
     struct sid sid;
 };
 
-/* Rights that do harm where something is used as ${use}. */
+/* The harmful rights for an object used as ${use}. */
 static uint32_t harmful(enum trust_use use)
 {
     enum {
@@ -82,8 +83,8 @@ static unsigned harm_of(uint32_t rights)
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
-/* [MS-DTYP] 2.4.4.1. What audits or labels, and what a later Windows may bring that is no entry of
- * this kind, is for other lists; what is not known here is taken for the worst. */
+/* [MS-DTYP] 2.4.4.1. Audit and label entries do not grant rights; unknown types count as granting
+ * everything. */
 static enum entry_kind kind_of(uint8_t type, bool *ret_has_objects)
 {
     *ret_has_objects = type == 0x05 || type == 0x06 || type == 0x0b || type == 0x0c;
@@ -95,8 +96,8 @@ static enum entry_kind kind_of(uint8_t type, bool *ret_has_objects)
         return ALLOWS;
     case 0x01: /* ACCESS_DENIED */
         return DENIES;
-    case 0x06: /* _OBJECT, which may deny a part only */
-    case 0x0a: /* _CALLBACK, which may deny on conditions only */
+    case 0x06: /* _OBJECT, which may deny only a part */
+    case 0x0a: /* _CALLBACK, which may deny only under conditions */
     case 0x0c:
     case 0x02: /* SYSTEM_AUDIT, and so on */
     case 0x03:
@@ -110,7 +111,7 @@ static enum entry_kind kind_of(uint8_t type, bool *ret_has_objects)
     case 0x12:
     case 0x13:
     case 0x14: /* SYSTEM_PROCESS_TRUST_LABEL */
-    case 0x15: /* SYSTEM_ACCESS_FILTER, which only takes away */
+    case 0x15: /* SYSTEM_ACCESS_FILTER, which only restricts */
         return SAYS_NOTHING;
     default:
         return ALLOWS_EVERYBODY;
@@ -184,7 +185,7 @@ static bool read_list(
 
 /* ---- judging ----------------------------------------------------------------------------------- */
 
-/* Does ${denies} hold against whoever ${allows} is for? */
+/* True if ${denies} applies to every account that ${allows} is for. */
 static bool is_against(const struct entry *denies, const struct entry *allows)
 {
     return denies->kind == DENIES &&
@@ -192,14 +193,14 @@ static bool is_against(const struct entry *denies, const struct entry *allows)
                (sid_is_everyone(&denies->sid) && !sid_is_anonymous(&allows->sid)));
 }
 
-/* Is ${denies} inherited by all that inherits ${allows}? */
+/* True if every object that inherits ${allows} also inherits ${denies}. */
 static bool goes_as_far(const struct entry *denies, const struct entry *allows)
 {
     uint8_t to = allows->flags & (TO_FILES | TO_FOLDERS);
     return (denies->flags & to) == to && !(denies->flags & NO_FURTHER & ~allows->flags);
 }
 
-/* What entry number ${index}, which allows something, gives to an object used as ${use}. */
+/* The harmful rights that the allowing entry ${index} grants to an object used as ${use}. */
 static unsigned harm_of_entry(
     struct reader entries, size_t index, const struct entry *allows, enum trust_use use)
 {

@@ -21,7 +21,7 @@ void mode_judge(const struct mode_facts *facts, enum trust_use use, uint32_t own
         verdict = (struct trust_verdict){
             .who = TRUST_USER, .harms = TRUST_HARM_OWNS, .id = facts->owner};
     } else if (facts->is_link || !harm) {
-        /* The bits of a link mean nothing. */
+        /* The mode bits of a link are not used. */
     } else if (facts->bits & OTHERS_WRITE) {
         verdict = (struct trust_verdict){.who = TRUST_ALL, .harms = harm};
     } else if (facts->bits & GROUP_WRITES) {

@@ -3,7 +3,7 @@
 
 #include "trust/verdict.h"
 
-/* What a file or folder says of itself on Linux (inode(7)). */
+/* Owner and mode of a file or folder on Linux (inode(7)). */
 struct mode_facts {
     uint32_t owner;
     uint32_t group;
@@ -13,10 +13,10 @@ struct mode_facts {
 };
 
 /*
- * Judge a file or folder by its owner and its mode. Trusted are root and ${own}, the user of this
- * process, and no group: who is in it is not looked up, and with an access list (acl(5)) the bits of the
- * group are what anybody named in it may have at most. In a sticky folder on the way, as /tmp, nobody
- * can rename what others own; what will be made there is another matter.
+ * Judge a file or folder by its owner and its mode. root and ${own}, the user of this process, are
+ * trusted, but no group: its members are not looked up, and with an access list (acl(5)) the group
+ * bits are the maximum for every named user. In a sticky folder on the path, such as /tmp, only
+ * owners can rename files; files that do not exist yet are not protected.
  */
 void mode_judge(const struct mode_facts *facts, enum trust_use use, uint32_t own,
     struct trust_verdict *ret_verdict);

@@ -17,7 +17,7 @@ static void add_text16(struct span text, struct buf *out)
     }
 }
 
-/* Does ${text}, UTF-16, begin with the ASCII ${start}? */
+/* True if ${text}, UTF-16, begins with the ASCII ${start}. */
 static bool begins(struct span text, const char *start)
 {
     size_t i = 0;
@@ -28,7 +28,7 @@ static bool begins(struct span text, const char *start)
     return !start[i];
 }
 
-/* C: and then nothing, or the root. */
+/* C: alone, or followed by the root. */
 static bool begins_with_drive(struct span text)
 {
     if (text.size < 4) {
@@ -40,8 +40,8 @@ static bool begins_with_drive(struct span text)
            (text.size == 4 || begins(span_from(text, 4), "\\"));
 }
 
-/* The kernel's \??\C:\x, \??\UNC\host\share and \??\Volume{…}\ as programs write them. Whatever else may
- * stand there, a device or another link of the kernel's, cannot be gone after. */
+/* Convert the kernel's \??\C:\x, \??\UNC\host\share and \??\Volume{…}\ to paths of programs. Other
+ * names, such as devices and links of the kernel, cannot be followed. */
 static bool add_absolute(struct span name, struct buf *target)
 {
     enum { KERNEL_UNITS = 4, UNC_UNITS = 4 };
@@ -61,7 +61,7 @@ static bool add_absolute(struct span name, struct buf *target)
     return true;
 }
 
-/* From the folder of the link, or from the root of its disk. */
+/* Relative to the folder of the link, or to the root of its disk. */
 static bool add_relative(struct span name, struct buf *target)
 {
     if (begins(name, "\\??\\") || begins(name, "\\\\") || begins_with_drive(name)) {

@@ -85,7 +85,7 @@ bool sid_is_trusted(const struct sid *sid, const struct sid_own *own)
 
 /* ---- for people -------------------------------------------------------------------------------- */
 
-/* Those that stand in access lists of files ([MS-DTYP] 2.4.2.4). */
+/* SIDs that are common in access lists of files ([MS-DTYP] 2.4.2.4). */
 static const struct {
     struct sid sid;
     const char *name;

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/reader.h"
 
-/* Who somebody is on Windows ([MS-DTYP] 2.4.2). Pure: nothing is looked up anywhere. */
+/* Security identifiers of Windows ([MS-DTYP] 2.4.2). Pure: no lookups. */
 enum { SID_MAX_SUBS = 15, SID_MAX_BYTES = 8 + 4 * SID_MAX_SUBS };
 
 struct sid {
@@ -18,36 +18,36 @@ bool sid_read(struct reader *r, struct sid *ret_sid);
 
 bool sid_equal(const struct sid *a, const struct sid *b);
 
-/* Everyone: in the token of whoever is logged on. */
+/* Everyone: in the token of every logged-on user. */
 bool sid_is_everyone(const struct sid *sid);
 
-/* Anonymous: whose token holds no Everyone. */
+/* Anonymous: its token does not have Everyone. */
 bool sid_is_anonymous(const struct sid *sid);
 
 /* The service etwship. */
 const struct sid *sid_of_service(void);
 
-/* Who is trusted besides those that are the machine; NULL: nobody. */
+/* Trusted accounts besides those of the system; NULL: none. */
 struct sid_own {
     const struct sid *process; /* the account of this process */
     const struct sid
-        *service; /* the service etwship, where what it wrote may be believed: its account
-                                * may have fewer rights than this process */
+        *service; /* the service etwship, if its files may be trusted: its account may have fewer
+                     rights than this process */
 };
 
 /*
- * May a process with all rights believe what ${sid} wrote? So it is with
+ * True if a process with all rights may trust files written by ${sid}:
  *
- * - LocalSystem, BUILTIN\Administrators and the owner of Windows' files, TrustedInstaller: they are the
- *   machine;
+ * - LocalSystem, BUILTIN\Administrators and the owner of Windows' files, TrustedInstaller: they are
+ *   the system;
  * - both of ${own}, which may be NULL;
- * - of any domain, Administrator (-500), Domain Admins (-512) and Enterprise Admins (-519): members of
- *   Administrators by birth, whose numbers no ordinary account can get ([MS-DTYP] 2.4.2.4);
- * - CREATOR OWNER and its kin, S-1-3-0 to -3, which no token ever holds, and OWNER RIGHTS (-4), which is
- *   the owner, who is judged for himself.
+ * - of any domain, Administrator (-500), Domain Admins (-512) and Enterprise Admins (-519):
+ *   built-in members of Administrators, with reserved numbers ([MS-DTYP] 2.4.2.4);
+ * - CREATOR OWNER and similar, S-1-3-0 to -3, which are in no token, and OWNER RIGHTS (-4), as the
+ *   owner is judged separately.
  *
- * Not so with members of Administrators by their own names: until they elevate, what they run has
- * no rights, and must get none this way.
+ * Not individual members of Administrators: until they elevate, their programs have no such rights
+ * and must not gain them.
  */
 bool sid_is_trusted(const struct sid *sid, const struct sid_own *own);
 

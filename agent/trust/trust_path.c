@@ -7,9 +7,9 @@
 #include "trust/reparse.h"
 
 /*
- * The path is walked as the system walks it: `done` is what has been looked at and holds no link, `rest`
- * what is still to come. A link's target is put before the rest. So links in the middle of chains are
- * judged like any other name, and `..` means what it means there.
+ * The path is resolved as the system does: `done` is the resolved part without links, `rest` the
+ * remaining part. A link's target is prepended to the rest. So links within links are judged like
+ * any other name, and `..` has the same meaning as for the system.
  */
 
 enum { MAX_LINKS = 40 }; /* as Linux */
@@ -129,7 +129,7 @@ static bool judge(struct walk *w, const struct plat_rights *rights, enum trust_u
     return verdict.who == TRUST_NOBODY;
 }
 
-/* Where the way goes on: ${rest} after a link's ${target}. */
+/* Set the remaining path: ${rest} after a link's ${target}. */
 static bool redirect(struct walk *w, struct span target)
 {
     char rest[TRUST_PATH_BYTES];
@@ -145,7 +145,7 @@ static bool redirect(struct walk *w, struct span target)
     return true;
 }
 
-/* Take the last name off `done`, unless there is only the root. */
+/* Remove the last name from `done`, unless it is the root. */
 static void step_up(struct walk *w)
 {
     size_t size = strlen(w->done);
@@ -173,7 +173,7 @@ static bool step_down(struct walk *w, const char *name, size_t size)
     return true;
 }
 
-/* Look at `done`. To be freed with plat_rights_fini if true. */
+/* Read the rights of `done`. If true, free them with plat_rights_fini. */
 static bool look(struct walk *w, struct plat_rights *ret_rights)
 {
     struct error err;
@@ -210,7 +210,8 @@ static bool begin(struct walk *w, const char *path, size_t root)
     return good;
 }
 
-/* Is ${rights}, of `done`, a link? On Windows other things have reparse points, too. ${target}: to where. */
+/* True if ${rights}, of `done`, is a link; ${target} gets its target. On Windows not every reparse
+ * point is a link. */
 static bool read_link(
     struct walk *w, const struct plat_rights *rights, struct buf *target, bool *ret_is_link)
 {
@@ -227,7 +228,7 @@ static bool read_link(
     return kind != REPARSE_UNKNOWN || unknown(w, "it is a link of an unknown kind");
 }
 
-/* Go on at the ${target} of the link `done`. */
+/* Continue at the ${target} of the link `done`. */
 static bool follow(struct walk *w, struct span target)
 {
     step_up(w);
@@ -244,7 +245,7 @@ static bool follow(struct walk *w, struct span target)
     return true;
 }
 
-/* Nothing is called `done`. */
+/* `done` does not exist. */
 static bool judge_missing(struct walk *w)
 {
     struct plat_rights rights;
@@ -260,8 +261,8 @@ static bool judge_missing(struct walk *w)
     return good;
 }
 
-/* Can the rights of `done` be changed without a thought of others? Not so those of a root, of the folders in
- * it, which are the system's or everybody's, and of those like /tmp. */
+/* True if changing the rights of `done` does not affect others. Not for a root, its folders, which
+ * belong to the system or everybody, and folders like /tmp. */
 static bool is_own(const struct walk *w, const struct plat_rights *rights)
 {
     enum { STICKY = 01000 };
@@ -280,7 +281,7 @@ static bool judge_end(struct walk *w, const struct plat_rights *rights)
     return good;
 }
 
-/* Judge `done`, the name that was stepped down to, and go after it if it is a link. */
+/* Judge `done`, the current name, and follow it if it is a link. */
 static bool judge_there(struct walk *w, const struct plat_rights *rights)
 {
     struct buf target;
@@ -289,7 +290,7 @@ static bool judge_there(struct walk *w, const struct plat_rights *rights)
     buf_init(&target, TRUST_PATH_BYTES * 2);
     bool good = read_link(w, rights, &target, &is_link);
     if (good && is_link) {
-        /* Whoever may write a link may let it lead elsewhere. */
+        /* An account that may write a link may change its target. */
         good = judge(w, rights, TRUST_FILE) && follow(w, buf_span(&target));
     } else if (good) {
         good = is_last ? judge_end(w, rights) : judge(w, rights, TRUST_WAY);
@@ -298,7 +299,7 @@ static bool judge_there(struct walk *w, const struct plat_rights *rights)
     return good;
 }
 
-/* ${ret_end}: there is nothing after it that could be judged. */
+/* ${ret_end}: nothing after it can be judged. */
 static bool judge_name(struct walk *w, bool *ret_end)
 {
     struct plat_rights rights;
@@ -313,7 +314,7 @@ static bool judge_name(struct walk *w, bool *ret_end)
     return good;
 }
 
-/* The path is at its end, `done`; after `.` or `..` that was so far a folder on the way. */
+/* The end of the path is `done`; after `.` or `..` it was judged only as a folder on the path. */
 static bool judge_rest(struct walk *w)
 {
     struct plat_rights rights;
@@ -363,7 +364,7 @@ bool trust_path_judge(const struct trust_system *system, const char *path, enum 
     size_t root = root_size(&w, path);
     if (!root) {
         snprintf(w.done, sizeof(w.done), "%s", path);
-        return unknown(&w, "it is no path from a root on");
+        return unknown(&w, "it is not an absolute path");
     }
     return begin(&w, path, root) && walk(&w);
 }

@@ -4,12 +4,12 @@
 #include "platform/plat_rights.h"
 #include "trust/verdict.h"
 
-/* Everything on the way to a file counts: whoever may rename a folder there may put another file in
- * the place of this one. */
+/* Every folder on the path to a file counts: an account that may rename one can replace the
+ * file. */
 
 enum { TRUST_PATH_BYTES = 4096, TRUST_WHY_BYTES = 256 };
 
-/* The system whose files are judged. */
+/* The rules of the file system. */
 struct trust_system {
     bool is_windows;
     uint32_t user;      /* Linux: of this process */
@@ -18,24 +18,24 @@ struct trust_system {
     void *self;
 };
 
-/* Who may change something, and where. */
+/* The account that may change something, and the place. */
 struct trust_finding {
-    char path[TRUST_PATH_BYTES]; /* of what he may change */
-    enum trust_use use;          /* what that is: the thing itself, or on the way to it */
+    char path[TRUST_PATH_BYTES]; /* path of the object */
+    enum trust_use use;          /* the target itself, or a folder on the path to it */
     bool is_folder;
-    bool is_own; /* the thing itself, and nothing that others share: its rights may be changed */
+    bool is_own; /* the target itself, not shared with others: its rights may be changed */
     struct trust_verdict verdict;
     char why[TRUST_WHY_BYTES]; /* TRUST_UNKNOWN: why it cannot be judged */
 };
 
 /*
- * Is there nobody but the trusted who may change what ${path}, absolute and in the system's own form,
- * means to somebody who uses it as ${use}: TRUST_FILE or TRUST_FOLDER, whichever it is, or TRUST_WAY for
- * what he makes himself? False: ${ret_finding} is the first place, from the root on. Links are
- * gone after one by one, 40 of them at most, and each counts with its own way.
+ * True if only trusted accounts may change what ${path}, absolute and in the system's own form,
+ * refers to when it is used as ${use}: TRUST_FILE, TRUST_FOLDER, or TRUST_WAY for a file that the
+ * caller creates. False: ${ret_finding} is the first place, from the root on. Links are followed,
+ * at most 40, and each counts with its own path.
  *
- * What is not there changes nothing, but as a TRUST_FOLDER it may be made: then the folder is judged
- * in which it would be.
+ * A missing target is fine, but a missing TRUST_FOLDER may be created: then its parent folder is
+ * judged.
  */
 bool trust_path_judge(const struct trust_system *system, const char *path, enum trust_use use,
     struct trust_finding *ret_finding);

@@ -34,15 +34,15 @@ static const char *what(const struct trust_finding *finding)
         return finding->is_folder ? "make folders there" : "append to it";
     }
     if (harms & TRUST_HARM_DELETE_CHILD) {
-        return "replace what lies there";
+        return "replace files there";
     }
     if (harms & TRUST_HARM_DELETE) {
         return "replace it";
     }
     if (harms & (TRUST_HARM_RIGHTS | TRUST_HARM_OWNER | TRUST_HARM_OWNS)) {
-        return "change who may write it";
+        return "change its permissions";
     }
-    return harms & TRUST_HARM_INHERIT ? "write what will be made there" : "turn it into a link";
+    return harms & TRUST_HARM_INHERIT ? "write files created there" : "turn it into a link";
 }
 
 static bool is_plain(const char *path)
@@ -52,7 +52,7 @@ static bool is_plain(const char *path)
     return path[strspn(path, plain)] == 0;
 }
 
-/* As a shell takes it. */
+/* Quoted for a shell. */
 static void write_argument(const char *path, struct buf *out)
 {
     if (is_plain(path)) {
@@ -111,7 +111,7 @@ static void write_icacls(
     }
 }
 
-/* A folder of a user's may be all he has. */
+/* A user's folder may be the home folder. */
 static bool has_command(const struct trust_finding *finding)
 {
     return finding->is_own && !(finding->is_folder && finding->verdict.who == TRUST_USER);
@@ -122,7 +122,8 @@ void trust_words_write(
 {
     buf_printf(out, "%s: ", finding->path);
     if (finding->verdict.who == TRUST_UNKNOWN) {
-        buf_printf(out, "nobody knows who may write it: %s. use another place", finding->why);
+        buf_printf(
+            out, "its permissions cannot be determined: %s. use another place", finding->why);
         return;
     }
     write_who(&finding->verdict, out);
@@ -133,7 +134,7 @@ void trust_words_write(
                                : "/etc/etwship, /var/lib/etwship");
         return;
     }
-    buf_add_text(out, "to mend it: ");
+    buf_add_text(out, "to correct it: ");
     if (system->is_windows) {
         write_icacls(system, finding, out);
     } else {

@@ -232,7 +232,7 @@ class Service(unittest.TestCase):
         self.config.chmod(0o666)
         self.assertIn("c.yaml: Everyone", self.do("start", code=2))
         self.assertRegex(self.said()[len(before):],
-                         r'c\.yaml: Everyone \(S-1-1-0\) may write it\. to mend it: icacls .*C:')
+                         r'c\.yaml: Everyone \(S-1-1-0\) may write it\. to correct it: icacls .*C:')
         self.assertEqual(self.shipped(), 0)
         self.config.chmod(0o600)
         self.do("start")
@@ -295,7 +295,7 @@ class Service(unittest.TestCase):
         self.wait_until_said("runs, with the configuration", before)
         self.wait_until_said("output o", before)
         self.do("stop")
-        self.wait_until_said("stopped as it was asked to", before)
+        self.wait_until_said("stopped on request", before)
 
     def test_its_log_is_in_the_folder_of_logs_if_there_is_one(self):
         logs = self.drive / "ProgramData" / "etwship" / "logs"

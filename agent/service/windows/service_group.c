@@ -9,8 +9,8 @@
 #include "service/windows/service_parts.h"
 
 /*
- * Groups are named in the language of the system, so the group is asked for by its SID, S-1-5-32-559.
- * netapi32.dll is loaded here, and from the system's folder: it is none of the "known DLLs".
+ * Group names depend on the system's language, so the name is looked up by the SID, S-1-5-32-559.
+ * netapi32.dll is loaded from the system's folder, as it is not one of the "known DLLs".
  */
 union any_sid {
     SID sid;

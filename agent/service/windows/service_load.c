@@ -61,7 +61,7 @@ static uint32_t remove_source(const char *name)
 
 /* ---- the note of installations ------------------------------------------------------------------ */
 
-/* Only administrators write there. */
+/* Only administrators may write there. */
 static const wchar_t note_key[] = L"SOFTWARE\\etwship";
 static const wchar_t note_value[] = L"SetupNote";
 

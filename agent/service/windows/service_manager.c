@@ -7,9 +7,9 @@
 #include "service/windows/service_parts.h"
 
 /*
- * A handle is one of the SCM with what its changes are told through: what was asked for stays asked for
- * until it is told, or until the handle is closed, so it may not lie on a stack. It is told on the
- * thread that asked, while that waits (NotifyServiceStatusChangeW).
+ * A handle of the SCM with the buffer of its notification: the buffer stays in use until the
+ * notification or until the handle is closed, so it must not be on the stack. The notification runs
+ * on the requesting thread while that waits (NotifyServiceStatusChangeW).
  */
 struct handle {
     SC_HANDLE sc;
@@ -44,7 +44,7 @@ static void close_handle(void *self)
 {
     struct handle *handle = self;
     CloseServiceHandle(handle->sc);
-    SleepEx(0, TRUE); /* what was told meanwhile is told now */
+    SleepEx(0, TRUE); /* deliver pending notifications */
     free(handle);
 }
 
@@ -177,7 +177,7 @@ static uint32_t configure(
     case SERVICE_SETTING_DESCRIPTION:
         return set_description(service, plan);
     case SERVICE_SETTING_DELAYED_START:
-        /* Only what starts by itself can be delayed. */
+        /* Only automatic starts can be delayed. */
         return start_type(plan) != SERVICE_AUTO_START
                    ? ERROR_SUCCESS
                    : set(service, SERVICE_CONFIG_DELAYED_AUTO_START_INFO, &delayed);
@@ -250,7 +250,7 @@ static bool is_delayed(void *service)
 
 static uint32_t query_config(void *service, struct service_config *ret_config)
 {
-    enum { MAX_BYTES = 8192 }; /* what QueryServiceConfigW gives at most */
+    enum { MAX_BYTES = 8192 }; /* maximum size for QueryServiceConfigW */
     QUERY_SERVICE_CONFIGW *found = malloc(MAX_BYTES);
     DWORD bytes;
     if (!found) {
@@ -295,7 +295,7 @@ static uint32_t await_change(void *service, uint32_t state, uint32_t timeout_ms)
         DWORD code = NotifyServiceStatusChangeW(
             handle->sc, ALL_STATES & ~(1U << (state - 1)), &handle->notify);
         if (code != ERROR_SUCCESS) {
-            /* The SCM is behind with telling, or tells nothing of what is being removed. */
+            /* The SCM's notifications are late, or missing for a service that is being removed. */
             SleepEx(timeout_ms < UNTOLD_MS ? timeout_ms : UNTOLD_MS, TRUE);
             return ERROR_SUCCESS;
         }

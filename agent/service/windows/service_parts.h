@@ -3,12 +3,12 @@
 
 #include "service/service_api.h"
 
-/* The parts of the table of Windows (service_api.h says what the functions do). */
+/* The parts of the table for Windows; service_api.h documents the functions. */
 
 /* service_manager.c: services from outside. */
 void service_manager_load(struct service_api *api);
 
-/* service_process.c: our own process as one, and its events. */
+/* service_process.c: this process as a service, and its events. */
 void service_process_load(struct service_api *api);
 
 /* service_group.c */

@@ -5,7 +5,7 @@
 #include "service/windows/service_parts.h"
 #include "service_messages.h"
 
-/* What the callbacks of the SCM are given as well: they take no context before there is a handle. */
+/* Context of the SCM's first callback, which takes none. */
 static struct {
     const struct service_entry *entry;
     SERVICE_STATUS_HANDLE handle;
@@ -22,10 +22,10 @@ static DWORD WINAPI on_control(DWORD code, DWORD event, void *data, void *self)
 static void WINAPI service_main(DWORD argc, wchar_t **argv)
 {
     (void)argc;
-    /* Its first argument is the name under which we were registered. */
+    /* Its first argument is the registered name. */
     process.handle = RegisterServiceCtrlHandlerExW(argv[0], on_control, NULL);
     if (!process.handle) {
-        /* The SCM waits for a word that cannot be said. */
+        /* The SCM waits for a report that cannot be sent. */
         ExitProcess(EXIT_FAILURE);
     }
     process.entry->run(process.entry->self);

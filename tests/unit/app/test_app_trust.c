@@ -174,7 +174,7 @@ static void each_place_that_is_believed_is_looked_at(void **state)
         assert_int_equal(find(NULL), 1);
         snprintf(start, sizeof(start), "%s: ", in_folder(cases[i].name));
         assert_non_null(strstr(said, start));
-        assert_int_equal(strstr(said, "to mend it: chmod g") != NULL, !(cases[i].mode & 01000));
+        assert_int_equal(strstr(said, "to correct it: chmod g") != NULL, !(cases[i].mode & 01000));
         set_mode(cases[i].name, cases[i].good_mode);
     }
 }

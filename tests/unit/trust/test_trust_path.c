@@ -161,46 +161,47 @@ static void on_linux_every_folder_and_link_on_the_way_counts(void **state)
         {"/etc", TRUST_FOLDER, NULL},
         {"/", TRUST_FOLDER, NULL},
         {"/etc/open.yaml", TRUST_FILE,
-            "/etc/open.yaml: everybody may write it. to mend it: chmod go-w /etc/open.yaml"},
+            "/etc/open.yaml: everybody may write it. to correct it: chmod go-w /etc/open.yaml"},
         {"/etc/his.yaml", TRUST_FILE,
-            "/etc/his.yaml: user 1000 may change who may write it. to mend it: chown -h root "
+            "/etc/his.yaml: user 1000 may change its permissions. to correct it: chown -h root "
             "/etc/his.yaml"},
         {"/etc/open.d", TRUST_FOLDER,
-            "/etc/open.d: everybody may put files there. to mend it: chmod go-w /etc/open.d"},
+            "/etc/open.d: everybody may put files there. to correct it: chmod go-w /etc/open.d"},
         {"/etc/tmp/.", TRUST_FOLDER, "/etc/tmp: everybody may put files there. " ELSEWHERE},
         {"/etc/tmp/mine/..", TRUST_FOLDER, "/etc/tmp: everybody may put files there. " ELSEWHERE},
         {"/etc/open.d/x/..", TRUST_FOLDER,
-            "/etc/open.d: everybody may replace what lies there. " ELSEWHERE},
+            "/etc/open.d: everybody may replace files there. " ELSEWHERE},
         {"/tmp/mine/e.yaml", TRUST_FILE, NULL},
         {"/tmp/his/e.yaml", TRUST_FILE,
-            "/tmp/his: user 1000 may change who may write it. " ELSEWHERE},
-        {"/tmp/his", TRUST_FOLDER, "/tmp/his: user 1000 may change who may write it. " ELSEWHERE},
+            "/tmp/his: user 1000 may change its permissions. " ELSEWHERE},
+        {"/tmp/his", TRUST_FOLDER, "/tmp/his: user 1000 may change its permissions. " ELSEWHERE},
         {"/tmp/his link/e.yaml", TRUST_FILE,
-            "/tmp/his link: user 1000 may change who may write it. " ELSEWHERE},
+            "/tmp/his link: user 1000 may change its permissions. " ELSEWHERE},
         {"/tmp", TRUST_FOLDER, "/tmp: everybody may put files there. " ELSEWHERE},
         {"/tmp/x/..", TRUST_FOLDER, "/tmp: everybody may put files there. " ELSEWHERE},
         {"/etc/tmp", TRUST_FOLDER, "/etc/tmp: everybody may put files there. " ELSEWHERE},
         {"/opt", TRUST_FOLDER, "/opt: everybody may put files there. " ELSEWHERE},
-        {"/srv/e.yaml", TRUST_FILE, "/srv: group 50 may replace what lies there. " ELSEWHERE},
-        {"/etc/away", TRUST_FILE, "/srv: group 50 may replace what lies there. " ELSEWHERE},
+        {"/srv/e.yaml", TRUST_FILE, "/srv: group 50 may replace files there. " ELSEWHERE},
+        {"/etc/away", TRUST_FILE, "/srv: group 50 may replace files there. " ELSEWHERE},
         {"/etc/abs/e.yaml", TRUST_FILE, NULL},
         {"/etc/abs2/e.yaml", TRUST_FILE, NULL},
         {"/etc/abs2/../mine/e.yaml", TRUST_FILE, NULL},
-        {"/etc/via", TRUST_FILE,
-            "/tmp/his link: user 1000 may change who may write it. " ELSEWHERE},
+        {"/etc/via", TRUST_FILE, "/tmp/his link: user 1000 may change its permissions. " ELSEWHERE},
         {"/etc/loop", TRUST_FILE,
-            "/etc: nobody knows who may write it: too many links lead to each other. use another "
+            "/etc: its permissions cannot be determined: too many links lead to each other. use "
+            "another "
             "place"},
         {"/etc/pipe", TRUST_FILE, NULL},
         {"/etc/secret/e.yaml", TRUST_FILE,
-            "/etc/secret: nobody knows who may write it: refused. use another place"},
+            "/etc/secret: its permissions cannot be determined: refused. use another place"},
         /* what is not there */
         {"/etc/none", TRUST_FOLDER, NULL},
         {"/tmp/none", TRUST_WAY, NULL},
         {"/tmp/none/x", TRUST_FOLDER, "/tmp: everybody may put files there. " ELSEWHERE},
-        {"/opt/none", TRUST_WAY, "/opt: everybody may replace what lies there. " ELSEWHERE},
+        {"/opt/none", TRUST_WAY, "/opt: everybody may replace files there. " ELSEWHERE},
         {"etc", TRUST_FILE,
-            "etc: nobody knows who may write it: it is no path from a root on. use another place"},
+            "etc: its permissions cannot be determined: it is not an absolute path. use another "
+            "place"},
     };
     const struct trust_system system = {
         .user = 0, .look = look_linux, .self = (struct place *)(uintptr_t)places};
@@ -249,15 +250,15 @@ static void on_windows_every_folder_and_link_on_the_way_counts(void **state)
             "there. " ELSEWHERE_WINDOWS},
         {"C:\\ProgramData\\plain\\e.yaml", TRUST_FILE, NULL},
         {"C:\\ProgramData\\plain", TRUST_FOLDER,
-            "C:\\ProgramData\\plain: BUILTIN\\Users (S-1-5-32-545) may put files there. to mend "
+            "C:\\ProgramData\\plain: BUILTIN\\Users (S-1-5-32-545) may put files there. to correct "
             "it: "
             "icacls \"C:\\ProgramData\\plain\" /inheritance:r /grant:r *S-1-5-18:(OI)(CI)F "
             "*S-1-5-32-544:(OI)(CI)F *S-1-5-21-1-2-3-1002:(OI)(CI)F /remove:g *S-1-5-32-545"},
         {"C:\\made\\e.yaml", TRUST_FILE,
-            "C:\\made: S-1-5-21-1-2-3-1001 may change who may write it. " ELSEWHERE_WINDOWS},
+            "C:\\made: S-1-5-21-1-2-3-1001 may change its permissions. " ELSEWHERE_WINDOWS},
         {"C:\\ProgramData\\made.yaml", TRUST_FILE,
-            "C:\\ProgramData\\made.yaml: S-1-5-21-1-2-3-1001 may change who may write it. to mend "
-            "it: icacls \"C:\\ProgramData\\made.yaml\" /setowner *S-1-5-32-544"},
+            "C:\\ProgramData\\made.yaml: S-1-5-21-1-2-3-1001 may change its permissions. to "
+            "correct it: icacls \"C:\\ProgramData\\made.yaml\" /setowner *S-1-5-32-544"},
         {"C:\\link\\e.yaml", TRUST_FILE,
             "D:\\data: Authenticated Users (S-1-5-11) may replace it. " ELSEWHERE_WINDOWS},
         {"C:\\rooted\\e.yaml", TRUST_FILE, NULL},
@@ -266,15 +267,14 @@ static void on_windows_every_folder_and_link_on_the_way_counts(void **state)
             "C:\\ProgramData\\turn: BUILTIN\\Users (S-1-5-32-545) may turn it into a "
             "link. " ELSEWHERE_WINDOWS},
         {"C:\\ProgramData\\unc", TRUST_WAY,
-            "\\\\host\\share\\: Everyone (S-1-1-0) may replace what lies "
-            "there. " ELSEWHERE_WINDOWS},
+            "\\\\host\\share\\: Everyone (S-1-1-0) may replace files there. " ELSEWHERE_WINDOWS},
         {"D:\\own", TRUST_FOLDER, NULL},
         {"\\\\?\\Volume{1}\\x", TRUST_FOLDER, NULL},
         {"\\\\?\\UNC\\host\\share", TRUST_WAY, NULL}, /* not in the table by that name */
-        {"F:\\x", TRUST_WAY, "F:\\: everybody may replace what lies there. " ELSEWHERE_WINDOWS},
+        {"F:\\x", TRUST_WAY, "F:\\: everybody may replace files there. " ELSEWHERE_WINDOWS},
         {"F:\\", TRUST_FOLDER, "F:\\: everybody may put files there. " ELSEWHERE_WINDOWS},
         {"\\\\.\\pipe\\x", TRUST_FILE,
-            "\\\\.\\pipe\\x: nobody knows who may write it: it is no path from a root on. use "
+            "\\\\.\\pipe\\x: its permissions cannot be determined: it is not an absolute path. use "
             "another "
             "place"},
     };
