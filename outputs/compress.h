@@ -14,11 +14,11 @@ struct compress;
 struct compress *compress_create(enum http_compression kind, struct error *err);
 void compress_destroy(struct compress *compress); /* NULL is fine */
 
-/* Replace what ${out} holds by ${in}, compressed. False: the maximum of ${out} is too small (ERR_LIMIT), or
- * out of memory. */
+/* Replace the content of ${out} by ${in}, compressed. False: the maximum of ${out} is too small
+ * (ERR_LIMIT), or out of memory. */
 bool compress_whole(struct compress *compress, struct span in, struct buf *out, struct error *err);
 
-/* The same of ${count} ${parts}, back to back. */
+/* Compress ${count} ${parts}, back to back. */
 bool compress_parts(struct compress *compress, const struct span *parts, size_t count,
     struct buf *out, struct error *err);
 

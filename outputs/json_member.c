@@ -11,7 +11,7 @@ static size_t skip_space(struct span s, size_t at)
     return at;
 }
 
-/* From a quote to after the one that ends the string; SIZE_MAX: none does. */
+/* Move from a quote past the closing one; SIZE_MAX: there is none. */
 static size_t skip_string(struct span s, size_t at)
 {
     for (at++; at < s.size; at++) {
@@ -32,7 +32,7 @@ static size_t skip_string(struct span s, size_t at)
     return SIZE_MAX;
 }
 
-/* To after a value: where a comma or a closing bracket follows that is not inside of it. */
+/* Move past a value: to the comma or closing bracket after it. */
 static size_t skip_value(struct span s, size_t at)
 {
     static const bool counts[256] = {
@@ -154,7 +154,7 @@ static bool read_unit(struct span s, size_t at, uint32_t *ret_unit)
     return true;
 }
 
-/* The character that is escaped at ${at}, which goes after it. */
+/* The character of the escape at ${at}; moves past it. */
 static uint32_t read_escape(struct span s, size_t *at)
 {
     static const char letters[] = "bfnrt";

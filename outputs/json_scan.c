@@ -3,8 +3,8 @@
 #include "base/utf.h"
 
 /*
- * One byte moves one state on; strings go in runs. The nesting is a bit per level, so there is
- * nothing to allocate and nothing to overflow.
+ * Each byte advances the state; strings are read in runs. The nesting is a bit per level, so
+ * nothing is allocated and nothing can overflow.
  */
 enum state {
     STATE_START,       /* before everything */
@@ -84,7 +84,7 @@ static bool is_inside_character(uint8_t c)
     return (c & 0xc0) == 0x80;
 }
 
-/* All of ${bytes}, or what fits of them: then never part of a character. */
+/* Append ${bytes}, or as many whole characters as fit. */
 static void add_text(struct json_scan *scan, const uint8_t *bytes, size_t size)
 {
     size_t room = sizeof(scan->text) - scan->size;
@@ -113,7 +113,7 @@ static void add_character(struct json_scan *scan, uint32_t character)
     add_text(scan, bytes, utf8_put(character, bytes));
 }
 
-/* The first half of a pair whose second one did not come. */
+/* An unpaired first surrogate. */
 static void drop_half(struct json_scan *scan)
 {
     if (scan->high) {
@@ -221,7 +221,7 @@ static bool next_in_word(struct json_scan *scan, uint8_t c)
     return tell(scan, JSON_WORD);
 }
 
-/* NUMBER_NONE: ${c} does not belong to it. */
+/* NUMBER_NONE: ${c} does not belong to a number. */
 static enum number number_after(enum number at, uint8_t c)
 {
     bool digit = is_digit(c);
@@ -356,7 +356,7 @@ static size_t plain_size(struct span rest)
     return size;
 }
 
-/* At a byte of a string that is no plain text. */
+/* A byte of a string that is not plain text. */
 static bool step_in_string(struct json_scan *scan, uint8_t c)
 {
     if (c == '\\') {

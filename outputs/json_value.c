@@ -2,16 +2,15 @@
 
 #include "outputs/json_scan.h"
 
-/* Follows a path down the objects. */
+/* Follows a path through objects. */
 struct search {
     const char *path;
     char *value;
     size_t room;
     size_t size;
-    unsigned depth; /* objects and lists that are open: at most JSON_SCAN_MAX_DEPTH */
-    unsigned
-        matched; /* how many of its names the open objects have, where all that are open have one */
-    bool fits;   /* the last key is the next name of the path */
+    unsigned depth;   /* objects and lists that are open: at most JSON_SCAN_MAX_DEPTH */
+    unsigned matched; /* number of matched names, if all open objects match */
+    bool fits;        /* the last key is the next name of the path */
 };
 
 /* The name number ${index} of a path. */

@@ -4,10 +4,10 @@
 #include "base/span.h"
 
 /*
- * The value at ${path} ("version.number": names of objects within objects) of the object that ${body} begins with:
- * a string without escapes, a number or a word; an object or a list is none. Written to ${ret_value}, which has
- * ${room} bytes with the NUL; what is longer is cut. Returns its size, 0: there is none before the body ends, is no
- * JSON any more, or is nested deeper than JSON_SCAN_MAX_DEPTH.
+ * The value at ${path} ("version.number": nested names) of the object at the start of ${body}: an
+ * unescaped string, a number or a word, not an object or a list. Written to ${ret_value}, which has
+ * ${room} bytes with the NUL; longer values are cut. Returns its size; 0: not found before the end,
+ * invalid JSON, or nesting deeper than JSON_SCAN_MAX_DEPTH.
  */
 size_t json_value_find(struct span body, const char *path, char *ret_value, size_t room);
 

@@ -47,7 +47,7 @@ const struct config_field azure_settings_fields[] = {
         .help = "immutable id of the data collection rule, as in dcr-0123456789abcdef0123456789abcdef"},
     {CONFIG_ROW("stream", STRING, struct azure_settings, stream), .required = true,
         .help = "stream of the rule, as in Custom-Etw; may be a template, as in Custom-{etw.session}"},
-    {CONFIG_STRUCT_ROW("auth", struct azure_settings, auth, auth_fields), .help = "who we are"},
+    {CONFIG_STRUCT_ROW("auth", struct azure_settings, auth, auth_fields), .help = "credentials"},
     HTTP_ROWS_WITHOUT_AUTH(struct azure_settings, compressions, "gzip"),
     {.key = NULL},
 };

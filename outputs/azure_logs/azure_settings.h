@@ -5,7 +5,7 @@
 #include "event/write/event_template.h"
 #include "outputs/http/http_options.h"
 
-/* What the configuration says of an output of type `azure_logs`. */
+/* Settings of an output of type `azure_logs`. */
 enum azure_method {
     AZURE_CLIENT_SECRET,
     AZURE_CERTIFICATE,

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Records of one file that do not lie side by side in the delivery are copied together up to this
- * many bytes, so that a batch over many files is still few writes. */
+/* Records of one file that are not adjacent in the delivery are copied together up to this many
+ * bytes, so that a batch over many files needs few writes. */
 enum { GATHER_BYTES = 256 * 1024 };
 
 void file_batch_init(struct file_batch *batch, struct file_bound *bound)
@@ -72,7 +72,7 @@ static bool sort_records(
     for (size_t i = 0; i < delivery->record_count; i++) {
         batch->order[batch->starts[route_of(delivery, i)]++] = (uint32_t)i;
     }
-    /* Each start has moved to its end, which is the start of the next. */
+    /* Each start has advanced to its end, which is the start of the next. */
     memmove(batch->starts + 1, batch->starts, routes * sizeof(*batch->starts));
     batch->starts[0] = 0;
     return true;
@@ -106,7 +106,7 @@ static void warn_of_overflow(const struct file_batch *batch, const struct file_r
     }
 }
 
-/* The file that events for ${name} go to. */
+/* The file for events with path ${name}. */
 static struct file_entry *choose(struct file_batch *batch, const struct file_rotator *rotator,
     struct span name, bool *ret_is_too_many, struct error *err)
 {
@@ -162,7 +162,7 @@ static uint32_t record_size(const struct delivery *delivery, uint32_t record)
     return delivery->record_ends[record] - record_start(delivery, record);
 }
 
-/* The bytes of ${count} records, in place if they lie side by side. */
+/* The bytes of ${count} records, in place if they are adjacent. */
 static bool gather(struct file_batch *batch, const struct delivery *delivery,
     const uint32_t *records, size_t count, struct span *ret_bytes)
 {
@@ -206,14 +206,14 @@ static bool write_some(struct file_batch *batch, struct file_rotator *rotator,
     struct error reason;
     if (file_rotator_is_due(rotator, entry, record_size(delivery, records[0])) &&
         !file_rotator_rotate(rotator, entry, &reason) && rotator->warn) {
-        rotator->warn(rotator->warn_self, reason.text); /* and go on in the file as it is */
+        rotator->warn(rotator->warn_self, reason.text); /* and continue in the present file */
     }
     if (!entry->file && !file_set_open(rotator->set, entry, err)) {
         return false;
     }
     if (!entry->covered) {
         return error_set(
-            err, ERR_IO, "%s: changed by somebody else while it was written to", entry->path);
+            err, ERR_IO, "%s: changed by another program while it was written", entry->path);
     }
     struct span bytes;
     size_t fitting = count_fitting(rotator, entry, delivery, records, count);

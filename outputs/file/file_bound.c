@@ -54,7 +54,7 @@ static bool grow(struct file_bound *bound)
     return true;
 }
 
-/* Of ${path} without the digits of its time. 0: the template did not give it. */
+/* Hash of ${path} without the digits of its time. 0: the template cannot give it. */
 static uint64_t hash_of(struct file_bound *bound, struct span path)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
@@ -93,7 +93,7 @@ static enum taken take(struct file_bound *bound, struct span path)
 
 /* ---- what is there --------------------------------------------------------------------------------- */
 
-/* Is it the file for what is too much? That one is no file of the fields. */
+/* True for the overflow file, which is not counted. */
 static bool is_overflow(struct file_bound *bound, struct span path)
 {
     buf_reset(&bound->scratch);
@@ -111,7 +111,7 @@ static bool count_one(void *self, const char *path)
     return take(bound, span_text(path)) == TAKEN && bound->count < bound->max;
 }
 
-/* Is the folder there that all files have above them? */
+/* True if the common folder of all files exists. */
 static bool has_folder(struct file_bound *bound)
 {
     buf_reset(&bound->scratch);

@@ -72,10 +72,10 @@ static bool is_ours(const struct file_gzip *self, const char *path)
 static bool is_somebody_elses(const char *path, const char *plain, struct error *err)
 {
     return error_set(err, ERR_BUSY,
-        "%s: is somebody else's file, so %s is not compressed. give it another name", path, plain);
+        "%s: belongs to another program, so %s is not compressed. rename it", path, plain);
 }
 
-/* Remove what an interrupted one left. An empty file: it ended between making and marking it. */
+/* Remove files of an interrupted run. An empty file was created but not marked. */
 static bool clear_temp(struct file_gzip *self, struct error *err)
 {
     bool there = false;
@@ -110,7 +110,7 @@ static bool start(struct file_gzip *self, struct error *err)
         return error_set(err, ERR_STOPPED, "%s: is gone", self->path);
     }
     if (is_ours(self, self->done)) {
-        /* It has this name, so it is whole: only the last step was missing. */
+        /* It has its final name, so it is complete: only the last step was missing. */
         return plat_path_remove(self->path, err) &&
                error_set(err, ERR_STOPPED, "%s: was compressed already", self->path);
     }
@@ -156,7 +156,7 @@ static bool finish(struct file_gzip *self, struct error *err)
         return false;
     }
     close_files(self);
-    /* Marked first: what has the mark and this name is whole. */
+    /* Mark it first: a file with the mark and this name is complete. */
     if (!file_marks_add(self->marks, span_text(self->done), self->base_size, &self->out_id, err) ||
         !plat_path_rename_new(self->temp, self->done, err)) {
         plat_path_remove(self->temp, NULL);

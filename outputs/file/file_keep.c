@@ -30,7 +30,7 @@ static bool is_time(const struct family *family, size_t at)
     return family->times && family->times[at];
 }
 
-/* Does ${path} begin as the family's paths do, whatever the digits of the time are? */
+/* True if ${path} begins like the family's paths, except for the digits of the time. */
 static bool is_member(const struct family *family, struct span path)
 {
     if (path.size < family->path.size) {
@@ -96,7 +96,7 @@ static bool look_at(void *self, const char *text)
     if (ending.size ? !file_number_parse(ending, &number) : !family->has_times) {
         return true;
     }
-    /* Names alone do not tell: `Sensor.7` may be what a provider of that name writes to. */
+    /* Names alone are ambiguous: `Sensor.7` may be the file of a provider with that name. */
     if (!family->set->marks || !file_marks_has_at(family->set->marks, text, family->path.size)) {
         return true;
     }

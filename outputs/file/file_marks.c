@@ -9,9 +9,9 @@
 #include "platform/plat_rights.h"
 
 /*
- * A line: identity (file, born) and size of the base as hexadecimal numbers, and the path. A later line says
- * more than an earlier one of the same path. That a file is gone is not written: whoever reads the lines
- * looks whether the file is there, and has that identity.
+ * A line: identity (file, born) and size of the base as hexadecimal numbers, and the path. A later
+ * line replaces an earlier one of the same path. Removals are not written: the reader checks that
+ * the file exists and has that identity.
  */
 static const char head[] = "etwship marks 1\n";
 
@@ -144,7 +144,7 @@ bool file_marks_has_at(const struct file_marks *marks, const char *path, size_t 
            plat_file_id_at(path, &id) && file_marks_has(marks, span_text(path), base_size, &id);
 }
 
-/* Forget the oldest marks that are too many. */
+/* Drop the oldest marks beyond the limit. */
 static void forget_oldest(struct file_marks *marks)
 {
     size_t live = 0;
@@ -197,7 +197,7 @@ static bool read_number(struct span *text, uint64_t *ret_number)
     return true;
 }
 
-/* One that makes no sense is left out. False: out of memory, or too many. */
+/* Malformed lines are skipped. False: out of memory, or too many. */
 static bool read_line(struct file_marks *marks, struct span line, struct error *err)
 {
     struct plat_file_id id;
@@ -235,8 +235,8 @@ static bool read_lines(struct file_marks *marks, struct span text, struct error 
 
 /* ---- the file of lines ---------------------------------------------------------------------------- */
 
-/* Nobody else may have written it: he could have our files removed. Where rights are access lists, that is
- * for those who judge the folder. */
+/* The file must not be writable by others: they could make the output remove files. With access
+ * lists, the check of the folder covers this. */
 static bool is_believed(const char *path)
 {
     enum { OTHERS_WRITE = 022 };
@@ -328,8 +328,8 @@ static bool open_lines(struct file_marks *marks, struct error *err)
     }
     if (plat_path_kind(marks->path) == PLAT_PATH_FILE && !is_believed(marks->path)) {
         return error_set(err, ERR_CONFIG,
-            "%s: somebody else could have written it, and have our files removed. remove it, or "
-            "write elsewhere",
+            "%s: others can write it, so it could make etwship remove files. remove it, or write "
+            "elsewhere",
             marks->path);
     }
     marks->file = plat_file_open(marks->path, PLAT_FILE_APPEND, err);
@@ -339,11 +339,11 @@ static bool open_lines(struct file_marks *marks, struct error *err)
     }
     bool good = marks->file && (!marks->is_other || plat_file_truncate(marks->file, 0, err)) &&
                 plat_file_size(marks->file, &bytes, err) &&
-                /* What a kill cut off ends with the line break. */
+                /* The line break ends a line that a kill cut off. */
                 plat_file_write(marks->file, span_text(bytes ? "\n" : head), err);
     if (!good) {
         if (marks->file && bytes == 0) {
-            plat_file_truncate(marks->file, 0, NULL); /* no half of a head, if it can be helped */
+            plat_file_truncate(marks->file, 0, NULL); /* avoid a partial header */
         }
         file_marks_close(marks);
         return false;
@@ -352,7 +352,7 @@ static bool open_lines(struct file_marks *marks, struct error *err)
     return true;
 }
 
-/* Make the lines anew, of what is known. */
+/* Rewrite the file from the marks in memory. */
 static bool write_anew(struct file_marks *marks, struct error *err)
 {
     struct buf text;

@@ -12,15 +12,15 @@ struct file_number {
     bool compressed;
 };
 
-/* Is ${ending}, what follows PATH, that of a rotated file? */
+/* True if ${ending}, the text after PATH, is that of a rotated file. */
 bool file_number_parse(struct span ending, struct file_number *ret_number);
 
-/* Call ${each} for the files that ${path} was rotated to, in no order, until it returns false.
- * False with ${err} set if the folder cannot be read; one that is missing is empty. */
+/* Call ${each} for the rotated files of ${path}, in no order, until it returns false. False with
+ * ${err} set if the folder cannot be read; one that is missing is empty. */
 typedef bool file_number_fn(void *self, const char *path, struct file_number number);
 bool file_number_each(const char *path, file_number_fn *each, void *self, struct error *err);
 
-/* The folder that ${path} lies in, "." if it names none; the caller frees. NULL: out of memory. */
+/* The folder of ${path}, "." if it has none; the caller frees. NULL: out of memory. */
 char *file_number_folder(const char *path);
 
 #endif

@@ -13,11 +13,11 @@ enum { MAX_CHORES = 10000, MAX_TAKEN = 1000, MAX_PATH_BYTES = 32 * 1024 };
 static const uint64_t rename_again_ns = UINT64_C(1000000000);
 static const uint64_t chores_again_ns = UINT64_C(30000000000);
 
-/* Something to do for PATH.number, or with number 0 for the family of PATH. */
+/* A pending chore for PATH.number, or with number 0 for the family of PATH. */
 struct chore {
     struct chore *next;
     uint64_t number;
-    bool kept; /* the family has been looked at */
+    bool kept; /* the family was checked */
     char path[];
 };
 
@@ -48,8 +48,8 @@ void file_rotator_fini(struct file_rotator *rotator)
     }
 }
 
-/* One that finds no room is done at the next chance: when the folder is read, or never, which
- * costs disk and no event. */
+/* A chore that does not fit is found again when the folder is read next; at worst it is never done,
+ * which costs disk space only. */
 static void add_chore(struct file_rotator *rotator, struct span path, uint64_t number)
 {
     bool wanted = rotator->rules.keep || (rotator->rules.gzip && number);
@@ -117,12 +117,12 @@ uint64_t file_rotator_room(const struct file_rotator *rotator, const struct file
     return left(entry->bytes, max);
 }
 
-/* The rotated files of one path: the highest number, and which are left to be compressed. */
+/* The rotated files of one path: the highest number, and uncompressed ones. */
 struct survey {
     struct file_rotator *rotator;
     const struct file_entry *entry;
-    uint64_t highest;     /* of anybody's */
-    uint64_t own_highest; /* of ours */
+    uint64_t highest;     /* of any program */
+    uint64_t own_highest; /* of this output */
 };
 
 static bool survey_one(void *self_, const char *path, struct file_number number)
@@ -149,7 +149,7 @@ static char *numbered(const char *path, uint64_t number, const char *ending)
     return text;
 }
 
-/* Is PATH.number, compressed or not, somebody's already? */
+/* True if PATH.number exists, compressed or not. */
 static bool is_taken(const char *path, uint64_t number)
 {
     char *plain = numbered(path, number, "");
@@ -161,7 +161,8 @@ static bool is_taken(const char *path, uint64_t number)
     return taken;
 }
 
-/* The number after all that are there; where somebody else has the last one there is, after ours. */
+/* The number after all existing ones; if another program has the maximum number, the one after this
+ * output's. */
 static bool number_next(struct file_rotator *rotator, struct file_entry *entry, struct error *err)
 {
     if (entry->next_number && !is_taken(entry->path, entry->next_number)) {
@@ -177,7 +178,7 @@ static bool number_next(struct file_rotator *rotator, struct file_entry *entry, 
     return true;
 }
 
-/* Give the file, which is closed, the number `next_number`, or one of the next if that is taken. */
+/* Rename the closed file to `next_number`, or the next free one. */
 static bool rename_to_next(const struct file_rotator *rotator, struct file_entry *entry,
     const struct plat_file_id *id, struct error *err)
 {

@@ -9,24 +9,21 @@
 #include "platform/plat_system.h"
 
 /*
- * Taking back (file_undo.h). A batch is in the files whole or not at all, whatever happens: a failed write, a
- * failed rotation, a kill at any moment. For that the state of each file after the last delivered
- * batch is kept: its identity (which survives renames) and its size. A batch only ever appends to
- * the file, and may rotate it: rename it to PATH.N, with N above all numbers there, and begin a new
- * one at PATH. So undoing is, wherever a batch was broken off, one and the same:
+ * Undo (file_undo.h). A batch is in the files completely or not at all, after a failed write, a
+ * failed rotation, or a kill at any moment. For this the state of each file after the last
+ * delivered batch is kept: its identity (which survives renames) and its size. A batch only appends
+ * to the file, and may rotate it: rename it to PATH.N, with N above all existing numbers, and begin
+ * a new one at PATH. So the undo is the same wherever a batch was interrupted:
  *
- *   1. If PATH is not the file, but some PATH.N is: the file was rotated. What is at PATH and what
- *      was rotated to numbers above N came later: remove it, then give PATH.N its name back. Of these
- *      only files are removed that are marked as ours (file_marks.h) or empty. If something stays at
- *      PATH it is somebody else's: the file keeps its number, and is cut there.
- *   2. If PATH is the file now and longer than it was: cut it.
- *   3. If the file is nowhere, somebody removed or replaced it: what is at PATH is not ours to cut.
+ *   1. If not PATH but some PATH.N is the file: it was rotated. The files at PATH and with numbers above N are newer: remove them if they are marked (file_marks.h) or empty, then rename PATH.N back. If something remains at PATH, it belongs to another program: the file keeps its number, and is truncated there.
+ *   2. If PATH is the file now and longer than it was: truncate it.
+ *   3. If the file is missing, another program removed or replaced it: do not truncate the file at PATH.
  *
- * Each step leaves what the step before needs to be done again, so undoing may itself be killed.
- * Nothing is compressed or removed for good before a checkpoint is stored that does not need it.
+ * Each step keeps the conditions of the previous ones, so a killed undo can be repeated. Nothing is
+ * compressed or removed before a checkpoint is stored that does not need it.
  *
- * A checkpoint (all entries' states) is stored by the host with its position. Before the first
- * write to a file that no stored checkpoint knows (`covered`), the output has one stored.
+ * The host stores a checkpoint (all entries' states) with its position. Before the first write to a
+ * file that is not in the stored checkpoint (`covered`), the output has one stored.
  */
 enum { MAGIC = 0x31465745, /* "EWF1" */ MAX_PATH_BYTES = 32 * 1024 };
 
@@ -101,7 +98,7 @@ struct file_entry *file_set_get(struct file_set *set, struct span path, struct e
     return entry;
 }
 
-/* The map cannot remove: it is made anew. It only shrinks, so that it cannot fail. */
+/* The map cannot remove, so it is rebuilt. It only shrinks, so this cannot fail. */
 static void rebuild_map(struct file_set *set)
 {
     map_clear(&set->by_path);
@@ -164,7 +161,7 @@ void file_set_close(struct file_set *set, struct file_entry *entry)
         return;
     }
     if (set->syncs && entry->unsynced) {
-        plat_file_sync(entry->file, NULL); /* nobody can act on a failure any more */
+        plat_file_sync(entry->file, NULL); /* a failure has no consequence any more */
     }
     plat_file_close(entry->file);
     entry->file = NULL;
@@ -196,7 +193,7 @@ static void make_room(struct file_set *set)
     }
 }
 
-/* Make the folder that ${path} lies in. */
+/* Create the folder of ${path}. */
 static bool create_parent(const char *path, struct error *err)
 {
     char *folder = file_number_folder(path);
@@ -217,8 +214,8 @@ static bool sync_parent(const char *path, struct error *err)
     return good;
 }
 
-/* Does the file at ${path} end in the middle of a line? What cannot be read (a file that may only
- * be written) is taken to be whole. */
+/* True if the file at ${path} ends in the middle of a line. An unreadable file (write-only) counts
+ * as complete. */
 static bool is_unfinished(const char *path)
 {
     struct plat_file *file = plat_file_open(path, PLAT_FILE_READ, NULL);
@@ -250,7 +247,7 @@ struct file_entry *file_set_find_twin(const struct file_set *set, const struct f
     return NULL;
 }
 
-/* What is at the path now is where we go on. */
+/* Continue in the file that is at the path now. */
 static void adopt(struct file_entry *entry, const struct plat_file_id *id, uint64_t bytes)
 {
     bool fresh = entry->state == FILE_FRESH;
@@ -266,7 +263,7 @@ static void adopt(struct file_entry *entry, const struct plat_file_id *id, uint6
     }
 }
 
-/* The file was just opened: is it the one we left? */
+/* True if the opened file is the one that was written before. */
 static bool look_at(struct file_set *set, struct file_entry *entry, struct error *err)
 {
     uint64_t bytes = 0;
@@ -274,7 +271,7 @@ static bool look_at(struct file_set *set, struct file_entry *entry, struct error
     entry->ordinary = plat_file_id(entry->file, &id);
     if (!entry->ordinary) {
         adopt(entry, &id, 0);
-        entry->covered = true; /* nothing can be taken back from a device */
+        entry->covered = true; /* a device cannot be truncated */
         return true;
     }
     if (!plat_file_lock(entry->file, err) || !plat_file_size(entry->file, &bytes, err)) {
@@ -286,7 +283,7 @@ static bool look_at(struct file_set *set, struct file_entry *entry, struct error
     }
     if (entry->dirty && entry->state != FILE_FRESH) {
         return error_set(
-            err, ERR_IO, "%s: changed by somebody else while it was written to", entry->path);
+            err, ERR_IO, "%s: changed by another program while it was written", entry->path);
     }
     if (set->syncs && bytes == 0 && !sync_parent(entry->path, err)) {
         return false;
@@ -303,7 +300,7 @@ static bool is_still_there(const struct file_entry *entry)
                plat_file_size(entry->file, &bytes, NULL) && bytes == entry->bytes);
 }
 
-/* What is rotated or removed one day is known as ours before it is written to. */
+/* Mark a file that may be rotated or removed before writing to it. */
 static bool mark(struct file_set *set, const struct file_entry *entry, struct error *err)
 {
     struct span path = span_text(entry->path);
@@ -323,7 +320,7 @@ bool file_set_open(struct file_set *set, struct file_entry *entry, struct error 
     }
     entry->file = plat_file_open(entry->path, PLAT_FILE_APPEND, err);
     if (!entry->file && set->open_count) {
-        /* The process may have too many files open: ours are opened again when they are needed. */
+        /* The process may have too many open files: close these and reopen them on demand. */
         file_set_close_all(set);
         entry->file = plat_file_open(entry->path, PLAT_FILE_APPEND, err);
     }

@@ -14,7 +14,7 @@ static bool is_separator(char c)
     return c == '/' || c == '\\';
 }
 
-/* Cut ${path} to the folder that it lies in. False: it is a root, or names no folder, and stays. */
+/* Cut ${path} to its folder. False: it is a root, or has no folder, and does not change. */
 static bool cut(char *path)
 {
     size_t size = strlen(path);
@@ -25,7 +25,7 @@ static bool cut(char *path)
     if (size == 0 || is_root) {
         return false;
     }
-    path[size > 1 ? size - 1 : 1] = '\0'; /* what lies in the root has its separator alone */
+    path[size > 1 ? size - 1 : 1] = '\0'; /* the folder of an entry of the root is the separator */
     return true;
 }
 
@@ -39,7 +39,7 @@ static bool make_and_remove(const char *folder, struct error *err)
     return file && plat_path_remove(path, err);
 }
 
-/* Is what is there no link, and no file with another name besides? Nothing is changed. */
+/* True if it is neither a link nor a file with a second name. Changes nothing. */
 static bool is_fit(const char *path, struct error *err)
 {
     struct plat_rights rights;
@@ -59,7 +59,7 @@ bool file_try(const char *path, const struct output_talk *talk)
     char folder[MAX_PATH_BYTES];
     char text[MAX_PATH_BYTES + 1024];
     struct error err;
-    /* Fields and dates begin what differs between events. */
+    /* The varying part begins at the first field or date. */
     snprintf(folder, sizeof(folder), "%.*s", (int)strcspn(path, "{%"), path);
     if (!cut(folder) && !is_separator(folder[0])) {
         snprintf(folder, sizeof(folder), ".");

@@ -3,8 +3,8 @@
 
 #include "outputs/output.h"
 
-/* Can files be made where the path template ${path} says, or where its first folder would be? Makes
- * an empty file and removes it; no event is written. As output_ops.examine. */
+/* Test whether files can be created at the path template ${path}, or where its first folder would
+ * be: creates an empty file and removes it; writes no event. As output_ops.examine. */
 bool file_try(const char *path, const struct output_talk *talk);
 
 #endif

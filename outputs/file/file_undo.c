@@ -48,8 +48,8 @@ static bool remove_later(void *self_, const char *path, struct file_number numbe
     return true;
 }
 
-/* May what is at ${path}, begun after a rotation, be removed? An empty file may: we were killed between making
- * and marking it. */
+/* True if the file at ${path}, begun after a rotation, may be removed: marked, or empty after a
+ * kill between creation and mark. */
 static bool is_removable(const struct file_marks *marks, const char *path)
 {
     bool is_file = file_marks_is_file(path);
@@ -69,7 +69,7 @@ bool file_undo_cut(
     return good;
 }
 
-/* Give the rotated file ${found} its name back, or cut it where it is. ${ret_back}: it has it. */
+/* Rename the rotated file ${found} back, or truncate it at its place. ${ret_back}: renamed. */
 static bool give_back(
     const struct file_undo_left *left, struct rotated *found, bool *ret_back, struct error *err)
 {

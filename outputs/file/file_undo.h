@@ -3,10 +3,10 @@
 
 #include "outputs/file/file_marks.h"
 
-/* What a batch that was broken off has done to a file is taken back: file_set.c says when and why. Each may
- * be tried again after a failure. */
+/* Undoes an interrupted batch in a file; file_set.c describes when and why. Each function may be
+ * repeated after a failure. */
 
-/* How the last delivered batch left the file. */
+/* State of the file after the last delivered batch. */
 struct file_undo_left {
     const char *path;
     struct plat_file_id id;
@@ -15,14 +15,14 @@ struct file_undo_left {
 };
 
 /*
- * The file ${left} is not at its path. If it was rotated, remove what was begun and rotated later, as far as
- * ${marks} (may be NULL) say that it is ours, and give it its name back: ${ret_back}. Where somebody else's
- * file has that name by now it keeps its number and is cut there.
+ * The file ${left} is not at its path. If it was rotated, remove newer files that are in ${marks}
+ * (may be NULL), and rename it back: ${ret_back}. If a file of another program has that name, it
+ * keeps its number and is truncated there.
  */
 bool file_undo_rotation(
     struct file_marks *marks, const struct file_undo_left *left, bool *ret_back, struct error *err);
 
-/* Cut ${path} to ${bytes}, unless it is shorter; ${ret_had} is what it had. */
+/* Truncate ${path} to ${bytes}, unless it is shorter; ${ret_had} is its previous size. */
 bool file_undo_cut(
     const char *path, uint64_t bytes, bool syncs, uint64_t *ret_had, struct error *err);
 

@@ -1,19 +1,17 @@
 /*
- * Files of events, appended to. A batch is in them whole or not at all, also after a failed write
- * (full disk), a rotation in its middle, and, where the host stores checkpoints, a kill at any
- * moment: file_set.c says how. A last line that somebody else left unfinished is closed with a line
- * break, never removed.
+ * Appends events to files. A batch is in them completely or not at all, also after a failed write
+ * (full disk), a rotation in its middle, and, if the host stores checkpoints, a kill at any moment:
+ * see file_set.c. A partial last line of another program is ended with a line break, never removed.
  *
  *   file_batch    one delivery spread over its files
- *   file_bound    how many files there may be
- *   file_set      the files, what was delivered to each, taking back what was not: file_undo
- *   file_marks    which files are ours, so that no others are renamed or removed
- *   file_rotate   rotation, and what is to be done with rotated files: file_gzip, file_keep
+ *   file_bound    the maximum number of files
+ *   file_set      the files, their delivered state, and undo: file_undo
+ *   file_marks    marks of written files, so that no others are renamed or removed
+ *   file_rotate   rotation and chores with rotated files: file_gzip, file_keep
  *
- * One object writes to a path at a time: a second one is refused by a lock. Delivered means that
- * the operating system has the bytes; `fsync` says how long it may keep them from the disk, and with
- * it a stored checkpoint is never ahead of the disk, so that not even a power failure loses events
- * that can be read again.
+ * A lock allows one writer per path. Delivered means that the operating system has the bytes;
+ * `fsync` limits the time until they are on the disk, and with it a stored checkpoint is never
+ * ahead of the disk, so that even a power failure loses no events that can be read again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,12 +46,12 @@ struct settings {
 
 static const struct config_field rotate_fields[] = {
     {CONFIG_ROW("size", SIZE, struct file_rotation, size_bytes), .default_text = "0",
-        .help = "begin a new file before one grows beyond this; 0: never"},
+        .help = "begin a new file before one exceeds this size; 0: never"},
     {CONFIG_ROW("age", DURATION, struct file_rotation, age_ns), .default_text = "0",
-        .help = "begin a new file when one is so old; 0: never"},
+        .help = "begin a new file when one reaches this age; 0: never"},
     {CONFIG_ROW("keep", INT, struct file_rotation, keep), .default_text = "0", .min = 0,
         .max = MAX_KEEP,
-        .help = "keep so many finished files for each set of fields in the path; 0: all"},
+        .help = "number of finished files to keep for each set of fields in the path; 0: all"},
     {CONFIG_ROW("gzip", BOOL, struct file_rotation, gzip), .default_text = "false",
         .help = "compress rotated files"},
     {.key = NULL},
@@ -68,9 +66,8 @@ static const struct config_field fields[] = {
                 "to the system"},
     {CONFIG_ROW("max_files", INT, struct settings, max_files), .default_text = "10000", .min = 1,
         .max = MAX_FILES,
-        .help = "so many files {fields} may make, those of other times and rotated ones not "
-                "counted; events for further ones go to the file where each field reads "
-                "overflow"},
+        .help = "maximum number of files by {fields}, not counting other times and rotated files; "
+                "events beyond it go to a file with overflow as each field"},
     {CONFIG_STRUCT_ROW("rotate", struct settings, rotate, rotate_fields),
         .help = "PATH becomes PATH.1, later PATH.2, and so on: the highest is the newest"},
     {.key = NULL},
@@ -93,12 +90,12 @@ struct out_file {
     bool bound_loaded;
     struct file_batch batch;
 
-    /* Given at the start and not yet applied. */
+    /* The checkpoint of the start, until it is applied. */
     uint8_t *checkpoint;
     size_t checkpoint_size;
 };
 
-/* Is ${path}, a valid template, another one for other events? */
+/* True if ${path}, a valid template, depends on events. */
 static bool has_parts(const char *path)
 {
     struct event_template *template = strpbrk(path, "%{}") ? event_template_create(span_text(path),
@@ -109,7 +106,7 @@ static bool has_parts(const char *path)
     return has;
 }
 
-/* Files of one template must not take each other's names. */
+/* Files of one template must not get each other's names. */
 static void check_names(const struct settings *s, struct config_check *check)
 {
     struct buf shape;
@@ -118,13 +115,13 @@ static void check_names(const struct settings *s, struct config_check *check)
     template_shape_make(span_text(s->path), &shape);
     if (rotates && template_shape_meets_itself(buf_span(&shape))) {
         CONFIG_FAULT(check, &s->path,
-            "path: a file could be called as another one is when it is rotated, as with {fields} "
-            "at the end. end it in text of your own, as in {provider.name}.ndjson");
+            "path: a file could get the name of another one's rotated file, as with {fields} at "
+            "the end. end it with literal text, as in {provider.name}.ndjson");
     }
     if (s->rotate.keep && template_shape_hides_time(buf_span(&shape))) {
         CONFIG_FAULT(check, &s->path,
-            "path: with a time between two {fields} nobody can tell which files are old, as "
-            "rotate.keep asks. put the time first, last, or into a folder of its own");
+            "path: with a time between two {fields} rotate.keep cannot find the old files. put the "
+            "time first, last, or into a folder of its own");
     }
     buf_fini(&shape);
 }
@@ -218,7 +215,7 @@ static bool copy_in(struct out_file *self, const struct output_env *env, struct 
     return self->template && copy_path(self, err);
 }
 
-/* Is any file renamed, compressed or removed? */
+/* True if any file may be renamed, compressed or removed. */
 static bool has_rules(const struct file_rotation *rules)
 {
     return rules->size_bytes || rules->age_ns || rules->keep || rules->gzip;
@@ -275,7 +272,7 @@ static void file_destroy(void *self_)
 
 /* ---- checkpoint ---------------------------------------------------------------------------------- */
 
-/* Can this output have written there? A checkpoint is cut to nothing else. */
+/* True if this output may have written there: a checkpoint applies to no other files. */
 static bool is_ours(void *self_, struct span path)
 {
     const struct out_file *self = self_;
@@ -288,7 +285,7 @@ static bool is_ours(void *self_, struct span path)
     return found;
 }
 
-/* The deepest folder that all files have above them; the caller frees. */
+/* The deepest common folder of all files; the caller frees. */
 static char *common_folder(const struct out_file *self)
 {
     struct buf start;
@@ -300,8 +297,8 @@ static char *common_folder(const struct out_file *self)
     return folder;
 }
 
-/* Which files are ours? Where the host has no place for the marks they lie beside the files, unless a restart
- * does nothing with files that are there. */
+/* Open the marks. If the host has no folder for them, they are stored beside the files, unless a
+ * restart does not touch existing files. */
 static bool load_marks(struct out_file *self, struct error *err)
 {
     const struct file_rotation *rules = &self->settings.rotate;
@@ -318,7 +315,7 @@ static bool load_marks(struct out_file *self, struct error *err)
     return self->marks_loaded;
 }
 
-/* Bring the files to where the checkpoint has them. */
+/* Restore the files to the state of the checkpoint. */
 static bool restore(struct out_file *self, struct error *err)
 {
     if (!load_marks(self, err)) {
@@ -332,7 +329,7 @@ static bool restore(struct out_file *self, struct error *err)
             if (reason.code == ERR_MEMORY) {
                 return error_set(err, reason.code, "%s", reason.text);
             }
-            warn(self, "its checkpoint cannot be read: events may stand in the files twice");
+            warn(self, "its checkpoint cannot be read: events may be in the files twice");
         }
         self->checkpoint_size = 0;
     }
@@ -340,7 +337,7 @@ static bool restore(struct out_file *self, struct error *err)
         return false;
     }
     if (self->set.shorter) {
-        warn(self, "a file is shorter than what was delivered to it: events were removed from it");
+        warn(self, "a file is shorter than after the last delivery: events were removed from it");
         self->set.shorter = false;
     }
     return true;
@@ -362,7 +359,7 @@ static bool file_checkpoint(void *self_, struct buf *out, struct error *err)
     return !out->failed || error_set(err, ERR_MEMORY, "no room for the checkpoint");
 }
 
-/* Have it stored. Nothing has been written since the last delivered batch. */
+/* Have the host store a checkpoint. Nothing was written since the last delivered batch. */
 static bool save(struct out_file *self, struct error *err)
 {
     if (self->env.save && !self->env.save(self->env.host, err)) {
@@ -474,7 +471,7 @@ static bool file_connect(void *self_, struct error *err)
         struct error why;
         self->bound_loaded = true;
         if (!file_bound_load(&self->bound, &why)) {
-            warn(self, why.text); /* then some count once more: they are no reason to stop */
+            warn(self, why.text); /* then some count again, which is no reason to stop */
         }
     }
     self->synced_at_ns = plat_monotonic_ns();
@@ -485,13 +482,13 @@ static bool file_connect(void *self_, struct error *err)
 static void file_disconnect(void *self_)
 {
     struct out_file *self = self_;
-    /* Also where there was nothing to deliver: a run before may have left something half done. */
+    /* Also without deliveries: an earlier run may have been interrupted. */
     bool is_made = self->template != NULL;
     if (is_made && (self->connected || self->checkpoint_size) && restore(self, NULL)) {
         do_chores_for(self, last_chores_ns);
     }
     if (self->settings.fsync_ns) {
-        file_set_sync(&self->set, NULL); /* too late for anybody to act on a failure */
+        file_set_sync(&self->set, NULL); /* a failure has no consequence any more */
     }
     file_set_close_all(&self->set);
     file_marks_close(&self->marks);
@@ -524,14 +521,14 @@ static enum output_verdict file_send(
         return OUTPUT_RECONNECT;
     }
     if (self->routed && !delivery->routes && delivery->record_count) {
-        error_set(err, ERR_CONFIG, "%s: its records come without routes", self->path);
+        error_set(err, ERR_CONFIG, "%s: its records have no routes", self->path);
         return OUTPUT_FATAL;
     }
     if (!file_set_undo(&self->set, err)) {
         return OUTPUT_RETRY;
     }
     file_set_trim(&self->set);
-    /* More than what comes in, so that what is left to be compressed stays bounded. */
+    /* More than the incoming bytes, so that the uncompressed backlog stays bounded. */
     size_t chores = delivery->bytes.size * 2;
     do_chores(self, chores > LEAST_CHORE_BYTES ? chores : LEAST_CHORE_BYTES);
     return deliver(self, delivery, err) ? OUTPUT_DELIVERED : OUTPUT_RETRY;

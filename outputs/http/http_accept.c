@@ -2,7 +2,7 @@
 
 static const char page_word[] = "page";
 
-/* The status that ${word} names; 0: none of success. */
+/* The status in ${word}; 0: not a success. */
 static int status_of(const char *word)
 {
     if (strlen(word) != 3 || strspn(word, "0123456789") != 3) {

@@ -84,8 +84,8 @@ static char *hide(char *at, size_t size)
     return at + HIDDEN_SIZE;
 }
 
-/* `scheme://user:password@host`, RFC 3986, 3.2: an authority ends at the next `/`, `?` or `#`. A
- * password that was not escaped may hold these, so whatever stands before an `@` goes. */
+/* `scheme://user:password@host`, RFC 3986, 3.2: an authority ends at the next `/`, `?` or `#`. An
+ * unescaped password may contain these, so everything before an `@` is removed. */
 static void hide_users(char *text)
 {
     for (char *at = strstr(text, "://"); at; at = strstr(at, "://")) {
@@ -105,7 +105,7 @@ static void hide_users(char *text)
     }
 }
 
-/* Where a text was cut, the beginning of a secret may be all that is left of it. */
+/* A cut text may end with the beginning of a secret. */
 static void hide_beginning(char *text, const char *secret)
 {
     size_t size = strlen(text);
@@ -166,7 +166,7 @@ bool http_auth_write(const struct http_auth *auth, const char *scheme, struct ht
     put_value(&out, auth, scheme);
     char *value = out.failed ? NULL : copy_of((const char *)out.data, out.size);
     buf_fini(&out);
-    /* The half of a key after its colon may be told alone. */
+    /* A server may repeat only the half of a key after its colon. */
     const char *half = auth->api_key ? strchr(auth->api_key, ':') : NULL;
     if (!value || !http_secrets_add(secrets, strchr(value, ' ') + 1) ||
         !http_secrets_add(secrets, auth->api_key) || !http_secrets_add(secrets, auth->password) ||

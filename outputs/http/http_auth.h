@@ -6,7 +6,7 @@
 
 #include "outputs/http/http_options.h"
 
-/* What must not be shown, and who we say we are. One thread at a time. */
+/* Secrets to hide in texts, and the credentials. One thread at a time. */
 struct http_secrets {
     char **items;
     size_t count;
@@ -15,23 +15,22 @@ struct http_secrets {
 /* Zeroed memory holds no secret. */
 void http_secrets_fini(struct http_secrets *secrets);
 
-/* Remember a copy of ${text}. NULL and what is shorter than four bytes are no secrets. False: out of
+/* Add a copy of ${text}. NULL and texts shorter than four bytes are ignored. False: out of
  * memory. */
 bool http_secrets_add(struct http_secrets *secrets, const char *text);
 
-/* Remember a copy of ${text}, and another as a form has it (http_form.h), which a server may quote. Forget those of
- * ${old}: a token changes all the time. NULL: none. */
+/* Add a copy of ${text}, and of its form encoding (http_form.h), which a server may quote. Remove
+ * those of ${old}, as a token changes frequently. NULL: none. */
 bool http_secrets_replace(struct http_secrets *secrets, const char *old, const char *text);
 
-/* Put *** in the place of each secret in ${text}, and of user and password in an address. A text that
- * ends within a secret loses that beginning, too; but text after it hides where it was cut, so hide
- * first, and cut then. */
+/* Replace each secret in ${text}, and user and password in an address, by ***. The beginning of a
+ * secret at the end of a text is hidden, too; so hide before cutting or appending. */
 void http_secrets_hide(const struct http_secrets *secrets, char *text);
 
 /*
  * The value of the header Authorization, NULL in ${ret_value} if ${auth} is empty; freed by the
- * caller. What is secret of it is added to ${secrets}. ${scheme} as in struct http_client_setup. Basic
- * as in RFC 7617; ApiKey as Elasticsearch has it: the base64 of id:key. False: out of memory.
+ * caller. Its secrets are added to ${secrets}. ${scheme} as in struct http_client_setup. Basic as
+ * in RFC 7617; ApiKey as in Elasticsearch: the base64 of id:key. False: out of memory.
  */
 bool http_auth_write(const struct http_auth *auth, const char *scheme, struct http_secrets *secrets,
     char **ret_value);

@@ -13,8 +13,8 @@ bool http_ca_set_up(CURL *easy, const char *ca)
     bool good = http_fingerprint_is_meant(span_text(ca))
                     ? trust(easy, span_text(ca))
                     : curl_easy_setopt(easy, CURLOPT_CAINFO, ca) == CURLE_OK;
-    /* It alone is trusted then: a distribution's libcurl has a folder of the system's besides. That of
-     * Windows (Schannel) knows no such folders. */
+    /* Trust only this one: a distribution's libcurl also uses a folder of the system. Schannel on
+     * Windows has no such folder. */
     CURLcode folder = curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
     return good &&
            (folder == CURLE_OK || folder == CURLE_NOT_BUILT_IN || folder == CURLE_UNKNOWN_OPTION);

@@ -6,24 +6,24 @@
 #include "outputs/http/http_fingerprint.h"
 
 /*
- * Which authority a server's certificate must come from (tls.ca), for http_client.c alone.
+ * The trusted authority of a server's certificate (tls.ca), for http_client.c only.
  *
- * Where it is a fingerprint, the certificate itself is not known yet. So a server is asked for its
- * certificates first, on a connection of its own, over which not one byte of HTTP goes and whose server
- * is not trusted. Whichever of them has the fingerprint is the authority, whoever sent it. From then on
- * it is trusted and nothing else, and libcurl checks every connection against it as it does against a
- * file: chain, time, name. Until then no connection over TLS can be made at all.
+ * For a fingerprint the certificate itself is unknown at first. So the client fetches the server's
+ * certificates over a separate, untrusted connection without any HTTP. The certificate with the
+ * fingerprint is the authority, from any server. From then on only that one is trusted, and libcurl
+ * checks every connection against it as against a file: chain, time, name. Before that no TLS
+ * connection is possible.
  */
 
-/* Trust the file ${ca} alone, or with a fingerprint nobody yet. */
+/* Trust only the file ${ca}; for a fingerprint, trust nothing yet. */
 bool http_ca_set_up(CURL *easy, const char *ca);
 
-/* A handle that asks for certificates whom ${easy} is about to ask for anything. NULL: out of memory, or
- * this libcurl cannot do it. curl_easy_cleanup. */
+/* A handle that fetches the certificates of the server of ${easy}. Free it with curl_easy_cleanup.
+ * NULL: out of memory, or this libcurl cannot do it. */
 CURL *http_ca_ask(CURL *easy);
 
-/* Trust, in ${easy}, the certificate with ${fingerprint} that ${asked} was shown. False: there was none;
- * nobody is trusted. */
+/* Make ${easy} trust the certificate with ${fingerprint} that ${asked} received. False: there was
+ * none; nothing is trusted. */
 bool http_ca_trust(CURL *easy, CURL *asked, const struct http_fingerprint *fingerprint);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * The only user of libcurl, with http_curl.c (output_libraries.c asks for its version). A client is one easy
- * handle, set up once with what does not change, and one multi handle, which keeps the connections and lets us
- * look at `stopping` several times a second (curl_easy_perform would do so once a second, and not at all inside
- * a name server's answer).
+ * The only user of libcurl, with http_curl.c (output_libraries.c asks for its version). A client
+ * has one easy handle, set up once with the constant options, and one multi handle, which keeps the
+ * connections and allows checking `stopping` several times a second (curl_easy_perform would check
+ * once a second, and not at all while resolving a name).
  *
- * libcurl sends a request a second time by itself when a kept connection turns out to be dead. It may
- * have been obeyed by then, and whoever asked would never know that it was sent twice. So a body that
- * was begun is never read again: on_seek says no, and the request fails as HTTP_LOST.
+ * libcurl repeats a request by itself when a kept connection turns out to be dead. The server may
+ * have executed it already, and the caller would not know that it was sent twice. So a started body
+ * is never read again: on_seek refuses, and the request fails as HTTP_LOST.
  *
- * A reused connection is looked at before, so idle ones that were closed meanwhile cost nothing.
+ * A reused connection is checked first, so idle ones that were closed meanwhile cause no failure.
  */
 #include "outputs/http/http_client.h"
 
@@ -23,7 +23,7 @@
 #include "platform/plat_system.h"
 
 enum {
-    LOOK_MS = 200, /* between two looks at `stopping` */
+    LOOK_MS = 200, /* between two checks of `stopping` */
     KEPT_CONNECTIONS = 16,
     REPLY_BYTES = 64 * 1024,
     URL_MAX_BYTES = 64 * 1024,
@@ -38,9 +38,9 @@ struct transfer {
     size_t at;
     uint64_t body_bytes;
     uint64_t reply_bytes;
-    bool has_head;              /* all headers of the reply were there */
-    bool asked_for_tunnel;      /* the proxy was reached, and told where to */
-    enum http_failure ended_by; /* by a callback of ours; HTTP_REPLIED: by none */
+    bool has_head;              /* all headers of the reply have arrived */
+    bool asked_for_tunnel;      /* the proxy was reached and got the tunnel request */
+    enum http_failure ended_by; /* set by a callback; HTTP_REPLIED: by none */
 };
 
 struct http_client {
@@ -50,14 +50,14 @@ struct http_client {
     struct http_secrets secrets;
     uint64_t timeout_ms;
     struct http_proxy proxy;
-    bool has_proxy; /* the request in hand goes through one that libcurl was told */
-    bool lacks_ca;  /* only its fingerprint is known */
+    bool has_proxy; /* the current request uses a proxy set in libcurl */
+    bool lacks_ca;  /* only the fingerprint is known so far */
     struct http_fingerprint ca;
     bool (*stopping)(void *host);
     void *host;
     struct buf url;
     struct transfer transfer;
-    char reason[CURL_ERROR_SIZE]; /* in libcurl's words */
+    char reason[CURL_ERROR_SIZE]; /* libcurl's text */
 };
 
 /* ---- callbacks of libcurl ------------------------------------------------------------------------ */
@@ -153,7 +153,8 @@ static size_t on_body(char *data, size_t one, size_t size, void *client_)
     return size;
 }
 
-/* libcurl's times and addresses of a connection say nothing of a proxy before its tunnel stands. */
+/* libcurl's times and addresses of a connection do not show a proxy before its tunnel is
+ * established. */
 static int on_trace(CURL *easy, curl_infotype type, char *data, size_t size, void *client)
 {
     static const char connect[] = "CONNECT ";
@@ -301,7 +302,7 @@ static bool write_url(struct http_client *self, const struct http_request *reque
     return !self->url.failed;
 }
 
-/* `Name: value`, or `Name;` for an empty value, which libcurl would take for a wish to leave it out. */
+/* `Name: value`, or `Name;` for an empty value: libcurl would remove a header `Name:`. */
 static bool add_header(
     struct curl_slist **list, struct buf *line, const char *name, const char *value)
 {
@@ -314,8 +315,8 @@ static bool add_header(
     return longer != NULL;
 }
 
-/* NULL: out of memory. No wait for a 100: it would cost a round trip, or a second where the server
- * does not know it. */
+/* NULL: out of memory. Disable `Expect: 100-continue`: it would cost a round trip, or a second if
+ * the server does not support it. */
 static struct curl_slist *write_headers(
     const struct http_client *self, const struct http_request *request)
 {
@@ -396,7 +397,7 @@ static bool prepare(struct http_client *self, struct curl_slist **ret_headers)
     return *ret_headers && !curl_easy_setopt(self->easy, CURLOPT_HTTPHEADER, *ret_headers);
 }
 
-/* Until the request of ${easy} is done, or it is time to stop. */
+/* Run until the request of ${easy} is done, or `stopping` is true. */
 static CURLcode perform(struct http_client *self, CURLM *multi, CURL *easy)
 {
     int running = 1;
@@ -434,17 +435,17 @@ static void look_back(struct http_client *self, struct http_reply *reply)
     curl_easy_getinfo(self->easy, CURLINFO_REQUEST_SIZE, &head);
     curl_easy_getinfo(self->easy, CURLINFO_RETRY_AFTER, &wait_s);
     note_status(self);
-    /* The head counts the wish for a tunnel, too. */
+    /* The size of headers includes the tunnel request. */
     reply->sent = head > 0 && http_curl_was_connected(self->easy) &&
                   self->transfer.part == self->transfer.request->part_count;
     if (wait_s > 0) {
-        /* As much as libcurl from 8.12 on says at most: every version gives the same. */
+        /* Limit to the maximum of libcurl 8.12+, so that every version gives the same result. */
         reply->retry_after_ms = wait_s < HTTP_RETRY_AFTER_MAX_S ? (uint64_t)wait_s * 1000
                                                                 : HTTP_RETRY_AFTER_MAX_S * 1000;
     }
 }
 
-/* Is a connection that is missing the one to the proxy, not one through it? */
+/* True if the connection to the proxy failed, not one through it. */
 static bool is_before_proxy(const struct http_client *self)
 {
     return self->has_proxy && !self->transfer.asked_for_tunnel;
@@ -455,13 +456,13 @@ static enum http_failure failure_of(const struct http_client *self, CURLcode cod
     if (self->transfer.ended_by != HTTP_REPLIED) {
         return self->transfer.ended_by;
     }
-    /* libcurl takes a connection that is closed among the headers for their end. */
+    /* libcurl treats a connection closed within the headers as their end. */
     return code == CURLE_OK && !self->transfer.has_head
                ? HTTP_GARBLED
                : http_curl_failure(self->easy, code, self->reason, is_before_proxy(self));
 }
 
-/* Learn from the server what certificate the authority of tls.ca has (http_ca.h). */
+/* Fetch the certificate of the authority of tls.ca from the server (http_ca.h). */
 static enum http_failure learn_ca(struct http_client *self, CURLcode *ret_code)
 {
     enum http_failure failure = HTTP_IMPOSSIBLE;
@@ -487,8 +488,8 @@ static bool is_tls(const struct http_request *request)
     return strncmp(request->url, "https:", strlen("https:")) == 0;
 }
 
-/* One that refuses the request was reached; another might be less strict, which is not for us to find
- * out. */
+/* A proxy that refuses the request was reached; do not try another one, which might be less
+ * strict. */
 static void note_proxy(struct http_client *self, CURLcode code)
 {
     bool is_out_of_reach = code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_COULDNT_CONNECT ||

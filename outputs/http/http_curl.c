@@ -5,8 +5,8 @@
 #include "outputs/http/http_here.h"
 
 enum {
-    /* libcurl makes this buffer anew for every request. Large ones come from the system, with a fault per
-     * page; small ones need more calls to send. */
+    /* libcurl allocates this buffer for every request. Large ones come from the system, with a
+     * fault per page; small ones need more calls to send. */
     UPLOAD_BYTES = 112 * 1024,
     PINS_MAX_BYTES = 4096,
     NS_PER_MS = 1000000,
@@ -41,10 +41,10 @@ static bool set_cert(CURL *easy, const struct http_tls *tls)
 }
 
 /*
- * libcurl's default on Schannel is strict: a certificate of a private authority, which names neither a list
- * nor an OCSP server, fails then, and so does each one while that server cannot be reached. OpenSSL looks at
- * no such server and ignores these bits. Without the bit for best effort (libcurl 7.70) there is no Schannel
- * here either.
+ * libcurl's default on Schannel is strict: a certificate of a private authority without a
+ * revocation list or OCSP server fails then, and so does every certificate while that server is
+ * unreachable. OpenSSL checks no revocation and ignores these bits. Builds without the bit for best
+ * effort (libcurl 7.70) have no Schannel.
  */
 static long ssl_options(const struct http_tls *tls)
 {
@@ -66,7 +66,7 @@ static long ssl_options(const struct http_tls *tls)
 static bool set_revocation(CURL *easy, const struct http_tls *tls)
 {
     long options = ssl_options(tls);
-    /* For a proxy that is spoken to over TLS, which not every libcurl can do. */
+    /* For a proxy over TLS, which not every libcurl supports. */
     CURLcode of_proxy = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_OPTIONS, options);
     return !curl_easy_setopt(easy, CURLOPT_SSL_OPTIONS, options) &&
            (of_proxy == CURLE_OK || of_proxy == CURLE_NOT_BUILT_IN ||
@@ -86,8 +86,8 @@ static bool set_tls(CURL *easy, const struct http_tls *tls)
                easy, CURLOPT_SSL_VERIFYHOST, tls->verify == HTTP_VERIFY_FULL ? 2L : 0L);
 }
 
-/* A proxy that is written down is used for every address, whatever NO_PROXY says. Which one is used is told
- * before each request (http_proxy.h). */
+/* A configured proxy is used for every address and ignores NO_PROXY. It is set before each request
+ * (http_proxy.h). */
 static bool set_proxy(CURL *easy, const char *proxy)
 {
     return !proxy || strcmp(proxy, "system") == 0 || !curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
@@ -111,8 +111,8 @@ static bool set_limits(CURL *easy, const struct http_options *options)
            !curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L) &&
            !curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BYTES) &&
            !curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms) &&
-           /* None is asked for, but who sends one all the same is understood: without this header
-            * any would be allowed (RFC 9110, 12.5.3). */
+           /* Request no compression, but decode it if a server uses it: without this header any
+            * coding would be allowed (RFC 9110, 12.5.3). */
            !curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "identity") &&
            !curl_easy_setopt(easy, CURLOPT_USERAGENT, "etwship/" ETWSHIP_VERSION);
 }
@@ -132,7 +132,7 @@ bool http_curl_set_up(CURL *easy, const struct http_options *options, struct err
     /* HTTP/2 does not exist in every build of libcurl. */
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    /* A name server that does not answer holds nobody up at the end. */
+    /* A name server that does not answer must not delay the end. */
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
     if (set_protocols(easy) && set_limits(easy, options) && set_tls(easy, tls) &&
@@ -155,7 +155,7 @@ bool http_curl_was_connected(CURL *easy)
     return time > 0;
 }
 
-/* A proxy that answers the wish for a tunnel with a refusal. */
+/* The proxy refuses the tunnel request. */
 static bool was_refused_by_proxy(CURL *easy, enum http_failure *ret_failure)
 {
     long status = 0;
@@ -164,8 +164,8 @@ static bool was_refused_by_proxy(CURL *easy, enum http_failure *ret_failure)
     return status && status / 100 != 2;
 }
 
-/* OpenSSL says so by a number (X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED), libcurl's
- * code for Schannel in its text alone. */
+/* OpenSSL reports it as a number (X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED),
+ * libcurl for Schannel only in its text. */
 static bool is_expired(CURL *easy, const char *reason)
 {
     enum { NOT_YET_VALID = 9, HAS_EXPIRED = 10 };
@@ -183,8 +183,8 @@ static bool holds_one_of(const char *reason, const char *const *words)
     return *words != NULL;
 }
 
-/* What the certificate fails for; ${otherwise}: nothing that is known. libcurl passes on what Schannel says
- * in words or as a number, and what CertGetCertificateChain says, which is asked where tls.ca is set. */
+/* The reason why the certificate fails; ${otherwise}: unknown. libcurl passes on Schannel's text or
+ * number, and the result of CertGetCertificateChain, which it calls if tls.ca is set. */
 static enum http_failure failure_of_certificate(
     CURL *easy, const char *reason, enum http_failure otherwise)
 {

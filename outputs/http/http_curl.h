@@ -5,16 +5,17 @@
 
 #include "outputs/http/http_client.h"
 
-/* libcurl in our words, for http_client.c alone. */
+/* Helpers around libcurl, for http_client.c only. */
 
-/* Tell ${easy} what holds for every request. False with ${err} set: this libcurl cannot do it. */
+/* Set the options of ${easy} for every request. False with ${err} set: this libcurl does not
+ * support them. */
 bool http_curl_set_up(CURL *easy, const struct http_options *options, struct error *err);
 
-/* Has the request that ${easy} has just ended had a connection to its server, through a tunnel if need be? */
+/* True if the last request of ${easy} had a connection to its server, perhaps through a tunnel. */
 bool http_curl_was_connected(CURL *easy);
 
-/* What ${code} says of the request that ${easy} has just ended; ${reason}: its CURLOPT_ERRORBUFFER;
- * ${before_proxy}: it goes through a proxy, and did not come so far. */
+/* The class of ${code} for the last request of ${easy}; ${reason}: its CURLOPT_ERRORBUFFER;
+ * ${before_proxy}: it failed before it reached its proxy. */
 enum http_failure http_curl_failure(
     CURL *easy, CURLcode code, const char *reason, bool before_proxy);
 

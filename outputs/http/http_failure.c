@@ -5,7 +5,7 @@
 #include "base/span.h"
 
 enum {
-    REASON_MAX_BYTES = 2048, /* more than is shown: what is hidden must be seen as a whole */
+    REASON_MAX_BYTES = 2048, /* more than is shown, so that whole secrets can be hidden */
     SHOWN_MAX_BYTES = 255,
 };
 
@@ -48,10 +48,10 @@ static const struct {
         ". check tls.ca, tls.cert, tls.key and tls.client_cert, and that we may read them"},
     [HTTP_LOST] = {ERR_IO, false, "the connection broke before the whole reply was there", ""},
     [HTTP_TIMED_OUT] = {ERR_IO, false, "no whole reply in time", ""},
-    [HTTP_GARBLED] = {ERR_FORMAT, false, "what came is no whole reply", ""},
+    [HTTP_GARBLED] = {ERR_FORMAT, false, "the reply is malformed or incomplete", ""},
     [HTTP_TOO_LONG] = {ERR_LIMIT, false, "the reply is too long", NULL},
     [HTTP_UNWANTED] = {ERR_FORMAT, false, "the reply was not read to its end", NULL},
-    [HTTP_STOPPED] = {ERR_STOPPED, false, "ended, since it was time to stop", NULL},
+    [HTTP_STOPPED] = {ERR_STOPPED, false, "stopped, as the agent or the command ends", NULL},
     [HTTP_IMPOSSIBLE] = {ERR_MEMORY, false, "nothing could be sent", ""},
 };
 

@@ -1,6 +1,6 @@
 #include "outputs/http/http_fingerprint.h"
 
-enum { MEANT_DIGITS = 32 }; /* no file is called so by chance; that of MD5 has as many */
+enum { MEANT_DIGITS = 32 }; /* no file has such a name by chance; MD5 has this many digits */
 
 static int digit_of(uint8_t c)
 {
@@ -44,7 +44,7 @@ bool http_fingerprint_read(struct span text, struct http_fingerprint *ret_finger
     return true;
 }
 
-/* What stands between the two lines; empty: there are none. */
+/* The text between the two lines; empty: none. */
 static struct span base64_of(struct span pem)
 {
     static const char first[] = "-----BEGIN CERTIFICATE-----";
@@ -66,7 +66,7 @@ static int base64_digit(uint8_t c)
                                   : -1;
 }
 
-/* RFC 4648, 4, with line breaks. False: it is something else. */
+/* RFC 4648, 4, with line breaks. False: invalid. */
 static bool add_base64(struct sha256 *sha, struct span text)
 {
     uint32_t bits = 0;

@@ -12,13 +12,13 @@ struct http_fingerprint {
     uint8_t bytes[SHA256_SIZE];
 };
 
-/* Is ${text} meant to be one, though it may be a wrong one? Else it is the name of a file. */
+/* True if ${text} is meant as a fingerprint, even an invalid one; else it is the name of a file. */
 bool http_fingerprint_is_meant(struct span text);
 
-/* False: it is none. */
+/* False: invalid. */
 bool http_fingerprint_read(struct span text, struct http_fingerprint *ret_fingerprint);
 
-/* Is it that of the certificate ${pem}? RFC 7468, 5.1; what cannot be read has none. */
+/* True if it is that of the certificate ${pem} (RFC 7468, 5.1); false for unreadable text. */
 bool http_fingerprint_fits(const struct http_fingerprint *fingerprint, struct span pem);
 
 #endif

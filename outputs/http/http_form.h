@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 
-/* Forms as application/x-www-form-urlencoded (WHATWG, URL, section 5). Every byte but the unreserved characters of
- * RFC 3986, 2.3 is written as %XX. */
+/* Forms as application/x-www-form-urlencoded (WHATWG, URL, section 5). All bytes except the
+ * unreserved characters of RFC 3986, 2.3 are written as %XX. */
 
 /* Append ${value}, encoded. */
 void http_form_add_value(struct buf *out, const char *value);

@@ -1,8 +1,8 @@
 /*
- * Lines need no work at all: the body is the batch. An array is one copy with brackets and commas. HEC
+ * Lines need no work: the body is the batch. An array is one copy with brackets and commas. HEC
  * puts `{"time":…,"host":…,"source":…,"event":` before each event and a brace after it ("Format
- * events for HTTP Event Collector", Splunk). `time` has the 7 digits of the event; one before 1970 is
- * left out, since Splunk takes none. `host` is host.name as it stands in the event.
+ * events for HTTP Event Collector", Splunk). `time` has the 7 digits of the event; one before 1970
+ * is left out, since Splunk takes none. `host` is host.name as it stands in the event.
  */
 #include "outputs/http/http_frame.h"
 
@@ -109,9 +109,9 @@ void http_frame_add_hec(struct event_memo *memo, struct span record, struct span
 }
 
 /*
- * One line whatever the text holds. Lines are of two kinds, and their first byte tells: a brace begins the
- * JSON of an event that has no message. A message that begins with one gets a space in front, as whoever
- * writes messages could pass a text off as an event otherwise.
+ * Always one line. The first byte tells two kinds apart: a brace begins the JSON of an event
+ * without a message. A message that begins with a brace gets a space before it, as otherwise a
+ * writer of messages could forge an event.
  */
 static void add_message(struct span record, struct buf *out)
 {

@@ -5,7 +5,7 @@
 #include "outputs/output.h"
 
 /*
- * How events stand in the body of a request. Their JSON is put in as it is, never written again.
+ * The framing of events in the body of a request. Their JSON is copied unchanged.
  */
 enum http_framing {
     HTTP_FRAMING_NDJSON,     /* one event per line */
@@ -15,7 +15,7 @@ enum http_framing {
     HTTP_FRAMING_SPLUNK_HEC, /* objects of Splunk's HTTP Event Collector, one after the other */
 };
 
-/* What Splunk is told beside the event; NULL: nothing, and its token decides. */
+/* Metadata for Splunk beside the event; NULL: none, and its token decides. */
 struct http_frame_hec {
     const char *source;
     const char *sourcetype;
@@ -24,7 +24,7 @@ struct http_frame_hec {
 
 struct http_frame {
     enum http_framing framing;
-    struct buf constants; /* of a HEC object: members that are the same for every event */
+    struct buf constants; /* of a HEC object: members common to all events */
     struct event_memo memo;
 };
 
@@ -46,7 +46,7 @@ bool http_frame_body(struct http_frame *frame, const struct delivery *delivery, 
 /* Record ${index} of ${delivery}, without the line break at its end. */
 struct span http_frame_record(const struct delivery *delivery, size_t index);
 
-/* Append `"${name}":"${value}",`; nothing of an empty value. */
+/* Append `"${name}":"${value}",`; nothing if it is empty. */
 void http_frame_add_member(struct buf *out, const char *name, struct span value);
 
 /* Append the HEC object of ${record}, with ${members} before its event: members of JSON, each with its

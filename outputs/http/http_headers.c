@@ -37,7 +37,7 @@ bool http_headers_add(struct http_headers *headers, const char *name, const char
     return header->name && header->value;
 }
 
-/* A server may well repeat what stands after the scheme of a login alone. */
+/* A server may repeat only the text after the scheme of a login. */
 static bool hide(struct http_client *client, const struct config_pair *pair)
 {
     const char *space = strchr(pair->value, ' ');

@@ -4,8 +4,8 @@
 #include "base/arena.h"
 #include "outputs/http/http_client.h"
 
-/* The headers of an output's requests: what users write under `headers`, which may be secrets, and the
- * output's own after it. */
+/* The headers of an output's requests: those of the key `headers`, which may be secrets, then the
+ * output's own. */
 enum { HTTP_HEADERS_MAX = 64, HTTP_HEADERS_OWN_MAX = 4 };
 
 struct http_headers {
@@ -20,7 +20,7 @@ void http_headers_fini(struct http_headers *headers);
 /* Copied. ${value} NULL: nothing is added. False: out of memory. */
 bool http_headers_add(struct http_headers *headers, const char *name, const char *value);
 
-/* What ${map} says, and have ${client} hide its values. The same. */
+/* Add the headers in ${map}, and have ${client} hide their values. False: out of memory. */
 bool http_headers_take(
     struct http_headers *headers, const struct config_map *map, struct http_client *client);
 

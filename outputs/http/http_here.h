@@ -3,7 +3,7 @@
 
 #include "outputs/http/http_options.h"
 
-/* Report what of ${options}, valid as they are, this system cannot do, as its libcurl speaks TLS by another
+/* Report valid ${options} that this system does not support, as its libcurl uses another TLS
  * library (output_ops.can_run). */
 void http_here_check(struct config_check *check, const struct http_options *options);
 

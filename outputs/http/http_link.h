@@ -6,11 +6,10 @@
 #include "outputs/http/http_said.h"
 #include "outputs/output.h"
 
-/* The way of an output to one server: its address, the headers of each request, and how bodies are compressed. One
- * thread at a time. */
+/* The link of an output to one server: address, headers and compression. One thread at a time. */
 struct http_link {
     struct arena kept;
-    const char *url; /* without what stands after it in requests */
+    const char *url; /* without the path of requests */
     struct http_client *client;
     struct http_headers headers;
     struct compress *compress; /* NULL: none */
@@ -21,18 +20,18 @@ struct http_link {
 struct http_link_setup {
     struct span url;
     const struct http_options *options;
-    const struct config_map *headers; /* what users write; NULL: none */
+    const struct config_map *headers; /* key `headers`; NULL: none */
     const char *content_type;
 };
 
-/* Nothing of ${setup} is used later. Of ${env}: stopping, note and their host. False with ${err} set; fini is due all
- * the same. */
+/* ${setup} is not used later; of ${env}: stopping, note and their host. False with ${err} set; call
+ * fini in any case. */
 bool http_link_init(struct http_link *link, const struct http_link_setup *setup,
     const struct output_env *env, struct error *err);
 void http_link_fini(struct http_link *link); /* zeroed is fine */
 
-/* Send ${body} to ${path}, compressed as the options say. True: `said` has the reply. False with ${err} set: there is
- * none (`said.reply`), or no memory. */
+/* Send ${body} to ${path}, compressed as the options say. True: `said` has the reply. False with
+ * ${err} set: no reply (see `said.reply`), or out of memory. */
 bool http_link_post(struct http_link *link, const char *path, struct span body, struct error *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include "config/config_check.h"
 #include "outputs/compress.h"
 
-/* What every output that speaks HTTP has in its settings. */
+/* The settings common to all outputs over HTTP. */
 struct http_auth {
     const char *api_key; /* id:key or base64 */
     const char *user;
@@ -14,7 +14,7 @@ struct http_auth {
 
 enum http_verify { HTTP_VERIFY_FULL, HTTP_VERIFY_CA, HTTP_VERIFY_NONE };
 enum http_revocation {
-    HTTP_REVOCATION_BEST_EFFORT, /* what cannot be looked up is no fault */
+    HTTP_REVOCATION_BEST_EFFORT, /* an unknown status is accepted */
     HTTP_REVOCATION_STRICT,
     HTTP_REVOCATION_NONE,
 };
@@ -32,7 +32,7 @@ struct http_tls {
     int min_version; /* enum http_tls_version */
 };
 
-/* The settings that every output of HTTP has, as its member `http`. */
+/* The common settings, as member `http` of an output's settings. */
 struct http_options {
     struct http_auth auth;
     struct http_tls tls;
@@ -46,44 +46,43 @@ extern const struct config_field http_auth_fields[];
 extern const struct config_field http_tls_fields[];
 extern const char *const http_compression_names[]; /* by enum http_compression */
 
-/* Rows of a settings struct that has a `struct http_options http`. ${compressions}: the first ones of
- * http_compression_names, as many as its servers take. */
-#define HTTP_ROWS(s, compressions, default_compression)                                \
-    {CONFIG_STRUCT_ROW("auth", s, http.auth, http_auth_fields), .help = "who we are"}, \
+/* Rows of a settings struct that has a `struct http_options http`. ${compressions}: the first ones
+ * of http_compression_names, as many as its servers accept. */
+#define HTTP_ROWS(s, compressions, default_compression)                                 \
+    {CONFIG_STRUCT_ROW("auth", s, http.auth, http_auth_fields), .help = "credentials"}, \
         HTTP_ROWS_WITHOUT_AUTH(s, compressions, default_compression)
 
-/* The same of an output that logs in by keys of its own. */
+/* Rows for an output with authentication keys of its own. */
 #define HTTP_ROWS_WITHOUT_AUTH(s, compressions, default_compression)                              \
-    {CONFIG_STRUCT_ROW("tls", s, http.tls, http_tls_fields), .help = "how https is checked"},     \
+    {CONFIG_STRUCT_ROW("tls", s, http.tls, http_tls_fields), .help = "checks of https"},          \
         {CONFIG_ROW("proxy", SECRET, s, http.proxy), .may_be_empty = true,                        \
             .help = "address of a proxy; empty: none; system, the default: what the environment " \
                     "says, and if it says nothing, Windows"},                                     \
         {CONFIG_ROW("connect_timeout", DURATION, s, http.connect_timeout_ns),                     \
             .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),                 \
-            .help = "longest wait for a connection, TLS and all"},                                \
+            .help = "longest wait for a connection, including TLS"},                              \
         {CONFIG_ROW("timeout", DURATION, s, http.timeout_ns), .default_text = "90s",              \
             .min = 1000000, .max = INT64_C(3600000000000),                                        \
             .help = "longest time for one request and its reply"},                                \
     {                                                                                             \
         CONFIG_ROW("compression", ENUM, s, http.compression),                                     \
             .names = (compressions), .default_text = (default_compression),                       \
-            .help = "of what is sent"                                                             \
+            .help = "compression of requests"                                                     \
     }
 
-/* What is wrong goes to ${check}, at its value: "auth: what. what to do". */
+/* Report errors to ${check}, each at its value: "auth: what. what to do". */
 void http_options_check(struct config_check *check, const struct http_options *options);
 
-/* Is the file ${cert} PKCS#12, by its name? NULL is not. */
+/* True if the file ${cert} is PKCS#12 by its name. False for NULL. */
 bool http_options_is_pkcs12(const char *cert);
 
-/* Is ${url} an address that http can be sent to, without a password in it? ${key} for the text. NULL
- * is not given. */
+/* Check that ${url} is an HTTP address without a password. ${key} for the text. NULL: not given. */
 void http_options_check_url(struct config_check *check, const char *key, const char *const *url);
 
-/* Are these names of the same header? Case does not matter (RFC 9110, 5.1). */
+/* True if both name one header, without regard to case (RFC 9110, 5.1). */
 bool http_options_is_header(const char *name, const char *expected);
 
-/* Names and values of ${headers}, which go along with ${auth}. */
+/* Check names and values of ${headers}, together with ${auth}. */
 void http_options_check_headers(
     struct config_check *check, const struct config_map *headers, const struct http_auth *auth);
 

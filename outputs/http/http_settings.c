@@ -70,8 +70,8 @@ static bool has_header(const struct http_settings *s, const char *name)
     return false;
 }
 
-/* Splunk, "Format events for HTTP Event Collector": a token in the header, as the password of anybody,
- * or in the query. */
+/* Splunk, "Format events for HTTP Event Collector": a token in the header, as the password of any
+ * user, or in the query. */
 void http_settings_warnings(const void *settings, struct config_check *check)
 {
     const struct http_settings *s = settings;

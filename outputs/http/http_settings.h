@@ -5,7 +5,7 @@
 #include "outputs/http/http_frame.h"
 #include "outputs/http/http_options.h"
 
-/* What the configuration says of an output of type `http`. */
+/* Settings of an output of type `http`. */
 enum { HTTP_SETTINGS_MAX_HEADERS = 64 };
 
 struct http_settings {
@@ -21,13 +21,13 @@ struct http_settings {
 extern const char *const http_settings_methods[]; /* ends with NULL */
 extern const struct config_field http_settings_fields[];
 
-/* Report what is wrong with ${settings}, a struct http_settings; no I/O (output_ops.check). */
+/* Report errors in ${settings}, a struct http_settings; no I/O (output_ops.check). */
 void http_settings_check(const void *settings, struct config_check *check);
 
-/* Report what this system cannot do (output_ops.can_run). */
+/* Report settings that this system does not support (output_ops.can_run). */
 void http_settings_can_run(const void *settings, struct config_check *check);
 
-/* Report what is valid but hardly meant (output_ops.warnings). */
+/* Report settings that are valid but hardly meant (output_ops.warnings). */
 void http_settings_warnings(const void *settings, struct config_check *check);
 
 #endif

@@ -8,7 +8,7 @@ enum { THUMBPRINT_DIGITS = 40 }; /* SHA-1 */
 static const char *const locations[] = {"LocalMachine", "CurrentUser", "CurrentService", "Services",
     "Users", "CurrentUserGroupPolicy", "LocalMachineGroupPolicy", "LocalMachineEnterprise"};
 
-/* Take what stands before the next backslash off ${rest}. False: there is none. */
+/* Remove the part before the next backslash from ${rest}. False: there is none. */
 static bool next_part(struct span *rest, struct span *ret_part)
 {
     const uint8_t *end = rest->size ? memchr(rest->data, '\\', rest->size) : NULL;
@@ -36,7 +36,7 @@ static bool check_location(struct span location, struct error *err)
         config_text_quote(location).text);
 }
 
-/* The dialogue of Windows shows spaces, and puts a mark that nobody sees in front (U+200E). */
+/* The dialogue of Windows shows spaces, and an invisible mark at the start (U+200E). */
 static bool check_thumbprint(struct span text, struct error *err)
 {
     static const char digits[] = "0123456789abcdefABCDEF";

@@ -5,12 +5,12 @@
 #include "base/span.h"
 
 /*
- * A certificate in the store of Windows, as libcurl takes it for Schannel (CURLOPT_SSLCERT):
- * LOCATION\STORE\THUMBPRINT, as in LocalMachine\MY\ and 40 hexadecimal digits. Its private key lies with
- * it.
+ * A certificate in the store of Windows, in libcurl's syntax for Schannel (CURLOPT_SSLCERT):
+ * LOCATION\STORE\THUMBPRINT, as in LocalMachine\MY\ and 40 hexadecimal digits. The store has its
+ * private key, too.
  */
 
-/* False with what is wrong and what to do in ${err}. */
+/* False with the error and a remedy in ${err}. */
 bool http_store_cert_check(struct span text, struct error *err);
 
 #endif

@@ -17,7 +17,7 @@ const char *http_system_proxy_source(enum http_proxy_source source)
     return words[source];
 }
 
-/* As UTF-8 of ${ret_text}, which the caller frees; empty: there is none, or too much. */
+/* Convert to UTF-8 in ${ret_text}, which the caller frees; empty: missing or too long. */
 static struct span read_text(const uint16_t *units, uint8_t **ret_text)
 {
     size_t count = 0;
@@ -33,7 +33,7 @@ static struct span read_text(const uint16_t *units, uint8_t **ret_text)
     return span_make(*ret_text, size);
 }
 
-/* Take what ${proxy} and ${bypass} say for ${origin}. False: they name no proxy at all. */
+/* Apply ${proxy} and ${bypass} to ${origin}. False: they name no proxy. */
 static bool take(const uint16_t *proxy, const uint16_t *bypass, const struct http_origin *origin,
     enum http_proxy_source source, struct http_system_proxy *found)
 {
@@ -75,7 +75,7 @@ static bool ask_machine(const struct plat_winhttp *winhttp, const struct http_or
     return known;
 }
 
-/* Scheme, host and port, which are ASCII in a URL that can be asked for. */
+/* Scheme, host and port, which are ASCII in a valid URL. */
 static bool write_url(const struct http_origin *origin, uint16_t url[URL_MAX_UNITS])
 {
     struct span whole = origin->whole;
@@ -93,7 +93,7 @@ static bool write_url(const struct http_origin *origin, uint16_t url[URL_MAX_UNI
     return true;
 }
 
-/* True: the script says something, if only that there is no proxy. */
+/* True: the script has an answer, even "no proxy". */
 static bool take_script(const struct plat_winhttp *winhttp, const struct http_pac_answer *answer,
     const struct http_origin *origin, struct http_system_proxy *found)
 {

@@ -5,12 +5,11 @@
 #include "platform/plat_winhttp.h"
 
 /*
- * What Windows says of the way to an address, by WinHTTP. Asked in this order, the first that names a proxy
+ * The proxy of Windows for an address, by WinHTTP. Sources in order; the first with a proxy
  * decides:
  *
- *   1. the settings of the machine (`netsh winhttp set proxy`), which are made for services;
- *   2. the settings of the account that the agent runs as, which Group Policy may make the same for all: WPAD
- *      and a script (PAC) if they ask for it, whose answer counts also if it is "none";
+ *   1. the settings of the machine (`netsh winhttp set proxy`), which are intended for services;
+ *   2. the settings of the account that the agent runs as, which Group Policy may make the same for all: WPAD and a script (PAC) if enabled; their answer is final even if it is "none";
  *   3. the proxy that these settings name.
  */
 enum http_proxy_source {
@@ -27,7 +26,7 @@ struct http_system_proxy {
     char addresses[HTTP_SYSTEM_PROXY_MAX]
                   [HTTP_PROXY_ADDRESS_BYTES]; /* in order; none, or "" as the last: go without */
     size_t count;
-    uint32_t script_error; /* why WPAD or the script gave no answer; 0: it was not asked, or did */
+    uint32_t script_error; /* error of WPAD or the script; 0: unused or successful */
 };
 
 struct http_system_proxy_asker {
@@ -36,7 +35,8 @@ struct http_system_proxy_asker {
     void *host;
 };
 
-/* Waits for WPAD or a script, where the settings ask for one (http_pac.h). False: `stopping` said so. */
+/* Waits for WPAD or a script if the settings enable one (http_pac.h). False: `stopping` returned
+ * true. */
 bool http_system_proxy_find(const struct http_system_proxy_asker *asker,
     const struct http_origin *origin, struct http_system_proxy *ret_found);
 

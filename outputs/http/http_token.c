@@ -48,7 +48,7 @@ bool http_token_read(struct span body, struct span *ret_text, uint64_t *ret_seco
     }
     seconds = json_member_inner(seconds, &text)
                   ? text
-                  : seconds; /* the identity service of Azure quotes it */
+                  : seconds; /* Azure's identity service writes the number as a string */
     for (size_t i = 0; i < seconds.size && i < 9; i++) {
         if (seconds.data[i] < '0' || seconds.data[i] > '9') {
             return false;

@@ -3,19 +3,19 @@
 
 #include "outputs/http/http_said.h"
 
-/* Asking for an access token (OAuth 2.0, RFC 6749), and reading the reply that holds it (section 5.1). */
+/* Requests an access token (OAuth 2.0, RFC 6749), and reads the reply with it (section 5.1). */
 
-/* As http_said_ask. ${said} shows nothing of a reply that may hold a token, since the client cannot hide a token that
- * it does not know yet. */
+/* As http_said_ask. ${said} shows nothing of a reply that may contain a token, since the client
+ * cannot hide an unknown token. */
 bool http_token_ask(struct http_said *said, struct http_client *client,
     const struct http_request *request, struct error *err);
 
-/* The same by POST of ${form} (http_form.h) to ${url} and ${path}, which may be NULL. */
+/* Request a token by POST of ${form} (http_form.h) to ${url} and ${path}, which may be NULL. */
 bool http_token_post(struct http_said *said, struct http_client *client, const char *url,
     const char *path, struct span form, struct error *err);
 
-/* Find in ${body} the text of the token, a view, and the seconds that it is good for: at least 1, at most a day. False:
- * ${body} holds no token. */
+/* Find the token in ${body}, a view, and its lifetime in seconds: at least 1, at most a day. False:
+ * ${body} has no token. */
 bool http_token_read(struct span body, struct span *ret_text, uint64_t *ret_seconds);
 
 #endif

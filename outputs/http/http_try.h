@@ -4,11 +4,11 @@
 #include "outputs/http/http_client.h"
 #include "outputs/output.h"
 
-/* What `test-output` finds at a server, said without secrets. */
+/* Findings of `test-output` at a server, without secrets. */
 struct http_try {
     const struct output_talk *talk;
-    const struct http_client *client; /* knows the secrets; NULL: there is no client yet */
-    bool faulty;                      /* a fault was told */
+    const struct http_client *client; /* has the secrets; NULL: no client yet */
+    bool faulty;                      /* a fault was reported */
 };
 
 /* Returns false for a fault. */

@@ -20,7 +20,7 @@ size_t http_window_fit(
     uint64_t limit = http_window_limit(window);
     size_t most = delivery->record_count - first;
     most = most < window->records ? most : window->records;
-    /* The last that still fits: ends grow, so halve. */
+    /* Binary search for the last record that fits, as ends increase. */
     size_t low = 1;
     while (low < most) {
         size_t middle = most - (most - low) / 2;
@@ -45,7 +45,7 @@ void http_window_taken(struct http_window *window, uint64_t bytes)
         window->taken = 0;
     }
     if (window->refused_bytes && window->accepted_bytes >= window->refused_bytes) {
-        window->refused_bytes = 0; /* the server takes more than it did */
+        window->refused_bytes = 0; /* the server now accepts more */
         window->accepted_bytes = 0;
     }
 }
@@ -60,7 +60,7 @@ bool http_window_too_big(struct http_window *window, size_t count, uint64_t byte
         window->refused_bytes = bytes;
     }
     if (window->accepted_bytes >= window->refused_bytes) {
-        window->accepted_bytes = 0; /* the server takes less than it did */
+        window->accepted_bytes = 0; /* the server now accepts less */
     }
     return true;
 }

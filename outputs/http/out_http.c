@@ -1,17 +1,17 @@
 /*
- * Batches as bodies of HTTP requests. One delivery is one request, until the server says that it is too
- * big or refuses something in it (http_window.h); what each status leads to stands in http_status.c. A
- * reply that is not there as a whole is no answer: the events come again.
+ * Batches as bodies of HTTP requests. One delivery is one request, unless the server finds it too
+ * big or refuses something in it (http_window.h); http_status.c has the result of each status. An
+ * incomplete reply does not count: the events are sent again.
  *
- * A server that knows only one status for every fault (Splunk says 400 of an index that it does not
- * have) would cost every event. So what is rejected is told at the end of a delivery, and when one
- * single event after the other was refused, over deliveries, one more is asked alone before the next
- * is given up. If that is refused, too, it is the set-up: the rejections of this delivery are taken
- * back, and it waits as with any fault of set-up. Each try asks another one, so that many bad events
- * do not look like a bad set-up for ever.
+ * A server with one status for every fault (Splunk answers 400 for an unknown index) would make
+ * every event a dead letter. So rejections are reported at the end of a delivery, and after several
+ * single events in a row were refused, over deliveries, another one is sent alone before the next
+ * is rejected. If that is refused, too, the set-up is wrong: the rejections of this delivery are
+ * dropped, and it waits as for any fault of the set-up. Each try sends another event, so that many
+ * bad events do not look like a bad set-up forever.
  *
- * The body is made with one copy at most (http_frame.c), and a second one where it is compressed, into
- * memory that is kept.
+ * The body is made with one copy at most (http_frame.c), and a second one where it is compressed,
+ * into memory that is kept.
  */
 #include <stdlib.h>
 
@@ -26,15 +26,16 @@
 #include "outputs/rejections.h"
 
 enum {
-    KEPT_MAX_BYTES = 1024 * 1024, /* what is kept of the settings */
+    KEPT_MAX_BYTES = 1024 * 1024, /* copied from the settings */
     BODY_MAX_BYTES = 512 * 1024 * 1024,
-    EXCERPT_BYTES = 300,   /* of a reply, to be shown */
-    SAID_MAX_BYTES = 4096, /* of a reply, to be looked through for secrets before it is cut */
+    EXCERPT_BYTES = 300,   /* part of a reply that is shown */
+    SAID_MAX_BYTES = 4096, /* part of a reply that is searched for secrets before it is cut */
     REPLY_MAX_BYTES = 4 * 1024 * 1024, /* an endless reply ends its connection */
-    /* A delivery that is refused piece by piece does not keep its host from hearing of it for ever. */
+    /* Limit of tries in a delivery that is refused piece by piece, so that its host gets a
+     * report. */
     MAX_REQUESTS = 1000,
     SHORTEST_SECRET = 8, /* among the values of a query */
-    BAD_IN_A_ROW = 16,   /* single records refused, with nothing taken between: is it the set-up? */
+    BAD_IN_A_ROW = 16,   /* this many single records refused in a row may mean a wrong set-up */
 };
 
 static const char one_by_one[] = "the server refuses one event after the other. check what the "
@@ -56,11 +57,11 @@ struct out_http {
     struct compress *compress; /* NULL: none */
     struct buf framed;
     struct buf packed;
-    enum record_status *statuses; /* of the delivery in hand */
+    enum record_status *statuses; /* of the current delivery */
     size_t capacity;
     struct rejections notes; /* why records are rejected */
-    unsigned bad_in_a_row;   /* records refused alone since something was taken */
-    unsigned blamed;         /* how often the set-up was blamed since */
+    unsigned bad_in_a_row;   /* records refused alone since the last accepted request */
+    unsigned blamed;         /* how often the set-up was found wrong since */
     char excerpt[SAID_MAX_BYTES];
     size_t excerpt_size;
     bool page; /* the reply is HTML */
@@ -75,7 +76,7 @@ static const char *keep(struct out_http *self, const char *text)
     return arena_copy(&self->kept, span_text(text), &copy) ? (const char *)copy.data : NULL;
 }
 
-/* What stands after the ? of an address may be a key, in whole or in each of its values. */
+/* The query of an address, or each of its values, may be a key. */
 static bool hide_query(struct out_http *self)
 {
     const char *query = strchr(self->url, '?');
@@ -210,7 +211,7 @@ static void finish_excerpt(struct out_http *self)
     }
 }
 
-/* Where a redirect points to is worth more than its body. */
+/* The target of a redirect is more useful than its body. */
 static bool on_header(void *self_, struct span name, struct span value)
 {
     struct out_http *self = self_;
@@ -219,7 +220,7 @@ static bool on_header(void *self_, struct span name, struct span value)
     }
     for (size_t i = 0; i < value.size; i++) {
         if (value.data[i] == '?' || value.data[i] == '#') {
-            value.size = i; /* there it may say what we sent */
+            value.size = i; /* it may quote the request */
         }
     }
     return !span_equal_nocase(name, span_text("Location")) ||
@@ -246,7 +247,7 @@ static void say_status(
         self->excerpt[0] ? ": " : "", self->excerpt);
 }
 
-/* Does a reply of success acknowledge the events? Not before the whole request was sent. */
+/* True if a successful reply acknowledges the events. False before the whole request was sent. */
 static bool is_ack(struct out_http *self, const struct http_reply *reply, struct error *err)
 {
     const char *objection = reply->sent
@@ -269,7 +270,7 @@ static enum http_verdict post_body(
         .header_count = self->headers.count,
         .parts = &body,
         .part_count = 1,
-        .max_reply_bytes = REPLY_MAX_BYTES, /* read, and forgotten */
+        .max_reply_bytes = REPLY_MAX_BYTES, /* read and ignored */
         .on_header = on_header,
         .on_body = on_body,
         .self = self};
@@ -287,8 +288,8 @@ static enum http_verdict post_body(
     return verdict;
 }
 
-/* Send ${count} records. HTTP_LATER with the error set if there is no reply; of a reply its status is
- * in ${ret_status}. */
+/* Send ${count} records. HTTP_LATER with the error set if there is no reply; else ${ret_status} is
+ * its status. */
 static enum http_verdict post(struct out_http *self, const struct delivery *delivery, size_t first,
     size_t count, struct output_report *report, int *ret_status)
 {
@@ -310,11 +311,10 @@ static enum http_verdict post(struct out_http *self, const struct delivery *deli
 
 /* ---- one delivery -------------------------------------------------------------------------------- */
 
-/* How far a delivery is. */
+/* Progress of a delivery. */
 struct progress {
     size_t at;  /* the first record that is not settled */
-    size_t end; /* after the last of the stretch that is not settled; one that was asked before its
-                   turn ends it */
+    size_t end; /* end of the unsettled records; a record that was sent out of order ends them */
     size_t all;
     size_t delivered;
     size_t rejected;
@@ -361,9 +361,9 @@ static void take_back(struct out_http *self, struct progress *progress)
     progress->rejected = 0;
 }
 
-/* One record after the other was refused, and now a request of ${refused} more, as ${verdict} says. Ask
- * another one alone, the last at first. False: it is not taken, either, and nothing of this delivery is given
- * up. */
+/* Several single records were refused, and now a request of ${refused} more, with ${verdict}. Send
+ * another record alone, at first the last one. False: it is refused, too, and no record of this
+ * delivery is rejected. */
 static bool ask_another(struct out_http *self, const struct delivery *delivery,
     struct progress *progress, size_t refused, enum http_verdict verdict,
     struct output_report *report)
@@ -416,7 +416,7 @@ static bool step(struct out_http *self, const struct delivery *delivery, struct 
     bool refused = verdict == HTTP_REFUSED;
     bool smaller = refused ? http_window_refused(&self->window, count)
                            : http_window_too_big(&self->window, count, bytes);
-    /* What was taken of this delivery shows that it is not the set-up. */
+    /* An accepted record of this delivery shows that the set-up is right. */
     if ((refused || !smaller) && self->bad_in_a_row >= BAD_IN_A_ROW && progress->delivered == 0) {
         return ask_another(self, delivery, progress, count, verdict, report);
     }
@@ -446,7 +446,7 @@ static enum output_verdict verdict_of(
     return OUTPUT_MIXED;
 }
 
-/* Nothing of ${delivery} is settled yet. */
+/* Begin ${delivery}: no record is settled yet. */
 static bool begin(struct out_http *self, const struct delivery *delivery)
 {
     size_t count = delivery->record_count;
@@ -484,7 +484,7 @@ static enum output_verdict http_send(
         told = report->error.code ? report->error : told;
     }
     if (!report->error.code) {
-        report->error = told; /* of an earlier piece */
+        report->error = told; /* from an earlier piece */
     }
     return verdict_of(self, &progress, report);
 }

@@ -95,7 +95,7 @@ const struct config_field kafka_settings_fields[] = {
         .names = kafka_compression_names, .default_text = "lz4", .help = "of what is sent"},
     {CONFIG_ROW("transport", ENUM, struct kafka_settings, transport), .names = transport_names,
         .default_text = "tls", .help = "tls, or tcp without it"},
-    {CONFIG_STRUCT_ROW("sasl", struct kafka_settings, sasl, sasl_fields), .help = "who we are"},
+    {CONFIG_STRUCT_ROW("sasl", struct kafka_settings, sasl, sasl_fields), .help = "credentials"},
     {CONFIG_STRUCT_ROW("tls", struct kafka_settings, tls, tls_fields),
         .help = "how the brokers are checked"},
     {CONFIG_STRUCT_ROW("create", struct kafka_settings, create, create_fields),

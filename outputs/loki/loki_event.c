@@ -6,7 +6,7 @@
 
 enum { LABEL_MAX_BYTES = 1024 }; /* of a value: Loki takes 2048 */
 
-/* Where labels and metadata stand in the native event. */
+/* The places of labels and metadata in the native event. */
 static const struct place {
     const char *object;
     const char *member;
@@ -31,7 +31,7 @@ static const char *const objects[] = {"host", "provider", "event", "etw", "proce
 
 enum { OBJECT_COUNT = sizeof(objects) / sizeof(objects[0]) };
 
-/* Words that Grafana knows. */
+/* Levels known to Grafana. */
 static struct span level_word(struct span level)
 {
     static const char *const words[] = {"critical", "error", "warning", "info", "debug"};
@@ -40,8 +40,8 @@ static struct span level_word(struct span level)
                                                      : span_make(NULL, 0);
 }
 
-/* The text of a string or number, escaped as it stands there; where it is long, cut between characters
- * and between escapes. */
+/* The raw text of a string or number, with its escapes; a long one is cut between characters and
+ * escapes. */
 static struct span text_of(struct span value)
 {
     struct span text = value;
@@ -93,7 +93,7 @@ bool loki_event_time(struct span line, int64_t *ret_nanos)
     if (!json_member_inner(json_member_find(line, "@timestamp"), &text)) {
         return false;
     }
-    /* Of what cannot be parsed, as above the year 9999, `time` stays 0. */
+    /* If it cannot be parsed, as after the year 9999, `time` stays 0. */
     rfc3339_parse(text, &time);
     uint64_t ticks = time > epoch ? time - epoch : 0;
     *ret_nanos = ticks > INT64_MAX / 100 ? INT64_MAX : (int64_t)(ticks * 100);

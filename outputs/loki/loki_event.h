@@ -6,19 +6,18 @@
 #include "base/span.h"
 
 /*
- * What Loki is told of a native event beside its line: texts from fixed places of it. The first LOKI_LABEL_COUNT
- * may be labels (enum loki_label); what is no label is structured metadata.
+ * Values of a native event for Loki beside its line, from fixed places. The first LOKI_LABEL_COUNT
+ * may be labels (enum loki_label); the others are structured metadata.
  */
 enum { LOKI_PLACE_COUNT = 13 };
 
-/* The name of ${place} at Loki. Static. */
+/* The name of ${place} in Loki. Static. */
 const char *loki_event_name(size_t place);
 
-/* The texts of all places, as they stand in JSON, with their escapes; empty ones where there is none. Views of
- * ${line}. */
+/* The raw JSON texts of all places, with their escapes; empty if missing. Views of ${line}. */
 void loki_event_texts(struct span line, struct span ret_texts[LOKI_PLACE_COUNT]);
 
-/* Nanoseconds since 1970, as far as Loki has them; 0 before that. False: the event has no time. */
+/* Nanoseconds since 1970, in Loki's range; 0 before it. False: the event has no time. */
 bool loki_event_time(struct span line, int64_t *ret_nanos);
 
 #endif

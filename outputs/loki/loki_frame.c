@@ -56,7 +56,7 @@ static struct loki_stream *add_stream(struct loki_frame *frame, struct span labe
     return stream;
 }
 
-/* The stream with these labels; where there are too many, that of overflow. */
+/* The stream with these labels; beyond the limit, the overflow stream. */
 static struct loki_stream *stream_of(
     struct loki_frame *frame, const struct span texts[LOKI_PLACE_COUNT])
 {

@@ -8,15 +8,16 @@
 #include "outputs/loki/loki_settings.h"
 
 /*
- * Events as a request to Loki (`POST /loki/api/v1/push`): streams of lines, each with its time and structured
- * metadata, all values of which are strings. Lines of a stream are sorted by time, as Loki wants
- * them. A line is the native event.
+ * Events as a request to Loki (`POST /loki/api/v1/push`): streams of lines, each with its time and
+ * structured metadata, all values of which are strings. Lines of a stream are sorted by time, as
+ * Loki requires. A line is the native event.
  *
- * A request holds a slice of time that is shorter than what Loki takes out of order, an hour by default. So
- * the lines of one request can be sent again: Loki drops those that it has. Lines that are further apart it would
- * refuse as too far behind.
+ * A request covers less time than Loki accepts out of order, an hour by default. So the lines of
+ * one request can be sent again: Loki drops those that it has. Loki would refuse lines that are
+ * further apart as too far behind.
  *
- * Streams are counted for as long as the output lives: each costs Loki an index entry and a chunk in memory.
+ * Streams are counted over the output's lifetime: each costs Loki an index entry and a chunk in
+ * memory.
  */
 struct loki_entry {
     struct span line;
@@ -26,13 +27,13 @@ struct loki_entry {
     uint32_t record; /* of the delivery */
 };
 
-/* What becomes of a record at Loki. */
+/* State of a record at Loki. */
 enum loki_fate { LOKI_OPEN, LOKI_STORED, LOKI_REFUSED };
 
 struct loki_stream {
     struct span labels; /* `"job":"etwship",…` */
     uint32_t index;
-    bool has_overflowed; /* it takes the events of streams beyond max_streams */
+    bool has_overflowed; /* overflow stream, for events beyond max_streams */
 };
 
 struct loki_frame {
@@ -43,9 +44,9 @@ struct loki_frame {
     struct map streams; /* by these: struct loki_stream */
     struct loki_stream **list;
     size_t stream_count;
-    bool has_overflowed; /* some events went to the stream of overflow */
+    bool has_overflowed; /* some events went to the overflow stream */
 
-    struct loki_entry *entries; /* of the piece in hand, by slice, stream and time */
+    struct loki_entry *entries; /* of the current piece, by slice, stream and time */
     size_t entry_count;
     size_t entry_capacity;
     struct buf labels_text;
@@ -56,9 +57,9 @@ bool loki_frame_init(
     struct loki_frame *frame, enum loki_encoding encoding, unsigned labels, size_t max_streams);
 void loki_frame_fini(struct loki_frame *frame);
 
-/* Sort the records of ${piece} that are to be sent, and whose fate is open (by record of the delivery), into slices
- * and streams. ${ret_culprit}: the record that is no native event, or HTTP_PIECES_UNKNOWN. False: that, or no
- * memory. */
+/* Sort the unsettled records of ${piece} (by record of the delivery) into slices and streams.
+ * False: a record is not a native event, ${ret_culprit}; or out of memory, ${ret_culprit} is
+ * HTTP_PIECES_UNKNOWN. */
 bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece,
     const enum loki_fate *fates, size_t *ret_culprit);
 
@@ -66,10 +67,11 @@ bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece,
 size_t loki_frame_slice_end(const struct loki_frame *frame, size_t first);
 size_t loki_frame_stream_end(const struct loki_frame *frame, size_t first);
 
-/* Put entries [first, end) into `body`. False: no memory. */
+/* Write entries [first, end) to `body`. False: out of memory. */
 bool loki_frame_write(struct loki_frame *frame, size_t first, size_t end);
 
-/* For writers: is the text from ${place} (loki_event.h) structured metadata of lines in ${stream}? */
+/* For writers: true if the text of ${place} (loki_event.h) is structured metadata of lines in
+ * ${stream}. */
 bool loki_frame_is_metadata(const struct loki_frame *frame, uint32_t stream, size_t place);
 
 #endif

@@ -4,7 +4,7 @@
 #include "outputs/http/http_link.h"
 #include "outputs/loki/loki_settings.h"
 
-/* The way to the Loki that ${settings} name; as http_link_init. */
+/* The link to the Loki of ${settings}; as http_link_init. */
 bool loki_link_init(struct http_link *link, const struct loki_settings *settings,
     const struct output_env *env, struct error *err);
 

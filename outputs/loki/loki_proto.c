@@ -30,7 +30,7 @@ static void add_time(struct buf *out, int64_t nanos)
     protobuf_buf_close(out, place);
 }
 
-/* ${text} stands in JSON; without its escapes it is at most as long. */
+/* ${text} is escaped JSON; unescaped it is not longer. */
 static void add_pair(struct buf *out, const char *name, struct span text)
 {
     enum { AROUND = 2 * (1 + PROTOBUF_MAX_WIDTH) };
@@ -61,8 +61,8 @@ static void write_entry(struct loki_frame *frame, const struct loki_entry *entry
 
 /* ---- streams ------------------------------------------------------------------------------------- */
 
-/* `{job="etwship",host="PC"}`: names and texts of LogQL. What utf8_to_json escapes, and how, is what a string of
- * Go may have. */
+/* `{job="etwship",host="PC"}`: names and texts of LogQL. The escapes of utf8_to_json are valid in
+ * strings of Go. */
 static void add_labels(struct loki_frame *frame, struct span labels)
 {
     struct buf *out = &frame->body;
@@ -75,7 +75,7 @@ static void add_labels(struct loki_frame *frame, struct span labels)
     buf_add_span(text, labels);
     buf_add_byte(text, '}');
     size_t object = text->size;
-    buf_reserve(text, 3 * object); /* the loop reads from it and adds to it: it must not move */
+    buf_reserve(text, 3 * object); /* the loop reads and appends to it: it must not move */
     buf_add_byte(out, '{');
     for (size_t at = 0; json_member_next(span_first(buf_span(text), object), &at, &name, &value);) {
         struct span inner = value;

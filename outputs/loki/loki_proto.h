@@ -4,11 +4,11 @@
 #include "outputs/loki/loki_frame.h"
 
 /*
- * Append entries [first, end) to the empty body as protobuf in Snappy's format (logproto.PushRequest,
- * pkg/push/push.proto of Loki).
+ * Append entries [first, end) to the empty body as protobuf in Snappy's format
+ * (logproto.PushRequest, pkg/push/push.proto of Loki).
  *
- * Loki takes protobuf in that format alone. The format can hold bytes without compressing them, and that form is
- * written. Loki takes gzip around it: gzip shrinks events more than Snappy does, and the agent has it already.
+ * Loki accepts protobuf only in that format. It is written with uncompressed literals, since Loki
+ * also accepts gzip around it: gzip shrinks events more than Snappy, and the agent has it already.
  */
 void loki_proto_write(struct loki_frame *frame, size_t first, size_t end);
 

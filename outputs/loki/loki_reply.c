@@ -10,7 +10,7 @@ static bool starts(struct span text, const char *words)
     return span_equal(span_first(text, wanted.size), wanted);
 }
 
-/* Go after the next ${words}. False: they do not come. */
+/* Move past the next ${words}. False: not found. */
 static bool skip_to(struct span *text, const char *words)
 {
     struct span rest = *text;

@@ -4,7 +4,7 @@
 #include "base/span.h"
 
 /*
- * What Loki says of lines of one stream that it has refused, while it has stored the others (400):
+ * Loki's reply (400) if it refused some lines of a stream and stored the others:
  *
  *     entry with timestamp 2021-11-07 13:16:59.995248574 +0000 UTC ignored, reason: 'entry too far behind',
  *     user 'fake', total ignored: 1 out of 3 for stream: {job="etwship"}
@@ -19,7 +19,7 @@ struct loki_named {
 };
 
 struct loki_reply {
-    bool is_partial; /* it says how many of how many */
+    bool is_partial; /* it has the counts */
     uint64_t ignored;
     uint64_t total;
     struct loki_named named[LOKI_REPLY_MAX_NAMED];

@@ -14,20 +14,18 @@ const char *const loki_label_names[LOKI_LABEL_COUNT] = {
 // clang-format off
 const struct config_field loki_settings_fields[] = {
     {CONFIG_ROW("url", STRING, struct loki_settings, url), .required = true, .is_address = true,
-        .help = "address of Loki, as in https://loki:3100; /loki/api/v1/push is put behind it where it does "
-                "not end so"},
+        .help = "address of Loki, as in https://loki:3100; /loki/api/v1/push is appended unless it ends with it"},
     {CONFIG_ROW("encoding", ENUM, struct loki_settings, encoding), .names = encoding_names,
         .default_text = "json",
         .help = "of requests. protobuf costs the agent and Loki less. it is as large as json, so compress it, too"},
     {CONFIG_ROW("labels", STRINGS, struct loki_settings, labels), .min = 1, .max = LOKI_LABEL_COUNT,
         .help = "labels of streams beside job=etwship, some of host, provider, channel, level and session; "
-                "default: the first four. What else is known is structured metadata"},
+                "default: the first four. Other values are structured metadata"},
     {CONFIG_ROW("tenant", STRING, struct loki_settings, tenant),
         .help = "X-Scope-OrgID of each request"},
     {CONFIG_ROW("max_streams", INT, struct loki_settings, max_streams), .default_text = "1000",
         .min = 1, .max = 100000,
-        .help = "streams that a worker may make; events that would make more go to one stream with "
-                "overflow=true, and people are told"},
+        .help = "maximum number of streams per worker; further events go to one stream with overflow=true, with a warning"},
     HTTP_ROWS(struct loki_settings, compressions, "gzip"),
     {.key = NULL},
 };
@@ -96,7 +94,7 @@ void loki_settings_can_run(const void *settings, struct config_check *check)
 
 /* ---- how many streams there will be ------------------------------------------------------------------- */
 
-/* How many values a label has in a session. 0: unknown. */
+/* Number of values of a label in a session. 0: unknown. */
 static uint64_t values_in(const struct output_spread *spread, enum loki_label label)
 {
     switch (label) {
@@ -113,7 +111,7 @@ static uint64_t values_in(const struct output_spread *spread, enum loki_label la
     }
 }
 
-/* The same of all sessions: providers of sessions are different ones, hosts and levels the same. */
+/* Number over all sessions: providers of sessions differ, hosts and levels are equal. */
 static uint64_t values_of(const struct output_spread *spreads, size_t count, enum loki_label label)
 {
     bool adds_up = label == LOKI_PROVIDER || label == LOKI_SESSION;

@@ -5,7 +5,7 @@
 #include "outputs/http/http_options.h"
 #include "outputs/output.h"
 
-/* What the configuration says of an output of type `loki`. */
+/* Settings of an output of type `loki`. */
 enum loki_label {
     LOKI_HOST,
     LOKI_PROVIDER,
@@ -38,10 +38,10 @@ void loki_settings_can_run(const void *settings, struct config_check *check);
 void loki_settings_streams(const void *settings, const struct output_spread *spreads, size_t count,
     struct output_streams *ret_streams);
 
-/* What stands after the address, or NULL where it has that already. Static. */
+/* The path to append to the address, or NULL if it has it. Static. */
 const char *loki_settings_path(const char *url);
 
-/* Of requests. Static. */
+/* Content type of requests. Static. */
 const char *loki_settings_content_type(const struct loki_settings *settings);
 
 #endif

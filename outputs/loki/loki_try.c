@@ -4,7 +4,8 @@
 #include "outputs/http/http_try.h"
 #include "outputs/loki/loki_link.h"
 
-/* A push without streams: Loki checks the tenant and the credentials first, and then takes it or finds it empty. */
+/* A push without streams: Loki checks the tenant and the credentials, then accepts it or reports
+ * that it is empty. */
 static bool ask(struct http_try *found, struct http_link *link, const struct loki_settings *s)
 {
     struct error err;
@@ -18,7 +19,7 @@ static bool ask(struct http_try *found, struct http_link *link, const struct lok
     }
     int status = link->said.reply.status;
     enum http_verdict verdict = http_status_verdict(status);
-    /* 422: there is nothing in it, as the newest say. */
+    /* 422: empty, in recent versions. */
     if ((verdict == HTTP_TAKEN && !link->said.page) || status == 400 || status == 422) {
         return http_try_tell(found, OUTPUT_FOUND_GOOD,
             "%s: connected, and a push is looked at (status %d)", s->url, status);

@@ -1,10 +1,10 @@
 /*
- * Loki's push API. A delivery goes in pieces (http_pieces.h), each a request of all its streams. Loki stores what
- * it can of a request that it answers with 400, and says so of the last stream alone. So such a request is
- * followed by one for each stream: Loki drops the lines that it has already (same stream, time and text). It does so
- * because a request holds half an hour at most (loki_frame.h). What the reply for a stream names becomes dead letters,
- * the rest is delivered. Where a reply does not name all, http_pieces.h sends less at a time, down to the line that is
- * refused.
+ * Loki's push API. A delivery goes in pieces (http_pieces.h), each a request of all its streams. If
+ * Loki answers 400, it has stored a part of the request, but its reply names the refused lines of
+ * the last stream only. So each stream is then sent in a request of its own: Loki drops the lines
+ * that it already has (equal stream, time and text), since a request covers half an hour at most
+ * (loki_frame.h). Lines named in the reply for a stream become dead letters, the rest is delivered.
+ * If a reply does not name all, http_pieces.h sends less at a time, down to the refused line.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct out_loki {
     struct loki_frame frame;
     struct http_pieces pieces;
     struct loki_reply reply;
-    enum loki_fate *fates; /* by record of the delivery in hand */
+    enum loki_fate *fates; /* by record of the current delivery */
     size_t fate_capacity;
     bool repeated;        /* Loki may have some of these already */
     size_t maybe_arrived; /* records that Loki refused, and may have stored before */
@@ -74,7 +74,7 @@ static void *loki_create(const void *settings, const struct output_env *env, str
 
 /* ---- one request --------------------------------------------------------------------------------- */
 
-/* What a reply says of the whole request. */
+/* The result of a reply for the whole request. */
 static enum http_piece_verdict verdict_of(const struct http_said *said)
 {
     switch (http_status_verdict(said->reply.status)) {
@@ -132,7 +132,7 @@ static const struct loki_named *named_of(const struct loki_reply *reply, int64_t
     return NULL;
 }
 
-/* Do the names in the reply tell which of entries [first, end), of one stream, Loki has refused? */
+/* True if the reply names all refused entries of [first, end), which are of one stream. */
 static bool names_all(const struct out_loki *self, size_t first, size_t end)
 {
     const struct loki_reply *reply = &self->reply;
@@ -155,8 +155,8 @@ static bool has(struct span text, const char *words)
     return false;
 }
 
-/* The record becomes a dead letter when the delivery ends. Of a repeated delivery Loki may have stored the line before,
- * and refuse it now only because it lies too far behind. */
+/* The record becomes a dead letter at the end of the delivery. In a repeated delivery Loki may have
+ * stored the line before, and refuse it now only because it is too far behind. */
 static void refuse(struct out_loki *self, const struct loki_entry *entry, struct span reason)
 {
     char text[640];
@@ -211,8 +211,8 @@ static enum http_piece_verdict post_stream(
     return verdict;
 }
 
-/* Entries [first, end) are a slice. Where something of it is refused, each stream comes by itself, until one has to
- * wait. */
+/* Send the slice of entries [first, end). If some of it is refused, send each stream separately,
+ * until one has to wait. */
 static enum http_piece_verdict post_slice(
     struct out_loki *self, size_t first, size_t end, struct output_report *report)
 {
@@ -298,7 +298,7 @@ static bool begin(struct out_loki *self, const struct delivery *delivery)
     return true;
 }
 
-/* What is known of single records goes before what is known of their requests. */
+/* Results of single records override those of their requests. */
 static void settle_fates(struct out_loki *self, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

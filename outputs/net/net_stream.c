@@ -119,7 +119,7 @@ const char *net_stream_name(const struct net_stream *stream)
 
 /* ---- connecting ---------------------------------------------------------------------------------- */
 
-/* Until ${easy} has its connection. Stays in ${multi} if it has. */
+/* Run until ${easy} is connected; it then stays in ${multi}. */
 static CURLcode perform(struct net_stream *self, CURLM *multi, CURL *easy)
 {
     int running = 1;
@@ -139,7 +139,7 @@ static CURLcode perform(struct net_stream *self, CURLM *multi, CURL *easy)
     return message && message->msg == CURLMSG_DONE ? message->data.result : CURLE_OUT_OF_MEMORY;
 }
 
-/* As http_client does, for a certificate that only its fingerprint is known of. */
+/* As in http_client, for an authority known only by its fingerprint. */
 static enum http_failure learn_ca(struct net_stream *self, CURLcode *ret_code)
 {
     enum http_failure failure = HTTP_IMPOSSIBLE;
@@ -270,7 +270,7 @@ bool net_stream_write(
         }
         if (code == CURLE_AGAIN && is_stopping(stream)) {
             return error_set(
-                err, ERR_STOPPED, "%s: ended, since it was time to stop", stream->name);
+                err, ERR_STOPPED, "%s: stopped, as the agent or the command ends", stream->name);
         }
         if (code == CURLE_AGAIN) {
             wait_for(stream, CURL_WAIT_POLLOUT, LOOK_MS);

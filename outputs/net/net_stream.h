@@ -4,8 +4,8 @@
 #include "outputs/http/http_options.h"
 
 /*
- * A connection over TCP, with or without TLS, as a stream of bytes. It is libcurl's, so certificates, pins and
- * checks are those of the outputs over HTTP on every system. One thread at a time.
+ * A TCP connection, with or without TLS, as a stream of bytes. It uses libcurl, so certificates,
+ * pins and checks work as for outputs over HTTP on every system. One thread at a time.
  */
 struct net_stream;
 
@@ -32,38 +32,40 @@ const char *net_stream_name(const struct net_stream *stream);
 enum net_stream_read {
     NET_STREAM_READ,    /* ${ret_size} bytes */
     NET_STREAM_NOTHING, /* none are there, after ${wait_ms} */
-    NET_STREAM_CLOSED,  /* the other side has closed it in an orderly way */
+    NET_STREAM_CLOSED,  /* the other side has closed it gracefully */
     NET_STREAM_BROKEN,  /* anything else */
 };
 
-/* What has come, at most ${room} bytes. Waits for it up to ${wait_ms}, or until it is time to stop. ${err} is set
- * with the last two. */
+/* Read at most ${room} bytes. Waits for them up to ${wait_ms}, or until `stopping`. ${err} is set
+ * with the last two results. */
 enum net_stream_read net_stream_read(struct net_stream *stream, void *to, size_t room,
     unsigned wait_ms, size_t *ret_size, struct error *err);
 
-/* Write all of ${bytes}; ${ret_size}: how many were taken by the system, also where it fails. Ends after the
- * timeout of the options without progress, when it is time to stop, or when the other side is gone. */
+/* Write all of ${bytes}; ${ret_size}: how many the system accepted, also after a failure. Fails
+ * after the timeout of the options without progress, on `stopping`, or if the other side is
+ * gone. */
 bool net_stream_write(
     struct net_stream *stream, struct span bytes, size_t *ret_size, struct error *err);
 
-/* How much of what was written has the other system not confirmed? False: unknown. */
+/* Number of written bytes that the other system has not confirmed. False: unknown. */
 bool net_stream_unacked(const struct net_stream *stream, uint64_t *ret_bytes);
 
-/* Confirm at once what has come: the other system may wait for that before it sends more. */
+/* Acknowledge received bytes at once, as the other system may wait for that before it sends
+ * more. */
 void net_stream_confirm(const struct net_stream *stream);
 
 /* Wait until ${bytes} have come, the connection has ended, or ${wait_ms} are over. Over TLS, where a part of them may
  * have been read already, and where the system cannot do so, it returns at once. */
 void net_stream_await(const struct net_stream *stream, size_t bytes, unsigned wait_ms);
 
-/* Was a connection that the other side has closed in an orderly way reset since, or within ${wait_ms}? */
+/* True if a gracefully closed connection was reset since, or is within ${wait_ms}. */
 bool net_stream_was_reset(const struct net_stream *stream, unsigned wait_ms);
 
-/* Nothing more will be written: over TCP the other side is told so. What comes can still be read. Over TLS nothing
- * is told before net_stream_disconnect. */
+/* Shut down writing: over TCP the other side is notified, over TLS only by net_stream_disconnect.
+ * Reading still works. */
 void net_stream_end(struct net_stream *stream);
 
-/* Is ${address} a host and a port? Reports what is wrong. */
+/* Check that ${address} is a host and a port; reports errors. */
 void net_stream_check_address(
     struct config_check *check, const char *key, const char *const *address);
 

@@ -6,8 +6,8 @@
 #include "outputs/json_member.h"
 
 /*
- * Records are linked by the scope that they have, scopes by the resource: scopes of one resource are found by a
- * hash of both texts. Sizes are known before anything is written, so that each length is as short as it can be.
+ * Records are linked by scope, scopes by resource; a hash of both texts finds them. Sizes are
+ * computed before writing, so that each length has the shortest encoding.
  */
 enum { BODY_MAX_BYTES = 512 * 1024 * 1024 };
 
@@ -32,7 +32,7 @@ struct otlp_scope {
     size_t size;            /* protobuf: of its message */
 };
 
-/* A record taken apart. */
+/* A parsed record. */
 struct parts {
     struct span resource;
     struct span scope;
@@ -65,7 +65,7 @@ static bool take(struct span *message, uint32_t number, struct span *ret_bytes)
     return true;
 }
 
-/* The line break after a message would be the key of a field. */
+/* A line break after a message would parse as the key of a field. */
 static bool split_proto(struct span bytes, struct parts *ret_parts)
 {
     struct span logs;
@@ -80,7 +80,7 @@ static bool split_proto(struct span bytes, struct parts *ret_parts)
            take(&scopes, SECOND, &ret_parts->record) && scopes.size == 0;
 }
 
-/* What stands between the brackets of a list, which begins with an object. */
+/* The content of a list, which begins with an object. */
 static bool inside(struct span list, struct span *ret_inside)
 {
     if (list.size < 4 || list.data[0] != '[' || list.data[1] != '{' ||
@@ -161,8 +161,8 @@ static bool reserve(struct otlp_frame *frame, size_t records)
     return true;
 }
 
-/* One more scope, linked to those of its resource. Of many resources only the latest are looked through: what
- * is not found goes apart, which is as good. */
+/* Add a scope, linked to those of its resource. Only the latest resources are searched; a resource
+ * that is not found is written again, which is valid. */
 static struct otlp_scope *add_scope(
     struct otlp_frame *frame, const struct parts *parts, uint64_t hash)
 {

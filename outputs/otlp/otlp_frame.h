@@ -6,9 +6,10 @@
 #include "outputs/otlp/otlp_settings.h"
 
 /*
- * Records of a piece as one request (ExportLogsServiceRequest). Each record of the formats `otlp` and `otel`
- * is a request of its own with one resource, one scope and one log record (event/otel/otel_codec.h): they are
- * taken apart, and those of one resource and scope are put together, in their order. Nothing is encoded again.
+ * Records of a piece as one request (ExportLogsServiceRequest). Each record of the formats `otlp`
+ * and `otel` is a request of its own with one resource, one scope and one log record
+ * (event/otel/otel_codec.h): they are parsed, and those of one resource and scope are merged, in
+ * order. Nothing is encoded again.
  */
 struct otlp_frame {
     enum otlp_protocol protocol;
@@ -27,14 +28,15 @@ struct otlp_frame {
 enum otlp_frame_result {
     OTLP_FRAMED,
     OTLP_NO_MEMORY,
-    OTLP_NO_RECORD, /* one of them is not what the protocol needs: it came from another one */
+    OTLP_NO_RECORD, /* a record is in another protocol's encoding */
 };
 
 /* Zeroed memory but for `protocol`. */
 void otlp_frame_init(struct otlp_frame *frame, enum otlp_protocol protocol);
 void otlp_frame_fini(struct otlp_frame *frame);
 
-/* Put the records of ${piece} that are to be sent into `body`. ${ret_culprit}: with OTLP_NO_RECORD, which. */
+/* Write the records of ${piece} that are to be sent to `body`. ${ret_culprit}: the invalid record,
+ * with OTLP_NO_RECORD. */
 enum otlp_frame_result otlp_frame_write(
     struct otlp_frame *frame, const struct http_piece *piece, size_t *ret_culprit);
 

@@ -4,7 +4,7 @@
 #include "outputs/http/http_link.h"
 #include "outputs/otlp/otlp_settings.h"
 
-/* The way to the collector that ${settings} name, for logs and metrics; as http_link_init. */
+/* The link to the collector of ${settings}, for logs and metrics; as http_link_init. */
 bool otlp_link_init(struct http_link *link, const struct otlp_settings *settings,
     const struct output_env *env, struct error *err);
 

@@ -7,7 +7,8 @@
 
 /* ---- statuses -------------------------------------------------------------------------------------- */
 
-/* The first row that holds a status decides; of others http_status.c knows whether it is the set-up. */
+/* The first row with a status decides; for others http_status.c tells whether the set-up is
+ * wrong. */
 static const struct row {
     int first;
     int last;
@@ -119,7 +120,7 @@ static void read_proto(struct span body, int status, struct otlp_reply *reply)
     reply->broken = reply->broken || body.size;
 }
 
-/* A member, which proto3's JSON may also call by the name of its field. */
+/* A member; proto3's JSON also allows the name of its field. */
 static struct span member(struct span object, const char *name, const char *field_name)
 {
     struct span value = json_member_find(object, name);
@@ -138,7 +139,7 @@ static void read_json_message(struct span value, struct otlp_reply *reply)
     }
 }
 
-/* A number of 64 bits is a string in proto3's JSON; a number is taken, too. */
+/* A 64-bit number is a string in proto3's JSON; a number is accepted, too. */
 static void read_json_count(struct span value, struct otlp_reply *reply)
 {
     struct span digits = value;

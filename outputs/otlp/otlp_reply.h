@@ -6,16 +6,16 @@
 #include "outputs/otlp/otlp_settings.h"
 
 /*
- * What a collector says of a request: OTLP 1.x, "OTLP/HTTP Response". Bodies are in the protocol of the
- * request, but for JSON that some gateways answer to protobuf; they are not trusted.
+ * A collector's reply: OTLP 1.x, "OTLP/HTTP Response". Bodies use the protocol of the request,
+ * except that some gateways answer protobuf with JSON; they are not trusted.
  */
 enum otlp_verdict {
-    OTLP_LATER,   /* 429, 502, 503, 504: the same again; zero is the safe answer */
-    OTLP_TAKEN,   /* 2xx; some of it may be rejected even so */
-    OTLP_MEND,    /* a fault of the set-up: slowly again */
-    OTLP_TOO_BIG, /* 413: less at a time */
+    OTLP_LATER,   /* 429, 502, 503, 504: send it again; zero is the safe answer */
+    OTLP_TAKEN,   /* 2xx; some of it may still be rejected */
+    OTLP_MEND,    /* a fault of the set-up: retry slowly */
+    OTLP_TOO_BIG, /* 413: send less at a time */
     OTLP_REFUSED, /* something in it will never be taken: less at a time, to find out what */
-    OTLP_NEVER,   /* must not be sent again, and nobody knows what became of it */
+    OTLP_NEVER,   /* must not be sent again; the result is unknown */
 };
 
 enum otlp_verdict otlp_reply_verdict(int status);

@@ -11,8 +11,7 @@ const char otlp_settings_metrics_path[] = "/v1/metrics";
 const struct config_field otlp_settings_fields[] = {
     {CONFIG_ROW("endpoint", STRING, struct otlp_settings, endpoint), .required = true,
         .is_address = true,
-        .help = "address of a collector, as in https://collector:4318; /v1/logs is put behind it where it "
-                "does not end so"},
+        .help = "address of a collector, as in https://collector:4318; /v1/logs is appended unless it ends with it"},
     {CONFIG_ROW("protocol", ENUM, struct otlp_settings, protocol), .names = protocol_names,
         .default_text = "http/protobuf", .help = "how log records are encoded; there is no grpc"},
     {CONFIG_ROW("metrics", DURATION, struct otlp_settings, metrics_ns), .default_text = "0s",

@@ -4,7 +4,7 @@
 #include "config/config_check.h"
 #include "outputs/http/http_options.h"
 
-/* What the configuration says of an output of type `otlp`. */
+/* Settings of an output of type `otlp`. */
 enum otlp_protocol { OTLP_PROTOBUF, OTLP_JSON };
 
 struct otlp_settings {

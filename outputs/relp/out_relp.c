@@ -47,7 +47,7 @@ static const struct config_field fields[] = {
         .help = "how the other side is checked"},
     {CONFIG_ROW("connect_timeout", DURATION, struct settings, http.connect_timeout_ns),
         .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),
-        .help = "longest wait for a connection, TLS and all"},
+        .help = "longest wait for a connection, including TLS"},
     {CONFIG_ROW("timeout", DURATION, struct settings, http.timeout_ns), .default_text = "90s",
         .min = 1000000, .max = INT64_C(3600000000000),
         .help = "longest time without an answer"},

@@ -254,7 +254,7 @@ static void a_planted_file_is_not_taken_for_the_compressed_one(void **state)
     output_file.idle(f.self);
     assert_content("e.1", "1\n");
     assert_content("e.1.gz", "planted\n");
-    assert_non_null(strstr(f.warned, "e.1.gz: is somebody else's file"));
+    assert_non_null(strstr(f.warned, "e.1.gz: belongs to another program"));
     fini(&f);
     assert_content("e.1", "1\n");
 }
@@ -392,7 +392,7 @@ static void marks_that_others_may_write_are_not_believed(void **state)
             file_marks_add(&marks, span_text(path), strlen(path) - 1, &id, &err), !shared);
         file_marks_fini(&marks);
     }
-    assert_non_null(strstr(err.text, "somebody else could have written it"));
+    assert_non_null(strstr(err.text, "others can write it, so"));
 }
 
 static void lines_that_make_no_sense_are_left_out(void **state)

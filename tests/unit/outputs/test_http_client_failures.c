@@ -319,7 +319,8 @@ static void a_search_for_a_proxy_ends_with_a_stop(void **state)
     assert_false(http_client_send(client, &request, &reply, &err));
     assert_int_equal(reply.failure, HTTP_STOPPED);
     assert_false(reply.sent);
-    assert_string_equal(err.text, "http://es1.example:9200: ended, since it was time to stop");
+    assert_string_equal(
+        err.text, "http://es1.example:9200: stopped, as the agent or the command ends");
     http_client_destroy(client);
     http_proxy_use(NULL, NULL);
     winhttp_fake_release();

@@ -206,13 +206,12 @@ static void settings_that_cannot_work_are_refused(void **state)
                           "%% for a percent sign"},
         {"{path: 'x-{provider.nam}'}", NULL},
         {"{path: 'co/{provider.name}', rotate: {size: 1MB, keep: 1}}",
-            "path: a file could be called as another one is when it is rotated, as with {fields} "
-            "at "
-            "the end. end it in text of your own, as in {provider.name}.ndjson"},
+            "path: a file could get the name of another one's rotated file, as with {fields} at "
+            "the end. end it with literal text, as in {provider.name}.ndjson"},
         {"{path: '{provider.name}.%Y', rotate: {age: 1d}}", NULL},
         {"{path: '{provider.name}%Y{etw.session}.e', rotate: {keep: 2}}",
-            "path: with a time between two {fields} nobody can tell which files are old, as "
-            "rotate.keep asks. put the time first, last, or into a folder of its own"},
+            "path: with a time between two {fields} rotate.keep cannot find the old files. put the "
+            "time first, last, or into a folder of its own"},
     };
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         struct fixture f;
