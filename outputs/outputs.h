@@ -3,8 +3,8 @@
 
 #include "outputs/output.h"
 
-/* Every output of this build by its name, output_<id>: for the registry, and for tests of one output.
- * Others ask the registry, so that a line in outputs.def rebuilds the registry alone. */
+/* Every output of this build as output_<id>, for the registry and for tests of one output. Other
+ * code uses the registry, so that a new line in outputs.def rebuilds the registry only. */
 #define OUTPUT(id) extern const struct output_ops output_##id;
 #include "outputs/outputs.def"
 #undef OUTPUT

@@ -2,7 +2,7 @@
 
 enum { MAX_BYTES = 16 * 1024 * 1024 };
 
-/* In front of its texts. */
+/* Header before its texts. */
 struct note {
     size_t record;
     int status;

@@ -5,8 +5,8 @@
 #include "outputs/output.h"
 
 /*
- * Why records are refused, kept until it is certain that they are: a reply counts only as a whole.
- * Notes that find no room go without their texts or get lost; their records are rejected without a
+ * Reasons of refused records, kept until the refusal is final: only a complete reply counts. Beyond
+ * the memory limit, notes lose their texts or are dropped; their records are rejected without a
  * reason. One thread.
  */
 struct rejections {
@@ -20,7 +20,7 @@ void rejections_reset(struct rejections *notes);
 /* ${why} is copied. */
 void rejections_add(struct rejections *notes, size_t record, const struct output_rejection *why);
 
-/* What a later rejections_forget takes back: all that is noted from here on. */
+/* A mark: rejections_forget drops all notes added after it. */
 static inline size_t rejections_mark(const struct rejections *notes)
 {
     return notes->bytes.size;
@@ -28,7 +28,7 @@ static inline size_t rejections_mark(const struct rejections *notes)
 
 void rejections_forget(struct rejections *notes, size_t mark);
 
-/* Tell the host of every record that ${statuses} says is rejected, blocked or held. */
+/* Report every record that is rejected, blocked or held in ${statuses} to the host. */
 void rejections_tell(const struct rejections *notes, const enum record_status *statuses,
     const struct output_report *report);
 

@@ -1,7 +1,7 @@
 /*
- * RELP: each message is a transaction, and counts as delivered when the other side has answered it with 200.
- * Up to `window` transactions are under way. If the connection breaks, what was answered stays delivered; what was
- * not comes again over the next one.
+ * RELP: each message is a transaction, delivered when the other side answers it with 200. Up to
+ * `window` transactions are open. If the connection breaks, answered messages are delivered; the
+ * others are sent again over the next one.
  */
 #include <stdlib.h>
 
@@ -59,11 +59,11 @@ struct out_relp {
     struct net_stream *stream;
     struct syslog_writer writer;
     struct buf frames;
-    struct buf answers; /* what was read of them, and not looked at */
-    size_t awaited;     /* answers that are needed before anything can be done */
+    struct buf answers; /* bytes read but not parsed yet */
+    size_t awaited;     /* answers to wait for */
     size_t window;
     uint64_t timeout_ms;
-    bool open;     /* the session stands */
+    bool open;     /* the session is open */
     uint32_t txnr; /* of the next transaction */
     uint64_t told_cut;
     void (*warn)(void *host, const char *text);
@@ -127,9 +127,9 @@ static void *relp_create(const void *settings, const struct output_env *env, str
 
 /* ---- answers ------------------------------------------------------------------------------------- */
 
-/* Read more bytes of answers. Before it waits, it confirms what has come: the other system may hold back the next
- * answers until then. Answers may come one at a time: it waits for all that are needed at once, but GATHER_MS at most,
- * as the other side may say something else. */
+/* Read more bytes of answers. Before it waits, it acknowledges received bytes, as the other system
+ * may hold back the next answers until then. It waits for all needed answers together, as they may
+ * arrive one at a time, but GATHER_MS at most, as the other side may send something else. */
 static enum net_stream_read read_more(
     struct out_relp *self, unsigned wait_ms, size_t *ret_size, struct error *err)
 {
@@ -205,7 +205,7 @@ static void drop_used(struct out_relp *self, size_t used)
     }
 }
 
-/* What a response says, for people. */
+/* The text of a response, for people. */
 static struct span words_of(const struct relp_frame *frame)
 {
     enum { SHOWN = 200 };
@@ -271,7 +271,7 @@ static bool open_session(struct out_relp *self, struct error *err)
     return self->open;
 }
 
-/* Without an end of the session the other side reports a broken one. */
+/* Without a `close` the other side reports a broken session. */
 static void relp_disconnect(void *self_)
 {
     struct out_relp *self = self_;
@@ -316,7 +316,7 @@ static void relp_destroy(void *self_)
 
 /* ---- one delivery -------------------------------------------------------------------------------- */
 
-/* How far a delivery is. Record number N has transaction first + N. */
+/* Progress of a delivery. Record number N has transaction first + N. */
 struct progress {
     const struct delivery *delivery;
     struct output_report *report;
@@ -353,7 +353,7 @@ static bool take_answer(
     return true;
 }
 
-/* What has come by now. False: the session is over. */
+/* Read the answers available now. False: the session is over. */
 static bool take_what_came(struct out_relp *self, struct progress *progress)
 {
     size_t used = 0;
@@ -368,8 +368,7 @@ static bool take_what_came(struct out_relp *self, struct progress *progress)
     return good;
 }
 
-/* Take the answers that have come, which cannot be to what follows. Then write the next messages, as many as the window
- * lets. */
+/* Read the available answers. Then write as many messages as the window allows. */
 static bool send_more(struct out_relp *self, struct progress *progress)
 {
     if (!take_what_came(self, progress)) {
@@ -385,11 +384,11 @@ static bool send_more(struct out_relp *self, struct progress *progress)
             return error_set(&progress->report->error, ERR_MEMORY, "out of memory for messages");
         }
     }
-    progress->sent = most; /* also if only some of it is: it may have arrived */
+    progress->sent = most; /* also after a partial write: it may have arrived */
     return write_frames(self, &progress->report->error);
 }
 
-/* Until half of the window is free, or all is answered. False: the session is over. */
+/* Wait until half of the window is free, or all is answered. False: the session is over. */
 static bool take_answers(struct out_relp *self, struct progress *progress)
 {
     size_t used = 0;
@@ -421,7 +420,7 @@ static enum output_verdict verdict_of(struct out_relp *self, struct progress *pr
     report->maybe_duplicates = progress->sent - progress->answered;
     report->degraded = progress->refused > 0;
     if (!whole) {
-        self->open = false; /* no more over this connection */
+        self->open = false; /* send no more over this connection */
         net_stream_disconnect(self->stream);
     }
     if (delivered == progress->delivery->record_count) {

@@ -2,7 +2,7 @@
 
 enum { MAX_DIGITS = 9 };
 
-/* A number and the space or line feed after it, at ${*at}, which moves to that. */
+/* A number and the space or line feed after it, at ${*at}, which moves to the latter. */
 static enum relp_read read_number(struct span bytes, size_t *at, uint32_t *ret_number)
 {
     size_t start = *at;
@@ -60,7 +60,7 @@ enum relp_read relp_frame_read(struct span bytes, struct relp_frame *ret_frame, 
         ret_frame->data = span_make(bytes.data + at, size);
         at += size;
     } else if (bytes.data[at] == ' ') {
-        at++; /* some write it all the same */
+        at++; /* some programs write it anyway */
     }
     state = read_byte(bytes, &at, '\n');
     *ret_size = at;

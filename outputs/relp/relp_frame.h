@@ -11,31 +11,31 @@
 enum {
     RELP_MAX_TXNR = 999999999,
     RELP_MAX_COMMAND = 32,
-    RELP_MAX_DATA = 128 * 1024, /* of what we are told */
+    RELP_MAX_DATA = 128 * 1024, /* of a received frame */
 };
 
 struct relp_frame {
-    uint32_t txnr; /* 0: what the other side says without being asked */
+    uint32_t txnr; /* 0: a hint without a request */
     struct span command;
     struct span data;
 };
 
 enum relp_read {
     RELP_FRAME,
-    RELP_MORE, /* its end is not there yet */
-    RELP_BAD,  /* this is no frame, and never will be */
+    RELP_MORE, /* incomplete */
+    RELP_BAD,  /* malformed */
 };
 
-/* The frame that ${bytes} begin with, views of them. ${ret_size}: its bytes. */
+/* Parse the frame at the start of ${bytes}, as views. ${ret_size}: its size. */
 enum relp_read relp_frame_read(struct span bytes, struct relp_frame *ret_frame, size_t *ret_size);
 
 /* Append the beginning of a frame with ${data_size} bytes; after the data comes a line feed. */
 void relp_frame_begin(struct buf *out, uint32_t txnr, const char *command, size_t data_size);
 
-/* The code that the data of a response begin with; 0: it is none. */
+/* The code at the start of a response's data; 0: none. */
 int relp_frame_code(struct span data);
 
-/* Does ${data}, the answer to `open`, offer ${command}? */
+/* True if ${data}, the answer to `open`, offers ${command}. */
 bool relp_frame_offers(struct span data, const char *command);
 
 #endif

@@ -21,7 +21,7 @@ bool hec_acks_new_channel(struct hec_acks *acks, struct error *err)
     return true;
 }
 
-/* Remember the number of ${pending}, and see whether it is a new one. */
+/* Store the number of ${pending}, and check that it is new. */
 static bool is_new(struct hec_acks *acks, const struct hec_pending *pending)
 {
     for (size_t i = 0; i < acks->number_count; i++) {
@@ -127,7 +127,7 @@ static void note(struct hec_acks *acks, size_t host, const struct http_said *sai
     }
 }
 
-/* Does the body hold the list of acknowledgements? */
+/* True if the body has the list of acknowledgements. */
 static bool is_list(const struct http_said *said)
 {
     static const char key[] = "\"acks\"";

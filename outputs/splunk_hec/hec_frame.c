@@ -44,7 +44,7 @@ void hec_frame_fini(struct hec_frame *frame)
     buf_fini(&frame->body);
 }
 
-/* The places of record ${index}. */
+/* The routing values of record ${index}. */
 static void places_of(const struct hec_frame *frame, const struct delivery *delivery, size_t index,
     struct span ret_places[HEC_PLACE_COUNT], char index_room[EVENT_TEMPLATE_MAX_NAME + 1])
 {
@@ -76,7 +76,7 @@ static void add_id(struct hec_frame *frame, const struct delivery *delivery, siz
     buf_add_text(&frame->members, "\"},");
 }
 
-/* Neighbours mostly have the same route. */
+/* Adjacent records mostly have equal routes. */
 static void write_events(struct hec_frame *frame, const struct http_piece *piece)
 {
     const struct delivery *delivery = piece->delivery;

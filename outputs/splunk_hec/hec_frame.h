@@ -6,15 +6,15 @@
 #include "outputs/splunk_hec/hec_settings.h"
 
 /*
- * Requests of a piece of a delivery: the body, and the path with its query. What Splunk is told of an event
- * beside it (index, sourcetype, source, host) stands in each object, or for raw events in the query.
+ * Request of a piece of a delivery: the body, and the path with its query. Metadata of an event
+ * (index, sourcetype, source, host) is in each object, or for raw events in the query.
  */
 struct hec_frame {
     bool raw;
     bool ids;
     bool has_host;
     struct span places[HEC_PLACE_COUNT]; /* without routes */
-    struct buf constants;                /* what `places` point to */
+    struct buf constants;                /* memory of `places` */
     struct event_memo memo;
     struct buf members;
     struct buf body;
@@ -25,7 +25,8 @@ struct hec_frame {
 bool hec_frame_init(struct hec_frame *frame, const struct hec_settings *settings);
 void hec_frame_fini(struct hec_frame *frame);
 
-/* Write the records of ${piece} that are to be sent. False: the memory is not enough; a smaller piece may do. */
+/* Write the records of ${piece} that are to be sent. False: the memory does not suffice; a smaller
+ * piece may fit. */
 bool hec_frame_write(struct hec_frame *frame, const struct http_piece *piece);
 
 #endif

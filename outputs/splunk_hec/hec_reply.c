@@ -31,7 +31,7 @@ static const struct row {
         "the token does not acknowledge. enable indexer acknowledgement for it in Splunk, or write "
         "ack: {enabled: false}"},
     {15, HTTP_PIECE_REFUSED, "Splunk does not take the indexed fields of an event"},
-    {16, HTTP_PIECE_MEND, "the token may not stand in the address. write token"},
+    {16, HTTP_PIECE_MEND, "the token must not be in the address. write token"},
     {HEC_HEALTHY, HTTP_PIECE_LATER, "this is the answer to another question"},
     {18, HTTP_PIECE_LATER, "the queues of Splunk are full"},
     {19, HTTP_PIECE_LATER, "Splunk's service for acknowledgements is not available"},
@@ -83,11 +83,11 @@ static const struct row *row_of(const struct hec_reply *reply)
     return NULL;
 }
 
-/* Of a status without a code that is known: of a proxy, a load balancer, a later Splunk. */
+/* For a status without a known code: from a proxy, a load balancer or a later Splunk. */
 static enum http_piece_verdict verdict_of_status(int status)
 {
     switch (http_status_verdict(status)) {
-    case HTTP_TAKEN: /* success in words that are not Splunk's */
+    case HTTP_TAKEN: /* success without Splunk's reply */
     case HTTP_MEND:
         return HTTP_PIECE_MEND;
     case HTTP_TOO_BIG:

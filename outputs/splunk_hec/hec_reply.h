@@ -4,8 +4,8 @@
 #include "outputs/http/http_pieces.h"
 #include "outputs/http/http_said.h"
 
-/* What Splunk's HTTP Event Collector answers. Its codes say more than the statuses of HTTP: one table, which
- * people read in the reference, too. */
+/* Replies of Splunk's HTTP Event Collector. Its codes are more precise than HTTP statuses: one
+ * table, which is also in the reference. */
 enum {
     HEC_SUCCESS = 0,
     HEC_NO_DATA = 5,
@@ -13,7 +13,7 @@ enum {
     HEC_BAD_CHANNEL = 11,
     HEC_ACK_DISABLED = 14,
     HEC_HEALTHY = 17,
-    HEC_NO_CODE = -1, /* not the words of a collector */
+    HEC_NO_CODE = -1, /* not a collector's reply */
 };
 
 struct hec_reply {
@@ -21,18 +21,18 @@ struct hec_reply {
     bool has_ack_id; /* indexer acknowledgement is on */
     uint64_t ack_id;
     bool has_culprit;
-    uint64_t culprit; /* invalid-event-number: which event of the request, from 0 */
+    uint64_t culprit; /* invalid-event-number: index of the event in the request, from 0 */
 };
 
 void hec_reply_read(const struct http_said *said, struct hec_reply *ret_reply);
 
-/* What becomes of the events of a request that had this reply. */
+/* The result of this reply for the events of its request. */
 enum http_piece_verdict hec_reply_verdict(const struct hec_reply *reply, int status);
 
-/* For whoever set the output up: "the token is disabled. enable it in Splunk". Static. */
+/* Text for the administrator: "the token is disabled. enable it in Splunk". Static. */
 const char *hec_reply_words(const struct hec_reply *reply, int status);
 
-/* Does ${said}, the reply to a question for acknowledgements, say that ${ack_id} is indexed? */
+/* True if ${said}, the reply to a query for acknowledgements, confirms ${ack_id}. */
 bool hec_reply_is_acked(const struct http_said *said, uint64_t ack_id);
 
 /* Append the table as a section of a page in Markdown (output_ops.reference). */

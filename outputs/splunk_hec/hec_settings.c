@@ -7,7 +7,7 @@
 
 static const char separator[] = "|/";
 static const char *const endpoint_names[] = {"event", "raw", NULL};
-/* Splunk takes gzip alone. */
+/* Splunk accepts only gzip. */
 static const char *const compressions[] = {"none", "gzip", NULL};
 
 const char *const hec_place_names[HEC_PLACE_COUNT] = {"index", "sourcetype", "source", "host"};
@@ -23,8 +23,7 @@ static const struct config_field ack_fields[] = {
                 "acknowledged"},
     {CONFIG_ROW("timeout", DURATION, struct hec_ack, timeout_ns), .default_text = "5m",
         .min = 1000000, .max = INT64_C(86400000000000),
-        .help = "what is not acknowledged by then is sent again on a new channel, and counts as "
-                "maybe_duplicates"},
+        .help = "events without an acknowledgement after this time are sent again on a new channel, and count as maybe_duplicates"},
     {.key = NULL},
 };
 
@@ -42,7 +41,7 @@ const struct config_field hec_settings_fields[] = {
         .help = "event: each event as an object with its time and host; raw: as a line of text, of "
                 "which Splunk finds the time"},
     {CONFIG_ROW("index", STRING, struct hec_settings, places[HEC_INDEX]),
-        .help = "index they go to; may be a template, as in etw-{provider.name}; default: the token's"},
+        .help = "index of the events; may be a template, as in etw-{provider.name}; default: the token's"},
     {CONFIG_ROW("sourcetype", STRING, struct hec_settings, places[HEC_SOURCETYPE]),
         .help = "their source type; may be a template; default: the token's"},
     {CONFIG_ROW("source", STRING, struct hec_settings, places[HEC_SOURCE]),
@@ -65,7 +64,7 @@ static bool is_template(const char *text)
 
 const char *hec_settings_route(const void *settings)
 {
-    /* The settings are the owner's, who gave them to us before any thread began. */
+    /* The owner created the settings before any thread began. */
     struct hec_settings *s = (struct hec_settings *)settings;
     bool varies = false;
     for (int i = 0; i < HEC_PLACE_COUNT; i++) {
@@ -135,8 +134,8 @@ static void check_place(const struct hec_settings *s, int place, struct config_c
     }
     if (place == HEC_SOURCETYPE && ((*text)[0] == '{' || (*text)[0] == '%')) {
         CONFIG_FAULT(check, text,
-            "sourcetype: it must begin with text of its own, or whoever writes events chooses how "
-            "Splunk reads them. write some in front, as in etw:{provider.name}");
+            "sourcetype: it must begin with literal text, else writers of events choose how Splunk "
+            "parses them. write some first, as in etw:{provider.name}");
         return;
     }
     template_check(check, name, text, EVENT_TEMPLATE_PATH);

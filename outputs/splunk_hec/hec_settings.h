@@ -5,7 +5,7 @@
 #include "event/write/event_template.h"
 #include "outputs/http/http_options.h"
 
-/* What the configuration says of an output of type `splunk_hec`. */
+/* Settings of an output of type `splunk_hec`. */
 enum hec_endpoint { HEC_EVENT, HEC_RAW };
 
 struct hec_ack {
@@ -14,7 +14,7 @@ struct hec_ack {
     uint64_t timeout_ns;
 };
 
-/* Where events go: texts or templates; NULL: Splunk decides by the token. */
+/* Destination of events: texts or templates; NULL: Splunk decides by the token. */
 enum hec_place { HEC_INDEX, HEC_SOURCETYPE, HEC_SOURCE, HEC_HOST, HEC_PLACE_COUNT };
 
 struct hec_settings {
@@ -25,8 +25,7 @@ struct hec_settings {
     const char *places[HEC_PLACE_COUNT];
     bool ids;
     struct http_options http;
-    char
-        route[EVENT_TEMPLATE_MAX_BYTES]; /* hec_settings_route's, made when it is asked for first */
+    char route[EVENT_TEMPLATE_MAX_BYTES]; /* for hec_settings_route, made on first use */
 };
 
 extern const struct config_field hec_settings_fields[];
@@ -37,13 +36,13 @@ void hec_settings_check(const void *settings, struct config_check *check);
 void hec_settings_can_run(const void *settings, struct config_check *check);
 
 /*
- * output_ops.route: one template of all places, if one of them varies; NULL: none does. No field can hold the
- * separators, as fields in paths hold neither `|` nor `/`.
+ * output_ops.route: one template of all values, if one varies; else NULL. No field can contain the
+ * separators, as fields in paths contain neither `|` nor `/`.
  */
 const char *hec_settings_route(const void *settings);
 
-/* Take ${rendered}, a route, apart. What Splunk does not take in the name of an index becomes `_`, in
- * ${index_room}. False: it is none of hec_settings_route. */
+/* Split ${rendered}, a route. Characters that Splunk does not allow in an index become `_`, in
+ * ${index_room}. False: not from hec_settings_route. */
 bool hec_settings_split(struct span rendered, struct span ret_places[HEC_PLACE_COUNT],
     char index_room[EVENT_TEMPLATE_MAX_NAME + 1]);
 

@@ -42,7 +42,7 @@ static bool try_health(struct run *run, const char *url)
     return true;
 }
 
-/* A request without events: Splunk looks at the token first, and then has "no data" (code 5). */
+/* A request without events: Splunk checks the token first, then reports "no data" (code 5). */
 static bool try_token(struct run *run, const char *url, const char *channel_name)
 {
     struct error err;

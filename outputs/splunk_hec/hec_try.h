@@ -3,7 +3,8 @@
 
 #include "outputs/output.h"
 
-/* output_ops.examine: the way to each collector, its health, the token, and whether it acknowledges. */
+/* output_ops.examine: the connection to each collector, its health, the token, and whether it
+ * acknowledges. */
 bool hec_try_run(const void *settings, const struct output_talk *talk);
 
 #endif

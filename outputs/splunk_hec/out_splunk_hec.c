@@ -1,10 +1,10 @@
 /*
- * Splunk's HTTP Event Collector. A delivery goes in pieces (http_pieces.h) to one of several collectors. Its
- * reply of success says only that the events look valid. With `ack` they count as delivered when Splunk has
- * said of each request that it is indexed (hec_acks.h): `send` waits for that, so as many batches are on their
- * way as there are workers.
+ * Splunk's HTTP Event Collector. A delivery goes in pieces (http_pieces.h) to one of several
+ * collectors. Its successful reply only means that the events look valid. With `ack` they count as
+ * delivered when Splunk has confirmed that each request is indexed (hec_acks.h): `send` waits for
+ * that, so each worker has one batch in flight.
  *
- * What may arrive twice is counted: a request that got lost with its reply, and one that is not acknowledged in
+ * Possible duplicates are counted: a request without a reply, and one that is not acknowledged in
  * time, which is then sent again on a new channel.
  */
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "platform/plat_system.h"
 
 enum {
-    SLICE_MS = 50, /* between two looks at `stopping` */
+    SLICE_MS = 50, /* between two checks of `stopping` */
     BACK_OFF_TIMES = 10,
     PACKED_MAX_BYTES = 512 * 1024 * 1024,
     MAX_HEADERS = 3,
@@ -32,7 +32,7 @@ static const char health_path[] = "/services/collector/health";
 struct out_hec {
     struct http_client *client;
     struct es_hosts hosts;
-    bool *asked;               /* by host: it acknowledges, as it said; or nobody asks it to */
+    bool *asked;               /* by host: it acknowledges, or `ack` is off */
     struct compress *compress; /* NULL: none */
     struct buf packed;
     struct hec_frame frame;
@@ -40,7 +40,7 @@ struct out_hec {
     struct http_said said;
     struct hec_ack ack;
     struct hec_acks acks;
-    uint64_t unsure; /* records of the delivery in hand that may have arrived, unknown to us */
+    uint64_t unsure; /* records of the current delivery that may have arrived without a reply */
     bool (*stopping)(void *host);
     void *host;
 };
@@ -126,7 +126,8 @@ static void fail_host(struct out_hec *self, size_t index, bool lasts, const stru
     es_hosts_failed(&self->hosts, index, now_ms(), &failure);
 }
 
-/* One of several that failed before is asked how it is before it gets events again. */
+/* Check the health of a collector that failed before, if there are several, before it gets events
+ * again. */
 static bool is_healthy(struct out_hec *self, size_t index, struct error *err)
 {
     const char *url = self->hosts.items[index].url;
@@ -138,7 +139,7 @@ static bool is_healthy(struct out_hec *self, size_t index, struct error *err)
         fail_host(self, index, http_failure_lasts(self->said.reply.failure), err);
         return false;
     }
-    /* Only what says that it is not well is believed: not every collector knows the question. */
+    /* Only a report of bad health counts: not every collector has this endpoint. */
     if (self->said.reply.status < 500) {
         return true;
     }
@@ -149,7 +150,7 @@ static bool is_healthy(struct out_hec *self, size_t index, struct error *err)
     return false;
 }
 
-/* Does it acknowledge? Events that it takes without would come again and again. */
+/* Test that it acknowledges: else accepted events would be sent again and again. */
 static bool acknowledges(
     struct out_hec *self, size_t index, struct output_report *report, bool *ret_lasts)
 {
@@ -199,7 +200,7 @@ static bool post_body(struct out_hec *self, size_t index, struct span body, stru
     return http_said_ask(&self->said, self->client, &request, err);
 }
 
-/* Which record of ${piece} is event ${number} of its request? */
+/* The record of ${piece} that is event ${number} of its request. */
 static size_t culprit_of(const struct http_piece *piece, uint64_t number)
 {
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
@@ -210,7 +211,7 @@ static size_t culprit_of(const struct http_piece *piece, uint64_t number)
     return HTTP_PIECES_UNKNOWN;
 }
 
-/* May events of this request have arrived, although nobody said so? */
+/* True if events of this request may have arrived without a reply. */
 static bool is_unsure(const struct http_said *said, const struct hec_reply *reply)
 {
     bool lost = said->reply.failure != HTTP_REPLIED;
@@ -218,8 +219,8 @@ static bool is_unsure(const struct http_said *said, const struct hec_reply *repl
                                             (reply->code == HEC_NO_CODE || reply->code == 8)));
 }
 
-/* How many events of a request that Splunk refuses for one of them may have arrived: it reads them one after the
- * other, and those before the bad one may be on their way to an index already. */
+/* How many events may have arrived of a request that was refused for one of them: Splunk reads them
+ * in order, and those before the bad one may be indexed already. */
 static size_t taken_before(
     const struct http_piece *piece, const struct hec_reply *reply, enum http_piece_verdict verdict)
 {
@@ -258,7 +259,7 @@ static struct http_piece_answer take(struct out_hec *self, size_t index,
     return answer;
 }
 
-/* What ${index} made of the body. */
+/* Result for ${index} from the body. */
 static struct http_piece_answer try_host(struct out_hec *self, size_t index, struct span body,
     const struct http_piece *piece, struct output_report *report)
 {
@@ -295,7 +296,7 @@ static struct http_piece_answer try_host(struct out_hec *self, size_t index, str
     return answer;
 }
 
-/* All of them have failed: what they said is in ${report}. */
+/* All of them have failed: ${report} has the errors. */
 static struct http_piece_answer all_failed(const struct out_hec *self, struct output_report *report)
 {
     bool all_last = true;
@@ -366,7 +367,7 @@ static bool sleep_until(const struct out_hec *self, uint64_t until_ms)
     }
 }
 
-/* Ask each collector that has something pending. False: asking again is of no use. */
+/* Query each collector with pending requests. False: another query is useless. */
 static bool ask_all(struct out_hec *self, struct output_report *report)
 {
     for (size_t i = 0; i < self->hosts.count; i++) {
@@ -382,7 +383,7 @@ static bool ask_all(struct out_hec *self, struct output_report *report)
         case HEC_ASK_GONE:
             return false;
         default:
-            break; /* whatever else is wrong may be over the next time */
+            break; /* other errors may be temporary */
         }
     }
     return true;
@@ -409,7 +410,7 @@ static void await_acks(struct out_hec *self, struct output_report *report)
         if (!sleep_until(self, now + wait_ms < end_ms ? now + wait_ms : end_ms)) {
             error_set(&report->error, ERR_STOPPED,
                 "stopped before Splunk acknowledged: the events are sent again");
-            return; /* the run that sends them does not know of the channel */
+            return; /* the next run does not have the channel */
         }
         report->error = (struct error){0};
         useful = ask_all(self, report);
@@ -424,7 +425,7 @@ static void await_acks(struct out_hec *self, struct output_report *report)
     }
 }
 
-/* What is not acknowledged counts as not arrived. */
+/* Requests without an acknowledgement count as not arrived. */
 static void settle_acks(
     struct out_hec *self, const struct delivery *delivery, struct output_report *report)
 {

@@ -1,17 +1,11 @@
 /*
- * RFC 5424 over TLS (RFC 5425), TCP (RFC 6587) or UDP (RFC 5426). None of them has acknowledgements. What can be
- * known over TCP is used:
+ * RFC 5424 over TLS (RFC 5425), TCP (RFC 6587) or UDP (RFC 5426). None of them has
+ * acknowledgements. TCP provides some information:
  *
  *   - Before each delivery the connection is read. If the other side has closed it, nothing is written.
- *   - After each delivery its bytes are awaited to be confirmed by the other system (Linux tells). Until then
- *     nothing counts as delivered.
- *   - What the other system had confirmed, and its program perhaps not read, is lost with a reset. That is at
- *     most what its buffer holds; so many events are told as a gap. A connection that was closed in an orderly
- *     way has lost nothing: a system that closes with bytes unread resets (RFC 9293, 3.6.1; Linux, Windows). But a
- *     program that first says that it sends no more, and ends later, does both. So after such an end the output waits
- *     for a reset.
- *   - The output looks at the connection while there is nothing to send, and before it closes the connection. So it
- *     notices a reset after the last delivery. One that comes after the close stays unnoticed.
+ *   - After each delivery the output waits until the other system has confirmed its bytes (Linux tells). Until then nothing counts as delivered.
+ *   - A reset loses bytes that the other system has confirmed but its program has not read, at most the size of its buffer; that many events are shipped as a gap. A graceful close loses nothing: a system that closes with unread bytes sends a reset (RFC 9293, 3.6.1; Linux, Windows). But a program that first shuts down sending and ends later does both. So after such an end the output waits for a reset.
+ *   - The output checks the connection while it is idle and before it closes it. So it notices a reset after the last delivery, but not one after the close.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +22,12 @@ enum {
     READ_BYTES = 4096,
     MAX_READS = 256,
     CONFIRM_SLICE_MS = 2,
-    BEHIND_MAX_BYTES = 6 * 1024 * 1024, /* what a system buffers at most (tcp(7), tcp_rmem) */
+    BEHIND_MAX_BYTES = 6 * 1024 * 1024, /* maximum receive buffer of a system (tcp(7), tcp_rmem) */
     BEHIND_COUNT = 32,
     BEHIND_BYTES = BEHIND_MAX_BYTES / (BEHIND_COUNT - 1) +
                    1, /* of a slot at least, but the newest */
     RESET_MS = 200,   /* how long to wait for a reset after an end */
-    LOOK_MS = 1000,   /* between two looks at a connection without deliveries */
+    LOOK_MS = 1000,   /* between two checks of an idle connection */
     NS_PER_MS = 1000000,
 };
 
@@ -57,20 +51,19 @@ static const struct config_field fields[] = {
         .help = "host and port, as in syslog.example:6514 for tls, :514 for tcp and udp"},
     {CONFIG_ROW("transport", ENUM, struct settings, transport), .names = transport_names,
         .default_text = "tls",
-        .help = "tls: RFC 5425; tcp: RFC 6587; udp: RFC 5426, where nobody knows what arrives"},
+        .help = "tls: RFC 5425; tcp: RFC 6587; udp: RFC 5426, without any confirmation"},
     {CONFIG_ROW("framing", ENUM, struct settings, framing), .names = framing_names,
         .default_text = "octet_counting",
-        .help = "of tls and tcp. octet_counting: messages of any text; newline: a line each, their "
-                "line breaks as spaces, for receivers that know nothing else"},
+        .help = "of tls and tcp. octet_counting: messages of any text; newline: a line each, with line breaks as spaces, for receivers without octet counting"},
     SYSLOG_ROWS(struct settings),
     {CONFIG_STRUCT_ROW("tls", struct settings, http.tls, http_tls_fields),
         .help = "how the other side is checked"},
     {CONFIG_ROW("connect_timeout", DURATION, struct settings, http.connect_timeout_ns),
         .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),
-        .help = "longest wait for a connection, TLS and all"},
+        .help = "longest wait for a connection, including TLS"},
     {CONFIG_ROW("timeout", DURATION, struct settings, http.timeout_ns), .default_text = "90s",
         .min = 1000000, .max = INT64_C(3600000000000),
-        .help = "longest time in which the other side takes nothing"},
+        .help = "longest time without progress of the other side"},
     {.key = NULL},
 };
 // clang-format on
@@ -95,7 +88,7 @@ struct out_syslog {
     struct behind behind[BEHIND_COUNT]; /* a ring, the newest before `behind_at` */
     size_t behind_at;
     uint64_t lost; /* records that may be lost, and were not reported yet */
-    bool over;     /* the other side has ended the connection, or broken it */
+    bool over;     /* the connection was closed or broken */
     uint64_t timeout_ms;
     uint64_t told_cut;
     bool (*stopping)(void *host);
@@ -146,7 +139,7 @@ static void note_written(struct out_syslog *self, uint64_t bytes, uint64_t recor
     self->behind_at = (self->behind_at + 1) % BEHIND_COUNT;
 }
 
-/* How many records at most lie in the buffer of the other system, of those that count as delivered. */
+/* The maximum number of delivered records that may be in the buffer of the other system. */
 static uint64_t records_behind(const struct out_syslog *self)
 {
     uint64_t bytes = 0;
@@ -160,7 +153,7 @@ static uint64_t records_behind(const struct out_syslog *self)
     return records;
 }
 
-/* The connection is over, as ${how} says: what was written before may be lost with it. */
+/* The connection ended by ${how}: bytes written before may be lost. */
 static void note_end(struct out_syslog *self, enum net_stream_read how)
 {
     bool reset = how == NET_STREAM_BROKEN || net_stream_was_reset(self->stream, RESET_MS);
@@ -170,8 +163,8 @@ static void note_end(struct out_syslog *self, enum net_stream_read how)
     self->over = true;
 }
 
-/* Read and drop what the other side says, for ${wait_ms} at most and not for ever: no program needs it. False: the
- * other side has ended the connection. */
+/* Read and drop bytes of the other side, for at most ${wait_ms}. False: the other side has ended
+ * the connection. */
 static bool is_there(struct out_syslog *self, unsigned wait_ms, struct error *err)
 {
     uint8_t nothing[READ_BYTES];
@@ -212,7 +205,7 @@ static void syslog_disconnect(void *self_)
     memset(self->behind, 0, sizeof(self->behind));
 }
 
-/* A reset is told with the next delivery. */
+/* The next delivery reports a reset. */
 static uint64_t syslog_idle(void *self_)
 {
     struct out_syslog *self = self_;
@@ -319,7 +312,8 @@ static bool syslog_connect(void *self_, struct error *err)
 
 /* ---- sending ------------------------------------------------------------------------------------- */
 
-/* In a stream its length and a space stand before it (RFC 6587, 3.4.1), or it is a line. A datagram is a message. */
+/* In a stream, its length and a space precede it (RFC 6587, 3.4.1), or it is a line. A datagram is
+ * a message. */
 static void add_framed(struct out_syslog *self, const struct syslog_message *message)
 {
     struct buf *lines = &self->lines;
@@ -384,7 +378,7 @@ static enum output_verdict send_datagrams(
     return OUTPUT_DELIVERED;
 }
 
-/* Until the other system has all that was written. Where nobody tells, it is believed. */
+/* Wait until the other system has all written bytes. If that is unknown, assume it. */
 static bool await_confirmed(struct out_syslog *self, struct error *err)
 {
     uint64_t end_ns = plat_monotonic_ns() + self->timeout_ms * NS_PER_MS;
@@ -402,7 +396,7 @@ static bool await_confirmed(struct out_syslog *self, struct error *err)
     return true;
 }
 
-/* What earlier deliveries may have lost is told with the next. */
+/* Report losses of earlier deliveries with this one. */
 static void report_lost(struct out_syslog *self, struct output_report *report)
 {
     report->maybe_lost = self->lost;
@@ -428,7 +422,8 @@ static enum output_verdict send_stream(
         note_written(self, self->lines.size, delivery->record_count);
         return OUTPUT_DELIVERED;
     }
-    /* Of this delivery all comes again; of those before the other program may not have read everything. */
+    /* All of this delivery is sent again; the other program may not have read all of earlier
+     * ones. */
     for (size_t i = 0; i < delivery->record_count && self->ends[i] <= sent; i++) {
         report->maybe_duplicates++;
     }
@@ -473,15 +468,14 @@ static bool syslog_examine(const void *settings, const struct output_talk *talk)
         talk->say(talk->host, OUTPUT_FOUND_FAULT, err.text);
     } else if (s->transport == TRANSPORT_UDP) {
         talk->say(talk->host, OUTPUT_FOUND_NOTE,
-            "the name has an address. over udp nobody answers: look whether the test event "
+            "the name has an address. over udp there is no answer: check that the test event "
             "arrives");
     } else {
         talk->say(talk->host, OUTPUT_FOUND_GOOD,
             s->transport == TRANSPORT_TCP ? "connected, without TLS"
             : s->http.tls.verify == HTTP_VERIFY_FULL
                 ? "connected, its certificate is trusted"
-                : "connected; tls.verify keeps its certificate "
-                  "from being checked");
+                : "connected; tls.verify disables the check of its certificate");
     }
     syslog_destroy(self);
     return good;

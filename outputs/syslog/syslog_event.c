@@ -14,7 +14,7 @@ enum {
 
 /* ---- reading ------------------------------------------------------------------------------------- */
 
-/* The text of a string, or a number or word as it stands. */
+/* The text of a string, or the raw number or word. */
 static void add_value(struct span value, struct buf *out)
 {
     struct span inner;
@@ -25,7 +25,7 @@ static void add_value(struct span value, struct buf *out)
     }
 }
 
-/* The members of an event that a message says something of, as they stand in it. */
+/* The raw members of an event for a message. */
 enum member { TIME, PROVIDER, EVENT, HOST, AGENT, PROCESS, MESSAGE, DATA, WINLOG, MEMBER_COUNT };
 
 static const struct {
@@ -73,7 +73,8 @@ static void note_member(struct span key, struct span value, struct span members[
     }
 }
 
-/* The kind whose text stands at ${at} of ${record}, followed by another member or the end. NULL: none. */
+/* The stored kind with the text at ${at} of ${record}, followed by another member or the end. NULL:
+ * none. */
 static struct syslog_kind *find_kind(struct syslog_event *event, struct span record, size_t at)
 {
     struct span rest = span_from(record, at);
@@ -96,7 +97,7 @@ static struct span moved(struct span s, const uint8_t *from, const uint8_t *to)
     return s.size ? span_make(to + (s.data - from), s.size) : s;
 }
 
-/* What stands in ${record} from ${at} on, up to the end of its `event`. NULL: it is not kept. */
+/* The text of ${record} from ${at} to the end of its `event`. NULL: it is not kept. */
 static struct syslog_kind *keep_kind(struct syslog_event *event, struct span record, size_t at,
     const struct span members[MEMBER_COUNT], const struct syslog_about *about)
 {
@@ -128,9 +129,9 @@ static struct syslog_kind *keep_kind(struct syslog_event *event, struct span rec
 }
 
 /*
- * Find the members of ${record} that a message says something of. Events of one kind have the same text after their
- * time, up to the end of `event`, which is most of what is read. So the texts of the last kinds are remembered, with
- * what they say. ${enough}: stop after the members that an event begins with.
+ * Find the members of ${record} for a message. Events of one kind have equal text after their time,
+ * up to the end of `event`, which is most of the read text. So the texts of the last kinds are
+ * cached with their members. ${enough}: stop after the members at the start.
  */
 static void find_members(struct syslog_event *event, struct span record, bool enough,
     struct span ret_members[MEMBER_COUNT], struct syslog_about *ret_about,
@@ -158,7 +159,7 @@ static void find_members(struct syslog_event *event, struct span record, bool en
     }
     while (json_member_next(record, &at, &key, &value)) {
         note_member(key, value, m);
-        /* `provider` stands before them in every format that has it. */
+        /* `provider` precedes them in every format that has it. */
         if (enough && m[TIME].size && (kind || m[EVENT].size) && m[PROCESS].size) {
             break;
         }
@@ -203,7 +204,7 @@ void syslog_event_init(struct syslog_event *event)
     }
 }
 
-/* Of a string without escapes, a number or a word the text is what stands there. */
+/* Strings without escapes, numbers and words need no copy. */
 static bool is_plain(struct span value, struct span *ret_text)
 {
     if (!json_member_inner(value, ret_text)) {
@@ -308,13 +309,13 @@ void syslog_event_fini(struct syslog_event *event)
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
-/* How a format writes the fields of its header, and its attributes. */
+/* How a format writes its header fields and attributes. */
 struct style {
     const char *between;
     const char *escaped;
     bool tab;
-    bool header_escapes;    /* a backslash stands before a pipe and a backslash in the header */
-    const char *const *own; /* keys that are ours, up to NULL */
+    bool header_escapes;    /* in the header, escape a pipe and a backslash */
+    const char *const *own; /* reserved keys, up to NULL */
 };
 
 static const char *const cef_own[] = {"rt", "dvchost", "dvcpid", "msg", NULL};
@@ -342,7 +343,7 @@ static void add_escaped(struct buf *out, struct span text, const char *escaped, 
     }
 }
 
-/* A field of a header. A line break has no letters there: it is a space. */
+/* A header field, where a line break becomes a space. */
 static void add_header(struct buf *out, const struct style *style, struct span text)
 {
     for (size_t i = 0; i < text.size; i++) {
@@ -378,7 +379,7 @@ static void add_attribute(
     }
 }
 
-/* Receivers do not all tell capitals. */
+/* Not all receivers are case-sensitive. */
 static bool is_own(const struct style *style, const char *key)
 {
     for (const char *const *own = style->own; *own; own++) {

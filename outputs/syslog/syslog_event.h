@@ -12,7 +12,7 @@ struct syslog_about {
     struct span severity;
 };
 
-/* The text that events of one kind share after their time, and what it says. */
+/* The common text of events of one kind after their time, and its members. */
 struct syslog_kind {
     struct buf text; /* up to the end of `event`; empty: none */
     struct buf
@@ -23,7 +23,7 @@ struct syslog_kind {
 
 enum { SYSLOG_KINDS = 16 };
 
-/* What a message says of an event beside its JSON, native or ecs. Texts are without the escapes of JSON. */
+/* Values of an event for a message, from native or ecs JSON. Texts are unescaped. */
 struct syslog_event {
     struct span time;
     struct span provider;
@@ -38,8 +38,8 @@ struct syslog_event {
     uint64_t filetime; /* of `time` */
     bool has_level;
     unsigned level;
-    struct buf texts;                       /* what the spans point to, if not to the record */
-    struct syslog_kind kinds[SYSLOG_KINDS]; /* that came last */
+    struct buf texts;                       /* memory of spans outside the record */
+    struct syslog_kind kinds[SYSLOG_KINDS]; /* the last kinds */
     size_t last_kind;
     size_t next_kind;
     struct event_memo memo;
@@ -48,9 +48,9 @@ struct syslog_event {
 void syslog_event_init(struct syslog_event *event);
 void syslog_event_fini(struct syslog_event *event);
 
-/* What ${record} says, which is borrowed until the next. Of other bytes than an event nothing is found.
- * ${with_payload}: its message and payload, too. Without them, provider, code and name are left as they were where
- * the kind has a head. */
+/* Read ${record}, borrowed until the next call. Bytes that are not an event have no values.
+ * ${with_payload}: also message and payload. Without them, provider, code and name are left as they
+ * were where the kind has a head. */
 void syslog_event_read(struct syslog_event *event, struct span record, bool with_payload);
 
 /* "CEF:0|…": Micro Focus, "ArcSight Common Event Format". In the header a backslash and a pipe get a backslash,

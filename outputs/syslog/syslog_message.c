@@ -105,7 +105,7 @@ static int severity_of(unsigned level)
     return level < sizeof(severities) / sizeof(severities[0]) ? severities[level] : 6;
 }
 
-/* 2026-11-21T09:30:00.1234567Z without its last digit: RFC 5424 takes six. */
+/* 2026-11-21T09:30:00.1234567Z without its last digit: RFC 5424 allows six. */
 static void add_time(struct buf *out, const struct syslog_event *event)
 {
     enum { SEVEN_DIGITS = 28 };
@@ -242,7 +242,7 @@ static struct span write_body(
     return buf_span(body);
 }
 
-/* Write all that stands before the body into `head`, anew. */
+/* Replace `head` by all text before the body. */
 static void write_head(
     struct syslog_writer *writer, const struct delivery *delivery, size_t index, size_t cut_from)
 {

@@ -300,7 +300,7 @@ static void a_stop_before_it_starts_leaves_no_program(void **state)
     rig_init(&rig, NULL);
     etw_sim_fail(rig.sim, "StartTraceW", 1, 0, 5);
     start_heap(&rig);
-    rig_await(&rig, rig_has_note, "heaps are traced by administrators");
+    rig_await(&rig, rig_has_note, "only administrators may trace heaps");
     rig_stop(&rig);
     assert_int_equal(rig.end, INPUT_STOPPED);
     assert_true(is_not_flagged(&rig, NULL));

@@ -222,7 +222,7 @@ static void settings_that_cannot_be_meant_are_refused(void **state)
         {"index: 'Etw'", "index: it must begin with"},
         {"index: 'etw{provider.name}X'", "index: 'X' cannot stand in it"},
         {"index: 'a|b'", "index: '|' cannot stand in it"},
-        {"sourcetype: '{provider.name}'", "sourcetype: it must begin with text of its own"},
+        {"sourcetype: '{provider.name}'", "sourcetype: it must begin with literal text"},
         {"source: '{provider.nope}'", "source: "},
         {"source: ''", "source: it has 1 to"},
         {"ack: {interval: 2s, timeout: 1s}", "ack: timeout is shorter than interval"},

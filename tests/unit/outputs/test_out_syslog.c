@@ -459,7 +459,8 @@ static void an_examination_names_what_is_wrong(void **state)
         rig_examine(&trial, &output_syslog, "{address: '127.0.0.1:1', connect_timeout: 2s}"));
     assert_non_null(strstr(trial.said, "fault: tls://127.0.0.1:1: no connection"));
     assert_true(rig_examine(&trial, &output_syslog, "{address: '127.0.0.1:1', transport: udp}"));
-    assert_non_null(strstr(trial.said, "note: the name has an address. over udp nobody answers"));
+    assert_non_null(
+        strstr(trial.said, "note: the name has an address. over udp there is no answer"));
 }
 
 int main(void)
