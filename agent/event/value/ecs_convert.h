@@ -28,8 +28,8 @@
  *     guid             in lower case, in braces
  *     args             the arguments of a command line, as a C program on Windows splits it
  *     args_count       how many they are
- *     basename         what stands behind the last separator of a path
- *     directory        what stands before it
+ *     basename         the part after the last separator of a path
+ *     directory        the part before it
  *     extension        of the basename, without the dot
  *     words:1=a,2=b    the word for a number or text; none for others
  *     outcome, code    of a Win32 error: `success` for 0, else `failure`; the number, but for 0
