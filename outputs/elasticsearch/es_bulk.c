@@ -6,8 +6,9 @@
 #include "outputs/delivery_id.h"
 
 /*
- * A line reads {"create":{"_index":"…","_id":"…","pipeline":"…"}}. All but the id is the same for all
- * records of a route, so it is written once per route and delivery, and without ids the records share it.
+ * A line is {"create":{"_index":"…","_id":"…","pipeline":"…"}}. Everything except the id is equal
+ * for all records of a route, so it is written once per route and delivery, and without ids the
+ * records share it.
  */
 enum { LINES_MAX_BYTES = 1 << 30, HEADS_MAX_BYTES = 1 << 26, TAIL_MAX_BYTES = 1 << 16 };
 
@@ -93,7 +94,7 @@ static bool grow(struct es_bulk *bulk, size_t routes, size_t records)
     return routes <= bulk->route_capacity && records <= bulk->record_capacity;
 }
 
-/* A name that is made of fields must not be taken for the name itself: servers would make that index. */
+/* A template must not be used as a name: servers would create that index. */
 static bool check_routes(
     const struct es_bulk_options *options, const struct delivery *delivery, struct error *err)
 {
@@ -104,8 +105,7 @@ static bool check_routes(
     for (size_t i = 0; good && i < delivery->route_count; i++) {
         good = delivery->route_names[i].size > 0;
     }
-    return good || error_set(err, ERR_CONFIG,
-                       "a record comes without the fields that the name of its index is made of");
+    return good || error_set(err, ERR_CONFIG, "a record has no route for the name of its index");
 }
 
 static void add_tail(struct buf *out, const struct es_bulk_options *options, bool ids)
@@ -150,7 +150,7 @@ static uint32_t route_of(const struct delivery *delivery, size_t index)
     return delivery->routes ? delivery->routes[index] : 0;
 }
 
-/* Parts point into `lines`, which therefore has all of its room before. */
+/* Parts point into `lines`, which is therefore reserved first. */
 static bool reserve_lines(struct es_bulk *bulk, const struct delivery *delivery)
 {
     size_t room = 0;
@@ -200,8 +200,8 @@ static void add_record(
                         parts[2].size;
 }
 
-/* All documents of a delivery are of one format, which ends them alike. To look at each would have their bytes
- * come from memory one by one, which takes as long as copying them. */
+/* All documents of a delivery have one format with one kind of end. Checking each would load its
+ * bytes from memory, which takes as long as copying. */
 static bool has_breaks(const struct delivery *delivery)
 {
     return delivery->record_count == 0 ||

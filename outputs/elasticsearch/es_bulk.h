@@ -7,9 +7,9 @@
 #include "outputs/output.h"
 
 /*
- * A delivery as the body of `_bulk` requests: a line that says what to do, then the document as it
- * is, each with a line break after it. Documents stay where they are: a body is a list of parts, made once
- * for the whole delivery, of which a request takes a stretch. One thread.
+ * A delivery as the body of `_bulk` requests: an action line, then the unchanged document, each
+ * with a line break. Documents are not copied: a body is a list of parts, made once for the whole
+ * delivery, and a request sends a range of it. One thread.
  */
 struct es_bulk_options {
     struct es_name_options name;
@@ -18,15 +18,14 @@ struct es_bulk_options {
     const char *routing;
     bool require_alias;
     bool require_data_stream;
-    bool ids; /* name documents, where the delivery has names */
+    bool ids; /* send ids, if the delivery has them */
 };
 
 /* Put the texts of ${options} into ${arena}. False: out of memory. */
 bool es_bulk_options_copy(struct es_bulk_options *options, struct arena *arena);
 
 struct es_bulk {
-    struct buf
-        heads; /* by route: the line up to the document's id; the whole line if it has none */
+    struct buf heads; /* by route: the line up to the document's id; the whole line without ids */
     uint32_t *head_ends;
     size_t route_capacity;
     struct buf tail;    /* the rest of the line after the id */
@@ -36,10 +35,10 @@ struct es_bulk {
     size_t record_capacity;
 };
 
-/* Of a record: the line, the document, and a line break or nothing. */
+/* Parts of a record: the line, the document, and an optional line break. */
 enum { ES_BULK_PARTS = 3 };
 
-/* What a request sends. */
+/* The body of a request. */
 struct es_body {
     const struct span *parts;
     size_t part_count;
@@ -49,7 +48,7 @@ struct es_body {
 void es_bulk_init(struct es_bulk *bulk);
 void es_bulk_fini(struct es_bulk *bulk);
 
-/* ${format}: name of the records' event format. Of ${delivery} the bytes are used later, too. False with
+/* ${format}: name of the records' event format. The bytes of ${delivery} must stay. False with
  * ${err} set (ERR_MEMORY, ERR_FORMAT). */
 bool es_bulk_build(struct es_bulk *bulk, const struct es_bulk_options *options, const char *format,
     const struct delivery *delivery, struct error *err);
@@ -60,7 +59,7 @@ void es_bulk_gather(const struct es_body *body, struct buf *out);
 /* The body for ${count} records from ${first} on; valid until the next build. */
 struct es_body es_bulk_body(const struct es_bulk *bulk, size_t first, size_t count);
 
-/* How many of the ${count} records from ${first} on fit ${max_bytes}; at least one. */
+/* How many of the ${count} records from ${first} on fit into ${max_bytes}; at least one. */
 size_t es_bulk_fit(const struct es_bulk *bulk, size_t first, size_t count, uint64_t max_bytes);
 
 #endif

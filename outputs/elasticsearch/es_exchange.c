@@ -9,9 +9,9 @@
 #include "platform/plat_system.h"
 
 enum {
-    /* A server of today answers with some 130 bytes for a record, an older one that does not trim
-     * its reply with a few hundred, and more where it says why it refuses: then it may quote the
-     * value as a whole, escaped. Nothing of it is kept, so room costs nothing. */
+    /* A recent server answers with some 130 bytes per record, an older one, which does not trim its
+     * reply, with a few hundred, and more for a refusal, which may quote the whole value, escaped.
+     * None of it is stored, so a large limit costs nothing. */
     REPLY_BYTES = 64 * 1024,
     REPLY_BYTES_PER_RECORD = 4096,
     REPLY_TIMES_BODY = 8,
@@ -33,9 +33,9 @@ struct es_exchange {
     struct buf packed;
     struct es_hosts hosts;
     struct es_reply reply;
-    const struct es_stretch *stretch; /* the request in hand */
+    const struct es_stretch *stretch; /* the current request */
     char reason[ES_REPLY_MAX_REASON + 1];
-    char location[LOCATION_BYTES]; /* where a redirect points to; empty: it is none */
+    char location[LOCATION_BYTES]; /* target of a redirect; empty: none */
 };
 
 /* ---- make and destroy ---------------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ static uint64_t now_ms(void)
 
 /* ---- one request --------------------------------------------------------------------------------- */
 
-/* A server may say what it was sent: that goes into the log, and into dead letters. */
+/* A server may quote the request, and its text goes into the log and dead letters: hide secrets. */
 static struct es_answer without_secrets(struct es_exchange *self, struct es_answer answer)
 {
     size_t size = answer.reason.size < ES_REPLY_MAX_REASON ? answer.reason.size
@@ -123,13 +123,13 @@ static void take_item(void *self_, size_t place, const struct es_answer *item)
     struct es_exchange *self = self_;
     const struct es_stretch *stretch = self->stretch;
     struct es_answer answer = *item;
-    if (answer.status >= 300 && answer.status != 409) { /* a duplicate's reason is of no use */
+    if (answer.status >= 300 && answer.status != 409) { /* the reason of a duplicate is useless */
         answer = without_secrets(self, answer);
     }
     stretch->item(stretch->self, place, &answer);
 }
 
-/* What follows '?' may be a key. */
+/* The query may be a key. */
 static bool note_location(void *self_, struct span name, struct span value)
 {
     struct es_exchange *self = self_;
@@ -142,7 +142,7 @@ static bool note_location(void *self_, struct span name, struct span value)
     return true;
 }
 
-/* All of it, even if it is no use: else the connection could not be kept. */
+/* Read the whole reply, even a useless one, to keep the connection. */
 static bool feed(void *self_, struct span piece)
 {
     struct es_exchange *self = self_;
@@ -183,8 +183,8 @@ static bool post(
     return http_client_send(self->client, &request, reply, err);
 }
 
-/* May a request that failed so have been obeyed? Servers take a body apart while it arrives, so half a
- * one may be, too. */
+/* True if the server may have executed the failed request. Servers parse a body while it arrives,
+ * so this includes a partial one. */
 static bool may_be_obeyed(const struct http_reply *reply)
 {
     switch (reply->failure) {
@@ -214,8 +214,7 @@ static bool answers_items(const struct http_reply *reply)
     return es_verdict_request(&(struct es_answer){.status = reply->status}) == ES_READ;
 }
 
-/* There is a reply, which does not say what became of each record; ${why}: what is wrong with it, if it
- * should. */
+/* A reply without a result per record; ${why}: the fault, if it should have one. */
 static void weigh_reply(struct es_exchange *self, const struct http_reply *reply,
     const struct error *why, struct es_outcome *ret)
 {
@@ -234,13 +233,12 @@ static void weigh_reply(struct es_exchange *self, const struct http_reply *reply
     } else {
         es_reply_say(&ret->error, ret->url, &answer, es_verdict_request_words(&answer));
     }
-    if (reply->status ==
-        429) { /* too much to do, or this request is too much (indexing pressure) */
+    if (reply->status == 429) { /* overloaded, or the request is too large (indexing pressure) */
         ret->too_large_hints++;
     }
 }
 
-/* Ask the node ${index}. False: it did not answer for itself, and another one may. */
+/* Send it to node ${index}. False: no usable answer; try another node. */
 static bool ask_host(struct es_exchange *self, size_t index, struct es_outcome *ret)
 {
     struct http_reply reply;

@@ -7,9 +7,9 @@
 #include "outputs/output.h"
 
 /*
- * One `_bulk` request, asked of one node after the other until one answers for itself. A node that
- * fails, refuses us (401, 403), points elsewhere, has too much to do (429) or answers with a web page
- * counts as bad (es_hosts.h), and the next one is asked at once. One thread.
+ * One `_bulk` request, sent to one node after the other until one gives a usable answer. A node
+ * that fails, refuses access (401, 403), redirects, is overloaded (429) or answers with a web page
+ * counts as bad (es_hosts.h), and the next one is tried at once. One thread.
  */
 struct es_exchange;
 
@@ -31,8 +31,8 @@ struct es_stretch {
     size_t size; /* bytes of the body */
     size_t count;
 
-    /* ${start} comes before each reply; what ${item} said since counts only if the outcome's verdict is
-     * ES_READ. Reasons come without secrets. */
+    /* ${start} is called before each reply; the calls of ${item} after it count only if the
+     * outcome's verdict is ES_READ. Reasons have no secrets. */
     void (*start)(void *self);
     es_reply_item_fn item;
     void *self;
@@ -42,21 +42,21 @@ struct es_outcome {
     /* ES_READ; ES_SPLIT or ES_BISECT, with `refusal`; ES_RETRY or ES_RETRY_SLOWLY, with `error` */
     enum es_verdict verdict;
     struct es_answer refusal; /* views, valid until the next request */
-    struct error error;       /* of several nodes: each one's reason */
-    const char *url;          /* of the last node that was asked */
-    uint64_t wait_ms;         /* the destination asks for so long; 0: it does not */
-    bool uncertain;           /* a node may have obeyed without saying so */
-    unsigned
-        too_large_hints; /* answers that may mean a request too large: 429, a lost connection */
+    struct error error;       /* with several nodes: the reason of each */
+    const char *url;          /* of the last node */
+    uint64_t wait_ms;         /* wait requested by the destination; 0: none */
+    bool uncertain;           /* a node may have executed the request without an answer */
+    unsigned too_large_hints; /* answers that may mean that the request is too large: 429, a lost
+                            connection */
 };
 
 void es_exchange_ask(
     struct es_exchange *exchange, const struct es_stretch *stretch, struct es_outcome *ret);
 
-/* Is it time to give up waiting? */
+/* True if `stopping` is true. */
 bool es_exchange_must_stop(const struct es_exchange *exchange);
 
-/* Put *** in the place of each secret in ${text}. */
+/* Replace each secret in ${text} by ***. */
 void es_exchange_hide(const struct es_exchange *exchange, char *text);
 
 #endif

@@ -33,7 +33,7 @@ static struct es_hold_count *find(struct es_hold *hold, struct span name)
     return NULL;
 }
 
-/* Something was taken: it counts no more. */
+/* Something was accepted: reset the counters. */
 static void forget(struct es_hold *hold, struct span name)
 {
     struct es_hold_count *count = find(hold, name);
@@ -43,7 +43,7 @@ static void forget(struct es_hold *hold, struct span name)
     }
 }
 
-/* Room for one more: after the others, or in place of the one that was asked for longest ago. */
+/* A slot for another route: a new one, or that of the route probed longest ago. */
 static struct es_hold_count *make_room(struct es_hold *hold)
 {
     if (hold->route_count < ES_HOLD_MAX_ROUTES) {

@@ -4,30 +4,31 @@
 #include "base/span.h"
 
 /*
- * Are events bad, or is the destination set up wrongly? A mapping or an index template that conflicts
- * with the events refuses each one for itself, so no single refusal tells. But when several deliveries
- * in a row are refused whole and nothing is taken between them, the set-up is suspected, and the
- * deliveries are held: one event is asked for at a time, another one each time, until one is taken.
+ * Distinguishes bad events from a wrong set-up of the destination. A mapping or an index template
+ * that conflicts with the events refuses each one separately, so a single refusal is ambiguous. But
+ * if several deliveries in a row are refused completely, with nothing accepted between them, the
+ * set-up is suspected and deliveries are held: one event is sent at a time, another one each time,
+ * until one is accepted.
  *
- * This is counted for the output as a whole and, where events go to several indices, for each index that
- * has refused something, so that a healthy index beside it changes nothing. Indices are compared
- * by name, not by hash: events make the names, and an attacker can find two names of one hash. One thread.
+ * This is counted for the whole output and, with several indices, for each index with refusals,
+ * independently of healthy indices. Indices are compared by name, not by hash: events determine the
+ * names, and an attacker can find two names with one hash. One thread.
  */
 enum {
-    ES_HOLD_DELIVERIES = 3, /* in a row: the third is held */
+    ES_HOLD_DELIVERIES = 3, /* this many in a row: the third is held */
     ES_HOLD_RECORDS =
-        16, /* which they must have together, so that a few bad events are no set-up */
-    ES_HOLD_MAX_ROUTES = 256, /* of those that refuse: beyond that the one is forgotten that was
-                                 asked for longest ago */
+        16, /* records that they must have together, so that a few bad events do not suffice */
+    ES_HOLD_MAX_ROUTES = 256, /* maximum number of refusing indices; beyond it the one probed
+                                 longest ago is dropped */
 };
 
 struct es_hold_count {
     uint8_t *name; /* of the route */
     size_t name_size;
     uint64_t used;       /* es_hold.clock */
-    unsigned deliveries; /* refused whole, since something was taken */
-    size_t records;      /* … and how many records they had */
-    size_t probes;       /* events that were asked for alone; of the whole */
+    unsigned deliveries; /* deliveries refused completely since the last accepted record */
+    size_t records;      /* … and their records */
+    size_t probes;       /* single events sent as probes; for the whole output */
     bool holds;
 };
 
@@ -38,21 +39,21 @@ struct es_hold {
     uint64_t clock;
 };
 
-/* Of ${all} records of a delivery ${taken} were taken and ${refused} refused. True: nothing of it is to
- * be given up, as the set-up is suspected. */
+/* Judge a delivery of ${all} records with ${taken} accepted and ${refused} refused. True: the
+ * set-up is suspected, so nothing of it becomes a dead letter. */
 bool es_hold_judge(struct es_hold *hold, size_t taken, size_t refused, size_t all);
 
-/* Judge those of its records that go to ${route}, as es_hold_judge judges a delivery. */
+/* Judge its records for ${route}, as es_hold_judge judges a delivery. */
 bool es_hold_judge_route(
     struct es_hold *hold, struct span route, size_t taken, size_t refused, size_t all);
 
-/* Which of ${count} records to ask for alone, where all go to one place. */
+/* The record of ${count} to send alone, if all have one route. */
 size_t es_hold_probe(struct es_hold *hold, size_t count);
 
-/* Another worker has seen that ${route} takes events: what was counted here is over. */
+/* Another worker has delivered to ${route}: reset its counters. */
 void es_hold_clear_route(struct es_hold *hold, struct span route);
 
-/* Zeroed is empty. */
+/* Zeroed memory is empty. */
 void es_hold_fini(struct es_hold *hold);
 
 #endif

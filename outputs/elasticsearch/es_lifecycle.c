@@ -14,7 +14,7 @@ const struct config_field es_lifecycle_fields[] = {
         .help = "name of a policy of ILM or ISM that `etwship setup` applies; default: none"},
     {CONFIG_ROW("delete_after", DURATION, struct es_lifecycle, delete_after_ns),
         .default_text = "0s", .max = INT64_MAX,
-        .help = "`setup` writes the policy, which deletes what is older; 0s: it is there already"},
+        .help = "`setup` writes the policy, which deletes older indices; 0s: the policy exists already"},
     {.key = NULL},
 };
 // clang-format on
@@ -23,12 +23,12 @@ void es_lifecycle_check(struct config_check *check, const struct es_lifecycle *l
 {
     if (!lifecycle->policy && lifecycle->delete_after_ns) {
         CONFIG_FAULT(check, &lifecycle->delete_after_ns,
-            "lifecycle: delete_after needs a policy to stand in. add policy: NAME");
+            "lifecycle: delete_after needs a policy. add policy: NAME");
     }
     if (lifecycle->policy && (lifecycle->policy[0] == '\0' || lifecycle->policy[0] == '_' ||
                                  strpbrk(lifecycle->policy, ", \t/?#"))) {
         CONFIG_FAULT(check, &lifecycle->policy,
-            "lifecycle: this is no name of a policy. write letters, digits, '-' and '.'");
+            "lifecycle: this is not the name of a policy. write letters, digits, '-' and '.'");
     }
     if (lifecycle->delete_after_ns && lifecycle->delete_after_ns < HOUR_NS) {
         CONFIG_FAULT(check, &lifecycle->delete_after_ns,
@@ -36,8 +36,8 @@ void es_lifecycle_check(struct config_check *check, const struct es_lifecycle *l
     }
 }
 
-/* A new index when the old one is large, or after a tenth of what is kept, so that about that much
- * is kept longer. */
+/* Begin a new index when the old one is large, or after a tenth of the retention, so that data is
+ * kept at most about that much longer. */
 static uint64_t rollover_hours(const struct es_lifecycle *lifecycle)
 {
     uint64_t hours = lifecycle->delete_after_ns / HOUR_NS / 10;

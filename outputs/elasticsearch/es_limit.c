@@ -1,6 +1,6 @@
 #include "outputs/elasticsearch/es_limit.h"
 
-enum { CAREFUL_MAX_BYTES = 1 << 26, CAREFUL_STEPS = 64 /* to double, or so */ };
+enum { CAREFUL_MAX_BYTES = 1 << 26, CAREFUL_STEPS = 64 /* to double, roughly */ };
 
 void es_limit_init(struct es_limit *limit)
 {
@@ -31,7 +31,7 @@ void es_limit_refused(struct es_limit *limit, uint64_t bytes)
 {
     uint64_t half = bytes / 2;
     limit->lost_in_a_row = 0;
-    if (limit->taken_bytes >= bytes) { /* it takes less than it did */
+    if (limit->taken_bytes >= bytes) { /* the server now accepts less */
         limit->taken_bytes = 0;
     }
     limit->refused_bytes = limit->taken_bytes > half ? limit->taken_bytes : half;

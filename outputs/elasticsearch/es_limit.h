@@ -4,17 +4,16 @@
 #include <stdint.h>
 
 /*
- * How large a request may be, as far as the answers to those before tell. Sizes are those of bodies
- * before compression, which is what servers count.
+ * The maximum size of requests, learned from earlier answers. Sizes are those of uncompressed
+ * bodies, which servers count.
  *
- * A 413 is remembered: no request is made as large again, and the largest that was taken counts.
- * Many a server and proxy that finds a body too large closes the connection instead, or too early for
- * its 413 to arrive. So where connections break time and again, less is sent at a time, too; that
- * wears off with what is taken.
+ * After a 413 no request is as large again, and the largest accepted size counts. Many servers and
+ * proxies close the connection for a large body, or too early for their 413 to arrive. So repeated
+ * broken connections reduce the size, too; accepted requests increase it again.
  */
 struct es_limit {
-    uint64_t refused_bytes; /* no request larger than this; UINT64_MAX: not known */
-    uint64_t taken_bytes;   /* the largest that was taken */
+    uint64_t refused_bytes; /* no request is larger than this; UINT64_MAX: unknown */
+    uint64_t taken_bytes;   /* the largest accepted */
     uint64_t careful_bytes; /* as refused_bytes, while connections break */
     unsigned lost_in_a_row;
 };
@@ -26,7 +25,7 @@ void es_limit_init(struct es_limit *limit);
 /* The largest request to try now. */
 uint64_t es_limit_bytes(const struct es_limit *limit);
 
-/* A request of ${bytes} was answered: each record got its item, 413, or nothing came. */
+/* Result of a request of ${bytes}: an item per record, 413, or no answer. */
 void es_limit_taken(struct es_limit *limit, uint64_t bytes);
 void es_limit_refused(struct es_limit *limit, uint64_t bytes);
 void es_limit_lost(struct es_limit *limit, uint64_t bytes);

@@ -14,12 +14,12 @@ const struct config_field es_name_stream_fields[] = {
 };
 // clang-format on
 
-/* What neither server takes in a name; in the parts of a data stream's, '-' is between them. */
+/* Characters that a server refuses in a name; '-' separates the parts of a data stream's name. */
 static const char barred[] = "\\/*?\"<>|,#: ";
 
 /* ---- checks -------------------------------------------------------------------------------------- */
 
-/* Does a template begin with text of its own? Else anybody who can log an event names indices. */
+/* True if a template begins with literal text. Else a writer of events could choose the index. */
 static bool has_prefix(const char *text)
 {
     return (text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z') ||
@@ -111,7 +111,7 @@ const char *es_name_route(const struct es_name_options *options)
     return text && is_template(text) ? text : NULL;
 }
 
-/* Up to ${max} bytes of ${text}, whatever it holds, as part of a name. Cut on a character. */
+/* Make a part of a name of up to ${max} bytes of ${text}, cut at a character. */
 static size_t add_part(char *out, struct span text, size_t max, bool is_part)
 {
     size_t size = text.size < max ? text.size : max;

@@ -4,10 +4,10 @@
 #include "config/config_check.h"
 
 /*
- * Where events go: a data stream `logs-<dataset>-<namespace>`, or an index. Dataset and index may be
- * templates over fields and the event's date, after text of their own, so that no event chooses
- * the place of others. Names are what both servers take (their documentation, "create index", path
- * parameters, and "data stream naming").
+ * The destination of events: a data stream `logs-<dataset>-<namespace>`, or an index. Dataset and
+ * index may be templates over fields and the event's date, after literal text, so that an event
+ * cannot choose another index. Names are valid on both servers (their documentation, "create
+ * index", path parameters, and "data stream naming").
  */
 struct es_name_options {
     struct {
@@ -31,14 +31,14 @@ enum { ES_NAME_MAX = 255, ES_NAME_PART_MAX = 100 };
 
 extern const struct config_field es_name_stream_fields[];
 
-/* Say what is wrong, at its value. */
+/* Report errors, each at its value. */
 void es_name_check(struct config_check *check, const struct es_name_options *options);
 
-/* The template that the host renders for each event; NULL: there is one place for all. */
+/* The template that the host renders for each event; NULL: a constant name. */
 const char *es_name_route(const struct es_name_options *options);
 
-/* Write the name that events of ${rendered}, their route, go to; without a route it is empty, and
- * ${format}, of the events, says which dataset is the default. Returns the size, no terminator. */
+/* Write the name for events with the route ${rendered}, empty without routes; ${format}, of the
+ * events, selects the default dataset. Returns the size, no terminator. */
 size_t es_name_write(const struct es_name_options *options, const char *format,
     struct span rendered, char ret_name[ES_NAME_MAX]);
 

@@ -20,7 +20,7 @@ enum container {
     CONTAINER_ERROR, /* of an item, or of the request */
 };
 
-/* What the key in hand means. */
+/* The meaning of the current key. */
 enum slot { SLOT_NONE, SLOT_ITEMS, SLOT_STATUS, SLOT_INDEX, SLOT_ERROR, SLOT_TYPE, SLOT_REASON };
 
 static const struct {
@@ -54,7 +54,7 @@ static int slot_of(int container, struct span key)
     return SLOT_NONE;
 }
 
-/* Names that are longer than any are left out: half a name is another one. */
+/* Too long names are dropped: a part of a name is another name. */
 static void set_text(struct es_text *out, struct span text, size_t max)
 {
     out->size = text.size <= max ? text.size : 0;
@@ -82,7 +82,7 @@ static bool set_status(struct es_reply *reply, enum json_token token, struct spa
     return true;
 }
 
-/* A scalar, at the key in hand. */
+/* A scalar at the current key. */
 static bool take_scalar(struct es_reply *reply, enum json_token token, struct span text)
 {
     bool is_text = token == JSON_STRING;
@@ -106,7 +106,7 @@ static bool take_scalar(struct es_reply *reply, enum json_token token, struct sp
     }
 }
 
-/* A list or an object, at the key in hand. */
+/* A list or an object at the current key. */
 static bool open_container(struct es_reply *reply, enum json_token token)
 {
     switch (reply->slot) {
@@ -195,7 +195,7 @@ static bool in_item(struct es_reply *reply, enum json_token token)
     reply->same.answer = answer;
     reply->seen++;
     reply->in_item = false;
-    /* What an item said is not said of the request. */
+    /* Values of an item do not apply to the request. */
     reply->type.size = 0;
     reply->reason.size = 0;
     reply->index.size = 0;
@@ -248,7 +248,7 @@ void es_reply_init(struct es_reply *reply, size_t expected, es_reply_item_fn ite
     reply->reason.size = 0;
 }
 
-/* Pass over items that are the one before. */
+/* Skip items equal to the previous one. */
 static struct span skip_same(struct es_reply *reply, struct span bytes)
 {
     const struct es_same *same = &reply->same;
@@ -281,7 +281,7 @@ static void keep_same(struct es_same *same, struct span part, bool ended)
     same->state = ended ? ES_SAME_WHOLE : same->state;
 }
 
-/* Up to a brace: an item ends with one, so nothing of the next is read with it. */
+/* Read up to a brace: an item ends with one, so nothing of the next item is read. */
 static bool feed_part(struct es_reply *reply, struct span *bytes)
 {
     const uint8_t *brace = memchr(bytes->data, '}', bytes->size);
@@ -329,7 +329,7 @@ struct es_answer es_reply_refusal(const struct es_reply *reply)
         known ? view(&reply->reason) : span_make(NULL, 0)};
 }
 
-enum { SAID_MAX_BYTES = 200 }; /* of a server's words, in ours */
+enum { SAID_MAX_BYTES = 200 }; /* length of a server's text in messages */
 
 void es_reply_say(
     struct error *err, const char *url, const struct es_answer *answer, const char *words)

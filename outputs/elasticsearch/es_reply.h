@@ -5,12 +5,12 @@
 #include "outputs/json_scan.h"
 
 /*
- * The reply to a `_bulk` request (Elasticsearch and OpenSearch, "Bulk API"), read as it arrives. It
- * answers for each event by its place, so a reply counts only as a whole: one that is cut off, that
- * is no JSON, or that answers for more or fewer events than were sent, says nothing at all. Replies
- * trimmed by `filter_path` and whole ones are the same here; what is not asked for is skipped.
+ * The reply to a `_bulk` request (Elasticsearch and OpenSearch, "Bulk API"), parsed as it arrives.
+ * It has an item per event by position, so only a complete reply counts: one that is cut off, is
+ * not JSON, or has more or fewer items than events is useless. Replies trimmed by `filter_path` and
+ * full ones are accepted; other members are skipped.
  *
- * The same reader takes the reply to a request that was refused as such: {"error":…,"status":…}.
+ * The reader also accepts the reply to a refused request: {"error":…,"status":…}.
  */
 enum {
     ES_REPLY_MAX_INDEX = 255, /* the longest name of an index */
@@ -24,28 +24,28 @@ struct es_text {
     uint8_t bytes[ES_REPLY_MAX_REASON];
 };
 
-/* What is said of one event, or of the request. */
+/* The result for one event, or for the request. */
 struct es_answer {
-    int status; /* 100-599; 0: not said, of a request alone */
+    int status; /* 100-599; 0: missing, for a request only */
     struct span index;
-    struct span type; /* of the error; empty: there is none, or it is plain text */
+    struct span type; /* of the error; empty: none, or plain text */
     struct span reason;
 };
 
-/* ${place}: of the event in the request. Views, valid during the call. Nothing of it counts before
- * es_reply_end is true. */
+/* ${place}: index of the event in the request. Views, valid during the call. The calls count only
+ * after es_reply_end returns true. */
 typedef void (*es_reply_item_fn)(void *self, size_t place, const struct es_answer *answer);
 
 enum es_same_state {
-    ES_SAME_NONE, /* before the first item has ended, or in one that is too long to be kept */
+    ES_SAME_NONE, /* before the end of the first item, or in an item that is too long to store */
     ES_SAME_BEGUN,
     ES_SAME_WHOLE, /* after an item */
 };
 
-/* The bytes of the last item that was read, from the end of the one before, and what they say. */
+/* The bytes of the last parsed item, from the end of the previous one, and its values. */
 struct es_same {
     enum es_same_state state;
-    size_t size; /* 0: not kept */
+    size_t size; /* 0: not stored */
     uint8_t bytes[ES_REPLY_MAX_SAME];
     struct es_answer answer; /* views into the texts of the reply */
 };
@@ -77,10 +77,10 @@ void es_reply_init(struct es_reply *reply, size_t expected, es_reply_item_fn ite
 /* False: the rest need not be read. */
 bool es_reply_feed(struct es_reply *reply, struct span bytes);
 
-/* Has every event been answered for? False with ${err} set (ERR_FORMAT). */
+/* True if every event has an item. False with ${err} set (ERR_FORMAT). */
 bool es_reply_end(const struct es_reply *reply, struct error *err);
 
-/* What a refused request was told, as far as it can be read; views into ${reply}. */
+/* The error of a refused request, as far as readable; views into ${reply}. */
 struct es_answer es_reply_refusal(const struct es_reply *reply);
 
 /* "${url}: status 400 TYPE: REASON: ${words}", each cut to what people read; ${words} may be NULL, as

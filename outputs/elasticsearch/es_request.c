@@ -1,6 +1,6 @@
 /*
- * Requests of a delivery. The loop in es_request_send moves over the records from front to end: each request
- * takes a stretch, and what its answer means decides where the next one begins and how far it goes:
+ * Requests of a delivery. The loop in es_request_send goes over the records from first to last:
+ * each request sends a range, and its answer determines the next range:
  *
  *   answered           each record by its item; then the next stretch. Where events go to several
  *                      indices, one that takes nothing now blocks its own events alone
@@ -9,17 +9,17 @@
  *   400                something in the stretch is bad: half of it, until one record is alone
  *   anything else      what is left is for the host to try again
  *
- * Where it is not known whether a request was obeyed (a lost reply, one that cannot be read, a 5xx),
- * its records count as sent before, in this delivery and, by the host, in later ones: then that they
- * are there already means that they arrived.
+ * If it is unknown whether a request was executed (a lost or unreadable reply, a 5xx), its records
+ * count as sent before, in this delivery and, by the host, in later ones: a conflict with an
+ * existing document then means that they arrived.
  */
 #include "outputs/delivery_id.h"
 #include "outputs/elasticsearch/es_sender_own.h"
 #include "outputs/http/http_status.h"
 
 enum {
-    /* Requests of one record that were answered with 400, with nothing taken between them: then it
-     * is no bad record but a fault of set-up (a parameter that this server does not know). */
+    /* This many requests of one record answered with 400, with nothing accepted between them, mean
+     * a wrong set-up instead of bad records (a parameter that this server does not support). */
     BAD_IN_A_ROW = 16,
 
     TOO_MUCH = 429,
@@ -57,7 +57,7 @@ static size_t stretch_bytes(const struct es_sender *self)
 
 /* ---- one request --------------------------------------------------------------------------------- */
 
-/* What the items of the reply before said does not count. */
+/* Drop the items of the previous reply. */
 static void start_reply(void *self_)
 {
     struct es_sender *self = self_;
@@ -65,11 +65,11 @@ static void start_reply(void *self_)
     rejections_forget(&self->notes, self->notes_before);
     self->too_much = 0;
     for (size_t i = 0; self->probes && i < self->delivery->record_count; i++) {
-        self->statuses[i] = RECORD_RETRY; /* nothing else was answered yet */
+        self->statuses[i] = RECORD_RETRY; /* no other record was answered yet */
     }
 }
 
-/* With one index for all there is nothing else that could go on. */
+/* With one index nothing else could continue. */
 static enum es_verdict verdict_of_item(const struct es_sender *self, const struct es_answer *item)
 {
     enum es_verdict verdict = es_verdict_item(item);
@@ -77,8 +77,8 @@ static enum es_verdict verdict_of_item(const struct es_sender *self, const struc
     return waits && self->delivery->routes && es_verdict_is_of_index(item) ? ES_BLOCKED : verdict;
 }
 
-/* An event that was asked for alone is not taken: what is said of it holds for all that go where it goes. Those
- * that are only noted come again with their status. */
+/* The probe was refused: its result applies to all records of its route. Records without a status
+ * are sent again. */
 static void note_route(struct es_sender *self, const struct es_answer *item, bool blocked)
 {
     const uint32_t *routes = self->delivery->routes;
@@ -111,7 +111,7 @@ static void take_item(void *self_, size_t place, const struct es_answer *item)
     }
 }
 
-/* Ask for the stretch. */
+/* Send the range. */
 static enum es_verdict ask(struct es_sender *self)
 {
     const struct es_body body = es_bulk_body(&self->bulk, self->first, self->count);
@@ -158,7 +158,7 @@ static void take_duplicate(struct es_sender *self, size_t record)
     }
 }
 
-/* Every record of the stretch has its answer. */
+/* Every record of the range has its answer. */
 static void take_answers(struct es_sender *self)
 {
     static const enum record_status statuses[] = {[ES_RETRY] = RECORD_RETRY,
@@ -185,7 +185,7 @@ static void take_answers(struct es_sender *self)
     self->bad_end = self->bad_end > self->first ? self->bad_end : 0;
 }
 
-/* The stretch is one record, and a request of nothing else is refused with ${status}. */
+/* The range is one record, and its request is refused with ${status}. */
 static void refuse_alone(struct es_sender *self, int status)
 {
     struct es_answer answer = self->outcome.refusal;
@@ -206,7 +206,7 @@ static void refuse_alone(struct es_sender *self, int status)
     self->bad_end = 0;
 }
 
-/* One bad record after the other is no bad record: take back what that cost in this delivery. */
+/* Many single refusals mean a wrong set-up: drop the rejections of this delivery. */
 static void blame_set_up(struct es_sender *self)
 {
     const struct es_answer answer = self->outcome.refusal;
@@ -220,8 +220,8 @@ static void blame_set_up(struct es_sender *self)
     }
 }
 
-/* After so many bad records: is the last one of the delivery answered for? Then it is not the set-up,
- * and the search goes on. False: it is, or nobody knows. */
+/* After that many bad records, test the last one of the delivery. True: it has an item, so the
+ * set-up is right, and the search continues. False: wrong set-up, or unknown. */
 static bool last_is_read(struct es_sender *self)
 {
     const size_t first = self->first;
@@ -241,7 +241,7 @@ static bool last_is_read(struct es_sender *self)
     return self->last_was_read;
 }
 
-/* Send the next stretch. False: what is left is for the host to try again. */
+/* Send the next range. False: the host retries the rest. */
 static bool send_stretch(struct es_sender *self)
 {
     size_t left = self->end - self->first;

@@ -1,11 +1,11 @@
 /*
- * A delivery goes out in as few requests as the destination takes (es_request.c). Where the index has types
- * for the fields of payloads, records that were refused by their items are sent once more, with payloads that
- * are not indexed (es_unindexed.h): that a definition was not at hand when the index was made is no reason to
- * give up an event.
+ * A delivery is sent in as few requests as the destination accepts (es_request.c). If the index has
+ * types for payload fields, records refused by their items are sent again with payloads that are
+ * not indexed (es_unindexed.h), so that a definition missing when the index was made loses no
+ * event.
  *
- * Everything is kept in arrays of our own until the end, since the host's are only read with
- * OUTPUT_MIXED, and a reply counts only when its last byte is in.
+ * Results stay in own arrays until the end, since the host's are only read with OUTPUT_MIXED, and a
+ * reply counts only when it is complete.
  */
 #include "outputs/elasticsearch/es_sender.h"
 
@@ -91,7 +91,7 @@ static void warn_of_misfits(struct es_sender *self)
     self->warn(self->host, text);
 }
 
-/* Send refused records once more, with payloads that are not indexed. */
+/* Send refused records again, with payloads that are not indexed. */
 static void send_unindexed(struct es_sender *self)
 {
     struct es_outcome outcome;
@@ -176,7 +176,7 @@ static enum output_verdict finish(struct es_sender *self, struct output_report *
     }
     if (left) {
         report->wait_ms = self->wait_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)self->wait_ms;
-        /* What is left behind a probe that was blocked is held as before. */
+        /* After a blocked probe the rest stays held. */
         bool held = self->delivery->suspect && self->trouble.of == ES_BLOCKED;
         report->degraded = self->trouble.count && (self->trouble.of == ES_RETRY_SLOWLY || held);
     }

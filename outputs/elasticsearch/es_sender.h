@@ -5,8 +5,8 @@
 #include "outputs/http/http_client.h"
 
 /*
- * Deliveries to the `_bulk` API, and what every answer means for every record (README.md,
- * "elasticsearch"). One object serves one thread.
+ * Deliveries to the `_bulk` API, with the result of every answer for every record
+ * (outputs/elasticsearch/README.md). One thread.
  */
 struct es_sender;
 
@@ -16,7 +16,7 @@ struct es_sender_options {
     const struct http_options *http;
     struct es_bulk_options bulk;
     const char *format; /* of the records */
-    bool typed; /* the index has types for payloads: what does not fit them is not indexed */
+    bool typed; /* the index has types for payloads: values that do not fit are not indexed */
 };
 
 /* Connects to nothing. NULL with ${err} set. */

@@ -9,17 +9,17 @@
 #include "outputs/elasticsearch/es_unindexed.h"
 #include "outputs/rejections.h"
 
-/* The insides of a sender; not for users of es_sender.h. es_sender.c has the deliveries, es_request.c the
- * requests that they are made of, es_suspect.c what is done where a set-up is to blame. */
+/* Internals of a sender; not for users of es_sender.h. es_sender.c has deliveries, es_request.c
+ * their requests, es_suspect.c the handling of a wrong set-up. */
 
-/* What people are told of a delivery that was not taken as a whole. */
+/* Report about a delivery that was not accepted completely. */
 struct trouble {
     size_t count;       /* records */
-    enum es_verdict of; /* the gravest kind; the first of it is told */
+    enum es_verdict of; /* the gravest kind; its first case is reported */
     struct error error;
 };
 
-/* What became of the records of a delivery that go to one place. */
+/* Results of a delivery's records of one route. */
 struct route_counts {
     size_t all;
     size_t taken;
@@ -39,7 +39,7 @@ struct es_sender {
     struct es_hold hold;
 
     enum record_status *statuses;
-    enum es_verdict *verdicts; /* of the reply that is being read */
+    enum es_verdict *verdicts; /* of the current reply */
     size_t capacity;
     struct route_counts *routes; /* by route of the delivery */
     size_t route_capacity;
@@ -49,48 +49,48 @@ struct es_sender {
     void *host;
     const char *name; /* of the output */
 
-    /* Of the delivery in hand. */
+    /* Of the current delivery. */
     const struct delivery *delivery;
     struct es_outcome outcome; /* of the last request */
-    size_t too_much;           /* items of its reply that say so (429) */
-    size_t first;              /* the stretch that is under way */
+    size_t too_much;           /* items of its reply with that status (429) */
+    size_t first;              /* the current range */
     size_t count;
-    size_t end;           /* of what is left of the delivery */
-    bool probes;          /* one event is asked for alone, as the delivery is held */
-    bool last_was_read;   /* its last record was asked for alone, and answered for */
-    size_t bad_end;       /* something from `first` to here is bad; 0: nothing known */
+    size_t end;           /* of the rest of the delivery */
+    bool probes;          /* one event is sent alone, as the delivery is held */
+    bool last_was_read;   /* its last record was sent alone, and has an item */
+    size_t bad_end;       /* a record from `first` to here is bad; 0: unknown */
     size_t uncertain_end; /* records before it may have arrived in an earlier request */
     uint64_t unexpected_duplicates;
-    uint64_t wait_ms; /* the longest that a reply to the delivery asked for */
+    uint64_t wait_ms; /* the longest wait requested by a reply to the delivery */
     struct trouble trouble;
-    struct trouble trouble_before; /* these two: what to go back to if a reply does not count */
+    struct trouble trouble_before; /* these two: values to restore if a reply does not count */
     size_t notes_before;
 };
 
 /* ---- es_request.c ---------------------------------------------------------------------------------- */
 
-/* Send the records from ${first} to ${end}. False: what is left is for the host to try again. */
+/* Send the records from ${first} to ${end}. False: the host retries the rest. */
 bool es_request_send(struct es_sender *self, size_t first, size_t end);
 
-/* Ask for record ${place} alone. True: it was taken. */
+/* Send record ${place} alone. True: accepted. */
 bool es_request_probe(struct es_sender *self, size_t place);
 
-/* ${count} records are in trouble of the kind ${of}. Where to say what it is; NULL: there was a
- * graver one, or one of its kind. */
+/* ${count} records have trouble of the kind ${of}. Returns where to describe it; NULL: an equal or
+ * graver kind is described already. */
 struct error *es_request_trouble(struct es_sender *self, size_t count, enum es_verdict of);
 
 /* ---- es_suspect.c ---------------------------------------------------------------------------------- */
 
-/* A delivery is about to be sent. */
+/* Begin a delivery. */
 void es_suspect_begin(struct es_sender *self);
 
-/* Is the delivery to be asked for by one event first? */
+/* True if the delivery must be probed by one event first. */
 bool es_suspect_is(const struct es_sender *self);
 
-/* Ask so. True: it was taken, so the others go, too. ${ret_place}: which one it was. */
+/* Probe it. True: accepted, so the others are sent, too. ${ret_place}: the probe. */
 bool es_suspect_probe(struct es_sender *self, size_t *ret_place);
 
-/* The delivery was sent: of what is refused nothing is given up where the set-up is suspected. */
+/* End a delivery: if the set-up is suspected, no refused record becomes a dead letter. */
 void es_suspect_judge(struct es_sender *self, struct output_report *report);
 
 #endif

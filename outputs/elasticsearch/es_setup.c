@@ -6,12 +6,11 @@
 #include "outputs/elasticsearch/es_winner.h"
 
 /*
- * Idempotent: a template holds a mark made from its own text, so one that has the mark is left
- * alone, and any other is written anew.
+ * Idempotent: a template contains a hash of its text as a mark; one with the current mark is kept,
+ * any other is replaced.
  *
- * The dialect follows from GET /. Where that is hidden (Serverless, proxies) or a server lacks a type
- * (old or reduced ones), the next of the possible templates is tried: a server refuses types that it
- * does not know.
+ * The dialect follows from GET /. If that is forbidden (Serverless, proxies) or a server lacks a
+ * type (old or reduced ones), the next possible template is tried: a server refuses unknown types.
  */
 
 /* ---- settings ---------------------------------------------------------------------------------------- */
@@ -51,7 +50,7 @@ void es_setup_check_types(struct config_check *check, const struct es_types *typ
 
 /* ---- names ------------------------------------------------------------------------------------------ */
 
-/* The text before what differs between events: fields and dates. */
+/* The text before the first field or date. */
 static size_t literal_size(const char *text)
 {
     return strcspn(text, "{%");
@@ -127,7 +126,7 @@ void es_setup_server(const struct es_said *said, struct es_server *ret_server)
     }
 }
 
-/* The templates that can be right, the likeliest first: bit 0 is the dialect, above it stand the
+/* The possible templates, the likeliest first: bit 0 is the dialect, the higher bits are the
  * types. */
 enum { OPENSEARCH_BIT = 1 };
 
@@ -135,7 +134,7 @@ static struct es_template template_of(
     const struct es_setup *setup, const struct es_setup_names *names, unsigned variant)
 {
     bool opensearch = variant & OPENSEARCH_BIT;
-    /* A policy of our own finds its indices by itself on OpenSearch. */
+    /* On OpenSearch a written policy finds its indices by its pattern. */
     bool by_setting = !opensearch || !setup->lifecycle->delete_after_ns;
     return (struct es_template){.format = setup->format,
         .pattern = names->pattern,
@@ -154,7 +153,7 @@ static unsigned variant_at(const struct es_server *server, unsigned index)
     return index ^ (server->opensearch ? OPENSEARCH_BIT : 0u);
 }
 
-/* With the server known, the other dialect is out of the question. */
+/* The other dialect is impossible if the server is known. */
 static bool can_be(const struct es_server *server, unsigned variant)
 {
     return !server->known || ((variant & OPENSEARCH_BIT) != 0) == server->opensearch;
@@ -224,7 +223,7 @@ static void tell(const struct run *run, enum output_finding finding, const char 
     run->talk->say(run->talk->host, finding, text);
 }
 
-/* A reply that is no success, with what to do about it. */
+/* Report an unsuccessful reply with a remedy. */
 static void tell_refusal(const struct run *run, const char *what)
 {
     char words[ES_ASK_MAX_WORDS];
@@ -270,7 +269,7 @@ static void tell_guess(const struct run *run)
         run->setup->lifecycle->delete_after_ns ? " and a policy of ISM" : "");
 }
 
-/* PUT, or show it. False: there is no reply, which was said. */
+/* PUT, or show it. False, reported: no reply. */
 static bool put(struct run *run, const char *path)
 {
     struct error err;
@@ -299,7 +298,7 @@ static bool put_policy(struct run *run)
     snprintf(path, sizeof(path), "%s%s",
         run->server.opensearch ? "/_plugins/_ism/policies/" : "/_ilm/policy/",
         run->names.policy_path);
-    /* ISM replaces a policy only for who has seen it. */
+    /* ISM replaces a policy only if the request has its current version. */
     if (run->server.opensearch && run->url &&
         es_ask(run->client, run->url, "GET", path, span_make(NULL, 0), &run->said, &err) &&
         es_said_value(&run->said, "_seq_no", number, sizeof(number)) &&
@@ -323,7 +322,7 @@ static bool put_policy(struct run *run)
     return true;
 }
 
-/* Did the server refuse a type that it does not know? */
+/* True if the server refused an unknown type. */
 static bool lacks_a_type(const struct es_said *said)
 {
     return said->reply.status == 400 &&
@@ -358,7 +357,7 @@ static void tell_stray(struct run *run)
     }
 }
 
-/* Ours is in place: does it apply? False: another one wins, which was said. */
+/* Check that the installed template applies. False, reported: another one wins. */
 static bool is_applied(struct run *run)
 {
     struct es_winner winner;
@@ -425,7 +424,7 @@ static bool is_current(struct run *run)
     return true;
 }
 
-/* The rights that are needed, in words. */
+/* Print the required rights. */
 static void tell_rights(
     const struct es_setup *setup, const struct es_server *server, const struct output_talk *talk)
 {

@@ -1,10 +1,10 @@
 /*
- * A mapping or a template that is wrong refuses every event with a 400 of its own. A delivery that looks
- * like that is held (es_hold.h), and nothing of it is given up. Where all events go to one place, it counts as
- * a fault of set-up: the host tries it again, and each try asks for one event alone until one is taken.
- * Where they go to several, the records of each place that refuses are RECORD_HELD, others go on; the host
- * brings them again one place at a time, as a suspect delivery, of which one event is asked for first. By
- * turns that is one of the oldest events and one that came later.
+ * A wrong mapping or template refuses every event with a 400. A delivery that looks like this is
+ * held (es_hold.h), and none of its records become dead letters. With one index it counts as a
+ * fault of the set-up: the host retries it, and each try sends one event alone until one is
+ * accepted. With several indices, the records of each refusing index are RECORD_HELD, others
+ * continue; the host sends them again one index at a time, as a suspect delivery, of which one
+ * event is sent first. By turns that is one of the oldest events and a later one.
  */
 #include <string.h>
 
@@ -38,7 +38,7 @@ bool es_suspect_probe(struct es_sender *self, size_t *ret_place)
     return es_request_probe(self, *ret_place);
 }
 
-/* Nothing of the delivery is given up: the fault is that of the first refusal. */
+/* Keep all records of the delivery: report the fault of the first refusal. */
 static void hold_whole(struct es_sender *self)
 {
     char said[sizeof(self->trouble.error.text)];
@@ -65,7 +65,7 @@ static void count_routes(struct es_sender *self)
     }
 }
 
-/* A suspect delivery says it of its place at once: one event of it was asked for, and refused. */
+/* A suspect delivery confirms it for its index at once: its probe was refused. */
 static bool judge_route(struct es_sender *self, size_t route, bool whole)
 {
     const struct delivery *delivery = self->delivery;
@@ -75,7 +75,7 @@ static bool judge_route(struct es_sender *self, size_t route, bool whole)
     return holds || (counts->refused && !counts->taken && (whole || delivery->suspect));
 }
 
-/* ${whole}: nothing is taken anywhere, and this delivery is no small one. */
+/* ${whole}: nothing was accepted anywhere, and this delivery is not small. */
 static void hold_routes(struct es_sender *self, bool whole)
 {
     const struct delivery *delivery = self->delivery;
@@ -101,11 +101,11 @@ void es_suspect_judge(struct es_sender *self, struct output_report *report)
         taken += self->statuses[i] == RECORD_DELIVERED;
         refused += self->statuses[i] == RECORD_REJECTED;
     }
-    /* What was refused before, one by one, says nothing of the set-up when it is refused again. */
+    /* Records refused before (dead letters) say nothing about the set-up when refused again. */
     if (self->delivery->refused_before) {
         return;
     }
-    /* What is suspect already tells nothing new of other places. */
+    /* A suspect delivery has no information about other indices. */
     bool told = self->delivery->suspect && !taken;
     bool whole = !told && es_hold_judge(&self->hold, taken, refused, all);
     if (whole && !self->delivery->routes) {

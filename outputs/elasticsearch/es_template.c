@@ -7,15 +7,15 @@
 #include "outputs/elasticsearch/es_unindexed.h"
 
 /*
- * Nothing that an event can hold may make a server refuse it. So mappings are closed (`dynamic:
- * false`: an unknown field is kept, but no field of its own), payloads are one field each of a type
- * that takes whatever keys and values come (two providers may use one name for two types), and a
- * value that does not fit is left out of the index rather than refused. Where somebody wants types for
- * the fields of payloads, definitions say which (event/model/index_fields.h). What they do not know is kept,
- * and cannot be searched: a server that guesses a type refuses what does not fit its guess.
+ * No content of an event may make a server refuse it. So mappings are closed (`dynamic: false`: an
+ * unknown field is stored but not indexed), a payload is one field of a type that accepts any keys
+ * and values (two providers may use one name for two types), and a value that does not fit is left
+ * out of the index instead of refused. If the user wants types for payload fields, they come from
+ * definitions (event/model/index_fields.h). Other fields are stored but not searchable: a server
+ * that guesses a type refuses values that do not fit its guess.
  *
- * A table's rows are flat paths in any order; the nested object is made by looking, at each level,
- * for the names that stand next. With a hundred rows that needs no tree.
+ * A table's rows are flat paths in any order; the nested object is made by searching, at each
+ * level, for the next names. With a hundred rows that needs no tree.
  */
 enum mapping {
     KEYWORD,
@@ -29,12 +29,12 @@ enum mapping {
     BOOLEAN,
     IP,
     UNINDEXED,
-    UNMAPPED, /* kept as it is */
-    OBJECT,   /* of any keys and values */
+    UNMAPPED, /* stored only */
+    OBJECT,   /* object with any keys and values */
 };
 
 struct es_field {
-    const char *path; /* with ".*" at its end: whatever stands there */
+    const char *path; /* with ".*" at its end: any name */
     enum mapping mapping;
 };
 
@@ -83,8 +83,8 @@ static const char *type_of(const struct es_template *wanted, const struct es_fie
     bool all = wanted->types == ES_TYPES_ALL;
     switch (field->mapping) {
     case CONSTANT_KEYWORD:
-        /* One value per index is what a data stream has by its name. OpenSearch wants to be told
-         * the value, and one template serves several streams. */
+        /* One value per index is what a data stream has by its name. OpenSearch requires the value,
+         * but one template serves several streams. */
         return wanted->data_stream && all && !wanted->opensearch ? "\"constant_keyword\""
                                                                  : KEYWORD_TYPE;
     case MATCH_ONLY_TEXT:
@@ -125,7 +125,7 @@ static const struct es_field *fields_of(const struct es_template *wanted)
     return strcmp(wanted->format, "ecs") == 0 ? ecs_fields : native_fields;
 }
 
-/* What stands after ${prefix} ("a.b.", or "") in ${path}; NULL: it does not begin so. */
+/* The rest of ${path} after ${prefix} ("a.b.", or ""); NULL: it has another start. */
 static const char *behind(const char *path, struct span prefix)
 {
     return strncmp(path, (const char *)prefix.data, prefix.size) == 0 ? path + prefix.size : NULL;
@@ -137,7 +137,7 @@ static struct span first_name(const char *text)
     return span_make(text, strcspn(text, "."));
 }
 
-/* Did a row before ${row} begin with the same name? */
+/* True if a row before ${row} begins with the same name. */
 static bool is_seen(
     const struct es_field *fields, const struct es_field *row, struct span prefix, struct span name)
 {
@@ -157,13 +157,13 @@ static bool is_free(struct span name)
 
 /* ---- payloads ------------------------------------------------------------------------------------ */
 
-/* Where the formats have the payload's fields. */
+/* Path of the payload's fields in the formats. */
 static bool is_payload(const struct es_field *field)
 {
     return strcmp(field->path, "data") == 0 || strcmp(field->path, "winlog.event_data") == 0;
 }
 
-/* Numbers of milliseconds are no times of ours. */
+/* The formats never write times as milliseconds. */
 static const char *payload_date_of(const struct es_template *wanted)
 {
     return wanted->nanos ? "\"date_nanos\",\"format\":\"strict_date_optional_time_nanos\","
@@ -172,7 +172,7 @@ static const char *payload_date_of(const struct es_template *wanted)
                            "\"ignore_malformed\":true";
 }
 
-/* Another version of a provider may write what no definition at hand says. */
+/* Another version of a provider may write values that no available definition has. */
 static const char *payload_type_of(const struct es_template *wanted, enum index_type type)
 {
     bool all = wanted->types == ES_TYPES_ALL;
@@ -216,13 +216,13 @@ static void write_payload(const struct es_template *wanted, struct buf *out)
 {
     bool is_ecs = strcmp(wanted->format, "ecs") == 0;
     buf_add_text(out, "\"type\":\"object\",\"dynamic\":false,\"properties\":{");
-    if (is_ecs) { /* the items of the header stand among the payload's fields */
+    if (is_ecs) { /* items of the header are among the payload's fields */
         buf_printf(out, "\"extended_data\":{\"type\":%s}", object_type_of(wanted));
     }
     if (wanted->fields) {
         write_payload_fields(wanted, index_fields_first(wanted->fields), !is_ecs, out);
     }
-    /* Beside it, what does not fit these types. */
+    /* And a field for payloads that do not fit these types. */
     buf_printf(out, "}},\"%s" ES_UNINDEXED_SUFFIX "\":{\"type\":\"object\",\"enabled\":false",
         is_ecs ? "event_data" : "data");
 }
@@ -232,7 +232,7 @@ static void write_payload(const struct es_template *wanted, struct buf *out)
 static void write_properties(
     const struct es_template *wanted, const char *start, size_t size, struct buf *out);
 
-/* The member ${name}, whose first row is ${row}. */
+/* The member ${name}; ${row} is its first row. */
 static void write_member(const struct es_template *wanted, const struct es_field *row,
     struct span prefix, struct span name, struct buf *out)
 {
@@ -241,7 +241,7 @@ static void write_member(const struct es_template *wanted, const struct es_field
     if (rest[0] == '\0' && wanted->typed && is_payload(row)) {
         write_payload(wanted, out);
     } else if (rest[0] == '\0') {
-        /* Rows below it describe what it holds, which is not mapped. */
+        /* Rows below it describe its content, which is not mapped. */
         buf_printf(out, "\"type\":%s", type_of(wanted, row));
         if (has_words(row)) {
             buf_printf(out, ",\"fields\":{\"text\":{\"type\":%s}}", text_type_of(wanted));
@@ -257,7 +257,7 @@ static void write_member(const struct es_template *wanted, const struct es_field
     buf_add_byte(out, '}');
 }
 
-/* What stands below the prefix that is the first ${size} bytes of ${start}. */
+/* The members below the prefix, the first ${size} bytes of ${start}. */
 static void write_properties( // NOLINT(misc-no-recursion): as deep as the table's paths
     const struct es_template *wanted, const char *start, size_t size, struct buf *out)
 {
@@ -277,7 +277,7 @@ static void write_properties( // NOLINT(misc-no-recursion): as deep as the table
     }
 }
 
-/* Words under names that are not known beforehand. */
+/* Text under names that are not known in advance. */
 static void write_free_fields(const struct es_template *wanted, struct buf *out)
 {
     const struct es_field *fields = fields_of(wanted);
@@ -372,7 +372,7 @@ void es_template_fields_mark(
 
 /* ---- room ------------------------------------------------------------------------------------------ */
 
-/* Is the first ${size} bytes of the path of ${row} one that a row before it began with? */
+/* True if a row before ${row} begins with the first ${size} bytes of its path. */
 static bool is_counted(const struct es_field *fields, const struct es_field *row, size_t size)
 {
     for (const struct es_field *earlier = fields; earlier < row; earlier++) {
@@ -384,7 +384,7 @@ static bool is_counted(const struct es_field *fields, const struct es_field *row
     return false;
 }
 
-/* Does it stand in an object that is one field? */
+/* True if it is inside an object that is mapped as one field. */
 static bool is_inside(const struct es_field *fields, const struct es_field *row)
 {
     for (const struct es_field *other = fields; other->path; other++) {
@@ -396,7 +396,7 @@ static bool is_inside(const struct es_field *fields, const struct es_field *row)
     return false;
 }
 
-/* Servers count fields, the objects around them, and further fields of one value. */
+/* Servers count fields, the objects around them, and additional fields of one value. */
 static size_t count_fields(const struct es_field *fields)
 {
     size_t count = 0;
@@ -414,7 +414,7 @@ static size_t count_fields(const struct es_field *fields)
 
 size_t es_template_room(const char *format, size_t max_fields)
 {
-    /* Labels get fields when they first come. Two more are beside and among the payload's. */
+    /* Labels become fields on first use. Two more are beside and among the payload's. */
     enum { LABEL_ROOM = 64, OTHERS = 2 };
     const struct es_template wanted = {.format = format};
     size_t count = count_fields(fields_of(&wanted)) + LABEL_ROOM + OTHERS;

@@ -31,7 +31,7 @@ static void tell_server(struct run *run, const char *url)
             words);
     } else if (status == 403) {
         http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
-            "%s: we may not ask what it is. that is no fault: the test document will tell more",
+            "%s: no right to read its version. this is no fault: the test document will show more",
             url);
     } else if (status >= 500) {
         es_said_words(&run->said, words);
@@ -39,13 +39,13 @@ static void tell_server(struct run *run, const char *url)
             "%s: the server has a fault: %s. look into its log", url, words);
     } else {
         http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
-            "%s: it does not say what it is (status %d), as Serverless and proxies do. that is no "
-            "fault",
+            "%s: it does not report its version (status %d), as with Serverless and proxies. this "
+            "is no fault",
             url, status);
     }
 }
 
-/* Up to which layer is it good? */
+/* The highest layer that works. */
 static bool try_node(struct run *run, const char *url)
 {
     struct error err;
@@ -55,7 +55,7 @@ static bool try_node(struct run *run, const char *url)
         http_try_tell(&run->found, OUTPUT_FOUND_GOOD, "%s: connected%s", url,
             !tls      ? ", without TLS"
             : trusted ? ", its certificate is trusted"
-                      : "; tls.verify keeps its certificate from being checked");
+                      : "; tls.verify disables the check of its certificate");
         tell_server(run, url);
         return run->said.reply.status != 401;
     }
@@ -90,7 +90,7 @@ static bool try_node(struct run *run, const char *url)
 
 /* ---- rights ----------------------------------------------------------------------------------------- */
 
-/* What is false in a reply of the API for privileges. */
+/* The members that are false in a reply of the privileges API. */
 struct lacks {
     const struct es_said *said;
     char text[512];
@@ -111,7 +111,7 @@ static bool note_false(void *self, enum json_token token, struct span text)
     return true;
 }
 
-/* Elasticsearch with security says it; others say by the test document. */
+/* Elasticsearch with security reports it; for others the test document shows it. */
 static void try_rights(struct run *run, const char *url, const struct es_setup_names *names)
 {
     struct buf body;

@@ -3,8 +3,8 @@
 
 #include "outputs/elasticsearch/es_setup.h"
 
-/* The command `test-output`, but for the test document: as output_ops.examine. Every node is tried;
- * what concerns the cluster is asked of the first that answers. */
+/* The command `test-output` without the test document: as output_ops.examine. Tests every node;
+ * requests about the cluster go to the first that answers. */
 bool es_try_run(const struct es_setup *setup, const struct output_talk *talk);
 
 #endif

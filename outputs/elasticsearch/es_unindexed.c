@@ -8,7 +8,7 @@ enum { BODY_MAX_BYTES = 1 << 30 };
 
 /* ---- one event ------------------------------------------------------------------------------------- */
 
-/* Where the name of the payload ends in ${document}; 0: it has none. The agent's formats write no blanks
+/* End of the payload's name in ${document}; 0: no payload. The agent's formats write no blanks
  * between a name and its value. */
 static size_t name_end(struct span document, bool is_ecs)
 {
@@ -76,7 +76,7 @@ void es_unindexed_add(struct es_unindexed *unindexed, size_t record)
 
 /* ---- sending --------------------------------------------------------------------------------------- */
 
-/* Only items of a whole reply are looked at, and each reply has all of them. */
+/* Only items of a complete reply are used, which has all of them. */
 static void start_reply(void *unindexed_)
 {
     (void)unindexed_;
@@ -88,8 +88,8 @@ static void take_item(void *unindexed_, size_t place, const struct es_answer *it
     unindexed->verdicts[place] = es_verdict_item(item);
 }
 
-/* Put the lines of records from the ${first} on into the body, as many as fit, one at least. Those without
- * a payload are left out of the list. Returns after the last one that was looked at. */
+/* Append the lines of records from ${first} on to the body, as many as fit, at least one. Records
+ * without a payload are removed from the list. Returns the index after the last record. */
 static size_t gather(struct es_unindexed *unindexed, const struct es_bulk *bulk, size_t first,
     uint64_t max_bytes, size_t *ret_count)
 {

@@ -5,22 +5,22 @@
 struct rule {
     int first; /* status */
     int last;
-    const char *type;   /* of the error; after a '*': how it ends; NULL: any */
-    const char *reason; /* how it begins, where nothing of an event can stand; NULL: any */
+    const char *type;   /* error type; after a '*': its end; NULL: any */
+    const char *reason; /* start of the reason, where an event has no influence; NULL: any */
     enum es_verdict verdict;
     const char *words;
-    bool of_index; /* other indices may take events: of items alone */
+    bool of_index; /* other indices may accept events: for items only */
 };
 
-/* In both tables the first row that fits counts. What illegal_argument_exception hides is told apart by
- * its reasons, which are those of OpenSearch 2.19 and Elasticsearch 8.19
+/* In both tables the first matching row counts. Reasons distinguish the cases of
+ * illegal_argument_exception; they are those of OpenSearch 2.19 and Elasticsearch 8.19
  * (tests/integration/opensearch/real_contract.py). */
 static const char illegal[] = "illegal_argument_exception";
 static const char no_room[] = "the cluster has all the shards that it may, and makes no new index. "
                               "free some";
 
-/* What an index keeps out is held for it alone (of_index); the first line of a block names the index, or
- * it is one of the whole cluster. */
+/* Events that an index refuses are held for it only (of_index); the first line of a block names the
+ * index, or the block applies to the whole cluster. */
 static const struct rule item_rules[] = {
     {200, 201, NULL, NULL, ES_TAKEN, "stored", false},
     {409, 409, NULL, NULL, ES_DUPLICATE, "a document of this id is there already", false},

@@ -4,35 +4,34 @@
 #include "base/buf.h"
 #include "outputs/elasticsearch/es_reply.h"
 
-/* What the answers of Elasticsearch and OpenSearch mean: tables that a user reads
- * in the reference, too.
- * What is not in them is tried again: zero is the safe answer. */
+/* Meaning of the answers of Elasticsearch and OpenSearch: tables that are also in the reference.
+ * Other answers are retried: zero is the safe answer. */
 enum es_verdict {
     ES_RETRY,
-    ES_RETRY_SLOWLY, /* a fault of set-up, which hits every event until somebody mends it */
+    ES_RETRY_SLOWLY, /* a fault of the set-up, which fails every event until a person corrects it */
     ES_TAKEN,
-    ES_DUPLICATE, /* it is there already: taken, if it was sent before */
-    ES_REFUSED,   /* it will never be taken */
-    ES_BLOCKED,   /* its index cannot take it now, others may */
+    ES_DUPLICATE, /* it exists already: delivered, if it was sent before */
+    ES_REFUSED,   /* it will never be accepted */
+    ES_BLOCKED,   /* its index cannot accept it now, others may */
     ES_READ,      /* of a request: each event has an answer of its own */
     ES_SPLIT,     /* of a request: too large */
-    ES_BISECT,    /* of a request: something in it is bad */
+    ES_BISECT,    /* of a request: a record in it is bad */
 };
 
-/* Of one event; the reason as the server wrote it. */
+/* Verdict for one event; ${reason}: the server's text. */
 enum es_verdict es_verdict_item(const struct es_answer *answer);
 
-/* Is what keeps the event out a matter of the index that it goes to, so that events for other indices may
- * be taken? For answers that mean ES_RETRY or ES_RETRY_SLOWLY. */
+/* True if only the event's index refuses it, so that other indices may accept events. For answers
+ * that mean ES_RETRY or ES_RETRY_SLOWLY. */
 bool es_verdict_is_of_index(const struct es_answer *answer);
 
-/* Of a request as such. The same. */
+/* Verdict for a request. */
 enum es_verdict es_verdict_request(const struct es_answer *answer);
 
-/* What an item's answer says and what to do about it, for faults of set-up; else NULL. Static. */
+/* Text and remedy for an item with a fault of the set-up; else NULL. Static. */
 const char *es_verdict_words(const struct es_answer *answer);
 
-/* The same of a request that no item is answered of. Static. */
+/* Text and remedy for a request without items. Static. */
 const char *es_verdict_request_words(const struct es_answer *answer);
 
 /* Append both tables as a section of a page in Markdown. */

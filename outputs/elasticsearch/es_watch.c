@@ -6,7 +6,7 @@
 #include "outputs/elasticsearch/es_hosts.h"
 #include "outputs/http/http_status.h"
 
-/* A question that nobody needs answered is no reason to wait. */
+/* Short timeout, as the answer is not essential. */
 #define LONGEST_NS UINT64_C(5000000000)
 
 struct es_watch {
@@ -84,8 +84,8 @@ static void tell(const struct es_watch *watch, enum es_template_state state)
     watch->env.warn(watch->env.host, text);
 }
 
-/* Is a reply without the template the last word? A server that is starting up, that has too much to do,
- * or whose password somebody mends, tells later. */
+/* True if a reply without the template is final. A server that starts up, is overloaded, or gets
+ * its password corrected answers later. */
 static bool is_final(const struct http_reply *reply)
 {
     int status = reply->status;
@@ -107,6 +107,6 @@ void es_watch_look(struct es_watch *watch)
         tell(watch, state);
     }
     es_said_fini(&said);
-    /* Nothing more is asked over it. */
+    /* No more requests are sent over it. */
     http_client_disconnect(watch->client);
 }

@@ -45,7 +45,7 @@ static bool look_for_overlap(void *self, enum json_token token, struct span text
     }
 }
 
-/* A name that the pattern fits: "logs-etw.events-default" for "logs-etw.events-*". */
+/* A name that matches the pattern: "logs-etw.events-default" for "logs-etw.events-*". */
 static void example_of(const char *pattern, char *ret_name, size_t room)
 {
     size_t size = strcspn(pattern, "*");
@@ -75,7 +75,7 @@ static bool is_superseded(const struct es_setup_names *names, const char *exampl
 struct list_search {
     const char *example;
     struct es_winner best;
-    struct es_winner here; /* the template that is being read */
+    struct es_winner here; /* the current template */
     bool here_fits;
     unsigned depth;
     enum { OTHER, NAME, PATTERNS, PRIORITY } key;

@@ -4,21 +4,22 @@
 #include "outputs/elasticsearch/es_setup.h"
 
 /*
- * Does another index template win over ours? A server applies one composable template to a new index:
- * of those whose patterns fit, the one of the highest priority ("Simulate index API", Elasticsearch and
- * OpenSearch). Ours may be in place and have no effect.
+ * Checks whether another index template overrides etwship's. A server applies one composable
+ * template to a new index: of those with matching patterns, the one of the highest priority
+ * ("Simulate index API", Elasticsearch and OpenSearch). So an installed template may have no
+ * effect.
  */
 struct es_winner {
-    char name[ES_SETUP_MAX_NAME]; /* empty: the server did not say which */
+    char name[ES_SETUP_MAX_NAME]; /* empty: unknown */
     long priority;
 };
 
-/* Ask ${url}. True: another template wins, in ${ret_winner}. False: ours does, or the server does not
- * say. ${said} is used for the replies. */
+/* Query ${url}. True: another template wins, in ${ret_winner}. False: etwship's wins, or unknown.
+ * ${said} is used for the replies. */
 bool es_winner_find(const struct es_setup_names *names, struct http_client *client, const char *url,
     struct es_said *said, struct es_winner *ret_winner);
 
-/* What to say of it: "what. what to do". */
+/* The text about it: "what. what to do". */
 void es_winner_say(const struct es_winner *winner, const struct es_setup_names *names,
     const struct es_said *said, struct error *ret_text);
 

@@ -1,6 +1,6 @@
 /*
- * Elasticsearch and OpenSearch, through their `_bulk` API. What is asked of the server and what its
- * answers mean is in es_sender.c; here are the settings.
+ * Elasticsearch and OpenSearch, through their `_bulk` API. es_sender.c has the requests and the
+ * meaning of answers; this file has the settings.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 enum action { ACTION_CREATE, ACTION_INDEX };
 
 static const char *const action_names[] = {"create", "index", NULL};
-/* Neither Elasticsearch nor OpenSearch takes zstd. */
+/* Neither Elasticsearch nor OpenSearch accepts zstd. */
 static const char *const compression_names[] = {"none", "gzip", NULL};
 
 struct settings {
@@ -41,26 +41,22 @@ static const struct config_field fields[] = {
     ES_NAME_ROWS(struct settings),
     {CONFIG_ROW("action", ENUM, struct settings, action), .names = action_names,
         .default_text = "create",
-        .help = "create: nothing is ever written over, retries never duplicate; index: an event "
-                "replaces the document of its id (not in data streams)"},
+        .help = "create: documents are never overwritten, retries never duplicate; index: an event replaces the document with its id (not in data streams)"},
     {CONFIG_ROW("ids", BOOL, struct settings, ids), .default_text = "true",
-        .help = "name documents, so that retries, restarts and files read again never duplicate; "
-                "false: the server does, and they may"},
+        .help = "send document ids, so that retries, restarts and files read again never duplicate; false: the server assigns ids, and they may"},
     {CONFIG_ROW("pipeline", STRING, struct settings, pipeline),
         .help = "ingest pipeline of the server that events go through; at most 512 bytes"},
     {CONFIG_ROW("routing", STRING, struct settings, routing),
         .help = "routing value: all events go to the shard that it names; at most 512 bytes"},
     {CONFIG_ROW("require_alias", BOOL, struct settings, require_alias), .default_text = "false",
-        .help = "take events only where index is an alias, and make no index; `etwship setup` puts "
-                "the template for INDEX-*"},
+        .help = "accept events only if index is an alias, and create no index; `etwship setup` installs the template for INDEX-*"},
     {CONFIG_ROW("require_data_stream", BOOL, struct settings, require_data_stream),
         .default_text = "false",
-        .help = "take events only where a template makes a data stream; OpenSearch does not know it "
-                "and would take nothing"},
+        .help = "accept events only if a template makes a data stream; OpenSearch does not support it and would refuse all events"},
     HTTP_ROWS(struct settings, compression_names, "gzip"),
     {CONFIG_ROW("max_string", SIZE, struct settings, max_string_bytes), .default_text = "32000",
         .min = 256, .max = 32766,
-        .help = "longer strings are cut; the whole of them stands under overflow"},
+        .help = "longer strings are cut; the whole string is under overflow"},
     {CONFIG_STRUCT_ROW("lifecycle", struct settings, lifecycle, es_lifecycle_fields),
         .help = "how long indices are kept: for `etwship setup`"},
     {CONFIG_STRUCT_ROW("setup", struct settings, types, es_setup_fields),
@@ -69,7 +65,7 @@ static const struct config_field fields[] = {
 };
 // clang-format on
 
-/* They stand before each event of a request. */
+/* They precede each event of a request. */
 static void check_short(struct config_check *check, const char *const *text, const char *name)
 {
     enum { MAX_BYTES = 512 };
@@ -212,7 +208,7 @@ static enum output_verdict elasticsearch_send(
 static void elasticsearch_options(const void *settings, struct event_options *options)
 {
     const struct settings *s = settings;
-    options->uint64_strings = true; /* `long` takes none above 2^63 - 1 */
+    options->uint64_strings = true; /* `long` accepts none above 2^63 - 1 */
     options->max_string_bytes = (uint32_t)s->max_string_bytes;
     options->times = s->types.timestamps == ES_DATE_NANOS ? EVENT_TIMES_NANOS : EVENT_TIMES_DATE;
     options->dataset_varies = !s->name.index && es_name_route(&s->name);

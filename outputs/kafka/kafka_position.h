@@ -27,9 +27,9 @@ void kafka_position_begin(
 void kafka_position_add(struct kafka_position_writer *writer, struct span id);
 
 /*
- * Read ${text}, which anybody may have written. ${take} gets each id, valid during the call; false ends the reading.
- * ${take} NULL: only the head is read. False: the text is no position, or ends within a line. ${take} may already have
- * got some of its ids.
+ * Read ${text}, which is untrusted. ${take} gets each id, valid during the call; false ends the
+ * reading. ${take} NULL: only the head is read. False: the text is no position, or ends within a
+ * line. ${take} may already have got some of its ids.
  */
 bool kafka_position_read(struct span text, uint64_t *ret_transaction,
     bool (*take)(void *self, struct span id), void *self);

@@ -5,7 +5,7 @@
 #include "event/write/event_template.h"
 #include "outputs/http/http_options.h"
 
-/* What the configuration says of an output of type `kafka`. */
+/* Settings of an output of type `kafka`. */
 enum kafka_delivery {
     KAFKA_AUTO, /* exactly once where the brokers allow transactions, else at least once */
     KAFKA_EXACTLY_ONCE,

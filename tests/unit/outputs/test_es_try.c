@@ -42,8 +42,8 @@ static void a_test_names_what_the_server_is_and_whether_it_lets_us_in(void **sta
     } rows[] = {
         {OPENSEARCH, 200, true, "it is OpenSearch 2.19.6"},
         {ELASTICSEARCH, 200, true, "it is Elasticsearch 8.19.0"},
-        {"", 404, true, "does not say what it is (status 404)"},
-        {"{\"version\":3}", 200, true, "does not say what it is (status 200)"},
+        {"", 404, true, "does not report its version (status 404)"},
+        {"{\"version\":3}", 200, true, "does not report its version (status 200)"},
         {"Unauthorized", 401, false, "check auth"},
         {"", 403, true, "may not ask"},
         {"", 503, false, "has a fault"},
