@@ -354,7 +354,7 @@ static void warn_of_output(const struct search *search, const struct app_output 
             "spool.max_size larger",
             config_value_write_size(batch_bytes).text);
     }
-    config_check_report(config->memory, output->ops->doubt, output->settings, search->report);
+    config_check_report(config->memory, output->ops->warnings, output->settings, search->report);
     app_age_warn(config, output, search->report);
     app_streams_warn(config, output, search->report);
     warn_of_loops(search, output);

@@ -431,16 +431,16 @@ const struct cli_command cmd_service = {
     .summary = "run the agent as a Windows service",
     .description =
         "install registers the service etwship, which runs `etwship run` with a configuration: it "
-        "starts with the system, a moment after the services that the system itself waits for, is "
-        "started again when it fails (after 5 s, 30 s, then 5 minutes), and has 3 minutes to stop "
-        "before the machine shuts down. uninstall stops and removes it; configuration and data "
-        "stay. start and stop wait until it is so. reload checks the configuration and has the "
-        "service read it again, without a stop of sessions that go on. status shows the state, and "
+        "starts with the system (delayed), restarts after a failure (after 5 s, 30 s, then 5 "
+        "minutes), and has 3 minutes to stop before the machine shuts down. uninstall stops and "
+        "removes it; configuration and data stay. start and stop wait for completion. reload "
+        "checks the configuration and makes the service read it again, without stopping sessions "
+        "that remain. status shows the state, and "
         "what `etwship status` says, if the configuration has a section status.\n"
-        "Without a configuration, or with one that has no session enabled, the service runs and "
-        "waits for another one. With one that is wrong it does not start.\n"
-        "What goes wrong, every start and every stop is told in the Event Log (Application, source "
-        "etwship). The log of a service is agent.log.file, else "
+        "Without a configuration, or with one without an enabled session, the service runs and "
+        "waits for another one. With an invalid one it does not start.\n"
+        "It reports errors, starts and stops in the Event Log (Application, source etwship). The "
+        "log of a service is agent.log.file, else "
         "%ProgramData%\\etwship\\logs\\etwship.log if that folder exists.",
     .options = options,
     .examples = "       etwship service install -c C:\\ProgramData\\etwship\\etwship.yaml\n"

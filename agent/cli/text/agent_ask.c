@@ -13,8 +13,8 @@ bool agent_ask_find(const struct app_config *config, unsigned timeout_ms,
         .timeout_ms = timeout_ms};
     if (!ret_client->local_name && !status->listen) {
         return error_set(err, ERR_MISSING,
-            "the configuration does not say where the agent tells how it is. add status: "
-            "{listen: '127.0.0.1:9187'} and restart or reload it");
+            "the configuration has no address for the agent's status. add status: {listen: "
+            "'127.0.0.1:9187'} and restart or reload it");
     }
     if (ret_client->local_name) {
         return true;

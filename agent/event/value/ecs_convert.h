@@ -62,7 +62,7 @@ enum ecs_conversion {
     ECS_CONVERSIONS,
 };
 
-/* A value and what it takes to read it. */
+/* A value and the context to read it. */
 struct ecs_source {
     struct event_value_context *context;
     struct event_value value;

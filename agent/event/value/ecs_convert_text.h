@@ -61,7 +61,7 @@ enum ecs_registry_value { ECS_REGISTRY_NOTHING, ECS_REGISTRY_NUMBER, ECS_REGISTR
 enum ecs_registry_value ecs_text_registry_value(
     struct span text, const char **ret_type, uint64_t *ret_number);
 
-/* RFC 3986 section 3, as far as web addresses go. False: there is no scheme and host. */
+/* Parse a web address (RFC 3986 section 3). False: it lacks a scheme or host. */
 struct ecs_url {
     struct span scheme;
     struct span host; /* without the brackets of IPv6 */

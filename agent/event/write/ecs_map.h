@@ -50,7 +50,7 @@ bool ecs_map_process(struct event_value_context *context, const struct ecs_plan 
 /* Does the mapping tell the thread, too? */
 bool ecs_map_has_thread(const struct ecs_plan *plan);
 
-/* Is ${pid} the process of the record's header? */
+/* True if ${pid} is the process in the record's header. */
 bool ecs_map_is_own(const struct event_record *record, uint32_t pid);
 
 #endif

@@ -209,7 +209,7 @@ static bool find_name(const struct event_schema *schema, uint16_t first, uint16_
     return false;
 }
 
-/* Where the values of a row come from. False: events of this type have no such thing. */
+/* The source of a row's values. False: events of this type do not have it. */
 static bool find_source(
     const char *source, const struct event_schema *schema, struct ecs_map_member *member)
 {

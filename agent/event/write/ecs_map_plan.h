@@ -13,11 +13,11 @@ enum ecs_map_origin {
     ECS_MAP_FIELD,    /* of the payload */
     ECS_MAP_KEYWORDS, /* of the header */
     ECS_MAP_SID,      /* of the header: who wrote the event */
-    /* What is known of a process (event_process.h): */
-    ECS_MAP_ABOUT,   /* of the one that the event is about, its own or another */
-    ECS_MAP_CREATOR, /* of its own, where it is the start of another one by this one */
-    /* What is known of a file (event_file.h): */
-    ECS_MAP_USED, /* of the one that the event uses */
+    /* Known facts of a process (event_process.h): */
+    ECS_MAP_ABOUT,   /* of the process that the event describes, its own or another */
+    ECS_MAP_CREATOR, /* of its own process, if the event is the start of another one by it */
+    /* Known facts of a file (event_file.h): */
+    ECS_MAP_USED, /* of the file that the event uses */
 };
 
 /* Members of the ecs event from event_process.h and event_file.h. */
