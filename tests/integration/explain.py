@@ -181,11 +181,11 @@ session live (realtime), etwship-live in Windows
         odd = ", ".join(str(number) for number in range(1, 200, 2))
         for rules, words in (
                 ([f"+event.code in ({odd})", "-true"],
-                 "rules tell more than 64 event ids from others, which is ETW's limit: left to the agent"),
+                 "rules select by more than 64 event ids, which is ETW's limit: left to the agent"),
                 (["+process.pid in (10-20)", "-true"],
                  "rules keep more than 8 processes, which is ETW's limit: left to the agent"),
                 (["+process.pid in (4, 10)", "-true"],
-                 "ETW does not choose by process what the kernel logs: left to the agent"),
+                 "ETW does not filter kernel events by process: left to the agent"),
                 (["-event.code has 1"],
                  "rules test bits of numbers, or too many numbers, for ETW: left to the agent")):
             with self.subTest(rules=rules):

@@ -337,8 +337,8 @@ static bool parse_usage(const struct verb *verb, const struct cli_args *args, st
         return false;
     }
     if (has_name != (verb->takes_name && !orphans)) {
-        cli_error(
-            has_name ? "sessions %s takes no name of a session" : "sessions %s: name a session",
+        cli_error(has_name ? "sessions %s takes no name of a session"
+                           : "sessions %s: the name of a session is missing",
             verb->name);
         return false;
     }

@@ -115,10 +115,10 @@ static bool check_word(const char *what, const char *value, const char *words)
     }
     struct span meant = nearest_meant(&nearest);
     if (meant.size) {
-        cli_error("%s: unknown value '%s'. did you mean %.*s? known: %s", what, value,
+        cli_error("%s: '%s' is not known. did you mean %.*s? known: %s", what, value,
             SPAN_ARG(meant), known);
     } else {
-        cli_error("%s: unknown value '%s'. use one of: %s", what, value, known);
+        cli_error("%s: '%s' is not known. use one of: %s", what, value, known);
     }
     return false;
 }

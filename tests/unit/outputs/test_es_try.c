@@ -45,7 +45,7 @@ static void a_test_names_what_the_server_is_and_whether_it_lets_us_in(void **sta
         {"", 404, true, "does not report its version (status 404)"},
         {"{\"version\":3}", 200, true, "does not report its version (status 200)"},
         {"Unauthorized", 401, false, "check auth"},
-        {"", 403, true, "may not ask"},
+        {"", 403, true, "no right to read"},
         {"", 503, false, "has a fault"},
     };
     (void)state;
