@@ -180,7 +180,7 @@ struct input_ops {
      * NULL. */
     void (*check)(const void *settings, struct config_check *check);
     /* Warn about settings that are valid but probably not intended. May be NULL. */
-    void (*doubt)(const void *settings, struct config_check *check);
+    void (*warnings)(const void *settings, struct config_check *check);
     /* Append a description of the request to Windows, in lines that begin with ${indent}. ${scope}: as in
      * input_env. May be NULL. */
     void (*words)(

@@ -101,7 +101,7 @@ static void tell_idle(struct running *running)
     char text[1024];
     snprintf(text, sizeof(text),
         "etwship " ETWSHIP_VERSION " waits: %s %s. it uses a new one when it is written, or at "
-                                   "once with `etwship service reload`",
+        "once with `etwship service reload`",
         no_config ? "there is no configuration" : "no session is enabled in the configuration",
         config_path(running));
     service_host_tell(running->host,
