@@ -626,9 +626,9 @@ outputs:
     LIVE_WARNINGS = (
         ("type: realtime, sequence: global", "numbers do not come with events one by one"),
         ("type: realtime, sequence: local, delivery: raw", None),
-        ("type: realtime, providers: [microsoft-windows-threat-intelligence:4]", "(PPL) only"),
+        ("type: realtime, providers: [microsoft-windows-threat-intelligence:4]", "(PPL)"),
         ("type: record, log_file: {path: a.etl}, live: true, providers: [{name: "
-         "54849625-5478-4994-a5ba-3e3b0328c30d}]", "keeps it for EventLog-Security"),
+         "54849625-5478-4994-a5ba-3e3b0328c30d}]", "reserves it for EventLog-Security"),
         ("type: attach, session: EventLog-Security, providers: "
          "[Microsoft-Windows-Security-Auditing]", None),
         ("type: record, sequence: local, log_file: {path: a.etl}, live: true", None),

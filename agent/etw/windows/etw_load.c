@@ -8,7 +8,7 @@
  * from starting. Sessions and consumers are in sechost since Windows 8, to which advapi32 forwards;
  * providers are in advapi32 only, and schemas in tdh.
  *
- * Wine also exports unimplemented functions, which end the process when called. Known ones are left
+ * Wine also exports functions that it lacks, which end the process when called. Known ones are left
  * out under Wine.
  */
 static const char *const dlls[] = {"sechost.dll", "advapi32.dll", "tdh.dll"};
