@@ -78,7 +78,7 @@ const struct config_field kafka_settings_fields[] = {
         .help = "key of each message: events of one key stay in order; may be a template; empty: none"},
     {CONFIG_ROW("headers", STRINGS, struct kafka_settings, headers), .names = kafka_header_names,
         .help = "which headers each message has: provider, code, id (the same when an event is sent "
-                "again), shape (the format), agent; none; default: id"},
+                "again), shape (the format), agent; none; default: all"},
     {CONFIG_ROW("delivery", ENUM, struct kafka_settings, delivery), .names = delivery_names,
         .default_text = "auto",
         .help = "exactly_once: each batch is a transaction; at_least_once: an event may come twice "
@@ -119,7 +119,7 @@ bool kafka_settings_has_header(const struct kafka_settings *settings, enum kafka
             return true;
         }
     }
-    return settings->headers.count == 0 && header == KAFKA_HEADER_ID;
+    return settings->headers.count == 0;
 }
 
 /* ---- routes -------------------------------------------------------------------------------------- */

@@ -146,7 +146,7 @@ static void processes_that_come_later_are_added_where_windows_can(void **state)
         if (can) {
             rig_await(&rig, is_updated_with, &pid);
         } else {
-            rig_await(&rig, rig_has_note, "keeps its processes");
+            rig_await(&rig, rig_has_note, "new ones are traced after the next start");
         }
         rig_stop(&rig);
         plat_child_kill(child);
