@@ -383,7 +383,7 @@ TESTS = {
     "The disk is full": HealthRows.disk_full,
     "The disk fails": HealthRows.disk_fails,
     "Files of the spool are removed": HealthRows.files_of_the_spool_go,
-    "Somebody stops a session": HealthRows.session_is_stopped,
+    "Another program stops a session": HealthRows.session_is_stopped,
     "Windows ends the reading": HealthRows.reading_ends_with_an_error,
     "A live session cannot be started": HealthRows.session_cannot_start,
 }
