@@ -345,7 +345,7 @@ static int finish(const struct cli_args *args, const struct dump *dump,
         where_warn_fields(&dump->where, dump->cache);
     }
     if (result->counts.unsure) {
-        cli_warning("--where could not be evaluated for %llu events, as a regular expression "
+        cli_warning("--where could not be judged for %llu events, as a regular expression "
                     "reached its limits. they are in the output, with a note",
             (unsigned long long)result->counts.unsure);
     }
