@@ -186,7 +186,7 @@ class Live(machine.Shared):
         agent = self.start()
         handle = self.report()["handle"]
         self.burst(100)
-        self.reload(agent, done="the configuration is not used", more=", colour: red")
+        self.reload(agent, done="new configuration rejected", more=", colour: red")
         self.assertIn("unknown key 'colour'", agent.said())
         self.burst(100)
         self.settled(200)

@@ -268,7 +268,7 @@ class Installed(unittest.TestCase):
         self.config.write_text(edited)
         done = self.etwship("service", "undo")
         self.assertEqual(done.returncode, 0, done)
-        self.assertIn(b"is not what the installation wrote", done.stderr)
+        self.assertIn(b"was changed after the installation", done.stderr)
         self.assertEqual(self.config.read_text(), edited)
 
     def test_a_repair_leaves_the_service_and_its_configuration_alone(self):
