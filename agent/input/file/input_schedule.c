@@ -99,10 +99,12 @@ void input_schedule_add(
         s->incomplete = true;
         return;
     }
-    struct schedule_entry *last = s->count ? &s->entries[s->first + s->count - 1] : NULL;
-    if (last && kind == SCHEDULE_READ && last->kind == SCHEDULE_READ && last->file == file) {
-        last->value = value;
-        return;
+    if (s->count && kind == SCHEDULE_READ) {
+        struct schedule_entry *last = &s->entries[s->first + s->count - 1];
+        if (last->kind == SCHEDULE_READ && last->file == file) {
+            last->value = value;
+            return;
+        }
     }
     const struct schedule_entry entry = {.kind = (uint8_t)kind, .file = file, .value = value};
     s->incomplete = s->incomplete || !add_entry(s, &entry);
