@@ -323,8 +323,8 @@ class HealthRows(Rig):
         self.begin()
         self.add_events(5000)
         wait_until(lambda: of(self.metrics(), "output_pending_events") >= 5000, self.log, self.agent)
-        self.agent.kill()  # the next one has none of them in memory
-        self.agent.wait()
+        self.agent.terminate()  # it commits all; the next one has none of them in memory
+        self.agent.wait(TIMEOUT_S)
         self.begin()
         for path in (self.folder / "data" / "spool").glob("*.seg"):
             os.truncate(path, 100)
