@@ -303,10 +303,6 @@ struct output_ops {
      */
     bool (*checkpoint)(void *self, struct buf *out, struct error *err);
 
-    /* Does it give checkpoints with ${settings}? Only an output without them is let go on past a batch of which something
-     * is left (RECORD_BLOCKED). May be NULL: it does if it can. */
-    bool (*checkpoints)(const void *settings);
-
     /* Called on the worker's thread when there has been nothing to send for a moment, once connected:
      * rotation by age, compression, fsync. Takes about 100 ms at most. Returns until when
      * (plat_monotonic_ns()) it wants to be called again if nothing is sent before; UINT64_MAX: it need

@@ -173,14 +173,6 @@ static bool kafka_checkpoint(void *self, struct buf *out, struct error *err)
     return !out->failed || error_set(err, ERR_LIMIT, "a checkpoint is too long");
 }
 
-/* Going on past blocked events would make positions too old. With one topic no event is blocked, and the host need not
- * prepare for it. */
-static bool has_positions(const void *settings)
-{
-    const struct kafka_settings *s = settings;
-    return s->delivery != KAFKA_AT_LEAST_ONCE || !kafka_settings_varies(s->topic);
-}
-
 /* Take what brokers report between deliveries, and renew tokens. */
 static uint64_t kafka_idle(void *self)
 {
@@ -204,6 +196,5 @@ const struct output_ops output_kafka = {
     .send = kafka_batch_send,
     .destroy = out_kafka_destroy,
     .checkpoint = kafka_checkpoint,
-    .checkpoints = has_positions,
     .idle = kafka_idle,
 };

@@ -442,8 +442,7 @@ bool app_config_has_session(const struct app_config *config)
 static bool may_hold(const struct app_output *output)
 {
     const struct output_ops *ops = output->ops;
-    bool has_checkpoint = ops->checkpoint && output->workers <= 1 &&
-                          (!ops->checkpoints || ops->checkpoints(output->settings));
+    bool has_checkpoint = ops->checkpoint && output->workers <= 1;
     return output->enabled && ops->route && ops->route(output->settings) && !has_checkpoint;
 }
 

@@ -2,9 +2,7 @@
 
 bool outlet_checkpoint_has(const struct outlet *outlet)
 {
-    const struct output_ops *ops = outlet->settings.ops;
-    bool wanted = !ops->checkpoints || ops->checkpoints(outlet->settings.settings);
-    return ops->checkpoint && wanted && outlet->settings.workers <= 1;
+    return outlet->settings.ops->checkpoint && outlet->settings.workers <= 1;
 }
 
 /* The positions of this moment and ${fresh} are what is stored next. */

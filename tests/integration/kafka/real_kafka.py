@@ -145,20 +145,15 @@ class Kafka(unittest.TestCase):
         self.assert_each_once(self.messages())
 
     def test_events_for_other_topics_do_not_wait_for_one_that_is_not_there(self):
-        self.check_late_topic("exactly_once", 1)  # those of the same batch
-
-    def test_with_at_least_once_later_batches_go_on_too(self):
-        self.check_late_topic("at_least_once", EVENTS // 2)
-
-    def check_late_topic(self, delivery, before):
         topics = {name: f"{self.topic}-{name}" for name in PROVIDERS}
         late = topics.pop("Etwship-Sample-Dns")
         for topic in topics.values():
             self.tool("create", topic, 1)
-        self.write(topic=self.topic + "-{provider.name}", delivery=delivery)
+        self.write(topic=self.topic + "-{provider.name}", delivery="exactly_once")
         agent = self.start()
         agent.await_words("make the topic", TIMEOUT_S)
-        while sum(len(self.messages(topic)) for topic in topics.values()) < before:
+        # Those of the same batch.
+        while not self.messages(topics["MSNT_SystemTrace"]):
             self.assertFalse(agent.ended, agent.text[-3000:])
         self.tool("create", late, 1)
         self.finish(agent)
