@@ -1,4 +1,4 @@
-"""What `etwship tap` costs an agent: processor seconds for one trace, with and without somebody who looks on.
+"""What `etwship tap` costs an agent: processor seconds for one trace, with and without a tap.
 
     tap.py [--events N] [--rounds N]
 
@@ -9,26 +9,42 @@ import argparse
 import json
 import os
 import resource
+import socket
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.waiting import wait_until  # noqa: E402
+
 WAYS = {
-    "nobody": None,
+    "no tap": None,
     "100 a second": ["--rate", "100"],
     "10000 a second": ["--rate", "10000"],
     "a rare event": ["--rate", "100", "--where", "process.pid == 1 and provider.name == 'nobody'"],
 }
 
 
+def is_ready(path):
+    """Has the agent begun to read its sessions?"""
+    with socket.socket(socket.AF_UNIX) as server:
+        try:
+            server.connect(str(path))
+            server.sendall(b"GET /ready HTTP/1.1\r\nHost: agent\r\nConnection: close\r\n\r\n")
+            return b" 200 " in server.recv(64)
+        except OSError:
+            return False
+
+
 def run(folder, arguments):
     """Processor seconds of the agent, seconds that it took, and events that were shown."""
     config = folder / "etwship.yaml"
-    socket = folder / "s"
+    address = folder / "s"
     config.write_text(json.dumps({
-        "status": {"unix": str(socket)}, "agent": {"log": {"stats": "0s"}},
+        "status": {"unix": str(address)}, "agent": {"log": {"stats": "0s"}},
         "sessions": [{"name": "traces", "type": "file", "paths": [str(folder / "t.etl")]}],
         "outputs": [{"type": "stdout"}]}))
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
@@ -37,19 +53,15 @@ def run(folder, arguments):
     tap = None
     shown = folder / "shown"
     if arguments:
-        while not socket.exists():
-            time.sleep(0.001)
-        # Under a shell that lives on, so that the tap's own time is not taken for the agent's.
-        tap = subprocess.Popen(["sh", "-c", 'while ! "$@" 2>/dev/null; do [ -e go ] || exit; sleep .01; done; cat >/dev/null',
-                                "tap", os.environ["ETWSHIP_BIN"], "tap", "traces", *arguments, "-c", config],
-                               stdin=subprocess.PIPE, stdout=open(shown, "wb"), cwd=folder)
+        wait_until(lambda: is_ready(address), process=agent, tick_s=0.001)
+        with open(shown, "wb") as out:
+            tap = subprocess.Popen([os.environ["ETWSHIP_BIN"], "tap", "traces", *arguments, "-c", config], stdout=out,
+                                   stderr=subprocess.DEVNULL)
     assert agent.wait() == 0
     took = time.monotonic() - begin
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)  # without the tap, which has not been waited for
     count = 0
     if tap:
-        (folder / "go").unlink(missing_ok=True)
-        tap.stdin.close()
         tap.wait()
         count = shown.read_bytes().count(b"\n")
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, took, count
@@ -67,9 +79,8 @@ def main():
         found = {way: [] for way in WAYS}
         for _ in range(options.rounds):
             for way, arguments in WAYS.items():
-                (folder / "go").touch()
                 found[way].append(run(folder, arguments))
-        base = statistics.median(cpu for cpu, _, _ in found["nobody"])
+        base = statistics.median(cpu for cpu, _, _ in found["no tap"])
         for way, runs in found.items():
             cpu = statistics.median(cpu for cpu, _, _ in runs)
             rate = options.events / statistics.median(took for _, took, _ in runs)
