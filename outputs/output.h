@@ -26,7 +26,7 @@ enum record_status {
     RECORD_RETRY,
     RECORD_DELIVERED,
     RECORD_REJECTED,
-    RECORD_BLOCKED, /* refused for now because of its route; records of other routes may be taken.
+    RECORD_BLOCKED, /* its route takes nothing at present; records of other routes may be taken.
                        Only from outputs with routes */
     RECORD_HELD,    /* as RECORD_BLOCKED, but the destination refuses every record of the route: its
                     set-up is wrong, not the record (output_report.set_up) */

@@ -14,7 +14,7 @@ struct plat_account {
 enum plat_account_answer {
     PLAT_ACCOUNT_KNOWN,
     PLAT_ACCOUNT_NONE,   /* no account has the SID, as far as this machine and its domains know */
-    PLAT_ACCOUNT_FAILED, /* the query failed for now */
+    PLAT_ACCOUNT_FAILED, /* the query failed; a later one may not */
 };
 
 /*

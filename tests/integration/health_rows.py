@@ -361,7 +361,7 @@ class HealthRows(Rig):
 TESTS = {
     "The server is away": HealthRows.server_away,
     "A reply is lost": HealthRows.reply_lost,
-    "The server refuses single events for now": HealthRows.busy_for_single_events,
+    "The server is too busy for some events": HealthRows.busy_for_single_events,
     "The server asks to wait": HealthRows.retry_after,
     "A request is too large": HealthRows.too_large,
     "A proxy, a login page": HealthRows.proxy_answers,
