@@ -21,8 +21,8 @@
  * not obeyed: one call gives one line.
  *
  * On standard error a line is what all of the program's lines there are (`etwship: warning: …`),
- * without a time, which a terminal's user does not need and a service manager adds. A terminal that
- * was halted, or a pipe that nobody reads, holds up no thread: lines are left out meanwhile, and counted.
+ * without a time, which a terminal's user does not need and a service manager adds. A halted terminal
+ * or a pipe without a reader blocks no thread: the log leaves lines out meanwhile, and counts them.
  */
 enum { MAX_KINDS = 64, MAX_KIND_BYTES = 64, MAX_LINE_BYTES = 64 * 1024, READER_WAIT_MS = 100 };
 

@@ -182,7 +182,7 @@ static size_t list_outputs(const struct agent_plan *plan, size_t index, const st
     return session->stream_count;
 }
 
-/* What nobody keeps of the providers that the session switches on. */
+/* Which events of its providers session ${index} need not ask ETW for, since no stream keeps them. */
 static bool plan_scopes(struct agent_plan *plan, const struct agent_plan_settings *settings,
     size_t index, const struct filter *const *entries, struct provider_spec *specs,
     struct error *err)
@@ -382,7 +382,7 @@ static void list_streams(struct agent_plan *plan, size_t index)
     }
 }
 
-/* What nobody keeps of the records of event logs. */
+/* Which records session ${index} need not ask the Event Log for, since no stream keeps them. */
 static bool plan_evt_scope(struct agent_plan *plan, size_t index, struct error *err)
 {
     const struct pipeline_session *session = &plan->sessions[index];

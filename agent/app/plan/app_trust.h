@@ -57,11 +57,11 @@ bool app_trust_make_private(const char *folder, struct error *err);
 
 /*
  * Windows: make ${folder} (%ProgramData%\etwship) with what lies in it, config, spool, logs and schema, for
- * LocalSystem, administrators and ${account}, a SID as text of whom the service runs as (NULL: LocalSystem), who
- * may write all but config and schema, and replace none of the folders (app/install/install_folders.h). Nobody else gets in, and nothing is
- * inherited from above. What is there already keeps what it holds, but is refused if it is a link, or was made
- * by somebody who is no administrator, the service among them: he may have left things in it. For installers,
- * which run elevated.
+ * LocalSystem, administrators and ${account}: the SID, as text, of the account that the service runs as (NULL:
+ * LocalSystem). This account may write to all but config and schema, and may replace none of the folders
+ * (app/install/install_folders.h). No other account has access, and no right is inherited from above. An existing
+ * folder keeps its content. It is refused if it is a link, or if an account that is no administrator made it, which
+ * the service's account is not: it may have left files there. For installers, which run elevated.
  */
 bool app_trust_make_folders(const char *folder, const char *account, struct error *err);
 

@@ -222,7 +222,8 @@ static inline void end(struct buf *out, const uint8_t *p, const struct otel_open
     }
 }
 
-/* The same of a pair that is short, so that its lengths have a byte each. NULL: it is not, or there is no room. */
+/* Begin a short pair, each length of which takes one byte. Returns where its value goes. NULL: ${key} is too long, or
+ * there is no room. */
 static inline uint8_t *begin_short(struct buf *out, enum otel_place place, struct span key)
 {
     enum { SHORT = 64 };

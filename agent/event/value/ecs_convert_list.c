@@ -67,7 +67,7 @@ static bool is_space(uint8_t c)
     return c == ' ' || c == '\t';
 }
 
-/* What becomes of an argument: JSON text in ${out}, or nothing where it is NULL. */
+/* Append ${piece} of an argument to ${out} as JSON text. ${out} NULL: arguments are only counted. */
 static void add_piece(struct buf *out, struct span piece)
 {
     if (out && piece.size && buf_reserve(out, utf8_json_bound(piece.size))) {

@@ -23,7 +23,7 @@ size_t ecs_sink_begin(struct ecs_sink *sink);
 /* The value that began at ${start} is complete. A list drops it if it has it already. */
 void ecs_sink_end(struct ecs_sink *sink, size_t start);
 
-/* The same for a list that may have a value twice. */
+/* The value is complete. A list keeps it even if it has an equal one. */
 void ecs_sink_end_any(struct ecs_sink *sink);
 
 /* A JSON string of UTF-8, with its quotes. */

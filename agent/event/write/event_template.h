@@ -45,7 +45,7 @@ struct event_template *event_template_create(
     struct span text, enum event_template_safety safety, struct error *err);
 void event_template_destroy(struct event_template *template); /* NULL is fine */
 
-/* True if it is the same for every event. */
+/* True if the template has no fields: its result is equal for all events. */
 bool event_template_is_constant(const struct event_template *template);
 
 /* Append the common start of all results. */

@@ -156,7 +156,8 @@ void etw_session_tell_losses(struct etw_session *session, const struct etw_sessi
 /* Tell the agent why nothing is read now; ${why} NULL: it is read again. On the thread of run(). */
 void etw_session_tell_trouble(const struct etw_session *session, const char *why);
 
-/* The same for a try that failed, which is noted once. */
+/* Tell the agent that nothing is read because a try failed with ${err}. One note is made of repeated failures. On the
+ * thread of run(). */
 void etw_session_tell_failure(struct etw_session *session, const struct error *err);
 
 /* etw_session_guard.c: detect changes by other programs, repair within limits, and report. All on
