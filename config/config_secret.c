@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "config/config_field.h"
 #include "config/config_path.h"
 #include "config/config_text.h"

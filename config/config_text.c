@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "base/utf.h"
 
 enum { QUOTE_MAX_BYTES = 60 };

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "config/config_text.h"
 
 struct unit {

@@ -1,6 +1,6 @@
 #include "outputs/event_memo.h"
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 
 enum { TAIL_MAX_BYTES = 64 * 1024, TIME_BYTES = 28 };
 

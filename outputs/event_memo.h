@@ -20,7 +20,7 @@ struct event_memo {
 void event_memo_init(struct event_memo *memo);
 void event_memo_fini(struct event_memo *memo);
 
-/* The time ${text} as rfc3339_parse (base/rfc3339.h) reads it. */
+/* The time ${text} as rfc3339_parse (base/text/rfc3339.h) reads it. */
 bool event_memo_time(struct event_memo *memo, struct span text, uint64_t *ret_filetime);
 
 /* Does ${record} end as the one of event_memo_keep_host? Then it comes from the same host. ${ret_name}: what was kept

@@ -1,6 +1,6 @@
 #include "etw/etw_text.h"
 
-#include "base/fold.h"
+#include "base/text/fold.h"
 #include "base/utf.h"
 
 bool etw_text_encode(struct span utf8, etw_char *ret_text, size_t capacity, size_t *ret_units)

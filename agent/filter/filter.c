@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "base/utf.h"
 #include "filter/filter_index.h"
 #include "filter/filter_plan.h"

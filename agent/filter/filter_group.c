@@ -1,8 +1,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/fold.h"
 #include "base/put.h"
+#include "base/text/fold.h"
 #include "filter/filter_index_own.h"
 
 /*

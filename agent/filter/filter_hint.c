@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -1,7 +1,7 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
-#include "base/fold.h"
+#include "base/text/fold.h"
 #include "filter/filter_program.h"
 
 /*

@@ -1,10 +1,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/fold.h"
-#include "base/nearest.h"
-#include "base/rfc3339.h"
 #include "base/span_compare.h"
+#include "base/text/fold.h"
+#include "base/text/nearest.h"
+#include "base/text/rfc3339.h"
 #include "filter/filter_program.h"
 
 /*

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fold.h"
+#include "base/text/fold.h"
 
 /* Possible results of a test or rule. */
 enum { MAY_BE_TRUE = 1, MAY_BE_FALSE = 2, MAY_BE_EITHER = 3 };

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/arena.h"
-#include "base/ip.h"
+#include "base/text/ip.h"
 #include "event/edit/event_edit.h"
 #include "filter/filter.h"
 

@@ -1,5 +1,5 @@
-#include "base/fold.h"
 #include "base/span_compare.h"
+#include "base/text/fold.h"
 #include "base/utf.h"
 #include "filter/filter_program.h"
 

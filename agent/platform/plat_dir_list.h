@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_PLATFORM_PLAT_DIR_LIST_H
 #define ETWSHIP_PLATFORM_PLAT_DIR_LIST_H
 
-#include "base/glob.h"
+#include "base/text/glob.h"
 
 /* Used by path patterns and folder listings. */
 

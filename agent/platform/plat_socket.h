@@ -2,8 +2,8 @@
 #define ETWSHIP_PLATFORM_PLAT_SOCKET_H
 
 #include "base/error.h"
-#include "base/ip.h"
 #include "base/span.h"
+#include "base/text/ip.h"
 
 /*
  * Streams of bytes: TCP, and local connections, which are sockets of the file system or named pipes of Windows. Only

@@ -2,7 +2,7 @@
 #define ETWSHIP_STATUS_STATUS_CLIENT_H
 
 #include "base/buf.h"
-#include "base/ip.h"
+#include "base/text/ip.h"
 
 /* Sends requests to a running agent (status_server.h), on the calling thread. Replies are
  * untrusted. */

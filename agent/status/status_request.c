@@ -1,6 +1,6 @@
 #include "status/status_request.h"
 
-#include "base/ip.h"
+#include "base/text/ip.h"
 
 static bool is_token(uint8_t c)
 {

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_STATUS_STATUS_SERVER_H
 #define ETWSHIP_STATUS_STATUS_SERVER_H
 
-#include "base/ip.h"
+#include "base/text/ip.h"
 #include "status/status_request.h"
 
 /*

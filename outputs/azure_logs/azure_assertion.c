@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "base/base64.h"
 #include "base/guid.h"
 #include "base/sha256.h"
+#include "base/text/base64.h"
 #include "platform/plat_file.h"
 #include "platform/plat_sign.h"
 #include "platform/plat_system.h"

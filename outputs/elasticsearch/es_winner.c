@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/glob.h"
+#include "base/text/glob.h"
 
 static const char list_path[] = "/_index_template?filter_path=index_templates.name,"
                                 "index_templates.index_template.index_patterns,"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "outputs/http/http_form.h"
 
 enum { SHORTEST = 4, HIDDEN_SIZE = 3, VALUE_MAX = 64 * 1024, CODED_MAX = 256 * 1024 };

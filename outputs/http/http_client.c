@@ -19,7 +19,7 @@
 #include "outputs/http/http_ca.h"
 #include "outputs/http/http_curl.h"
 #include "outputs/http/http_failure.h"
-#include "outputs/http/http_proxy.h"
+#include "outputs/http/proxy/http_proxy.h"
 #include "platform/plat_system.h"
 
 enum {

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "outputs/kafka/kafka_options.h"
 
 enum { REASON_BYTES = 400, NUMBER_BYTES = 32, BROKERS_MAX_BYTES = 64 * 1024 };

@@ -1,6 +1,6 @@
 #include "outputs/loki/loki_event.h"
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "outputs/json_member.h"
 #include "outputs/loki/loki_settings.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 
 static bool starts(struct span text, const char *words)
 {

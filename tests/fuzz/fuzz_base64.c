@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "fuzz/fuzz.h"
 
 /* Bytes come back as they were; a text that can be read is what its bytes are written as. */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "input/windows/etw_guard_who.h"
+#include "input/windows/session/etw_guard_who.h"
 
 /* Two bytes of an event's id, then its payload: the name that is found lies within it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

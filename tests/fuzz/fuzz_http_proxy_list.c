@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "outputs/http/http_proxy_list.h"
+#include "outputs/http/proxy/http_proxy_list.h"
 
 /* The first line is a URL, the rest a list of Windows. What is found is an address that is read again, with
  * nothing in it that means more in a URL; what goes without a proxy does so for `*`, too. */

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/calendar.h"
 #include "base/put.h"
-#include "base/rfc3339.h"
+#include "base/text/calendar.h"
+#include "base/text/rfc3339.h"
 #include "base/utf.h"
 #include "base/visible.h"
 #include "event/model/event_zone.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "etw/etw_control.h"
-#include "input/windows/etw_session.h"
+#include "input/windows/session/etw_session.h"
 #include "platform/plat_system.h"
 #include "support/etw_sim/sim_boot.h"
 

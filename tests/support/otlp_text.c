@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "base/base64.h"
 #include "base/protobuf.h"
 #include "base/put.h"
+#include "base/text/base64.h"
 #include "base/utf.h"
 
 enum { MAX_DEPTH = 32 };

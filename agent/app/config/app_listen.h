@@ -3,7 +3,7 @@
 
 #include "app/config/app_config.h"
 #include "app/config/app_fields.h"
-#include "base/ip.h"
+#include "base/text/ip.h"
 
 /* The section `status`: where the agent tells of itself. */
 

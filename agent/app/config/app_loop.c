@@ -1,6 +1,6 @@
 #include "app/config/app_loop.h"
 
-#include "base/glob.h"
+#include "base/text/glob.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "schema/source/known_providers.h"
 
 /* Events of a provider come in a row: whose they are is asked once for all of them. */

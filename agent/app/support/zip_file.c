@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "base/calendar.h"
+#include "base/text/calendar.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 /* A hostile trace can hold as many names as records: what comes beyond is only counted. */
 enum { MAX_PROVIDERS = 16384, MAX_NAMES = 16384, MAX_BYTES = 32 * 1024 * 1024 };

@@ -2,8 +2,8 @@
 
 #include "app/trace/session_run.h"
 #include "app/trace/trace_census.h"
-#include "base/nearest.h"
 #include "base/span_compare.h"
+#include "base/text/nearest.h"
 #include "base/visible.h"
 #include "cli/text/live_providers.h"
 #include "cli/text/schema_list.h"

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "app/trace/session_run.h"
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "base/visible.h"
 #include "cli/options/trace_options.h"
 #include "cli/text/schema_list.h"

@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "base/utf.h"
 #include "cli/options/cli.h"
 #include "config/config.h"

@@ -1,6 +1,6 @@
 #include "cli/text/session_text.h"
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "cli/options/cli.h"
 #include "config/config_value.h"
 #include "etw/etw_api.h"

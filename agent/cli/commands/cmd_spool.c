@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "app/state/data_folder.h"
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "cli/options/config_options.h"
 #include "cli/text/spool_files.h"
 #include "cli/text/spool_text.h"

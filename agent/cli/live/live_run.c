@@ -5,7 +5,7 @@
 #include "app/config/app_modules.h"
 #include "app/plan/provider_selection.h"
 #include "app/run/agent_run.h"
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "cli/live/watch_output.h"
 #include "etw/etw_api.h"
 #include "etw/etw_control.h"

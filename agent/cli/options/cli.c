@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "base/visible.h"
 
 static const struct cli_command *const commands[] = {&cmd_run, &cmd_check, &cmd_explain, &cmd_watch,

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "cli/options/cli.h"
 #include "config/config_value.h"
 

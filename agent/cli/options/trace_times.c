@@ -1,7 +1,7 @@
 #include "cli/options/trace_times.h"
 
 #include "base/put.h"
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "cli/options/trace_options.h"
 #include "config/config_value.h"
 #include "input/etl/etl_file.h"

@@ -1,6 +1,6 @@
 #include <inttypes.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "cli/selftest/selftest_probes.h"
 #include "platform/plat_revocation.h"
 

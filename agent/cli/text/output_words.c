@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "base/visible.h"
 
 enum { MAX_BYTES = 1024 * 1024 };

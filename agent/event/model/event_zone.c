@@ -1,6 +1,6 @@
 #include "event/model/event_zone.h"
 
-#include "base/calendar.h"
+#include "base/text/calendar.h"
 
 int32_t event_zone_offset(
     const struct event_zone *zone, const struct trace_info *trace, uint64_t filetime)

@@ -3,7 +3,7 @@
 
 #include "base/guid.h"
 #include "base/span.h"
-#include "base/time_zone.h"
+#include "base/text/time_zone.h"
 #include "event/model/trace_clock.h"
 
 /*

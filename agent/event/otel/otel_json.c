@@ -1,7 +1,7 @@
 #include <math.h>
 
-#include "base/base64.h"
 #include "base/put.h"
+#include "base/text/base64.h"
 #include "base/utf.h"
 #include "event/otel/otel_codec.h"
 

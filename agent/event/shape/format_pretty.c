@@ -1,7 +1,7 @@
 #include <stdio.h>
 
-#include "base/calendar.h"
 #include "base/put.h"
+#include "base/text/calendar.h"
 #include "base/visible.h"
 #include "event/model/event_stack.h"
 #include "event/write/event_file.h"

@@ -1,8 +1,8 @@
 #include "event/value/ecs_convert.h"
 
 #include "base/bytes.h"
-#include "base/ip.h"
 #include "base/put.h"
+#include "base/text/ip.h"
 #include "event/value/ecs_convert_list.h"
 #include "event/value/ecs_convert_text.h"
 #include "event/value/status_names.h"

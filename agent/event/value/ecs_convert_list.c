@@ -1,7 +1,7 @@
 #include "event/value/ecs_convert_list.h"
 
-#include "base/ip.h"
 #include "base/put.h"
+#include "base/text/ip.h"
 #include "base/utf.h"
 #include "event/value/ecs_convert_text.h"
 

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_EVENT_ECS_CONVERT_TEXT_H
 #define ETWSHIP_EVENT_ECS_CONVERT_TEXT_H
 
-#include "base/ip.h"
+#include "base/text/ip.h"
 
 /*
  * Parts of texts, for ecs_convert.h. Texts are UTF-8 of any length and content; results are views

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "base/visible.h"
 #include "event/write/event_edits.h"
 #include "event/write/event_path_internal.h"

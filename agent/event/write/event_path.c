@@ -1,6 +1,6 @@
 #include "event/write/event_path.h"
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "event/write/event_edits.h"
 #include "event/write/event_path_internal.h"
 

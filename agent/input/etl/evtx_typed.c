@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/put.h"
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "base/utf.h"
 #include "input/etl/evtx_format.h"
 #include "input/etl/evtx_value.h"

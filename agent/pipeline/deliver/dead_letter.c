@@ -1,7 +1,7 @@
 #include "pipeline/deliver/dead_letter.h"
 
-#include "base/base64.h"
 #include "base/put.h"
+#include "base/text/base64.h"
 #include "event/value/value_json.h"
 
 /* In front of a document that is no text, as that of a format in protobuf, which begins with a control

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/glob.h"
+#include "base/text/glob.h"
 #include "platform/plat_dir_list.h"
 #include "platform/plat_file.h"
 

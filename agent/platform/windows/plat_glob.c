@@ -5,7 +5,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "base/glob.h"
+#include "base/text/glob.h"
 #include "platform/plat_dir_list.h"
 #include "platform/windows/plat_file_own.h"
 #include "platform/windows/plat_wide.h"

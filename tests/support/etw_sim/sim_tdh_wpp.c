@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/calendar.h"
+#include "base/text/calendar.h"
 #include "decode/decode.h"
 #include "event/value/event_value.h"
 #include "event/value/value_json.h"

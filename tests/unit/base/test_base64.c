@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 
 /* RFC 4648, 10. */
 static void texts_of_the_rfc_are_written_and_read(void **state)

@@ -1,4 +1,4 @@
-#include "base/fold.h"
+#include "base/text/fold.h"
 
 #include "base/utf.h"
 #include "support/test.h"

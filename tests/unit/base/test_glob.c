@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "base/glob.h"
+#include "base/text/glob.h"
 
 /* A file system of a few paths. "locked" cannot be read; "link" is a link to a folder. */
 static const char *const files[] = {

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "base/ip.h"
+#include "base/text/ip.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 
 #include "support/test.h"
 

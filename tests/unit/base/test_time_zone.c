@@ -1,8 +1,8 @@
-#include "base/time_zone.h"
+#include "base/text/time_zone.h"
 
 #include "base/bytes.h"
-#include "base/calendar.h"
-#include "base/rfc3339.h"
+#include "base/text/calendar.h"
+#include "base/text/rfc3339.h"
 #include "support/test.h"
 
 /* Each zone as TIME_ZONE_INFORMATION (timezoneapi.h on learn.microsoft.com). When their time

@@ -1,7 +1,7 @@
 #include "support/config_rig.h"
 #include "support/temp_folder.h"
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "platform/plat_secret.h"
 
 /* Secrets that DPAPI has protected: read under Windows, and refused with plain words elsewhere. */

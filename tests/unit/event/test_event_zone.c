@@ -1,6 +1,6 @@
 #include "event/model/event_zone.h"
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "support/test.h"
 
 static uint64_t filetime(const char *text)

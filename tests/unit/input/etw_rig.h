@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "input/windows/etw_session.h"
+#include "input/windows/session/etw_session.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "support/await.h"

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_UNIT_INPUT_ETW_SESSION_RIG_H
 #define ETWSHIP_TESTS_UNIT_INPUT_ETW_SESSION_RIG_H
 
-#include "input/windows/etw_session.h"
+#include "input/windows/session/etw_session.h"
 
 #include "etw_rig.h"
 #include "input/windows/etw_consume.h"

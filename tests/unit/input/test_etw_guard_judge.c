@@ -1,4 +1,4 @@
-#include "input/windows/etw_guard_judge.h"
+#include "input/windows/session/etw_guard_judge.h"
 
 #include <string.h>
 

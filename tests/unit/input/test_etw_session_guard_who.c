@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 
 #include "etw_guard_rig.h"
-#include "input/windows/etw_guard_who.h"
+#include "input/windows/session/etw_guard_who.h"
 #include "support/etw_sim/etw_sim.h"
 
 /* Who did it, as the guard tells. */

@@ -1,6 +1,6 @@
 #include "unit/outputs/http_client_rig.h"
 
-#include "outputs/http/http_proxy.h"
+#include "outputs/http/proxy/http_proxy.h"
 #include "support/winhttp_fake.h"
 
 /* What goes wrong, and what is said of it: never a secret. */

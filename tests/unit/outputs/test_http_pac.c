@@ -1,6 +1,6 @@
 #include "support/winhttp_fake.h"
 
-#include "outputs/http/http_pac.h"
+#include "outputs/http/proxy/http_pac.h"
 
 /* What becomes of searches that do not end. What answers mean: test_http_proxy.c. */
 

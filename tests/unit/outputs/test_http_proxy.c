@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "outputs/http/http_proxy.h"
+#include "outputs/http/proxy/http_proxy.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "outputs/http/http_proxy_list.h"
+#include "outputs/http/proxy/http_proxy_list.h"
 
 static struct http_origin origin_of(const char *url)
 {

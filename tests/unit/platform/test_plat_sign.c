@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "platform/plat_sign.h"
 
 /* What openssl made for this test alone (genrsa 1024, ecparam prime256v1), as DER in base64. */

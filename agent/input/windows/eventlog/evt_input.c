@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/glob.h"
+#include "base/text/glob.h"
 #include "etw/etw_text.h"
 #include "input/etl/evtx_hosts.h"
 #include "input/input.h"

@@ -1,6 +1,6 @@
 #include "input/live/live_options.h"
-#include "input/windows/etw_session.h"
 #include "input/windows/etw_targets.h"
+#include "input/windows/session/etw_session.h"
 
 /* The inputs for sessions that ETW runs, by type. */
 

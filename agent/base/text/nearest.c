@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 /* longer names are not compared, to bound the work */
 enum { NAME_MAX_BYTES = 128, SHORT_FORM_MIN_BYTES = 3 };

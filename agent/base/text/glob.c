@@ -1,4 +1,4 @@
-#include "base/glob.h"
+#include "base/text/glob.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "outputs/http/http_pac.h"
+#include "outputs/http/proxy/http_pac.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "outputs/http/http_proxy.h"
+#include "outputs/http/proxy/http_proxy.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

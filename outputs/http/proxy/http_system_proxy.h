@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_HTTP_SYSTEM_PROXY_H
 #define ETWSHIP_OUTPUTS_HTTP_SYSTEM_PROXY_H
 
-#include "outputs/http/http_proxy_list.h"
+#include "outputs/http/proxy/http_proxy_list.h"
 #include "platform/plat_winhttp.h"
 
 /*

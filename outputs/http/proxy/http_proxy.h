@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_HTTP_PROXY_H
 #define ETWSHIP_OUTPUTS_HTTP_PROXY_H
 
-#include "outputs/http/http_system_proxy.h"
+#include "outputs/http/proxy/http_system_proxy.h"
 
 /*
  * Which proxy a request goes through, for http_client.c alone. What the configuration writes down holds for

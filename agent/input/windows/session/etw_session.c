@@ -1,4 +1,4 @@
-#include "input/windows/etw_session.h"
+#include "input/windows/session/etw_session.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "etw/etw_api.h"
-#include "input/windows/etw_session_internal.h"
+#include "input/windows/session/etw_session_internal.h"
 #include "platform/plat_system.h"
 
 /*

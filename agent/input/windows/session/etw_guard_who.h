@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/guid.h"
 #include "base/span.h"
-#include "input/windows/etw_guard_policy.h"
+#include "input/windows/session/etw_guard_policy.h"
 
 /*
  * Finds out which process changes ETW sessions. The provider Microsoft-Windows-Kernel-EventTracing

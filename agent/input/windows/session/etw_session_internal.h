@@ -3,13 +3,13 @@
 
 #include "etw/etw_hold.h"
 #include "input/windows/etw_consume.h"
-#include "input/windows/etw_guard_judge.h"
-#include "input/windows/etw_guard_policy.h"
-#include "input/windows/etw_guard_who.h"
 #include "input/windows/etw_kept.h"
 #include "input/windows/etw_providers.h"
-#include "input/windows/etw_session.h"
 #include "input/windows/etw_targets.h"
+#include "input/windows/session/etw_guard_judge.h"
+#include "input/windows/session/etw_guard_policy.h"
+#include "input/windows/session/etw_guard_who.h"
+#include "input/windows/session/etw_session.h"
 #include "platform/plat_thread.h"
 
 /* Shared by the files of a session; etw_session.c explains the threads. */

@@ -1,4 +1,4 @@
-#include "outputs/http/http_proxy_list.h"
+#include "outputs/http/proxy/http_proxy_list.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 
-#include "base/calendar.h"
+#include "base/text/calendar.h"
 
 static bool is_digit(uint8_t c)
 {

@@ -1,4 +1,4 @@
-#include "input/windows/etw_guard_who.h"
+#include "input/windows/session/etw_guard_who.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

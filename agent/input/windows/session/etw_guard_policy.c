@@ -1,4 +1,4 @@
-#include "input/windows/etw_guard_policy.h"
+#include "input/windows/session/etw_guard_policy.h"
 
 enum { MAX_UNDONE = 2, UNDONE_PART = 5, LONGEST_PAUSE_PART = 4 };
 

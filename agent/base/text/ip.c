@@ -1,4 +1,4 @@
-#include "base/ip.h"
+#include "base/text/ip.h"
 
 static bool is_digit(uint8_t c)
 {

@@ -1,7 +1,7 @@
-#include "base/time_zone.h"
+#include "base/text/time_zone.h"
 
-#include "base/calendar.h"
 #include "base/reader.h"
+#include "base/text/calendar.h"
 
 enum { MAX_MINUTES = 24 * 60, NAME_BYTES = 64 };
 

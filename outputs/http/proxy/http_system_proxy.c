@@ -1,9 +1,9 @@
-#include "outputs/http/http_system_proxy.h"
+#include "outputs/http/proxy/http_system_proxy.h"
 
 #include <stdlib.h>
 
 #include "base/utf.h"
-#include "outputs/http/http_pac.h"
+#include "outputs/http/proxy/http_pac.h"
 
 /* In units. A list that is longer is not read at all; a URL is scheme, host and port. */
 enum { TEXT_MAX_UNITS = 16 * 1024, URL_MAX_UNITS = 512 };
