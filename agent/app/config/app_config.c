@@ -390,6 +390,13 @@ const char **app_config_schema_paths(const struct app_config *config, size_t *re
     return paths;
 }
 
+const struct config_strings *app_config_paths(const struct app_session *session)
+{
+    return session->ops && session->settings && session->ops->paths
+               ? session->ops->paths(session->settings)
+               : NULL;
+}
+
 bool app_config_takes(const struct app_output *output, const struct app_session *session)
 {
     bool takes = output->sessions.count == 0;

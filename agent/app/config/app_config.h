@@ -337,6 +337,9 @@ const struct app_root *app_config_bind(struct config *memory, const char *path,
  * they count. To be freed; the texts are the configuration's. NULL: out of memory. */
 const char **app_config_schema_paths(const struct app_config *config, size_t *ret_count);
 
+/* The paths and patterns of files that ${session} reads, as its `paths` has them. NULL: it reads none. */
+const struct config_strings *app_config_paths(const struct app_session *session);
+
 /* Does ${output} take the events of ${session}? */
 bool app_config_takes(const struct app_output *output, const struct app_session *session);
 

@@ -114,10 +114,8 @@ enum app_loop app_loop_find(
     const struct app_output *output, const struct app_session *session, const char **ret_pattern)
 {
     const char *target = output->enabled ? app_config_target(output) : NULL;
-    const struct config_strings *paths = target && session->enabled && session->ops &&
-                                                 session->settings && session->ops->paths
-                                             ? session->ops->paths(session->settings)
-                                             : NULL;
+    const struct config_strings *paths = target && session->enabled ? app_config_paths(session)
+                                                                    : NULL;
     enum app_loop worst = APP_LOOP_NONE;
     char path[PATH_SIZE];
     struct plat_file_id id;

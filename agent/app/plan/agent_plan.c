@@ -182,38 +182,54 @@ static size_t list_outputs(const struct agent_plan *plan, size_t index, const st
     return session->stream_count;
 }
 
+/* What the filters of session ${index} keep. */
+struct session_filters {
+    const struct filter *gates[2];
+    const struct filter **outputs; /* freed by the caller; NULL: out of memory */
+    struct app_scope_settings scope;
+};
+
+/* ${ret_filters}->scope points into it. */
+static bool find_filters(
+    struct agent_plan *plan, size_t index, struct session_filters *ret_filters, struct error *err)
+{
+    struct session_filters *f = ret_filters;
+    const struct pipeline_session *session = &plan->sessions[index];
+    f->outputs = calloc(plan->stream_count + 1, sizeof(*f->outputs));
+    if (!f->outputs) {
+        return error_set(err, ERR_MEMORY, "out of memory for filters");
+    }
+    size_t output_count = list_outputs(plan, index, f->outputs);
+    for (size_t i = 0; i < session->gate_count; i++) {
+        f->gates[i] = session->gates[i].filter;
+    }
+    f->scope = (struct app_scope_settings){.session = plan->session_configs[index],
+        .lists = f->gates,
+        .list_count = session->gate_count,
+        .outputs = f->outputs,
+        .output_count = output_count == SIZE_MAX ? 0 : output_count,
+        .memory = &plan->memory};
+    return true;
+}
+
 /* Which events of its providers session ${index} need not ask ETW for, since no stream keeps them. */
 static bool plan_scopes(struct agent_plan *plan, const struct agent_plan_settings *settings,
     size_t index, const struct filter *const *entries, struct provider_spec *specs,
     struct error *err)
 {
-    const struct app_session *config = plan->session_configs[index];
-    const struct pipeline_session *session = &plan->sessions[index];
     const struct schema_cache_settings definitions = {
         .shared = settings->schemas, .no_builtin = true};
-    const struct filter *lists[2];
-    const struct filter **outputs = calloc(plan->stream_count + 1, sizeof(*outputs));
-    struct schema_cache *cache = settings->schemas ? schema_cache_create(&definitions, err) : NULL;
-    bool ok = outputs && (cache || !settings->schemas);
-    if (ok) {
-        size_t output_count = list_outputs(plan, index, outputs);
-        for (size_t i = 0; i < session->gate_count; i++) {
-            lists[i] = session->gates[i].filter;
-        }
-        const struct app_scope_settings scope = {.session = config,
-            .lists = lists,
-            .list_count = session->gate_count,
-            .entries = entries,
-            .outputs = outputs,
-            .output_count = output_count == SIZE_MAX ? 0 : output_count,
-            .definitions = cache,
-            .memory = &plan->memory};
-        ok = app_scope_find(&scope, specs, config->providers.count, err);
-    } else if (!outputs) {
-        error_set(err, ERR_MEMORY, "out of memory for filters");
+    struct session_filters filters;
+    if (!find_filters(plan, index, &filters, err)) {
+        return false;
     }
+    struct schema_cache *cache = settings->schemas ? schema_cache_create(&definitions, err) : NULL;
+    filters.scope.entries = entries;
+    filters.scope.definitions = cache;
+    bool ok = (cache || !settings->schemas) &&
+              app_scope_find(&filters.scope, specs, filters.scope.session->providers.count, err);
     schema_cache_destroy(cache);
-    free(outputs);
+    free(filters.outputs);
     return ok;
 }
 
@@ -385,24 +401,12 @@ static void list_streams(struct agent_plan *plan, size_t index)
 /* Which records session ${index} need not ask the Event Log for, since no stream keeps them. */
 static bool plan_evt_scope(struct agent_plan *plan, size_t index, struct error *err)
 {
-    const struct pipeline_session *session = &plan->sessions[index];
-    const struct filter *lists[2];
-    const struct filter **outputs = calloc(plan->stream_count + 1, sizeof(*outputs));
-    if (!outputs) {
-        return error_set(err, ERR_MEMORY, "out of memory for filters");
+    struct session_filters filters;
+    if (!find_filters(plan, index, &filters, err)) {
+        return false;
     }
-    size_t output_count = list_outputs(plan, index, outputs);
-    for (size_t i = 0; i < session->gate_count; i++) {
-        lists[i] = session->gates[i].filter;
-    }
-    const struct app_scope_settings scope = {.session = plan->session_configs[index],
-        .lists = lists,
-        .list_count = session->gate_count,
-        .outputs = outputs,
-        .output_count = output_count == SIZE_MAX ? 0 : output_count,
-        .memory = &plan->memory};
-    bool ok = app_scope_of_logs(&scope, &plan->evt_scopes[index], err);
-    free(outputs);
+    bool ok = app_scope_of_logs(&filters.scope, &plan->evt_scopes[index], err);
+    free(filters.outputs);
     return ok;
 }
 

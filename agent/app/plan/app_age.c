@@ -58,9 +58,7 @@ static bool on_path(void *self, const char *path)
 
 static void look(const struct app_session *session, struct ages *ages)
 {
-    const struct config_strings *paths = session->ops->paths
-                                             ? session->ops->paths(session->settings)
-                                             : NULL;
+    const struct config_strings *paths = app_config_paths(session);
     for (size_t i = 0; paths && i < paths->count && ages->files < MOST_FILES; i++) {
         plat_glob(paths->items[i], on_path, ages, NULL);
     }
@@ -68,9 +66,7 @@ static void look(const struct app_session *session, struct ages *ages)
 
 static bool is_one_trace(const struct app_session *session)
 {
-    const struct config_strings *paths = session->ops->paths
-                                             ? session->ops->paths(session->settings)
-                                             : NULL;
+    const struct config_strings *paths = app_config_paths(session);
     return paths && paths->count == 1 && !strpbrk(paths->items[0], "*?");
 }
 

@@ -258,9 +258,7 @@ static void warn_of_sequence(const struct search *search, const struct app_sessi
 
 static void warn_of_paths(const struct search *search, const struct app_session *session)
 {
-    const struct config_strings *paths = session->ops->paths
-                                             ? session->ops->paths(session->settings)
-                                             : NULL;
+    const struct config_strings *paths = app_config_paths(session);
     for (size_t i = 0; paths && i < paths->count; i++) {
         const char *path = paths->items[i];
         if (!strpbrk(path, "*?") && plat_path_kind(path) == PLAT_PATH_NONE) {
