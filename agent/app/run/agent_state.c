@@ -1,15 +1,15 @@
 #include "app/run/agent_internal.h"
 #include "platform/plat_system.h"
 
-enum { RUNNING = 1, MAKING_WAY = 2, STOPPING = 4, GIVING_UP = 8 };
+#define BIT(state) (1u << AGENT_STATE_##state)
 
 /* Which states each may follow. */
 static const unsigned before[] = {
     [AGENT_STATE_RUNNING] = 0,
-    [AGENT_STATE_MAKING_WAY] = RUNNING,
-    [AGENT_STATE_STOPPING] = RUNNING,
-    [AGENT_STATE_GIVING_UP] = MAKING_WAY | STOPPING,
-    [AGENT_STATE_ENDED] = RUNNING | MAKING_WAY | STOPPING | GIVING_UP,
+    [AGENT_STATE_MAKING_WAY] = BIT(RUNNING),
+    [AGENT_STATE_STOPPING] = BIT(RUNNING),
+    [AGENT_STATE_GIVING_UP] = BIT(MAKING_WAY) | BIT(STOPPING),
+    [AGENT_STATE_ENDED] = BIT(RUNNING) | BIT(MAKING_WAY) | BIT(STOPPING) | BIT(GIVING_UP),
 };
 
 static const char *const names[] = {
