@@ -19,7 +19,7 @@ void event_memo_fini(struct event_memo *memo)
 
 /* ---- times --------------------------------------------------------------------------------------- */
 
-/* The seven digits behind the second, and a Z. False: there is something else. */
+/* Read seven digits and a Z. False: there is something else. */
 static bool read_ticks(const uint8_t *text, uint32_t *ret_ticks)
 {
     enum { DIGITS = TIME_BYTES - EVENT_MEMO_SECOND - 1 };
@@ -55,8 +55,8 @@ bool event_memo_time(struct event_memo *memo, struct span text, uint64_t *ret_fi
 
 /* ---- hosts --------------------------------------------------------------------------------------- */
 
-/* What stands there begins with a comma and a key, and closes one bracket more than it opens, so its members are the
- * event's own. */
+/* The tail begins with a comma and a key, and closes one bracket more than it opens. So its members are the event's
+ * own. */
 bool event_memo_host(const struct event_memo *memo, struct span record, struct span *ret_name)
 {
     struct span tail = buf_span(&memo->tail);

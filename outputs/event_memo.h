@@ -27,8 +27,8 @@ bool event_memo_time(struct event_memo *memo, struct span text, uint64_t *ret_fi
  * as its name, until the next one is. */
 bool event_memo_host(const struct event_memo *memo, struct span record, struct span *ret_name);
 
-/* Keep how ${record} ends. ${host}: its member `host` as it stands there; nothing is kept where that is empty, or
- * much stands behind it. ${name}: what event_memo_host is to say; copied. */
+/* Keep how ${record} ends. ${host}: its member `host` as it stands there; nothing is kept if that is empty, or
+ * far from the end. ${name}: what event_memo_host is to say; copied. */
 void event_memo_keep_host(
     struct event_memo *memo, struct span record, struct span host, struct span name);
 

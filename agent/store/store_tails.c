@@ -1,9 +1,9 @@
 /*
  * A crash leaves frames that were written and not committed, after what the catalogue knows of a file
- * or in a file of which it knows nothing. Nobody was given them, and their sources begin before them
+ * or in a file of which it knows nothing. No output was given them, and their sources begin before them
  * again, so they are cut off.
  *
- * The same would be seen where the catalogue has lost something: another program has put an older copy in its
+ * A catalogue that has lost something would look alike: another program has put an older copy in its
  * place, or removed its log. Then cutting would lose what was accepted. So it is looked at what the
  * frames say: the catalogue was told of every epoch, and of every block of numbers, before a frame
  * with them was written, and tells those of its last run; what earlier ones left was seen to by the runs

@@ -9,7 +9,7 @@
 /* Append ${value}, encoded. */
 void http_form_add_value(struct buf *out, const char *value);
 
-/* Append "${name}=${value}", with '&' in front if ${out} is not empty. ${name} needs no encoding. */
+/* Append "${name}=${value}", after '&' if ${out} is not empty. ${name} needs no encoding. */
 void http_form_add(struct buf *out, const char *name, const char *value);
 
 #endif

@@ -78,7 +78,7 @@ void kafka_link_abort(struct kafka_link *link);
 void kafka_link_tell(
     struct kafka_link *link, rd_kafka_resp_err_t code, const char *what, struct error *err);
 
-/* The same of the topic ${name}. */
+/* Say in ${err} what ${code} means for the topic ${name}. */
 void kafka_link_tell_topic(
     struct kafka_link *link, rd_kafka_resp_err_t code, const char *name, struct error *err);
 

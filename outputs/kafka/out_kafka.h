@@ -42,7 +42,7 @@ enum { OUT_KAFKA_BATCH_BYTES = 1000000 };
 bool out_kafka_open(
     struct out_kafka *self, size_t batch_bytes, rd_kafka_resp_err_t *ret_code, struct error *err);
 
-/* The same, in the mode that the settings want. For `auto`, at least once where the brokers allow no transactions. */
+/* Open a producer in the mode that the settings want. For `auto`, at least once where the brokers allow no transactions. */
 bool out_kafka_connect(struct out_kafka *self, rd_kafka_resp_err_t *ret_code, struct error *err);
 
 /* output_ops.send */

@@ -215,19 +215,19 @@ static bool is_plain(struct span value, struct span *ret_text)
 }
 
 /*
- * The same of most events, without reading JSON: one that begins with a time, goes on as a kind whose head is made, and
- * then with the number of its process, and ends as the last one did. Not the texts that stand in that head.
+ * Read most events without parsing JSON: an event that begins with its time, continues as a kind whose head is written
+ * and with its process id, and ends as the last one did. The texts that stand in that head are left unread.
  */
 static bool read_known(struct syslog_event *event, struct span record, struct span host)
 {
     static const char start[] = "{\"@timestamp\":\"";
-    static const char behind[] = "\",";
+    static const char after[] = "\",";
     static const char pid[] = ",\"process\":{\"pid\":";
-    enum { START = sizeof(start) - 1, TIME_BYTES = 28, BEHIND = sizeof(behind) - 1 };
-    enum { KIND = START + TIME_BYTES + BEHIND, PID = sizeof(pid) - 1 };
+    enum { START = sizeof(start) - 1, TIME_BYTES = 28, AFTER = sizeof(after) - 1 };
+    enum { KIND = START + TIME_BYTES + AFTER, PID = sizeof(pid) - 1 };
     struct span time = span_first(span_from(record, START), TIME_BYTES);
     if (record.size <= KIND || memcmp(record.data, start, START) != 0 ||
-        memcmp(record.data + START + TIME_BYTES, behind, BEHIND) != 0 ||
+        memcmp(record.data + START + TIME_BYTES, after, AFTER) != 0 ||
         !event_memo_time(&event->memo, time, &event->filetime)) {
         return false;
     }

@@ -162,7 +162,7 @@ static void add_param(struct buf *out, const char *name, struct span value)
     out->size = (size_t)(to - out->data);
 }
 
-/* From MSGID to the level, in brackets that are left open: the same for all events of a kind. */
+/* From MSGID to the level, in brackets that are left open. All events of a kind share it. */
 static void add_fixed(
     const struct syslog_writer *writer, const struct syslog_event *event, struct buf *out)
 {
@@ -183,7 +183,7 @@ static void add_fixed(
     }
 }
 
-/* The same, written once for a kind. */
+/* As add_fixed, but written only once for a kind. */
 static void add_head(
     const struct syslog_writer *writer, const struct syslog_event *event, struct buf *out)
 {
@@ -201,7 +201,7 @@ static void add_head(
     }
 }
 
-/* What stands behind it, and the end of the structured data. */
+/* What an event has for itself after that head, and the end of the structured data. */
 static void add_own(const struct syslog_event *event, const struct delivery *delivery, size_t index,
     size_t cut_from, struct buf *out)
 {

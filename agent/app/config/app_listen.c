@@ -118,8 +118,7 @@ void app_listen_can_run(const struct app_config *config, struct config_report *r
         const struct app_status_tls *tls = &config->root->status.tls;
         config_error_at(config->memory, tls, sizeof(*tls), report,
             "tls: %s. write pipe, or an address of this machine without tls. for other machines "
-            "put "
-            "a web server with TLS before it, or send metrics with an output of type otlp",
+            "put a web server with TLS before it, or send metrics with an output of type otlp",
             plat_has_etw() ? "on Windows the status server has no TLS"
                            : "this program was built without OpenSSL");
     }

@@ -66,7 +66,7 @@ enum agent_drain {
     AGENT_DRAIN_SESSIONS, /* to end */
     AGENT_DRAIN_OUTPUTS,  /* to deliver what the sessions gave */
     AGENT_DRAIN_DONE,
-    AGENT_DRAIN_STUCK, /* the same, but an output does not return from a call */
+    AGENT_DRAIN_STUCK, /* an output does not return from a call, and is no longer waited for */
 };
 
 struct agent {
@@ -138,7 +138,7 @@ bool agent_start(struct agent *agent, struct error *err);
 /* Ask every input to stop; outputs get the time that the configuration gives them. Any thread. */
 void agent_stop(struct agent *agent);
 
-/* The same, for another agent in this process: sessions that ${next} continues leave running what they run, and with a
+/* Ask every input to stop for another agent in this process: sessions that ${next} continues leave running what they run, and with a
  * spool that keeps, outputs end once what they are sending has arrived or failed. */
 void agent_make_way(struct agent *agent, const struct agent_setup *next);
 

@@ -29,7 +29,7 @@ struct span agent_takeover_find(
 /* Free it; the sessions of the next agent have taken it over. */
 void agent_takeover_fini(struct agent_takeover *takeover);
 
-/* The same, but no agent follows: what was left running is ended. */
+/* Free it where no agent follows: the sessions that were left running are ended. */
 void agent_takeover_end(struct agent_takeover *takeover);
 
 #endif

@@ -107,7 +107,7 @@ const struct cli_command *cli_command_at(size_t index);
 /* Parse the arguments and run the command; its exit code. argv[0] is its name. */
 int cli_run(const struct cli_command *command, int argc, char **argv);
 
-/* The whole program behind main(). */
+/* The whole program; main() only calls it. */
 int cli_main(int argc, char **argv);
 
 extern const struct cli_command cmd_run;

@@ -7,7 +7,7 @@
 
 enum { TIMEOUT_MS = 3000, MAX_TEXT_BYTES = 256 * 1024, UNHEALTHY = 503, OK = 200 };
 
-/* Each line of ${text} behind the name of the row, or under the one before. */
+/* Append the lines of ${text}: the first after the name of the row, the others under it. */
 static void add_lines(struct span text, struct buf *out)
 {
     const char *name = "health";

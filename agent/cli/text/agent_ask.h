@@ -9,7 +9,7 @@
 bool agent_ask_find(const struct app_config *config, unsigned timeout_ms,
     struct status_client *ret_client, struct error *err);
 
-/* The same; what is wrong is said on stderr. */
+/* As agent_ask_find; an error is printed on stderr. */
 bool agent_ask_init(
     const struct app_config *config, unsigned timeout_ms, struct status_client *ret_client);
 

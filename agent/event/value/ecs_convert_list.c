@@ -210,7 +210,7 @@ static void put_detail(struct span line, struct ecs_sink *sink)
     add_member(out, ",\"name\":", name);
     add_member(out, ",\"value\":", value);
     if (!out->failed) {
-        /* Each member has a comma in front, the first one too. */
+        /* Each member begins with a comma, which the first must not have. */
         memmove(out->data + first, out->data + first + 1, out->size - first - 1);
         out->data[out->size - 1] = '}';
     }

@@ -7,7 +7,7 @@
 
 enum ecs_list_results { ECS_LIST_ANSWERS, ECS_LIST_ADDRESSES, ECS_LIST_NAMES };
 
-/* Results of the DNS client: each has a semicolon behind it, those that are no addresses their type in front. */
+/* Results of the DNS client: each ends with a semicolon; one that is no address begins with its type. */
 bool ecs_convert_list_results(struct span text, enum ecs_list_results which, struct ecs_sink *sink);
 
 /* The arguments of a command line as strings, as CommandLineToArgvW splits it (learn.microsoft.com, "Parsing C

@@ -314,7 +314,7 @@ bool ecs_text_registry(struct span text, const char **ret_hive, struct span *ret
     return false;
 }
 
-/* The number in parentheses behind ${start}, of two halves where a minus stands between them. */
+/* Read the number in parentheses after ${start}. With a minus in it, it is the high and the low half of one. */
 static bool parenthesised(struct span text, const char *start, uint64_t *ret_number)
 {
     uint64_t low;

@@ -55,7 +55,7 @@ bool ecs_text_dns_result(struct span *item, uint16_t *ret_type);
 /* Split a registry path: `HKLM` and the key below it. False: unknown hive. */
 bool ecs_text_registry(struct span text, const char **ret_hive, struct span *ret_key);
 
-/* A value of the registry as Sysmon shows it: a number with the name of its type in front, or else the text.
+/* A value of the registry as Sysmon shows it: a number after the name of its type, or else the text.
  * ${ret_type}: static. */
 enum ecs_registry_value { ECS_REGISTRY_NOTHING, ECS_REGISTRY_NUMBER, ECS_REGISTRY_TEXT };
 enum ecs_registry_value ecs_text_registry_value(

@@ -284,7 +284,7 @@ static bool takes_part(const struct ecs_map_member *member)
 }
 
 /* What follows from the members that are there, and from what follows from them. A conversion takes
- * the value of the payload, or a line of it: no other one goes behind one that takes another part out of it. */
+ * the value of the payload, or a line of it. So nothing is derived from a member whose conversion takes another part. */
 static void add_derived(struct members *members)
 {
     size_t named = members->count;

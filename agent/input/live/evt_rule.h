@@ -50,7 +50,7 @@ enum { EVT_RULE_TERMS = 22 };
 bool evt_rule_is_narrowed(const struct evt_rule *rule);
 
 /* Append the query as UTF-8. True: it selects exactly the records of the rule, or those of them that rules of the agent
- * may keep. Of what these drop it leaves out what fits behind the rule's own terms. */
+ * may keep. It leaves out what these drop, as far as the terms fit that the rule itself does not need. */
 bool evt_rule_write_query(const struct evt_rule *rule, struct buf *out);
 
 #endif

@@ -64,7 +64,7 @@ struct outlet_lane {
 enum outlet_end {
     OUTLET_OPEN,
     OUTLET_ENDED,  /* it takes nothing more */
-    OUTLET_CLOSED, /* the same, as its reader has gone away */
+    OUTLET_CLOSED, /* it takes nothing more, as its reader has gone away */
 };
 
 struct outlet {

@@ -102,7 +102,7 @@ bool source_hand_over(struct source *source, uint64_t deadline_ns)
     return true;
 }
 
-/* The same; without room the source drops from now on. */
+/* Hand the slab over; without room the source drops from now on. */
 static bool hand_over_or_drop(struct source *source, uint64_t deadline_ns)
 {
     bool ok = source_hand_over(source, deadline_ns);

@@ -25,7 +25,7 @@ struct sealer_session {
     const size_t *streams; /* by piece of a slab; borrowed */
     size_t stream_count;
     bool replayable; /* what the spool has no room for comes again: worth any wait */
-    bool waits;      /* the same, but it comes again in the next run */
+    bool waits;      /* what the spool has no room for comes again in the next run */
 };
 
 struct sealer_settings {

@@ -10,8 +10,8 @@
  * on; a tap's mutex guards its room, and is held while a text is copied. Scratches belong to one worker and session
  * each, and are made by that worker when it needs them.
  *
- * Workers read `tokens`, `looks` and `full` for every event, so these lie apart from what changes often: a processor that has to
- * fetch a number from another one waits as long as it would take to decode a small event.
+ * Workers read `tokens`, `looks` and `full` for every event, so these lie apart from what changes often: fetching a
+ * number from another processor takes as long as decoding a small event.
  */
 enum { CACHE_LINE_BYTES = 64 };
 
@@ -23,7 +23,7 @@ struct tap {
     atomic_int_fast64_t tokens; /* events that may be given */
     atomic_int_fast64_t looks;  /* events that the filter may be asked about */
     atomic_bool full;           /* a text found no room: none is written until some is taken */
-    uint8_t gap_behind[CACHE_LINE_BYTES];
+    uint8_t gap_after[CACHE_LINE_BYTES];
     atomic_bool over;
     atomic_uint_fast64_t omitted;
     uint64_t owed_ns; /* of who looks on: of a token that is not whole yet */
