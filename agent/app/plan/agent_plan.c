@@ -185,7 +185,7 @@ static size_t list_outputs(const struct agent_plan *plan, size_t index, const st
 /* What the filters of session ${index} keep. */
 struct session_filters {
     const struct filter *gates[2];
-    const struct filter **outputs; /* freed by the caller; NULL: out of memory */
+    const struct filter **outputs; /* in the plan's memory */
     struct app_scope_settings scope;
 };
 
@@ -195,7 +195,7 @@ static bool find_filters(
 {
     struct session_filters *f = ret_filters;
     const struct pipeline_session *session = &plan->sessions[index];
-    f->outputs = calloc(plan->stream_count + 1, sizeof(*f->outputs));
+    f->outputs = arena_alloc_array(&plan->memory, plan->stream_count + 1, sizeof(*f->outputs));
     if (!f->outputs) {
         return error_set(err, ERR_MEMORY, "out of memory for filters");
     }
@@ -227,9 +227,9 @@ static bool plan_scopes(struct agent_plan *plan, const struct agent_plan_setting
     filters.scope.entries = entries;
     filters.scope.definitions = cache;
     bool ok = (cache || !settings->schemas) &&
-              app_scope_find(&filters.scope, specs, filters.scope.session->providers.count, err);
+              app_scope_find(
+                  &filters.scope, specs, plan->session_configs[index]->providers.count, err);
     schema_cache_destroy(cache);
-    free(filters.outputs);
     return ok;
 }
 
@@ -402,12 +402,8 @@ static void list_streams(struct agent_plan *plan, size_t index)
 static bool plan_evt_scope(struct agent_plan *plan, size_t index, struct error *err)
 {
     struct session_filters filters;
-    if (!find_filters(plan, index, &filters, err)) {
-        return false;
-    }
-    bool ok = app_scope_of_logs(&filters.scope, &plan->evt_scopes[index], err);
-    free(filters.outputs);
-    return ok;
+    return find_filters(plan, index, &filters, err) &&
+           app_scope_of_logs(&filters.scope, &plan->evt_scopes[index], err);
 }
 
 static bool plan_session(struct agent_plan *plan, size_t index,
