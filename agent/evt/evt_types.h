@@ -65,7 +65,7 @@ enum {
     EVT_FORMAT_MESSAGE_XML = 9,
 };
 
-/* EVT_VARIANT: `type` is one of binary XML (input/etl/evtx_format.h), with 0x80 for an array of `count`. */
+/* EVT_VARIANT: `type` is one of binary XML (input/evtx/evtx_format.h), with 0x80 for an array of `count`. */
 struct evt_variant {
     union {
         uint8_t boolean; /* BOOL: four bytes, of which one is enough */

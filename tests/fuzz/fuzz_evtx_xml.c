@@ -4,9 +4,9 @@
 
 #include "decode/decode.h"
 #include "etw/etw_text.h"
-#include "input/etl/evtx_event.h"
-#include "input/etl/evtx_typed.h"
-#include "input/etl/evtx_xml.h"
+#include "input/evtx/evtx_event.h"
+#include "input/evtx/evtx_typed.h"
+#include "input/evtx/evtx_xml.h"
 #include "schema/source/schema_source.h"
 
 /* Any bytes as the XML of a record, and what follows it as its values: what comes of them is an event that decodes to

@@ -4,7 +4,7 @@
 
 #include "input/etl/etl_file.h"
 #include "input/etl/evtx_file.h"
-#include "input/etl/evtx_format.h"
+#include "input/evtx/evtx_format.h"
 
 /* Where one of two files has not been written yet, it has zeros from the first difference to the
  * end of that buffer, or of the window for larger buffers. */

@@ -6,9 +6,9 @@
 
 #include "input/bytes/unpack.h"
 #include "input/etl/etl_stream.h"
-#include "input/etl/evtx_chunk.h"
 #include "input/etl/evtx_file.h"
-#include "input/etl/evtx_hosts.h"
+#include "input/evtx/evtx_chunk.h"
+#include "input/evtx/evtx_hosts.h"
 
 /* Opens a trace: the first buffer must hold a trace header, which gives the identity. etl_walk.c
  * has the walk. */

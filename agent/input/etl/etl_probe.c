@@ -3,7 +3,7 @@
 #include "input/bytes/packed.h"
 #include "input/etl/etl_format.h"
 #include "input/etl/etl_record.h"
-#include "input/etl/evtx_chunk.h"
+#include "input/evtx/evtx_chunk.h"
 
 /* ---- the header ------------------------------------------------------------------------------------ */
 

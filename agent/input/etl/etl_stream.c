@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "input/bytes/unpack.h"
-#include "input/etl/evtx_chunk.h"
+#include "input/etl/evtx_file.h"
 
 /*
  * Design: the window holds bytes [base, base + filled) of the unpacked buffer; the next record
@@ -123,7 +123,7 @@ void etl_stream_open_log(struct etl_stream *stream, struct etl_bytes *bytes,
         stream->log = evtx_chunk_create();
     }
     if (stream->log) {
-        evtx_chunk_open(stream->log, bytes, chunk, scope, hosts);
+        evtx_file_open_chunk(stream->log, bytes, chunk, scope, hosts);
     }
 }
 
@@ -263,11 +263,13 @@ static enum etl_step next_of_log(struct etl_stream *s)
         error_set(&s->error, ERR_MEMORY, "%s: out of memory", s->bytes->path);
         return ETL_STEP_FAILED;
     }
-    enum etl_step step;
+    enum evtx_step step;
     do { /* damaged parts are skipped */
         step = evtx_chunk_next(s->log);
-    } while (step == ETL_STEP_DAMAGED);
-    return step;
+    } while (step == EVTX_STEP_DAMAGED);
+    return step == EVTX_STEP_RECORD ? ETL_STEP_RECORD
+           : step == EVTX_STEP_END  ? ETL_STEP_END
+                                    : ETL_STEP_FAILED;
 }
 
 enum etl_step etl_stream_next(struct etl_stream *s)

@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-#include "input/etl/etl_stream.h"
-#include "input/etl/evtx_chunk.h"
-#include "input/etl/evtx_format.h"
-#include "input/etl/evtx_hosts.h"
+#include "input/evtx/evtx_format.h"
+#include "input/evtx/evtx_hosts.h"
 
 enum { FILETIME_PER_SECOND = 10000000 };
 
@@ -64,12 +62,32 @@ bool evtx_file_chunk(struct etl_file *file, uint64_t offset, struct etl_buffer *
     bool *ret_found, struct error *err)
 {
     uint8_t head[EVTX_CHUNK_HEAD_BYTES];
+    struct evtx_place place;
     size_t got;
     if (!etl_bytes_read(&file->bytes, offset, head, sizeof(head), &got, err)) {
         return false;
     }
-    *ret_found = got == sizeof(head) && evtx_chunk_parse(head, offset, ret_buffer);
+    *ret_found = got == sizeof(head) && evtx_chunk_parse(head, offset, &place);
+    if (*ret_found) {
+        *ret_buffer = (struct etl_buffer){.offset = offset,
+            .size = EVTX_CHUNK_BYTES,
+            .end = place.end,
+            .sequence = place.first_number,
+            .empty = place.empty};
+    }
     return true;
+}
+
+void evtx_file_open_chunk(struct evtx_chunk *reader, struct etl_bytes *bytes,
+    const struct etl_buffer *chunk, const struct etl_scope *scope, struct evtx_hosts *hosts)
+{
+    const struct evtx_place place = {.offset = chunk->offset,
+        .first_number = chunk->sequence,
+        .end = chunk->end,
+        .empty = chunk->empty};
+    const struct evtx_scope inherited = {
+        .trace = scope->trace, .position = scope->position, .hosts = hosts};
+    evtx_chunk_open(reader, bytes, &place, &inherited);
 }
 
 /* ---- the walk ---------------------------------------------------------------------------------------- */
@@ -102,18 +120,18 @@ static bool is_unused(struct walk *w, uint64_t offset)
 static bool visit_records(struct walk *w, const struct etl_buffer *chunk)
 {
     struct etl_scope scope = etl_file_scope(w->file, chunk, 0);
-    enum etl_step step = ETL_STEP_RECORD;
-    evtx_chunk_open(w->chunk, &w->file->bytes, chunk, &scope, w->file->log);
-    while (!w->stopped && step != ETL_STEP_END) {
+    enum evtx_step step = EVTX_STEP_RECORD;
+    evtx_file_open_chunk(w->chunk, &w->file->bytes, chunk, &scope, w->file->log);
+    while (!w->stopped && step != EVTX_STEP_END) {
         step = evtx_chunk_next(w->chunk);
-        if (step == ETL_STEP_FAILED) {
+        if (step == EVTX_STEP_FAILED) {
             *w->err = *evtx_chunk_error(w->chunk);
             return false;
         }
         if (evtx_chunk_problem(w->chunk)) {
             report(w, evtx_chunk_offset(w->chunk), evtx_chunk_problem(w->chunk));
         }
-        w->stopped = step == ETL_STEP_RECORD && w->visitor->record &&
+        w->stopped = step == EVTX_STEP_RECORD && w->visitor->record &&
                      !w->visitor->record(w->visitor->self, evtx_chunk_record(w->chunk));
     }
     return true;

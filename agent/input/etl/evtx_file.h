@@ -2,6 +2,8 @@
 #define ETWSHIP_INPUT_EVTX_FILE_H
 
 #include "input/etl/etl_file.h"
+#include "input/etl/etl_record.h"
+#include "input/evtx/evtx_chunk.h"
 
 /*
  * An event log (.evtx) as a trace of one session: etl_file.h has what is done with it. Its chunks are buffers of one
@@ -21,6 +23,10 @@ static inline bool evtx_file_is_one(const struct etl_file *file)
 /* The chunk at ${offset}, where there is one. False: the file cannot be read. */
 bool evtx_file_chunk(struct etl_file *file, uint64_t offset, struct etl_buffer *ret_buffer,
     bool *ret_found, struct error *err);
+
+/* evtx_chunk_open for what evtx_file_chunk and etl_file_scope returned. */
+void evtx_file_open_chunk(struct evtx_chunk *reader, struct etl_bytes *bytes,
+    const struct etl_buffer *chunk, const struct etl_scope *scope, struct evtx_hosts *hosts);
 
 /* etl_file_walk of an event log. */
 bool evtx_file_walk(struct etl_file *file, const struct etl_visitor *visitor, struct error *err);

@@ -9,7 +9,7 @@
 #include "base/utf.h"
 #include "input/etl/etl_file.h"
 #include "input/etl/etl_format.h"
-#include "input/etl/evtx_chunk.h"
+#include "input/evtx/evtx_chunk.h"
 #include "platform/plat_temp.h"
 
 /* A trace in an archive takes some hundred bytes of memory while the input lives. */

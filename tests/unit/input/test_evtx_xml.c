@@ -1,12 +1,12 @@
-#include "input/etl/evtx_xml.h"
+#include "input/evtx/evtx_xml.h"
 
 #include <stdlib.h>
 
 #include "base/bytes.h"
 #include "etw/etw_text.h"
-#include "input/etl/evtx_event.h"
-#include "input/etl/evtx_format.h"
-#include "input/etl/evtx_typed.h"
+#include "input/evtx/evtx_event.h"
+#include "input/evtx/evtx_format.h"
+#include "input/evtx/evtx_typed.h"
 #include "support/test.h"
 
 /* XML of one record as Windows renders it. Expected is what the XML says by the rules of XML 1.0, and, for types, what

@@ -4,7 +4,7 @@
 
 #include "base/text/glob.h"
 #include "etw/etw_text.h"
-#include "input/etl/evtx_hosts.h"
+#include "input/evtx/evtx_hosts.h"
 #include "input/input.h"
 #include "input/live/evt_marks.h"
 #include "input/live/evt_options.h"

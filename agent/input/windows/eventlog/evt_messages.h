@@ -2,7 +2,7 @@
 #define ETWSHIP_INPUT_WINDOWS_EVT_MESSAGES_H
 
 #include "evt/evt_api.h"
-#include "input/etl/evtx_event.h"
+#include "input/evtx/evtx_event.h"
 
 /*
  * Messages of events in one language. The event's publisher on this machine has them (EvtFormatMessage), including the

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "input/etl/evtx_format.h"
-#include "input/etl/evtx_typed.h"
-#include "input/etl/evtx_xml.h"
+#include "input/evtx/evtx_format.h"
+#include "input/evtx/evtx_typed.h"
+#include "input/evtx/evtx_xml.h"
 
 /* A record has at most 64 KB; its XML is several times as long. */
 enum { FIRST_BYTES = 64 * 1024, MAX_BYTES = 16 * 1024 * 1024, MAX_VALUES = 512 };

@@ -2,7 +2,7 @@
 #define ETWSHIP_INPUT_WINDOWS_EVT_RENDER_H
 
 #include "evt/evt_api.h"
-#include "input/etl/evtx_event.h"
+#include "input/evtx/evtx_event.h"
 
 /*
  * Makes records of the events of a subscription. Windows renders each event twice. The XML has all names and also the

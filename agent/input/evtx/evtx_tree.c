@@ -1,7 +1,7 @@
-#include "input/etl/evtx_tree.h"
+#include "input/evtx/evtx_tree.h"
 
 #include "base/reader.h"
-#include "input/etl/evtx_format.h"
+#include "input/evtx/evtx_format.h"
 
 /*
  * Design: one loop over tokens for a stream of binary XML: that of the record, that of a template's definition with

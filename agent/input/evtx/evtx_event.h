@@ -3,7 +3,7 @@
 
 #include "base/utf.h"
 #include "event/model/record.h"
-#include "input/etl/evtx_value.h"
+#include "input/evtx/evtx_value.h"
 
 /*
  * The record that a log's XML describes: System becomes the header, all else the payload, with metadata that

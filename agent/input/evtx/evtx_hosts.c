@@ -1,4 +1,4 @@
-#include "input/etl/evtx_hosts.h"
+#include "input/evtx/evtx_hosts.h"
 
 enum { MAX_HOSTS = 65536 };
 

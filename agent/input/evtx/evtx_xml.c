@@ -1,7 +1,7 @@
-#include "input/etl/evtx_xml.h"
+#include "input/evtx/evtx_xml.h"
 
 #include "base/bytes.h"
-#include "input/etl/evtx_format.h"
+#include "input/evtx/evtx_format.h"
 
 enum { MAX_ELEMENTS = 64 };
 

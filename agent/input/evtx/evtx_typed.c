@@ -1,4 +1,4 @@
-#include "input/etl/evtx_typed.h"
+#include "input/evtx/evtx_typed.h"
 
 #include <stdlib.h>
 
@@ -6,8 +6,8 @@
 #include "base/put.h"
 #include "base/text/rfc3339.h"
 #include "base/utf.h"
-#include "input/etl/evtx_format.h"
-#include "input/etl/evtx_value.h"
+#include "input/evtx/evtx_format.h"
+#include "input/evtx/evtx_value.h"
 
 enum { MAX_SLOTS = 512, TEXT_BYTES = 256 };
 

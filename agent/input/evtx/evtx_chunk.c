@@ -1,11 +1,11 @@
-#include "input/etl/evtx_chunk.h"
+#include "input/evtx/evtx_chunk.h"
 
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "input/etl/evtx_event.h"
-#include "input/etl/evtx_format.h"
-#include "input/etl/evtx_hosts.h"
+#include "input/evtx/evtx_event.h"
+#include "input/evtx/evtx_format.h"
+#include "input/evtx/evtx_hosts.h"
 
 /*
  * A chunk is read as a whole, since its records refer to each other: names and templates stand in the record that
@@ -21,9 +21,8 @@ enum {
 
 struct evtx_chunk {
     struct etl_bytes *bytes;
-    struct etl_buffer buffer;
-    struct etl_scope scope;
-    struct evtx_hosts *hosts;
+    struct evtx_place place;
+    struct evtx_scope scope;
     bool is_read;
     uint32_t at;   /* next record */
     uint32_t end;  /* of the records */
@@ -43,17 +42,16 @@ bool evtx_chunk_is_log(struct span head)
 }
 
 bool evtx_chunk_parse(
-    const uint8_t head[EVTX_CHUNK_HEAD_BYTES], uint64_t offset, struct etl_buffer *ret_buffer)
+    const uint8_t head[EVTX_CHUNK_HEAD_BYTES], uint64_t offset, struct evtx_place *ret_place)
 {
     if (memcmp(head, EVTX_CHUNK_MAGIC, sizeof(EVTX_CHUNK_MAGIC)) != 0) {
         return false;
     }
     uint32_t end = load_le32(head + EVTX_CHUNK_FREE_AT);
     bool makes_sense = end >= EVTX_CHUNK_HEADER_BYTES && end <= EVTX_CHUNK_BYTES;
-    *ret_buffer = (struct etl_buffer){.offset = offset,
-        .size = EVTX_CHUNK_BYTES,
+    *ret_place = (struct evtx_place){.offset = offset,
+        .first_number = load_le64(head + EVTX_CHUNK_FIRST_NUMBER_AT),
         .end = makes_sense ? end : EVTX_CHUNK_BYTES,
-        .sequence = load_le64(head + EVTX_CHUNK_FIRST_NUMBER_AT),
         .empty = end == EVTX_CHUNK_HEADER_BYTES};
     return true;
 }
@@ -69,15 +67,14 @@ void evtx_chunk_destroy(struct evtx_chunk *chunk)
 }
 
 void evtx_chunk_open(struct evtx_chunk *chunk, struct etl_bytes *bytes,
-    const struct etl_buffer *buffer, const struct etl_scope *scope, struct evtx_hosts *hosts)
+    const struct evtx_place *place, const struct evtx_scope *scope)
 {
     chunk->bytes = bytes;
-    chunk->buffer = *buffer;
+    chunk->place = *place;
     chunk->scope = *scope;
-    chunk->hosts = hosts;
     chunk->is_read = false;
     chunk->at = EVTX_CHUNK_HEADER_BYTES;
-    chunk->end = buffer->end;
+    chunk->end = place->end;
     chunk->work = CHUNK_WORK;
     chunk->problem = NULL;
     chunk->problem_at = 0;
@@ -86,7 +83,7 @@ void evtx_chunk_open(struct evtx_chunk *chunk, struct etl_bytes *bytes,
 static bool read_chunk(struct evtx_chunk *c)
 {
     size_t got;
-    if (!etl_bytes_read(c->bytes, c->buffer.offset, c->data, sizeof(c->data), &got, &c->error)) {
+    if (!etl_bytes_read(c->bytes, c->place.offset, c->data, sizeof(c->data), &got, &c->error)) {
         return false;
     }
     memset(c->data + got, 0, sizeof(c->data) - got);
@@ -147,24 +144,24 @@ static bool read_record(struct evtx_chunk *c, uint32_t size)
         fail(c, c->at, in_xml ? in_xml : in_event);
     }
     if (is_known) {
-        record->trace = evtx_hosts_trace(c->hosts, record->trace, c->event.computer);
+        record->trace = evtx_hosts_trace(c->scope.hosts, record->trace, c->event.computer);
     }
     return is_known;
 }
 
-enum etl_step evtx_chunk_next(struct evtx_chunk *c)
+enum evtx_step evtx_chunk_next(struct evtx_chunk *c)
 {
     uint32_t size;
     c->problem = NULL;
     if (!c->is_read && !read_chunk(c)) {
-        return ETL_STEP_FAILED;
+        return EVTX_STEP_FAILED;
     }
     if (!find_record(c, &size)) {
-        return c->problem ? ETL_STEP_DAMAGED : ETL_STEP_END;
+        return c->problem ? EVTX_STEP_DAMAGED : EVTX_STEP_END;
     }
     bool is_known = read_record(c, size);
     c->at += size;
-    return is_known ? ETL_STEP_RECORD : ETL_STEP_DAMAGED;
+    return is_known ? EVTX_STEP_RECORD : EVTX_STEP_DAMAGED;
 }
 
 const struct event_record *evtx_chunk_record(const struct evtx_chunk *chunk)
@@ -184,5 +181,5 @@ const struct error *evtx_chunk_error(const struct evtx_chunk *chunk)
 
 uint64_t evtx_chunk_offset(const struct evtx_chunk *chunk)
 {
-    return chunk->buffer.offset + chunk->problem_at;
+    return chunk->place.offset + chunk->problem_at;
 }

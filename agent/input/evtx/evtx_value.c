@@ -1,11 +1,11 @@
-#include "input/etl/evtx_value.h"
+#include "input/evtx/evtx_value.h"
 
 #include "base/bytes.h"
 #include "base/put.h"
 #include "base/text/rfc3339.h"
 #include "base/utf.h"
 #include "event/model/schema.h"
-#include "input/etl/evtx_format.h"
+#include "input/evtx/evtx_format.h"
 
 enum { ARRAY_BEHIND_COUNT = 0x40, MAX_COUNTED_BYTES = UINT16_MAX };
 

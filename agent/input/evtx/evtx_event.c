@@ -1,11 +1,11 @@
-#include "input/etl/evtx_event.h"
+#include "input/evtx/evtx_event.h"
 
 #include <stdio.h>
 
 #include "base/bytes.h"
 #include "base/utf.h"
 #include "event/model/schema.h"
-#include "input/etl/evtx_format.h"
+#include "input/evtx/evtx_format.h"
 
 /* ---- System ------------------------------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_INPUT_EVTX_XML_H
 #define ETWSHIP_INPUT_EVTX_XML_H
 
-#include "input/etl/evtx_tree.h"
+#include "input/evtx/evtx_tree.h"
 
 /*
  * Reads the XML of one record as Windows renders it (EvtRender with EvtRenderEventXml). The tree is that of binary XML,

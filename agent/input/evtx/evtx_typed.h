@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_INPUT_EVTX_TYPED_H
 #define ETWSHIP_INPUT_EVTX_TYPED_H
 
-#include "input/etl/evtx_tree.h"
+#include "input/evtx/evtx_tree.h"
 
 /*
  * Types for the values of textual XML (evtx_xml.h). Windows renders a record as XML, which has the names, and as values

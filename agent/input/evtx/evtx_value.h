@@ -2,7 +2,7 @@
 #define ETWSHIP_INPUT_EVTX_VALUE_H
 
 #include "base/guid.h"
-#include "input/etl/evtx_tree.h"
+#include "input/evtx/evtx_tree.h"
 
 /* Values of binary XML: as numbers, as text, and as the payload of an event has them. */
 

@@ -1,0 +1,58 @@
+#ifndef ETWSHIP_INPUT_EVTX_CHUNK_H
+#define ETWSHIP_INPUT_EVTX_CHUNK_H
+
+#include "event/model/record.h"
+#include "input/bytes/etl_bytes.h"
+
+/* The records of one chunk of an event log after the other. */
+struct evtx_chunk;
+struct evtx_hosts;
+
+/* A chunk as its header describes it. */
+struct evtx_place {
+    uint64_t offset;       /* in the file */
+    uint64_t first_number; /* of its first record */
+    uint32_t end;          /* of its records, in the chunk */
+    bool empty;
+};
+
+enum evtx_step {
+    EVTX_STEP_RECORD,
+    EVTX_STEP_END,     /* of the chunk */
+    EVTX_STEP_DAMAGED, /* something was left out; more may follow */
+    EVTX_STEP_FAILED,  /* the file cannot be read; see evtx_chunk_error */
+};
+
+/* Do these, the first bytes of a file, begin an event log? */
+bool evtx_chunk_is_log(struct span head);
+
+/* The bytes of a chunk's header that evtx_chunk_parse looks at. */
+enum { EVTX_CHUNK_HEAD_BYTES = 128 };
+
+/* The chunk at ${offset}. False: there is no chunk header. */
+bool evtx_chunk_parse(
+    const uint8_t head[EVTX_CHUNK_HEAD_BYTES], uint64_t offset, struct evtx_place *ret_place);
+
+struct evtx_chunk *evtx_chunk_create(void); /* NULL: out of memory */
+void evtx_chunk_destroy(struct evtx_chunk *chunk);
+
+/* What the records of a chunk inherit. */
+struct evtx_scope {
+    const struct trace_info *trace;
+    struct record_position position; /* of the chunk */
+    struct evtx_hosts *hosts;        /* traces of the machines in the log; borrowed */
+};
+
+/* Start reading the records of the chunk at ${place} of ${bytes} (borrowed until the chunk is done). */
+void evtx_chunk_open(struct evtx_chunk *chunk, struct etl_bytes *bytes,
+    const struct evtx_place *place, const struct evtx_scope *scope);
+
+/* Read the next record, valid until the next call. */
+enum evtx_step evtx_chunk_next(struct evtx_chunk *chunk);
+
+const struct event_record *evtx_chunk_record(const struct evtx_chunk *chunk);
+const char *evtx_chunk_problem(const struct evtx_chunk *chunk); /* static; NULL: none */
+const struct error *evtx_chunk_error(const struct evtx_chunk *chunk);
+uint64_t evtx_chunk_offset(const struct evtx_chunk *chunk); /* of the problem, in the file */
+
+#endif
