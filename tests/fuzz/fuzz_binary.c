@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "schema/binary/parameter_files.h"
 #include "schema/binary/pe_resources.h"
 #include "schema/manifest/manifest_binary.h"
 #include "support/crim_sample.h"
@@ -30,6 +31,29 @@ static void parse(struct span bytes, const struct message_table *tables, size_t 
         }
     }
     manifest_events_destroy(manifest);
+}
+
+/* The tables as texts of parameters: in the order of their numbers, each once. */
+static void read_parameters(const struct message_table *tables, size_t count)
+{
+    static const struct guid provider;
+    struct parameter_files *files = parameter_files_create(NULL);
+    if (!files) {
+        abort();
+    }
+    parameter_files_add(files, span_text("msobjs.dll"), 0, tables, count);
+    parameter_files_add_own(files, &provider, 0, tables, count);
+    const struct schema_parameters *found[] = {
+        parameter_files_find(files, &provider, span_text("LSA")),
+        parameter_files_find(files, &provider, span_text("any"))};
+    for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
+        for (size_t k = 1; found[i] && k < found[i]->count; k++) {
+            if (found[i]->list[k - 1].number >= found[i]->list[k].number) {
+                abort();
+            }
+        }
+    }
+    parameter_files_destroy(files);
 }
 
 /* What ${resource} says lies in ${file}, as far as it does. */
@@ -67,6 +91,7 @@ static void parse_program(struct span file)
             parse(bytes_of(file, &resources.list[i]), tables, count);
         }
     }
+    read_parameters(tables, count);
     for (size_t i = 0; i < count; i++) {
         message_table_fini(&tables[i]);
     }

@@ -188,6 +188,7 @@ struct schema_map {
 };
 
 struct field;
+struct schema_parameters; /* event/model/schema_parameters.h */
 
 /*
  * Siblings that are scalars of fixed size, not arrays, structs or optional: their offsets from the
@@ -209,6 +210,8 @@ struct schema_field {
     uint16_t struct_start;   /* property index of the first member */
     uint16_t struct_members; /* direct members */
     const struct schema_map *map; /* or NULL */
+    const struct schema_parameters
+        *parameters; /* texts that its value, a text, may refer to; NULL: none */
 
     /* Set by schema_finish. */
     uint8_t form;       /* enum value_form */
@@ -275,6 +278,8 @@ struct event_schema {
     const struct schema_keyword *keywords;
     size_t keyword_count;
     struct span message;          /* with %1-style inserts, as the source has it; empty: none */
+    uint16_t language;            /* of message and names: LANGID; 0: unknown */
+    bool inserts_are_leaves;      /* they count the values inside of structs, not the structs */
     const struct wpp_format *wpp; /* WPP: the message text and its arguments; NULL: unknown */
     const char *open_end; /* why nothing is known of the payload after the fields; NULL: it ends */
 

@@ -3,16 +3,19 @@
 
 #include "base/map.h"
 #include "platform/plat_file.h"
+#include "schema/binary/parameter_files.h"
 #include "schema/binary/pe_resources.h"
 #include "schema/manifest/manifest_binary.h"
 #include "schema/manifest/manifest_set.h"
 #include "schema/source/schema_files.h"
+#include "schema/text/languages.h"
 
 /*
  * Compiled manifests in program files (.dll, .exe, .sys, .mui). The user names the files, or
  * folders that hold them; all are read when the source is created. Texts come from the message
  * table of the file itself, or from its .mui file, which lies beside it or in a language folder
- * there: "x.dll" and "en-US/x.dll.mui". American English is preferred, as for manifests.
+ * there: "x.dll" and "en-US/x.dll.mui". One language is taken for all texts of a program
+ * (languages.h). Files without a manifest may have the texts of parameters (parameter_files.h).
  *
  * A folder may be a copy of a whole Windows. Of a file without a manifest only a few hundred bytes
  * are read, of the others only the resources.
@@ -23,13 +26,7 @@ enum {
     MAX_PATH_MEMORY = 64 * 1024 * 1024,
     MAX_PATHS = 1 << 20,
     MAX_TABLES = 2, /* the program's own and that of its .mui */
-    LANGUAGE_EN_US = 0x409,
-    PRIMARY_LANGUAGE = 0x3ff,
-    PRIMARY_ENGLISH = 0x09,
 };
-
-/* The lowest available rank is read. */
-enum language_rank { RANK_EN_US, RANK_NEUTRAL, RANK_ENGLISH, RANK_OTHER };
 
 struct path {
     const char *text;
@@ -58,6 +55,7 @@ struct texts {
     uint8_t *data[MAX_TABLES];
     size_t sizes[MAX_TABLES];
     size_t count;
+    uint16_t language; /* LANGID; 0: unknown */
 };
 
 /* ---- names ------------------------------------------------------------------------------------- */
@@ -107,29 +105,24 @@ static struct span lower_name(struct binary_search *search, struct span path, co
     return span_make(text, name.size + ending_size);
 }
 
-static enum language_rank rank_of_language(uint16_t language)
+static struct span wanted_tag(const struct binary_search *search)
 {
-    return language == LANGUAGE_EN_US                         ? RANK_EN_US
-           : language == 0                                    ? RANK_NEUTRAL
-           : (language & PRIMARY_LANGUAGE) == PRIMARY_ENGLISH ? RANK_ENGLISH
-                                                              : RANK_OTHER;
+    return span_text(search->settings->language);
 }
 
-/* Rank ${mui} by its folder. False if it does not belong to a program in ${folder}. */
-static bool rank_of_mui(struct span mui, struct span folder, enum language_rank *ret_rank)
+static unsigned rank_of(const struct binary_search *search, uint16_t language)
+{
+    return languages_rank(languages_id(wanted_tag(search)), language);
+}
+
+/* The folder of ${mui} by its name, if it is one of a language below ${folder}; empty: ${folder} itself. False: it is
+ * another one. */
+static bool language_of_mui(struct span mui, struct span folder, struct span *ret_tag)
 {
     struct span own = folder_of(mui);
-    if (span_equal(own, folder)) {
-        *ret_rank = RANK_NEUTRAL;
-        return true;
-    }
-    struct span language = name_of(own);
-    *ret_rank = span_equal_nocase(language, span_text("en-US")) ? RANK_EN_US
-                : span_equal_nocase(language, span_text("en")) ||
-                        span_equal_nocase(span_first(language, 3), span_text("en-"))
-                    ? RANK_ENGLISH
-                    : RANK_OTHER;
-    return span_equal(folder_of(own), folder);
+    bool is_beside = span_equal(own, folder);
+    *ret_tag = is_beside ? span_make(NULL, 0) : name_of(own);
+    return is_beside || span_equal(folder_of(own), folder);
 }
 
 /* ---- files ------------------------------------------------------------------------------------- */
@@ -257,14 +250,14 @@ static bool open_program(struct program *program, const char *path, struct error
 }
 
 /* First resource of ${type} in the best language, or NULL. */
-static const struct pe_resource *best_of(
+static const struct pe_resource *best_of(const struct binary_search *search,
     const struct pe_resources *resources, enum pe_resource_type type)
 {
     const struct pe_resource *best = NULL;
     for (size_t i = 0; i < resources->count; i++) {
         const struct pe_resource *at = &resources->list[i];
         if (at->type == type &&
-            (!best || rank_of_language(at->language) < rank_of_language(best->language))) {
+            (!best || rank_of(search, at->language) < rank_of(search, best->language))) {
             best = at;
         }
     }
@@ -320,15 +313,20 @@ static void unload(const struct binary_search *search, uint8_t *data, size_t siz
     }
 }
 
+/* Add a table, unless what was added before is in another language. */
 static void add_table(struct binary_search *search, const struct program *program,
-    const struct pe_resource *resource, struct texts *texts)
+    const struct pe_resource *resource, uint16_t language, struct texts *texts)
 {
     struct error err = {0};
+    if (texts->count && !languages_go_together(texts->language, language)) {
+        return;
+    }
     uint8_t *data = load(search, program, resource, MAX_TABLE_BYTES, &err);
     struct message_table *table = &texts->tables[texts->count];
     if (data && message_table_init(table, span_make(data, resource->size), &err)) {
         texts->sizes[texts->count] = resource->size;
         texts->data[texts->count++] = data;
+        texts->language = texts->language ? texts->language : language;
         return;
     }
     schema_files_warn(search->settings, program->path, err.text);
@@ -349,25 +347,31 @@ static void fini_texts(const struct binary_search *search, struct texts *texts)
 /* ---- texts ------------------------------------------------------------------------------------- */
 
 /* Best .mui of the program at ${path}, or NULL. Among equal ranks the first in byte order. */
-static const char *find_mui(
-    struct binary_search *search, const char *path, enum language_rank *ret_rank)
+static const char *find_mui(struct binary_search *search, const char *path, struct span *ret_tag)
 {
     struct span program = span_text(path);
     struct span name = lower_name(search, program, ".mui");
     const char *best = NULL;
+    unsigned best_rank = 0;
     const struct path *at = name.size ? map_get(&search->muis, name) : NULL;
     for (; at; at = at->next) {
-        enum language_rank rank;
-        if (rank_of_mui(span_text(at->text), folder_of(program), &rank) &&
-            (!best || rank < *ret_rank || (rank == *ret_rank && strcmp(at->text, best) < 0))) {
+        struct span tag;
+        if (!language_of_mui(span_text(at->text), folder_of(program), &tag)) {
+            continue;
+        }
+        unsigned rank = languages_rank_tag(wanted_tag(search), tag);
+        if (!best || rank < best_rank || (rank == best_rank && strcmp(at->text, best) < 0)) {
             best = at->text;
-            *ret_rank = rank;
+            best_rank = rank;
+            *ret_tag = tag;
         }
     }
     return best;
 }
 
-static void add_mui_table(struct binary_search *search, const char *path, struct texts *texts)
+/* The table of a .mui file is in the language of its folder, if it does not say. */
+static void add_mui_table(
+    struct binary_search *search, const char *path, struct span tag, struct texts *texts)
 {
     struct program *mui = calloc(1, sizeof(*mui));
     struct error err = {0};
@@ -377,9 +381,10 @@ static void add_mui_table(struct binary_search *search, const char *path, struct
     if (!open_program(mui, path, &err)) {
         schema_files_warn(search->settings, path, err.text);
     } else {
-        const struct pe_resource *table = best_of(&mui->resources, PE_MESSAGE_TABLE);
+        const struct pe_resource *table = best_of(search, &mui->resources, PE_MESSAGE_TABLE);
         if (table) {
-            add_table(search, mui, table, texts);
+            uint16_t language = table->language ? table->language : languages_id(tag);
+            add_table(search, mui, table, language, texts);
         }
     }
     plat_file_close(mui->file);
@@ -390,22 +395,48 @@ static void add_mui_table(struct binary_search *search, const char *path, struct
 static void add_texts(
     struct binary_search *search, const struct program *program, struct texts *texts)
 {
-    enum language_rank mui_rank = RANK_OTHER;
-    const struct pe_resource *own = best_of(&program->resources, PE_MESSAGE_TABLE);
-    const char *mui = find_mui(search, program->path, &mui_rank);
-    bool mui_first = mui && own && mui_rank < rank_of_language(own->language);
+    struct span tag = {0};
+    const struct pe_resource *own = best_of(search, &program->resources, PE_MESSAGE_TABLE);
+    const char *mui = find_mui(search, program->path, &tag);
+    bool mui_first = mui && own &&
+                     languages_rank_tag(wanted_tag(search), tag) < rank_of(search, own->language);
     if (mui_first) {
-        add_mui_table(search, mui, texts);
+        add_mui_table(search, mui, tag, texts);
     }
     if (own) {
-        add_table(search, program, own, texts);
+        add_table(search, program, own, own->language, texts);
     }
     if (mui && !mui_first) {
-        add_mui_table(search, mui, texts);
+        add_mui_table(search, mui, tag, texts);
     }
 }
 
 /* ---- programs ---------------------------------------------------------------------------------- */
+
+static void warn_parameters(const struct binary_search *search, const struct program *program)
+{
+    schema_files_warn(
+        search->settings, program->path, "not enough memory is left for its texts of parameters");
+}
+
+/* The file that defines a provider has the texts of its parameters, too, unless another one is known to. */
+static void take_own_parameters(struct binary_search *search, const struct program *program,
+    const struct manifest *manifest, const struct texts *texts)
+{
+    const struct guid *last = NULL;
+    for (size_t i = 0; i < manifest->event_count; i++) {
+        const struct guid *provider = &manifest->events[i]->provider;
+        if (last && guid_equal(last, provider)) {
+            continue;
+        }
+        last = provider;
+        if (!parameter_files_add_own(
+                search->set->parameters, provider, texts->language, texts->tables, texts->count)) {
+            warn_parameters(search, program);
+            return;
+        }
+    }
+}
 
 static void take_manifest(struct binary_search *search, const struct program *program,
     const struct pe_resource *resource, const struct texts *texts)
@@ -414,6 +445,7 @@ static void take_manifest(struct binary_search *search, const struct program *pr
     const struct manifest_options options = {
         .source = "binary",
         .file = program->path,
+        .language = texts->language,
         .max_bytes = MAX_FILE_MEMORY,
         .budget = search->settings->budget,
         .warn = search->settings->warn,
@@ -424,20 +456,49 @@ static void take_manifest(struct binary_search *search, const struct program *pr
                                            texts->tables, texts->count, &options, &err)
                                      : NULL;
     unload(search, data, resource->size);
+    size_t before = search->set->count;
     manifest_set_add(search->set, manifest, program->path, &err);
+    if (search->set->count > before) {
+        take_own_parameters(search, program, manifest, texts);
+    }
+}
+
+/* A program without a manifest. */
+static void take_parameters(struct binary_search *search, const struct program *program)
+{
+    struct span path = span_text(program->path);
+    if (!program->resources.is_program) {
+        schema_files_warn(search->settings, program->path, "not a program file (PE)");
+        return;
+    }
+    if (!parameter_files_is_one(path)) {
+        if (search->is_named) {
+            schema_files_warn(search->settings, program->path,
+                "describes no events: it has no WEVT_TEMPLATE resource");
+        }
+        return;
+    }
+    struct texts texts = {.count = 0};
+    add_texts(search, program, &texts);
+    if (texts.count == 0) {
+        schema_files_warn(search->settings, program->path,
+            "no texts of parameters: found no message table in it, in its .mui file beside it or "
+            "in "
+            "a .mui file in a language folder there");
+    }
+    if (!parameter_files_add(
+            search->set->parameters, path, texts.language, texts.tables, texts.count)) {
+        warn_parameters(search, program);
+    }
+    fini_texts(search, &texts);
 }
 
 static void take_program(struct binary_search *search, const struct program *program)
 {
     const struct pe_resources *resources = &program->resources;
-    const struct pe_resource *best = best_of(resources, PE_WEVT_TEMPLATE);
+    const struct pe_resource *best = best_of(search, resources, PE_WEVT_TEMPLATE);
     if (!best) {
-        if (!resources->is_program) {
-            schema_files_warn(search->settings, program->path, "not a program file (PE)");
-        } else if (search->is_named) {
-            schema_files_warn(search->settings, program->path,
-                "describes no events: it has no WEVT_TEMPLATE resource");
-        }
+        take_parameters(search, program);
         return;
     }
     struct texts texts = {.count = 0};
@@ -496,6 +557,11 @@ static void load_setting(
 static void *binary_create(const struct schema_source_settings *settings, struct error *err)
 {
     struct manifest_set *set = manifest_set_create(settings, err);
+    if (set && !(set->parameters = parameter_files_create(settings->budget))) {
+        error_set(err, ERR_MEMORY, "no memory for texts of parameters");
+        manifest_set_destroy(set);
+        return NULL;
+    }
     for (size_t i = 0; set && i < settings->path_count; i++) {
         set->group = i;
         load_setting(settings, settings->paths[i], set);
@@ -506,12 +572,20 @@ static void *binary_create(const struct schema_source_settings *settings, struct
     return set;
 }
 
+static const struct schema_parameters *binary_parameters(
+    const void *self, const struct guid *provider, struct span name)
+{
+    const struct manifest_set *set = self;
+    return parameter_files_find(set->parameters, provider, name);
+}
+
 const struct schema_source_ops schema_source_binary = {
     .name = "binary",
     .endings = program_endings,
     .shared = true,
     .create = binary_create,
     .find = manifest_set_find,
+    .parameters = binary_parameters,
     .list = manifest_set_list,
     .destroy = manifest_set_destroy,
 };

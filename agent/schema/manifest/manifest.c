@@ -29,6 +29,7 @@ static struct manifest *load(
     const struct manifest_options options = {
         .source = "manifest",
         .file = path,
+        .wanted = settings->language,
         .max_bytes = MAX_FILE_MEMORY,
         .budget = settings->budget,
         .warn = settings->warn,

@@ -337,6 +337,7 @@ static bool fill_model(struct model *model, void *self, struct error *err)
         .entries_left = source->bytes.size / LEAST_ENTRY_BYTES,
         .err = err};
     model->has_texts = true;
+    model->language = model->options->language;
     return read_manifest(&p);
 }
 

@@ -45,7 +45,8 @@ static struct span text_of(struct builder *b, size_t line, struct span reference
         manifest_model_warn(b->model, line, "string %.*s is missing", SPAN_ARG(id));
         return span_make(NULL, 0);
     }
-    return names_without_space(string->text);
+    return string->rank == b->model->best_rank ? names_without_space(string->text)
+                                               : span_make(NULL, 0);
 }
 
 /* Display name: the message if there is one, else the name. */
@@ -357,6 +358,7 @@ static bool build_event(struct builder *b, const struct model_event *event)
     schema->kind = b->provider->kind;
     schema->source = b->model->options->source;
     schema->has_layout = true;
+    schema->language = b->model->language;
     schema->provider = b->provider->guid;
     schema->provider_name = b->provider->name;
     schema->descriptor = numbers;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "schema/text/languages.h"
 #include "schema/text/names.h"
 
 /*
@@ -414,8 +415,12 @@ static void start_event(struct manifest_parser *p, const XML_Char **attributes)
 
 static void start_resources(struct manifest_parser *p, const XML_Char **attributes)
 {
-    bool preferred = span_equal_nocase(peek(attributes, "culture"), span_text("en-US"));
-    p->culture_rank = preferred ? 0 : ++p->cultures;
+    enum { MAX_CULTURES = 1 << 16 };
+    struct span culture = peek(attributes, "culture");
+    unsigned rank = languages_rank_tag(span_text(p->model->options->wanted), culture);
+    p->cultures += p->cultures + 1 < MAX_CULTURES;
+    p->culture_rank = rank * MAX_CULTURES + p->cultures;
+    p->language = languages_id(culture);
 }
 
 static void start_string(struct manifest_parser *p, const XML_Char **attributes)
@@ -430,6 +435,10 @@ static void start_string(struct manifest_parser *p, const XML_Char **attributes)
         return;
     }
     string->rank = p->culture_rank;
+    if (p->culture_rank < p->model->best_rank) {
+        p->model->best_rank = p->culture_rank;
+        p->model->language = p->language;
+    }
     string->text = keep(p, attributes, "value");
     if (!known) {
         struct span id = keep(p, attributes, "id");

@@ -22,6 +22,7 @@ struct manifest_parser {
     struct model_event *event;
     unsigned cultures;
     unsigned culture_rank;
+    uint16_t language; /* of the culture */
 };
 
 /* Handle the start or end of an element. */

@@ -14,6 +14,8 @@ struct manifest {
 struct manifest_options {
     const char *source;    /* event_schema.source of every event; static */
     const char *file;      /* prefix of warnings; may be NULL */
+    const char *wanted;    /* language of texts, where there are several; NULL: en-US */
+    uint16_t language;     /* of a compiled manifest's texts: LANGID; 0: unknown */
     enum schema_kind kind; /* SCHEMA_UNKNOWN: detect whether it is an EventSource's */
     size_t max_bytes;      /* memory for the result and for parsing */
     /* charged for both, outlives the manifest; NULL: no shared budget */

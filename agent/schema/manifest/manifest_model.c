@@ -1,5 +1,6 @@
 #include "schema/manifest/manifest_model.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,7 @@ struct manifest *manifest_model_make(const struct manifest_options *options,
     arena_init_small(&manifest->arena, options->max_bytes, options->budget);
     struct model model = {.options = options, .manifest = manifest};
     arena_init_small(&model.scratch, options->max_bytes, options->budget);
+    model.best_rank = UINT_MAX;
     map_init_in(&model.strings, MODEL_MAX_NAMES, options->budget);
     bool ok = fill(&model, self, err) && manifest_build(&model, err);
     fini_model(&model);

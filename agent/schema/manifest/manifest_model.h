@@ -105,7 +105,7 @@ struct model_provider {
 
 struct model_string {
     struct span text;
-    unsigned rank; /* of the culture; the lowest rank wins */
+    unsigned rank; /* of the culture; the lowest rank wins, for all strings together */
 };
 
 struct model {
@@ -113,6 +113,8 @@ struct model {
     struct manifest *manifest;
     struct arena scratch;
     struct map strings; /* id -> struct model_string */
+    unsigned best_rank; /* of the strings: those of other cultures are not used */
+    uint16_t language;  /* of the texts: LANGID; 0: unknown */
     bool has_texts;     /* messages are texts instead of string references */
     struct model_provider *first_provider;
     struct model_provider *last_provider;

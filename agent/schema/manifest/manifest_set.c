@@ -23,6 +23,7 @@ void manifest_set_destroy(void *self)
         for (size_t i = 0; i < set->count; i++) {
             manifest_events_destroy(set->items[i].manifest);
         }
+        parameter_files_destroy(set->parameters);
         free(set->items);
         free(set);
     }

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_SCHEMA_MANIFEST_SET_H
 #define ETWSHIP_SCHEMA_MANIFEST_SET_H
 
+#include "schema/binary/parameter_files.h"
 #include "schema/manifest/manifest_events.h"
 #include "schema/source/schema_source.h"
 
@@ -22,6 +23,7 @@ struct manifest_set {
     struct manifest_set_item *items;
     size_t count;
     size_t capacity;
+    struct parameter_files *parameters; /* owned; NULL: the source has none */
 
     /* Used during filling. */
     const struct schema_source_settings *settings; /* NULL afterwards */

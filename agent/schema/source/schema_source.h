@@ -55,6 +55,7 @@ void schema_losses_add(struct schema_losses *losses, const struct schema_losses 
 struct schema_source_settings {
     const char *const *paths; /* files or folders that the user names */
     size_t path_count;
+    const char *language; /* of texts, such as en-US, where files have several; NULL: en-US */
     struct span pack;     /* text of a schema pack that precedes those from files; empty: none */
     struct span tmf;      /* text of trace message formats, likewise */
     size_t max_tmf_bytes; /* memory limit of trace message formats; 0: 512 MB */
@@ -117,6 +118,11 @@ struct schema_source_ops {
     /* Name of a provider, even if the source knows nothing else of it; empty if unknown. Valid
      * until the next call of learn. NULL: only its schemas have names. */
     struct span (*provider_name)(const void *self, const struct guid *provider);
+
+    /* Texts that values of a provider's events refer to by number, for its GUID or its name; NULL: none.
+     * They live as long as the source. NULL if the source has none at all. */
+    const struct schema_parameters *(*parameters)(
+        const void *self, const struct guid *provider, struct span name);
 
     /* Call ${each} for every schema that the source knows (schema export, list, show). May be
      * NULL. */
