@@ -50,6 +50,9 @@ enum {
     RECORD_SID_IS_TEXT = 0x400,       /* EXTENDED_SID holds UTF-8 text of a rule (event_editor.h) */
     RECORD_OF_LOG = 0x800,            /* from an event log: see struct event_record */
     RECORD_HAS_QUALIFIERS = 0x1000,
+    RECORD_WITHOUT_MESSAGE = 0x2000, /* RECORD_OF_LOG: the user wants no message … */
+    RECORD_MESSAGE_SOUGHT =
+        0x4000, /* … its reader asked the publisher, and said if that has none */
 };
 
 /* EVENT_DESCRIPTOR, evntprov.h. Classic and kernel records fill version, level and opcode. */

@@ -220,7 +220,8 @@ static bool is_code(const struct schema_field *field)
 
 static bool may_have_name(const struct schema_field *field)
 {
-    return is_code(field) || field->form == FORM_FLOAT || field->form == FORM_DOUBLE;
+    return is_code(field) || field->form == FORM_FLOAT || field->form == FORM_DOUBLE ||
+           (field->parameters && field->form == FORM_UTF16);
 }
 
 static bool is_free(struct map *taken, struct span name, const char *suffix)

@@ -265,7 +265,7 @@ static void add_name_list(
     t->codec->open_list(t->out, place, key, &open);
     for (uint32_t i = 0; i < field->count && !t->out->failed; i++) {
         struct span bytes = event_element(field, i);
-        struct span name = value_json_name(field->schema, bytes);
+        struct span name = value_json_name(field->schema, bytes, NULL);
         if (name.data) {
             add_text(t, OTEL_ELEMENT, span_make(NULL, 0), name);
         } else {
@@ -294,7 +294,7 @@ static void add_name(const struct target *t, enum otel_place place, const struct
         add_bit_names(t, place, key, schema->map, load_le(bytes.data, bytes.size));
         return;
     }
-    struct span name = value_json_name(schema, bytes);
+    struct span name = value_json_name(schema, bytes, t->context->names);
     if (name.data) {
         add_text(t, place, key, name);
     }

@@ -72,6 +72,21 @@ static void add_value(
     }
 }
 
+/* `"Name_name":` of a text that refers to texts of its provider; it stays as it was logged. */
+static void add_name(
+    const struct value_context *context, const struct field *field, struct buf *out)
+{
+    const struct schema_field *schema = field->schema;
+    if (!schema->parameters || !schema->name_key.size || field->shape != FIELD_VALUE) {
+        return;
+    }
+    struct span name = value_json_name(schema, span_make(field->data, field->size), context->names);
+    if (name.data) {
+        buf_add_span(out, schema->name_key);
+        value_json_string(name, out);
+    }
+}
+
 /* ---- members ----------------------------------------------------------------------------------------- */
 
 /* The number after the text. */
@@ -118,6 +133,7 @@ static void add_object(const struct value_context *context, const struct event *
             if (event->fields[i].schema->raw_key.size) {
                 add_raw(context, &event->fields[i], out);
             }
+            add_name(context, &event->fields[i], out);
         }
     }
     if (out->size == start) {
@@ -181,6 +197,7 @@ static void add_fields(
         if (schema->raw_key.size) {
             add_raw(context, field, out);
         }
+        add_name(context, field, out);
     }
 }
 

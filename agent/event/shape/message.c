@@ -8,9 +8,42 @@
  * does not change `%`, letters and digits.
  */
 
+/* A struct, also one that a rule has replaced: its members follow it still, but are not to be shown. */
+static bool is_struct(const struct field *field)
+{
+    return field->shape == FIELD_GROUP ||
+           (field->shape == FIELD_VALUE && (field->schema->flags & FIELD_STRUCT) &&
+               !field->schema->is_array);
+}
+
+/* Index of the ${number}-th (from 1) value, where a struct counts as its members; of one that a rule has replaced, the
+ * struct's index. UINT32_MAX: there are fewer. */
+static uint32_t leaf_field(const struct event *event, unsigned number)
+{
+    uint32_t replaced = 0;
+    uint32_t replaced_end = 0;
+    uint32_t index = 0;
+    while (index < event->field_count) {
+        const struct field *field = &event->fields[index];
+        bool has_members = is_struct(field);
+        if (!has_members && --number == 0) {
+            return index < replaced_end ? replaced : index;
+        }
+        if (has_members && field->shape != FIELD_GROUP && index >= replaced_end) {
+            replaced = index;
+            replaced_end = field->end;
+        }
+        index = has_members ? index + 1 : field->end;
+    }
+    return UINT32_MAX;
+}
+
 /* Index of the ${number}-th (from 1) top-level field, or UINT32_MAX. */
 static uint32_t top_field(const struct event *event, unsigned number)
 {
+    if (event->schema->inserts_are_leaves) {
+        return leaf_field(event, number);
+    }
     uint32_t index = 0;
     for (unsigned n = 1; n < number && index < event->field_count; n++) {
         index = event->fields[index].end;
@@ -194,7 +227,8 @@ void event_message_add(const struct value_context *values, const struct event *e
         }
     } else if (event->schema->wpp) {
         wpp_format_render(values, event, out);
-    } else if (head->parts && head->parts->count && values->marks) {
+    } else if (head->parts && head->parts->count && values->marks &&
+               !event->schema->inserts_are_leaves) {
         fill(values, event, head->message, head->parts, out);
     } else {
         render(values, event, head->message, out);

@@ -18,12 +18,14 @@ bool event_value_context_init(
 {
     *context = (struct event_value_context){.ansi = ansi ? ansi : &codepage_1252};
     buf_init(&context->text, EVENT_VALUE_MAX_TEXT);
+    buf_init(&context->names, EVENT_VALUE_MAX_NAME);
     return buf_reserve(&context->text, TEXT_ROOM) || error_set(err, ERR_MEMORY, "out of memory");
 }
 
 void event_value_context_fini(struct event_value_context *context)
 {
     buf_fini(&context->text);
+    buf_fini(&context->names);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

@@ -46,10 +46,11 @@ struct event_value_context {
     const struct codepage *ansi;     /* of ANSI strings, borrowed */
     const struct trace_clock *clock; /* of raw time stamps in payloads; may be NULL */
     struct buf text;
+    struct buf names; /* of values: value_json_name */
 };
 
 /* Maximum size of a value's text; a record is never longer than 64 KB. */
-enum { EVENT_VALUE_MAX_TEXT = 16 * 1024 * 1024 };
+enum { EVENT_VALUE_MAX_TEXT = 16 * 1024 * 1024, EVENT_VALUE_MAX_NAME = 1024 * 1024 };
 
 /* ${ansi} NULL: 1252. False: out of memory. */
 bool event_value_context_init(

@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/put.h"
+#include "event/model/schema_parameters.h"
 #include "event/value/status_names.h"
 #include "event/value/value_put.h"
 
@@ -142,8 +143,13 @@ static const char *code_name(const struct schema_field *schema, const uint8_t *d
     }
 }
 
-struct span value_json_name(const struct schema_field *schema, struct span bytes)
+struct span value_json_name(const struct schema_field *schema, struct span bytes, struct buf *names)
 {
+    if (schema->parameters) {
+        return schema->form == FORM_UTF16
+                   ? schema_parameters_expand(schema->parameters, bytes, names)
+                   : span_make(NULL, 0);
+    }
     if (schema->map && schema->map->kind == MAP_VALUE && bytes.size <= 8) {
         struct span text = schema_map_find(schema->map, load_le(bytes.data, bytes.size));
         if (text.data) {
@@ -163,7 +169,7 @@ static void add_name_list(
         if (i) {
             buf_add_byte(out, ',');
         }
-        struct span name = value_json_name(field->schema, bytes);
+        struct span name = value_json_name(field->schema, bytes, NULL);
         uint8_t text[2 * PUT_MAX + UTF_SLACK]; /* characters need more than numbers */
         if (!name.data) {
             uint8_t *end = value_put(context, text, field->schema, bytes);
@@ -180,7 +186,7 @@ static void add_name_list(
 bool value_json_any_named(const struct field *field)
 {
     for (uint32_t i = 0; i < field->count; i++) {
-        if (value_json_name(field->schema, event_element(field, i)).data) {
+        if (value_json_name(field->schema, event_element(field, i), NULL).data) {
             return true;
         }
     }
@@ -208,7 +214,7 @@ static void add_name(
         add_bit_names(schema->map, load_le(bytes.data, bytes.size), out);
         return;
     }
-    struct span name = value_json_name(schema, bytes);
+    struct span name = value_json_name(schema, bytes, context->names);
     if (name.data) {
         buf_add_span(out, schema->name_key);
         value_json_string(name, out);
@@ -371,7 +377,8 @@ void value_json_text(
         if (!value_json_present(field)) {
             return;
         }
-        struct span name = value_json_name(field->schema, span_make(field->data, field->size));
+        struct span name = value_json_name(
+            field->schema, span_make(field->data, field->size), context->names);
         if (name.data) {
             if (buf_reserve(out, utf8_json_bound(name.size))) {
                 out->size += utf8_to_json(name, out->data + out->size);

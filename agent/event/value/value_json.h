@@ -18,6 +18,7 @@ struct value_context {
     struct value_marks *marks;       /* filled by value_json_object; may be NULL */
     struct put_clock *times;         /* of FILETIME values; may be NULL */
     bool uint64_strings;             /* unsigned numbers of 64 bits, by their type, as strings */
+    struct buf *names; /* memory for names made of several texts; NULL: these are left out */
 };
 
 /*
@@ -51,13 +52,15 @@ void value_json_list(const struct value_context *context, const struct event *ev
  * becomes the brace. Without members its key, which starts at ${key}, is removed as well. */
 void value_json_close(struct buf *out, size_t key, size_t members);
 
-/* The text of fields[index] for people: the name from a map or status table, else the value;
+/* The text of fields[index] for people: the name (value_json_name), else the value;
  * JSON-escaped, without quotes. For message inserts and the pretty format. */
 void value_json_text(const struct value_context *context, const struct event *event, uint32_t index,
     struct buf *out);
 
-/* The name of one value from its map or a table of codes; NULL data: there is none. */
-struct span value_json_name(const struct schema_field *schema, struct span bytes);
+/* The name of one value from its map, a table of codes or the parameters of its provider; NULL data: there is none. Valid
+ * until the next call with ${names}, which may be NULL (value_context.names). */
+struct span value_json_name(
+    const struct schema_field *schema, struct span bytes, struct buf *names);
 
 /* True if any value of a FIELD_PACKED array has a name. */
 bool value_json_any_named(const struct field *field);

@@ -95,7 +95,7 @@ struct event_names event_head_names(const struct event *event)
             .opcode = schema->opcode_name.size ? schema->opcode_name : span_text(opcode)};
     }
     /* TraceLogging metadata has no level, task or opcode: any value of the header fits. */
-    bool free_form = schema->kind == SCHEMA_TRACELOGGING || schema->kind == SCHEMA_EVENTLOG;
+    bool free_form = schema->kind == SCHEMA_TRACELOGGING;
     return (struct event_names){
         .level = level ? span_text(level)
                        : name_for(schema->level_name, free_form || d->level == s->level),

@@ -63,7 +63,7 @@ static bool give_name_list(const struct walk *walk, const struct field *field)
     struct event_value_context *values = &walk->context->values;
     for (uint32_t i = 0; i < field->count; i++) {
         struct span bytes = event_element(field, i);
-        struct span name = value_json_name(field->schema, bytes);
+        struct span name = value_json_name(field->schema, bytes, NULL);
         if (!name.data) {
             struct event_value value = event_value_of(values, field->schema, bytes);
             name = event_value_text(values, &value);
@@ -98,7 +98,7 @@ static bool walk_names(const struct walk *walk, const struct field *field, unsig
         return each ? give_bit_names(walk, map, load_le(bytes.data, bytes.size))
                     : give_type(walk, EVENT_VALUE_LIST);
     }
-    struct span name = value_json_name(schema, bytes);
+    struct span name = value_json_name(schema, bytes, &walk->context->values.names);
     return !name.data || walk->path->steps[step].each || give(walk, text_value(name));
 }
 

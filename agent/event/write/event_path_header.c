@@ -55,7 +55,7 @@ static struct event_value event_name_member(enum event_path_field field, const s
     const struct event_descriptor *d = &event->record->descriptor;
     const struct event_descriptor *s = &schema->descriptor;
     bool is_event = event->record->kind == RECORD_EVENT;
-    bool any = schema->kind == SCHEMA_TRACELOGGING || schema->kind == SCHEMA_EVENTLOG;
+    bool any = schema->kind == SCHEMA_TRACELOGGING;
     switch (field) {
     case PATH_EVENT_LEVEL_NAME:
         if (!is_event) {
@@ -212,7 +212,9 @@ static struct event_value message(const struct event *event, struct event_path_c
     if (buf_reserve(spare, utf8_json_bound(source.size))) {
         spare->size = utf8_to_json(source, spare->data);
     }
-    struct value_context values = {.ansi = context->values.ansi, .clock = context->values.clock};
+    struct value_context values = {.ansi = context->values.ansi,
+        .clock = context->values.clock,
+        .names = &context->values.names};
     const struct event_head head = {.message = buf_span(spare)};
     event_message_add(&values, event, &head, text);
     unescape(text);

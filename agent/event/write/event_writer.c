@@ -25,7 +25,9 @@ struct event_writer *event_writer_create(
     }
     buf_init(&writer->fixed, MAX_SCRATCH_BYTES);
     buf_init(&writer->scratch, MAX_SCRATCH_BYTES);
+    buf_init(&writer->names, EVENT_VALUE_MAX_NAME);
     buf_init(&writer->mapped.text, EVENT_VALUE_MAX_TEXT);
+    buf_init(&writer->mapped.names, EVENT_VALUE_MAX_NAME);
     event_overflow_init(&writer->overflow);
     for (size_t i = 0; i < EVENT_TRACE_SLOTS; i++) {
         buf_init(&writer->traces[i].text, 2 * MAX_SCRATCH_BYTES);
@@ -60,6 +62,7 @@ struct event_writer *event_writer_create(
     writer->read_clock.second = UINT64_MAX;
     writer->zone = settings->zone;
     writer->values.times = &writer->times;
+    writer->values.names = &writer->names;
     return writer;
 }
 
@@ -73,7 +76,9 @@ void event_writer_destroy(struct event_writer *writer)
     free(writer->heads);
     buf_fini(&writer->fixed);
     buf_fini(&writer->scratch);
+    buf_fini(&writer->names);
     buf_fini(&writer->mapped.text);
+    buf_fini(&writer->mapped.names);
     event_overflow_fini(&writer->overflow);
     for (size_t i = 0; i < EVENT_EDITED_SLOTS; i++) {
         buf_fini(&writer->edited[i].text.text);

@@ -122,6 +122,7 @@ struct event_writer {
     uint32_t heads_kept;
     size_t head_bytes; /* what they point to */
     struct buf scratch;
+    struct buf names; /* value_context.names */
 
     struct put_clock stamps; /* of the events */
     struct put_clock times;  /* of the values */
@@ -196,6 +197,9 @@ static inline bool event_has_message(const struct event *event, struct span mess
     }
     if (record_log_message(event->record).size) {
         return true;
+    }
+    if (event->record->present & RECORD_WITHOUT_MESSAGE) {
+        return false;
     }
     return event->status != DECODE_RAW &&
            (message.size || (event->schema->wpp && event->schema->wpp->piece_count));

@@ -2,10 +2,11 @@
 
 #include <stdlib.h>
 
-#include "base/bytes.h"
 #include "base/map.h"
 #include "schema/cache/schema_copies.h"
 #include "schema/cache/schema_key.h"
+#include "schema/cache/schema_log.h"
+#include "schema/cache/schema_recent.h"
 #include "schema/source/known_providers.h"
 
 /*
@@ -47,27 +48,14 @@ struct cache_entry {
     struct event_schema *bare; /* schema of a miss: names without a definition; made once */
 };
 
-/* Recently used entries. Most events have a recent type, and then neither key nor hash is computed.
- * Cleared together with the entries. */
-enum { RECENT_SLOTS = 1024 };
-
-struct recent_slot {
-    struct guid provider;
-    uint16_t id;
-    uint16_t hook_id;
-    uint8_t version;
-    uint8_t opcode;
-    uint8_t kind;
-    struct cache_entry *entry;
-};
-
 struct schema_cache {
-    struct recent_slot recent[RECENT_SLOTS];
+    struct schema_recent recent; /* entries */
     struct schema_source_set sources;
     struct arena arena;         /* lives as long as the cache */
     struct arena entries_arena; /* cleared whenever a source learns something */
     struct map entries;
     struct map provider_names;       /* GUID -> schema that names the provider */
+    struct schema_log_silent silent; /* providers of event logs without messages */
     struct schema_copies copies;     /* of shared and of corrected schemas */
     struct corrections *corrections; /* NULL: schema_shared has them */
     bool names_listed;
@@ -171,6 +159,7 @@ struct schema_cache *schema_cache_create(
     map_init(&cache->entries, types);
     map_init(&cache->provider_names, types);
     schema_copies_init(&cache->copies, tables);
+    schema_log_silent_init(&cache->silent);
     cache->next_serial = 1;
     if (!make_string_schema(cache, err) || !create_sources(cache, settings, err) ||
         !create_corrections(cache, settings, err)) {
@@ -189,10 +178,16 @@ void schema_cache_destroy(struct schema_cache *cache)
     map_fini(&cache->entries);
     map_fini(&cache->provider_names);
     schema_copies_fini(&cache->copies);
+    schema_log_silent_fini(&cache->silent);
     corrections_destroy(cache->corrections);
     arena_fini(&cache->entries_arena);
     arena_fini(&cache->arena);
     free(cache);
+}
+
+bool schema_cache_next_silent(struct schema_cache *cache, struct span *ret_provider)
+{
+    return schema_log_silent_next(&cache->silent, ret_provider);
 }
 
 /* ---- learning ----------------------------------------------------------------------------------- */
@@ -200,7 +195,7 @@ void schema_cache_destroy(struct schema_cache *cache)
 static void forget_entries(struct schema_cache *cache)
 {
     cache->late = false;
-    memset(cache->recent, 0, sizeof(cache->recent));
+    memset(&cache->recent, 0, sizeof(cache->recent));
     map_clear(&cache->entries);
     arena_fini(&cache->entries_arena);
 }
@@ -295,6 +290,34 @@ static void ask_source(struct schema_cache *cache, size_t place, const struct ev
     }
 }
 
+/* ${own} describes the record of an event log. Add what its provider's definition says, from the sources after
+ * ${place}. */
+static const struct event_schema *join_log(struct schema_cache *cache, size_t place,
+    const struct event_record *record, const struct event_schema *own, bool *ret_late)
+{
+    struct event_record question = schema_log_question(record);
+    if (guid_is_zero(
+            &question.provider)) { /* a classic event, whose provider may have a manifest */
+        known_providers_guid(own->provider_name, &question.provider);
+    }
+    struct schema_candidates found = {.count = 0};
+    for (; place < SCHEMA_SOURCE_COUNT; place++) {
+        if (!schema_source_set_is_of_trace(&cache->sources, place)) {
+            ask_source(cache, place, &question, &found);
+        }
+    }
+    *ret_late = found.late;
+    const struct event_schema *joined = schema_log_join(own, schema_log_best(&found),
+        schema_source_set_parameters(&cache->sources, own), &cache->entries_arena);
+    bool is_silent = !(joined && joined->message.size) && !found.late &&
+                     !record_log_message(record).size &&
+                     !(record->present & (RECORD_WITHOUT_MESSAGE | RECORD_MESSAGE_SOUGHT));
+    if (is_silent && own->provider_name.size) {
+        schema_log_silent_add(&cache->silent, own->provider_name);
+    }
+    return joined ? joined : own;
+}
+
 /* Sources that read the trace come first; a definition from one of them is used exclusively. */
 static void ask_sources(
     struct schema_cache *cache, const struct event_record *record, struct schema_choice *choice)
@@ -312,6 +335,9 @@ static void ask_sources(
         size_t best = best_of_trace(&found);
         found.list[0] = found.list[best < found.count ? best : 0];
         found.count = 1;
+        if (found.list[0]->kind == SCHEMA_EVENTLOG) {
+            found.list[0] = join_log(cache, place, record, found.list[0], &found.late);
+        }
         place = SCHEMA_SOURCE_COUNT;
     }
     for (; place < SCHEMA_SOURCE_COUNT; place++) {
@@ -433,41 +459,15 @@ static bool fill_entry(
     return true;
 }
 
-static struct recent_slot *recent_slot(struct schema_cache *cache,
+/* The entry in ${slot}, if it is that of the record's type; else NULL. */
+static struct cache_entry *recent_entry(const struct schema_recent_slot *slot,
     const struct event_record *record, const struct schema_metadata *metadata)
 {
-    const struct event_descriptor *d = &record->descriptor;
-    uint64_t mix = load_le64(record->provider.bytes) ^ load_le64(record->provider.bytes + 8);
-    mix ^= (uint64_t)d->id << 32 ^ (uint64_t)d->opcode << 48 ^ record->hook_id;
-    mix ^= metadata->has_blob ? metadata->blob.size << 20 : d->version;
-    return &cache->recent[mix * UINT64_C(0x9e3779b97f4a7c15) >> 54];
-}
-
-static bool is_recent(const struct recent_slot *slot, const struct event_record *record,
-    const struct schema_metadata *metadata)
-{
-    const struct event_descriptor *d = &record->descriptor;
-    if (!slot->entry || slot->kind != record->kind || slot->id != d->id ||
-        slot->version != d->version || slot->opcode != d->opcode ||
-        slot->hook_id != record->hook_id || !guid_equal(&slot->provider, &record->provider) ||
-        record->time > slot->entry->retry_after) {
-        return false;
-    }
-    return span_equal(metadata->blob, slot->entry->blob) &&
-           span_equal(metadata->traits, slot->entry->traits);
-}
-
-static void remember(
-    struct recent_slot *slot, const struct event_record *record, struct cache_entry *entry)
-{
-    const struct event_descriptor *d = &record->descriptor;
-    *slot = (struct recent_slot){.provider = record->provider,
-        .id = d->id,
-        .hook_id = record->hook_id,
-        .version = d->version,
-        .opcode = d->opcode,
-        .kind = (uint8_t)record->kind,
-        .entry = entry};
+    struct cache_entry *entry = schema_recent_get(slot, record);
+    bool is_its = entry && record->time <= entry->retry_after &&
+                  span_equal(metadata->blob, entry->blob) &&
+                  span_equal(metadata->traits, entry->traits);
+    return is_its ? entry : NULL;
 }
 
 /* Find or create the entry for ${key}. A full cache is cleared; types still in use are then looked
@@ -549,16 +549,17 @@ const struct schema_choice *schema_cache_find(
         return &cache->string_choice;
     }
     struct schema_metadata metadata = schema_key_metadata(record);
-    struct recent_slot *slot = recent_slot(cache, record, &metadata);
-    if (is_recent(slot, record, &metadata)) {
-        return &slot->entry->choice;
+    struct schema_recent_slot *slot = schema_recent_slot(&cache->recent, record, &metadata);
+    struct cache_entry *entry = recent_entry(slot, record, &metadata);
+    if (entry) {
+        return &entry->choice;
     }
-    struct cache_entry *entry = find_entry(cache, record, &metadata);
+    entry = find_entry(cache, record, &metadata);
     if (!entry) {
         return in_passing(cache, record, &metadata);
     }
     if (!(entry->key[0] & SCHEMA_KEY_WITH_PROCESS) && !entry->per_process) {
-        remember(slot, record, entry);
+        schema_recent_put(slot, record, entry);
     }
     return &entry->choice;
 }

@@ -58,6 +58,10 @@ void schema_cache_learn(struct schema_cache *cache, const struct event_record *r
 const struct schema_choice *schema_cache_find(
     struct schema_cache *cache, const struct event_record *record);
 
+/* A provider of event logs whose records have no message, as neither they nor a definition has one; each is returned
+ * once. Valid as long as the cache. False: there is no further one now. */
+bool schema_cache_next_silent(struct schema_cache *cache, struct span *ret_provider);
+
 /* Total of what the learning sources could not keep so far. */
 struct schema_losses schema_cache_losses(const struct schema_cache *cache);
 

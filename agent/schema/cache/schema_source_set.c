@@ -138,6 +138,19 @@ struct span schema_source_set_provider_name(
     return name;
 }
 
+const struct schema_parameters *schema_source_set_parameters(
+    const struct schema_source_set *set, const struct event_schema *own)
+{
+    const struct schema_parameters *parameters = NULL;
+    for (size_t i = 0; i < SCHEMA_SOURCE_COUNT && !parameters; i++) {
+        if (set->instances[i] && sources[i]->parameters) {
+            parameters = sources[i]->parameters(
+                set->instances[i], &own->provider, own->provider_name);
+        }
+    }
+    return parameters;
+}
+
 /* ---- look-up ----------------------------------------------------------------------------------- */
 
 /* Only the source `eventsource` distinguishes processes. */

@@ -58,6 +58,10 @@ void schema_source_set_list(struct schema_source_set *set, const struct schema_s
 struct span schema_source_set_provider_name(
     const struct schema_source_set *set, const struct guid *provider);
 
+/* Texts that values of the events of ${own}'s provider refer to by number; NULL: none are known. */
+const struct schema_parameters *schema_source_set_parameters(
+    const struct schema_source_set *set, const struct event_schema *own);
+
 /* True if the record's process (${own}), or any process, sent its own definition of the record's
  * provider. */
 bool schema_source_set_by_process(
