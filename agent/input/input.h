@@ -120,7 +120,8 @@ struct input_env {
     const struct provider_spec *providers;
     size_t provider_count;
     const struct evt_scope *scope; /* evt_scope.h: what is kept of event logs; NULL: all */
-    const char *data_dir;          /* for state that must survive a restart; NULL: none */
+    const char *language; /* of messages, where the settings name none; NULL: the system's */
+    const char *data_dir; /* for state that must survive a restart; NULL: none */
     /* FILETIME up to which outputs had all events in an earlier run; 0: unknown */
     uint64_t last_time;
     /* state of the previous input in this process (input_ops.takeover); empty: none */

@@ -40,7 +40,7 @@ static void write_record(unsigned long number)
         .id = (uint16_t)(4624 + number % CYCLE),
         .level = 4,
         .time = UINT64_C(134084814000000000) + number,
-        .message = "An account was logged on.\r\n",
+        .message = strcmp(event_log.name, "Silent") == 0 ? NULL : "An account was logged on.\r\n",
         .data = {{"TargetUserName", 1, user, 0}, {"LogonType", 8, NULL, 3},
             {"TargetLogonId", 21, NULL, number}},
         .data_count = 3};

@@ -27,6 +27,19 @@ sessions: [{name: logs, type: eventlog, channels: [Security]}]
 outputs: [{name: out, type: file, path: out.ndjson}]
 """
 
+PACK = """etwship-pack 2
+provider 54849625-5478-4994-a5ba-3e3b0328c30d "Microsoft-Windows-Security-Auditing"
+map "Types" values
+  entry 3 "Network"
+event manifest 4624 0
+  level 4
+  task 7 "Logon"
+  message "Logon of %1 (%2)."
+  field "TargetUserName" UnicodeString
+  field "LogonType" UInt32 map "Types"
+  field "TargetLogonId" HexInt64
+"""
+
 
 class EventLog(unittest.TestCase):
     def setUp(self):
@@ -93,6 +106,47 @@ class EventLog(unittest.TestCase):
         self.assertEqual(event["message"], "An account was logged on.")
         self.assertEqual(event["winlog"]["channel"], "Security")
         self.assertNotIn("logged", json.dumps(event["winlog"]))
+
+    def run_channel(self, channel, more="", agent="", duration="1s"):
+        (self.folder / "c.yaml").write_text(CONFIG.replace("[Security]", f"[{channel}]{more}")
+                                            .replace("data_dir: data", f"data_dir: data{agent}")
+                                            + "schema: [{type: folder, path: schema}]\n")
+        done = self.sim("run", "-c", "c.yaml", "--duration", duration, log=f"{channel}:6")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = [line for line in self.lines() if line["provider"]["kind"] == "eventlog"]
+        self.assertEqual(len(events), 6)
+        return next(event for event in events if event["event"]["code"] == 4624), done.stderr
+
+    def add_pack(self):
+        (self.folder / "schema").mkdir()
+        (self.folder / "schema" / "security.pack").write_text(PACK)
+
+    def test_the_publisher_s_message_goes_before_that_of_a_definition(self):
+        self.add_pack()
+        event, errors = self.run_channel("Security")
+        self.assertEqual(event["message"], "An account was logged on.")
+        self.assertEqual(event["data"]["LogonType_name"], "Network")
+        self.assertNotIn("no message", errors)
+
+    def test_a_definition_has_the_message_that_no_publisher_has(self):
+        self.add_pack()
+        event, _ = self.run_channel("Silent")
+        self.assertRegex(event["message"], r"^Logon of user\d+ \(Network\)\.$")
+
+    def test_without_messages_there_is_none(self):
+        self.add_pack()
+        event, errors = self.run_channel("Security", ", messages: false")
+        self.assertNotIn("message", event)
+        self.assertNotIn("no message", errors)
+
+    def test_a_provider_without_messages_is_named_once_and_its_events_are_counted(self):
+        (self.folder / "schema").mkdir()
+        (self.folder / "schema" / "other.pack").write_text(PACK.replace("54849625", "54849626"))
+        event, errors = self.run_channel("Silent", agent=", log: {stats: 1s}", duration="2s")
+        self.assertNotIn("message", event)
+        self.assertEqual(errors.count("no message"), 1, errors)
+        counts = [line["status"] for line in self.lines() if "status" in line]
+        self.assertEqual(counts[-1]["sessions"][0]["without_message"], 6)
 
     def test_without_an_event_log_the_session_does_not_run(self):
         done = subprocess.run([BINARY, "run", "-c", "c.yaml"], cwd=self.folder, capture_output=True, text=True,

@@ -69,6 +69,7 @@ struct app_agent {
     struct app_limits limits;
     int64_t decode_workers;
     bool builtin_layouts; /* layouts that are part of the program count, after all others */
+    const char *language; /* of texts of definitions; NULL: en-US */
     uint64_t shutdown_ns; /* what outputs get to deliver what is queued */
     struct config_map labels;
     struct config_strings tags;

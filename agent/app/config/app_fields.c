@@ -77,6 +77,10 @@ static const struct config_field agent_fields[] = {
         .default_text = "true",
         .help = "use layouts that are part of the program, of .NET, PowerShell and others, where "
                 "nothing else knows one"},
+    {CONFIG_ROW("language", STRING, struct app_agent, language),
+        .help = "language of messages and names, such as de-DE, where program files and manifests under "
+                "`schema` have several; default: en-US, and messages of sessions of type eventlog in the "
+                "system's"},
     {CONFIG_ROW("shutdown", DURATION, struct app_agent, shutdown_ns), .default_text = "10s",
         .max = DAY_NS, .help = "how long outputs may deliver what is queued after a stop signal"},
     {CONFIG_ROW("labels", MAP, struct app_agent, labels),

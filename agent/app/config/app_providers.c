@@ -403,8 +403,11 @@ static struct schema_cache *create_cache(const struct app_config *config, bool n
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    struct schema_cache_settings settings = {
-        .sources = {.paths = paths, .path_count = count, .warn = warn, .warn_self = warn_self},
+    struct schema_cache_settings settings = {.sources = {.paths = paths,
+                                                 .path_count = count,
+                                                 .language = config->agent.language,
+                                                 .warn = warn,
+                                                 .warn_self = warn_self},
         .no_builtin = no_builtin};
     struct schema_cache *cache = schema_cache_create(&settings, err);
     free(paths);

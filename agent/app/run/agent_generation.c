@@ -36,12 +36,13 @@ static struct schema_cache *make_cache(void *self, size_t session, size_t worker
 {
     const struct agent *agent = self;
     const struct app_agent *config = &agent->config->agent;
+    const struct input_ops *ops = agent->plan->session_configs[session]->ops;
     size_t caches = agent->plan->session_count * (size_t)config->decode_workers;
     (void)worker;
     struct schema_cache_settings settings = {.shared = agent->setup->schemas,
         .max_bytes = budget_learned_bytes((size_t)config->memory_bytes, caches),
         .no_builtin = !agent->config->agent.builtin_layouts,
-        .tdh = use_of_tdh(agent->config, agent->plan->session_configs[session]->ops->needs_etw)};
+        .tdh = use_of_tdh(agent->config, ops->needs_etw || ops->needs_eventlog)};
     return schema_cache_create(&settings, err);
 }
 
@@ -57,6 +58,23 @@ static void warn_definitions(void *self, size_t session, const struct schema_los
     log_write_as(agent->log, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_WARNING, kind,
         "session %s: %s. what cannot be decoded is shipped with payload and payload_schema", name,
         text);
+}
+
+/* The same: one line for each provider, however many sessions and workers have its records. */
+static void note_silent(void *self, size_t session, struct span provider)
+{
+    enum { SHOWN_BYTES = 200 };
+    struct agent *agent = self;
+    plat_mutex_lock(&agent->mutex);
+    bool is_new = schema_log_silent_add(&agent->silent, provider);
+    plat_mutex_unlock(&agent->mutex);
+    if (is_new) {
+        log_write_as(agent->log, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_INFO, NULL,
+            "session %s: events of provider %.*s have no message: no definition has one. name the "
+            "provider's program files under schema",
+            agent->plan->session_configs[session]->name,
+            SPAN_ARG(span_first(provider, SHOWN_BYTES)));
+    }
 }
 
 static struct flow_consumer observe(void *self, size_t worker)
@@ -232,6 +250,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .agent = &agent->identity.agent,
         .make_cache = make_cache,
         .definitions = warn_definitions,
+        .silent = note_silent,
         .taps = agent->process->taps,
         .observe = observe,
         .observed = agent->observed,
@@ -300,6 +319,7 @@ struct agent *agent_create(
     }
     agent->started_ns = plat_monotonic_ns();
     plat_mutex_init(&agent->mutex);
+    schema_log_silent_init(&agent->silent);
     plat_mutex_init(&agent->store_mutex);
     buf_init(&agent->tail, 1024 * 1024);
     if (!make(agent, err)) {
@@ -333,6 +353,7 @@ void agent_destroy(struct agent *agent)
     agent_identity_fini(&agent->identity);
     buf_fini(&agent->tail);
     free(agent->ended);
+    schema_log_silent_fini(&agent->silent);
     plat_mutex_fini(&agent->store_mutex);
     plat_mutex_fini(&agent->mutex);
     free(agent);

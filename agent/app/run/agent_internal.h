@@ -10,6 +10,7 @@
 #include "app/watch/agent_health.h"
 #include "app/watch/agent_status.h"
 #include "platform/plat_thread.h"
+#include "schema/cache/schema_log.h"
 
 /*
  * What the files of the running agent (agent_*.c) share; not for users of agent_run.h.
@@ -97,10 +98,11 @@ struct agent {
 
     /* Guarded by the mutex. */
     struct plat_mutex mutex;
-    enum agent_state state; /* agent_state_change */
-    bool has_successor;     /* it has made way; no other thread reads it after the end */
-    uint64_t deadline_ns;   /* of the outputs, from the request to stop on */
-    bool *ended;            /* by output */
+    enum agent_state state;          /* agent_state_change */
+    bool has_successor;              /* it has made way; no other thread reads it after the end */
+    uint64_t deadline_ns;            /* of the outputs, from the request to stop on */
+    bool *ended;                     /* by output */
+    struct schema_log_silent silent; /* providers that were named in the log */
 
     const char *data_dir; /* NULL: nothing is remembered beyond the process */
     bool

@@ -92,6 +92,7 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
             .kernel_event = kernel_names_find,
             .last_time = agent_spool_last_time(agent, i),
             .takeover = agent_takeover_find(&agent->process->takeover, config->name, config->ops),
+            .language = agent->config->agent.language,
             .data_dir = agent->data_dir,
             .once = agent->settings->once,
             .note = note,

@@ -24,6 +24,7 @@ static bool read_schemas(
     }
     struct schema_source_settings settings = {.paths = paths,
         .path_count = count,
+        .language = config->agent.language,
         .max_definition_bytes = (size_t)app_memory_definitions(config),
         .pack = process->settings->schema_pack,
         .tmf = process->settings->schema_tmf,

@@ -68,6 +68,7 @@ static void add_session(
     metric_set_number(set, METRIC_SESSION_PARTIAL, counts->decode.partial);
     metric_set_number(set, METRIC_SESSION_CUT, counts->decode.cut);
     metric_set_number(set, METRIC_SESSION_UNKNOWN_MESSAGES, counts->decode.messages);
+    metric_set_number(set, METRIC_SESSION_WITHOUT_MESSAGE, counts->decode.silent);
     metric_set_number(set, METRIC_SESSION_ETW_EVENTS_LOST, counts->etw_events_lost);
     metric_set_number(set, METRIC_SESSION_ETW_BUFFERS_LOST, counts->etw_buffers_lost);
     add_losses(set, counts);

@@ -75,6 +75,7 @@ void agent_status_line(
         add_if_any(out, over_budget, "over budget");
         add_if_any(out, dropped, "dropped");
         add_if_any(out, counts->decode.messages, "messages without format");
+        add_if_any(out, counts->decode.silent, "without message");
         add_if_any(out, counts->definitions_evicted, "definitions evicted");
         add_if_any(out, counts->definitions_refused, "definitions refused");
         add_if_any(out, counts->definitions_conflicts, "definitions in conflict");

@@ -50,8 +50,9 @@ struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_e
 {
     static bool is_told; /* `stat` makes one cache per trace from the same files */
     const char *paths[MAX_PATHS];
-    struct schema_cache_settings settings = {
-        .sources = {.paths = paths, .warn = is_told ? NULL : warn},
+    struct schema_cache_settings settings = {.sources = {.paths = paths,
+                                                 .language = cli_value(args, "language"),
+                                                 .warn = is_told ? NULL : warn},
         .no_builtin = cli_value(args, "no-builtin") != NULL,
         .only_source = cli_value(args, "schema-source")};
     settings.sources.path_count = cli_values(args, "schema", paths, MAX_PATHS);

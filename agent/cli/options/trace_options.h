@@ -27,6 +27,11 @@
                 "Use this source of layouts alone: tracelogging, eventsource, embedded, "       \
                 "kernel, mof, manifest, binary, pack, tdh (what this Windows knows), builtin, " \
                 "wpp."},                                                                        \
+        {.name = "language",                                                                    \
+            .argument = "TAG",                                                                  \
+            .help =                                                                             \
+                "Take messages and names from --schema in this language, such as de-DE, where " \
+                "files have several (default: en-US)."},                                        \
     {                                                                                           \
         .name = "no-builtin",                                                                   \
         .help = "Leave out the layouts that are built in for .NET, PowerShell and others "      \

@@ -34,7 +34,7 @@ bool explain_init(struct explain *explain, const struct app_config *config,
         return error_set(err, ERR_MEMORY, "out of memory");
     }
     const struct schema_source_settings sources = {
-        .paths = paths, .path_count = count, .warn = warn};
+        .paths = paths, .path_count = count, .language = config->agent.language, .warn = warn};
     explain->schemas = schema_shared_create(&sources, err);
     free(paths);
     app_rules_each(config, look_at_list, explain);

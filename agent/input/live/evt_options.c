@@ -42,8 +42,8 @@ const struct config_field evt_options_fields[] = {
      .help = "Ask Windows for the text of each event, as message. This about doubles the time to "
              "read an event."},
     {CONFIG_ROW("language", STRING, struct evt_settings, language),
-     .help = "Language of messages, such as en-US; default: the system's. Forwarded events keep the "
-             "language of their machine."},
+     .help = "Language of messages, such as en-US; default: `agent.language`, else the system's. "
+             "Forwarded events keep the language of their machine."},
     {.key = NULL},
 };
 // clang-format on

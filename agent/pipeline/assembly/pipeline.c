@@ -216,6 +216,7 @@ static bool make_workers(struct pipeline *p, struct error *err)
             .agent = s->agent,
             .taps = s->taps,
             .definitions = s->definitions,
+            .silent = s->silent,
             .definitions_self = s->self};
         if (s->observe) {
             worker.observer = s->observe(s->self, w);

@@ -114,6 +114,8 @@ struct pipeline_settings {
         void *self, size_t session, size_t worker, struct error *err);
     /* See decode_worker.h; may be NULL. */
     void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
+    /* Records of ${provider}, of an event log, have no message: decode_worker_settings.silent. NULL: none. */
+    void (*silent)(void *self, size_t session, struct span provider);
     struct tap_hub *taps; /* those who watch; NULL: none */
     /* Sees the events of one worker; may be NULL. */
     struct flow_consumer (*observe)(void *self, size_t worker);

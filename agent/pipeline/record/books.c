@@ -163,6 +163,7 @@ void books_add_session(struct books *books, size_t session, const struct session
     to->decode.partial += counts->decode.partial;
     to->decode.cut += counts->decode.cut;
     to->decode.messages += counts->decode.messages;
+    to->decode.silent += counts->decode.silent;
     to->decode.other_width += counts->decode.other_width;
     to->decode.learned_width += counts->decode.learned_width;
     plat_mutex_unlock(&books->mutex);

@@ -59,6 +59,7 @@ struct decode_counts {
     uint64_t messages;      /* WPP messages whose format is missing, with payload bytes or none */
     uint64_t other_width;   /* events decoded with another pointer size than their header says */
     uint64_t learned_width; /* … which other events of their class prove */
+    uint64_t silent;        /* events of event logs without a message */
     uint64_t cut;           /* texts that were too long to ship whole: one for each stream */
 };
 

@@ -374,6 +374,16 @@ static void tell_definitions(struct decode_worker *worker, struct slab *slab)
     }
 }
 
+static void tell_silent(struct decode_worker *worker, const struct slab *slab)
+{
+    const struct decode_worker_settings *s = &worker->settings;
+    struct schema_cache *cache = s->caches[slab->session];
+    struct span provider;
+    while (cache && s->silent && schema_cache_next_silent(cache, &provider)) {
+        s->silent(s->definitions_self, slab->session, provider);
+    }
+}
+
 static void work_on(struct decode_worker *worker, struct slab *slab)
 {
     struct sealer *sealer = worker->settings.sealer;
@@ -395,6 +405,7 @@ static void work_on(struct decode_worker *worker, struct slab *slab)
     }
     decode_worker_gates_flush(worker, slab);
     tell_definitions(worker, slab);
+    tell_silent(worker, slab);
     slab->undecoded = !ok;
     slab->done_sequence = slab->last_sequence;
     sealer_finish(sealer, slab);

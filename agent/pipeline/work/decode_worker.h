@@ -70,6 +70,9 @@ struct decode_worker_settings {
     /* More definitions that events of session ${session} carry could not be kept: ${losses} are all so
      * far. On the worker's thread, once a slab at most. NULL: none. */
     void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
+    /* The records of ${provider}, of an event log, have no message, as nothing has one for them. Once for each provider of a
+     * session and worker. On the worker's thread. NULL: none. */
+    void (*silent)(void *self, size_t session, struct span provider);
     void *definitions_self;
 
     struct tap_hub *taps; /* those who watch; NULL: none */

@@ -430,9 +430,13 @@ static bool give(struct evt_input *in, struct evt_channel *channel, evt_handle h
     if (!evt_rule_keeps(channel->rule, record, provider_of(event), plat_now_filetime())) {
         return true;
     }
-    if (in->messages && !record_log_message(record).size &&
-        !evt_messages_add(in->messages, handle, provider_of(event), event, &err)) {
-        note(in, INPUT_NOTE_INFO, err.text);
+    if (!in->settings->messages) {
+        record->present |= RECORD_WITHOUT_MESSAGE;
+    } else if (!record_log_message(record).size) {
+        record->present |= RECORD_MESSAGE_SOUGHT;
+        if (!evt_messages_add(in->messages, handle, provider_of(event), event, &err)) {
+            note(in, INPUT_NOTE_INFO, err.text);
+        }
     }
     if (problem && in->sink->damage) {
         in->sink->damage(in->sink->self, &in->here.info, INPUT_WHOLE_FILE, problem);
@@ -529,7 +533,9 @@ static enum input_end run(void *self, const struct input_sink *sink, struct erro
     }
     in->render = evt_render_create(err);
     in->messages = in->render && in->settings->messages
-                       ? evt_messages_create(in->settings->language, err)
+                       ? evt_messages_create(
+                             in->settings->language ? in->settings->language : in->env.language,
+                             err)
                        : NULL;
     if (!in->render || (in->settings->messages && !in->messages)) {
         return INPUT_FAILED;
