@@ -38,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t xml[MAX_BYTES];
     static struct evtx_tree tree;
+    static struct evtx_room room;
     static struct evtx_event event;
     struct evtx_given given[MAX_VALUES];
     struct span rest = span_first(span_make(data, size), MAX_BYTES);
@@ -56,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rest.size) {
         memcpy(xml, rest.data, rest.size);
     }
-    if (!evtx_xml_read(&tree, xml, rest.size)) {
+    if (!evtx_xml_read(&tree, &room, xml, rest.size)) {
         evtx_typed_apply(&tree, given, count);
     } else {
         evtx_typed_none(&tree);

@@ -6,6 +6,7 @@
 #include "input/evtx/evtx_event.h"
 #include "input/evtx/evtx_format.h"
 #include "input/evtx/evtx_hosts.h"
+#include "input/evtx/evtx_plan.h"
 
 /*
  * A chunk is read as a whole, since its records refer to each other: names and templates stand in the record that
@@ -32,6 +33,8 @@ struct evtx_chunk {
     struct error error;
     struct evtx_event event;
     struct evtx_tree tree;
+    struct evtx_room room;
+    struct evtx_plans plans;
     uint8_t data[EVTX_CHUNK_BYTES];
 };
 
@@ -78,6 +81,7 @@ void evtx_chunk_open(struct evtx_chunk *chunk, struct etl_bytes *bytes,
     chunk->work = CHUNK_WORK;
     chunk->problem = NULL;
     chunk->problem_at = 0;
+    evtx_plans_clear(&chunk->plans);
 }
 
 static bool read_chunk(struct evtx_chunk *c)
@@ -126,25 +130,62 @@ static bool find_record(struct evtx_chunk *c, uint32_t *ret_size)
     return found;
 }
 
-/* False: nothing is known of the event. */
-static bool read_record(struct evtx_chunk *c, uint32_t size)
+static void begin_record(struct evtx_chunk *c)
 {
     const uint8_t *head = c->data + c->at;
-    struct event_record *record = &c->event.record;
-    *record = (struct event_record){.trace = c->scope.trace,
+    c->event.record = (struct event_record){.trace = c->scope.trace,
         .position = c->scope.position,
         .log_record_id = load_le64(head + 8),
         .time = load_le64(head + 16)};
-    record->position.record_offset = c->at;
-    const char *in_xml = evtx_tree_read(&c->tree, span_make(c->data, sizeof(c->data)),
-        c->at + EVTX_RECORD_HEAD_BYTES, size - MIN_RECORD_BYTES, &c->work);
+    c->event.record.position.record_offset = c->at;
+}
+
+static const struct trace_info *trace_of(const struct evtx_chunk *c)
+{
+    return evtx_hosts_trace(c->scope.hosts, c->scope.trace, c->event.computer);
+}
+
+/* False: it is to be read by its XML. */
+static bool read_by_plan(struct evtx_chunk *c, uint32_t at, uint32_t size)
+{
+    struct evtx_plan *plan = evtx_plans_find(
+        &c->plans, &c->room, span_make(c->data, sizeof(c->data)), at, size);
+    if (!plan) {
+        return false;
+    }
+    begin_record(c);
+    if (!evtx_plan_run(plan, &c->room, &c->work, &c->event)) {
+        return false;
+    }
+    c->event.record.trace = evtx_plan_trace(plan);
+    if (!c->event.record.trace) {
+        c->event.record.trace = trace_of(c);
+        evtx_plan_set_trace(plan, c->event.record.trace);
+    }
+    return true;
+}
+
+/* False: nothing is known of the event. */
+static bool read_record(struct evtx_chunk *c, uint32_t size)
+{
+    uint32_t at = c->at + EVTX_RECORD_HEAD_BYTES;
+    size -= MIN_RECORD_BYTES;
+    if (read_by_plan(c, at, size)) {
+        return true;
+    }
+    begin_record(c);
+    uint32_t work = c->work;
+    const char *in_xml = evtx_tree_read(
+        &c->tree, &c->room, span_make(c->data, sizeof(c->data)), at, size, &c->work);
     const char *in_event = NULL;
     bool is_known = evtx_event_fill(&c->event, &c->tree, &in_event);
     if (in_xml || in_event) {
         fail(c, c->at, in_xml ? in_xml : in_event);
+    } else if (is_known) {
+        evtx_plans_add(&c->plans, &c->room, &c->tree, &c->event, work - c->work);
     }
     if (is_known) {
-        record->trace = evtx_hosts_trace(c->scope.hosts, record->trace, c->event.computer);
+        c->event.record.trace = trace_of(c);
     }
     return is_known;
 }

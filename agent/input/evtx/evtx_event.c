@@ -6,132 +6,16 @@
 #include "base/utf.h"
 #include "event/model/schema.h"
 #include "input/evtx/evtx_format.h"
+#include "input/evtx/evtx_system.h"
 
-/* ---- System ------------------------------------------------------------------------------------------ */
-
-static uint16_t element(const struct evtx_tree *tree, uint16_t parent, const char *name)
-{
-    return evtx_tree_find(tree, parent, EVTX_NODE_ELEMENT, name);
-}
-
-static uint16_t attribute(const struct evtx_tree *tree, uint16_t parent, const char *name)
-{
-    return evtx_tree_find(tree, parent, EVTX_NODE_ATTRIBUTE, name);
-}
-
-/* The number of the node, 0 if it has none or one beyond ${max}. */
-static uint64_t number(const struct evtx_tree *tree, uint16_t node, uint64_t max)
-{
-    uint64_t value;
-    return evtx_value_number(tree, node, &value) && value <= max ? value : 0;
-}
-
-static void add_item(struct evtx_event *event, uint16_t type, struct span data)
+void evtx_event_add_item(struct evtx_event *event, uint16_t type, struct span data)
 {
     event->items[event->record.extended_count++] = (struct extended_item){type, data};
 }
 
-/* The names of provider and channel, each with its NUL, and what tells the provider's events apart, behind the
- * size of all. */
-static void fill_traits(struct evtx_event *event, const struct evtx_tree *tree, uint16_t system)
+static uint16_t element(const struct evtx_tree *tree, uint16_t parent, const char *name)
 {
-    uint16_t provider = attribute(tree, element(tree, system, "Provider"), "Name");
-    uint8_t *at = event->traits + 2;
-    at += evtx_value_utf8(tree, provider, at, EVTX_EVENT_NAME_BYTES - 1).size;
-    *at++ = 0;
-    at +=
-        evtx_value_utf8(tree, element(tree, system, "Channel"), at, EVTX_EVENT_NAME_BYTES - 1).size;
-    *at++ = 0;
-    store_le16(at, event->record.descriptor.id);
-    at[2] = event->record.descriptor.version;
-    at += 3;
-    store_le16(event->traits, (uint16_t)(at - event->traits));
-    add_item(event, EXTENDED_PROV_TRAITS, span_make(event->traits, (size_t)(at - event->traits)));
-}
-
-static void fill_descriptor(
-    struct event_record *record, const struct evtx_tree *tree, uint16_t system)
-{
-    struct event_descriptor *d = &record->descriptor;
-    uint64_t qualifiers;
-    uint16_t id = element(tree, system, "EventID");
-    d->id = (uint16_t)number(tree, id, UINT16_MAX);
-    d->version = (uint8_t)number(tree, element(tree, system, "Version"), UINT8_MAX);
-    d->level = (uint8_t)number(tree, element(tree, system, "Level"), UINT8_MAX);
-    d->task = (uint16_t)number(tree, element(tree, system, "Task"), UINT16_MAX);
-    d->opcode = (uint8_t)number(tree, element(tree, system, "Opcode"), UINT8_MAX);
-    d->keyword = number(tree, element(tree, system, "Keywords"), UINT64_MAX);
-    if (evtx_value_number(tree, attribute(tree, id, "Qualifiers"), &qualifiers) &&
-        qualifiers <= UINT16_MAX) {
-        record->present |= RECORD_HAS_QUALIFIERS;
-        record->log_qualifiers = (uint16_t)qualifiers;
-    }
-}
-
-static void fill_execution(
-    struct evtx_event *event, const struct evtx_tree *tree, uint16_t execution)
-{
-    struct event_record *record = &event->record;
-    uint64_t value;
-    if (evtx_value_number(tree, attribute(tree, execution, "ProcessID"), &value)) {
-        record->present |= RECORD_HAS_PROCESS;
-        record->process_id = (uint32_t)value;
-    }
-    if (evtx_value_number(tree, attribute(tree, execution, "ThreadID"), &value)) {
-        record->present |= RECORD_HAS_THREAD;
-        record->thread_id = (uint32_t)value;
-    }
-    record->cpu = (uint16_t)number(tree, attribute(tree, execution, "ProcessorID"), UINT16_MAX);
-    uint16_t kernel = attribute(tree, execution, "KernelTime");
-    if (kernel != EVTX_TREE_NONE) {
-        record->present |= RECORD_HAS_CPU_TIMES;
-        record->kernel_ticks = (uint32_t)number(tree, kernel, UINT32_MAX);
-        record->user_ticks = (uint32_t)number(
-            tree, attribute(tree, execution, "UserTime"), UINT32_MAX);
-    }
-    if (evtx_value_number(tree, attribute(tree, execution, "SessionID"), &value)) {
-        store_le32(event->session, (uint32_t)value);
-        add_item(event, EXTENDED_TS_ID, span_make(event->session, sizeof(event->session)));
-    }
-}
-
-/* The user, who is a SID as a rule, else text. */
-static void fill_user(struct evtx_event *event, const struct evtx_tree *tree, uint16_t system)
-{
-    uint16_t user = attribute(tree, element(tree, system, "Security"), "UserID");
-    struct span sid = evtx_value_sid(tree, user, event->sid);
-    if (sid.size) {
-        add_item(event, EXTENDED_SID, sid);
-        return;
-    }
-    struct span text = evtx_value_utf8(tree, user, event->sid, sizeof(event->sid));
-    if (text.size) {
-        event->record.present |= RECORD_SID_IS_TEXT;
-        add_item(event, EXTENDED_SID, text);
-    }
-}
-
-static void fill_header(struct evtx_event *event, const struct evtx_tree *tree, uint16_t system)
-{
-    struct event_record *record = &event->record;
-    uint16_t correlation = element(tree, system, "Correlation");
-    fill_descriptor(record, tree, system);
-    fill_traits(event, tree, system);
-    evtx_value_guid(
-        tree, attribute(tree, element(tree, system, "Provider"), "Guid"), &record->provider);
-    evtx_value_guid(tree, attribute(tree, correlation, "ActivityID"), &record->activity_id);
-    if (evtx_value_guid(tree, attribute(tree, correlation, "RelatedActivityID"), &event->related)) {
-        add_item(event, EXTENDED_RELATED_ACTIVITY_ID,
-            span_make(event->related.bytes, sizeof(event->related.bytes)));
-    }
-    fill_execution(event, tree, element(tree, system, "Execution"));
-    fill_user(event, tree, system);
-    evtx_value_number(tree, element(tree, system, "EventRecordID"), &record->log_record_id);
-    evtx_value_filetime(
-        tree, attribute(tree, element(tree, system, "TimeCreated"), "SystemTime"), &record->time);
-    record->time_raw = (int64_t)record->time;
-    event->computer = evtx_value_utf8(tree, element(tree, system, "Computer"),
-        event->computer_bytes, sizeof(event->computer_bytes));
+    return evtx_tree_find(tree, parent, EVTX_NODE_ELEMENT, name);
 }
 
 /* ---- message ----------------------------------------------------------------------------------------- */
@@ -163,7 +47,7 @@ void evtx_event_set_message(struct evtx_event *event, struct span utf16)
         }
     }
     if (message.size) {
-        add_item(event, EXTENDED_LOG_MESSAGE, message);
+        evtx_event_add_item(event, EXTENDED_LOG_MESSAGE, message);
     }
 }
 
@@ -174,6 +58,7 @@ enum { IS_CHAINED = 0x80, MAX_MEMBERS = 0x7f, MAX_OPEN = SCHEMA_MAX_DEPTH - 1 };
 
 struct fields {
     const struct evtx_tree *tree;
+    struct evtx_steps *steps;
     struct evtx_out blob;
     struct evtx_out payload;
     unsigned open;       /* structs around what is added */
@@ -222,17 +107,30 @@ static bool settle(struct fields *f, uint8_t *blob, uint8_t *payload)
     return false;
 }
 
-static void add_value(struct fields *f, struct span name, uint8_t type, struct span bytes)
+static void note_step(struct fields *f, uint16_t node, uint8_t type)
+{
+    struct evtx_steps *steps = f->steps;
+    if (steps->count == EVTX_EVENT_STEPS) {
+        steps->varies = true;
+        return;
+    }
+    steps->list[steps->count++] = (struct evtx_event_step){.node = node, .type = type};
+}
+
+/* The type of the field, EVTX_STEP_NOTHING if there is no value. */
+static uint8_t add_value(struct fields *f, struct span name, uint8_t type, struct span bytes)
 {
     uint8_t *blob = f->blob.at;
     uint8_t *payload = f->payload.at;
     uint32_t members = f->members;
     uint8_t in_type;
-    if (evtx_value_add(&f->payload, type, bytes, &in_type)) {
-        add_name(f, name);
-        add_type(f, in_type);
-        f->members = settle(f, blob, payload) ? f->members : members;
+    if (!evtx_value_add(&f->payload, type, bytes, &in_type)) {
+        return EVTX_STEP_NOTHING;
     }
+    add_name(f, name);
+    add_type(f, in_type);
+    f->members = settle(f, blob, payload) ? f->members : members;
+    return in_type;
 }
 
 /* What stands in an element or an attribute: nothing, one value with its type, or pieces of a text. */
@@ -265,28 +163,34 @@ static struct content look(const struct evtx_tree *tree, uint16_t parent)
     return content;
 }
 
+/* The values of ${parent} as one text behind its size. */
+static void put_pieces(struct evtx_out *out, const struct evtx_tree *tree, uint16_t parent)
+{
+    uint8_t *from = out->at;
+    uint8_t size[2] = {0};
+    evtx_out_add(out, size, sizeof(size));
+    for (uint16_t at = tree->nodes[parent].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
+        if (tree->nodes[at].kind == EVTX_NODE_VALUE) {
+            evtx_value_add_text(out, tree->nodes[at].type, tree->nodes[at].bytes);
+        }
+    }
+    size_t used = (size_t)(out->at - from);
+    out->full |= used > UINT16_MAX;
+    if (!out->full) {
+        store_le16(from, (uint16_t)(used - sizeof(size)));
+    }
+}
+
 static void add_pieces(struct fields *f, struct span name, uint16_t parent)
 {
-    const struct evtx_tree *tree = f->tree;
     uint8_t *blob = f->blob.at;
     uint8_t *payload = f->payload.at;
     uint32_t members = f->members;
-    uint8_t size[2] = {0};
-    evtx_out_add(&f->payload, size, sizeof(size));
-    for (uint16_t at = tree->nodes[parent].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
-        if (tree->nodes[at].kind == EVTX_NODE_VALUE) {
-            evtx_value_add_text(&f->payload, tree->nodes[at].type, tree->nodes[at].bytes);
-        }
-    }
-    size_t text_size = (size_t)(f->payload.at - payload);
-    f->payload.full |= text_size > UINT16_MAX;
+    put_pieces(&f->payload, f->tree, parent);
     add_name(f, name);
     add_type(f, IN_MANIFEST_COUNTED_STRING);
-    if (settle(f, blob, payload)) {
-        store_le16(payload, (uint16_t)(text_size - sizeof(size)));
-    } else {
-        f->members = members;
-    }
+    f->members = settle(f, blob, payload) ? f->members : members;
+    note_step(f, parent, EVTX_STEP_PIECES);
 }
 
 static void add_text(
@@ -294,7 +198,7 @@ static void add_text(
 {
     if (content->count == 1) {
         const struct evtx_node *node = &f->tree->nodes[content->value];
-        add_value(f, name, node->type, node->bytes);
+        note_step(f, content->value, add_value(f, name, node->type, node->bytes));
     } else if (content->count) {
         add_pieces(f, name, parent);
     }
@@ -414,6 +318,7 @@ static void add_unnamed(struct fields *f, uint16_t node, uint32_t *place)
         add_content(f, param_name(++*place, memory), node, &content);
         return;
     }
+    f->steps->varies = true; /* so many fields as the array has elements */
     struct span rest = value->bytes;
     struct span text;
     while (!f->problem && evtx_value_next_text(type, &rest, &text)) {
@@ -425,7 +330,7 @@ static void add_data(struct fields *f, uint16_t node, uint32_t *place)
 {
     enum { MAX_UTF16_BYTES = 2 * EVTX_EVENT_NAME_BYTES };
     const struct evtx_tree *tree = f->tree;
-    uint16_t named = attribute(tree, node, "Name");
+    uint16_t named = evtx_tree_find(tree, node, EVTX_NODE_ATTRIBUTE, "Name");
     uint16_t first = named == EVTX_TREE_NONE ? EVTX_TREE_NONE : tree->nodes[named].first;
     if (first == EVTX_TREE_NONE || tree->nodes[first].bytes.size == 0) {
         add_unnamed(f, node, place);
@@ -435,6 +340,7 @@ static void add_data(struct fields *f, uint16_t node, uint32_t *place)
     struct evtx_out name = {.at = memory, .end = memory + sizeof(memory)};
     for (uint16_t at = first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
         evtx_value_add_text(&name, tree->nodes[at].type, tree->nodes[at].bytes);
+        f->steps->varies |= tree->nodes[at].given != EVTX_TREE_NONE;
     }
     struct content content = look(tree, node);
     ++*place;
@@ -478,11 +384,14 @@ static const char *fill_payload(
     enum { SIZE_TAGS_NAME_BYTES = 4 };
     uint16_t rendered = element(tree, element(tree, root, "RenderingInfo"), "Message");
     struct fields fields = {.tree = tree,
+        .steps = &event->steps,
         .left_out = rendered,
         .field_name = EVTX_TREE_NONE,
         .blob = {.at = event->blob, .end = event->blob + sizeof(event->blob)},
         .payload = {.at = event->payload, .end = event->payload + sizeof(event->payload)}};
     static const uint8_t head[SIZE_TAGS_NAME_BYTES];
+    event->steps.count = 0;
+    event->steps.varies = rendered != EVTX_TREE_NONE;
     evtx_out_add(&fields.blob, head, sizeof(head));
     for (uint16_t at = tree->nodes[root].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
         struct span name = tree->nodes[at].bytes;
@@ -499,7 +408,7 @@ static const char *fill_payload(
     }
     size_t blob_size = (size_t)(fields.blob.at - event->blob);
     store_le16(event->blob, (uint16_t)blob_size);
-    add_item(event, EXTENDED_SCHEMA_TL, span_make(event->blob, blob_size));
+    evtx_event_add_item(event, EXTENDED_SCHEMA_TL, evtx_event_blob(event));
     event->record.payload = span_make(event->payload, (size_t)(fields.payload.at - event->payload));
     uint16_t text = rendered == EVTX_TREE_NONE ? EVTX_TREE_NONE : tree->nodes[rendered].first;
     if (text != EVTX_TREE_NONE && tree->nodes[text].type == EVTX_TEXT16) {
@@ -508,22 +417,68 @@ static const char *fill_payload(
     return fields.problem;
 }
 
-bool evtx_event_fill(
-    struct evtx_event *event, const struct evtx_tree *tree, const char **ret_problem)
+struct span evtx_event_blob(const struct evtx_event *event)
+{
+    return span_make(event->blob, load_le16(event->blob));
+}
+
+/* ---- events ------------------------------------------------------------------------------------------ */
+
+static void begin(struct evtx_event *event)
 {
     struct event_record *record = &event->record;
-    uint16_t root = element(tree, 0, "Event");
-    uint16_t system = element(tree, root, "System");
-    if (system == EVTX_TREE_NONE) {
-        *ret_problem = "damaged record: its XML has no System";
-        return false;
-    }
     record->kind = RECORD_EVENT;
     record->pointer_size = 8;
     record->present |= RECORD_OF_LOG | RECORD_HAS_TIME;
     record->extended = event->items;
     record->extended_count = 0;
-    fill_header(event, tree, system);
+}
+
+bool evtx_event_fill(
+    struct evtx_event *event, const struct evtx_tree *tree, const char **ret_problem)
+{
+    uint16_t root = element(tree, 0, "Event");
+    uint16_t system = element(tree, root, "System");
+    struct evtx_system parts;
+    if (system == EVTX_TREE_NONE) {
+        *ret_problem = "damaged record: its XML has no System";
+        return false;
+    }
+    begin(event);
+    evtx_system_find(tree, system, &parts);
+    evtx_system_fill(event, tree, &parts, NULL);
     *ret_problem = fill_payload(event, tree, root);
+    return true;
+}
+
+static bool repeat_payload(struct evtx_out *payload, const struct evtx_outline *outline)
+{
+    for (size_t i = 0; i < outline->step_count; i++) {
+        const struct evtx_event_step *step = &outline->steps[i];
+        const struct evtx_node *node = &outline->tree->nodes[step->node];
+        if (step->type == EVTX_STEP_PIECES) {
+            put_pieces(payload, outline->tree, step->node);
+            continue;
+        }
+        uint8_t type = EVTX_STEP_NOTHING;
+        evtx_value_add(payload, node->type, node->bytes, &type);
+        if (type != step->type) {
+            return false;
+        }
+    }
+    return !payload->full;
+}
+
+bool evtx_event_repeat(struct evtx_event *event, const struct evtx_outline *outline)
+{
+    struct evtx_out payload = {
+        .at = event->payload, .end = event->payload + sizeof(event->payload)};
+    if (!repeat_payload(&payload, outline)) {
+        return false;
+    }
+    begin(event);
+    evtx_system_fill(event, outline->tree, outline->system, outline->shared);
+    evtx_event_add_item(event, EXTENDED_SCHEMA_TL, outline->blob);
+    event->record.payload = span_make(event->payload, (size_t)(payload.at - event->payload));
     return true;
 }

@@ -22,12 +22,28 @@ enum {
     EVTX_EVENT_NAME_BYTES = 1024,
     EVTX_EVENT_MESSAGE_CHARS = 32 * 1024, /* longer ones are cut */
     EVTX_EVENT_ITEMS = 6,
+    EVTX_EVENT_STEPS = 512,
+};
+
+/* How the fields of a payload were made, in their order: each of one node. */
+struct evtx_event_step {
+    uint16_t node; /* the value; EVTX_STEP_PIECES: its parent */
+    uint8_t type;  /* of the field: enum in_type as evtx_value_add has it, or one of these */
+};
+
+enum { EVTX_STEP_NOTHING = 0xff /* there is no value */, EVTX_STEP_PIECES = 0xfe /* a text */ };
+
+struct evtx_steps {
+    struct evtx_event_step list[EVTX_EVENT_STEPS];
+    size_t count;
+    bool varies; /* other values would make other fields, or the steps are too many */
 };
 
 struct evtx_event {
     struct event_record record;
     struct extended_item items[EVTX_EVENT_ITEMS];
-    struct span computer; /* UTF-8; empty: not told */
+    struct evtx_steps steps; /* of the last evtx_event_fill */
+    struct span computer;    /* UTF-8; empty: not told */
     struct guid related;
     uint8_t session[4];
     uint8_t sid[EVTX_VALUE_SID_BYTES];
@@ -45,6 +61,29 @@ struct evtx_event {
  */
 bool evtx_event_fill(
     struct evtx_event *event, const struct evtx_tree *tree, const char **ret_problem);
+
+struct evtx_system;
+struct evtx_shared;
+
+/* What all records of a template whose values have the same types need to be filled. */
+struct evtx_outline {
+    const struct evtx_tree *tree; /* of the record at hand */
+    const struct evtx_system *system;
+    const struct evtx_shared *shared;
+    const struct evtx_event_step *steps;
+    size_t step_count;
+    struct span blob; /* the metadata that evtx_event_fill made */
+};
+
+/* Like evtx_event_fill, by the steps of an earlier record. False: the values make other fields; ${event} is of no use
+ * then. */
+bool evtx_event_repeat(struct evtx_event *event, const struct evtx_outline *outline);
+
+/* The metadata that evtx_event_fill made. */
+struct span evtx_event_blob(const struct evtx_event *event);
+
+/* Add an extended item, of which a record has at most EVTX_EVENT_ITEMS. */
+void evtx_event_add_item(struct evtx_event *event, uint16_t type, struct span data);
 
 /* Set the event's message to a copy of ${utf16}, with LF as line ends and without white space at the end. It replaces
  * the message of the XML. Call after evtx_event_fill. */

@@ -13,6 +13,7 @@ enum { MAX_STREAMS = 12, MAX_ELEMENTS = 64, BYTES_OF_A_TOKEN = 4 };
 
 struct parse {
     struct evtx_tree *tree;
+    struct evtx_room *room;
     struct span chunk;
     uint32_t work; /* left */
     const char *problem;
@@ -22,10 +23,13 @@ struct parse {
 struct stream {
     struct reader r;
     uint16_t parent;      /* whose children its elements are */
-    uint32_t first_value; /* of the template's instance, in the tree */
+    uint32_t first_value; /* of the template's instance, in the room */
     uint32_t value_count;
     unsigned depth;
     bool is_template; /* its elements have the number of a value in front */
+    bool
+        is_given; /* it stands in the record itself, so that instances in it have values of the record */
+    bool has_given; /* its values are such */
 };
 
 static bool fail(struct parse *p, const char *what)
@@ -51,11 +55,16 @@ static bool spend(struct parse *p, size_t work)
     return true;
 }
 
+uint32_t evtx_tree_cost(struct span bytes)
+{
+    return (uint32_t)(bytes.size / BYTES_OF_A_TOKEN);
+}
+
 static uint16_t add(
     struct parse *p, uint16_t parent, enum evtx_node_kind kind, uint8_t type, struct span bytes)
 {
     /* Whoever looks at the node looks at its bytes, however often a template uses them. */
-    if (!spend(p, bytes.size / BYTES_OF_A_TOKEN)) {
+    if (!spend(p, evtx_tree_cost(bytes))) {
         return EVTX_TREE_NONE;
     }
     uint16_t index = evtx_tree_add(p->tree, parent, kind, type, bytes);
@@ -140,17 +149,24 @@ static bool read_value_of(
     if (index >= s->value_count) {
         return fail(p, "damaged record: its template names a value that it lacks");
     }
-    const struct evtx_given *given = &p->tree->values[s->first_value + index];
+    const struct evtx_given *given = &p->room->values[s->first_value + index];
     if (given->type == EVTX_NULL) {
         return true;
     }
     if (given->type != EVTX_BINARY_XML) {
-        return add(p, parent, EVTX_NODE_VALUE, given->type, given->bytes) != EVTX_TREE_NONE;
+        uint16_t node = add(p, parent, EVTX_NODE_VALUE, given->type, given->bytes);
+        if (node != EVTX_TREE_NONE && s->has_given) {
+            p->tree->nodes[node].given = (uint16_t)(s->first_value + index);
+        }
+        return node != EVTX_TREE_NONE;
     }
     if (in_attribute) {
         return fail(p, "damaged record: an attribute holds XML");
     }
-    struct stream inner = {.r = reader_make(given->bytes), .parent = parent, .depth = s->depth + 1};
+    struct stream inner = {.r = reader_make(given->bytes),
+        .parent = parent,
+        .depth = s->depth + 1,
+        .is_given = s->has_given};
     return read_stream(p, &inner);
 }
 
@@ -167,19 +183,19 @@ static struct span read_definition(struct reader *r)
 /* The types and sizes of the values, then the values. */
 static bool read_given(struct parse *p, struct reader *r, struct stream *ret_inner)
 {
-    struct evtx_tree *tree = p->tree;
+    struct evtx_room *room = p->room;
     uint32_t count = reader_u32(r);
     if (r->failed || count > reader_left(r) / 4) {
         return cut_short(p);
     }
-    if (count > EVTX_TREE_VALUES - tree->value_count) {
+    if (count > EVTX_TREE_VALUES - room->value_count) {
         return fail(p, "damaged record: it has too many values");
     }
     struct reader types = reader_make(reader_take(r, (size_t)count * 4));
-    ret_inner->first_value = tree->value_count;
+    ret_inner->first_value = room->value_count;
     ret_inner->value_count = count;
     for (uint32_t i = 0; i < count; i++) {
-        struct evtx_given *given = &tree->values[tree->value_count++];
+        struct evtx_given *given = &room->values[room->value_count++];
         uint16_t size = reader_u16(&types);
         given->type = reader_u8(&types);
         reader_u8(&types);
@@ -188,10 +204,10 @@ static bool read_given(struct parse *p, struct reader *r, struct stream *ret_inn
     return !r->failed || cut_short(p);
 }
 
-static bool read_template(
-    struct parse *p, const struct stream *s, struct reader *r, uint16_t parent)
+/* Behind the token: where the definition is, and the definition itself if this record is the first to use it. */
+static bool read_instance_head(
+    struct parse *p, struct reader *r, uint32_t *ret_offset, struct span *ret_definition)
 {
-    struct stream inner = {.parent = parent, .depth = s->depth + 1, .is_template = true};
     reader_u8(r);
     reader_u32(r); /* the first bytes of its GUID */
     uint32_t offset = reader_u32(r);
@@ -200,13 +216,25 @@ static bool read_template(
     }
     struct reader other = reader_at(p, offset);
     struct reader *from = is_here(p, r, offset) ? r : &other;
-    inner.r = reader_make(read_definition(from));
-    if (from->failed) {
-        return fail(p, "damaged record: its template lies outside of its chunk");
+    *ret_offset = offset;
+    *ret_definition = read_definition(from);
+    return !from->failed || fail(p, "damaged record: its template lies outside of its chunk");
+}
+
+static bool read_template(
+    struct parse *p, const struct stream *s, struct reader *r, uint16_t parent)
+{
+    struct stream inner = {
+        .parent = parent, .depth = s->depth + 1, .is_template = true, .has_given = s->is_given};
+    uint32_t offset;
+    struct span definition;
+    if (!read_instance_head(p, r, &offset, &definition)) {
+        return false;
     }
-    uint32_t values = p->tree->value_count;
+    inner.r = reader_make(definition);
+    uint32_t values = p->room->value_count;
     bool good = read_given(p, r, &inner) && read_stream(p, &inner);
-    p->tree->value_count = values;
+    p->room->value_count = values;
     return good;
 }
 
@@ -356,14 +384,15 @@ static bool read_stream(struct parse *p, struct stream *s)
 
 /* ---- making it --------------------------------------------------------------------------------------- */
 
-void evtx_tree_begin(struct evtx_tree *tree)
+void evtx_tree_begin(struct evtx_tree *tree, struct evtx_room *room)
 {
-    tree->nodes[0] = (struct evtx_node){.parent = EVTX_TREE_NONE,
+    room->nodes[0] = (struct evtx_node){.parent = EVTX_TREE_NONE,
         .first = EVTX_TREE_NONE,
         .last = EVTX_TREE_NONE,
-        .next = EVTX_TREE_NONE};
-    tree->count = 1;
-    tree->value_count = 0;
+        .next = EVTX_TREE_NONE,
+        .given = EVTX_TREE_NONE};
+    room->value_count = 0;
+    *tree = (struct evtx_tree){.nodes = room->nodes, .count = 1};
 }
 
 uint16_t evtx_tree_add(struct evtx_tree *tree, uint16_t parent, enum evtx_node_kind kind,
@@ -378,6 +407,7 @@ uint16_t evtx_tree_add(struct evtx_tree *tree, uint16_t parent, enum evtx_node_k
         .first = EVTX_TREE_NONE,
         .last = EVTX_TREE_NONE,
         .next = EVTX_TREE_NONE,
+        .given = EVTX_TREE_NONE,
         .kind = (uint8_t)kind,
         .type = type};
     struct evtx_node *above = &tree->nodes[parent];
@@ -390,15 +420,68 @@ uint16_t evtx_tree_add(struct evtx_tree *tree, uint16_t parent, enum evtx_node_k
     return index;
 }
 
-const char *evtx_tree_read(
-    struct evtx_tree *tree, struct span chunk, uint32_t at, uint32_t size, uint32_t *work)
+const char *evtx_tree_read(struct evtx_tree *tree, struct evtx_room *room, struct span chunk,
+    uint32_t at, uint32_t size, uint32_t *work)
 {
-    struct parse parse = {.tree = tree, .chunk = chunk, .work = *work};
-    struct stream stream = {.r = reader_make(span_first(span_from(chunk, at), size))};
-    evtx_tree_begin(tree);
+    struct parse parse = {.tree = tree, .room = room, .chunk = chunk, .work = *work};
+    struct span bytes = span_first(span_from(chunk, at), size);
+    struct stream stream = {.r = reader_make(bytes), .is_given = true};
+    evtx_tree_begin(tree, room);
     read_stream(&parse, &stream);
     *work = parse.work;
     return parse.problem;
+}
+
+/* Read one instance, which is all that ${bytes} have. */
+static bool read_instance(struct parse *p, struct span bytes, uint32_t *ret_definition)
+{
+    enum { FRAGMENT_BYTES = 3 };
+    struct stream inner = {.value_count = 0};
+    struct reader r = reader_make(bytes);
+    struct span definition;
+    uint8_t token = reader_u8(&r);
+    if (token == EVTX_TOKEN_FRAGMENT) {
+        reader_skip(&r, FRAGMENT_BYTES);
+        token = reader_u8(&r);
+    }
+    return token == EVTX_TOKEN_TEMPLATE && read_instance_head(p, &r, ret_definition, &definition) &&
+           read_given(p, &r, &inner) && reader_u8(&r) == EVTX_TOKEN_END; /* or nothing is left */
+}
+
+/* The value from the ${first} on that is binary XML; empty: there is none. False: there are several. */
+static bool find_inner(const struct evtx_room *room, uint32_t first, struct span *ret_bytes)
+{
+    *ret_bytes = span_make(NULL, 0);
+    for (uint32_t i = first; i < room->value_count; i++) {
+        const struct evtx_given *given = &room->values[i];
+        if (given->type == EVTX_BINARY_XML && given->bytes.size) {
+            if (ret_bytes->size) {
+                return false;
+            }
+            *ret_bytes = given->bytes;
+        }
+    }
+    return true;
+}
+
+bool evtx_tree_read_instance(struct evtx_room *room, struct span chunk, uint32_t at, uint32_t size,
+    struct evtx_instance *ret_instance)
+{
+    struct parse parse = {.room = room, .chunk = chunk};
+    struct span bytes = span_first(span_from(chunk, at), size);
+    room->value_count = 0;
+    ret_instance->count = 0;
+    do {
+        uint32_t first = room->value_count;
+        if (ret_instance->count == EVTX_TREE_INSTANCES ||
+            !read_instance(&parse, bytes, &ret_instance->definitions[ret_instance->count]) ||
+            !find_inner(room, first, &bytes)) {
+            return false;
+        }
+        ret_instance->count++;
+    } while (bytes.size);
+    ret_instance->value_count = room->value_count;
+    return true;
 }
 
 /* ---- looking at it ----------------------------------------------------------------------------------- */

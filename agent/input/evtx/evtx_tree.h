@@ -24,8 +24,10 @@ struct evtx_node {
     uint16_t first; /* child; EVTX_TREE_NONE: there is none. So are the others */
     uint16_t last;
     uint16_t next; /* sibling */
-    uint8_t kind;  /* enum evtx_node_kind */
-    uint8_t type;  /* of a value: enum evtx_type, maybe with EVTX_ARRAY */
+    uint16_t
+        given; /* of a value: its place among those of the record; EVTX_TREE_NONE: the template has it */
+    uint8_t kind; /* enum evtx_node_kind */
+    uint8_t type; /* of a value: enum evtx_type, maybe with EVTX_ARRAY */
 };
 
 /* A value that a record gives its template. */
@@ -34,24 +36,51 @@ struct evtx_given {
     uint8_t type;
 };
 
+/* The first node stands for the document. */
 struct evtx_tree {
-    struct evtx_node nodes[EVTX_TREE_NODES]; /* the first stands for the document */
+    struct evtx_node *nodes;
     uint32_t count;
+};
+
+/* Memory for a tree that is being made. */
+struct evtx_room {
+    struct evtx_node nodes[EVTX_TREE_NODES];
     struct evtx_given values[EVTX_TREE_VALUES];
     uint32_t value_count;
 };
 
 /*
- * Make the tree of the binary XML at ${at}, ${size} bytes, in ${chunk}. ${work} is what the chunk's
- * records may cost together, counted down: templates can repeat each other. NULL, or a static text that says what
- * is wrong: then the tree has what stood before that.
+ * Make the tree of the binary XML at ${at}, ${size} bytes, in ${chunk}; it lives in ${room}. ${work} is what the
+ * chunk's records may cost together, counted down: templates can repeat each other. NULL, or a static text that
+ * describes the first error: then the tree has everything before it.
  */
-const char *evtx_tree_read(
-    struct evtx_tree *tree, struct span chunk, uint32_t at, uint32_t size, uint32_t *work);
+const char *evtx_tree_read(struct evtx_tree *tree, struct evtx_room *room, struct span chunk,
+    uint32_t at, uint32_t size, uint32_t *work);
 
-/* To make a tree of another form of the XML: an empty document; one more child of ${parent}. EVTX_TREE_NONE: the tree
- * is full. */
-void evtx_tree_begin(struct evtx_tree *tree);
+/*
+ * A record whose binary XML is one instance of a template and nothing else. So may be one of its values, and one of
+ * that instance's values: the instances of a chain. (Windows has the System in the first, and the data of the event in
+ * the second.)
+ */
+enum { EVTX_TREE_INSTANCES = 4 };
+
+struct evtx_instance {
+    uint32_t definitions[EVTX_TREE_INSTANCES]; /* offsets in the chunk */
+    uint32_t count;
+    uint32_t value_count; /* of all */
+};
+
+/* Read the instances, their values into ${room}. False: the record is something else, or damaged. */
+bool evtx_tree_read_instance(struct evtx_room *room, struct span chunk, uint32_t at, uint32_t size,
+    struct evtx_instance *ret_instance);
+
+/* What evtx_tree_read takes of its ${work} for each node that has these bytes. */
+uint32_t evtx_tree_cost(struct span bytes);
+
+/* Begin an empty tree in ${room}. */
+void evtx_tree_begin(struct evtx_tree *tree, struct evtx_room *room);
+
+/* Add the last child of node ${parent}. EVTX_TREE_NONE: the tree is full. */
 uint16_t evtx_tree_add(struct evtx_tree *tree, uint16_t parent, enum evtx_node_kind kind,
     uint8_t type, struct span bytes);
 

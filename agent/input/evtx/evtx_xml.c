@@ -308,12 +308,12 @@ static bool read_content(struct xml *x)
                                                             EVTX_TEXT16, text) != EVTX_TREE_NONE);
 }
 
-const char *evtx_xml_read(struct evtx_tree *tree, uint8_t *xml, size_t size)
+const char *evtx_xml_read(struct evtx_tree *tree, struct evtx_room *room, uint8_t *xml, size_t size)
 {
     struct xml x = {.tree = tree};
     x.at = xml;
     x.end = xml + size / 2 * 2;
-    evtx_tree_begin(tree);
+    evtx_tree_begin(tree, room);
     while (x.at < x.end && read_content(&x)) {}
     if (!x.problem && x.open) {
         cut_short(&x);

@@ -12,10 +12,11 @@
  */
 
 /*
- * Make the tree of ${size} bytes of UTF-16 at ${xml}. References are replaced in place, and names and values of the
+ * Make the tree, in ${room}, of ${size} bytes of UTF-16 at ${xml}. References are replaced in place, and names and values of the
  * tree are views of ${xml}. NULL, or a static text that describes the first error: then the tree has everything before
  * it.
  */
-const char *evtx_xml_read(struct evtx_tree *tree, uint8_t *xml, size_t size);
+const char *evtx_xml_read(
+    struct evtx_tree *tree, struct evtx_room *room, uint8_t *xml, size_t size);
 
 #endif

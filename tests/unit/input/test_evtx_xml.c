@@ -15,6 +15,7 @@
 enum { MAX_CHARS = 8192 };
 
 static struct evtx_tree tree;
+static struct evtx_room room;
 static struct evtx_event event;
 static uint16_t wide[MAX_CHARS];
 
@@ -22,7 +23,7 @@ static const char *read_xml(const char *text)
 {
     size_t units;
     assert_true(etw_text_encode(span_text(text), wide, MAX_CHARS, &units));
-    return evtx_xml_read(&tree, (uint8_t *)wide, units * 2);
+    return evtx_xml_read(&tree, &room, (uint8_t *)wide, units * 2);
 }
 
 static uint16_t element(uint16_t parent, const char *name)
@@ -90,7 +91,7 @@ static void deep_and_wide_xml_ends_at_the_limits(void **state)
         memcpy(many + 6 + 8 * i, empty, sizeof(empty));
     }
     assert_string_equal(
-        evtx_xml_read(&tree, many, sizeof(many)), "damaged record: it has too many elements");
+        evtx_xml_read(&tree, &room, many, sizeof(many)), "damaged record: it has too many elements");
 }
 
 /* ---- types ----------------------------------------------------------------------------------------------- */

@@ -28,6 +28,7 @@ struct evt_render {
     struct evtx_given given[MAX_VALUES];
     evt_char mark[BOOKMARK_CHARS];
     struct evtx_tree tree;
+    struct evtx_room tree_room;
     struct evtx_event event;
 };
 
@@ -256,7 +257,8 @@ struct evtx_event *evt_render_event(
     while (used >= 2 && load_le16(render->xml.data + used / 2 * 2 - 2) == 0) {
         used = used / 2 * 2 - 2; /* its NUL */
     }
-    const char *in_xml = evtx_xml_read(&render->tree, render->xml.data, used);
+    const char *in_xml = evtx_xml_read(
+        &render->tree, &render->tree_room, render->xml.data, used);
     if (in_xml) {
         evtx_typed_none(&render->tree);
     } else {
