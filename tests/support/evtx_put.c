@@ -22,6 +22,9 @@ enum {
     CHUNK_LAST_ID = 32,
     CHUNK_HEADER_SIZE = 40,
     CHUNK_LAST_RECORD = 44,
+    CHUNK_RECORDS_CRC = 52,
+    CHUNK_FLAGS = 120,
+    CHUNK_HEADER_CRC = 124,
     HEADER_BYTES = 128,
 };
 
@@ -128,6 +131,32 @@ void evtx_put_finish(struct evtx_put *put)
     store_le16(put->bytes + FILE_MAJOR, 3);
     store_le16(put->bytes + EVTX_PUT_FILE_HEADER_SIZE_AT, EVTX_PUT_FILE_HEADER_BYTES);
     store_le16(put->bytes + FILE_CHUNKS, (uint16_t)chunks);
+}
+
+/* CRC-32 of IEEE 802.3 (ISO-HDLC), bit by bit. */
+static uint32_t add_crc(uint32_t crc, const uint8_t *bytes, size_t size)
+{
+    crc = ~crc;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++) {
+            crc = crc & 1 ? crc >> 1 ^ UINT32_C(0xedb88320) : crc >> 1;
+        }
+    }
+    return ~crc;
+}
+
+void evtx_put_sums(struct evtx_put *put)
+{
+    for (size_t at = EVTX_PUT_FILE_HEADER_BYTES; at < put->size; at += EVTX_PUT_CHUNK_BYTES) {
+        uint8_t *chunk = put->bytes + at;
+        size_t end = load_le32(chunk + EVTX_PUT_CHUNK_FREE_AT);
+        store_le32(chunk + CHUNK_RECORDS_CRC,
+            add_crc(0, chunk + EVTX_PUT_CHUNK_HEADER_BYTES, end - EVTX_PUT_CHUNK_HEADER_BYTES));
+        uint32_t crc = add_crc(0, chunk, CHUNK_FLAGS);
+        store_le32(chunk + CHUNK_HEADER_CRC,
+            add_crc(crc, chunk + HEADER_BYTES, EVTX_PUT_CHUNK_HEADER_BYTES - HEADER_BYTES));
+    }
 }
 
 /* ---- records ----------------------------------------------------------------------------------------- */

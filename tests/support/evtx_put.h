@@ -62,6 +62,9 @@ void evtx_put_begin(struct evtx_put *put);
 void evtx_put_chunk(struct evtx_put *put);  /* end the chunk, begin the next */
 void evtx_put_finish(struct evtx_put *put); /* end the chunk and the file */
 
+/* Give all chunks of the finished file their checksums. */
+void evtx_put_sums(struct evtx_put *put);
+
 void evtx_put_record(struct evtx_put *put, uint64_t id, uint64_t time);
 void evtx_put_record_end(struct evtx_put *put);
 

@@ -123,7 +123,7 @@ void etl_stream_open_log(struct etl_stream *stream, struct etl_bytes *bytes,
         stream->log = evtx_chunk_create();
     }
     if (stream->log) {
-        evtx_file_open_chunk(stream->log, bytes, chunk, scope, hosts);
+        evtx_file_open_chunk(stream->log, bytes, chunk, scope, hosts, false);
     }
 }
 

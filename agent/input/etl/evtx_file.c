@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "base/bytes.h"
 #include "input/evtx/evtx_format.h"
 #include "input/evtx/evtx_hosts.h"
 
@@ -79,14 +80,17 @@ bool evtx_file_chunk(struct etl_file *file, uint64_t offset, struct etl_buffer *
 }
 
 void evtx_file_open_chunk(struct evtx_chunk *reader, struct etl_bytes *bytes,
-    const struct etl_buffer *chunk, const struct etl_scope *scope, struct evtx_hosts *hosts)
+    const struct etl_buffer *chunk, const struct etl_scope *scope, struct evtx_hosts *hosts,
+    bool checks_sums)
 {
     const struct evtx_place place = {.offset = chunk->offset,
         .first_number = chunk->sequence,
         .end = chunk->end,
         .empty = chunk->empty};
-    const struct evtx_scope inherited = {
-        .trace = scope->trace, .position = scope->position, .hosts = hosts};
+    const struct evtx_scope inherited = {.trace = scope->trace,
+        .position = scope->position,
+        .hosts = hosts,
+        .checks_sums = checks_sums};
     evtx_chunk_open(reader, bytes, &place, &inherited);
 }
 
@@ -97,6 +101,7 @@ struct walk {
     const struct etl_visitor *visitor;
     struct evtx_chunk *chunk;
     struct error *err;
+    uint64_t open_chunk; /* that Windows was writing when the log was copied; UINT64_MAX: none */
     bool stopped;
 };
 
@@ -121,7 +126,8 @@ static bool visit_records(struct walk *w, const struct etl_buffer *chunk)
 {
     struct etl_scope scope = etl_file_scope(w->file, chunk, 0);
     enum evtx_step step = EVTX_STEP_RECORD;
-    evtx_file_open_chunk(w->chunk, &w->file->bytes, chunk, &scope, w->file->log);
+    evtx_file_open_chunk(
+        w->chunk, &w->file->bytes, chunk, &scope, w->file->log, chunk->offset != w->open_chunk);
     while (!w->stopped && step != EVTX_STEP_END) {
         step = evtx_chunk_next(w->chunk);
         if (step == EVTX_STEP_FAILED) {
@@ -158,6 +164,32 @@ static bool visit(struct walk *w, uint64_t offset)
     return w->stopped || visit_records(w, &chunk);
 }
 
+/* A log that was never closed has one chunk, its newest, whose checksums may be those of an earlier state. */
+static bool find_open_chunk(struct walk *w)
+{
+    uint8_t head[EVTX_CHUNK_HEAD_BYTES] = {0};
+    size_t got;
+    uint64_t newest = 0;
+    w->open_chunk = UINT64_MAX;
+    if (!etl_bytes_read(&w->file->bytes, 0, head, sizeof(head), &got, w->err)) {
+        return false;
+    }
+    bool is_dirty = load_le32(head + EVTX_FILE_FLAGS_AT) & EVTX_FLAG_DIRTY;
+    for (uint64_t at = EVTX_FILE_HEADER_BYTES; is_dirty && at < w->file->bytes.size;
+         at += EVTX_CHUNK_BYTES) {
+        struct etl_buffer chunk;
+        bool found;
+        if (!evtx_file_chunk(w->file, at, &chunk, &found, w->err)) {
+            return false;
+        }
+        if (found && !chunk.empty && chunk.sequence >= newest) {
+            newest = chunk.sequence;
+            w->open_chunk = at;
+        }
+    }
+    return true;
+}
+
 bool evtx_file_walk(struct etl_file *file, const struct etl_visitor *visitor, struct error *err)
 {
     struct error ignored;
@@ -169,6 +201,7 @@ bool evtx_file_walk(struct etl_file *file, const struct etl_visitor *visitor, st
     if (!good) {
         error_set(err, ERR_MEMORY, "%s: out of memory", file->bytes.path);
     }
+    good = good && find_open_chunk(&walk);
     for (uint64_t at = EVTX_FILE_HEADER_BYTES; good && at < file->bytes.size && !walk.stopped;
          at += EVTX_CHUNK_BYTES) {
         good = visit(&walk, at);

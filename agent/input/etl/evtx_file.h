@@ -26,7 +26,8 @@ bool evtx_file_chunk(struct etl_file *file, uint64_t offset, struct etl_buffer *
 
 /* evtx_chunk_open for what evtx_file_chunk and etl_file_scope returned. */
 void evtx_file_open_chunk(struct evtx_chunk *reader, struct etl_bytes *bytes,
-    const struct etl_buffer *chunk, const struct etl_scope *scope, struct evtx_hosts *hosts);
+    const struct etl_buffer *chunk, const struct etl_scope *scope, struct evtx_hosts *hosts,
+    bool checks_sums);
 
 /* etl_file_walk of an event log. */
 bool evtx_file_walk(struct etl_file *file, const struct etl_visitor *visitor, struct error *err);

@@ -1,6 +1,7 @@
 #include "input/evtx/evtx_chunk.h"
 
 #include <stdlib.h>
+#include <zlib.h>
 
 #include "base/bytes.h"
 #include "input/evtx/evtx_event.h"
@@ -20,14 +21,18 @@ enum {
     MIN_RECORD_BYTES = EVTX_RECORD_HEAD_BYTES + EVTX_RECORD_TAIL_BYTES,
 };
 
+/* The checksums of a chunk, in the order in which they are checked. */
+enum sum { SUM_OF_HEADER, SUM_OF_RECORDS, SUM_COUNT };
+
 struct evtx_chunk {
     struct etl_bytes *bytes;
     struct evtx_place place;
     struct evtx_scope scope;
     bool is_read;
-    uint32_t at;   /* next record */
-    uint32_t end;  /* of the records */
-    uint32_t work; /* left */
+    unsigned sums_checked; /* enum sum: those before it */
+    uint32_t at;           /* next record */
+    uint32_t end;          /* of the records */
+    uint32_t work;         /* left */
     uint32_t problem_at;
     const char *problem;
     struct error error;
@@ -76,6 +81,7 @@ void evtx_chunk_open(struct evtx_chunk *chunk, struct etl_bytes *bytes,
     chunk->place = *place;
     chunk->scope = *scope;
     chunk->is_read = false;
+    chunk->sums_checked = scope->checks_sums ? SUM_OF_HEADER : SUM_COUNT;
     chunk->at = EVTX_CHUNK_HEADER_BYTES;
     chunk->end = place->end;
     chunk->work = CHUNK_WORK;
@@ -92,6 +98,8 @@ static bool read_chunk(struct evtx_chunk *c)
     }
     memset(c->data + got, 0, sizeof(c->data) - got);
     c->end = c->end < got ? c->end : (uint32_t)got;
+    c->sums_checked = got < sizeof(c->data) ? SUM_COUNT
+                                            : c->sums_checked; /* that is said already */
     c->is_read = true;
     return true;
 }
@@ -103,6 +111,58 @@ static void fail(struct evtx_chunk *c, uint32_t at, const char *what)
         c->problem_at = at;
     }
 }
+
+/* ---- checksums ----------------------------------------------------------------------------------------- */
+
+/* Of a chunk that is being written, or was when the machine stopped, they say nothing. */
+static bool has_sums(const struct evtx_chunk *c)
+{
+    return (load_le32(c->data + EVTX_CHUNK_FLAGS_AT) & (EVTX_FLAG_DIRTY | EVTX_FLAG_NO_CRC)) == 0;
+}
+
+static bool is_header_right(const struct evtx_chunk *c)
+{
+    uint32_t told = load_le32(c->data + EVTX_CHUNK_HEADER_CRC_AT);
+    uLong sum = crc32(0, c->data, EVTX_CHUNK_FLAGS_AT);
+    sum = crc32(sum, c->data + EVTX_CHUNK_HEADER_REST_AT,
+        EVTX_CHUNK_HEADER_BYTES - EVTX_CHUNK_HEADER_REST_AT);
+    return told == 0 || told == sum;
+}
+
+static bool are_records_right(const struct evtx_chunk *c)
+{
+    uint32_t told = load_le32(c->data + EVTX_CHUNK_RECORDS_CRC_AT);
+    uint32_t end = load_le32(c->data + EVTX_CHUNK_FREE_AT);
+    return told == 0 || end < EVTX_CHUNK_HEADER_BYTES || end > EVTX_CHUNK_BYTES ||
+           told == crc32(0, c->data + EVTX_CHUNK_HEADER_BYTES, end - EVTX_CHUNK_HEADER_BYTES);
+}
+
+/* False: a checksum is wrong, which is the problem now; more may be. */
+static bool check_sums(struct evtx_chunk *c)
+{
+    while (c->sums_checked < SUM_COUNT && has_sums(c)) {
+        switch ((enum sum)c->sums_checked++) {
+        case SUM_OF_HEADER:
+            if (!is_header_right(c)) {
+                fail(c, 0, "the chunk's header does not have its checksum");
+                return false;
+            }
+            break;
+        case SUM_OF_RECORDS:
+            if (!are_records_right(c)) {
+                fail(c, EVTX_CHUNK_HEADER_BYTES,
+                    "the chunk's records do not have their checksum; they are read all the same");
+                return false;
+            }
+            break;
+        case SUM_COUNT:
+            break;
+        }
+    }
+    return true;
+}
+
+/* ---- records ------------------------------------------------------------------------------------------- */
 
 /* The size of the record at ${at}, 0 if there is none. */
 static uint32_t record_size(const struct evtx_chunk *c, uint32_t at)
@@ -196,6 +256,9 @@ enum evtx_step evtx_chunk_next(struct evtx_chunk *c)
     c->problem = NULL;
     if (!c->is_read && !read_chunk(c)) {
         return EVTX_STEP_FAILED;
+    }
+    if (!check_sums(c)) {
+        return EVTX_STEP_DAMAGED;
     }
     if (!find_record(c, &size)) {
         return c->problem ? EVTX_STEP_DAMAGED : EVTX_STEP_END;

@@ -41,6 +41,7 @@ struct evtx_scope {
     const struct trace_info *trace;
     struct record_position position; /* of the chunk */
     struct evtx_hosts *hosts;        /* traces of the machines in the log; borrowed */
+    bool checks_sums; /* wrong checksums are damage; the records are read all the same */
 };
 
 /* Start reading the records of the chunk at ${place} of ${bytes} (borrowed until the chunk is done). */

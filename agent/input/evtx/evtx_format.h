@@ -9,15 +9,26 @@
 enum {
     EVTX_FILE_HEADER_BYTES = 4096, /* the chunks follow behind it */
     EVTX_FILE_HEADER_SIZE_AT = 40, /* u16: bytes before the first chunk */
+    EVTX_FILE_FLAGS_AT = 120,      /* u32: enum evtx_flag */
 
     EVTX_CHUNK_BYTES = 65536,
     EVTX_CHUNK_HEADER_BYTES = 512, /* with its tables of names and templates; records follow */
     EVTX_CHUNK_FIRST_NUMBER_AT = 8,
-    EVTX_CHUNK_FREE_AT = 48, /* u32: where the records end */
+    EVTX_CHUNK_FREE_AT = 48,         /* u32: where the records end */
+    EVTX_CHUNK_RECORDS_CRC_AT = 52,  /* u32: of the records; 0: not set */
+    EVTX_CHUNK_FLAGS_AT = 120,       /* u32: enum evtx_flag */
+    EVTX_CHUNK_HEADER_CRC_AT = 124,  /* u32: of the header without flags and this; 0: not set */
+    EVTX_CHUNK_HEADER_REST_AT = 128, /* the tables of names and templates */
 
     EVTX_RECORD_MAGIC = 0x2a2a,
     EVTX_RECORD_HEAD_BYTES = 24, /* magic, size, id, time */
     EVTX_RECORD_TAIL_BYTES = 4,  /* the size again */
+};
+
+/* Flags of files and chunks. */
+enum evtx_flag {
+    EVTX_FLAG_DIRTY = 0x1,  /* open, or never closed */
+    EVTX_FLAG_NO_CRC = 0x4, /* checksums mean nothing */
 };
 
 #define EVTX_FILE_MAGIC "ElfFile"

@@ -210,6 +210,50 @@ static void forwarded_records_have_text_alone_and_machines_of_their_own(void **s
     reading_fini(&r);
 }
 
+static void put_each_kind(uint64_t id, const char *computer, const char *user)
+{
+    evtx_sample_logon(&put, id, EVTX_SAMPLE_TIME + id, computer, user);
+    evtx_sample_user(&put, id + 1, EVTX_SAMPLE_TIME + id + 1);
+    evtx_sample_plain(&put, id + 2, EVTX_SAMPLE_TIME + id + 2);
+    evtx_sample_nested(&put, id + 3, EVTX_SAMPLE_TIME + id + 3);
+    evtx_sample_forwarded(&put, id + 4, EVTX_SAMPLE_TIME + id + 4);
+}
+
+/* In one chunk the second and the third of each kind are made like the first; in chunks of their own each is the
+ * first. */
+static void records_like_an_earlier_one_are_what_they_are_alone(void **state)
+{
+    enum { KINDS = 5, ROUNDS = 3, MAX_TEXT = 4096 };
+    static const char *const users[ROUNDS] = {"anna", "", "a much longer name than the others"};
+    static const char *const computers[ROUNDS] = {"PC-1", "PC-2.corp.example", "PC-1"};
+    static char texts[ROUNDS * KINDS][MAX_TEXT];
+    (void)state;
+    for (int is_apart = 0; is_apart < 2; is_apart++) {
+        struct reading r;
+        evtx_put_begin(&put);
+        for (uint64_t i = 0; i < ROUNDS; i++) {
+            put_each_kind(1 + i * KINDS, computers[i], users[i]);
+            if (is_apart && i + 1 < ROUNDS) {
+                evtx_put_chunk(&put);
+            }
+        }
+        evtx_put_finish(&put);
+        reading_init(&r);
+        for (size_t i = 0; i < (size_t)ROUNDS * KINDS; i++) {
+            struct span text = next_as(&r, "native");
+            assert_true(text.size < MAX_TEXT);
+            if (is_apart) {
+                assert_span(text, texts[i]);
+            }
+            memcpy(texts[i], text.data, text.size);
+            texts[i][text.size] = 0;
+        }
+        assert_null(next(&r));
+        assert_int_equal(r.damage.count, 0);
+        reading_fini(&r);
+    }
+}
+
 static void the_other_formats_have_the_record_id_and_the_map(void **state)
 {
     (void)state;
@@ -306,6 +350,58 @@ static void a_record_whose_template_is_gone_is_told(void **state)
     assert_int_equal(r.damage.count, 1);
     assert_int_equal(r.damage.offsets[0], second);
     assert_string_equal(r.damage.what[0], "damaged record: its template lies outside of its chunk");
+    reading_fini(&r);
+}
+
+/* Two chunks, one byte of a text changed in the second: the record is read, and the checksum is said. */
+static void wrong_checksums_are_told_and_cost_nothing(void **state)
+{
+    enum { FILE_FLAGS = 120, CHUNK_FLAGS = 120, DIRTY = 1 };
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_put_chunk(&put);
+    size_t second = put.chunk;
+    evtx_sample_logon(&put, 2, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_put_finish(&put);
+    evtx_put_sums(&put);
+    reading_init(&r);
+    assert_int_equal(r.damage.count, 0);
+    reading_fini(&r);
+
+    static const uint8_t name[] = {'a', 0, 'n', 0, 'n', 0, 'a', 0};
+    size_t at = second;
+    while (memcmp(put.bytes + at, name, sizeof(name)) != 0) {
+        at++;
+    }
+    put.bytes[at] ^= 1;
+    put.bytes[second + 200] ^= 1;
+    reading_init(&r);
+    assert_int_equal(r.damage.count, 2);
+    assert_int_equal(r.damage.offsets[0], second);
+    assert_string_equal(r.damage.what[0], "the chunk's header does not have its checksum");
+    assert_int_equal(r.damage.offsets[1], second + EVTX_PUT_CHUNK_HEADER_BYTES);
+    assert_string_equal(r.damage.what[1],
+        "the chunk's records do not have their checksum; they are read all the same");
+    assert_int_equal(next(&r)->log_record_id, 1);
+    assert_int_equal(next(&r)->log_record_id, 2);
+    assert_null(next(&r));
+    reading_fini(&r);
+
+    /* The newest chunk of a log that was not closed has the checksums of an earlier state. */
+    put.bytes[FILE_FLAGS] = DIRTY;
+    reading_init(&r);
+    assert_int_equal(r.damage.count, 0);
+    reading_fini(&r);
+    put.bytes[EVTX_PUT_FILE_HEADER_BYTES + 200] ^= 1; /* the first chunk, which was complete */
+    reading_init(&r);
+    assert_int_equal(r.damage.count, 1);
+    assert_int_equal(r.damage.offsets[0], EVTX_PUT_FILE_HEADER_BYTES);
+    reading_fini(&r);
+    put.bytes[EVTX_PUT_FILE_HEADER_BYTES + CHUNK_FLAGS] = DIRTY;
+    reading_init(&r);
+    assert_int_equal(r.damage.count, 0);
     reading_fini(&r);
 }
 
@@ -426,11 +522,13 @@ int main(void)
         cmocka_unit_test(data_without_names_goes_by_its_place),
         cmocka_unit_test(values_may_be_xml),
         cmocka_unit_test(forwarded_records_have_text_alone_and_machines_of_their_own),
+        cmocka_unit_test(records_like_an_earlier_one_are_what_they_are_alone),
         cmocka_unit_test(the_other_formats_have_the_record_id_and_the_map),
         cmocka_unit_test(chunks_come_in_the_order_of_their_records),
         cmocka_unit_test(a_damaged_chunk_costs_itself),
         cmocka_unit_test(a_damaged_record_costs_itself),
         cmocka_unit_test(a_record_whose_template_is_gone_is_told),
+        cmocka_unit_test(wrong_checksums_are_told_and_cost_nothing),
         cmocka_unit_test(a_file_that_ends_early_gives_what_it_has),
         cmocka_unit_test(templates_that_repeat_themselves_end),
         cmocka_unit_test(a_template_that_repeats_a_large_value_ends),
