@@ -4,11 +4,12 @@
 
 #include "decode/decode.h"
 #include "input/etl/etl_merge.h"
+#include "input/etl/evtx_tail.h"
 #include "schema/source/schema_source.h"
 #include "support/evtx_sample.h"
 
-/* Any bytes as an event log: walked, indexed, merged. Both passes must agree on the records, and what a record says
- * of its payload must fit it to the last byte. */
+/* Any bytes as an event log: walked, indexed, merged, followed. Both passes must agree on the records, and what a record
+ * says of its payload must fit it to the last byte. */
 
 static void check_payload(void *source, struct decoder *decoder, const struct event_record *record)
 {
@@ -49,6 +50,29 @@ static size_t merge_all(struct etl_file *file, void *source, struct decoder *dec
     return count;
 }
 
+/* As a log that is still open, and as one that was closed meanwhile. */
+static void follow_all(struct etl_file *file)
+{
+    struct evtx_tail *tail = evtx_tail_create(file, NULL);
+    struct evtx_tail_found found;
+    uint64_t mark = 0;
+    for (int is_final = 0; tail && is_final < 2; is_final++) {
+        while (evtx_tail_next(tail, UINT64_MAX, is_final, &found, NULL) == EVTX_TAIL_CHUNK) {
+            enum evtx_step step;
+            if (found.mark <= mark) {
+                abort();
+            }
+            mark = found.mark;
+            while ((step = evtx_chunk_next(found.chunk)) != EVTX_STEP_END) {
+                if (step == EVTX_STEP_FAILED) {
+                    abort();
+                }
+            }
+        }
+    }
+    evtx_tail_destroy(tail);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct schema_source_settings settings;
@@ -66,6 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (etl_file_index(file, &visitor, NULL) && merge_all(file, source, &decoder) != walked) {
             abort();
         }
+        follow_all(file);
     }
     etl_file_destroy(file);
     decoder_fini(&decoder);

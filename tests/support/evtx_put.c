@@ -17,6 +17,7 @@ enum {
     FILE_MINOR = 36,
     FILE_MAJOR = 38,
     FILE_CHUNKS = 42,
+    FILE_FLAGS = 120,
     CHUNK_LAST_NUMBER = 16,
     CHUNK_FIRST_ID = 24,
     CHUNK_LAST_ID = 32,
@@ -124,6 +125,7 @@ void evtx_put_finish(struct evtx_put *put)
 {
     size_t chunks = (put->size - EVTX_PUT_FILE_HEADER_BYTES) / EVTX_PUT_CHUNK_BYTES;
     end_chunk(put);
+    put->bytes[FILE_FLAGS] = 0;
     store_le64(put->bytes + FILE_LAST_CHUNK, chunks - 1);
     store_le64(put->bytes + FILE_NEXT_ID, put->last_id + 1);
     store_le32(put->bytes + FILE_HEADER_SIZE, HEADER_BYTES);
@@ -131,6 +133,13 @@ void evtx_put_finish(struct evtx_put *put)
     store_le16(put->bytes + FILE_MAJOR, 3);
     store_le16(put->bytes + EVTX_PUT_FILE_HEADER_SIZE_AT, EVTX_PUT_FILE_HEADER_BYTES);
     store_le16(put->bytes + FILE_CHUNKS, (uint16_t)chunks);
+}
+
+void evtx_put_pause(struct evtx_put *put)
+{
+    enum { DIRTY = 1 };
+    end_chunk(put);
+    put->bytes[FILE_FLAGS] = DIRTY;
 }
 
 /* CRC-32 of IEEE 802.3 (ISO-HDLC), bit by bit. */

@@ -62,6 +62,9 @@ void evtx_put_begin(struct evtx_put *put);
 void evtx_put_chunk(struct evtx_put *put);  /* end the chunk, begin the next */
 void evtx_put_finish(struct evtx_put *put); /* end the chunk and the file */
 
+/* Make the bytes so far what a log has that is still open. More records may follow. */
+void evtx_put_pause(struct evtx_put *put);
+
 /* Give all chunks of the finished file their checksums. */
 void evtx_put_sums(struct evtx_put *put);
 

@@ -109,11 +109,13 @@ static inline void on_damage(
     damage++;
 }
 
-static inline void on_overwritten(void *self, const struct trace_info *trace, uint64_t buffers)
+static inline void on_overwritten(
+    void *self, const struct trace_info *trace, uint64_t count, const char *unit)
 {
     (void)self;
     assert_non_null(trace);
-    overwritten += buffers;
+    assert_string_equal(unit, "buffers");
+    overwritten += count;
 }
 
 static inline bool on_reads(void *self, uint64_t to)

@@ -19,6 +19,7 @@ struct evtx_hosts;
 struct trace_naming {
     struct span host; /* name of the recording machine; overrides the file; empty: use the file's */
     bool whole_path;  /* `etw.file` is the path as given; false: only the file name */
+    bool follows;     /* an event log keeps its identity when it grows */
 };
 
 /* One session's part of the file. Usually there is one; appending to a file adds another, with its

@@ -7,6 +7,8 @@
 #include "input/etl/etl_ring.h"
 #include "input/etl/etl_stream.h"
 #include "input/etl/etl_walk.h"
+#include "input/etl/evtx_file.h"
+#include "input/etl/evtx_follow.h"
 #include "platform/plat_file.h"
 
 /*
@@ -21,6 +23,8 @@
  *
  * A circular trace is read through etl_ring, buffer by buffer: a buffer that waited for others
  * could be overwritten.
+ *
+ * An event log has one order, so nothing waits: evtx_follow reads it.
  *
  * The file has its own pool of handles, so that its handle stays open: the path may later name
  * another file.
@@ -40,7 +44,8 @@ struct etl_follow {
 
     struct etl_walk *walk;
     struct etl_pending *pending;
-    struct etl_ring *ring; /* used instead of the walk for a circular trace */
+    struct etl_ring *ring;   /* used instead of the walk for a circular trace */
+    struct evtx_follow *log; /* used instead of all these for an event log */
     struct etl_stream *stream;
     bool closed;
     uint64_t buffers; /* visited in the last epoch */
@@ -165,7 +170,11 @@ struct etl_follow *etl_follow_open(const char *path, const struct trace_naming *
     if (f->file) {
         expect_more(f, 0);
     }
-    if (f->file && keep_header(f, header_end, err) && make_parts(f, err)) {
+    bool is_log = f->file && evtx_file_is_one(f->file);
+    if (is_log) {
+        f->log = evtx_follow_create(f->file, err);
+    }
+    if (f->log || (f->file && !is_log && keep_header(f, header_end, err) && make_parts(f, err))) {
         return f;
     }
     etl_follow_destroy(f);
@@ -176,6 +185,7 @@ void etl_follow_destroy(struct etl_follow *f)
 {
     if (f) {
         etl_stream_destroy(f->stream);
+        evtx_follow_destroy(f->log);
         etl_ring_destroy(f->ring);
         etl_pending_destroy(f->pending);
         etl_walk_destroy(f->walk);
@@ -208,7 +218,7 @@ bool etl_follow_is_at(const struct etl_follow *f, const char *path)
 
 bool etl_follow_is_waiting(const struct etl_follow *f)
 {
-    return etl_pending_buffers(f->pending) != 0;
+    return f->pending && etl_pending_buffers(f->pending) != 0;
 }
 
 static bool teach_record(void *self, const struct event_record *record)
@@ -227,6 +237,9 @@ static bool teach_buffer(void *self, const struct etl_buffer *buffer, size_t epo
 
 enum etl_follow_end etl_follow_teach(struct etl_follow *f, struct error *err)
 {
+    if (f->log) {
+        return ETL_FOLLOW_DONE; /* records of a log describe no others */
+    }
     const struct etl_visitor visitor = {.self = f,
         .buffer = teach_buffer,
         .record = f->events.metadata ? teach_record : NULL,
@@ -305,6 +318,9 @@ bool etl_follow_look(
     struct arena arena;
     uint64_t size;
     err = err ? err : &ignored;
+    if (f->log) {
+        return evtx_follow_look(f->log, path, ret_look, err);
+    }
     if (!plat_file_size(f->file->bytes.file, &size, err)) {
         return false;
     }
@@ -477,7 +493,8 @@ static enum etl_follow_end read_ring(struct etl_follow *f, uint64_t to, struct e
             return ETL_FOLLOW_STOPPED;
         }
         if (skipped && to == UINT64_MAX && f->events.overwritten) {
-            f->events.overwritten(f->events.self, &etl_file_info(f->file)->trace, skipped);
+            f->events.overwritten(
+                f->events.self, &etl_file_info(f->file)->trace, skipped, "buffers");
         }
         end = give_copy(f, bytes, &buffer, err);
         tell_flush(f, &buffer, end);
@@ -492,6 +509,9 @@ enum etl_follow_end etl_follow_read(struct etl_follow *f, uint64_t to, struct er
 {
     struct error ignored;
     err = err ? err : &ignored;
+    if (f->log) {
+        return evtx_follow_read(f->log, &f->events, to, err);
+    }
     return f->ring ? read_ring(f, to, err) : read_walk(f, to, err);
 }
 
@@ -515,5 +535,5 @@ enum etl_follow_end etl_follow_grow_header(struct etl_follow *f, uint32_t end, s
 enum etl_follow_end etl_follow_flush(struct etl_follow *f, struct error *err)
 {
     struct error ignored;
-    return give(f, UINT64_MAX, err ? err : &ignored);
+    return f->log ? ETL_FOLLOW_DONE : give(f, UINT64_MAX, err ? err : &ignored);
 }

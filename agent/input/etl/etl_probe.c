@@ -3,7 +3,8 @@
 #include "input/bytes/packed.h"
 #include "input/etl/etl_format.h"
 #include "input/etl/etl_record.h"
-#include "input/evtx/evtx_chunk.h"
+#include "input/etl/evtx_file.h"
+#include "input/evtx/evtx_format.h"
 
 /* ---- the header ------------------------------------------------------------------------------------ */
 
@@ -189,8 +190,17 @@ static bool is_packed(struct etl_bytes *bytes, struct error *err)
     return true;
 }
 
-/* An event log is read as it is: Windows writes it circularly, and nothing in it marks it as
- * complete. */
+/* An event log grows as long as Windows has it open, which its header says. */
+static enum etl_probe probe_log(struct etl_bytes *bytes, struct error *err)
+{
+    uint64_t first = EVTX_FILE_HEADER_BYTES + EVTX_CHUNK_HEADER_BYTES + EVTX_RECORD_HEAD_BYTES;
+    bool is_dirty;
+    if (!evtx_file_is_dirty(bytes, &is_dirty, err)) {
+        return ETL_PROBE_NO_TRACE;
+    }
+    return !is_dirty ? ETL_PROBE_WHOLE : bytes->size < first ? ETL_PROBE_WAIT : ETL_PROBE_GROWING;
+}
+
 static bool is_log(struct etl_bytes *bytes)
 {
     enum { HEAD_BYTES = 8 };
@@ -210,8 +220,9 @@ enum etl_probe etl_probe_path(const char *path, struct error *err)
         return ETL_PROBE_NO_TRACE;
     }
     if (is_log(&bytes)) {
+        enum etl_probe found = probe_log(&bytes, err);
         etl_bytes_close(&bytes);
-        return ETL_PROBE_WHOLE;
+        return found;
     }
     arena_init(&arena, PROBE_BYTES);
     enum etl_probe found = is_packed(&bytes, err) ? ETL_PROBE_NO_TRACE : probe(&bytes, &arena, err);

@@ -24,6 +24,31 @@ static bool hash_chunks(struct etl_file *file, XXH3_state_t *hash, struct error 
     return true;
 }
 
+/* Hash the number of the oldest chunk and the head of its first record. Without a record, nothing. */
+static bool hash_oldest(struct etl_file *file, XXH3_state_t *hash, struct error *err)
+{
+    struct etl_buffer oldest = {.sequence = UINT64_MAX};
+    uint8_t record[EVTX_RECORD_HEAD_BYTES] = {0};
+    size_t got;
+    for (uint64_t at = EVTX_FILE_HEADER_BYTES; at < file->bytes.size; at += EVTX_CHUNK_BYTES) {
+        struct etl_buffer chunk;
+        bool found;
+        if (!evtx_file_chunk(file, at, &chunk, &found, err)) {
+            return false;
+        }
+        if (found && !chunk.empty && chunk.sequence < oldest.sequence) {
+            oldest = chunk;
+        }
+    }
+    if (oldest.offset && !etl_bytes_read(&file->bytes, oldest.offset + EVTX_CHUNK_HEADER_BYTES,
+                             record, sizeof(record), &got, err)) {
+        return false;
+    }
+    XXH3_128bits_update(hash, &oldest.sequence, sizeof(oldest.sequence));
+    XXH3_128bits_update(hash, record, sizeof(record));
+    return true;
+}
+
 static bool identify(struct etl_file *file, struct error *err)
 {
     XXH3_state_t *hash = XXH3_createState();
@@ -31,7 +56,7 @@ static bool identify(struct etl_file *file, struct error *err)
         return error_set(err, ERR_MEMORY, "%s: out of memory", file->bytes.path);
     }
     XXH3_128bits_reset(hash);
-    bool good = hash_chunks(file, hash, err);
+    bool good = file->naming.follows ? hash_oldest(file, hash, err) : hash_chunks(file, hash, err);
     XXH128_canonical_t id;
     XXH128_canonicalFromHash(&id, XXH3_128bits_digest(hash));
     memcpy(file->id, id.digest, sizeof(file->id));
@@ -57,6 +82,17 @@ bool evtx_file_begin(struct etl_file *file, struct error *err)
     message_numbers_init(&epoch->messages, 0, EVTX_CHUNK_BYTES);
     file->epochs[file->epoch_count++] = epoch;
     return identify(file, err);
+}
+
+bool evtx_file_is_dirty(struct etl_bytes *bytes, bool *ret_is_dirty, struct error *err)
+{
+    uint8_t flags[4] = {0};
+    size_t got;
+    if (!etl_bytes_read(bytes, EVTX_FILE_FLAGS_AT, flags, sizeof(flags), &got, err)) {
+        return false;
+    }
+    *ret_is_dirty = load_le32(flags) & EVTX_FLAG_DIRTY;
+    return true;
 }
 
 bool evtx_file_chunk(struct etl_file *file, uint64_t offset, struct etl_buffer *ret_buffer,
@@ -167,14 +203,12 @@ static bool visit(struct walk *w, uint64_t offset)
 /* A log that was never closed has one chunk, its newest, whose checksums may be those of an earlier state. */
 static bool find_open_chunk(struct walk *w)
 {
-    uint8_t head[EVTX_CHUNK_HEAD_BYTES] = {0};
-    size_t got;
     uint64_t newest = 0;
+    bool is_dirty;
     w->open_chunk = UINT64_MAX;
-    if (!etl_bytes_read(&w->file->bytes, 0, head, sizeof(head), &got, w->err)) {
+    if (!evtx_file_is_dirty(&w->file->bytes, &is_dirty, w->err)) {
         return false;
     }
-    bool is_dirty = load_le32(head + EVTX_FILE_FLAGS_AT) & EVTX_FLAG_DIRTY;
     for (uint64_t at = EVTX_FILE_HEADER_BYTES; is_dirty && at < w->file->bytes.size;
          at += EVTX_CHUNK_BYTES) {
         struct etl_buffer chunk;

@@ -10,8 +10,11 @@
  * processor, in the order of their records: a log that Windows writes in a circle is read from its oldest one.
  */
 
-/* Begin the trace of an open file that is an event log: header and identity, which is made of the headers
- * of the file and of all chunks, so that a log that has grown is another one. */
+/*
+ * Begin the trace of an open file that is an event log: header and identity. The identity is made of the headers of the
+ * file and of all chunks, so that a log that has grown is another one; with naming.follows, of the head of the oldest
+ * record, which a log keeps until it has grown so far that Windows overwrites that.
+ */
 bool evtx_file_begin(struct etl_file *file, struct error *err);
 
 /* Is the file an event log? */
@@ -19,6 +22,9 @@ static inline bool evtx_file_is_one(const struct etl_file *file)
 {
     return file->log != NULL;
 }
+
+/* Was the log open, or never closed, when its header was written? False: the file cannot be read. */
+bool evtx_file_is_dirty(struct etl_bytes *bytes, bool *ret_is_dirty, struct error *err);
 
 /* The chunk at ${offset}, where there is one. False: the file cannot be read. */
 bool evtx_file_chunk(struct etl_file *file, uint64_t offset, struct etl_buffer *ret_buffer,

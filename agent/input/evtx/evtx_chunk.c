@@ -59,6 +59,7 @@ bool evtx_chunk_parse(
     bool makes_sense = end >= EVTX_CHUNK_HEADER_BYTES && end <= EVTX_CHUNK_BYTES;
     *ret_place = (struct evtx_place){.offset = offset,
         .first_number = load_le64(head + EVTX_CHUNK_FIRST_NUMBER_AT),
+        .last_number = load_le64(head + EVTX_CHUNK_LAST_NUMBER_AT),
         .end = makes_sense ? end : EVTX_CHUNK_BYTES,
         .empty = end == EVTX_CHUNK_HEADER_BYTES};
     return true;
@@ -248,6 +249,32 @@ static bool read_record(struct evtx_chunk *c, uint32_t size)
         c->event.record.trace = trace_of(c);
     }
     return is_known;
+}
+
+bool evtx_chunk_load(struct evtx_chunk *c, uint32_t from, struct evtx_place *ret_place)
+{
+    if (!read_chunk(c)) {
+        return false;
+    }
+    c->at = from;
+    if (!evtx_chunk_parse(c->data, c->place.offset, ret_place)) {
+        *ret_place = (struct evtx_place){.offset = c->place.offset};
+    }
+    return true;
+}
+
+uint32_t evtx_chunk_whole(const struct evtx_chunk *c)
+{
+    uint32_t at = c->at;
+    for (uint32_t size; at < c->end && (size = record_size(c, at)) != 0;) {
+        at += size;
+    }
+    return at;
+}
+
+void evtx_chunk_cut(struct evtx_chunk *c, uint32_t end)
+{
+    c->end = end < c->end ? end : c->end;
 }
 
 enum evtx_step evtx_chunk_next(struct evtx_chunk *c)

@@ -12,7 +12,8 @@ struct evtx_hosts;
 struct evtx_place {
     uint64_t offset;       /* in the file */
     uint64_t first_number; /* of its first record */
-    uint32_t end;          /* of its records, in the chunk */
+    uint64_t last_number;
+    uint32_t end; /* of its records, in the chunk */
     bool empty;
 };
 
@@ -47,6 +48,16 @@ struct evtx_scope {
 /* Start reading the records of the chunk at ${place} of ${bytes} (borrowed until the chunk is done). */
 void evtx_chunk_open(struct evtx_chunk *chunk, struct etl_bytes *bytes,
     const struct evtx_place *place, const struct evtx_scope *scope);
+
+/* For chunks that are being written: read the opened chunk into memory now, to begin with the record at ${from}.
+ * ${ret_place}: what its header says then. False: the file cannot be read. */
+bool evtx_chunk_load(struct evtx_chunk *chunk, uint32_t from, struct evtx_place *ret_place);
+
+/* Where the whole records of a loaded chunk end that follow each other from the first one to read. */
+uint32_t evtx_chunk_whole(const struct evtx_chunk *chunk);
+
+/* Read no record of a loaded chunk from ${end} on. */
+void evtx_chunk_cut(struct evtx_chunk *chunk, uint32_t end);
 
 /* Read the next record, valid until the next call. */
 enum evtx_step evtx_chunk_next(struct evtx_chunk *chunk);

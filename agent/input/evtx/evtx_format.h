@@ -14,6 +14,7 @@ enum {
     EVTX_CHUNK_BYTES = 65536,
     EVTX_CHUNK_HEADER_BYTES = 512, /* with its tables of names and templates; records follow */
     EVTX_CHUNK_FIRST_NUMBER_AT = 8,
+    EVTX_CHUNK_LAST_NUMBER_AT = 16,
     EVTX_CHUNK_FREE_AT = 48,         /* u32: where the records end */
     EVTX_CHUNK_RECORDS_CRC_AT = 52,  /* u32: of the records; 0: not set */
     EVTX_CHUNK_FLAGS_AT = 120,       /* u32: enum evtx_flag */

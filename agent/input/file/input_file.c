@@ -90,6 +90,7 @@ static void *create(const void *settings, const struct input_env *env, struct er
     in->settings = *s;
     in->naming.host = span_text(s->host);
     in->naming.whole_path = s->etw_file == INPUT_FILE_PATH;
+    in->naming.follows = s->follow;
     atomic_init(&in->stop, false);
     plat_mutex_init(&in->mutex);
     plat_cond_init(&in->stopped);

@@ -57,16 +57,19 @@ static void on_damage(void *self, const struct trace_info *trace, uint64_t offse
     }
 }
 
-static void on_overwritten(void *self, const struct trace_info *trace, uint64_t buffers)
+static void on_overwritten(
+    void *self, const struct trace_info *trace, uint64_t count, const char *unit)
 {
     const struct input_path *path = self;
     const struct input_sink *sink = path->in->sink;
-    input_group_explain(etl_follow_file(path->follow), buffers);
+    if (strcmp(unit, "buffers") == 0) {
+        input_group_explain(etl_follow_file(path->follow), count);
+    }
     if (sink->gap) {
         sink->gap(sink->self, &(struct gap){.stage = "file",
                                   .reason = "overwritten",
-                                  .unit = "buffers",
-                                  .count = buffers,
+                                  .unit = unit,
+                                  .count = count,
                                   .exact = true,
                                   .trace = trace});
     }
@@ -77,7 +80,8 @@ static bool on_reads(void *self, uint64_t to)
     struct input_path *path = self;
     const struct etl_file *file = etl_follow_file(path->follow);
     path->in->gave = true;
-    if (!path->started && etl_file_info(file)->mode & ETL_MODE_CIRCULAR) {
+    bool is_circular = file->log || etl_file_info(file)->mode & ETL_MODE_CIRCULAR;
+    if (!path->started && is_circular) {
         path->started = true;
         input_file_note(path->in, SCHEDULE_START, file->id, to);
     }

@@ -202,7 +202,7 @@ bool input_paths_read_id(struct input *in, const char *path, uint8_t ret_id[16])
     enum { HEADER_BYTES = 64 * 1024 };
     struct arena arena;
     arena_init(&arena, HEADER_BYTES);
-    struct etl_file *file = etl_file_open(path, NULL, &in->handles, &arena, NULL);
+    struct etl_file *file = etl_file_open(path, &in->naming, &in->handles, &arena, NULL);
     if (file) {
         memcpy(ret_id, file->id, sizeof(file->id));
     }

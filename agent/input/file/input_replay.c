@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "input/etl/etl_ring.h"
+#include "input/etl/evtx_tail.h"
 #include "input/file/input_file_parts.h"
 
 /*
@@ -49,6 +50,15 @@ static bool is_group_done(const struct input *in, size_t first, size_t count)
     return true;
 }
 
+/* True if the event log still contains the chunk that was read first. */
+static bool log_has_start(struct etl_file *file, uint64_t start)
+{
+    struct evtx_tail *tail = evtx_tail_create(file, NULL);
+    bool has = tail && evtx_tail_has(tail, start);
+    evtx_tail_destroy(tail);
+    return has;
+}
+
 /* True if the ring still contains the buffer that was read first. */
 static bool has_start(struct input *in, const struct input_path *path, uint64_t start)
 {
@@ -57,8 +67,10 @@ static bool has_start(struct input *in, const struct input_path *path, uint64_t 
     uint64_t oldest = 0;
     arena_init(&arena, HEADER_BYTES);
     struct etl_file *file = etl_file_open(path->path, NULL, &in->handles, &arena, NULL);
-    struct etl_ring *ring = file ? etl_ring_create(file, NULL) : NULL;
-    bool has = ring && etl_ring_oldest(ring, &oldest, NULL) && oldest && oldest <= start;
+    bool is_log = file && file->log;
+    struct etl_ring *ring = file && !is_log ? etl_ring_create(file, NULL) : NULL;
+    bool has = is_log ? log_has_start(file, start)
+                      : ring && etl_ring_oldest(ring, &oldest, NULL) && oldest && oldest <= start;
     etl_ring_destroy(ring);
     etl_file_destroy(file);
     arena_fini(&arena);

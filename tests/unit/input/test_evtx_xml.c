@@ -90,8 +90,8 @@ static void deep_and_wide_xml_ends_at_the_limits(void **state)
         static const uint8_t empty[] = {'<', 0, 'b', 0, '/', 0, '>', 0};
         memcpy(many + 6 + 8 * i, empty, sizeof(empty));
     }
-    assert_string_equal(
-        evtx_xml_read(&tree, &room, many, sizeof(many)), "damaged record: it has too many elements");
+    assert_string_equal(evtx_xml_read(&tree, &room, many, sizeof(many)),
+        "damaged record: it has too many elements");
 }
 
 /* ---- types ----------------------------------------------------------------------------------------------- */

@@ -257,8 +257,7 @@ struct evtx_event *evt_render_event(
     while (used >= 2 && load_le16(render->xml.data + used / 2 * 2 - 2) == 0) {
         used = used / 2 * 2 - 2; /* its NUL */
     }
-    const char *in_xml = evtx_xml_read(
-        &render->tree, &render->tree_room, render->xml.data, used);
+    const char *in_xml = evtx_xml_read(&render->tree, &render->tree_room, render->xml.data, used);
     if (in_xml) {
         evtx_typed_none(&render->tree);
     } else {

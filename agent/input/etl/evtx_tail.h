@@ -1,0 +1,46 @@
+#ifndef ETWSHIP_INPUT_EVTX_TAIL_H
+#define ETWSHIP_INPUT_EVTX_TAIL_H
+
+#include "input/etl/etl_file.h"
+#include "input/evtx/evtx_chunk.h"
+
+/*
+ * The chunks of an event log that is being written, in the order of their records, which is the order of filling. A
+ * chunk may be filled further, and in a log that is written in a circle it may be overwritten, while it is read: each is
+ * copied before.
+ *
+ * A mark says how far a log was read: the number of a chunk's first record, and where the last record that was read
+ * ends in it.
+ */
+struct evtx_tail;
+
+/* ${file} is borrowed. NULL if memory is short. */
+struct evtx_tail *evtx_tail_create(struct etl_file *file, struct error *err);
+void evtx_tail_destroy(struct evtx_tail *tail); /* NULL is fine */
+
+enum evtx_tail_step { EVTX_TAIL_CHUNK, EVTX_TAIL_NONE, EVTX_TAIL_FAILED };
+
+/* What evtx_tail_next found. */
+struct evtx_tail_found {
+    struct evtx_chunk *chunk; /* its new records follow; valid until the next call */
+    uint64_t mark;            /* behind them */
+    uint64_t lost;            /* records before them that were overwritten unread */
+};
+
+/*
+ * The next chunk with new records, up to the mark ${to} (UINT64_MAX: as far as there are whole records).
+ * ${is_final}: the file is not written any more, or what lies before ${to} was read in an earlier run.
+ */
+enum evtx_tail_step evtx_tail_next(struct evtx_tail *tail, uint64_t to, bool is_final,
+    struct evtx_tail_found *ret_found, struct error *err);
+
+/* Skip everything up to the mark ${to}: it was read in an earlier run or is lost. */
+void evtx_tail_leave(struct evtx_tail *tail, uint64_t to);
+
+/* True if the log was cleared: it is another one now. Known after evtx_tail_next. */
+bool evtx_tail_is_replaced(const struct evtx_tail *tail);
+
+/* True if the log still has the records that begin at the chunk of the mark ${start}. */
+bool evtx_tail_has(struct evtx_tail *tail, uint64_t start);
+
+#endif
