@@ -4,15 +4,21 @@ import time
 
 TIMEOUT_S = 200
 TICK_S = 0.02
+REST, MOST_S = 4, 1  # how many times as long as a look took; at most
 
 
 def wait_until(holds, why="what is waited for does not come", process=None, tick_s=TICK_S):
     """Look until `holds()`: no system tells everywhere what another process did to a file. While
-    `process` runs, if there is one. `why` may be a function. A net under a test, no measure."""
+    `process` runs, if there is one. `why` may be a function. A net under a test, no measure. A look that takes
+    long is not made again at once: it would take the processor from what it waits for."""
     end = time.monotonic() + TIMEOUT_S
-    while not holds():
+    while True:
+        begun = time.monotonic()
+        if holds():
+            return
         if process is not None and process.poll() is not None:
             raise AssertionError(f"the process ended with {process.returncode}")
-        if time.monotonic() > end:
+        now = time.monotonic()
+        if now > end:
             raise AssertionError(why() if callable(why) else why)
-        time.sleep(tick_s)
+        time.sleep(max(tick_s, min(MOST_S, REST * (now - begun))))
