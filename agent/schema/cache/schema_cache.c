@@ -6,6 +6,7 @@
 #include "schema/cache/schema_copies.h"
 #include "schema/cache/schema_key.h"
 #include "schema/cache/schema_log.h"
+#include "schema/cache/schema_memory.h"
 #include "schema/cache/schema_recent.h"
 #include "schema/source/known_providers.h"
 
@@ -26,11 +27,6 @@
  * provider names point to such schemas; they are dropped then.
  */
 enum {
-    USUAL_BYTES = 256 * 1024 * 1024,
-    LEARNING_SOURCES = 3, /* shares of what entries and copies leave */
-    TABLE_SHARE = 8,      /* share of entries, and share of copies */
-    LEAST_TABLE_BYTES = 1024 * 1024,
-    MAX_TABLE_BYTES = 40 * 1024 * 1024,
     ENTRY_BYTES = 512, /* estimate including its slot in the map */
     MAX_FIXED_BYTES = 64 * 1024,
     MISS_SECONDS = 60,
@@ -59,6 +55,7 @@ struct schema_cache {
     struct schema_copies copies;     /* of shared and of corrected schemas */
     struct corrections *corrections; /* NULL: schema_shared has them */
     bool names_listed;
+    bool is_short; /* the memory of entries did not suffice for what a definition adds */
     bool late;     /* an entry was made while a source was still searching */
     uint64_t news; /* sum of the sources' `news` at that time */
     uint32_t next_serial;
@@ -99,26 +96,6 @@ static bool make_string_schema(struct schema_cache *cache, struct error *err)
     return schema_finish(&cache->string_schema, &cache->arena, err);
 }
 
-static size_t bytes_of(const struct schema_cache_settings *settings)
-{
-    return settings->max_bytes ? settings->max_bytes : USUAL_BYTES;
-}
-
-static size_t table_bytes(const struct schema_cache_settings *settings)
-{
-    size_t bytes = bytes_of(settings) / TABLE_SHARE;
-    bytes = bytes > MAX_TABLE_BYTES ? MAX_TABLE_BYTES : bytes;
-    return bytes < LEAST_TABLE_BYTES ? LEAST_TABLE_BYTES : bytes;
-}
-
-/* Memory limit of one learning source. */
-static size_t learned_bytes(const struct schema_cache_settings *settings)
-{
-    size_t tables = 2 * table_bytes(settings);
-    size_t bytes = bytes_of(settings);
-    return (bytes > 2 * tables ? bytes - tables : bytes / 2) / LEARNING_SOURCES;
-}
-
 static bool create_sources(
     struct schema_cache *cache, const struct schema_cache_settings *settings, struct error *err)
 {
@@ -127,7 +104,7 @@ static bool create_sources(
         .tdh = settings->tdh,
         .no_builtin = settings->no_builtin,
         .only_source = settings->only_source};
-    set.sources.max_learned_bytes = learned_bytes(settings);
+    set.sources.max_learned_bytes = schema_memory_learned(settings->max_bytes);
     return schema_source_set_init(&cache->sources, &set, err);
 }
 
@@ -152,7 +129,7 @@ struct schema_cache *schema_cache_create(
         return NULL;
     }
     arena_init(&cache->arena, MAX_FIXED_BYTES);
-    size_t tables = table_bytes(settings);
+    size_t tables = schema_memory_table(settings->max_bytes);
     size_t types = tables / ENTRY_BYTES;
     types = types > SCHEMA_CACHE_MAX_TYPES ? SCHEMA_CACHE_MAX_TYPES : types;
     arena_init(&cache->entries_arena, tables);
@@ -307,8 +284,10 @@ static const struct event_schema *join_log(struct schema_cache *cache, size_t pl
         }
     }
     *ret_late = found.late;
-    const struct event_schema *joined = schema_log_join(own, schema_log_best(&found),
-        schema_source_set_parameters(&cache->sources, own), &cache->entries_arena);
+    const struct schema_parameters *parameters = schema_source_set_parameters(&cache->sources, own);
+    const struct event_schema *joined = schema_log_join(
+        own, schema_log_best(&found), parameters, &cache->entries_arena);
+    cache->is_short = !joined && own->has_layout && (found.count || parameters);
     bool is_silent = !(joined && joined->message.size) && !found.late &&
                      !record_log_message(record).size &&
                      !(record->present & (RECORD_WITHOUT_MESSAGE | RECORD_MESSAGE_SOUGHT));
@@ -437,14 +416,19 @@ static struct cache_entry *make_entry(struct schema_cache *cache, const struct e
     return entry;
 }
 
-/* False if schemas were freed, and the entry with them. */
+/* False if schemas were freed, and the entry with them; also to make room for a definition beside a record. */
 static bool fill_entry(
     struct schema_cache *cache, const struct event_record *record, struct cache_entry *entry)
 {
     uint64_t news = schema_source_set_news(&cache->sources);
     entry->choice.count = 0;
+    cache->is_short = false;
     ask_sources(cache, record, &entry->choice);
     if (forget_gone(cache)) {
+        return false;
+    }
+    if (cache->is_short && cache->entries.count > 1) {
+        forget_entries(cache);
         return false;
     }
     if (entry->choice.late && !cache->late) {

@@ -200,6 +200,7 @@ struct reading {
     struct event event;
     struct buf out;
     char warnings[1024];
+    size_t max_bytes; /* of the cache */
 };
 
 static void on_warning(void *self, const char *text)
@@ -213,12 +214,13 @@ static void reading_init(struct reading *r, const char *language)
 {
     static const struct event_writer_settings plain;
     const char *const paths[] = {folder};
-    *r = (struct reading){.file = NULL};
+    *r = (struct reading){.max_bytes = r->max_bytes};
     const struct schema_cache_settings settings = {.sources = {.paths = paths,
                                                        .path_count = 1,
                                                        .language = language,
                                                        .warn = on_warning,
-                                                       .warn_self = r}};
+                                                       .warn_self = r},
+        .max_bytes = r->max_bytes};
     const struct etl_visitor visitor = {.self = NULL};
     evtx_put_finish(&put);
     arena_init(&r->arena, 1 << 24);
@@ -289,7 +291,7 @@ static void assert_has(struct span text, const char *part)
 static void a_message_has_the_values_of_the_record(void **state)
 {
     (void)state;
-    struct reading r;
+    struct reading r = {.max_bytes = 0};
     write_english();
     evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "anna");
     reading_init(&r, NULL);
@@ -309,7 +311,7 @@ static void a_message_has_the_values_of_the_record(void **state)
 static void values_are_shown_as_the_template_says(void **state)
 {
     (void)state;
-    struct reading r;
+    struct reading r = {.max_bytes = 0};
     write_english();
     evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "anna");
     evtx_sample_user(&put, 2, EVTX_SAMPLE_TIME);
@@ -334,7 +336,7 @@ static void values_are_shown_as_the_template_says(void **state)
 static void a_classic_event_has_the_message_of_its_provider(void **state)
 {
     (void)state;
-    struct reading r;
+    struct reading r = {.max_bytes = 0};
     write_english();
     evtx_sample_plain(&put, 1, EVTX_SAMPLE_TIME);
     reading_init(&r, NULL);
@@ -346,7 +348,7 @@ static void a_classic_event_has_the_message_of_its_provider(void **state)
 static void a_message_of_the_record_goes_before(void **state)
 {
     (void)state;
-    struct reading r;
+    struct reading r = {.max_bytes = 0};
     write_english();
     evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "anna");
     reading_init(&r, NULL);
@@ -382,7 +384,7 @@ static void assert_path(struct reading *r, const char *path, const char *text)
 static void parameters_have_their_texts_beside_them_and_in_the_message(void **state)
 {
     (void)state;
-    struct reading r;
+    struct reading r = {.max_bytes = 0};
     write_english();
     evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "%%1843");
     evtx_sample_logon(&put, 2, EVTX_SAMPLE_TIME, "PC-1", "%%1538\n\t%%7, %%1842!");
@@ -411,7 +413,7 @@ static void parameters_have_their_texts_beside_them_and_in_the_message(void **st
 static void parameters_need_no_definition(void **state)
 {
     (void)state;
-    struct reading r;
+    struct reading r = {.max_bytes = 0};
     write_program("msobjs.dll", false, ENGLISH, english_parameters, COUNT(english_parameters));
     evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "%%1843");
     reading_init(&r, NULL);
@@ -430,7 +432,7 @@ static void parameters_need_no_definition(void **state)
 static void texts_of_another_provider_are_not_used(void **state)
 {
     (void)state;
-    struct reading r;
+    struct reading r = {.max_bytes = 0};
     write_program("adtschema.dll", true, ENGLISH, english_parameters, COUNT(english_parameters));
     write_program("other.dll", false, ENGLISH, english_parameters, COUNT(english_parameters));
     evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "%%1843");
@@ -456,7 +458,7 @@ static void write_both_languages(void)
 
 static void assert_message_in(const char *language, const char *message)
 {
-    struct reading r;
+    struct reading r = {.max_bytes = 0};
     evtx_put_begin(&put);
     evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "%%1843");
     reading_init(&r, language);
@@ -485,7 +487,7 @@ static void languages_are_not_mixed(void **state)
     write_program("de-DE/adtschema.dll.mui", false, GERMAN, german_texts, COUNT(german_texts));
     write_program("msobjs.dll", false, ENGLISH, english_parameters, COUNT(english_parameters));
     assert_message_in("de-DE", "\"message\":\"Anmeldung von %%1843 (Netzwerk).\"");
-    struct reading r;
+    struct reading r = {.max_bytes = 0};
     evtx_put_begin(&put);
     evtx_sample_user(&put, 1, EVTX_SAMPLE_TIME);
     reading_init(&r, "de-DE");
@@ -494,12 +496,47 @@ static void languages_are_not_mixed(void **state)
     reading_fini(&r);
 }
 
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+/* Any process may write records of any number of types. */
+static void more_types_than_have_room_keep_their_messages(void **state)
+{
+    (void)state;
+    enum { TYPES = 3000, LEAST = 1 };
+    struct reading r = {.max_bytes = LEAST};
+    write_english();
+    evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    reading_init(&r, NULL);
+    next(&r);
+    struct extended_item items[RECORD_MAX_EXTENDED];
+    struct event_record record = *r.event.record;
+    memcpy(items, record.extended, record.extended_count * sizeof(*items));
+    record.extended = items;
+    uint8_t traits[256];
+    size_t at = 0;
+    while (items[at].type != EXTENDED_PROV_TRAITS) {
+        at++;
+    }
+    struct span from = items[at].data;
+    assert_true(from.size <= sizeof(traits));
+    memcpy(traits, from.data, from.size);
+    items[at].data = span_make(traits, from.size);
+    uint8_t *channel = traits + 2 + sizeof("Microsoft-Windows-Security-Auditing");
+    for (unsigned i = 0; i < TYPES; i++) {
+        snprintf((char *)channel, sizeof("Security"), "%08u", i);
+        const struct schema_choice *choice = schema_cache_find(r.cache, &record);
+        assert_int_equal(choice->count, 1);
+        assert_true(choice->list[0]->message.size > 0);
+    }
+    reading_fini(&r);
+}
+
 /* ---- providers without messages ---------------------------------------------------------------- */
 
 static void a_provider_without_messages_is_named_once(void **state)
 {
     (void)state;
-    struct reading r;
+    struct reading r = {.max_bytes = 0};
     evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "anna");
     evtx_sample_user(&put, 2, EVTX_SAMPLE_TIME);
     evtx_sample_logon(&put, 3, EVTX_SAMPLE_TIME, "PC-1", "anna");
@@ -538,6 +575,7 @@ int main(void)
         TEST(texts_of_another_provider_are_not_used),
         TEST(all_texts_are_in_the_language_that_was_chosen),
         TEST(languages_are_not_mixed),
+        TEST(more_types_than_have_room_keep_their_messages),
         TEST(a_provider_without_messages_is_named_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
