@@ -107,15 +107,30 @@ class EventLog(unittest.TestCase):
         self.assertEqual(event["winlog"]["channel"], "Security")
         self.assertNotIn("logged", json.dumps(event["winlog"]))
 
-    def run_channel(self, channel, more="", agent="", duration="1s"):
+    def run_channel(self, channel, more="", agent="", seen=lambda lines: True):
+        """Read the six events of a channel, until they have come and ${seen} is true."""
         (self.folder / "c.yaml").write_text(CONFIG.replace("[Security]", f"[{channel}]{more}")
                                             .replace("data_dir: data", f"data_dir: data{agent}")
                                             + "schema: [{type: folder, path: schema}]\n")
-        done = self.sim("run", "-c", "c.yaml", "--duration", duration, log=f"{channel}:6")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        events = [line for line in self.lines() if line["provider"]["kind"] == "eventlog"]
-        self.assertEqual(len(events), 6)
-        return next(event for event in events if event["event"]["code"] == 4624), done.stderr
+        errors = self.folder / "errors.txt"
+        with open(errors, "wb") as file:
+            run = subprocess.Popen([SIM, "run", "-c", "c.yaml"], cwd=self.folder, stderr=file,
+                                   env=os.environ | {"ETWSIM_EVENTLOG": f"{channel}:6"})
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+
+        def events(lines):
+            return [line for line in lines if line["provider"]["kind"] == "eventlog"]
+
+        def has_come():
+            text = self.out.read_text() if self.out.exists() else ""
+            lines = [json.loads(line) for line in text.splitlines(True) if line.endswith("\n")]
+            return len(events(lines)) == 6 and seen(lines)
+
+        wait_until(has_come, process=run)
+        run.send_signal(signal.SIGTERM)
+        self.assertEqual(run.wait(TIMEOUT_S), 0, errors.read_text())
+        return next(event for event in events(self.lines()) if event["event"]["code"] == 4624), errors.read_text()
 
     def add_pack(self):
         (self.folder / "schema").mkdir()
@@ -142,11 +157,12 @@ class EventLog(unittest.TestCase):
     def test_a_provider_without_messages_is_named_once_and_its_events_are_counted(self):
         (self.folder / "schema").mkdir()
         (self.folder / "schema" / "other.pack").write_text(PACK.replace("54849625", "54849626"))
-        event, errors = self.run_channel("Silent", agent=", log: {stats: 1s}", duration="2s")
+        def is_counted(lines):
+            return any(line["status"]["sessions"][0].get("without_message") == 6 for line in lines if "status" in line)
+
+        event, errors = self.run_channel("Silent", agent=", log: {stats: 1s}", seen=is_counted)
         self.assertNotIn("message", event)
         self.assertEqual(errors.count("no message"), 1, errors)
-        counts = [line["status"] for line in self.lines() if "status" in line]
-        self.assertEqual(counts[-1]["sessions"][0]["without_message"], 6)
 
     def test_without_an_event_log_the_session_does_not_run(self):
         done = subprocess.run([BINARY, "run", "-c", "c.yaml"], cwd=self.folder, capture_output=True, text=True,
