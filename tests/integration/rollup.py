@@ -240,7 +240,7 @@ class Rollup(unittest.TestCase):
         self.write([{"rollup": {"where": "event.opcode == 0", "by": ["event.code"],
                                 "every": "1s"}}], "session", spool)
 
-    def tally(self, events):
+    def counts_of(self, events):
         found = collections.Counter()
         for event in events:
             found[event["event"].get("opcode") == 0, event["event"].get("code"),
@@ -253,15 +253,15 @@ class Rollup(unittest.TestCase):
                 self.forget()
                 self.prepare(spool)
                 got = self.interrupt(signal.SIGTERM, 3)
-                self.assertEqual(self.tally(got), self.tally(self.events))
+                self.assertEqual(self.counts_of(got), self.count_texts(self.events))
 
     def test_a_kill_loses_nothing(self):
-        wanted = self.tally(self.events)
+        wanted = self.counts_of(self.events)
         for spool in ("memory", "durable"):
             with self.subTest(spool=spool):
                 self.forget()
                 self.prepare(spool)
-                got = self.tally(self.interrupt(signal.SIGKILL, 3))
+                got = self.counts_of(self.interrupt(signal.SIGKILL, 3))
                 self.assertEqual(got.keys(), wanted.keys())
                 self.assertEqual([key for key in wanted if got[key] < wanted[key]], [])
 
@@ -274,7 +274,7 @@ class Rollup(unittest.TestCase):
                                 "every": "1s"}}], "session", "memory")
         process.send_signal(signal.SIGHUP)
         process.communicate(timeout=TIMEOUT_S)
-        self.assertEqual(self.tally(self.shipped()), self.tally(self.events))
+        self.assertEqual(self.counts_of(self.shipped()), self.count_texts(self.events))
 
 
 if __name__ == "__main__":

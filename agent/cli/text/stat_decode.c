@@ -22,16 +22,16 @@ struct type_info {
 void stat_decode_init(struct stat_decode *stat)
 {
     *stat = (struct stat_decode){.events = 0};
-    tally_init(&stat->by_source);
-    tally_init(&stat->types);
-    tally_init(&stat->missing);
+    key_counts_init(&stat->by_source);
+    key_counts_init(&stat->types);
+    key_counts_init(&stat->missing);
 }
 
 void stat_decode_fini(struct stat_decode *stat)
 {
-    tally_fini(&stat->by_source);
-    tally_fini(&stat->types);
-    tally_fini(&stat->missing);
+    key_counts_fini(&stat->by_source);
+    key_counts_fini(&stat->types);
+    key_counts_fini(&stat->missing);
 }
 
 static const char *kind_of(const struct event *event)
@@ -72,7 +72,7 @@ static struct type_info *make_info(struct stat_decode *stat, const struct event 
 
 /* Key: kind, GUID, id, version, opcode, hook, and the name if a provider uses one id for all
  * events. */
-static struct tally_row *count_type(struct stat_decode *stat, const struct event *event)
+static struct key_count *count_type(struct stat_decode *stat, const struct event *event)
 {
     const struct event_record *record = event->record;
     const struct event_descriptor *d = &record->descriptor;
@@ -90,7 +90,7 @@ static struct tally_row *count_type(struct stat_decode *stat, const struct event
     if (name.size) {
         memcpy(key + 24, name.data, name.size);
     }
-    struct tally_row *row = tally_add(&stat->types, span_make(key, 24 + name.size));
+    struct key_count *row = key_counts_add(&stat->types, span_make(key, 24 + name.size));
     if (row && !row->extra) {
         row->extra = make_info(stat, event);
     }
@@ -105,7 +105,7 @@ static void count_missing(struct stat_decode *stat, const struct event *event)
     char key[MISSING_KIND_SIZE + GUID_TEXT_SIZE];
     int size = snprintf(key, sizeof(key), "%-*s", MISSING_KIND_SIZE, kind_of(event));
     guid_write(&event->record->provider, key + MISSING_KIND_SIZE);
-    tally_add(&stat->missing, span_make(key, (size_t)size + GUID_TEXT_SIZE));
+    key_counts_add(&stat->missing, span_make(key, (size_t)size + GUID_TEXT_SIZE));
 }
 
 static bool on_event(void *self, const struct event *event)
@@ -121,7 +121,7 @@ static bool on_event(void *self, const struct event *event)
     bool decoded = event->status != DECODE_PARTIAL && !event_is_undecoded(event);
     stat->decoded += decoded;
     stat->partial += event->status == DECODE_PARTIAL;
-    struct tally_row *row = count_type(stat, event);
+    struct key_count *row = count_type(stat, event);
     if (row && row->extra) {
         ((struct type_info *)row->extra)->decoded += decoded;
     }
@@ -131,7 +131,7 @@ static bool on_event(void *self, const struct event *event)
     } else {
         const char *source = event->schema && event->status != DECODE_RAW ? event->schema->source
                                                                           : "none";
-        tally_add(&stat->by_source, span_text(source));
+        key_counts_add(&stat->by_source, span_text(source));
     }
     return true;
 }
@@ -143,7 +143,7 @@ struct flow_consumer stat_decode_consumer(struct stat_decode *stat)
 
 /* ---- output ----------------------------------------------------------------------------------------- */
 
-static void add_type(const struct tally_row *row, struct buf *out)
+static void add_type(const struct key_count *row, struct buf *out)
 {
     const struct type_info *info = row->extra;
     char guid[GUID_TEXT_SIZE + 1] = "";
@@ -180,7 +180,7 @@ void stat_decode_json(const struct stat_decode *stat, struct buf *out)
         (unsigned long long)stat->undecoded, (unsigned long long)stat->metadata,
         (unsigned long long)stat->other_width, (unsigned long long)stat->learned_width);
     size_t count;
-    struct tally_row **rows = tally_sorted(&stat->by_source, &count);
+    struct key_count **rows = key_counts_sorted(&stat->by_source, &count);
     for (size_t i = 0; i < count; i++) {
         buf_printf(out, "%s\"%.*s\":%llu", i ? "," : "", SPAN_ARG(rows[i]->key),
             (unsigned long long)rows[i]->count);
@@ -191,7 +191,7 @@ void stat_decode_json(const struct stat_decode *stat, struct buf *out)
         buf_printf(out, ",\"types_not_listed\":%llu", (unsigned long long)stat->types.beyond);
     }
     buf_add_text(out, ",\"types\":[");
-    rows = tally_sorted(&stat->types, &count);
+    rows = key_counts_sorted(&stat->types, &count);
     for (size_t i = 0; i < count; i++) {
         if (rows[i]->extra) {
             buf_add_text(out, i ? "," : "");
@@ -200,7 +200,7 @@ void stat_decode_json(const struct stat_decode *stat, struct buf *out)
     }
     free(rows);
     buf_add_text(out, "],\"missing\":[");
-    rows = tally_sorted(&stat->missing, &count);
+    rows = key_counts_sorted(&stat->missing, &count);
     for (size_t i = 0; i < count; i++) {
         size_t kind_size = MISSING_KIND_SIZE;
         while (kind_size && rows[i]->key.data[kind_size - 1] == ' ') {
@@ -217,8 +217,8 @@ void stat_decode_json(const struct stat_decode *stat, struct buf *out)
 
 static int by_count(const void *a, const void *b)
 {
-    const struct tally_row *x = *(struct tally_row *const *)a;
-    const struct tally_row *y = *(struct tally_row *const *)b;
+    const struct key_count *x = *(struct key_count *const *)a;
+    const struct key_count *y = *(struct key_count *const *)b;
     return x->count == y->count ? 0 : x->count > y->count ? -1 : 1;
 }
 
@@ -228,7 +228,7 @@ static void add_missing_formats(const struct stat_decode *stat, struct buf *out)
     enum { SHOWN = 10 };
     size_t count;
     size_t found = 0;
-    struct tally_row **rows = tally_sorted(&stat->missing, &count);
+    struct key_count **rows = key_counts_sorted(&stat->missing, &count);
     if (count > 1) {
         qsort(rows, count, sizeof(*rows), by_count);
     }
@@ -253,7 +253,7 @@ void stat_decode_text(const struct stat_decode *stat, struct buf *out)
 {
     enum { SHOWN = 25 };
     size_t count;
-    struct tally_row **rows = tally_sorted(&stat->types, &count);
+    struct key_count **rows = key_counts_sorted(&stat->types, &count);
     if (count > 1) {
         qsort(rows, count, sizeof(*rows), by_count);
     }

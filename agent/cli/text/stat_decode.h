@@ -2,7 +2,7 @@
 #define ETWSHIP_CLI_STAT_DECODE_H
 
 #include "base/buf.h"
-#include "cli/text/tally.h"
+#include "cli/text/key_counts.h"
 #include "pipeline/record/flow.h"
 
 /*
@@ -17,9 +17,9 @@ struct stat_decode {
     uint64_t metadata;
     uint64_t other_width;
     uint64_t learned_width; /* of them */
-    struct tally by_source;
-    struct tally types;
-    struct tally missing;
+    struct key_counts by_source;
+    struct key_counts types;
+    struct key_counts missing;
 };
 
 void stat_decode_init(struct stat_decode *stat);

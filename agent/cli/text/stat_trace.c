@@ -10,7 +10,7 @@
 
 enum { KEY_BYTES = 512 };
 
-static struct tally *const *tallies(struct stat_trace *stat, struct tally *list[14])
+static struct key_counts *const *list_tables(struct stat_trace *stat, struct key_counts *list[14])
 {
     list[0] = &stat->buffer_types;
     list[1] = &stat->system_groups;
@@ -32,19 +32,19 @@ static struct tally *const *tallies(struct stat_trace *stat, struct tally *list[
 void stat_trace_init(struct stat_trace *stat)
 {
     *stat = (struct stat_trace){.buffers = 0};
-    struct tally *list[14];
-    tallies(stat, list);
+    struct key_counts *list[14];
+    list_tables(stat, list);
     for (size_t i = 0; i < 14; i++) {
-        tally_init(list[i]);
+        key_counts_init(list[i]);
     }
 }
 
 void stat_trace_fini(struct stat_trace *stat)
 {
-    struct tally *list[14];
-    tallies(stat, list);
+    struct key_counts *list[14];
+    list_tables(stat, list);
     for (size_t i = 0; i < 14; i++) {
-        tally_fini(list[i]);
+        key_counts_fini(list[i]);
     }
 }
 
@@ -109,14 +109,14 @@ static const char *const mode_names[32] = {"FILE_SEQUENTIAL", "FILE_CIRCULAR", "
 
 /* ---- counting --------------------------------------------------------------------------------------- */
 
-static void add_name(struct tally *tally, const char *name, unsigned number)
+static void add_name(struct key_counts *counts, const char *name, unsigned number)
 {
     char text[16];
     if (!name) {
         snprintf(text, sizeof(text), "0x%x", number);
         name = text;
     }
-    tally_add(tally, span_text(name));
+    key_counts_add(counts, span_text(name));
 }
 
 bool stat_trace_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
@@ -133,19 +133,19 @@ bool stat_trace_buffer(void *self, const struct etl_buffer *buffer, size_t epoch
     return true;
 }
 
-static void add_guid(struct tally *tally, const struct guid *guid)
+static void add_guid(struct key_counts *counts, const struct guid *guid)
 {
     char text[GUID_TEXT_SIZE];
     guid_write(guid, text);
-    tally_add(tally, span_make(text, sizeof(text)));
+    key_counts_add(counts, span_make(text, sizeof(text)));
 }
 
-static void add_key(struct tally *tally, const struct guid *guid, const char *rest)
+static void add_key(struct key_counts *counts, const struct guid *guid, const char *rest)
 {
     char text[KEY_BYTES];
     guid_write(guid, text);
     int size = snprintf(text + GUID_TEXT_SIZE, sizeof(text) - GUID_TEXT_SIZE, "/%s", rest);
-    tally_add(tally, span_make(text, GUID_TEXT_SIZE + (size_t)size));
+    key_counts_add(counts, span_make(text, GUID_TEXT_SIZE + (size_t)size));
 }
 
 static void count_kernel(struct stat_trace *stat, const struct event_record *record)
@@ -158,11 +158,11 @@ static void count_kernel(struct stat_trace *stat, const struct event_record *rec
     } else {
         snprintf(name, sizeof(name), "0x%02x", group);
     }
-    tally_add(&stat->system_groups, span_text(name));
+    key_counts_add(&stat->system_groups, span_text(name));
     size_t used = strlen(name);
     snprintf(name + used, sizeof(name) - used, "/%u/v%u", record->hook_id & 0xff,
         record->descriptor.version);
-    tally_add(&stat->system_events, span_text(name));
+    key_counts_add(&stat->system_events, span_text(name));
 }
 
 static void count_classic(struct stat_trace *stat, const struct event_record *record)
@@ -173,7 +173,7 @@ static void count_classic(struct stat_trace *stat, const struct event_record *re
     add_key(&stat->classic_events, &record->provider, rest);
     if (guid_equal(&record->provider, &record_metadata_class)) {
         snprintf(rest, sizeof(rest), "%u", record->descriptor.opcode);
-        tally_add(&stat->metadata_opcodes, span_text(rest));
+        key_counts_add(&stat->metadata_opcodes, span_text(rest));
     }
 }
 
@@ -201,7 +201,7 @@ static void count_event(struct stat_trace *stat, const struct event_record *reco
     add_guid(&stat->event_providers, &record->provider);
     add_key(&stat->events, &record->provider, rest);
     snprintf(rest, sizeof(rest), "0x%x", record->flags);
-    tally_add(&stat->event_header_flags, span_text(rest));
+    key_counts_add(&stat->event_header_flags, span_text(rest));
     for (size_t i = 0; i < record->extended_count; i++) {
         const struct extended_item *item = &record->extended[i];
         add_name(&stat->extended_data, NAME_OF(extended_names, item->type), item->type);
@@ -245,13 +245,13 @@ bool stat_trace_record(void *self, const struct event_record *record)
 /* ---- JSON ---------------------------------------------------------------------------------------------- */
 
 /* `,"name":{…}`, and the number of keys that did not fit. */
-static void add_tally(const char *name, const struct tally *tally, struct buf *out)
+static void add_counts(const char *name, const struct key_counts *counts, struct buf *out)
 {
-    if (tally->beyond) {
-        buf_printf(out, ",\"%s_not_listed\":%llu", name, (unsigned long long)tally->beyond);
+    if (counts->beyond) {
+        buf_printf(out, ",\"%s_not_listed\":%llu", name, (unsigned long long)counts->beyond);
     }
     size_t count;
-    struct tally_row **rows = tally_sorted(tally, &count);
+    struct key_count **rows = key_counts_sorted(counts, &count);
     buf_printf(out, ",\"%s\":{", name);
     for (size_t i = 0; i < count; i++) {
         buf_add_text(out, i ? "," : "");
@@ -349,19 +349,19 @@ void stat_trace_json(const struct stat_trace *stat, const struct etl_info *info,
         (unsigned long long)stat->buffers, (unsigned long long)stat->empty_buffers,
         (unsigned long long)stat->records);
     add_numbers(stat, out);
-    add_tally("buffer_types", &stat->buffer_types, out);
-    add_tally("system_groups", &stat->system_groups, out);
-    add_tally("system_events", &stat->system_events, out);
-    add_tally("classic_providers", &stat->classic_providers, out);
-    add_tally("classic_events", &stat->classic_events, out);
-    add_tally("event_providers", &stat->event_providers, out);
-    add_tally("events", &stat->events, out);
-    add_tally("message_providers", &stat->message_providers, out);
-    add_tally("messages", &stat->messages, out);
-    add_tally("tracelogging", &stat->tracelogging, out);
-    add_tally("extended_data", &stat->extended_data, out);
-    add_tally("event_header_flags", &stat->event_header_flags, out);
-    add_tally("eventsource_manifest_records", &stat->manifest_records, out);
-    add_tally("ktc_metadata_opcodes", &stat->metadata_opcodes, out);
+    add_counts("buffer_types", &stat->buffer_types, out);
+    add_counts("system_groups", &stat->system_groups, out);
+    add_counts("system_events", &stat->system_events, out);
+    add_counts("classic_providers", &stat->classic_providers, out);
+    add_counts("classic_events", &stat->classic_events, out);
+    add_counts("event_providers", &stat->event_providers, out);
+    add_counts("events", &stat->events, out);
+    add_counts("message_providers", &stat->message_providers, out);
+    add_counts("messages", &stat->messages, out);
+    add_counts("tracelogging", &stat->tracelogging, out);
+    add_counts("extended_data", &stat->extended_data, out);
+    add_counts("event_header_flags", &stat->event_header_flags, out);
+    add_counts("eventsource_manifest_records", &stat->manifest_records, out);
+    add_counts("ktc_metadata_opcodes", &stat->metadata_opcodes, out);
     add_header(info, out);
 }

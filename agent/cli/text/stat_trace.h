@@ -2,7 +2,7 @@
 #define ETWSHIP_CLI_STAT_TRACE_H
 
 #include "base/buf.h"
-#include "cli/text/tally.h"
+#include "cli/text/key_counts.h"
 #include "input/etl/etl_file.h"
 
 /*
@@ -17,20 +17,20 @@ struct stat_trace {
     bool cpus[2048];
     uint64_t header_types[256];
     uint64_t buffer_flags[16]; /* by bit */
-    struct tally buffer_types;
-    struct tally system_groups;
-    struct tally system_events;
-    struct tally classic_providers;
-    struct tally classic_events;
-    struct tally event_providers;
-    struct tally events;
-    struct tally event_header_flags;
-    struct tally message_providers;
-    struct tally messages;
-    struct tally tracelogging;
-    struct tally extended_data;
-    struct tally manifest_records;
-    struct tally metadata_opcodes;
+    struct key_counts buffer_types;
+    struct key_counts system_groups;
+    struct key_counts system_events;
+    struct key_counts classic_providers;
+    struct key_counts classic_events;
+    struct key_counts event_providers;
+    struct key_counts events;
+    struct key_counts event_header_flags;
+    struct key_counts message_providers;
+    struct key_counts messages;
+    struct key_counts tracelogging;
+    struct key_counts extended_data;
+    struct key_counts manifest_records;
+    struct key_counts metadata_opcodes;
 };
 
 void stat_trace_init(struct stat_trace *stat);

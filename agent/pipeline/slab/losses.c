@@ -254,7 +254,7 @@ static void fill_gap(struct losses *losses, size_t index, struct slab *slab)
     slab->gap.from = open->times.from;
     slab->gap.to = open->times.to;
     slab->now = open->times.to ? open->times.to : plat_now_filetime();
-    slab->tally.gaps = 1;
+    slab->counts.gaps = 1;
 }
 
 /* Hand one to the queue. False: there is no memory, and it stays open. Holds the mutex. */

@@ -38,18 +38,18 @@ struct slab {
 
     /* Of the source. */
     enum slab_kind kind;
-    bool completed; /* it has its tally */
+    bool completed; /* it has its counts */
     uint32_t session;
-    uint32_t count;              /* items */
-    uint64_t last_sequence;      /* of the session, up to here; 0: what is in it has no number */
-    struct time_range times;     /* of its records */
-    struct session_counts tally; /* what the source saw since the slab before; the worker adds */
-    uint64_t left_out;           /* events that no stream wants, which are not in it */
-    struct gap gap;              /* SLAB_GAP */
-    struct guard_report guard;   /* SLAB_GUARD; its texts lie in the slab's memory */
-    struct status status;        /* SLAB_STATUS; so do these */
-    uint64_t now;                /* FILETIME of an own event, whose number is last_sequence */
-    atomic_size_t *in_flight;    /* counted down when the slab is freed; NULL: none */
+    uint32_t count;               /* items */
+    uint64_t last_sequence;       /* of the session, up to here; 0: what is in it has no number */
+    struct time_range times;      /* of its records */
+    struct session_counts counts; /* what the source saw since the slab before; the worker adds */
+    uint64_t left_out;            /* events that no stream wants, which are not in it */
+    struct gap gap;               /* SLAB_GAP */
+    struct guard_report guard;    /* SLAB_GUARD; its texts lie in the slab's memory */
+    struct status status;         /* SLAB_STATUS; so do these */
+    uint64_t now;                 /* FILETIME of an own event, whose number is last_sequence */
+    atomic_size_t *in_flight;     /* counted down when the slab is freed; NULL: none */
 
     /* Of the worker: what became of it, by stream; and the sequence that it has come to. */
     struct piece *pieces;
@@ -57,7 +57,7 @@ struct slab {
     size_t piece_count;
     uint64_t done_sequence;
     struct session_counts
-        taken;      /* the part of the tally that the sealer has taken before the end */
+        taken;      /* the part of the counts that the sealer has taken before the end */
     bool undecoded; /* the agent stops: its events are to be counted as dropped */
 
     struct block_pool *pool; /* where its memory goes back to */

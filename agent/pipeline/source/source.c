@@ -32,36 +32,36 @@ static void stop_early(struct source *source)
 /* ---- handing over ----------------------------------------------------------------------------- */
 
 /* What the join did since the last slab. */
-static void tally_stacks(struct source *source)
+static void count_stacks(struct source *source)
 {
     struct stack_join_counts now = stack_join_counts(source->stacks);
     uint64_t joined = now.joined - source->told.joined;
     uint64_t dropped = now.dropped - source->told.dropped;
-    source->tally.joined += joined;
-    source->tally.dropped[SESSION_DROP_STACK_WALK] += dropped;
-    source->tally.received += joined + dropped;
-    source->tally.unmatched += now.unmatched - source->told.unmatched;
+    source->slab_counts.joined += joined;
+    source->slab_counts.dropped[SESSION_DROP_STACK_WALK] += dropped;
+    source->slab_counts.received += joined + dropped;
+    source->slab_counts.unmatched += now.unmatched - source->told.unmatched;
     source->told = now;
 }
 
 void source_abandon(struct source *source, struct slab *slab)
 {
-    struct session_counts *tally = &slab->tally;
-    tally->filtered = 0; /* they are dropped like those that no worker looked at */
-    uint64_t counted = tally->metadata + tally->joined;
+    struct session_counts *counts = &slab->counts;
+    counts->filtered = 0; /* they are dropped like those that no worker looked at */
+    uint64_t counted = counts->metadata + counts->joined;
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
-        counted += tally->dropped[i];
+        counted += counts->dropped[i];
     }
     struct loss loss = {.session = source->settings.session,
         .output = SIZE_MAX,
         .reason = OUTPUT_DROP_STOPPED,
-        .count = tally->received - counted,
+        .count = counts->received - counted,
         .times = slab->times};
     if (source->settings.losses) {
         losses_add(source->settings.losses, &loss);
     }
-    tally->dropped[SESSION_DROP_STOPPED] += loss.count;
-    books_add_session(source->settings.books, source->settings.session, tally);
+    counts->dropped[SESSION_DROP_STOPPED] += loss.count;
+    books_add_session(source->settings.books, source->settings.session, counts);
     slab_destroy(slab);
     stop_early(source);
 }
@@ -72,11 +72,11 @@ void source_complete(struct source *source, struct slab *slab)
         return;
     }
     slab->completed = true;
-    tally_stacks(source);
-    slab->tally = source->tally;
+    count_stacks(source);
+    slab->counts = source->slab_counts;
     slab->last_sequence = source->counts.sequence;
     slab->left_out = source->left_out;
-    source->tally = (struct session_counts){0};
+    source->slab_counts = (struct session_counts){0};
     source->left_out = 0;
     source->since_slab = 0;
     if (source->settings.gates) {
@@ -162,7 +162,7 @@ static void offer_metadata(struct source *source)
 static void drop(struct source *source, const struct event_record *record)
 {
     source_gaps_add_loss(source, books_session_drop_reason(SESSION_DROP_FULL), record);
-    source->tally.dropped[SESSION_DROP_FULL]++;
+    source->slab_counts.dropped[SESSION_DROP_FULL]++;
 }
 
 /* While dropping: is there room again? */
@@ -246,7 +246,7 @@ static bool emit(void *self, const struct event_record *record, const uint64_t *
             }
             drop(source, record);
         }
-        source->tally.received++;
+        source->slab_counts.received++;
     }
     source->counts.sequence++;
     if (source->settings.max_events && source->events >= source->settings.max_events) {
@@ -258,8 +258,8 @@ static bool emit(void *self, const struct event_record *record, const uint64_t *
 /* Counts alone travel in an empty slab. */
 static void hand_over_counts(struct source *source)
 {
-    tally_stacks(source);
-    if (!source->slab && source->tally.received) {
+    count_stacks(source);
+    if (!source->slab && source->slab_counts.received) {
         source->slab = make_slab(source, SLAB_RECORDS, 0);
     }
 }
@@ -277,8 +277,8 @@ static bool on_left_out(void *self, uint64_t time, uint64_t tag)
     source->events++;
     source->counts.sequence++;
     if (is_new) {
-        source->tally.received++;
-        source->tally.filtered += level == SOURCE_GATES_SESSION;
+        source->slab_counts.received++;
+        source->slab_counts.filtered += level == SOURCE_GATES_SESSION;
         source->left_out += level == SOURCE_GATES_STREAMS;
         source->since_slab++;
     } else {
@@ -324,7 +324,7 @@ static void learn(struct source *source, const struct event_record *record)
     if (!add_metadata(source, record, size)) {
         /* What it describes is shipped undecoded. The gap is closed when there is room again. */
         source_gaps_add_loss(source, "metadata", record);
-        source->tally.unlearned++;
+        source->slab_counts.unlearned++;
         change(source, SOURCE_DROPS);
     }
 }
@@ -378,8 +378,8 @@ static bool on_record(void *self, const struct event_record *record)
             learn(source, record);
         }
         if (!source->settings.decoding.metadata) {
-            source->tally.metadata++;
-            source->tally.received++;
+            source->slab_counts.metadata++;
+            source->slab_counts.received++;
             return source->state != SOURCE_STOPPED;
         }
     }

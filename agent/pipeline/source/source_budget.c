@@ -61,6 +61,6 @@ bool source_budget_keeps(
     if (cut == PROVIDER_CUT_NONE) {
         return true;
     }
-    source->tally.dropped[SESSION_DROP_BUDGET_SAMPLED + (cut - PROVIDER_CUT_SAMPLED)]++;
+    source->slab_counts.dropped[SESSION_DROP_BUDGET_SAMPLED + (cut - PROVIDER_CUT_SAMPLED)]++;
     return false;
 }

@@ -13,13 +13,13 @@ static void close_gap(struct source *source, size_t index, bool force)
     }
     slab->now = slab->gap.to ? slab->gap.to : source->newest;
     slab->last_sequence = ++source->counts.sequence;
-    source->tally.gaps++;
-    source->tally.gaps_agent += strcmp(slab->gap.stage, "agent") == 0;
-    source->tally.gaps_eventlog += strcmp(slab->gap.stage, "eventlog") == 0;
+    source->slab_counts.gaps++;
+    source->slab_counts.gaps_agent += strcmp(slab->gap.stage, "agent") == 0;
+    source->slab_counts.gaps_eventlog += strcmp(slab->gap.stage, "eventlog") == 0;
     if (strcmp(slab->gap.stage, "etw") == 0) {
         bool are_events = strcmp(slab->gap.unit, "events") == 0;
-        source->tally.etw_events_lost += are_events ? slab->gap.count : 0;
-        source->tally.etw_buffers_lost += are_events ? 0 : slab->gap.count;
+        source->slab_counts.etw_events_lost += are_events ? slab->gap.count : 0;
+        source->slab_counts.etw_buffers_lost += are_events ? 0 : slab->gap.count;
     }
     source_complete(source, slab);
     bool comes_again = !source->counts.complete && source->settings.is_done;
@@ -79,22 +79,22 @@ void source_gaps_close_old(struct source *source)
 void source_gaps_report(void *self, const struct guard_report *report)
 {
     struct source *source = self;
-    struct session_counts tally = {.received = 0};
+    struct session_counts counts = {.received = 0};
     struct slab *slab = NULL;
-    tally.guard[report->action] = 1;
+    counts.guard[report->action] = 1;
     if (source->state != SOURCE_STOPPED && atomic_load(&source->reports_in_flight) < MAX_REPORTS) {
         slab = guard_slab_create(source->settings.session, report);
     }
     if (!slab) {
-        books_add_session(source->settings.books, source->settings.session, &tally);
+        books_add_session(source->settings.books, source->settings.session, &counts);
         return;
     }
-    slab->tally = tally;
+    slab->counts = counts;
     slab->completed = true;
     slab->in_flight = &source->reports_in_flight;
     atomic_fetch_add(&source->reports_in_flight, 1);
     if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
-        books_add_session(source->settings.books, source->settings.session, &tally);
+        books_add_session(source->settings.books, source->settings.session, &counts);
         slab_destroy(slab);
     }
 }

@@ -35,9 +35,9 @@ struct source {
     struct slab *slab;
     uint64_t slab_opened_ns;
     struct slab *metadata;
-    struct session_counts tally; /* since the last slab */
-    uint64_t left_out;           /* slab.left_out, the same */
-    uint64_t since_slab;         /* events left out, by whomever */
+    struct session_counts slab_counts; /* since the last slab */
+    uint64_t left_out;                 /* slab.left_out, the same */
+    uint64_t since_slab;               /* events left out, by whomever */
     unsigned until_clock;
 
     struct gap_list gaps;
@@ -57,7 +57,7 @@ struct source {
 /* Queue the slab that is being filled. False if it stays: no room until ${deadline_ns}. */
 bool source_hand_over(struct source *source, uint64_t deadline_ns);
 
-/* Give the slab its tally, once. */
+/* Give the slab its counts, once. */
 void source_complete(struct source *source, struct slab *slab);
 
 /* The queue takes nothing more: what a slab holds is counted as dropped. */

@@ -295,12 +295,12 @@ static bool work_on_event(
     if (accepted && !write_event(worker, slab, &event, wanted)) {
         return false;
     }
-    slab->tally.decode.cut += worker->cut;
+    slab->counts.decode.cut += worker->cut;
     worker->cut = 0;
-    slab->tally.accepted += accepted;
-    slab->tally.filtered += !accepted;
+    slab->counts.accepted += accepted;
+    slab->counts.filtered += !accepted;
     if (wanted) {
-        decode_counts_add(&slab->tally.decode, &event);
+        decode_counts_add(&slab->counts.decode, &event);
         if (observer->event && item->record->sequence > context->observed) {
             observer->event(observer->self, &event);
         }
@@ -317,7 +317,7 @@ static bool work_on_records(struct decode_worker *worker, struct slab *slab)
     struct sealer *sealer = worker->settings.sealer;
     struct slab_item item;
     size_t cursor = 0;
-    slab->tally.accepted += slab->left_out;
+    slab->counts.accepted += slab->left_out;
     for (size_t i = 0; i < slab->piece_count; i++) {
         slab->pieces[i].seen += slab->left_out;
         slab->pieces[i].filtered += slab->left_out;
@@ -365,9 +365,9 @@ static void tell_definitions(struct decode_worker *worker, struct slab *slab)
     if (!schema_losses_differ(&now, told)) {
         return;
     }
-    slab->tally.definitions_evicted += now.evicted - told->evicted;
-    slab->tally.definitions_refused += now.refused - told->refused;
-    slab->tally.definitions_conflicts += now.conflicts - told->conflicts;
+    slab->counts.definitions_evicted += now.evicted - told->evicted;
+    slab->counts.definitions_refused += now.refused - told->refused;
+    slab->counts.definitions_conflicts += now.conflicts - told->conflicts;
     *told = now;
     if (s->definitions) {
         s->definitions(s->definitions_self, slab->session, &now);

@@ -177,25 +177,25 @@ static const struct {
  * come again, the session has a hole. */
 static void drop_slab(struct sealer *sealer, struct slab *slab, enum spool_room why)
 {
-    struct session_counts *tally = &slab->tally;
+    struct session_counts *counts = &slab->counts;
     sealer->has_hole[slab->session] |= why == SPOOL_CANCELLED;
-    tally->filtered = slab->taken.filtered;
-    tally->accepted = slab->taken.accepted;
-    tally->decode = slab->taken.decode;
-    uint64_t counted = tally->metadata + tally->joined + tally->filtered + tally->accepted;
+    counts->filtered = slab->taken.filtered;
+    counts->accepted = slab->taken.accepted;
+    counts->decode = slab->taken.decode;
+    uint64_t counted = counts->metadata + counts->joined + counts->filtered + counts->accepted;
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
-        counted += tally->dropped[i];
+        counted += counts->dropped[i];
     }
-    tally->dropped[drops[why].session] += tally->received - counted;
+    counts->dropped[drops[why].session] += counts->received - counted;
     struct loss loss = {.session = slab->session,
         .output = SIZE_MAX,
         .reason = drops[why].loss,
-        .count = tally->received - counted,
+        .count = counts->received - counted,
         .times = slab->times};
     if (sealer->settings.losses) {
         losses_add(sealer->settings.losses, &loss);
     }
-    books_add_session(sealer->settings.books, slab->session, tally);
+    books_add_session(sealer->settings.books, slab->session, counts);
 }
 
 /* Is it a gap that the next run finds again, with the dropped events before it? */
@@ -235,7 +235,7 @@ static void work_off(struct sealer *sealer)
                 slab->last_sequence = 0; /* its number would take the session across the hole */
             }
             add_slab(sealer, slab);
-            books_add_session(sealer->settings.books, slab->session, &slab->tally);
+            books_add_session(sealer->settings.books, slab->session, &slab->counts);
         } else {
             drop_slab(sealer, slab, taken ? SPOOL_CANCELLED : room);
         }
@@ -273,7 +273,7 @@ bool sealer_take(struct sealer *sealer, struct slab *slab)
     plat_mutex_lock(&sealer->mutex);
     if (ok) {
         add_slab(sealer, slab);
-        slab->taken = slab->tally;
+        slab->taken = slab->counts;
     } else {
         atomic_store(&sealer->cancelled, true);
     }

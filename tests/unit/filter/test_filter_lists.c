@@ -114,20 +114,20 @@ static void make_list(struct list *list, struct arena *arena, const struct model
     }
 }
 
-struct list_tally {
+struct list_counts {
     uint64_t pairs; /* of a rule and an event that the model was asked about */
     uint64_t events;
     uint64_t decided; /* by a rule */
 };
 
 static size_t first_that_holds(
-    const struct list *list, const struct model_event *event, struct list_tally *tally)
+    const struct list *list, const struct model_event *event, struct list_counts *counts)
 {
     size_t rule = 0;
     while (rule < list->count && !filter_model_holds(list->nodes[rule], event->json)) {
         rule++;
     }
-    tally->pairs += rule + (rule < list->count);
+    counts->pairs += rule + (rule < list->count);
     return rule;
 }
 
@@ -153,10 +153,10 @@ static enum filter_verdict verdict_of_rule(
 }
 
 static void check_event(const struct filter *filter, struct filter_scratch *scratch,
-    const struct list *list, const struct model_event *event, struct list_tally *tally)
+    const struct list *list, const struct model_event *event, struct list_counts *counts)
 {
     const struct event_schema *schema = event->event.schema;
-    size_t expected = first_that_holds(list, event, tally);
+    size_t expected = first_that_holds(list, event, counts);
     size_t rule = SIZE_MAX;
     enum filter_verdict verdict = filter_event(filter, scratch, &event->event, &rule);
     uint64_t key = scratch->key;
@@ -180,12 +180,12 @@ static void check_event(const struct filter *filter, struct filter_scratch *scra
     early = filter_candidates(filter, scratch, &event->event, &schema, 1, &rule);
     assert_true(early == FILTER_UNDECIDED || (early == verdict && scratch->key == key));
     assert_int_equal(rule, expected);
-    tally->events++;
-    tally->decided += expected < list->count;
+    counts->events++;
+    counts->decided += expected < list->count;
 }
 
 static void check_list(struct list *list, const struct model_event *events,
-    struct filter_scratch *scratch, struct list_tally *tally)
+    struct filter_scratch *scratch, struct list_counts *counts)
 {
     struct arena arena;
     struct filter_place place;
@@ -197,7 +197,7 @@ static void check_list(struct list *list, const struct model_event *events,
         fail_msg("%.*s: %s", SPAN_ARG(list->rules[place.rule].text), err.text);
     }
     for (unsigned i = 0; i < EVENTS_PER_LIST; i++) {
-        check_event(filter, scratch, list, &events[chance(EVENTS)], tally);
+        check_event(filter, scratch, list, &events[chance(EVENTS)], counts);
     }
     filter_destroy(filter);
     arena_fini(&arena);
@@ -207,7 +207,7 @@ static void the_first_rule_that_is_true_decides(void **state)
 {
     (void)state;
     struct model_rig rig;
-    struct list_tally tally = {0};
+    struct list_counts counts = {0};
     struct list *list = calloc(1, sizeof(*list));
     assert_non_null(list);
     model_rig_init(&rig, EVENTS);
@@ -215,13 +215,13 @@ static void the_first_rule_that_is_true_decides(void **state)
         buf_init(&list->texts[i], 1 << 16);
     }
     for (unsigned i = 0; i < LISTS * times_more; i++) {
-        check_list(list, rig.events, &rig.scratch, &tally);
+        check_list(list, rig.events, &rig.scratch, &counts);
     }
-    assert_int_equal(tally.events, (uint64_t)LISTS * times_more * EVENTS_PER_LIST);
-    assert_true(tally.pairs > 10 * tally.events);
-    assert_in_range(tally.decided, tally.events / 4, tally.events);
+    assert_int_equal(counts.events, (uint64_t)LISTS * times_more * EVENTS_PER_LIST);
+    assert_true(counts.pairs > 10 * counts.events);
+    assert_in_range(counts.decided, counts.events / 4, counts.events);
     print_message("%llu events, %llu pairs of a rule and an event\n",
-        (unsigned long long)tally.events, (unsigned long long)tally.pairs);
+        (unsigned long long)counts.events, (unsigned long long)counts.pairs);
     for (size_t i = 0; i < MAX_RULES; i++) {
         buf_fini(&list->texts[i]);
     }

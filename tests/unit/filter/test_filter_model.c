@@ -11,7 +11,7 @@ static unsigned millions = 1; /* --full: 10, for ten million pairs */
 
 /* ---- both ---------------------------------------------------------------------------------------- */
 
-struct tally {
+struct pair_counts {
     unsigned pairs;
     unsigned kept;
     unsigned by_header;
@@ -20,7 +20,7 @@ struct tally {
 
 static void check_pair(const struct filter *filter, struct filter_scratch *scratch,
     const struct model_node *node, const struct model_event *event, struct span text,
-    struct tally *tally)
+    struct pair_counts *pair_counts)
 {
     const struct event_schema *schema = event->event.schema;
     size_t rule = 0;
@@ -43,14 +43,14 @@ static void check_pair(const struct filter *filter, struct filter_scratch *scrat
         (early == FILTER_UNDECIDED && header != FILTER_UNDECIDED)) {
         fail_msg("%.*s: header %d, schema %d, event %d", SPAN_ARG(text), header, early, verdict);
     }
-    tally->pairs++;
-    tally->kept += expected;
-    tally->by_header += header != FILTER_UNDECIDED;
-    tally->by_schema += early != FILTER_UNDECIDED;
+    pair_counts->pairs++;
+    pair_counts->kept += expected;
+    pair_counts->by_header += header != FILTER_UNDECIDED;
+    pair_counts->by_schema += early != FILTER_UNDECIDED;
 }
 
 static void check_expression(const struct model_event *events, struct filter_scratch *scratch,
-    struct buf *text, struct tally *tally)
+    struct buf *text, struct pair_counts *pair_counts)
 {
     struct arena arena;
     arena_init(&arena, 1 << 20);
@@ -66,7 +66,7 @@ static void check_expression(const struct model_event *events, struct filter_scr
         fail_msg("%.*s: %s", SPAN_ARG(buf_span(text)), err.text);
     }
     for (unsigned i = 0; i < EVENTS_PER_EXPRESSION; i++) {
-        check_pair(filter, scratch, node, &events[chance(EVENTS)], buf_span(text), tally);
+        check_pair(filter, scratch, node, &events[chance(EVENTS)], buf_span(text), pair_counts);
     }
     filter_destroy(filter);
     arena_fini(&arena);
@@ -76,16 +76,17 @@ static void a_million_random_pairs_agree_with_the_model(void **state)
 {
     (void)state;
     struct model_rig rig;
-    struct tally tally = {0};
+    struct pair_counts pair_counts = {0};
     model_rig_init(&rig, EVENTS);
     for (unsigned i = 0; i < EXPRESSIONS * millions; i++) {
-        check_expression(rig.events, &rig.scratch, &rig.text, &tally);
+        check_expression(rig.events, &rig.scratch, &rig.text, &pair_counts);
     }
     /* The pairs are worth something. */
-    assert_int_equal(tally.pairs, 1000000 * millions);
-    assert_in_range(tally.kept, 200000 * millions, 800000 * millions);
-    assert_in_range(tally.by_header, 100000 * millions, 900000 * millions);
-    assert_in_range(tally.by_schema, tally.by_header + 10000 * millions, 950000 * millions);
+    assert_int_equal(pair_counts.pairs, 1000000 * millions);
+    assert_in_range(pair_counts.kept, 200000 * millions, 800000 * millions);
+    assert_in_range(pair_counts.by_header, 100000 * millions, 900000 * millions);
+    assert_in_range(
+        pair_counts.by_schema, pair_counts.by_header + 10000 * millions, 950000 * millions);
     assert_int_equal(rig.scratch.given_up, 0);
     model_rig_fini(&rig);
 }

@@ -99,7 +99,7 @@ static inline void take_apart(struct rig *rig, struct slab *slab)
         slab_queue_learned(rig->queue, slab);
         return;
     }
-    add_counts(rig, &slab->tally);
+    add_counts(rig, &slab->counts);
     if (slab->kind == SLAB_GAP) {
         end_run(rig);
         buf_printf(&rig->log, "%s/%s(%llu)@%llu ", slab->gap.stage, slab->gap.reason,

@@ -64,7 +64,7 @@ static void reports_need_no_room_but_have_a_limit(void **state)
     while (slab_queue_bytes(rig.queue)) {
         struct slab *slab = slab_queue_pop(rig.queue, 0);
         for (size_t i = 0; i < GUARD_ACTIONS; i++) {
-            reports[i] += slab->tally.guard[i];
+            reports[i] += slab->counts.guard[i];
         }
         take_apart(&rig, slab);
     }

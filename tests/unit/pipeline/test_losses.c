@@ -69,7 +69,7 @@ static struct slab *take(struct rig *rig)
     if (slab) {
         assert_int_equal(slab->kind, SLAB_GAP);
         assert_int_equal(slab->last_sequence, 0);
-        assert_int_equal(slab->tally.gaps, 1);
+        assert_int_equal(slab->counts.gaps, 1);
         assert_true(slab->gap.exact);
         assert_string_equal(slab->gap.unit, "events");
         if (slab->gap.to) {

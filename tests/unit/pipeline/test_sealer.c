@@ -101,7 +101,7 @@ static void finish_slab(struct rig *rig, size_t count, size_t filtered_each)
         assert_true(piece_end_record(piece, rig->next_sequence));
     }
     slab->last_sequence = slab->done_sequence = rig->next_sequence - 1;
-    slab->tally.received = slab->tally.accepted = count;
+    slab->counts.received = slab->counts.accepted = count;
     sealer_finish(rig->sealer, slab);
 }
 
@@ -213,7 +213,7 @@ static void what_has_no_number_takes_its_session_nowhere(void **state)
     struct slab *gap = make_slab(&rig, SLAB_GAP);
     buf_add_text(&gap->pieces[0].bytes, "a gap\n");
     assert_true(piece_end_record(&gap->pieces[0], 0));
-    gap->tally.gaps = 1;
+    gap->counts.gaps = 1;
     sealer_finish(rig.sealer, gap);
     finish_slab(&rig, 2, 0);
     sealer_flush(rig.sealer);
@@ -245,9 +245,9 @@ static void a_slab_that_was_taken_in_part_is_dropped_in_part(void **state)
     }
     slab->last_sequence = 10;
     slab->done_sequence = 4;
-    slab->tally = (struct session_counts){.received = 10, .accepted = 3, .filtered = 1};
+    slab->counts = (struct session_counts){.received = 10, .accepted = 3, .filtered = 1};
     assert_true(sealer_take(rig.sealer, slab));
-    slab->tally.accepted = 5; /* two more, which are not taken: the agent stops */
+    slab->counts.accepted = 5; /* two more, which are not taken: the agent stops */
     slab->undecoded = true;
     sealer_finish(rig.sealer, slab);
     struct session_counts session;

@@ -152,7 +152,7 @@ static void finish_slab(struct rig *rig, uint64_t first, uint64_t end)
         }
     }
     slab->last_sequence = slab->done_sequence = end - 1;
-    slab->tally.received = slab->tally.accepted = end - first;
+    slab->counts.received = slab->counts.accepted = end - first;
     sealer_finish(rig->sealer, slab);
 }
 

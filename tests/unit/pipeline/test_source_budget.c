@@ -21,7 +21,7 @@ static void drain(struct rig *rig, struct found *found)
     while ((slab = slab_queue_pop(rig->queue, 0))) {
         struct slab_item item;
         size_t cursor = 0;
-        add_counts(rig, &slab->tally);
+        add_counts(rig, &slab->counts);
         while (slab_next(slab, &cursor, &item)) {
             assert_true(item.record->sequence > found->last_sequence);
             found->last_sequence = item.record->sequence;
