@@ -29,7 +29,7 @@ struct target {
     bool take_over;
     bool enabled;
     bool again;      /* enabled with an earlier request, so it must be enabled again */
-    bool inherited;  /* enabled by the previous owner of the session */
+    bool taken_over; /* enabled by the previous owner of the session */
     uint64_t serial; /* number of the enabling */
     bool capture_at_start;
     bool told_state;           /* was asked for its state at the start */
@@ -48,11 +48,11 @@ struct etw_providers {
     struct target *spare; /* of equal size, for rebuilding */
     uint64_t look_at_ns;
     uint64_t look_pause_ns;
-    uint64_t wait_until_ns; /* until when to wait for providers now */
-    uint64_t wait_again_ns; /* from when waiting is allowed again */
-    uint64_t serial;        /* number of enablings so far */
-    struct guid *inherited; /* enabled by the previous owner, until etw_providers_begin */
-    size_t inherited_count;
+    uint64_t wait_until_ns;  /* until when to wait for providers now */
+    uint64_t wait_again_ns;  /* from when waiting is allowed again */
+    uint64_t serial;         /* number of enablings so far */
+    struct guid *taken_over; /* enabled by the previous owner, until etw_providers_begin */
+    size_t taken_over_count;
 };
 
 static void note(const struct etw_providers *p, enum input_note level, const char *format, ...)
@@ -133,7 +133,7 @@ static void keep_state(struct target *target, const struct target *was)
 {
     target->enabled = was->enabled;
     target->again = was->enabled;
-    target->inherited = was->inherited;
+    target->taken_over = was->taken_over;
     target->serial = was->serial;
     target->told_state = was->told_state;
     target->capture_at_ns = was->capture_at_ns;
@@ -298,33 +298,33 @@ static void disallow(struct etw_providers *p, uint64_t session, bool was_running
     }
 }
 
-bool etw_providers_inherit(
+bool etw_providers_take_over(
     struct etw_providers *p, const struct guid *guids, size_t count, struct error *err)
 {
     struct guid *copy = malloc((count + 1) * sizeof(*copy));
     if (!copy) {
         return error_set(err, ERR_MEMORY, "out of memory for providers");
     }
-    free(p->inherited);
-    p->inherited = memcpy(copy, guids, count * sizeof(*copy));
-    p->inherited_count = count;
+    free(p->taken_over);
+    p->taken_over = memcpy(copy, guids, count * sizeof(*copy));
+    p->taken_over_count = count;
     return true;
 }
 
 /* Disable providers of the previous owner that are not wanted any more. The others have reported
  * their state already. */
-static void settle_inheritance(struct etw_providers *p, uint64_t session)
+static void settle_taken_over(struct etw_providers *p, uint64_t session)
 {
-    for (size_t i = 0; i < p->inherited_count; i++) {
-        struct target *target = find_target(p->targets, p->target_count, &p->inherited[i]);
+    for (size_t i = 0; i < p->taken_over_count; i++) {
+        struct target *target = find_target(p->targets, p->target_count, &p->taken_over[i]);
         if (target) {
-            target->inherited = true;
+            target->taken_over = true;
             target->told_state = true;
         } else {
-            etw_enable_stop(session, "of before", &p->inherited[i], NULL);
+            etw_enable_stop(session, "of the previous owner", &p->taken_over[i], NULL);
         }
     }
-    p->inherited_count = 0;
+    p->taken_over_count = 0;
 }
 
 static void tell_unwanted(const struct etw_providers *p)
@@ -346,19 +346,19 @@ void etw_providers_begin(
     tell_unwanted(p);
     p->look_at_ns = now_ns + p->look_pause_ns;
     disallow(p, session, was_running);
-    settle_inheritance(p, session);
+    settle_taken_over(p, session);
     enable_all(p, session, now_ns);
 }
 
 /* True if enabled in ETW by this agent or by the previous owner of the session. */
 static bool is_on(const struct target *target)
 {
-    return target->enabled || target->inherited;
+    return target->enabled || target->taken_over;
 }
 
 void etw_providers_list(const struct etw_providers *p, struct buf *out)
 {
-    buf_add(out, p->inherited, p->inherited_count * sizeof(*p->inherited));
+    buf_add(out, p->taken_over, p->taken_over_count * sizeof(*p->taken_over));
     for (size_t i = 0; i < p->target_count; i++) {
         if (is_on(&p->targets[i])) {
             buf_add(out, &p->targets[i].guid, sizeof(p->targets[i].guid));
@@ -463,10 +463,10 @@ void etw_providers_tick(struct etw_providers *p, uint64_t session, uint64_t now_
 
 void etw_providers_end(struct etw_providers *p, uint64_t session)
 {
-    for (size_t i = 0; i < p->inherited_count; i++) { /* etw_providers_begin was not called */
-        etw_enable_stop(session, "of before", &p->inherited[i], NULL);
+    for (size_t i = 0; i < p->taken_over_count; i++) { /* etw_providers_begin was not called */
+        etw_enable_stop(session, "of the previous owner", &p->taken_over[i], NULL);
     }
-    p->inherited_count = 0;
+    p->taken_over_count = 0;
     for (size_t i = 0; i < p->target_count; i++) {
         struct target *target = &p->targets[i];
         if (is_on(target)) {
@@ -474,7 +474,7 @@ void etw_providers_end(struct etw_providers *p, uint64_t session)
         }
         target->enabled = false;
         target->again = false;
-        target->inherited = false;
+        target->taken_over = false;
     }
 }
 
@@ -538,7 +538,7 @@ void etw_providers_destroy(struct etw_providers *p)
 {
     if (p) {
         etw_provider_names_fini(&p->names);
-        free(p->inherited);
+        free(p->taken_over);
         free(p->targets);
         free(p->spare);
         free(p);

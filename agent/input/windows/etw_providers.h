@@ -37,7 +37,7 @@ void etw_providers_begin(
 
 /* Call before etw_providers_begin: the previous owner of the session enabled these providers.
  * Unwanted ones are disabled then; the others are not asked for their state at the start. */
-bool etw_providers_inherit(
+bool etw_providers_take_over(
     struct etw_providers *providers, const struct guid *guids, size_t count, struct error *err);
 
 /* Append the GUIDs of all providers enabled now, including those of the previous owner. */

@@ -60,13 +60,13 @@ static struct guid line_id(const struct etw_plan *plan)
     return guid_from_name(span_text(plan->heap.launch));
 }
 
-static bool read_legacy(const struct etw_targets *t, struct launched *ret_launched)
+static bool read_takeover(const struct etw_targets *t, struct launched *ret_launched)
 {
-    struct span legacy = t->env.takeover;
-    if (!t->plan->heap.launch || legacy.size != sizeof(*ret_launched)) {
+    struct span takeover = t->env.takeover;
+    if (!t->plan->heap.launch || takeover.size != sizeof(*ret_launched)) {
         return false;
     }
-    memcpy(ret_launched, legacy.data, sizeof(*ret_launched));
+    memcpy(ret_launched, takeover.data, sizeof(*ret_launched));
     struct guid line = line_id(t->plan);
     return guid_equal(&ret_launched->line, &line);
 }
@@ -87,7 +87,7 @@ struct etw_targets *etw_targets_create(
         t->env = *env;
         t->look_ns = look_ns;
         struct launched before;
-        if (read_legacy(t, &before) && before.has_ended) {
+        if (read_takeover(t, &before) && before.has_ended) {
             be_over(t);
         }
     }
@@ -200,15 +200,15 @@ static bool launch(struct etw_targets *t, struct error *err)
         return error_set(err, ERR_CONFIG, "%s has ended", heap->image);
     }
     struct launched before;
-    bool inherits = read_legacy(t, &before);
-    struct plat_child *child = inherits ? open_launched(before.pid, before.started)
-                                        : find_launched(t);
+    bool takes_over = read_takeover(t, &before);
+    struct plat_child *child = takes_over ? open_launched(before.pid, before.started)
+                                          : find_launched(t);
     if (child) {
         t->has_run = true;
         note(t, INPUT_NOTE_INFO,
             "continues with %s, process %" PRIu32 ", launched by an earlier %s", heap->image,
-            plat_child_pid(child), inherits ? "configuration" : "run");
-    } else if (inherits) {
+            plat_child_pid(child), takes_over ? "configuration" : "run");
+    } else if (takes_over) {
         be_over(t);
         forget_launched(t);
         note(t, INPUT_NOTE_INFO, "%s has ended", heap->image);
@@ -448,7 +448,7 @@ bool etw_targets_goes_on(const struct etw_targets *t, const struct etw_targets *
     return guid_equal(&a, &b);
 }
 
-void etw_targets_legacy(const struct etw_targets *t, struct buf *out)
+void etw_targets_write_takeover(const struct etw_targets *t, struct buf *out)
 {
     if (!t->has_run) {
         buf_add_span(out, t->env.takeover); /* not taken over */
@@ -466,13 +466,13 @@ void etw_targets_legacy(const struct etw_targets *t, struct buf *out)
     buf_add(out, &launched, sizeof(launched));
 }
 
-void etw_targets_renounce(struct span legacy)
+void etw_targets_end_takeover(struct span takeover)
 {
     struct launched launched;
-    if (legacy.size != sizeof(launched)) {
+    if (takeover.size != sizeof(launched)) {
         return;
     }
-    memcpy(&launched, legacy.data, sizeof(launched));
+    memcpy(&launched, takeover.data, sizeof(launched));
     struct plat_child *child = launched.has_ended || !launched.ends_program
                                    ? NULL
                                    : open_launched(launched.pid, launched.started);

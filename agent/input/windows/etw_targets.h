@@ -54,8 +54,8 @@ enum etw_targets_end etw_targets_ended(struct etw_targets *targets);
  * program continues, and the next session traces it. A program that has ended is not launched
  * again. */
 bool etw_targets_goes_on(const struct etw_targets *targets, const struct etw_targets *next);
-void etw_targets_legacy(const struct etw_targets *targets, struct buf *out);
-void etw_targets_renounce(struct span legacy);
+void etw_targets_write_takeover(const struct etw_targets *targets, struct buf *out);
+void etw_targets_end_takeover(struct span takeover);
 
 /* The session is gone. A launched program that never ran is ended; a running one continues. */
 void etw_targets_leave(struct etw_targets *targets);

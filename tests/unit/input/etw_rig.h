@@ -55,7 +55,7 @@ struct rig {
     struct live_realtime settings;
     const char *data_dir;
     uint64_t last_time;
-    struct span legacy;
+    struct span takeover;
     struct etw_session *session;
     struct plat_thread *thread;
     enum input_end end;
@@ -225,7 +225,7 @@ static inline void rig_start_as(struct rig *rig, enum etw_plan_kind kind, const 
         .provider_count = count,
         .data_dir = rig->data_dir,
         .last_time = rig->last_time,
-        .takeover = rig->legacy,
+        .takeover = rig->takeover,
         .note = rig_note,
         .self = rig};
     struct etw_plan *plan = etw_plan_create(kind, settings ? settings : &rig->settings, &env, &err);

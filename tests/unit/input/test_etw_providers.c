@@ -454,7 +454,7 @@ static void what_was_on_before_a_look_is_enabled_again_after_it(void **state)
 }
 
 /* The session may outlive us. */
-static void what_was_inherited_goes_off_at_the_end_whenever_that_comes(void **state)
+static void providers_that_were_taken_over_are_disabled_at_the_end(void **state)
 {
     enum { BEFORE_THE_BEGIN, BEFORE_IT_IS_ENABLED, AFTER_A_LOOK, MOMENTS };
     (void)state;
@@ -463,7 +463,7 @@ static void what_was_inherited_goes_off_at_the_end_whenever_that_comes(void **st
         looks_init(&looks, "Made-Up", "Late-Provider");
         begin(&looks, 0, 0);
         assert_true(is_on(&looks, &made_up));
-        assert_true(etw_providers_inherit(looks.providers[1], &made_up, 1, NULL));
+        assert_true(etw_providers_take_over(looks.providers[1], &made_up, 1, NULL));
         stop_asked = true;
         if (moment >= BEFORE_IT_IS_ENABLED) {
             begin(&looks, 1, 0);
@@ -544,7 +544,7 @@ int main(void)
         cmocka_unit_test(a_name_that_leads_to_a_provider_that_is_on_changes_what_is_asked_of_it),
         cmocka_unit_test(a_stop_amid_a_look_forgets_nothing_that_is_on),
         cmocka_unit_test(what_was_on_before_a_look_is_enabled_again_after_it),
-        cmocka_unit_test(what_was_inherited_goes_off_at_the_end_whenever_that_comes),
+        cmocka_unit_test(providers_that_were_taken_over_are_disabled_at_the_end),
         cmocka_unit_test(conditions_on_fields_are_for_etw),
         cmocka_unit_test(wpp_needs_its_control_guid),
     };

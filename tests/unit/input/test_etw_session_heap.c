@@ -91,16 +91,16 @@ static void a_stop_leaves_the_program_and_a_restart_goes_on_with_it(void **state
 }
 
 /* As a reload does. */
-static void pass_on(struct rig *rig, struct buf *legacy)
+static void pass_on(struct rig *rig, struct buf *takeover)
 {
     etw_session_pass_on(rig->session);
     etw_session_stop(rig->session);
     rig_join(rig);
-    buf_reset(legacy);
-    etw_session_legacy(rig->session, legacy);
+    buf_reset(takeover);
+    etw_session_write_takeover(rig->session, takeover);
     etw_session_destroy(rig->session);
     rig->session = NULL;
-    rig->legacy = buf_span(legacy);
+    rig->takeover = buf_span(takeover);
     buf_reset(&rig->notes);
 }
 
@@ -108,15 +108,15 @@ static void a_reload_goes_on_with_the_program_until_it_has_ended(void **state)
 {
     (void)state;
     struct rig rig;
-    struct buf legacy;
+    struct buf takeover;
     struct buf last;
     rig_init(&rig, NULL); /* and no folder */
-    buf_init(&legacy, 4096);
+    buf_init(&takeover, 4096);
     buf_init(&last, 4096);
     settings.on_stop = LIVE_ON_STOP_END;
     start_heap(&rig);
     uint32_t pid = await_launched(&rig);
-    pass_on(&rig, &legacy);
+    pass_on(&rig, &takeover);
     assert_false(has_ended(pid));
     assert_nothing_left(&rig);
 
@@ -127,9 +127,9 @@ static void a_reload_goes_on_with_the_program_until_it_has_ended(void **state)
     let_it_end();
     rig_join(&rig);
     assert_int_equal(rig.end, INPUT_DONE);
-    etw_session_legacy(rig.session, &last);
+    etw_session_write_takeover(rig.session, &last);
     etw_session_destroy(rig.session);
-    rig.legacy = buf_span(&last);
+    rig.takeover = buf_span(&last);
     buf_reset(&rig.notes);
 
     start_heap(&rig); /* it is not launched again */
@@ -139,7 +139,7 @@ static void a_reload_goes_on_with_the_program_until_it_has_ended(void **state)
     etw_session_destroy(rig.session);
     settings.on_stop = LIVE_ON_STOP_LEAVE;
     buf_fini(&last);
-    buf_fini(&legacy);
+    buf_fini(&takeover);
     rig_fini(&rig);
 }
 
@@ -147,18 +147,18 @@ static void a_program_that_nobody_goes_on_with_ends_as_on_stop_says(void **state
 {
     (void)state;
     struct rig rig;
-    struct buf legacy;
+    struct buf takeover;
     rig_init(&rig, NULL);
-    buf_init(&legacy, 4096);
+    buf_init(&takeover, 4096);
     settings.on_stop = LIVE_ON_STOP_END;
     start_heap(&rig);
     uint32_t pid = await_launched(&rig);
-    pass_on(&rig, &legacy);
+    pass_on(&rig, &takeover);
     assert_false(has_ended(pid));
-    etw_targets_renounce(rig.legacy);
+    etw_targets_end_takeover(rig.takeover);
     rig_await(&rig, sees_end, &pid);
     settings.on_stop = LIVE_ON_STOP_LEAVE;
-    buf_fini(&legacy);
+    buf_fini(&takeover);
     rig_fini(&rig);
 }
 

@@ -36,15 +36,16 @@ static void pass_on(void *self)
     etw_session_pass_on(self);
 }
 
-static void legacy(void *self, struct buf *out)
+static void write_takeover(void *self, struct buf *out)
 {
-    etw_session_legacy(self, out);
+    etw_session_write_takeover(self, out);
 }
 
 #define RUN_BY_ETW .needs_etw = true, .run = run, .stop = stop, .destroy = destroy
 
 /* For sessions that the agent starts, and so may hand over to the next configuration. */
-#define OWNED_BY_US RUN_BY_ETW, .continues = goes_on, .leave_running = pass_on, .takeover = legacy
+#define OWNED_BY_US \
+    RUN_BY_ETW, .continues = goes_on, .leave_running = pass_on, .takeover = write_takeover
 
 static void *create_realtime(const void *settings, const struct input_env *env, struct error *err)
 {
@@ -66,7 +67,7 @@ const struct input_ops input_realtime = {
     .check = live_options_check_realtime,
     .live = realtime_live,
     .create = create_realtime,
-    .end_takeover = etw_session_renounce,
+    .end_takeover = etw_session_end_takeover,
     OWNED_BY_US,
 };
 
@@ -96,7 +97,7 @@ const struct input_ops input_system = {
     .check = live_options_check_system,
     .live = kernel_live,
     .create = create_system,
-    .end_takeover = etw_session_renounce,
+    .end_takeover = etw_session_end_takeover,
     OWNED_BY_US,
 };
 
@@ -113,7 +114,7 @@ const struct input_ops input_kernel = {
     .check = live_options_check_kernel,
     .live = kernel_live,
     .create = create_kernel,
-    .end_takeover = etw_session_renounce,
+    .end_takeover = etw_session_end_takeover,
     OWNED_BY_US,
 };
 
@@ -161,7 +162,7 @@ const struct input_ops input_record = {
     .check = live_options_check_record,
     .live = record_live,
     .create = create_record,
-    .end_takeover = etw_session_renounce,
+    .end_takeover = etw_session_end_takeover,
     OWNED_BY_US,
 };
 
@@ -189,6 +190,6 @@ const struct input_ops input_heap = {
     .warnings = live_options_heap_warnings,
     .live = heap_live,
     .create = create_heap,
-    .end_takeover = etw_targets_renounce,
+    .end_takeover = etw_targets_end_takeover,
     OWNED_BY_US,
 };

@@ -449,11 +449,11 @@ enum input_end etw_session_run(
     s->sink = *sink;
     s->missing_since = s->env.last_time;
     s->missing_why = "not_running";
-    /* an inherited session is read before it ends, even if a stop is requested already */
-    bool inherits = s->env.takeover.size != 0 && !s->targets;
-    while (more && (inherits || !must_stop(s))) {
+    /* a handed-over session is read before it ends, even if a stop is requested already */
+    bool takes_over = s->env.takeover.size != 0 && !s->targets;
+    while (more && (takes_over || !must_stop(s))) {
         struct error why = {0};
-        inherits = false;
+        takes_over = false;
         if (!etw_session_guard_allows(s)) {
             more = rest(s);
             continue;
@@ -464,7 +464,7 @@ enum input_end etw_session_run(
             }
             if (why.code == ERR_CONFIG || s->env.once) {
                 *err = why;
-                etw_session_refuse_legacy(s);
+                etw_session_end_unclaimed(s);
                 return INPUT_FAILED;
             }
             etw_session_guard_failed(s, &why);

@@ -42,8 +42,8 @@ enum input_end etw_session_run(
 void etw_session_stop(struct etw_session *session);
 bool etw_session_goes_on(const struct etw_session *session, const struct etw_session *next);
 void etw_session_pass_on(struct etw_session *session);
-void etw_session_legacy(struct etw_session *session, struct buf *out);
-void etw_session_renounce(struct span bytes);
+void etw_session_write_takeover(struct etw_session *session, struct buf *out);
+void etw_session_end_takeover(struct span bytes);
 void etw_session_destroy(struct etw_session *session); /* NULL is fine */
 
 #endif

@@ -192,17 +192,17 @@ void etw_session_guard_stopped(struct etw_session *session);
 bool etw_session_guard_allows(struct etw_session *session);
 void etw_session_guard_failed(struct etw_session *session, const struct error *err);
 
-/* etw_session_legacy.c: true if the running session with the state ${state} was handed over by the
+/* etw_session_takeover.c: true if the running session with the state ${state} was handed over by the
  * previous input in this process. Then ${ret_kept} has its losses so far, and its enabled providers
  * are known. */
-bool etw_session_inherit(
+bool etw_session_take_over(
     struct etw_session *session, const struct etw_session_state *state, struct etw_kept *ret_kept);
 
 /* Before stopping: true if the session continues for the next input. Otherwise a handed-over
- * session that was never taken over is ended, as in etw_session_refuse_legacy, which is called when
+ * session that was never taken over is ended, as in etw_session_end_unclaimed, which is called when
  * there is no further attempt. */
 bool etw_session_begin_end(struct etw_session *session);
-void etw_session_refuse_legacy(struct etw_session *session);
+void etw_session_end_unclaimed(struct etw_session *session);
 
 /* Configure extras of an own session; failures do not prevent it from running. */
 void etw_session_add_extras(struct etw_session *session);

@@ -265,7 +265,7 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
             "another program stopped %s and started a session with that name, which is left alone",
             plan->name);
     }
-    if (etw_session_inherit(s, state, &kept)) {
+    if (etw_session_take_over(s, state, &kept)) {
         take_over(s, state, &kept);
         s->before_boot = 0;
         return true;

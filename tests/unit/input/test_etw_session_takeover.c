@@ -7,19 +7,19 @@
 
 /* What a session leaves running for the next one in the process. */
 
-static struct buf legacy;
+static struct buf takeover;
 
-static int make_legacy(void **state)
+static int make_takeover(void **state)
 {
     (void)state;
-    buf_init(&legacy, 1 << 20);
+    buf_init(&takeover, 1 << 20);
     return 0;
 }
 
-static int free_legacy(void **state)
+static int free_takeover(void **state)
 {
     (void)state;
-    buf_fini(&legacy);
+    buf_fini(&takeover);
     return 0;
 }
 
@@ -29,11 +29,11 @@ static void pass_on(struct rig *rig)
     etw_session_pass_on(rig->session);
     etw_session_stop(rig->session);
     rig_join(rig);
-    buf_reset(&legacy);
-    etw_session_legacy(rig->session, &legacy);
+    buf_reset(&takeover);
+    etw_session_write_takeover(rig->session, &takeover);
     etw_session_destroy(rig->session);
     rig->session = NULL;
-    rig->legacy = buf_span(&legacy);
+    rig->takeover = buf_span(&takeover);
     buf_reset(&rig->notes);
 }
 
@@ -80,7 +80,7 @@ static void one_that_nobody_takes_is_stopped(void **state)
     rig_await(&rig, rig_has_note, "flushed every");
     pass_on(&rig);
     assert_true(etw_sim_session_runs(rig.sim, ETW_KERNEL_LOGGER));
-    etw_session_renounce(rig.legacy);
+    etw_session_end_takeover(rig.takeover);
     assert_nothing_left(&rig);
     rig_fini(&rig);
 }
@@ -256,5 +256,5 @@ int main(void)
         cmocka_unit_test(what_no_reader_comes_to_in_time_is_missing),
         cmocka_unit_test(what_cannot_be_read_before_a_stop_is_missing),
     };
-    return cmocka_run_group_tests(tests, make_legacy, free_legacy);
+    return cmocka_run_group_tests(tests, make_takeover, free_takeover);
 }
