@@ -7,7 +7,7 @@
 #include "etw/etw_filters.h"
 #include "etw/etw_keywords.h"
 #include "etw/etw_payload.h"
-#include "etw/etw_who.h"
+#include "etw/etw_registrations.h"
 
 /*
  * A Windows without some kind of filter or property refuses the whole call with INVALID_PARAMETER
@@ -126,18 +126,18 @@ const char *etw_enable_protected(struct span name, const struct guid *provider)
 static void name_holders(const struct guid *provider, char *names, size_t size)
 {
     struct etw_session_list list;
-    struct etw_who *who = malloc(sizeof(*who));
+    struct etw_registrations *found = malloc(sizeof(*found));
     size_t used = 0;
     *names = '\0';
-    if (!who || !etw_who_ask(provider, who, NULL) || !who->known ||
+    if (!found || !etw_registrations_query(provider, found, NULL) || !found->known ||
         !etw_control_list(&list, NULL)) {
-        free(who);
+        free(found);
         return;
     }
     for (size_t i = 0; i < list.count && used < size; i++) {
         bool holds = false;
-        for (size_t j = 0; j < who->hold_count && !holds; j++) {
-            holds = who->holds[j].logger_id == etw_control_logger_id(&list.items[i]);
+        for (size_t j = 0; j < found->hold_count && !holds; j++) {
+            holds = found->holds[j].logger_id == etw_control_logger_id(&list.items[i]);
         }
         if (holds) {
             int more = snprintf(
@@ -146,7 +146,7 @@ static void name_holders(const struct guid *provider, char *names, size_t size)
         }
     }
     etw_control_list_fini(&list);
-    free(who);
+    free(found);
 }
 
 static bool enable_failed(

@@ -5,7 +5,7 @@
 
 #include "etw/etw_api.h"
 #include "etw/etw_names.h"
-#include "etw/etw_who.h"
+#include "etw/etw_registrations.h"
 #include "platform/plat_system.h"
 
 /* The querying thread holds `busy`, mostly for microseconds: other threads would need the same
@@ -53,10 +53,10 @@ void etw_known_close(void)
  * registered. */
 static bool is_registered(const struct guid *guid)
 {
-    struct etw_who *who = malloc(sizeof(*who));
-    bool is_registered = who && etw_who_ask(guid, who, NULL) && who->known &&
-                         who->registered_count > 0;
-    free(who);
+    struct etw_registrations *found = malloc(sizeof(*found));
+    bool is_registered = found && etw_registrations_query(guid, found, NULL) && found->known &&
+                         found->registered_count > 0;
+    free(found);
     return is_registered;
 }
 

@@ -3,7 +3,7 @@
 #include "etw/etw_api.h"
 #include "etw/etw_block.h"
 #include "etw/etw_kernel.h"
-#include "etw/etw_who.h"
+#include "etw/etw_registrations.h"
 #include "fuzz/fuzz.h"
 
 /* What Windows answers, or whatever stands in its place: any bytes are read within their bounds. */
@@ -53,19 +53,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct etw_block block;
     struct guid provider = {{1}};
     struct etw_profile_source sources[8];
-    struct etw_who who;
-    struct etw_who_enabled enabled;
+    struct etw_registrations found;
+    struct etw_provider_enabled enabled;
     struct guid *guids;
     size_t count;
     answer = span_make(data, size);
     etw_api_use(&api);
-    if (etw_who_ask(&provider, &who, NULL)) {
-        promise(who.hold_count <= ETW_MAX_HOLDS);
+    if (etw_registrations_query(&provider, &found, NULL)) {
+        promise(found.hold_count <= ETW_MAX_HOLDS);
     }
-    if (etw_who_ask_session(&provider, 1, &enabled, NULL)) {
+    if (etw_registrations_query_session(&provider, 1, &enabled, NULL)) {
         promise(enabled.entries || enabled.any == 0);
     }
-    if (etw_who_registered(&guids, &count, NULL)) {
+    if (etw_registrations_list(&guids, &count, NULL)) {
         promise(count == size / 16);
         free(guids);
     }

@@ -5,7 +5,7 @@
 #include "etw/etw_api.h"
 #include "etw/etw_control.h"
 #include "etw/etw_keywords.h"
-#include "etw/etw_who.h"
+#include "etw/etw_registrations.h"
 #include "platform/plat_system.h"
 
 /*
@@ -40,13 +40,13 @@ static void on_enable(const struct guid *source_id, uint32_t is_enabled, uint8_t
 /* True if a session of another program enables them: Windows passes the union of all sessions. */
 static bool others_want(const struct guid *provider, uint16_t logger_id, uint64_t effects)
 {
-    struct etw_who who;
+    struct etw_registrations found;
     bool want = false;
-    if (!etw_who_ask(provider, &who, NULL) || !who.known) {
+    if (!etw_registrations_query(provider, &found, NULL) || !found.known) {
         return false;
     }
-    for (size_t i = 0; i < who.hold_count; i++) {
-        const struct etw_hold_info *hold = &who.holds[i];
+    for (size_t i = 0; i < found.hold_count; i++) {
+        const struct etw_hold_info *hold = &found.holds[i];
         want = want || (hold->logger_id != logger_id && (!hold->any || hold->any & effects));
     }
     return want;

@@ -5,7 +5,7 @@
 #include "etw/etw_control.h"
 #include "etw/etw_enable.h"
 #include "etw/etw_names.h"
-#include "etw/etw_who.h"
+#include "etw/etw_registrations.h"
 #include "platform/plat_system.h"
 
 /*
@@ -27,10 +27,10 @@ struct seen {
 static bool knows(const char *name, bool *ret_told)
 {
     struct guid guid = guid_from_name(span_text(name));
-    struct etw_who *who = calloc(1, sizeof(*who));
-    *ret_told = who && etw_who_ask(&guid, who, NULL) && who->known;
-    bool is_known = *ret_told && who->registered_count > 0;
-    free(who);
+    struct etw_registrations *found = calloc(1, sizeof(*found));
+    *ret_told = found && etw_registrations_query(&guid, found, NULL) && found->known;
+    bool is_known = *ret_told && found->registered_count > 0;
+    free(found);
     return is_known;
 }
 

@@ -8,7 +8,7 @@
 #include "cli/text/schema_list.h"
 #include "etw/etw_api.h"
 #include "etw/etw_names.h"
-#include "etw/etw_who.h"
+#include "etw/etw_registrations.h"
 #include "event/value/value_json.h"
 #include "schema/source/known_providers.h"
 #include "schema/windows/tdh_registry.h"
@@ -133,7 +133,7 @@ bool live_providers_list(bool json, struct buf *out, struct error *err)
         return false;
     }
     size_t registered = 0;
-    if (!etw_who_registered(&guids, &registered, NULL)) {
+    if (!etw_registrations_list(&guids, &registered, NULL)) {
         guids = NULL; /* this Windows has no such list: list installed providers only */
         registered = 0;
     }
@@ -289,17 +289,17 @@ static void put_events(const struct tdh_registry *registry, bool json, struct bu
     }
 }
 
-static void put_provider(const struct search *search, const struct etw_who *who,
+static void put_provider(const struct search *search, const struct etw_registrations *found,
     const struct tdh_registry *registry, bool json, struct buf *out)
 {
     char guid[GUID_TEXT_SIZE];
     guid_write(&search->guid, guid);
-    unsigned instances = who->known ? who->instance_count : 0;
+    unsigned instances = found->known ? found->instance_count : 0;
     if (!json) {
         buf_printf(out, "%.36s  %-8s  %6zu events  %s\n", guid, search->kind ? search->kind : "-",
             registry->count, search->name);
         buf_printf(out, "    registered %u times, %zu sessions listen\n", instances,
-            who->known ? who->hold_count : 0);
+            found->known ? found->hold_count : 0);
         put_fields(&search->guid, json, out);
         put_events(registry, json, out);
         return;
@@ -323,21 +323,21 @@ bool live_providers_show(
     const char *wanted, bool json, struct buf *out, bool *ret_found, struct error *err)
 {
     struct search search = {.found = false};
-    struct etw_who who = {.known = false};
+    struct etw_registrations found = {.known = false};
     if (!find(wanted, &search, err)) {
         return false;
     }
-    if (!etw_who_ask(&search.guid, &who, NULL)) {
-        who.known = false;
+    if (!etw_registrations_query(&search.guid, &found, NULL)) {
+        found.known = false;
     }
-    *ret_found = search.found || (who.known && who.instance_count);
+    *ret_found = search.found || (found.known && found.instance_count);
     if (!*ret_found) {
         return true;
     }
     struct tdh_registry registry;
     tdh_registry_init(&registry);
     tdh_registry_add(&registry, &search.guid);
-    put_provider(&search, &who, &registry, json, out);
+    put_provider(&search, &found, &registry, json, out);
     bool good = !registry.failed || error_set(err, ERR_MEMORY, "out of memory");
     tdh_registry_fini(&registry);
     return good;

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "etw/etw_api.h"
 #include "etw/etw_known.h"
-#include "etw/etw_who.h"
+#include "etw/etw_registrations.h"
 #include "input/windows/etw_provider_names.h"
 #include "platform/plat_system.h"
 
@@ -167,11 +167,11 @@ static bool is_free(
     struct etw_providers *p, const struct target *target, uint64_t session, struct error *err)
 {
     struct etw_session_list list = {0};
-    struct etw_who *who = malloc(sizeof(*who));
+    struct etw_registrations *found = malloc(sizeof(*found));
     bool is_free = true;
-    if (who && etw_who_ask(&target->guid, who, NULL) && who->known && who->is_classic &&
-        etw_control_list(&list, NULL)) {
-        const struct etw_session_state *owner = etw_who_owner(who, &list, session);
+    if (found && etw_registrations_query(&target->guid, found, NULL) && found->known &&
+        found->is_classic && etw_control_list(&list, NULL)) {
+        const struct etw_session_state *owner = etw_registrations_owner(found, &list, session);
         if (owner && target->take_over) {
             note(p, INPUT_NOTE_WARNING, "provider %s is taken over from the session %.200s",
                 target->label, owner->name);
@@ -183,7 +183,7 @@ static bool is_free(
         }
         etw_control_list_fini(&list);
     }
-    free(who);
+    free(found);
     return is_free;
 }
 

@@ -5,7 +5,7 @@
 
 #include "etw/etw_enable.h"
 #include "etw/etw_kernel.h"
-#include "etw/etw_who.h"
+#include "etw/etw_registrations.h"
 #include "support/etw_sim/etw_sim.h"
 #include "support/test.h"
 
@@ -235,42 +235,42 @@ static void the_owner_of_a_classic_provider_is_found(void **state)
     static struct etw_request request = {.provider = {{0xa, 1}}};
     struct etw_outcome outcome;
     struct etw_session_list list;
-    struct etw_who who;
+    struct etw_registrations found;
     (void)state;
     begin_world(&(struct etw_sim_options){0});
     etw_sim_provider_add(
         sim, &(struct etw_sim_provider_options){
                  .guid = guid_a, .name = "A", .kind = ETW_SIM_CLASSIC, .pid = 880});
-    assert_true(etw_who_ask(&guid_a, &who, NULL));
-    assert_true(who.is_classic);
-    assert_int_equal(who.hold_count, 0);
+    assert_true(etw_registrations_query(&guid_a, &found, NULL));
+    assert_true(found.is_classic);
+    assert_int_equal(found.hold_count, 0);
     uint64_t other = start("Other", ETW_MODE_REAL_TIME).handle;
     uint64_t ours = start("etwship-a", ETW_MODE_REAL_TIME).handle;
     assert_true(etw_enable_provider(other, "A", &request, &outcome, NULL));
-    assert_true(etw_who_ask(&guid_a, &who, NULL));
+    assert_true(etw_registrations_query(&guid_a, &found, NULL));
     assert_true(etw_control_list(&list, NULL));
-    assert_string_equal(etw_who_owner(&who, &list, ours)->name, "Other");
-    assert_null(etw_who_owner(&who, &list, other));
+    assert_string_equal(etw_registrations_owner(&found, &list, ours)->name, "Other");
+    assert_null(etw_registrations_owner(&found, &list, other));
     etw_control_list_fini(&list);
 }
 
 static void a_provider_that_nobody_registered_is_known_to_have_no_owner(void **state)
 {
-    struct etw_who who;
+    struct etw_registrations found;
     (void)state;
     begin_world(&(struct etw_sim_options){0});
-    assert_true(etw_who_ask(&guid_a, &who, NULL));
-    assert_true(who.known);
-    assert_int_equal(who.instance_count, 0);
+    assert_true(etw_registrations_query(&guid_a, &found, NULL));
+    assert_true(found.known);
+    assert_int_equal(found.instance_count, 0);
     struct guid *guids;
     size_t count;
     etw_sim_provider_add(sim, &(struct etw_sim_provider_options){.guid = guid_a, .name = "A"});
-    assert_true(etw_who_registered(&guids, &count, NULL));
-    bool found = false;
+    assert_true(etw_registrations_list(&guids, &count, NULL));
+    bool is_listed = false;
     for (size_t i = 0; i < count; i++) {
-        found = found || guid_equal(&guids[i], &guid_a);
+        is_listed = is_listed || guid_equal(&guids[i], &guid_a);
     }
-    assert_true(found);
+    assert_true(is_listed);
     free(guids);
 }
 
@@ -355,7 +355,7 @@ static void a_world_without_a_function_is_told_which(void **state)
         struct etw_session_state session = {0};
         struct etw_session_list list;
         struct etw_outcome outcome;
-        struct etw_who who;
+        struct etw_registrations found;
         struct error err;
         uint32_t old;
         begin_world(&(struct etw_sim_options){0});
@@ -369,7 +369,7 @@ static void a_world_without_a_function_is_told_which(void **state)
         }
         bool enabled = etw_enable_provider(session.handle, "A", &request, &outcome, &err);
         assert_true(enabled || !started || strstr(err.text, functions[i]));
-        assert_true(etw_who_ask(&guid_a, &who, &err));
+        assert_true(etw_registrations_query(&guid_a, &found, &err));
         bool set = etw_kernel_set_profile(10000, &old, &err);
         assert_true(set || strstr(err.text, functions[i]));
         end_world(state);

@@ -96,9 +96,9 @@ static const struct etw_request request = {
     .level = 5, .any = 0x50, .properties = ETW_ENABLE_PROCESS_START_KEY};
 
 /* As Windows tells it: with properties and keywords of its own. */
-static struct etw_who_enabled enabled(void)
+static struct etw_provider_enabled enabled(void)
 {
-    return (struct etw_who_enabled){.known = true,
+    return (struct etw_provider_enabled){.known = true,
         .instances = 3,
         .entries = 3,
         .level = 255,
@@ -106,16 +106,16 @@ static struct etw_who_enabled enabled(void)
         .any = 0x850};
 }
 
-static enum etw_guard_enabled judge(struct etw_who_enabled now)
+static enum etw_guard_enabled judge(struct etw_provider_enabled now)
 {
-    struct etw_who_enabled was = enabled();
+    struct etw_provider_enabled was = enabled();
     return etw_guard_judge_provider(&request, &was, &now, detail);
 }
 
 static void what_windows_adds_or_takes_back_itself_is_no_change(void **state)
 {
     (void)state;
-    struct etw_who_enabled now = enabled();
+    struct etw_provider_enabled now = enabled();
     assert_int_equal(judge(now), ETW_GUARD_ENABLED);
     now.level = 5;
     now.properties = ETW_ENABLE_PROCESS_START_KEY;
@@ -130,7 +130,7 @@ static void what_windows_adds_or_takes_back_itself_is_no_change(void **state)
 static void what_lets_fewer_events_through_is_narrowed(void **state)
 {
     (void)state;
-    struct etw_who_enabled now = enabled();
+    struct etw_provider_enabled now = enabled();
     now.level = 2;
     assert_int_equal(judge(now), ETW_GUARD_NARROWED);
     assert_string_equal(detail, "level 2 instead of 5");
@@ -152,25 +152,25 @@ static void what_lets_fewer_events_through_is_narrowed(void **state)
 static void what_windows_never_told_is_not_missed(void **state)
 {
     (void)state;
-    struct etw_who_enabled was = enabled();
-    struct etw_who_enabled now = enabled();
+    struct etw_provider_enabled was = enabled();
+    struct etw_provider_enabled now = enabled();
     was.any = now.any = 0x40; /* we asked for 0x50 */
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_ENABLED);
     was.entries = now.entries = 0; /* or it lists nobody for this provider */
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_ENABLED);
     was = enabled();
-    now = (struct etw_who_enabled){.known = false};
+    now = (struct etw_provider_enabled){.known = false};
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_ENABLED);
 }
 
 static void a_registered_provider_without_the_session_is_disabled(void **state)
 {
     (void)state;
-    struct etw_who_enabled now = {.known = true, .instances = 3};
+    struct etw_provider_enabled now = {.known = true, .instances = 3};
     assert_int_equal(judge(now), ETW_GUARD_DISABLED);
     now.instances = 0; /* all of its processes have ended */
     assert_int_equal(judge(now), ETW_GUARD_ENABLED);
-    struct etw_who_enabled was = {.known = true}; /* it came after it was enabled */
+    struct etw_provider_enabled was = {.known = true}; /* it came after it was enabled */
     now.instances = 1;
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_DISABLED);
 }
@@ -181,8 +181,8 @@ static void a_provider_of_some_processes_may_have_none(void **state)
     struct etw_request scoped = request;
     scoped.executables.count = 1;
     scoped.executables.texts[0] = "svc.exe";
-    struct etw_who_enabled was = enabled();
-    struct etw_who_enabled now = {.known = true, .instances = 3};
+    struct etw_provider_enabled was = enabled();
+    struct etw_provider_enabled now = {.known = true, .instances = 3};
     assert_int_equal(etw_guard_judge_provider(&scoped, &was, &now, detail), ETW_GUARD_ENABLED);
     now = enabled();
     now.level = 1; /* one that is there says how it is wanted */
@@ -192,8 +192,8 @@ static void a_provider_of_some_processes_may_have_none(void **state)
 static void one_that_came_later_is_held_against_what_was_asked(void **state)
 {
     (void)state;
-    struct etw_who_enabled was = {.known = true};
-    struct etw_who_enabled now = enabled();
+    struct etw_provider_enabled was = {.known = true};
+    struct etw_provider_enabled now = enabled();
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_ENABLED);
     now.any = 0x40;
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_NARROWED);

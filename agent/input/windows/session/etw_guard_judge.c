@@ -99,8 +99,8 @@ static uint8_t level_of(uint8_t level)
     return level ? level : UINT8_MAX;
 }
 
-static bool is_narrowed(const struct etw_request *request, const struct etw_who_enabled *was,
-    const struct etw_who_enabled *now, char detail[ETW_GUARD_DETAIL])
+static bool is_narrowed(const struct etw_request *request, const struct etw_provider_enabled *was,
+    const struct etw_provider_enabled *now, char detail[ETW_GUARD_DETAIL])
 {
     uint8_t level = level_of(request->level);
     uint64_t any = etw_keywords_any(request);
@@ -125,7 +125,7 @@ static bool is_narrowed(const struct etw_request *request, const struct etw_who_
 }
 
 enum etw_guard_enabled etw_guard_judge_provider(const struct etw_request *request,
-    const struct etw_who_enabled *was, const struct etw_who_enabled *now,
+    const struct etw_provider_enabled *was, const struct etw_provider_enabled *now,
     char ret_detail[ETW_GUARD_DETAIL])
 {
     ret_detail[0] = 0;
@@ -139,7 +139,7 @@ enum etw_guard_enabled etw_guard_judge_provider(const struct etw_request *reques
         return is_told && !is_scoped(request) ? ETW_GUARD_DISABLED : ETW_GUARD_ENABLED;
     }
     /* a provider that registered later was never seen enabled, so only the request counts */
-    struct etw_who_enabled asked = {.level = UINT8_MAX,
+    struct etw_provider_enabled asked = {.level = UINT8_MAX,
         .properties = request->properties,
         .any = UINT64_MAX,
         .all = request->all};

@@ -4,7 +4,7 @@
 #include "etw/etw_control.h"
 #include "etw/etw_enable.h"
 #include "etw/etw_kernel.h"
-#include "etw/etw_who.h"
+#include "etw/etw_registrations.h"
 
 /*
  * Decisions of a session's guard, as pure functions: no calls, no clock, no memory of their own.
@@ -47,7 +47,7 @@ enum etw_guard_enabled {
  * processes may have no affected instance, so it is never reported as disabled.
  */
 enum etw_guard_enabled etw_guard_judge_provider(const struct etw_request *request,
-    const struct etw_who_enabled *was, const struct etw_who_enabled *now,
+    const struct etw_provider_enabled *was, const struct etw_provider_enabled *now,
     char ret_detail[ETW_GUARD_DETAIL]);
 
 /* ---- the consumer -------------------------------------------------------------------------------- */

@@ -344,12 +344,12 @@ static struct etw_guarded_provider *guarded(struct etw_session_guard *g, const s
     return &more[g->provider_count++];
 }
 
-static bool ask(
-    const struct etw_session *s, const struct guid *provider, struct etw_who_enabled *ret_enabled)
+static bool ask(const struct etw_session *s, const struct guid *provider,
+    struct etw_provider_enabled *ret_enabled)
 {
     uint16_t logger_id = etw_control_logger_id(&s->state);
-    *ret_enabled = (struct etw_who_enabled){.known = false};
-    return etw_who_ask_session(provider, logger_id, ret_enabled, NULL);
+    *ret_enabled = (struct etw_provider_enabled){.known = false};
+    return etw_registrations_query_session(provider, logger_id, ret_enabled, NULL);
 }
 
 /* Record what Windows reports for a provider that was just enabled. If it is less than last time,
@@ -358,7 +358,7 @@ static void learn_one(struct etw_session *s, struct etw_guarded_provider *provid
     const struct etw_provider_view *view)
 {
     char detail[ETW_GUARD_DETAIL];
-    struct etw_who_enabled now;
+    struct etw_provider_enabled now;
     uint64_t asked_at = filetime_now();
     provider->serial = view->serial;
     if (ask(s, &view->guid, &now) && etw_guard_judge_provider(view->request, &provider->was, &now,
@@ -391,7 +391,7 @@ static void look_at_provider(struct etw_session *s, size_t index)
 {
     struct etw_session_guard *g = &s->guard;
     struct etw_provider_view view;
-    struct etw_who_enabled now;
+    struct etw_provider_enabled now;
     struct error err = {0};
     etw_providers_view(s->providers, index, &view);
     struct etw_guarded_provider *provider = view.enabled ? guarded(g, &view.guid) : NULL;

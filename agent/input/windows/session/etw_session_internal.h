@@ -28,9 +28,9 @@ struct etw_session_connection {
 /* The guard's knowledge of one provider. */
 struct etw_guarded_provider {
     struct guid guid;
-    uint64_t serial;            /* of the enabling that `was` belongs to */
-    struct etw_who_enabled was; /* what Windows reported then */
-    uint64_t whole_at;          /* FILETIME when it was last in its wanted state */
+    uint64_t serial;                 /* of the enabling that `was` belongs to */
+    struct etw_provider_enabled was; /* what Windows reported then */
+    uint64_t whole_at;               /* FILETIME when it was last in its wanted state */
     struct etw_guard_bound bound;
 };
 

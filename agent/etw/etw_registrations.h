@@ -1,11 +1,11 @@
-#ifndef ETWSHIP_ETW_ETW_WHO_H
-#define ETWSHIP_ETW_ETW_WHO_H
+#ifndef ETWSHIP_ETW_ETW_REGISTRATIONS_H
+#define ETWSHIP_ETW_ETW_REGISTRATIONS_H
 
 #include "base/error.h"
 #include "etw/etw_control.h"
 
 /*
- * The registrations of a provider and the sessions that have enabled it (enumeratetraceguidsex on
+ * Registrations: those of a provider, and the sessions that have enabled it (enumeratetraceguidsex on
  * learn.microsoft.com). Mostly for classic and WPP providers, which serve one session only.
  */
 enum { ETW_MAX_HOLDS = 64 };
@@ -20,7 +20,7 @@ struct etw_hold_info {
     uint32_t pid; /* process of the instance; 0: a driver */
 };
 
-struct etw_who {
+struct etw_registrations {
     bool known;      /* false: unknown on this system; ignore the other members */
     bool is_classic; /* an instance serves one session only */
     uint32_t instance_count;
@@ -31,11 +31,12 @@ struct etw_who {
 
 /* False only if Windows' answer is malformed or out of memory. An unregistered provider has no
  * instances. */
-bool etw_who_ask(const struct guid *provider, struct etw_who *ret_who, struct error *err);
+bool etw_registrations_query(
+    const struct guid *provider, struct etw_registrations *ret_found, struct error *err);
 
 /* One session's enablement of a provider over all of its instances. An instance may be listed
  * several times, once per way of enabling; the entries are merged. */
-struct etw_who_enabled {
+struct etw_provider_enabled {
     bool known;          /* false: unknown on this system; ignore the other members */
     uint32_t instances;  /* registered instances */
     uint32_t entries;    /* enabled by the session; 0: none */
@@ -45,19 +46,19 @@ struct etw_who_enabled {
     uint64_t all;
 };
 
-/* Fails as etw_who_ask does. Windows does not report filters. */
-bool etw_who_ask_session(const struct guid *provider, uint16_t logger_id,
-    struct etw_who_enabled *ret_enabled, struct error *err);
+/* Fails as etw_registrations_query does. Windows does not report filters. */
+bool etw_registrations_query_session(const struct guid *provider, uint16_t logger_id,
+    struct etw_provider_enabled *ret_enabled, struct error *err);
 
 /*
  * The session that would lose the classic provider if ${session} (0: a new one) enabled it. NULL:
  * none, or not in ${list}.
  */
-const struct etw_session_state *etw_who_owner(
-    const struct etw_who *who, const struct etw_session_list *list, uint64_t session);
+const struct etw_session_state *etw_registrations_owner(
+    const struct etw_registrations *found, const struct etw_session_list *list, uint64_t session);
 
 /* All registered GUIDs, including TraceLogging providers: the caller frees them. ERR_IO or
  * ERR_UNSUPPORTED if unknown. */
-bool etw_who_registered(struct guid **ret_guids, size_t *ret_count, struct error *err);
+bool etw_registrations_list(struct guid **ret_guids, size_t *ret_count, struct error *err);
 
 #endif

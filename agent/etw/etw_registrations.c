@@ -1,4 +1,4 @@
-#include "etw/etw_who.h"
+#include "etw/etw_registrations.h"
 
 #include <stdlib.h>
 
@@ -118,21 +118,21 @@ static bool ask_provider(
 
 static void count_instance(void *self, const struct etw_instance_info *instance)
 {
-    struct etw_who *who = self;
-    who->is_classic = who->is_classic || (instance->flags & IS_CLASSIC) != 0;
-    who->instance_count++;
+    struct etw_registrations *found = self;
+    found->is_classic = found->is_classic || (instance->flags & IS_CLASSIC) != 0;
+    found->instance_count++;
     /* The flag also applies to a process that registers later. */
-    who->registered_count += !(instance->flags & IS_PRE_ENABLED) || instance->pid != 0;
+    found->registered_count += !(instance->flags & IS_PRE_ENABLED) || instance->pid != 0;
 }
 
 static void add_hold(
     void *self, const struct etw_enable_info *info, const struct etw_instance_info *instance)
 {
-    struct etw_who *who = self;
-    if (who->hold_count == ETW_MAX_HOLDS) {
+    struct etw_registrations *found = self;
+    if (found->hold_count == ETW_MAX_HOLDS) {
         return;
     }
-    who->holds[who->hold_count++] = (struct etw_hold_info){
+    found->holds[found->hold_count++] = (struct etw_hold_info){
         .logger_id = info->logger_id,
         .level = info->level,
         .properties = info->enable_property,
@@ -142,14 +142,15 @@ static void add_hold(
     };
 }
 
-bool etw_who_ask(const struct guid *provider, struct etw_who *ret_who, struct error *err)
+bool etw_registrations_query(
+    const struct guid *provider, struct etw_registrations *ret_found, struct error *err)
 {
-    struct etw_who who = {.known = false};
-    const struct reading reading = {.instance = count_instance, .entry = add_hold, .self = &who};
-    if (!ask_provider(provider, &reading, &who.known, err)) {
+    struct etw_registrations found = {.known = false};
+    const struct reading reading = {.instance = count_instance, .entry = add_hold, .self = &found};
+    if (!ask_provider(provider, &reading, &found.known, err)) {
         return false;
     }
-    *ret_who = who;
+    *ret_found = found;
     return true;
 }
 
@@ -157,7 +158,7 @@ bool etw_who_ask(const struct guid *provider, struct etw_who *ret_who, struct er
 
 struct one_session {
     uint16_t logger_id;
-    struct etw_who_enabled enabled;
+    struct etw_provider_enabled enabled;
 };
 
 static void count_any_instance(void *self, const struct etw_instance_info *instance)
@@ -171,7 +172,7 @@ static void add_enabled(
     void *self, const struct etw_enable_info *info, const struct etw_instance_info *instance)
 {
     struct one_session *one = self;
-    struct etw_who_enabled *sum = &one->enabled;
+    struct etw_provider_enabled *sum = &one->enabled;
     (void)instance;
     if (info->logger_id != one->logger_id) {
         return;
@@ -184,8 +185,8 @@ static void add_enabled(
     sum->entries++;
 }
 
-bool etw_who_ask_session(const struct guid *provider, uint16_t logger_id,
-    struct etw_who_enabled *ret_enabled, struct error *err)
+bool etw_registrations_query_session(const struct guid *provider, uint16_t logger_id,
+    struct etw_provider_enabled *ret_enabled, struct error *err)
 {
     struct one_session one = {.logger_id = logger_id};
     const struct reading reading = {
@@ -197,14 +198,14 @@ bool etw_who_ask_session(const struct guid *provider, uint16_t logger_id,
     return true;
 }
 
-const struct etw_session_state *etw_who_owner(
-    const struct etw_who *who, const struct etw_session_list *list, uint64_t session)
+const struct etw_session_state *etw_registrations_owner(
+    const struct etw_registrations *found, const struct etw_session_list *list, uint64_t session)
 {
-    if (!who->known || !who->is_classic) {
+    if (!found->known || !found->is_classic) {
         return NULL;
     }
-    for (size_t i = 0; i < who->hold_count; i++) {
-        uint16_t holder = who->holds[i].logger_id;
+    for (size_t i = 0; i < found->hold_count; i++) {
+        uint16_t holder = found->holds[i].logger_id;
         if (session == 0 || holder != (uint16_t)session) {
             return etw_control_find_logger(list, holder);
         }
@@ -212,7 +213,7 @@ const struct etw_session_state *etw_who_owner(
     return NULL;
 }
 
-bool etw_who_registered(struct guid **ret_guids, size_t *ret_count, struct error *err)
+bool etw_registrations_list(struct guid **ret_guids, size_t *ret_count, struct error *err)
 {
     uint8_t *answer;
     uint32_t bytes;
