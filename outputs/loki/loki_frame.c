@@ -129,11 +129,11 @@ static void cut_into_slices(struct loki_frame *frame)
 }
 
 bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece,
-    const enum loki_fate *fates, size_t *ret_culprit)
+    const enum loki_fate *fates, size_t *ret_actor)
 {
     const struct delivery *delivery = piece->delivery;
     struct span texts[LOKI_PLACE_COUNT];
-    *ret_culprit = HTTP_PIECES_UNKNOWN;
+    *ret_actor = HTTP_PIECES_UNKNOWN;
     if (!reserve(frame, piece->count)) {
         return false;
     }
@@ -146,7 +146,7 @@ bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece,
             .line = without_end(
                 span_make(delivery->bytes.data + start, delivery->record_ends[i] - start))};
         if (!loki_event_time(entry.line, &entry.nanos)) {
-            *ret_culprit = i;
+            *ret_actor = i;
             return false;
         }
         loki_event_texts(entry.line, texts);

@@ -58,10 +58,10 @@ bool loki_frame_init(
 void loki_frame_fini(struct loki_frame *frame);
 
 /* Sort the unsettled records of ${piece} (by record of the delivery) into slices and streams.
- * False: a record is not a native event, ${ret_culprit}; or out of memory, ${ret_culprit} is
+ * False: a record is not a native event, ${ret_actor}; or out of memory, ${ret_actor} is
  * HTTP_PIECES_UNKNOWN. */
 bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece,
-    const enum loki_fate *fates, size_t *ret_culprit);
+    const enum loki_fate *fates, size_t *ret_actor);
 
 /* The end of the slice, or of the stream in its slice, that begins at entry ${first}. */
 size_t loki_frame_slice_end(const struct loki_frame *frame, size_t first);

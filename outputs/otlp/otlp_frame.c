@@ -289,7 +289,7 @@ static void write_json(struct otlp_frame *frame, const struct otlp_scope *lead)
 /* ---- a piece ----------------------------------------------------------------------------------------- */
 
 static enum otlp_frame_result collect(
-    struct otlp_frame *frame, const struct http_piece *piece, size_t *ret_culprit)
+    struct otlp_frame *frame, const struct http_piece *piece, size_t *ret_actor)
 {
     const struct delivery *delivery = piece->delivery;
     struct parts parts;
@@ -302,7 +302,7 @@ static enum otlp_frame_result collect(
             delivery->bytes.data + start, delivery->record_ends[i] - start);
         if (!(frame->protocol == OTLP_JSON ? split_json(bytes, &parts)
                                            : split_proto(bytes, &parts))) {
-            *ret_culprit = i;
+            *ret_actor = i;
             return OTLP_NO_RECORD;
         }
         add_record(frame, find_scope(frame, &parts), parts.record);
@@ -311,13 +311,13 @@ static enum otlp_frame_result collect(
 }
 
 enum otlp_frame_result otlp_frame_write(
-    struct otlp_frame *frame, const struct http_piece *piece, size_t *ret_culprit)
+    struct otlp_frame *frame, const struct http_piece *piece, size_t *ret_actor)
 {
     buf_reset(&frame->body);
     if (!reserve(frame, piece->count)) {
         return OTLP_NO_MEMORY;
     }
-    enum otlp_frame_result result = collect(frame, piece, ret_culprit);
+    enum otlp_frame_result result = collect(frame, piece, ret_actor);
     if (result != OTLP_FRAMED) {
         return result;
     }

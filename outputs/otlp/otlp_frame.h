@@ -35,9 +35,9 @@ enum otlp_frame_result {
 void otlp_frame_init(struct otlp_frame *frame, enum otlp_protocol protocol);
 void otlp_frame_fini(struct otlp_frame *frame);
 
-/* Write the records of ${piece} that are to be sent to `body`. ${ret_culprit}: the invalid record,
+/* Write the records of ${piece} that are to be sent to `body`. ${ret_actor}: the invalid record,
  * with OTLP_NO_RECORD. */
 enum otlp_frame_result otlp_frame_write(
-    struct otlp_frame *frame, const struct http_piece *piece, size_t *ret_culprit);
+    struct otlp_frame *frame, const struct http_piece *piece, size_t *ret_actor);
 
 #endif

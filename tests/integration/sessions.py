@@ -105,7 +105,7 @@ class Sessions(unittest.TestCase):
         events, gaps = self.out()
         self.assertEqual(events, 200)
         self.assertEqual(gaps, {"agent/session_stopped": (0, 1)})
-        self.assertIn("was stopped by somebody else", done.stderr)
+        self.assertIn("was stopped by another program", done.stderr)
 
     def test_a_provider_may_come_later(self):
         script = [f"provider {NAME} unregistered", f"await etwship-live {NAME}",

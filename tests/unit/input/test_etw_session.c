@@ -158,7 +158,7 @@ static void a_session_that_somebody_stops_is_started_again(void **state)
     write_events(provider, 10);
     struct etw_session_state last;
     assert_true(etw_control_stop(NAME, &last, NULL));
-    rig_await(&rig, rig_has_note, "was stopped by somebody else");
+    rig_await(&rig, rig_has_note, "was stopped by another program");
     rig_await(&rig, rig_has_gap, "session_stopped");
     rig_await(&rig, is_enabled, NAME);
     write_events(provider, 10);
@@ -320,7 +320,7 @@ static void the_sink_ends_a_session_without_events_too(void **state)
     rig_join(&rig);
     etw_session_destroy(rig.session);
     assert_int_equal(rig.end, INPUT_STOPPED);
-    assert_false(rig_has_note(&rig, "somebody else"));
+    assert_false(rig_has_note(&rig, "by another program"));
     assert_nothing_left(&rig);
     rig_fini(&rig);
 }

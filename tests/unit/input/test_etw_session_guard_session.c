@@ -141,7 +141,7 @@ static void a_reader_that_fails_is_nobodys_stop(void **state)
     assert_int_equal(rig.events, 10);
     assert_reports(&rig, 0);
     assert_true(rig_has_note(&rig, reader_note));
-    assert_false(rig_has_note(&rig, "somebody else"));
+    assert_false(rig_has_note(&rig, "by another program"));
     size_t gaps;
     assert_int_equal(rig_lost(&rig, "reader_failed", &gaps), 0); /* nobody knows how many */
     assert_int_equal(gaps, 6);

@@ -33,7 +33,7 @@ struct etw_session_timing etw_session_timing = {.poll_ms = 1000,
     .begin_ms = 5000,
     .stop_ms = 5000,
     .behind_ms = 10000,
-    .who_ms = 3000,
+    .actor_ms = 3000,
     .numbers_ms = 3000,
     .clock_ms = 1000};
 
@@ -377,7 +377,7 @@ static void detach(struct etw_session *s)
 static void handle_foreign_stop(struct etw_session *s)
 {
     struct etw_session_state state;
-    etw_session_note(s, INPUT_NOTE_WARNING, "%s was stopped by somebody else", s->plan->name);
+    etw_session_note(s, INPUT_NOTE_WARNING, "%s was stopped by another program", s->plan->name);
     miss_the_rest(s, "session_stopped");
     end_consumer(s, true);
     if (etw_control_query(s->plan->name, &state, NULL) && state.handle == s->state.handle) {
@@ -497,7 +497,7 @@ enum input_end etw_session_run(
         }
         handle_foreign_stop(s);
         if (s->env.once) {
-            error_set(err, ERR_STOPPED, "%s was stopped by somebody else", s->plan->name);
+            error_set(err, ERR_STOPPED, "%s was stopped by another program", s->plan->name);
             return INPUT_FAILED;
         }
     }

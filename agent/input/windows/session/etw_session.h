@@ -22,7 +22,7 @@ struct etw_session_timing {
     uint32_t begin_ms;  /* time for the reader of a running session to connect */
     /* time for each step of an orderly stop before the next, more forceful one */
     uint32_t stop_ms;
-    uint32_t who_ms; /* how long a report waits to learn who caused it */
+    uint32_t actor_ms; /* how long a report waits for the process that caused it */
     /* permitted age of the newest event, in addition to the flush interval, while events arrive */
     uint32_t behind_ms;
     uint32_t numbers_ms; /* permitted delay of a message, in addition to the flush interval */

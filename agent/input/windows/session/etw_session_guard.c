@@ -45,34 +45,35 @@ static struct etw_guarded_provider *guarded(struct etw_session_guard *g, const s
 /* ---- reports --------------------------------------------------------------------------------------- */
 
 /* The action by another program that ${kind} implies. False: none. */
-static bool deed_of(const char *kind, enum etw_guard_deed *ret_deed)
+static bool change_of(const char *kind, enum etw_guard_change_kind *ret_change)
 {
     static const struct {
         const char *kind;
-        enum etw_guard_deed deed;
-    } rows[] = {{"session_stopped", ETW_GUARD_DEED_STOP},
-        {"session_changed", ETW_GUARD_DEED_CONFIGURE},
-        {"provider_disabled", ETW_GUARD_DEED_DISABLE}, {"provider_changed", ETW_GUARD_DEED_ENABLE}};
+        enum etw_guard_change_kind change;
+    } rows[] = {{"session_stopped", ETW_GUARD_CHANGE_STOP},
+        {"session_changed", ETW_GUARD_CHANGE_CONFIGURE},
+        {"provider_disabled", ETW_GUARD_CHANGE_DISABLE},
+        {"provider_changed", ETW_GUARD_CHANGE_ENABLE}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strcmp(rows[i].kind, kind) == 0) {
-            *ret_deed = rows[i].deed;
+            *ret_change = rows[i].change;
             return true;
         }
     }
     return false;
 }
 
-/* Earliest time at which ${deed} can have happened. An event may be stamped shortly before the
+/* Earliest time at which ${change} can have happened. An event may be stamped shortly before the
  * change it reports. */
-static uint64_t done_since(
-    struct etw_session_guard *g, enum etw_guard_deed deed, const struct guid *provider)
+static uint64_t changed_since(
+    struct etw_session_guard *g, enum etw_guard_change_kind change, const struct guid *provider)
 {
     const uint64_t slack = 10000000;
-    bool of_provider = deed == ETW_GUARD_DEED_ENABLE || deed == ETW_GUARD_DEED_DISABLE;
+    bool of_provider = change == ETW_GUARD_CHANGE_ENABLE || change == ETW_GUARD_CHANGE_DISABLE;
     const struct etw_guarded_provider *one = of_provider ? guarded(g, provider) : NULL;
-    uint64_t since = of_provider                        ? (one ? one->whole_at : 0)
-                     : deed == ETW_GUARD_DEED_CONFIGURE ? g->settings_whole_at
-                                                        : g->seen_at;
+    uint64_t since = of_provider                            ? (one ? one->whole_at : 0)
+                     : change == ETW_GUARD_CHANGE_CONFIGURE ? g->settings_whole_at
+                                                            : g->seen_at;
     return since > slack ? since - slack : 0;
 }
 
@@ -90,9 +91,9 @@ static void add_news(struct etw_session *s, const struct etw_guard_news *news)
         struct etw_guard_news *added = &g->news[g->news_count++];
         added->time = plat_now_filetime();
         added->wait_until_ns = 0;
-        if (g->who && deed_of(news->kind, &added->deed)) {
-            added->wait_until_ns = plat_monotonic_ns() + s->timing.who_ms * ns_per_ms;
-            added->since = done_since(g, added->deed, &added->provider);
+        if (g->actors && change_of(news->kind, &added->change)) {
+            added->wait_until_ns = plat_monotonic_ns() + s->timing.actor_ms * ns_per_ms;
+            added->since = changed_since(g, added->change, &added->provider);
         }
     }
 }
@@ -101,8 +102,8 @@ static void add_news(struct etw_session *s, const struct etw_guard_news *news)
 static bool is_ripe(const struct etw_session *s, struct etw_guard_news *news, bool hurry)
 {
     return news->wait_until_ns == 0 ||
-           etw_guard_who_find(
-               s->guard.who, news->deed, s->plan->name, &news->provider, news->since, &news->by) ||
+           etw_guard_actors_find(s->guard.actors, news->change, s->plan->name, &news->provider,
+               news->since, &news->by) ||
            hurry || plat_monotonic_ns() >= news->wait_until_ns;
 }
 
@@ -150,30 +151,30 @@ void etw_session_guard_tell_all(struct etw_session *s)
     tell(s, true);
 }
 
-/* Open the session that records who changes sessions; on failure retry at the next check. */
-static void ask_who(struct etw_session *s)
+/* Open the session that records which process changes sessions; on failure retry at the next check. */
+static void open_actors(struct etw_session *s)
 {
     struct etw_session_guard *g = &s->guard;
     uint64_t now = plat_monotonic_ns();
     struct error err = {0};
-    if (!s->plan->guard.who || now < g->who_at_ns) {
+    if (!s->plan->guard.who || now < g->actors_at_ns) {
         return;
     }
-    g->who_at_ns = now + s->plan->guard.interval_ns;
-    if (g->who) {
-        const char *what = etw_guard_who_keep(g->who, &g->limits);
+    g->actors_at_ns = now + s->plan->guard.interval_ns;
+    if (g->actors) {
+        const char *what = etw_guard_actors_keep(g->actors, &g->limits);
         if (what) {
             etw_session_note(s, INPUT_NOTE_WARNING,
-                "guard: the session that records who changes sessions %s", what);
+                "guard: the session that records which process changes sessions %s", what);
         }
         return;
     }
-    g->who = etw_guard_who_open(&err);
-    if (!g->who && !g->who_told) {
-        etw_session_note(
-            s, INPUT_NOTE_WARNING, "guard: cannot find out who changes sessions. %s", err.text);
+    g->actors = etw_guard_actors_open(&err);
+    if (!g->actors && !g->actors_told) {
+        etw_session_note(s, INPUT_NOTE_WARNING,
+            "guard: cannot find out which process changes sessions. %s", err.text);
     }
-    g->who_told = true;
+    g->actors_told = true;
 }
 
 static void add_text(char detail[ETW_GUARD_DETAIL], const char *format, ...) ETWSHIP_PRINTF(2, 3);
@@ -207,7 +208,7 @@ static bool may_repair(struct etw_session *s, struct etw_guard_bound *bound,
     unsigned long long left_s = (bound->window_until_ns - now) / ns_per_ms / 1000 + 1;
     if (bound->contested) {
         add_text(news->detail,
-            ". two repairs were undone by somebody else; it is left alone for "
+            ". two repairs were undone by another program; it is left alone for "
             "%llu s",
             left_s);
     } else if (limits->repairs) {
@@ -413,7 +414,7 @@ static void look_at_provider(struct etw_session *s, size_t index)
     bool disabled = found == ETW_GUARD_DISABLED;
     news.kind = disabled ? "provider_disabled" : "provider_changed";
     if (disabled) {
-        add_text(news.detail, "it was disabled by somebody else");
+        add_text(news.detail, "it was disabled by another program");
     }
     if (!may_repair(s, &provider->bound, &g->limits, &news)) {
         return;
@@ -462,7 +463,7 @@ static bool look_at_clock(struct etw_session *s)
 void etw_session_guard_prepare(struct etw_session *s)
 {
     if (is_on(s)) {
-        ask_who(s);
+        open_actors(s);
     }
 }
 
@@ -486,7 +487,7 @@ void etw_session_guard_entered(struct etw_session *s)
     }
     if (g->stopped && s->owned) {
         struct etw_guard_news news = {.kind = "session_stopped"};
-        add_text(news.detail, "it was stopped by somebody else");
+        add_text(news.detail, "it was stopped by another program");
         tell_repair(s, &g->stop, &g->stop_limits, &news, true, NULL);
     }
     g->stopped = false;
@@ -508,7 +509,7 @@ void etw_session_guard_look(struct etw_session *s, const struct etw_session_stat
         return;
     }
     g->look_at_ns = now + s->plan->guard.interval_ns;
-    ask_who(s);
+    open_actors(s);
     bool time_was_set = s->consume && look_at_clock(s);
     if (s->consume && state) {
         look_at_pace(s, state, time_was_set);
@@ -548,7 +549,7 @@ bool etw_session_guard_allows(struct etw_session *s)
         return true;
     }
     struct etw_guard_news news = {.kind = "session_stopped"};
-    add_text(news.detail, "it was stopped by somebody else");
+    add_text(news.detail, "it was stopped by another program");
     bool allowed = may_repair(s, &g->stop, &g->stop_limits, &news);
     etw_session_guard_tell(s);
     return allowed;
@@ -567,7 +568,7 @@ void etw_session_guard_failed(struct etw_session *s, const struct error *err)
     struct etw_guard_news news = {.kind = "session_stopped",
         .action = is_taken ? GUARD_GAVE_UP : GUARD_FAILED,
         .repairs = g->stop.repairs};
-    add_text(news.detail, "it was stopped by somebody else. %.300s", err->text);
+    add_text(news.detail, "it was stopped by another program. %.300s", err->text);
     g->last_failure = *err;
     add_news(s, &news);
     etw_session_guard_tell(s);
@@ -586,7 +587,7 @@ void etw_session_guard_init(struct etw_session *s)
 
 void etw_session_guard_fini(struct etw_session *s)
 {
-    etw_guard_who_close(s->guard.who);
+    etw_guard_actors_close(s->guard.actors);
     free(s->guard.providers);
     free(s->guard.news);
 }

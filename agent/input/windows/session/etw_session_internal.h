@@ -6,9 +6,9 @@
 #include "input/windows/etw_kept.h"
 #include "input/windows/etw_providers.h"
 #include "input/windows/etw_targets.h"
+#include "input/windows/session/etw_guard_actors.h"
 #include "input/windows/session/etw_guard_judge.h"
 #include "input/windows/session/etw_guard_policy.h"
-#include "input/windows/session/etw_guard_who.h"
 #include "input/windows/session/etw_session.h"
 #include "platform/plat_thread.h"
 
@@ -44,9 +44,9 @@ struct etw_guard_news {
     int64_t shift_ms;
     uint64_t time;
     uint64_t wait_until_ns; /* how long to wait for the actor; 0: there is none */
-    enum etw_guard_deed deed;
+    enum etw_guard_change_kind change;
     uint64_t since; /* FILETIME: it was done after this time */
-    struct etw_guard_culprit by;
+    struct etw_guard_actor by;
     char detail[ETW_GUARD_DETAIL];
 };
 
@@ -67,11 +67,11 @@ struct etw_session_guard {
     struct etw_guard_clock clock;
     bool stopped; /* by another program, and not restarted yet */
     struct error last_failure;
-    uint32_t refusals;           /* starts refused because another session has its name */
-    struct etw_guard_who *who;   /* NULL: actors are not recorded */
-    uint64_t who_at_ns;          /* next attempt to open `who` */
-    bool who_told;               /* a failure to open `who` was reported */
-    struct etw_guard_news *news; /* pending reports */
+    uint32_t refusals;               /* starts refused because another session has its name */
+    struct etw_guard_actors *actors; /* NULL: actors are not recorded */
+    uint64_t actors_at_ns;           /* next attempt to open `actors` */
+    bool actors_told;                /* a failure to open `actors` was reported */
+    struct etw_guard_news *news;     /* pending reports */
     size_t news_count;
 };
 

@@ -1,16 +1,16 @@
 #define _GNU_SOURCE
 
 #include "etw_guard_rig.h"
-#include "input/windows/session/etw_guard_who.h"
+#include "input/windows/session/etw_guard_actors.h"
 #include "support/etw_sim/etw_sim.h"
 
-/* Who did it, as the guard tells. */
+/* The process that made a change, as the guard reports it. */
 
-static void guard_with_who(struct rig *rig)
+static void guard_with_actors(struct rig *rig)
 {
     guard(rig, 5, 600000);
     rig->settings.session.guard.who = true;
-    rig->timing.who_ms = RIG_WAIT_MS;
+    rig->timing.actor_ms = RIG_WAIT_MS;
 }
 
 static bool is_watched(struct rig *rig, const void *unused)
@@ -23,31 +23,31 @@ static bool is_watched(struct rig *rig, const void *unused)
 }
 
 /* What was written is flushed by the world's time. */
-static void await_who(struct rig *rig, const char *kind)
+static void await_actor(struct rig *rig, const char *kind)
 {
     AWAIT((etw_sim_advance(rig->sim, 1000), count_reports(rig, kind, GUARD_REPAIRED) > 0));
 }
 
-static void who_did_it_is_told_where_that_is_asked_for(void **state)
+static void the_actor_is_reported_where_the_guard_asks(void **state)
 {
     (void)state;
     struct rig rig;
     rig_init(&rig, &(struct etw_sim_options){.own_process = plat_process_id()});
-    guard_with_who(&rig);
+    guard_with_actors(&rig);
     add_provider(&rig);
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
     rig_await(&rig, is_watched, NULL);
     disable_provider(&rig);
-    await_who(&rig, "provider_disabled");
+    await_actor(&rig, "provider_disabled");
     assert_int_equal(last_report(&rig).by_pid, STRANGER);
     assert_string_equal(last_report(&rig).by_user, "S-1-5-18");
     stop_session_of(NAME);
-    await_who(&rig, "session_stopped");
+    await_actor(&rig, "session_stopped");
     assert_int_equal(last_report(&rig).by_pid, STRANGER);
     rig_await(&rig, is_enabled, NAME);
     update_session(&(struct etw_session_change){.set_real_time = true});
-    await_who(&rig, "session_changed");
+    await_actor(&rig, "session_changed");
     assert_int_equal(last_report(&rig).by_pid, STRANGER);
     rig_stop(&rig);
     assert_nothing_left(&rig);
@@ -61,13 +61,13 @@ static void enable_provider(struct rig *rig, uint8_t level)
         0);
 }
 
-static void nobody_is_named_for_what_he_did_long_ago(void **state)
+static void a_change_of_long_ago_names_no_actor(void **state)
 {
     (void)state;
     struct rig rig;
     rig_init(&rig, &(struct etw_sim_options){.own_process = plat_process_id()});
-    guard_with_who(&rig);
-    rig.timing.who_ms = 20;
+    guard_with_actors(&rig);
+    rig.timing.actor_ms = 20;
     add_provider(&rig);
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
@@ -99,17 +99,17 @@ static bool is_left_alone(struct rig *rig, const void *note)
     return rig_has_note(rig, note);
 }
 
-static void who_stops_the_session_that_watches_him_has_it_so(void **state)
+static void a_session_of_actors_that_is_stopped_often_stays_stopped(void **state)
 {
     (void)state;
     struct rig rig;
     rig_init(&rig, &(struct etw_sim_options){.own_process = plat_process_id()});
-    guard_with_who(&rig);
+    guard_with_actors(&rig);
     add_provider(&rig);
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
     rig_await(&rig, is_left_alone, "until the end of guard.window");
-    assert_true(rig_has_note(&rig, "was stopped by somebody else and has been restarted"));
+    assert_true(rig_has_note(&rig, "was stopped by another program and has been restarted"));
     await_look(&rig);
     /* Its own, that one, and that one again until two repairs were undone. */
     assert_int_equal(etw_sim_calls(rig.sim, "StartTraceW"), 4);
@@ -127,26 +127,26 @@ static void payloads_of_such_events_are_read_within_their_bounds(void **state)
         0x00, 0x01, 0x00, 0x08, /* mode */
         'a', 0, 'b', 0, 0, 0};
     struct etw_guard_change change;
-    assert_true(etw_guard_who_read(11, span_make(payload, sizeof(payload)), &change));
-    assert_int_equal(change.deed, ETW_GUARD_DEED_STOP);
+    assert_true(etw_guard_actors_read(11, span_make(payload, sizeof(payload)), &change));
+    assert_int_equal(change.kind, ETW_GUARD_CHANGE_STOP);
     assert_int_equal(change.session.size, 4);
     assert_memory_equal(change.session.data, "a\0b", 4);
     assert_true(guid_is_zero(&change.provider));
-    assert_true(etw_guard_who_read(15, span_make(payload, sizeof(payload)), &change));
-    assert_int_equal(change.deed, ETW_GUARD_DEED_DISABLE);
+    assert_true(etw_guard_actors_read(15, span_make(payload, sizeof(payload)), &change));
+    assert_int_equal(change.kind, ETW_GUARD_CHANGE_DISABLE);
     assert_int_equal(change.provider.bytes[15], 16);
-    assert_false(etw_guard_who_read(13, span_make(payload, sizeof(payload)), &change));
+    assert_false(etw_guard_actors_read(13, span_make(payload, sizeof(payload)), &change));
     for (size_t size = 0; size < 20; size++) {
-        assert_false(etw_guard_who_read(12, span_make(payload, size), &change));
+        assert_false(etw_guard_actors_read(12, span_make(payload, size), &change));
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_did_it_is_told_where_that_is_asked_for),
-        cmocka_unit_test(nobody_is_named_for_what_he_did_long_ago),
-        cmocka_unit_test(who_stops_the_session_that_watches_him_has_it_so),
+        cmocka_unit_test(the_actor_is_reported_where_the_guard_asks),
+        cmocka_unit_test(a_change_of_long_ago_names_no_actor),
+        cmocka_unit_test(a_session_of_actors_that_is_stopped_often_stays_stopped),
         cmocka_unit_test(payloads_of_such_events_are_read_within_their_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

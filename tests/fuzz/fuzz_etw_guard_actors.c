@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "input/windows/session/etw_guard_who.h"
+#include "input/windows/session/etw_guard_actors.h"
 
 /* Two bytes of an event's id, then its payload: the name that is found lies within it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     struct span payload = span_make(data + 2, size - 2);
     uint16_t id = (uint16_t)(data[0] | data[1] << 8);
-    if (etw_guard_who_read(id, payload, &change) &&
+    if (etw_guard_actors_read(id, payload, &change) &&
         (change.session.data < payload.data || change.session.size == 0 ||
             change.session.data + change.session.size > payload.data + payload.size)) {
         abort();

@@ -1,4 +1,4 @@
-#include "input/windows/session/etw_guard_who.h"
+#include "input/windows/session/etw_guard_actors.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,27 +17,27 @@
 #include "platform/plat_thread.h"
 
 /*
- * The session's consumer stores actions of other processes in a ring, which guards search. `mutex`
+ * The session's consumer stores changes by other processes in a ring, which guards search. `mutex`
  * guards the ring. `opening` is held, rarely, while the session that all guards share is opened,
  * closed or restarted; a thread that has `mutex` must not wait for it.
  */
-enum { MAX_DEEDS = 256, ID_STOP = 11, ID_CONFIGURE = 12, ID_ENABLE = 14, ID_DISABLE = 15 };
+enum { MAX_CHANGES = 256, ID_STOP = 11, ID_CONFIGURE = 12, ID_ENABLE = 14, ID_DISABLE = 15 };
 enum { BUFFER_KB = 64, MIN_BUFFERS = 2, MAX_BUFFERS = 32, FLUSH_MS = 1000, END_MS = 5000 };
 
 /* Microsoft-Windows-Kernel-EventTracing {b675ec37-bdb6-4648-bc92-f3fdc74d3ca2} */
 static const struct guid kernel_event_tracing = {{0x37, 0xec, 0x75, 0xb6, 0xb6, 0xbd, 0x48, 0x46,
     0xbc, 0x92, 0xf3, 0xfd, 0xc7, 0x4d, 0x3c, 0xa2}};
 
-struct deed {
+struct recorded {
     bool is_new;
-    enum etw_guard_deed kind;
+    enum etw_guard_change_kind kind;
     uint64_t time;       /* FILETIME */
     struct guid session; /* derived from its name, ignoring case */
     struct guid provider;
-    struct etw_guard_culprit by;
+    struct etw_guard_actor by;
 };
 
-struct etw_guard_who {
+struct etw_guard_actors {
     size_t shares;
     char name[64];
     struct etw_hold *hold;
@@ -47,12 +47,12 @@ struct etw_guard_who {
     atomic_bool ended;
 
     struct plat_mutex mutex;
-    struct deed deeds[MAX_DEEDS];
+    struct recorded changes[MAX_CHANGES];
     size_t next;
 };
 
 static atomic_flag opening = ATOMIC_FLAG_INIT;
-static struct etw_guard_who *shared;
+static struct etw_guard_actors *shared;
 
 static void enter(void)
 {
@@ -68,7 +68,7 @@ static void leave(void)
 
 /* ---- events ---------------------------------------------------------------------------------------- */
 
-bool etw_guard_who_read(uint16_t id, struct span payload, struct etw_guard_change *ret_change)
+bool etw_guard_actors_read(uint16_t id, struct span payload, struct etw_guard_change *ret_change)
 {
     struct reader reader = reader_make(payload);
     struct guid guid = reader_guid(&reader);
@@ -79,10 +79,11 @@ bool etw_guard_who_read(uint16_t id, struct span payload, struct etw_guard_chang
     if (is_session) {
         reader_skip(&reader, 4); /* LoggerMode */
     }
-    *ret_change = (struct etw_guard_change){.deed = id == ID_STOP        ? ETW_GUARD_DEED_STOP
-                                                    : id == ID_CONFIGURE ? ETW_GUARD_DEED_CONFIGURE
-                                                    : id == ID_ENABLE    ? ETW_GUARD_DEED_ENABLE
-                                                                         : ETW_GUARD_DEED_DISABLE,
+    *ret_change = (struct etw_guard_change){.kind = id == ID_STOP ? ETW_GUARD_CHANGE_STOP
+                                                    : id == ID_CONFIGURE
+                                                        ? ETW_GUARD_CHANGE_CONFIGURE
+                                                    : id == ID_ENABLE ? ETW_GUARD_CHANGE_ENABLE
+                                                                      : ETW_GUARD_CHANGE_DISABLE,
         .provider = is_session ? (struct guid){{0}} : guid,
         .session = reader_text16(&reader)};
     return !reader.failed && ret_change->session.size > 0;
@@ -93,7 +94,7 @@ static struct guid key_of(struct span name)
     return guid_from_name(name);
 }
 
-static void fill_culprit(const struct event_record *record, struct etw_guard_culprit *ret_by)
+static void fill_actor(const struct event_record *record, struct etw_guard_actor *ret_by)
 {
     const struct extended_item *sid = record_extended(record, EXTENDED_SID);
     uint8_t text[192];
@@ -125,22 +126,22 @@ static uint64_t time_of(const struct event_record *record)
 
 static bool on_record(void *self, const struct event_record *record)
 {
-    struct etw_guard_who *who = self;
+    struct etw_guard_actors *actors = self;
     struct etw_guard_change change;
     uint8_t name[ETW_NAME_BYTES + 16];
     if (!guid_equal(&record->provider, &kernel_event_tracing) ||
         record->process_id == plat_process_id() ||
-        !etw_guard_who_read(record->descriptor.id, record->payload, &change) ||
+        !etw_guard_actors_read(record->descriptor.id, record->payload, &change) ||
         utf16_json_bound(change.session.size) > sizeof(name)) {
         return true;
     }
-    struct deed deed = {
-        .is_new = true, .kind = change.deed, .provider = change.provider, .time = time_of(record)};
-    deed.session = key_of(span_make(name, utf16_to_utf8(change.session, name)));
-    fill_culprit(record, &deed.by);
-    plat_mutex_lock(&who->mutex);
-    who->deeds[who->next++ % MAX_DEEDS] = deed;
-    plat_mutex_unlock(&who->mutex);
+    struct recorded recorded = {
+        .is_new = true, .kind = change.kind, .provider = change.provider, .time = time_of(record)};
+    recorded.session = key_of(span_make(name, utf16_to_utf8(change.session, name)));
+    fill_actor(record, &recorded.by);
+    plat_mutex_lock(&actors->mutex);
+    actors->changes[actors->next++ % MAX_CHANGES] = recorded;
+    plat_mutex_unlock(&actors->mutex);
     return true;
 }
 
@@ -159,48 +160,49 @@ static void on_problem(void *self, const char *what)
 
 static void on_ended(void *self)
 {
-    struct etw_guard_who *who = self;
-    atomic_store(&who->ended, true);
+    struct etw_guard_actors *actors = self;
+    atomic_store(&actors->ended, true);
 }
 
-bool etw_guard_who_find(struct etw_guard_who *who, enum etw_guard_deed deed, const char *session,
-    const struct guid *provider, uint64_t since, struct etw_guard_culprit *ret_culprit)
+bool etw_guard_actors_find(struct etw_guard_actors *actors, enum etw_guard_change_kind kind,
+    const char *session, const struct guid *provider, uint64_t since,
+    struct etw_guard_actor *ret_actor)
 {
     struct guid key = key_of(span_text(session));
     bool found = false;
-    plat_mutex_lock(&who->mutex);
-    for (size_t i = 0; i < MAX_DEEDS; i++) { /* oldest first, so that the latest match wins */
-        struct deed *one = &who->deeds[(who->next + i) % MAX_DEEDS];
-        if (one->is_new && one->kind == deed && guid_equal(&one->session, &key) &&
+    plat_mutex_lock(&actors->mutex);
+    for (size_t i = 0; i < MAX_CHANGES; i++) { /* oldest first, so that the latest match wins */
+        struct recorded *one = &actors->changes[(actors->next + i) % MAX_CHANGES];
+        if (one->is_new && one->kind == kind && guid_equal(&one->session, &key) &&
             guid_equal(&one->provider, provider)) {
             one->is_new = false;
             if (one->time >= since) {
-                *ret_culprit = one->by;
+                *ret_actor = one->by;
                 found = true;
             }
         }
     }
-    plat_mutex_unlock(&who->mutex);
+    plat_mutex_unlock(&actors->mutex);
     return found;
 }
 
 /* ---- session --------------------------------------------------------------------------------------- */
 
-static void stop(struct etw_guard_who *who)
+static void stop(struct etw_guard_actors *actors)
 {
-    if (who->runs) { /* even if it is not read any more */
-        etw_control_stop(who->name, NULL, NULL);
+    if (actors->runs) { /* even if it is not read any more */
+        etw_control_stop(actors->name, NULL, NULL);
     }
-    who->runs = false;
-    if (who->consume) {
+    actors->runs = false;
+    if (actors->consume) {
         uint64_t step = END_MS * UINT64_C(1000000);
-        if (!etw_consume_wait(who->consume, plat_monotonic_ns() + step, NULL)) {
-            etw_consume_close(who->consume);
-            etw_consume_abandon(who->consume);
+        if (!etw_consume_wait(actors->consume, plat_monotonic_ns() + step, NULL)) {
+            etw_consume_close(actors->consume);
+            etw_consume_abandon(actors->consume);
         }
-        etw_consume_close(who->consume);
-        etw_consume_destroy(who->consume);
-        who->consume = NULL;
+        etw_consume_close(actors->consume);
+        etw_consume_destroy(actors->consume);
+        actors->consume = NULL;
     }
 }
 
@@ -222,112 +224,114 @@ static bool enable(uint64_t session, struct error *err)
     return good;
 }
 
-static bool start(struct etw_guard_who *who, struct error *err)
+static bool start(struct etw_guard_actors *actors, struct error *err)
 {
-    const struct input_sink sink = {.self = who, .record = on_record};
-    const struct etw_consume_settings settings = {.session = who->name,
+    const struct input_sink sink = {.self = actors, .record = on_record};
+    const struct etw_consume_settings settings = {.session = actors->name,
         .sink = &sink,
         .lost = on_lost,
         .problem = on_problem,
         .ended = on_ended,
-        .self = who};
-    const struct etw_session_spec spec = {.name = who->name,
-        .guid = guid_from_name(span_text(who->name)),
+        .self = actors};
+    const struct etw_session_spec spec = {.name = actors->name,
+        .guid = guid_from_name(span_text(actors->name)),
         .buffer_kb = BUFFER_KB,
         .min_buffers = MIN_BUFFERS,
         .max_buffers = MAX_BUFFERS,
         .flush_ms = FLUSH_MS,
         .mode = ETW_MODE_REAL_TIME | ETW_MODE_INDEPENDENT_SESSION};
     struct etw_session_state state;
-    atomic_store(&who->ended, false);
+    atomic_store(&actors->ended, false);
     if (!etw_control_start(&spec, &state, err)) {
         return false;
     }
-    who->runs = true;
-    who->consume = etw_consume_open(&settings, err);
-    if (!who->consume || !etw_consume_start(who->consume, err) || !enable(state.handle, err)) {
-        stop(who);
+    actors->runs = true;
+    actors->consume = etw_consume_open(&settings, err);
+    if (!actors->consume || !etw_consume_start(actors->consume, err) ||
+        !enable(state.handle, err)) {
+        stop(actors);
         return false;
     }
     return true;
 }
 
-static const char *start_again(struct etw_guard_who *who, const struct etw_guard_limits *limits)
+static const char *start_again(
+    struct etw_guard_actors *actors, const struct etw_guard_limits *limits)
 {
     uint64_t now = plat_monotonic_ns();
-    enum etw_guard_verdict verdict = etw_guard_policy_broken(&who->bound, limits, now);
+    enum etw_guard_verdict verdict = etw_guard_policy_broken(&actors->bound, limits, now);
     if (verdict == ETW_GUARD_GIVE_UP) {
-        return "was stopped by somebody else. until the end of guard.window the agent does not "
-               "report who "
-               "changes "
-               "sessions";
+        return "was stopped by another program. until the end of guard.window the agent does not "
+               "report which process changes sessions";
     }
     if (verdict != ETW_GUARD_REPAIR) {
         return NULL;
     }
-    stop(who);
-    bool done = start(who, NULL);
+    stop(actors);
+    bool done = start(actors, NULL);
     if (!done) {
-        atomic_store(&who->ended, true); /* repeat at a later call */
+        atomic_store(&actors->ended, true); /* repeat at a later call */
     }
-    etw_guard_policy_repaired(&who->bound, limits, done, now);
-    return done ? "was stopped by somebody else and has been restarted"
-                : "was stopped by somebody else and cannot be restarted now";
+    etw_guard_policy_repaired(&actors->bound, limits, done, now);
+    return done ? "was stopped by another program and has been restarted"
+                : "was stopped by another program and cannot be restarted now";
 }
 
-const char *etw_guard_who_keep(struct etw_guard_who *who, const struct etw_guard_limits *limits)
+const char *etw_guard_actors_keep(
+    struct etw_guard_actors *actors, const struct etw_guard_limits *limits)
 {
     const char *news = NULL;
-    if (atomic_load(&who->ended)) {
+    if (atomic_load(&actors->ended)) {
         enter();
-        news = atomic_load(&who->ended) ? start_again(who, limits) : NULL;
+        news = atomic_load(&actors->ended) ? start_again(actors, limits) : NULL;
         leave();
     }
     return news;
 }
 
-static struct etw_guard_who *create(struct error *err)
+static struct etw_guard_actors *create(struct error *err)
 {
-    struct etw_guard_who *who = calloc(1, sizeof(*who));
-    if (!who) {
+    struct etw_guard_actors *actors = calloc(1, sizeof(*actors));
+    if (!actors) {
         error_set(err, ERR_MEMORY, "out of memory for a session");
         return NULL;
     }
-    plat_mutex_init(&who->mutex);
-    snprintf(who->name, sizeof(who->name), "%swho-%u", ETW_OUR_PREFIX, (unsigned)plat_process_id());
-    who->hold = etw_hold_take(who->name, err);
-    if (!who->hold || !start(who, err)) {
-        etw_hold_drop(who->hold);
-        plat_mutex_fini(&who->mutex);
-        free(who);
+    plat_mutex_init(&actors->mutex);
+    snprintf(actors->name, sizeof(actors->name), "%swho-%u", ETW_OUR_PREFIX,
+        (unsigned)plat_process_id());
+    actors->hold = etw_hold_take(actors->name, err);
+    if (!actors->hold || !start(actors, err)) {
+        etw_hold_drop(actors->hold);
+        plat_mutex_fini(&actors->mutex);
+        free(actors);
         return NULL;
     }
-    return who;
+    return actors;
 }
 
-struct etw_guard_who *etw_guard_who_open(struct error *err)
+struct etw_guard_actors *etw_guard_actors_open(struct error *err)
 {
     enter();
     shared = shared ? shared : create(err);
     if (shared) {
         shared->shares++;
     }
-    struct etw_guard_who *who = shared;
+    struct etw_guard_actors *actors = shared;
     leave();
-    return who;
+    return actors;
 }
 
-void etw_guard_who_close(struct etw_guard_who *who)
+void etw_guard_actors_close(struct etw_guard_actors *actors)
 {
-    if (!who) {
+    if (!actors) {
         return;
     }
     enter();
-    if (--who->shares == 0) {
-        stop(who);
-        etw_hold_drop(who->hold);
-        plat_mutex_fini(&who->mutex);
-        free(who);
+    if (--actors->shares == 0) {
+        stop(actors);
+        etw_hold_drop(actors->hold);
+        plat_mutex_fini(&actors->mutex);
+        free(actors);
         shared = NULL;
     }
     leave();
