@@ -59,7 +59,7 @@ bool etw_autologger_read(const char *name, struct etw_registry_tree *tree,
     }
     if (!etw_registry_read(key, tree, &why)) {
         if (why.code == ERR_MISSING) {
-            *ret_owner = ETW_AUTOLOGGER_NOBODY;
+            *ret_owner = ETW_AUTOLOGGER_ABSENT;
             return true;
         }
         if (err) {
@@ -173,13 +173,13 @@ bool etw_autologger_remove(const char *name, struct error *err)
 {
     char key[MAX_KEY_BYTES];
     struct etw_registry_tree tree;
-    enum etw_autologger_owner owner = ETW_AUTOLOGGER_NOBODY;
+    enum etw_autologger_owner owner = ETW_AUTOLOGGER_ABSENT;
     etw_registry_init(&tree);
     bool good = key_of(name, key, err) && etw_autologger_read(name, &tree, &owner, err);
     etw_registry_fini(&tree);
     if (good && owner != ETW_AUTOLOGGER_OURS) {
         return error_set(err, ERR_STOPPED,
-            owner == ETW_AUTOLOGGER_NOBODY ? "there is no autologger %.100s"
+            owner == ETW_AUTOLOGGER_ABSENT ? "there is no autologger %.100s"
                                            : "etwship has not installed the autologger %.100s: its "
                                              "name or Guid differs. it is not removed",
             name);

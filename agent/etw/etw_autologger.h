@@ -19,7 +19,7 @@
 enum { ETW_AUTOLOGGER_MAX_FILES = 16 }; /* FileMax */
 
 enum etw_autologger_owner {
-    ETW_AUTOLOGGER_NOBODY, /* there is no such key */
+    ETW_AUTOLOGGER_ABSENT, /* there is no such key */
     ETW_AUTOLOGGER_OURS,
     ETW_AUTOLOGGER_FOREIGN,
 };

@@ -223,9 +223,9 @@ static void judge_list(struct reader entries, size_t count, enum trust_use use,
     struct reader at = entries;
     struct entry entry;
     for (size_t i = 0; i < count && read_entry(&at, &entry); i++) {
-        bool is_first = verdict->who == TRUST_NOBODY;
+        bool is_first = verdict->party == TRUST_NONE;
         if (entry.kind == ALLOWS_EVERYBODY) {
-            *verdict = (struct trust_verdict){.who = TRUST_UNKNOWN};
+            *verdict = (struct trust_verdict){.party = TRUST_UNKNOWN};
             return;
         }
         if (entry.kind == ALLOWS && !sid_is_trusted(&entry.sid, own) &&
@@ -233,7 +233,7 @@ static void judge_list(struct reader entries, size_t count, enum trust_use use,
             unsigned harm = harm_of_entry(entries, i, &entry, use);
             verdict->harms |= harm;
             if (is_first && harm) {
-                verdict->who = TRUST_SID;
+                verdict->party = TRUST_SID;
                 verdict->sid = entry.sid;
             }
         }
@@ -266,9 +266,10 @@ static bool judge(struct span descriptor, enum trust_use use, const struct sid_o
         return false;
     }
     if (!sid_is_trusted(&owner, own)) {
-        *verdict = (struct trust_verdict){.who = TRUST_SID, .harms = TRUST_HARM_OWNS, .sid = owner};
+        *verdict = (struct trust_verdict){
+            .party = TRUST_SID, .harms = TRUST_HARM_OWNS, .sid = owner};
     } else if (!has_list) {
-        *verdict = (struct trust_verdict){.who = TRUST_ALL, .harms = harm_of(harmful(use))};
+        *verdict = (struct trust_verdict){.party = TRUST_ALL, .harms = harm_of(harmful(use))};
     } else {
         judge_list(entries, count, use, own, verdict);
     }
@@ -278,9 +279,9 @@ static bool judge(struct span descriptor, enum trust_use use, const struct sid_o
 void descriptor_judge(struct span descriptor, enum trust_use use, const struct sid_own *own,
     struct trust_verdict *ret_verdict)
 {
-    struct trust_verdict verdict = {.who = TRUST_NOBODY};
+    struct trust_verdict verdict = {.party = TRUST_NONE};
     if (!judge(descriptor, use, own, &verdict)) {
-        verdict = (struct trust_verdict){.who = TRUST_UNKNOWN};
+        verdict = (struct trust_verdict){.party = TRUST_UNKNOWN};
     }
     *ret_verdict = verdict;
 }

@@ -94,7 +94,7 @@ static size_t root_size(const struct walk *w, const char *path)
 static bool unknown(struct walk *w, const char *why)
 {
     struct trust_finding *finding = w->finding;
-    *finding = (struct trust_finding){.use = w->use, .verdict = {.who = TRUST_UNKNOWN}};
+    *finding = (struct trust_finding){.use = w->use, .verdict = {.party = TRUST_UNKNOWN}};
     snprintf(finding->path, sizeof(finding->path), "%s", w->done);
     snprintf(finding->why, sizeof(finding->why), "%.*s", TRUST_WHY_BYTES - 1, why);
     return false;
@@ -118,15 +118,15 @@ static bool judge(struct walk *w, const struct plat_rights *rights, enum trust_u
             .is_link = rights->kind == PLAT_RIGHTS_LINK};
         mode_judge(&facts, use, system->user, &verdict);
     }
-    if (verdict.who == TRUST_UNKNOWN) {
+    if (verdict.party == TRUST_UNKNOWN) {
         return unknown(w, "its access rights are not understood");
     }
-    if (verdict.who != TRUST_NOBODY) {
+    if (verdict.party != TRUST_NONE) {
         *w->finding = (struct trust_finding){
             .use = use, .is_folder = rights->is_folder, .verdict = verdict};
         snprintf(w->finding->path, sizeof(w->finding->path), "%s", w->done);
     }
-    return verdict.who == TRUST_NOBODY;
+    return verdict.party == TRUST_NONE;
 }
 
 /* Set the remaining path: ${rest} after a link's ${target}. */

@@ -2,9 +2,9 @@
 
 #include <inttypes.h>
 
-static void write_who(const struct trust_verdict *verdict, struct buf *out)
+static void write_party(const struct trust_verdict *verdict, struct buf *out)
 {
-    switch (verdict->who) {
+    switch (verdict->party) {
     case TRUST_SID:
         sid_write(&verdict->sid, out);
         break;
@@ -17,7 +17,7 @@ static void write_who(const struct trust_verdict *verdict, struct buf *out)
     case TRUST_ALL:
         buf_add_text(out, "everybody");
         break;
-    case TRUST_NOBODY:
+    case TRUST_NONE:
     case TRUST_UNKNOWN:
         buf_add_text(out, "somebody");
         break;
@@ -72,9 +72,9 @@ static void write_argument(const char *path, struct buf *out)
 
 static void write_chmod(const struct trust_finding *finding, struct buf *out)
 {
-    buf_add_text(out, finding->verdict.who == TRUST_USER    ? "chown -h root "
-                      : finding->verdict.who == TRUST_GROUP ? "chmod g-w "
-                                                            : "chmod go-w ");
+    buf_add_text(out, finding->verdict.party == TRUST_USER    ? "chown -h root "
+                      : finding->verdict.party == TRUST_GROUP ? "chmod g-w "
+                                                              : "chmod go-w ");
     write_argument(finding->path, out);
 }
 
@@ -105,7 +105,7 @@ static void write_icacls(
     if (system->own.process && !sid_equal(system->own.process, &machine)) {
         grant(system->own.process, full, out);
     }
-    if (verdict->who == TRUST_SID) {
+    if (verdict->party == TRUST_SID) {
         buf_add_text(out, " /remove:g *");
         sid_write_plain(&verdict->sid, out);
     }
@@ -114,19 +114,19 @@ static void write_icacls(
 /* A user's folder may be the home folder. */
 static bool has_command(const struct trust_finding *finding)
 {
-    return finding->is_own && !(finding->is_folder && finding->verdict.who == TRUST_USER);
+    return finding->is_own && !(finding->is_folder && finding->verdict.party == TRUST_USER);
 }
 
 void trust_words_write(
     const struct trust_system *system, const struct trust_finding *finding, struct buf *out)
 {
     buf_printf(out, "%s: ", finding->path);
-    if (finding->verdict.who == TRUST_UNKNOWN) {
+    if (finding->verdict.party == TRUST_UNKNOWN) {
         buf_printf(
             out, "its permissions cannot be determined: %s. use another place", finding->why);
         return;
     }
-    write_who(&finding->verdict, out);
+    write_party(&finding->verdict, out);
     buf_printf(out, " may %s. ", what(finding));
     if (!has_command(finding)) {
         buf_printf(out, "use a folder of the agent's own: %s",

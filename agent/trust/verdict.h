@@ -27,8 +27,9 @@ enum trust_harm {
     TRUST_HARM_INHERIT = 1 << 7, /* write new files in it by inherited rights */
 };
 
-enum trust_who {
-    TRUST_NOBODY, /* trusted */
+/* The account that may do the harm. */
+enum trust_party {
+    TRUST_NONE,   /* no untrusted account */
     TRUST_SID,    /* `sid` */
     TRUST_USER,   /* user number `id` */
     TRUST_GROUP,  /* members of the group `id`, or accounts in its access list */
@@ -37,8 +38,8 @@ enum trust_who {
 };
 
 struct trust_verdict {
-    enum trust_who who;
-    unsigned harms; /* enum trust_harm; 0 only with TRUST_NOBODY and TRUST_UNKNOWN */
+    enum trust_party party;
+    unsigned harms; /* enum trust_harm; 0 only with TRUST_NONE and TRUST_UNKNOWN */
     uint32_t id;
     struct sid sid;
 };

@@ -12,12 +12,12 @@ static struct trust_verdict judge(struct span bytes, enum trust_use use)
 {
     struct trust_verdict verdict;
     descriptor_judge(bytes, use, NULL, &verdict);
-    bool is_named = verdict.who == TRUST_SID || verdict.who == TRUST_ALL;
-    if (is_named != (verdict.harms != 0) || verdict.who == TRUST_USER ||
-        verdict.who == TRUST_GROUP) {
+    bool is_named = verdict.party == TRUST_SID || verdict.party == TRUST_ALL;
+    if (is_named != (verdict.harms != 0) || verdict.party == TRUST_USER ||
+        verdict.party == TRUST_GROUP) {
         abort();
     }
-    if (verdict.who == TRUST_SID && sid_is_trusted(&verdict.sid, NULL)) {
+    if (verdict.party == TRUST_SID && sid_is_trusted(&verdict.sid, NULL)) {
         abort();
     }
     return verdict;
@@ -27,10 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct span bytes = span_make(data, size);
     struct buf target;
-    bool root = judge(bytes, TRUST_ROOT).who == TRUST_NOBODY;
-    bool way = judge(bytes, TRUST_WAY).who == TRUST_NOBODY;
-    bool file = judge(bytes, TRUST_FILE).who == TRUST_NOBODY;
-    bool folder = judge(bytes, TRUST_FOLDER).who == TRUST_NOBODY;
+    bool root = judge(bytes, TRUST_ROOT).party == TRUST_NONE;
+    bool way = judge(bytes, TRUST_WAY).party == TRUST_NONE;
+    bool file = judge(bytes, TRUST_FILE).party == TRUST_NONE;
+    bool folder = judge(bytes, TRUST_FOLDER).party == TRUST_NONE;
     if ((folder && !(file && way)) || (way && !root)) {
         abort();
     }

@@ -107,7 +107,7 @@ static void judge(struct search *search, const char *path, enum trust_use use)
     if (absolute) {
         trusted = trust_path_judge(&search->system, absolute, use, finding);
     } else {
-        *finding = (struct trust_finding){.use = use, .verdict = {.who = TRUST_UNKNOWN}};
+        *finding = (struct trust_finding){.use = use, .verdict = {.party = TRUST_UNKNOWN}};
         snprintf(finding->path, sizeof(finding->path), "%s", path);
         snprintf(finding->why, sizeof(finding->why), "%.*s", TRUST_WHY_BYTES - 1, err.text);
     }
@@ -121,7 +121,7 @@ static void judge(struct search *search, const char *path, enum trust_use use)
 static void note_unjudged(struct search *search, const char *why)
 {
     struct trust_finding *finding = &search->finding;
-    *finding = (struct trust_finding){.use = TRUST_FOLDER, .verdict = {.who = TRUST_UNKNOWN}};
+    *finding = (struct trust_finding){.use = TRUST_FOLDER, .verdict = {.party = TRUST_UNKNOWN}};
     snprintf(finding->path, sizeof(finding->path), "%s", search->folder);
     snprintf(finding->why, sizeof(finding->why), "%s", why);
     note(search);

@@ -54,7 +54,7 @@ static void judge(const struct seen *seen, struct selftest_answer *answer)
 {
     if (!seen->is_told || !seen->has_list) {
         selftest_probes_answer(answer, SELFTEST_UNKNOWN, "Windows does not tell %s",
-            seen->is_told ? "which providers are installed" : "who has registered a provider");
+            seen->is_told ? "which providers are installed" : "whether a provider is registered");
         return;
     }
     bool good = seen->knows_registered && !seen->knows_enabled;

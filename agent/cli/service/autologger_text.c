@@ -100,7 +100,7 @@ static const char *text_at(const struct buf *texts, size_t index)
 static const char *install_words(const struct facts *facts)
 {
     switch (facts->owner) {
-    case ETW_AUTOLOGGER_NOBODY:
+    case ETW_AUTOLOGGER_ABSENT:
         return "not installed. `etwship autologger install` does it";
     case ETW_AUTOLOGGER_FOREIGN:
         return "not installed by etwship: its Guid differs";
@@ -160,7 +160,7 @@ static void put_bool(const char *key, bool value, struct buf *out)
 
 static void put_json(const struct facts *facts, struct buf *out)
 {
-    static const char *const owners[] = {[ETW_AUTOLOGGER_NOBODY] = "nobody",
+    static const char *const owners[] = {[ETW_AUTOLOGGER_ABSENT] = "nobody",
         [ETW_AUTOLOGGER_OURS] = "etwship",
         [ETW_AUTOLOGGER_FOREIGN] = "other"};
     buf_add_text(out, "{\"name\":");
@@ -169,7 +169,7 @@ static void put_json(const struct facts *facts, struct buf *out)
         put_string("session", facts->session, out);
     }
     put_bool("configured", facts->session != NULL, out);
-    put_bool("installed", facts->owner != ETW_AUTOLOGGER_NOBODY, out);
+    put_bool("installed", facts->owner != ETW_AUTOLOGGER_ABSENT, out);
     put_string("owner", owners[facts->owner], out);
     buf_add_text(out, ",\"differences\":[");
     for (size_t i = 0; i < facts->difference_count; i++) {

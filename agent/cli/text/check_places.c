@@ -14,7 +14,7 @@
  * learn.microsoft.com); the agent repeats those that it can evaluate, so a filter that some Windows
  * or a driver ignores changes nothing.
  */
-enum place { BY_ETW, BY_AGENT, BY_BOTH, BY_NOBODY };
+enum place { BY_ETW, BY_AGENT, BY_BOTH, NOT_APPLIED };
 
 static void put(
     struct buf *out, const char *indent, const char *what, enum place place, const char *why)
@@ -22,7 +22,7 @@ static void put(
     static const char *const places[] = {[BY_ETW] = "decided by ETW",
         [BY_AGENT] = "decided by the agent",
         [BY_BOTH] = "decided by ETW, and again by the agent",
-        [BY_NOBODY] = "not applied"};
+        [NOT_APPLIED] = "not applied"};
     buf_printf(out, "%s%s: %s%s%s\n", indent, what, places[place], *why ? ", " : "", why);
 }
 
@@ -57,22 +57,22 @@ static void put_agent_alone(const struct provider_spec *spec, const char *indent
         put(out, indent, "processes", BY_AGENT, "");
     }
     if (spec->executables.count + spec->packages.count + spec->apps.count) {
-        put(out, indent, "programs and packages", BY_NOBODY, "only ETW knows them");
+        put(out, indent, "programs and packages", NOT_APPLIED, "only ETW knows them");
     }
     if (spec->container) {
-        put(out, indent, "container", BY_NOBODY, "only ETW knows it");
+        put(out, indent, "container", NOT_APPLIED, "only ETW knows it");
     }
     if (spec->only_keywords) {
         put(out, indent, "events without keyword", BY_AGENT, "");
     }
     if (spec->exclude_private) {
-        put(out, indent, "private browsing", BY_NOBODY, "only ETW knows it");
+        put(out, indent, "private browsing", NOT_APPLIED, "only ETW knows it");
     }
     if (spec->payload.count) {
-        put(out, indent, "payload", BY_NOBODY, "write a rule under filters");
+        put(out, indent, "payload", NOT_APPLIED, "write a rule under filters");
     }
     if (spec->extended) {
-        put(out, indent, "extended", BY_NOBODY, "another program chose these items");
+        put(out, indent, "extended", NOT_APPLIED, "another program chose these items");
     }
 }
 
@@ -118,7 +118,7 @@ static void put_kinds(const struct provider_spec *spec, const struct etw_request
                                                : few;
         if (why) {
             bool by_agent = is_seen(kind) && (!ignored || spec->classic);
-            put(out, indent, name, by_agent ? BY_AGENT : BY_NOBODY, why);
+            put(out, indent, name, by_agent ? BY_AGENT : NOT_APPLIED, why);
         } else {
             put(out, indent, name, is_seen(kind) ? BY_BOTH : BY_ETW,
                 is_of_processes(kind) && !is_seen(kind)
@@ -132,7 +132,7 @@ static void put_masks(
     const struct provider_spec *spec, bool is_kernel, const char *indent, struct buf *out)
 {
     if (is_kernel && spec->level != 0 && spec->level != PROVIDER_LEVEL_ALL) {
-        put(out, indent, "level", BY_NOBODY, "as kernel events have none");
+        put(out, indent, "level", NOT_APPLIED, "as kernel events have none");
     }
     if (is_kernel && (spec->any.bits || spec->any.name_count)) {
         buf_printf(out, "%skeywords: decided by the provider\n", indent);
@@ -155,13 +155,13 @@ static void put_properties(
 {
     const char *why = ignored ? ignored : "";
     if (spec->only_keywords) {
-        put(out, indent, "events without keyword", ignored ? BY_NOBODY : BY_BOTH, why);
+        put(out, indent, "events without keyword", ignored ? NOT_APPLIED : BY_BOTH, why);
     }
     if (spec->exclude_private) {
-        put(out, indent, "private browsing", ignored ? BY_NOBODY : BY_ETW, why);
+        put(out, indent, "private browsing", ignored ? NOT_APPLIED : BY_ETW, why);
     }
     if (spec->classic && spec->extended) {
-        put(out, indent, "extended", BY_NOBODY, "as messages have no room for it");
+        put(out, indent, "extended", NOT_APPLIED, "as messages have no room for it");
     }
     if (spec->disallow.count) {
         put(out, indent, "members of the group", BY_ETW, "");
@@ -195,7 +195,7 @@ void check_places_write(const struct app_session *session, const struct app_prov
     keyword_words_each(request, spec, put_line, &(struct lines){indent, out});
     put_kinds(spec, request, too_much, ignored, indent, out);
     if (spec->payload.count) {
-        put(out, indent, "payload", ignored || spec->group ? BY_NOBODY : BY_ETW,
+        put(out, indent, "payload", ignored || spec->group ? NOT_APPLIED : BY_ETW,
             ignored       ? ignored
             : spec->group ? "as it does not apply to members of a group"
                           : "where the provider's manifest is installed");

@@ -18,7 +18,7 @@ enum session_owner session_text_owner(const struct etw_session_state *session)
     }
     switch (etw_hold_look(session->name, NULL)) {
     case ETW_HOLD_FREE:
-        return SESSION_OWNER_NOBODY;
+        return SESSION_OWNER_ENDED;
     case ETW_HOLD_DOUBTFUL:
         return SESSION_OWNER_DOUBTFUL;
     case ETW_HOLD_HELD:
@@ -32,7 +32,7 @@ static const char *owner_text(const struct etw_session_state *session)
     switch (session_text_owner(session)) {
     case SESSION_OWNER_AGENT:
         return "etwship";
-    case SESSION_OWNER_NOBODY:
+    case SESSION_OWNER_ENDED:
         return "etwship, orphan";
     case SESSION_OWNER_DOUBTFUL:
         return "etwship, doubtful";
@@ -287,7 +287,7 @@ void session_text_json(const struct etw_session_state *session, bool stopped, st
     buf_printf(out, ",\"guid\":\"%.36s\",\"logger_id\":%u", guid, etw_control_logger_id(s));
     if (owner != SESSION_OWNER_UNKNOWN) {
         buf_printf(out, ",\"owner\":\"etwship\",\"orphan\":%s",
-            owner == SESSION_OWNER_NOBODY ? "true" : "false");
+            owner == SESSION_OWNER_ENDED ? "true" : "false");
     }
     if (owner == SESSION_OWNER_DOUBTFUL) {
         buf_add_text(out, ",\"doubtful\":true");

@@ -10,7 +10,7 @@
 enum session_owner {
     SESSION_OWNER_UNKNOWN,  /* another program */
     SESSION_OWNER_AGENT,    /* a running etwship */
-    SESSION_OWNER_NOBODY,   /* an etwship that has ended */
+    SESSION_OWNER_ENDED,    /* an etwship that has ended */
     SESSION_OWNER_DOUBTFUL, /* unknown: Windows does not tell whether the owner of its lock may run
                                it */
 };

@@ -23,9 +23,9 @@ static void add_conflict(struct buf *line, const struct index_field *field)
     visible_add(line, field->path);
     buf_add_text(line, " is ");
     for (int type = 0; type < INDEX_TYPES; type++) {
-        if (field->who[type].data) {
+        if (field->event_types[type].data) {
             buf_printf(line, "%s%s in ", comma, index_fields_word((enum index_type)type));
-            visible_add(line, field->who[type]);
+            visible_add(line, field->event_types[type]);
             comma = ", ";
         }
     }
@@ -126,10 +126,10 @@ static void write_conflict(const struct index_field *field, struct buf *out)
     value_json_string(field->path, out);
     buf_printf(out, ",\"becomes\":\"%s\",\"is\":[", index_fields_word(field->type));
     for (int type = 0; type < INDEX_TYPES; type++) {
-        if (field->who[type].data) {
+        if (field->event_types[type].data) {
             buf_printf(out, "%s{\"type\":\"%s\",\"event\":", comma,
                 index_fields_word((enum index_type)type));
-            value_json_string(field->who[type], out);
+            value_json_string(field->event_types[type], out);
             buf_add_byte(out, '}');
             comma = ",";
         }

@@ -9,7 +9,7 @@
 enum {
     MAX_FIELDS = 65536,
     MAX_BYTES = 64 * 1024 * 1024,
-    WHO_MAX_BYTES = 256,
+    TYPE_NAME_MAX_BYTES = 256,
     MAX_NAME_BYTES = 200, /* servers have a limit for names, which may be as low as this */
 };
 
@@ -150,7 +150,7 @@ void index_fields_destroy(struct index_fields *set)
 struct walk {
     struct index_fields *set;
     const struct event_schema *schema;
-    char who[WHO_MAX_BYTES];
+    char type_name[TYPE_NAME_MAX_BYTES];
 };
 
 static bool grow(struct index_fields *set)
@@ -227,13 +227,13 @@ static void note(struct walk *walk, struct index_field *field, enum index_type t
     }
     if (field->type != INDEX_TYPES) {
         for (int i = 0; i < INDEX_TYPES; i++) {
-            bool has = field->who[i].data != NULL;
+            bool has = field->event_types[i].data != NULL;
             field->differs = field->differs || (has && differ((enum index_type)i, type));
         }
     }
     field->type = field->type == INDEX_TYPES ? type : widen(field->type, type);
-    if (!field->who[type].data &&
-        !arena_copy(&walk->set->arena, span_text(walk->who), &field->who[type])) {
+    if (!field->event_types[type].data &&
+        !arena_copy(&walk->set->arena, span_text(walk->type_name), &field->event_types[type])) {
         walk->set->failed = true;
     }
     field->events++;
@@ -302,7 +302,7 @@ static void add_fields( // NOLINT(misc-no-recursion): as deep as schema_finish l
 
 /* PROVIDER:ID:VERSION, as `schema show` takes it; of classes CLASS:TYPE:VERSION. TraceLogging events have
  * names alone. */
-static void write_who(const struct event_schema *schema, char who[WHO_MAX_BYTES])
+static void write_type_name(const struct event_schema *schema, char type_name[TYPE_NAME_MAX_BYTES])
 {
     const struct event_descriptor *d = &schema->descriptor;
     bool is_class = schema->kind == SCHEMA_MOF;
@@ -311,17 +311,18 @@ static void write_who(const struct event_schema *schema, char who[WHO_MAX_BYTES]
     guid_write(&schema->provider, guid);
     name = name.size ? name : span_make(guid, GUID_TEXT_SIZE);
     if (schema->kind == SCHEMA_TRACELOGGING) {
-        snprintf(who, WHO_MAX_BYTES, "%.*s %.*s", SPAN_ARG(name), SPAN_ARG(schema->event_name));
+        snprintf(type_name, TYPE_NAME_MAX_BYTES, "%.*s %.*s", SPAN_ARG(name),
+            SPAN_ARG(schema->event_name));
     } else {
-        snprintf(who, WHO_MAX_BYTES, "%.*s:%u:%u", SPAN_ARG(name), is_class ? d->opcode : d->id,
-            d->version);
+        snprintf(type_name, TYPE_NAME_MAX_BYTES, "%.*s:%u:%u", SPAN_ARG(name),
+            is_class ? d->opcode : d->id, d->version);
     }
 }
 
 void index_fields_add(struct index_fields *set, const struct event_schema *schema)
 {
     struct walk walk = {.set = set, .schema = schema};
-    write_who(schema, walk.who);
+    write_type_name(schema, walk.type_name);
     if (schema->has_layout) {
         add_fields(&walk, NULL, 0, schema->top_count);
     }

@@ -33,16 +33,16 @@ enum index_type {
 
 /* A field. All texts belong to the set. */
 struct index_field {
-    struct span name;             /* as JSON has it, not escaped */
-    struct span path;             /* names with dots between them */
-    enum index_type type;         /* type that holds all its values */
-    struct span who[INDEX_TYPES]; /* first event type with this type; NULL data: none */
-    bool differs;                 /* definitions differ in its type */
-    bool chosen;                  /* chosen: the index has room for it */
-    uint32_t events;              /* number of definitions that have it */
-    struct index_field *above;    /* the object that has it; NULL: the payload */
-    struct index_field *first;    /* of INDEX_OBJECT: its first chosen field, by name */
-    struct index_field *next;     /* the next chosen one of the same object */
+    struct span name;                     /* as JSON has it, not escaped */
+    struct span path;                     /* names with dots between them */
+    enum index_type type;                 /* type that holds all its values */
+    struct span event_types[INDEX_TYPES]; /* first event type with this type; NULL data: none */
+    bool differs;                         /* definitions differ in its type */
+    bool chosen;                          /* chosen: the index has room for it */
+    uint32_t events;                      /* number of definitions that have it */
+    struct index_field *above;            /* the object that has it; NULL: the payload */
+    struct index_field *first;            /* of INDEX_OBJECT: its first chosen field, by name */
+    struct index_field *next;             /* the next chosen one of the same object */
 };
 
 struct index_counts {

@@ -138,7 +138,7 @@ bool http_system_proxy_find(const struct http_system_proxy_asker *asker,
 {
     const struct plat_winhttp *winhttp = asker->winhttp;
     struct plat_winhttp_user user = {.script = NULL};
-    *ret_found = (struct http_system_proxy){.source = HTTP_PROXY_OF_NOBODY};
+    *ret_found = (struct http_system_proxy){.source = HTTP_PROXY_NONE};
     if (ask_machine(winhttp, origin, ret_found) || !winhttp->get_user(&user)) {
         return true;
     }

@@ -13,7 +13,7 @@
  *   3. the proxy that these settings name.
  */
 enum http_proxy_source {
-    HTTP_PROXY_OF_NOBODY, /* no settings: there is no proxy */
+    HTTP_PROXY_NONE, /* no settings: there is no proxy */
     HTTP_PROXY_OF_MACHINE,
     HTTP_PROXY_OF_SCRIPT,
     HTTP_PROXY_OF_ACCOUNT,

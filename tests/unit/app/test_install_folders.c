@@ -21,7 +21,7 @@ static unsigned harms_of(const char *name, const char *account, enum trust_use u
             size_t size = sddl_encode(sddl, bytes);
             assert_true(size > 0);
             descriptor_judge(span_make(bytes, size), use, NULL, &verdict);
-            assert_int_not_equal(verdict.who, TRUST_UNKNOWN);
+            assert_int_not_equal(verdict.party, TRUST_UNKNOWN);
             return verdict.harms;
         }
     }

@@ -145,12 +145,12 @@ static void only_sessions_of_ours_that_nobody_holds_are_orphans(void **state)
     struct error err;
     (void)state;
     assert_int_equal(session_text_owner(&sessions[0]), SESSION_OWNER_UNKNOWN);
-    assert_int_equal(session_text_owner(&sessions[1]), SESSION_OWNER_NOBODY);
+    assert_int_equal(session_text_owner(&sessions[1]), SESSION_OWNER_ENDED);
     struct etw_hold *hold = etw_hold_take("etwship-text-a", &err);
     assert_non_null(hold);
     assert_int_equal(session_text_owner(&sessions[1]), SESSION_OWNER_AGENT);
     etw_hold_drop(hold);
-    assert_int_equal(session_text_owner(&sessions[1]), SESSION_OWNER_NOBODY);
+    assert_int_equal(session_text_owner(&sessions[1]), SESSION_OWNER_ENDED);
 }
 
 #ifdef _WIN32

@@ -83,7 +83,7 @@ static void an_autologger_of_ours_is_known_by_its_guid(void **state)
         char key[256];
         char guid[ETW_AUTOLOGGER_GUID_SIZE];
         struct etw_registry_tree tree;
-        enum etw_autologger_owner owner = ETW_AUTOLOGGER_NOBODY;
+        enum etw_autologger_owner owner = ETW_AUTOLOGGER_ABSENT;
         snprintf(key, sizeof(key), ETW_AUTOLOGGER_ROOT "\\%s", rows[i].name);
         etw_autologger_guid(rows[i].name, guid);
         put_text(key, "Guid", rows[i].guid ? rows[i].guid : guid);

@@ -233,9 +233,9 @@ static void a_conflict_names_an_event_of_each_kind(void **state)
     const struct index_field *field = index_fields_differing(set, &cursor);
     assert_non_null(field);
     assert_span(field->path, "A");
-    assert_span(field->who[INDEX_NATURAL], "P:1:0");
-    assert_span(field->who[INDEX_TEXT], "Q:7:0");
-    assert_null(field->who[INDEX_LONG].data);
+    assert_span(field->event_types[INDEX_NATURAL], "P:1:0");
+    assert_span(field->event_types[INDEX_TEXT], "Q:7:0");
+    assert_null(field->event_types[INDEX_LONG].data);
     assert_null(index_fields_differing(set, &cursor));
     end();
 }

@@ -19,7 +19,7 @@ static void judge(const char *sddl, enum trust_use use, const char *own, char ou
     uint8_t bytes[SDDL_MAX_BYTES];
     uint8_t sid_bytes[SDDL_MAX_BYTES] = {0};
     struct sid self;
-    struct trust_verdict verdict = {.who = TRUST_GROUP};
+    struct trust_verdict verdict = {.party = TRUST_GROUP};
     size_t size = sddl_encode(sddl, bytes);
     assert_true(size > 0);
     if (own) {
@@ -35,18 +35,18 @@ static void judge(const char *sddl, enum trust_use use, const char *own, char ou
     free(exact);
     static const char *const names[] = {
         "WD", "AU", "BU", "AN", "IU", "U1", "U2", "AC", "PU", "LS", "DU", "ES"};
-    const char *who = verdict.who == TRUST_NOBODY    ? ""
-                      : verdict.who == TRUST_UNKNOWN ? "?"
-                      : verdict.who == TRUST_ALL     ? "*"
-                                                     : "other";
-    for (size_t i = 0; verdict.who == TRUST_SID && i < sizeof(names) / sizeof(names[0]); i++) {
+    const char *party = verdict.party == TRUST_NONE      ? ""
+                        : verdict.party == TRUST_UNKNOWN ? "?"
+                        : verdict.party == TRUST_ALL     ? "*"
+                                                         : "other";
+    for (size_t i = 0; verdict.party == TRUST_SID && i < sizeof(names) / sizeof(names[0]); i++) {
         struct sid sid;
         struct reader r = reader_make(
             span_make(sid_bytes, sddl_encode_sid(names[i], sid_bytes, NULL)));
         assert_true(sid_read(&r, &sid));
-        who = sid_equal(&sid, &verdict.sid) ? names[i] : who;
+        party = sid_equal(&sid, &verdict.sid) ? names[i] : party;
     }
-    int used = snprintf(out, 32, "%s%s", who, verdict.harms ? " " : "");
+    int used = snprintf(out, 32, "%s%s", party, verdict.harms ? " " : "");
     for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
         if (verdict.harms & bits[i]) {
             out[used++] = letters[i];
@@ -294,12 +294,12 @@ static void a_descriptor_that_ends_too_early_is_never_trusted(void **state)
         assert_non_null(exact);
         memcpy(exact, bytes, cut);
         descriptor_judge(span_make(exact, cut), TRUST_FILE, &own, &verdict);
-        assert_int_equal(verdict.who, TRUST_UNKNOWN);
+        assert_int_equal(verdict.party, TRUST_UNKNOWN);
         free(exact);
     }
     struct trust_verdict verdict;
     descriptor_judge(span_make(bytes, size), TRUST_FILE, &own, &verdict);
-    assert_int_equal(verdict.who, TRUST_NOBODY);
+    assert_int_equal(verdict.party, TRUST_NONE);
 }
 
 /* Each with one byte that makes it something else. */
@@ -340,10 +340,10 @@ static void a_broken_descriptor_is_unknown(void **state)
         memcpy(bytes, good, sizeof(bytes));
         bytes[cases[i].at] = cases[i].value;
         descriptor_judge(span_make(bytes, sizeof(bytes)), TRUST_FILE, NULL, &verdict);
-        if (verdict.who != TRUST_UNKNOWN) {
+        if (verdict.party != TRUST_UNKNOWN) {
             print_error("byte %zu as %u\n", cases[i].at, cases[i].value);
         }
-        assert_int_equal(verdict.who, TRUST_UNKNOWN);
+        assert_int_equal(verdict.party, TRUST_UNKNOWN);
     }
 }
 

@@ -301,7 +301,7 @@ static void a_path_that_is_too_long_is_unknown(void **state)
     memset(path, 'x', sizeof(path) - 1);
     path[0] = '/';
     assert_false(trust_path_judge(&system, path, TRUST_FILE, &finding));
-    assert_int_equal(finding.verdict.who, TRUST_UNKNOWN);
+    assert_int_equal(finding.verdict.party, TRUST_UNKNOWN);
     path[TRUST_PATH_BYTES - 2] = 0;
     assert_true(trust_path_judge(&system, path, TRUST_FILE, &finding));
 }
