@@ -15,15 +15,15 @@
  * session is in each stream instead. A stream begins at the lowest position of its outputs. Its other outputs
  * leave out what they took beyond that. The store remembers these positions as the state of a session whose
  * name no session can have: lines of session, output, number, and the last batch that was in the spool then.
- * An output takes these earlier batches in any case, whatever their numbers (pipeline/batch/had.h, a line for each
- * step).
+ * An output takes these earlier batches in any case, whatever their numbers
+ * (pipeline/batch/delivered.h, a line for each step).
  *
  * An output has a row of progress as long as its last run was one in memory. The way to the disk takes two
  * commits. The first says where streams begin. The pipeline then stages the checkpoints, and the second commit
  * writes these and removes the rows. After a kill between the two, the agent repeats both; nothing was delivered
  * yet. The way to memory takes one commit: it makes the row and removes the checkpoint of the output's chain.
  */
-static const char had_name[] = "/had";
+static const char delivered_name[] = "/had";
 
 static const char *session_name(const struct agent *agent, size_t session)
 {
@@ -40,7 +40,7 @@ static bool takes(const struct agent *agent, size_t session, size_t output)
     return agent->plan->takes[session * agent->plan->output_count + output];
 }
 
-/* ---- what outputs had ---------------------------------------------------------------------------- */
+/* ---- what outputs delivered ---------------------------------------------------------------------- */
 
 static struct span next_word(struct span *text, uint8_t end)
 {
@@ -59,7 +59,7 @@ static uint64_t number_of(struct span word)
     return number;
 }
 
-static void read_had(const struct agent *agent, struct span text, struct had *had)
+static void read_delivered(const struct agent *agent, struct span text, struct delivered *delivered)
 {
     const struct agent_plan *plan = agent->plan;
     while (text.size) {
@@ -68,41 +68,43 @@ static void read_had(const struct agent *agent, struct span text, struct had *ha
         size_t output = agent_plan_find_output(plan, next_word(&line, ' '));
         uint64_t number = number_of(next_word(&line, ' '));
         if (session < plan->session_count && output < plan->output_count) {
-            had_set(&had[session * plan->output_count + output], number, number_of(line));
+            delivered_set(
+                &delivered[session * plan->output_count + output], number, number_of(line));
         }
     }
 }
 
 /* What runs with a spool on the disk have noted of it. */
-static bool find_had(
-    const struct agent *agent, struct store *store, struct had *had, struct error *err)
+static bool find_delivered(
+    const struct agent *agent, struct store *store, struct delivered *delivered, struct error *err)
 {
     struct buf text;
     buf_init(&text, STORE_VALUE_MAX);
-    bool ok = store_find_source_state(store, span_text(had_name), &text, err);
+    bool ok = store_find_source_state(store, span_text(delivered_name), &text, err);
     if (ok) {
-        read_had(agent, buf_span(&text), had);
+        read_delivered(agent, buf_span(&text), delivered);
     }
     buf_fini(&text);
     return ok;
 }
 
-bool agent_handover_put_had(const struct agent *agent, struct store *store,
+bool agent_handover_put_delivered(const struct agent *agent, struct store *store,
     const struct agent_handover *handover, struct error *err)
 {
     const struct agent_plan *plan = agent->plan;
     struct buf text;
     buf_init(&text, STORE_VALUE_MAX);
     for (size_t i = 0; i < plan->session_count * plan->output_count; i++) {
-        const struct had *had = &handover->had[i];
-        for (size_t k = 0; k < had->count; k++) {
+        const struct delivered *delivered = &handover->delivered[i];
+        for (size_t k = 0; k < delivered->count; k++) {
             buf_printf(&text, "%s %s %llu %llu\n", session_name(agent, i / plan->output_count),
                 output_name(agent, i % plan->output_count),
-                (unsigned long long)had->steps[k].number, (unsigned long long)had->steps[k].behind);
+                (unsigned long long)delivered->steps[k].number,
+                (unsigned long long)delivered->steps[k].last_batch);
         }
     }
     bool ok = (!text.failed || error_set(err, ERR_MEMORY, "out of memory")) &&
-              store_source_state(store, span_text(had_name), buf_span(&text), err);
+              store_source_state(store, span_text(delivered_name), buf_span(&text), err);
     buf_fini(&text);
     return ok;
 }
@@ -162,17 +164,17 @@ static bool take_position(struct taking *taking, size_t stream, size_t session, 
     }
     for (size_t o = 0; o < plan->output_count; o++) {
         size_t cell = session * plan->output_count + o;
-        uint64_t had = had_number(&handover->had[cell]);
+        uint64_t delivered = delivered_number(&handover->delivered[cell]);
         if (plan->outputs[o].stream != stream || !takes(agent, session, o)) {
             continue;
         }
         if (taking->found[cell]) {
-            had = taking->sequences[cell];
-            lowest = had < lowest ? had : lowest;
+            delivered = taking->sequences[cell];
+            lowest = delivered < lowest ? delivered : lowest;
         } else {
-            had = before > had ? before : had;
+            delivered = before > delivered ? before : delivered;
         }
-        had_set(&handover->had[cell], had, last_id);
+        delivered_set(&handover->delivered[cell], delivered, last_id);
     }
     bool known = lowest != UINT64_MAX;
     handover->known[stream * plan->session_count + session] = known;
@@ -213,13 +215,14 @@ static bool allocate(const struct agent *agent, struct agent_handover *handover,
 {
     const struct agent_plan *plan = agent->plan;
     handover->known = calloc(plan->stream_count * plan->session_count + 1, sizeof(bool));
-    handover->had = calloc(plan->session_count * plan->output_count + 1, sizeof(struct had));
+    handover->delivered = calloc(
+        plan->session_count * plan->output_count + 1, sizeof(struct delivered));
     handover->left = calloc(plan->output_count + 1, sizeof(bool));
     handover->checkpoints = calloc(plan->output_count + 1, sizeof(struct buf));
     for (size_t o = 0; handover->checkpoints && o < plan->output_count; o++) {
         buf_init(&handover->checkpoints[o], STORE_VALUE_MAX);
     }
-    return (handover->known && handover->had && handover->left && handover->checkpoints) ||
+    return (handover->known && handover->delivered && handover->left && handover->checkpoints) ||
            error_set(err, ERR_MEMORY, "out of memory");
 }
 
@@ -246,10 +249,11 @@ bool agent_handover_to_disk(
         .ok = true,
         .err = err};
     bool ok = (taking.sequences && taking.found) || error_set(err, ERR_MEMORY, "out of memory");
-    ok = ok && allocate(agent, handover, err) && find_had(agent, store, handover->had, err) &&
+    ok = ok && allocate(agent, handover, err) &&
+         find_delivered(agent, store, handover->delivered, err) &&
          store_each_progress(store, take_row, &taking, err) && taking.ok;
     if (ok && handover->any) { /* agent_sources.c reads what is committed */
-        ok = (take_streams(&taking) && agent_handover_put_had(agent, store, handover, err) &&
+        ok = (take_streams(&taking) && agent_handover_put_delivered(agent, store, handover, err) &&
                  store_commit(store, &committed, err)) ||
              tell_failed(err);
     }
@@ -285,7 +289,7 @@ void agent_handover_fini(struct agent_handover *handover, size_t output_count)
         buf_fini(&handover->checkpoints[o]);
     }
     free(handover->known);
-    free(handover->had);
+    free(handover->delivered);
     free(handover->left);
     free(handover->checkpoints);
 }
@@ -302,8 +306,8 @@ struct known_output {
 struct giving {
     const struct agent *agent;
     struct known_output *outputs;
-    struct had *had;     /* of which the numbers count: in memory there are no batches */
-    uint64_t *sequences; /* [session * output_count + output]; 0: nothing */
+    struct delivered *delivered; /* of which the numbers count: in memory there are no batches */
+    uint64_t *sequences;         /* [session * output_count + output]; 0: nothing */
 };
 
 static bool note_row(void *self, const struct catalogue_progress *progress)
@@ -336,9 +340,9 @@ static bool note_source(void *self, const struct catalogue_source *source)
     for (size_t o = 0; o < plan->output_count; o++) {
         const struct known_output *output = &giving->outputs[o];
         size_t cell = s * plan->output_count + o;
-        uint64_t had = had_number(&giving->had[cell]);
+        uint64_t delivered = delivered_number(&giving->delivered[cell]);
         if (output->id && output->stream == source->stream && takes(giving->agent, s, o)) {
-            giving->sequences[cell] = had > source->sequence ? had : source->sequence;
+            giving->sequences[cell] = delivered > source->sequence ? delivered : source->sequence;
         }
     }
     return true;
@@ -383,7 +387,7 @@ static bool give_all(
         const struct spool_output_facts *output = spool_facts_output(facts, output_name(agent, o));
         giving->outputs[o].id = output ? output->chain->id : 0;
     }
-    bool ok = find_had(agent, store, giving->had, err) &&
+    bool ok = find_delivered(agent, store, giving->delivered, err) &&
               store_each_progress(store, note_row, giving, err) &&
               catalogue_ranges(catalogue, note_range, giving, err) &&
               catalogue_sources(catalogue, note_source, giving, err);
@@ -401,13 +405,13 @@ static bool give(
     size_t cells = agent->plan->session_count * agent->plan->output_count + 1;
     struct giving giving = {.agent = agent,
         .outputs = calloc(outputs, sizeof(*giving.outputs)),
-        .had = calloc(cells, sizeof(*giving.had)),
+        .delivered = calloc(cells, sizeof(*giving.delivered)),
         .sequences = calloc(cells, sizeof(*giving.sequences))};
-    bool has_memory = giving.outputs && giving.had && giving.sequences;
+    bool has_memory = giving.outputs && giving.delivered && giving.sequences;
     bool ok = has_memory ? give_all(&giving, store, facts, err)
                          : error_set(err, ERR_MEMORY, "out of memory");
     free(giving.outputs);
-    free(giving.had);
+    free(giving.delivered);
     free(giving.sequences);
     return ok;
 }

@@ -2,7 +2,7 @@
 #define ETWSHIP_APP_AGENT_HANDOVER_H
 
 #include "app/run/agent_internal.h"
-#include "pipeline/batch/had.h"
+#include "pipeline/batch/delivered.h"
 
 /*
  * From a run whose batches wait in memory to one whose batches wait on the disk, and back. Both write to the
@@ -16,7 +16,7 @@ struct agent_handover {
     /* [stream * session_count + session]: rows of progress say where the stream begins. */
     bool *known;
     /* [session * output_count + output]: what the output took, even where its stream begins earlier. */
-    struct had *had;
+    struct delivered *delivered;
     bool *left;              /* by output: its last run was one in memory */
     struct buf *checkpoints; /* by output, of that run */
     bool any;                /* of `left` */
@@ -28,7 +28,7 @@ bool agent_handover_to_disk(
     struct agent *agent, struct store *store, struct agent_handover *handover, struct error *err);
 
 /* Stage what outputs took. */
-bool agent_handover_put_had(const struct agent *agent, struct store *store,
+bool agent_handover_put_delivered(const struct agent *agent, struct store *store,
     const struct agent_handover *handover, struct error *err);
 
 /* The pipeline has staged the outputs' checkpoints: commit these and remove the rows of the run in memory, in

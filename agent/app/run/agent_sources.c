@@ -141,7 +141,7 @@ static uint64_t find_begin(
 
 /* A stream that was at ${before} continues at ${begin}: what its outputs had beyond that, here or in the
  * stream that they read, they leave out. True if there is any. */
-static bool note_had(
+static bool note_delivered(
     const struct earlier *earlier, size_t stream, size_t session, uint64_t before, uint64_t begin)
 {
     const struct agent_plan *plan = earlier->agent->plan;
@@ -152,8 +152,8 @@ static bool note_had(
         bool moved = has_moved(earlier, stream, session, o);
         uint64_t own = moved ? earlier->output_own[cell] : before;
         bool counts = plan->outputs[o].stream == stream && (moved || earlier->current[stream]);
-        if (counts && own > begin && own > had_number(&spool->handover.had[cell])) {
-            had_set(&spool->handover.had[cell], own, store_last_id(spool->store));
+        if (counts && own > begin && own > delivered_number(&spool->handover.delivered[cell])) {
+            delivered_set(&spool->handover.delivered[cell], own, store_last_id(spool->store));
             any = true;
         }
     }
@@ -181,15 +181,16 @@ static bool begin_session(struct agent *agent, const struct earlier *earlier, si
     uint64_t begin = fixed ? before : find_begin(earlier, stream, session, before);
     bool ok = true;
     bool takes = false;
-    bool has_more = !fixed && note_had(earlier, stream, session, before, begin);
+    bool has_more = !fixed && note_delivered(earlier, stream, session, before, begin);
     spool->is_back |= begin < before || has_more;
     if (has_more) {
-        ok = agent_handover_put_had(agent, spool->store, &spool->handover, err);
+        ok = agent_handover_put_delivered(agent, spool->store, &spool->handover, err);
     }
     for (size_t o = 0; o < plan->output_count; o++) {
         if (plan->outputs[o].stream == stream && plan->takes[session * plan->output_count + o]) {
-            uint64_t had = had_number(&spool->handover.had[session * plan->output_count + o]);
-            agent->resume[session * plan->output_count + o] = had > begin ? had : begin;
+            uint64_t delivered = delivered_number(
+                &spool->handover.delivered[session * plan->output_count + o]);
+            agent->resume[session * plan->output_count + o] = delivered > begin ? delivered : begin;
             takes = true;
         }
     }

@@ -368,6 +368,6 @@ struct pipeline_store agent_spool_store(const struct agent *agent)
         .sync_interval_ns = config->sync.interval_ns,
         .sync_bytes = config->sync.bytes,
         .on_full = on_full[config->on_full],
-        .had = agent->spool->handover.had,
+        .delivered = agent->spool->handover.delivered,
         .stage = stage};
 }

@@ -271,8 +271,9 @@ static bool make_outlet(
         .checkpoint = checkpoint,
         .folder = s->output_folder,
         .agent_id = *p->agent_id ? p->agent_id : NULL,
-        .resume = keeps && !s->store.had ? NULL : p->tables.output_resume + i * p->session_count,
-        .had = s->store.had ? p->tables.output_had + i * p->session_count : NULL,
+        .resume = keeps && !s->store.delivered ? NULL
+                                               : p->tables.output_resume + i * p->session_count,
+        .delivered = s->store.delivered ? p->tables.output_delivered + i * p->session_count : NULL,
         .repeats = p->tables.repeats,
         .session_count = p->session_count,
         .spool = p->spool,

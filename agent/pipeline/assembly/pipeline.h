@@ -70,7 +70,7 @@ struct pipeline_store {
     uint64_t sync_bytes;
     enum spool_full on_full;
     /* [session * output_count + output]: what outputs had before there was this store; NULL: nothing. */
-    const struct had *had;
+    const struct delivered *delivered;
     /* Stage what else is to become true with a commit; see spool_durable.h. How far a session is in the
      * store then says pipeline_staged. On the spool's thread. May be NULL. */
     bool (*stage)(void *self, struct store *store, bool all, struct error *err);

@@ -20,13 +20,13 @@ bool pipeline_tables_init(
     t->all_streams = calloc(streams, sizeof(*t->all_streams));
     t->resume = calloc(sessions * outputs, sizeof(*t->resume));
     t->output_resume = calloc(sessions * outputs, sizeof(*t->output_resume));
-    t->output_had = calloc(sessions * outputs, sizeof(*t->output_had));
+    t->output_delivered = calloc(sessions * outputs, sizeof(*t->output_delivered));
     t->stream_resume = calloc(sessions * streams, sizeof(*t->stream_resume));
     t->stream_resume_max = calloc(sessions * streams, sizeof(*t->stream_resume_max));
     t->repeats = calloc(sessions, sizeof(*t->repeats));
     bool ok = t->worker_streams && t->worker_sessions && t->sealer_streams && t->sealer_sessions &&
               t->stream_outputs && t->all_streams && t->resume && t->output_resume &&
-              t->output_had && t->stream_resume && t->stream_resume_max && t->repeats;
+              t->output_delivered && t->stream_resume && t->stream_resume_max && t->repeats;
     return ok || error_set(err, ERR_MEMORY, "out of memory for the pipeline");
 }
 
@@ -40,7 +40,7 @@ void pipeline_tables_fini(struct pipeline_tables *t)
     free(t->all_streams);
     free(t->resume);
     free(t->output_resume);
-    free(t->output_had);
+    free(t->output_delivered);
     free(t->stream_resume);
     free(t->stream_resume_max);
     free(t->repeats);
@@ -141,8 +141,8 @@ static uint64_t resume_of(const struct pipeline_tables *t, const struct pipeline
     if (!spool->keeps) {
         return pipeline_tables_resume(t, session, output);
     }
-    return s->store.had && session < s->session_count
-               ? had_number(&s->store.had[session * s->output_count + output])
+    return s->store.delivered && session < s->session_count
+               ? delivered_number(&s->store.delivered[session * s->output_count + output])
                : 0;
 }
 
@@ -161,8 +161,9 @@ static void fill_resume(
     for (size_t o = 0; o < s->output_count; o++) {
         for (size_t i = 0; i < t->session_count; i++) {
             t->output_resume[o * t->session_count + i] = resume_of(t, s, spool, i, o);
-            if (s->store.had && i < s->session_count) {
-                t->output_had[o * t->session_count + i] = s->store.had[i * s->output_count + o];
+            if (s->store.delivered && i < s->session_count) {
+                t->output_delivered[o * t->session_count + i] =
+                    s->store.delivered[i * s->output_count + o];
             }
         }
     }

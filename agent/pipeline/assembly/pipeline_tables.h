@@ -14,11 +14,11 @@ struct pipeline_tables {
     struct worker_session *worker_sessions;
     struct sealer_stream *sealer_streams;
     struct sealer_session *sealer_sessions;
-    size_t *stream_outputs;  /* by stream: its outputs, side by side */
-    size_t *all_streams;     /* of the agent itself */
-    uint64_t *resume;        /* [session * output_count + output] */
-    uint64_t *output_resume; /* [output * session_count + session] */
-    struct had *output_had;  /* the same way: outlet_settings.had */
+    size_t *stream_outputs;             /* by stream: its outputs, side by side */
+    size_t *all_streams;                /* of the agent itself */
+    uint64_t *resume;                   /* [session * output_count + output] */
+    uint64_t *output_resume;            /* [output * session_count + session] */
+    struct delivered *output_delivered; /* the same way: outlet_settings.delivered */
     uint64_t *stream_resume; /* [session * stream_count + piece]: what all of its outputs have … */
     uint64_t *stream_resume_max; /* … and what one of them has */
     bool *repeats;               /* by session: an earlier run may have delivered some of it */

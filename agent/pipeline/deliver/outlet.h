@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_PIPELINE_OUTLET_H
 #define ETWSHIP_PIPELINE_OUTLET_H
 
-#include "pipeline/batch/had.h"
+#include "pipeline/batch/delivered.h"
 #include "pipeline/deliver/dead_letters.h"
 #include "pipeline/deliver/delivery_host.h"
 #include "pipeline/record/books.h"
@@ -33,7 +33,7 @@ struct outlet_settings {
     const uint64_t
         *resume; /* by session: what lies at or below was delivered then; NULL: nothing */
     /* By session: of which batches that holds, and what else was delivered; NULL: of all. */
-    const struct had *had;
+    const struct delivered *delivered;
     /* By session: an earlier run may have delivered more of it than `resume` knows. NULL: none. */
     const bool *repeats;
     size_t session_count;

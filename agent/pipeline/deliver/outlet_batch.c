@@ -116,12 +116,12 @@ static bool reserve_list(uint32_t **list, size_t *capacity, size_t count)
 }
 
 /* Had the output this part of the batch before a restart? */
-static bool was_had(const struct outlet_lane *lane, const struct batch_segment *segment)
+static bool was_delivered(const struct outlet_lane *lane, const struct batch_segment *segment)
 {
     const struct outlet_settings *settings = &lane->outlet->settings;
-    if (settings->had) {
-        return had_covers(
-            &settings->had[segment->session], lane->batch->number, segment->last_sequence);
+    if (settings->delivered) {
+        return delivered_covers(
+            &settings->delivered[segment->session], lane->batch->number, segment->last_sequence);
     }
     return settings->resume && segment->last_sequence <= settings->resume[segment->session];
 }
@@ -133,7 +133,7 @@ static size_t add_later(struct outlet_lane *lane, size_t count)
     size_t record = lane->later ? batch->segments[lane->later - 1].record_end : 0;
     for (size_t i = lane->later; i < batch->segment_count; i++) {
         size_t end = batch->segments[i].record_end;
-        for (; record < end && !was_had(lane, &batch->segments[i]); record++) {
+        for (; record < end && !was_delivered(lane, &batch->segments[i]); record++) {
             lane->left[count++] = (uint32_t)record;
         }
         record = end;
@@ -340,12 +340,12 @@ static void deliver(struct outlet_lane *lane)
     size_t end = batch->segment_count ? 0 : batch->piece.count;
     for (size_t i = 0; i < batch->segment_count; i++) {
         const struct batch_segment *segment = &batch->segments[i];
-        if (was_had(lane, segment)) {
+        if (was_delivered(lane, segment)) {
             if (end > first) {
                 deliver_before(lane, i, first, end - first);
             }
             first = segment->record_end;
-            lane->had += first - end;
+            lane->delivered_before += first - end;
         }
         end = segment->record_end;
     }
@@ -413,7 +413,7 @@ void outlet_batch_tell_books(struct outlet_lane *lane)
         settlement.acked += lane->batch->piece.count - item->left_count;
     }
     if (item->earlier && !lane->tried) {
-        settlement.acked += lane->had;
+        settlement.acked += lane->delivered_before;
     }
     if (now.maybe_lost > before->maybe_lost) {
         tell_maybe_lost(lane, now.maybe_lost - before->maybe_lost);
@@ -510,7 +510,7 @@ void outlet_batch_begin(
     lane->parked = 0;
     lane->blamed = UINT32_MAX;
     lane->undelivered = 0;
-    lane->had = 0;
+    lane->delivered_before = 0;
     lane->noted = false;
     lane->over = false;
     memset(lane->lost, 0, sizeof(lane->lost));

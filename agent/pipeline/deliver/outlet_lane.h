@@ -55,7 +55,7 @@ struct outlet_lane {
     bool noted;    /* the spool was told what is left of the batch */
     uint64_t lost[OUTPUT_DROP_COUNT]; /* of the batch */
     uint64_t undelivered;             /* of it: neither delivered nor given up for good */
-    uint64_t had;                     /* of it: an earlier run delivered them */
+    uint64_t delivered_before;        /* of it: an earlier run delivered them */
 
     uint64_t checkpoint_ns; /* when the last one was taken */
 };

@@ -18,8 +18,8 @@ struct rig {
     struct outlet *outlet;
     struct fake_output *fake;
     struct fake_settings fake_settings;
-    uint64_t had[SESSIONS];
-    struct had steps[SESSIONS];
+    uint64_t delivered[SESSIONS];
+    struct delivered steps[SESSIONS];
     size_t saves;
     bool warns;
     struct buf warnings; /* their kinds */
@@ -90,7 +90,7 @@ static inline bool on_save(void *self, struct error *err)
         lines[text[i] - '0']++;
     }
     for (size_t i = 0; i < SESSIONS; i++) {
-        assert_int_equal(lines[i], sequences[i] - rig->had[i]);
+        assert_int_equal(lines[i], sequences[i] - rig->delivered[i]);
     }
     free(text);
     buf_fini(&checkpoint);
@@ -99,14 +99,14 @@ static inline bool on_save(void *self, struct error *err)
 
 enum { SHORT_MS = 2, LONG_MS = 24 * 3600 * 1000 };
 
-static inline void setup_behind(struct rig *rig, const uint64_t had[SESSIONS],
-    const uint64_t had_behind[SESSIONS], bool saves, size_t workers, bool keeps, unsigned retry_ms)
+static inline void setup_behind(struct rig *rig, const uint64_t delivered[SESSIONS],
+    const uint64_t waiting[SESSIONS], bool saves, size_t workers, bool keeps, unsigned retry_ms)
 {
     struct error err = {0};
     size_t cursor = 0;
-    *rig = (struct rig){.had = {had[0], had[1]}};
+    *rig = (struct rig){.delivered = {delivered[0], delivered[1]}};
     for (size_t i = 0; i < SESSIONS; i++) {
-        had_set(&rig->steps[i], had[i], had_behind[i]);
+        delivered_set(&rig->steps[i], delivered[i], waiting[i]);
     }
     buf_init(&rig->warnings, 10000);
     buf_init(&rig->kept, 10000);
@@ -135,8 +135,8 @@ static inline void setup_behind(struct rig *rig, const uint64_t had[SESSIONS],
                                     .settings = &rig->fake_settings,
                                     .retry = {.min_ms = retry_ms, .max_ms = retry_ms},
                                     .workers = workers,
-                                    .resume = rig->had,
-                                    .had = rig->steps,
+                                    .resume = rig->delivered,
+                                    .delivered = rig->steps,
                                     .session_count = SESSIONS,
                                     .spool = rig->spool,
                                     .cursor = cursor,
@@ -151,21 +151,21 @@ static inline void setup_behind(struct rig *rig, const uint64_t had[SESSIONS],
     assert_non_null(rig->outlet);
 }
 
-static inline void setup_paced(struct rig *rig, const uint64_t had[SESSIONS], bool saves,
+static inline void setup_paced(struct rig *rig, const uint64_t delivered[SESSIONS], bool saves,
     size_t workers, bool keeps, unsigned retry_ms)
 {
-    setup_behind(rig, had, (const uint64_t[]){0, 0}, saves, workers, keeps, retry_ms);
+    setup_behind(rig, delivered, (const uint64_t[]){0, 0}, saves, workers, keeps, retry_ms);
 }
 
 static inline void setup_with(
-    struct rig *rig, const uint64_t had[SESSIONS], bool saves, size_t workers, bool keeps)
+    struct rig *rig, const uint64_t delivered[SESSIONS], bool saves, size_t workers, bool keeps)
 {
-    setup_paced(rig, had, saves, workers, keeps, SHORT_MS);
+    setup_paced(rig, delivered, saves, workers, keeps, SHORT_MS);
 }
 
-static inline void setup(struct rig *rig, const uint64_t had[SESSIONS], bool saves)
+static inline void setup(struct rig *rig, const uint64_t delivered[SESSIONS], bool saves)
 {
-    setup_with(rig, had, saves, 1, false);
+    setup_with(rig, delivered, saves, 1, false);
 }
 
 static inline void teardown(struct rig *rig)

@@ -56,7 +56,7 @@ static void what_was_had_twice_is_left_out_as_it_was_each_time(void **state)
     struct rig rig;
     setup_behind(
         &rig, (const uint64_t[]){10, 0}, (const uint64_t[]){1, 0}, false, 1, false, SHORT_MS);
-    had_set(&rig.steps[0], 20, 3);
+    delivered_set(&rig.steps[0], 20, 3);
     add_batch(&rig, 0, 1, 5);
     add_batch(&rig, 0, 2, 10); /* had */
     add_batch(&rig, 0, 3, 15);
