@@ -51,6 +51,6 @@ struct plat_thread *plat_thread_start(
 void plat_thread_join(struct plat_thread *thread);
 
 /* Abandon the thread instead of joining it, because it hangs in a system call. NULL is fine. */
-void plat_thread_leave(struct plat_thread *thread);
+void plat_thread_detach(struct plat_thread *thread);
 
 #endif

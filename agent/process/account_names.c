@@ -108,7 +108,7 @@ void account_names_destroy(struct account_names *names)
     bool left = names->left;
     plat_mutex_unlock(&names->mutex);
     if (left) {
-        plat_thread_leave(thread); /* from here on the thread owns everything */
+        plat_thread_detach(thread); /* from here on the thread owns everything */
         return;
     }
     plat_thread_join(thread);

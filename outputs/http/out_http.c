@@ -340,7 +340,7 @@ static void take(struct out_http *self, struct progress *progress, size_t first,
     self->blamed = 0;
 }
 
-static void give_up(struct out_http *self, struct progress *progress)
+static void reject_record(struct out_http *self, struct progress *progress)
 {
     const char *reason = self->excerpt[0] ? self->excerpt : http_status_words(progress->status);
     const struct output_rejection why = {
@@ -422,7 +422,7 @@ static bool step(struct out_http *self, const struct delivery *delivery, struct 
     }
     if (!smaller) {
         self->bad_in_a_row++;
-        give_up(self, progress);
+        reject_record(self, progress);
     }
     return true;
 }

@@ -95,7 +95,7 @@ int main(int argc, char **argv)
     const struct etw_sim_options options = {.own_process = plat_process_id(),
         .machine = machine ? (uint16_t)strtoul(machine, NULL, 10) : 0};
     if (machine) {
-        sim_script_hurry();
+        sim_script_shorten_intervals();
     }
     struct sim_world *world = sim_world_create(getenv("ETWSIM_WORLD"), &options, warn, NULL, &err);
     if (!world) {

@@ -250,7 +250,7 @@ void sim_script_begin(struct etw_sim *sim)
     world.sim = sim;
 }
 
-void sim_script_hurry(void)
+void sim_script_shorten_intervals(void)
 {
     etw_session_timing.poll_ms = 20;
     etw_session_timing.retry_ms = 20;
@@ -264,7 +264,7 @@ struct plat_thread *sim_script_start(struct etw_sim *sim, struct error *err)
     if (!world.script) {
         return NULL;
     }
-    sim_script_hurry();
+    sim_script_shorten_intervals();
     return plat_thread_start("script", play, NULL, err);
 }
 

@@ -31,7 +31,7 @@
  * Reports go to stderr.
  */
 
-/* NULL where there is no script. The agent of this process hurries. */
+/* NULL where there is no script. Intervals of the agent of this process become short. */
 struct plat_thread *sim_script_start(struct etw_sim *sim, struct error *err);
 
 /* Wait for its end, and report what is left of sessions and connections. NULL is fine. */
@@ -43,6 +43,6 @@ void sim_script_begin(struct etw_sim *sim);
 bool sim_script_act(char *line, FILE *out);
 
 /* The agent of this process looks at its sessions more often than else, so that tests are short. */
-void sim_script_hurry(void);
+void sim_script_shorten_intervals(void);
 
 #endif

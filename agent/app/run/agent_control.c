@@ -103,7 +103,7 @@ static void report(struct agent *agent)
     buf_fini(&json);
 }
 
-static void give_up(struct agent *agent)
+static void cancel_outputs(struct agent *agent)
 {
     if (agent->keeps) {
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
@@ -115,7 +115,7 @@ static void give_up(struct agent *agent)
         log_write_as(agent->log, LOG_CAUSE_UNDELIVERED, LOG_LEVEL_WARNING, NULL,
             "stopping: not everything was delivered in time. raise agent.shutdown for more");
     }
-    pipeline_give_up(agent->pipeline);
+    pipeline_cancel(agent->pipeline);
 }
 
 void agent_control_begin(struct agent *agent)
@@ -134,8 +134,8 @@ static uint64_t look_at_outputs(struct agent *agent, uint64_t now)
     bool waits = agent->state == AGENT_STATE_MAKING_WAY || agent->state == AGENT_STATE_STOPPING;
     uint64_t deadline = agent->deadline_ns;
     plat_mutex_unlock(&agent->mutex);
-    if (waits && now >= deadline && agent_state_change(agent, AGENT_STATE_GIVING_UP)) {
-        give_up(agent);
+    if (waits && now >= deadline && agent_state_change(agent, AGENT_STATE_CANCELLING)) {
+        cancel_outputs(agent);
         return UINT64_MAX;
     }
     return waits ? deadline : UINT64_MAX;

@@ -437,7 +437,7 @@ static void merge_summaries(struct agent *agent, struct agent_run_result *result
     }
 }
 
-void agent_conclude(struct agent *agent, struct agent_run_result *result)
+void agent_add_result(struct agent *agent, struct agent_run_result *result)
 {
     agent_status_look(&agent->status, agent->pipeline);
     result->failed_sessions = 0; /* of an agent that continues with others it says nothing */
@@ -523,7 +523,7 @@ void agent_stop(struct agent *agent)
     if (begin_stop(agent, AGENT_STATE_STOPPING)) {
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
             "stopping: sessions end, outputs get agent.shutdown to take what is left");
-        pipeline_hurry(agent->pipeline);
+        pipeline_retry_now(agent->pipeline);
         agent_sessions_stop(agent);
     }
 }
@@ -537,7 +537,7 @@ void agent_make_way(struct agent *agent, const struct agent_setup *next)
     agent_sessions_leave_running(agent, next);
     pipeline_expect_successor(agent->pipeline);
     if (!agent->keeps) {
-        pipeline_hurry(agent->pipeline);
+        pipeline_retry_now(agent->pipeline);
     }
     agent_sessions_stop(agent);
     plat_mutex_lock(&process->mutex);
@@ -545,7 +545,7 @@ void agent_make_way(struct agent *agent, const struct agent_setup *next)
         plat_cond_wait(&process->changed, &process->mutex);
     }
     plat_mutex_unlock(&process->mutex);
-    pipeline_leave(agent->pipeline);
+    pipeline_hand_over(agent->pipeline);
 }
 
 /* Until the output returns, as what it uses cannot go before, or the process is to end with it. */

@@ -58,7 +58,7 @@ enum agent_state {
     AGENT_STATE_RUNNING,
     AGENT_STATE_MAKING_WAY, /* it stops for another agent in this process */
     AGENT_STATE_STOPPING,   /* it stops, and none comes after it */
-    AGENT_STATE_GIVING_UP,  /* agent.shutdown is over: outputs deliver nothing more */
+    AGENT_STATE_CANCELLING, /* agent.shutdown is over: outputs deliver nothing more */
     AGENT_STATE_ENDED,      /* its threads have ended; positions are stored a last time */
 };
 
@@ -150,7 +150,7 @@ void agent_make_way(struct agent *agent, const struct agent_setup *next);
 bool agent_finish(struct agent *agent);
 
 /* Add what it did to ${result}. */
-void agent_conclude(struct agent *agent, struct agent_run_result *result);
+void agent_add_result(struct agent *agent, struct agent_run_result *result);
 
 /* Finished, not stuck, or never started. */
 void agent_destroy(struct agent *agent);

@@ -130,7 +130,7 @@ bool agent_process_end(struct agent_process *process, struct agent_run_result *r
 {
     struct agent *agent = process->agent;
     bool whole = agent_finish(agent);
-    agent_conclude(agent, result);
+    agent_add_result(agent, result);
     struct agent_takeover before = process->takeover; /* what its inputs know is of it */
     process->takeover = (struct agent_takeover){.items = NULL};
     agent_sessions_note_running(agent);

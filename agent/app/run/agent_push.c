@@ -48,8 +48,8 @@ struct agent_push {
     struct plat_mutex mutex;
     struct plat_cond changed;
     bool over;
-    bool asked;          /* for all, now */
-    uint64_t give_up_ns; /* when agent_push_last stops waiting; UINT64_MAX: it does not wait */
+    bool asked;           /* for all, now */
+    uint64_t deadline_ns; /* when agent_push_last stops waiting; UINT64_MAX: it does not wait */
 };
 
 /* ---- log ------------------------------------------------------------------------------ */
@@ -73,7 +73,7 @@ static bool is_stopping(void *target)
 {
     struct agent_push *push = ((struct target *)target)->push;
     plat_mutex_lock(&push->mutex);
-    bool stops = push->over || plat_monotonic_ns() >= push->give_up_ns;
+    bool stops = push->over || plat_monotonic_ns() >= push->deadline_ns;
     plat_mutex_unlock(&push->mutex);
     return stops;
 }
@@ -160,7 +160,7 @@ static void run(void *self)
         plat_mutex_lock(&push->mutex);
         if (all) {
             push->asked = false;
-            push->give_up_ns = UINT64_MAX;
+            push->deadline_ns = UINT64_MAX;
         }
         plat_cond_broadcast(&push->changed);
     }
@@ -222,7 +222,7 @@ static struct agent_push *create(
     }
     push->process = process;
     push->targets = targets;
-    push->give_up_ns = UINT64_MAX;
+    push->deadline_ns = UINT64_MAX;
     plat_mutex_init(&push->mutex);
     plat_cond_init(&push->changed);
     metric_set_init(&push->set);
@@ -276,14 +276,14 @@ void agent_push_last(struct agent_process *process)
     uint64_t until = plat_monotonic_ns() + LAST_NS;
     plat_mutex_lock(&push->mutex);
     push->asked = true;
-    push->give_up_ns = until;
+    push->deadline_ns = until;
     plat_cond_broadcast(&push->changed);
     while (push->asked && plat_monotonic_ns() < until) {
         plat_cond_wait_until(&push->changed, &push->mutex, until);
     }
     /* The thread may be in a request still: what it sends after that one is sent as always. */
     push->asked = false;
-    push->give_up_ns = UINT64_MAX;
+    push->deadline_ns = UINT64_MAX;
     plat_mutex_unlock(&push->mutex);
 }
 

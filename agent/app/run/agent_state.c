@@ -8,15 +8,15 @@ static const unsigned before[] = {
     [AGENT_STATE_RUNNING] = 0,
     [AGENT_STATE_MAKING_WAY] = BIT(RUNNING),
     [AGENT_STATE_STOPPING] = BIT(RUNNING),
-    [AGENT_STATE_GIVING_UP] = BIT(MAKING_WAY) | BIT(STOPPING),
-    [AGENT_STATE_ENDED] = BIT(RUNNING) | BIT(MAKING_WAY) | BIT(STOPPING) | BIT(GIVING_UP),
+    [AGENT_STATE_CANCELLING] = BIT(MAKING_WAY) | BIT(STOPPING),
+    [AGENT_STATE_ENDED] = BIT(RUNNING) | BIT(MAKING_WAY) | BIT(STOPPING) | BIT(CANCELLING),
 };
 
 static const char *const names[] = {
     [AGENT_STATE_RUNNING] = "running",
     [AGENT_STATE_MAKING_WAY] = "making way",
     [AGENT_STATE_STOPPING] = "stopping",
-    [AGENT_STATE_GIVING_UP] = "giving up",
+    [AGENT_STATE_CANCELLING] = "cancelling",
     [AGENT_STATE_ENDED] = "ended",
 };
 

@@ -160,7 +160,7 @@ static void *output_settings(const struct cli_args *args, struct config *config,
     return settings;
 }
 
-static int conclude(const struct session_result *result, const struct picker *picker,
+static int exit_code_of(const struct session_result *result, const struct picker *picker,
     const struct delivery_host *host, bool strict)
 {
     if (result->end == INPUT_FAILED) {
@@ -266,7 +266,7 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
         .settings = settings,
         .name = ops->name,
         .env = &env,
-        .give_up = true,
+        .ends_on_failure = true,
         .stopping = stopping,
         .tell = tell};
     dump->writer = event_writer_create(&writer, err);
@@ -349,7 +349,7 @@ static int finish(const struct cli_args *args, const struct dump *dump,
                     "reached its limits. they are in the output, with a note",
             (unsigned long long)result->counts.unsure);
     }
-    int exit_code = conclude(result, picker, dump->host, strict);
+    int exit_code = exit_code_of(result, picker, dump->host, strict);
     bool whole = result->end == INPUT_DONE && !session_run_stopping() &&
                  (picker->max_events == 0 || picker->taken < picker->max_events) &&
                  !delivery_host_closed(dump->host);

@@ -39,7 +39,7 @@ static void put_words(struct span text)
     plat_file_close(file);
 }
 
-static int conclude(const struct agent_run_result *result, bool strict)
+static int exit_code_of(const struct agent_run_result *result, bool strict)
 {
     struct buf text;
     buf_init(&text, 1024 * 1024);
@@ -137,7 +137,7 @@ static int run_config(const struct cli_args *args, const struct app_config *conf
         cli_error("%s", err.text);
         return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
     }
-    int exit_code = conclude(&result, cli_value(args, "strict") != NULL);
+    int exit_code = exit_code_of(&result, cli_value(args, "strict") != NULL);
     summary_destroy(result.summary);
     return exit_code;
 }

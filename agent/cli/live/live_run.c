@@ -262,7 +262,7 @@ static void stop_session(void *self)
     etw_control_stop(self, NULL, NULL);
 }
 
-static int conclude(const struct agent_run_result *result)
+static int exit_code_of(const struct agent_run_result *result)
 {
     if (result->failed_sessions) {
         return EXIT_FAILED;
@@ -288,7 +288,7 @@ int live_run(const struct live_run_settings *settings)
     struct error err;
     plat_on_kill(stop_session, etw_name);
     bool good = agent_run(&run, &result, &err);
-    int exit_code = good ? conclude(&result) : EXIT_FAILED;
+    int exit_code = good ? exit_code_of(&result) : EXIT_FAILED;
     if (good) {
         summary_destroy(result.summary);
     } else {

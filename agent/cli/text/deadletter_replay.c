@@ -169,7 +169,7 @@ bool deadletter_replay_run(const struct deadletter_replay *replay,
         .env = &env,
         .settings = replay->output->settings,
         .name = replay->output->name,
-        .give_up = true,
+        .ends_on_failure = true,
         .tell = on_tell,
         .lost = on_lost,
         .self = batch};

@@ -184,7 +184,7 @@ void event_editor_apply(
 }
 
 /* A value that could not be edited is not shipped. */
-static void give_up(struct event_editor *editor)
+static void drop_values(struct event_editor *editor)
 {
     struct event_record *record = event_editor_record(editor);
     struct event *event = &editor->event;
@@ -216,7 +216,7 @@ const struct event *event_editor_finish(
         make_message(editor, paths);
     }
     if (editor->failed) {
-        give_up(editor);
+        drop_values(editor);
     }
     editor->event.edits = &editor->edits;
     return &editor->event;

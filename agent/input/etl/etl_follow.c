@@ -500,7 +500,7 @@ static enum etl_follow_end read_ring(struct etl_follow *f, uint64_t to, struct e
         tell_flush(f, &buffer, end);
     }
     if (end == ETL_FOLLOW_DONE && to != UINT64_MAX) {
-        etl_ring_leave(f->ring, to);
+        etl_ring_skip(f->ring, to);
     }
     return end;
 }

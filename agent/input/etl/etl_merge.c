@@ -299,7 +299,7 @@ void etl_merge_destroy(struct etl_merge *merge)
 }
 
 /* Advance past the record delivered last. */
-static bool leave_top(struct etl_merge *merge, struct error *err)
+static bool step_past_top(struct etl_merge *merge, struct error *err)
 {
     struct chain *top = merge->heap[0];
     bool more;
@@ -343,7 +343,7 @@ enum etl_merge_step etl_merge_next(struct etl_merge *merge, const struct event_r
     if (next_empty_file(merge, ret_file)) {
         return ETL_MERGE_FILE_END;
     }
-    if (merge->top_delivered && !leave_top(merge, err)) {
+    if (merge->top_delivered && !step_past_top(merge, err)) {
         return ETL_MERGE_FAILED;
     }
     if (merge->ended_file != SIZE_MAX) {

@@ -271,7 +271,7 @@ static struct row *find_best(struct etl_pending *p)
 }
 
 /* Advance past the record delivered last. */
-static bool leave_current(struct etl_pending *p, struct row **ret_row, struct error *err)
+static bool step_past_current(struct etl_pending *p, struct row **ret_row, struct error *err)
 {
     struct row *row = p->current;
     bool more;
@@ -297,7 +297,7 @@ enum etl_pending_step etl_pending_next(struct etl_pending *p, uint64_t limit,
     struct error ignored;
     struct row *row;
     err = err ? err : &ignored;
-    if (!leave_current(p, &row, err)) {
+    if (!step_past_current(p, &row, err)) {
         return ETL_PENDING_FAILED;
     }
     if (!row) {

@@ -188,7 +188,7 @@ static uint64_t count_overwritten(struct etl_ring *ring, uint64_t sequence)
     return ring->begun ? count : 0;
 }
 
-void etl_ring_leave(struct etl_ring *ring, uint64_t sequence)
+void etl_ring_skip(struct etl_ring *ring, uint64_t sequence)
 {
     ring->last = sequence > ring->last ? sequence : ring->last;
     ring->begun = ring->begun || ring->last;

@@ -30,7 +30,7 @@ enum etl_ring_step etl_ring_next(struct etl_ring *ring, uint64_t to, bool is_clo
 bool etl_ring_oldest(struct etl_ring *ring, uint64_t *ret_sequence, struct error *err);
 
 /* Skip everything up to ${sequence}: it was delivered in an earlier run or is lost. */
-void etl_ring_leave(struct etl_ring *ring, uint64_t sequence);
+void etl_ring_skip(struct etl_ring *ring, uint64_t sequence);
 
 /* File offset of the buffer delivered last. */
 uint64_t etl_ring_offset(const struct etl_ring *ring);

@@ -482,7 +482,7 @@ void etw_targets_end_takeover(struct span takeover)
     }
 }
 
-void etw_targets_leave(struct etw_targets *t)
+void etw_targets_end_session(struct etw_targets *t)
 {
     put_flags_back(t);
     if (etw_targets_are_fresh(t)) {

@@ -58,9 +58,9 @@ void etw_targets_write_takeover(const struct etw_targets *targets, struct buf *o
 void etw_targets_end_takeover(struct span takeover);
 
 /* The session is gone. A launched program that never ran is ended; a running one continues. */
-void etw_targets_leave(struct etw_targets *targets);
+void etw_targets_end_session(struct etw_targets *targets);
 
-/* The agent stops: end the launched program if the plan says so. Call before etw_targets_leave. */
+/* The agent stops: end the launched program if the plan says so. Call before etw_targets_end_session. */
 void etw_targets_stop(struct etw_targets *targets);
 
 #endif

@@ -49,7 +49,7 @@ struct pipeline {
     struct source **sources;
     struct decode_worker **workers;
     struct outlet **outlets;
-    atomic_size_t workers_started; /* by pipeline_drain set to 0 while pipeline_leave may look */
+    atomic_size_t workers_started; /* pipeline_drain sets it to 0; pipeline_hand_over reads it */
     size_t outlets_started;
     bool stuck;
 
@@ -411,7 +411,7 @@ static void wait_settled(struct pipeline *p)
     sealer_flush(p->sealer);
     p->spool->ops->flush(p->spool, NULL); /* outputs get nothing before; the spool tries again */
     books_wait_settled(p->books);
-    if (!losses_are_held(p->losses) || !losses_leave(p->losses, p->settings.left)) {
+    if (!losses_are_held(p->losses) || !losses_hand_over(p->losses, p->settings.left)) {
         losses_close(p->losses);
     }
 }
@@ -448,31 +448,31 @@ void pipeline_expect_successor(struct pipeline *p)
     }
 }
 
-void pipeline_leave(struct pipeline *p)
+void pipeline_hand_over(struct pipeline *p)
 {
     if (p->spool->keeps && p->workers_started == p->settings.worker_count) {
         sealer_wait(p->sealer, slab_queue_tickets(p->queue));
         sealer_flush(p->sealer);
         for (size_t i = 0; i < p->settings.output_count; i++) {
-            outlet_move(p->outlets[i], OUTLET_LEAVES);
+            outlet_move(p->outlets[i], OUTLET_HANDS_OVER);
         }
     }
 }
 
-void pipeline_hurry(struct pipeline *p)
+void pipeline_retry_now(struct pipeline *p)
 {
     for (size_t i = 0; i < p->settings.output_count; i++) {
-        outlet_move(p->outlets[i], OUTLET_HURRIES);
+        outlet_move(p->outlets[i], OUTLET_RETRIES_NOW);
     }
 }
 
-void pipeline_give_up(struct pipeline *p)
+void pipeline_cancel(struct pipeline *p)
 {
-    books_hurry(p->books, plat_monotonic_ns() + last_losses_ns);
+    books_set_deadline(p->books, plat_monotonic_ns() + last_losses_ns);
     slab_queue_cancel(p->queue);
     p->spool->ops->cancel(p->spool);
     for (size_t i = 0; i < p->settings.output_count; i++) {
-        outlet_move(p->outlets[i], OUTLET_GIVES_UP);
+        outlet_move(p->outlets[i], OUTLET_CANCELS);
     }
 }
 

@@ -160,25 +160,26 @@ struct source_counts pipeline_source_counts(const struct pipeline *pipeline, siz
  * under way. One thread at a time. */
 void pipeline_report(struct pipeline *pipeline, const struct status *status, uint64_t now);
 
-/* Another agent of this process continues where outputs are: what they leave of sessions that are read again is no
- * loss, whether positions are stored or not. Without a store, what is lost from here on is left to it, as
- * outputs may take nothing any more. Any thread. */
+/* Another agent of this process will continue where the outputs are. What they leave of sessions that are read again
+ * is no loss, whether positions are stored or not. Without a store the next agent reports what is lost from here on,
+ * because these outputs may take nothing any more. Any thread. */
 void pipeline_expect_successor(struct pipeline *pipeline);
 
-/* Every source is finished, and another agent continues with the store: what they gave is in the spool when
- * this returns, and outputs end with what they are sending. Then drain. Without a store nothing. */
-void pipeline_leave(struct pipeline *pipeline);
+/* Every source is finished, and another agent continues with the store. When this returns, the spool has what the
+ * sources delivered, and outputs end after the batch that they are sending. Drain after it. Without a store nothing
+ * happens. */
+void pipeline_hand_over(struct pipeline *pipeline);
 
 /* Every source is finished: wait until everything is delivered, or given up. False if an output is
  * stuck inside a call; then it may be called again. */
 bool pipeline_drain(struct pipeline *pipeline);
 
 /* The agent stops: outputs try again at once what waits for its next try. Any thread. */
-void pipeline_hurry(struct pipeline *pipeline);
+void pipeline_retry_now(struct pipeline *pipeline);
 
-/* The time to stop is over: nobody waits for a destination or for room any more, what is left is
- * counted as dropped. Only gaps, which say that, are still delivered for a moment. Any thread. */
-void pipeline_give_up(struct pipeline *pipeline);
+/* The time to stop is over: the pipeline does not wait for destinations or for room any more, and counts what is left
+ * as dropped. It still delivers gaps, which report that, for a moment. Any thread. */
+void pipeline_cancel(struct pipeline *pipeline);
 
 /* With a store: the sequence up to which the session is in it with the commit that is being made, in
  * every stream that takes it. In pipeline_store.stage, and when nothing runs. */

@@ -313,10 +313,10 @@ static bool sleep_in_slices(struct delivery_host *host, unsigned ms)
     return !host->settings.stopping || !host->settings.stopping(host->settings.self);
 }
 
-static void leave_alone(struct delivery_host *host, uint32_t ms)
+static void keep_quiet(struct delivery_host *host, uint32_t ms)
 {
-    if (ms && host->settings.leave_alone) {
-        host->settings.leave_alone(
+    if (ms && host->settings.keep_quiet) {
+        host->settings.keep_quiet(
             host->settings.self, ms < BACK_OFF_ASKED_MAX_MS ? ms : BACK_OFF_ASKED_MAX_MS);
     }
 }
@@ -325,7 +325,7 @@ static void leave_alone(struct delivery_host *host, uint32_t ms)
 static bool back_off(struct delivery_host *host, const struct output_report *report)
 {
     host->counts.retries++;
-    leave_alone(host, report->wait_ms);
+    keep_quiet(host, report->wait_ms);
     unsigned ms = report->degraded ? back_off_next_slow(&host->back_off, report->wait_ms)
                                    : back_off_next(&host->back_off, report->wait_ms);
     return host->settings.wait ? host->settings.wait(host->settings.self, ms)
@@ -479,8 +479,7 @@ static bool step(struct delivery_host *host, struct delivery *left, struct outpu
 
 /* What is left was tried for too long: it is kept as dead letters or, where none are kept, lost. False:
  * what could not be kept is left, and tried again. */
-static bool give_up_old(
-    struct delivery_host *host, struct delivery *left, struct output_report *report)
+static bool expire(struct delivery_host *host, struct delivery *left, struct output_report *report)
 {
     size_t count = left->record_count;
     uint64_t kept = host->counts.dead_lettered;
@@ -529,7 +528,7 @@ static bool yield(
         return false;
     }
     const struct output_rejection why = {.reason = span_text(report->error.text)};
-    leave_alone(host, report->wait_ms);
+    keep_quiet(host, report->wait_ms);
     for (size_t i = 0; i < left->record_count; i++) {
         host->settings.park(host->settings.self, record_of(host, i), &why);
     }
@@ -558,13 +557,13 @@ bool delivery_host_deliver_since(
         if (step(host, &left, &report)) {
             return !host->ended;
         }
-        if (is_too_old(host) && give_up_old(host, &left, &report)) {
+        if (is_too_old(host) && expire(host, &left, &report)) {
             return !host->ended;
         }
         if (yield(host, &left, &report)) {
             return !host->ended;
         }
-        host->ended = host->settings.give_up;
+        host->ended = host->settings.ends_on_failure;
         go_on = !host->ended && back_off(host, &report);
     }
     lose(host, 0, left.record_count, DELIVERY_UNDELIVERED);

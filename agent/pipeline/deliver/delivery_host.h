@@ -54,7 +54,7 @@ struct delivery_host_settings {
     const char *name;             /* of the output; borrowed */
     const struct output_env *env; /* but for its name; NULL: none. Copied */
     struct delivery_retry retry;
-    bool give_up; /* the first failure ends the output: for commands that a person waits for */
+    bool ends_on_failure; /* at the first one: for commands that a person waits for */
 
     /* Asked while waiting for the next try. */
     bool (*stopping)(void *self);
@@ -64,8 +64,8 @@ struct delivery_host_settings {
     /* Before each try: wait until the destination may be asked at all, as other objects of the
      * output know, too; false if the agent is stopping. NULL: it always may. */
     bool (*clear)(void *self);
-    /* The destination asks to be left alone for ${ms}, by all objects of the output. May be NULL. */
-    void (*leave_alone)(void *self, unsigned ms);
+    /* The destination asks for no request for ${ms}, from any object of the output. May be NULL. */
+    void (*keep_quiet)(void *self, unsigned ms);
     /* May be NULL. */
     void (*tell)(void *self, enum delivery_news news, const char *text);
     /*

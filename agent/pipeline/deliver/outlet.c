@@ -117,7 +117,7 @@ void outlet_move(struct outlet *outlet, enum outlet_state to)
 {
     plat_mutex_lock(&outlet->mutex);
     if (to > atomic_load(&outlet->state)) {
-        outlet->gave_up_ns = to == OUTLET_GIVES_UP ? plat_monotonic_ns() : 0;
+        outlet->cancelled_ns = to == OUTLET_CANCELS ? plat_monotonic_ns() : 0;
         atomic_store(&outlet->state, to);
         plat_cond_broadcast(&outlet->changed);
     }
@@ -140,9 +140,9 @@ bool outlet_join(struct outlet *outlet)
     plat_mutex_lock(&outlet->mutex);
     bool in_time = true;
     while (!all_done(outlet) && in_time) {
-        if (atomic_load(&outlet->state) == OUTLET_GIVES_UP) {
+        if (atomic_load(&outlet->state) == OUTLET_CANCELS) {
             in_time = plat_cond_wait_until(&outlet->changed, &outlet->mutex,
-                outlet->gave_up_ns + (uint64_t)OUTLET_STUCK_MS * NS_PER_MS);
+                outlet->cancelled_ns + (uint64_t)OUTLET_STUCK_MS * NS_PER_MS);
         } else {
             plat_cond_wait(&outlet->changed, &outlet->mutex);
         }

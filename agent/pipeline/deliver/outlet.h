@@ -76,21 +76,21 @@ void outlet_close(struct outlet *outlet);
 /* What the agent asks of an outlet. Each includes what comes before it, and none goes back. */
 enum outlet_state {
     OUTLET_RUNS,
-    /* The agent stops: what waits for its next try is tried at once, if the destination did not ask to be left
-     * alone, as much may have changed since. */
-    OUTLET_HURRIES,
-    /* With a spool that keeps: it ends once what is being sent has arrived or failed. What is left waits there
-     * for the next run, or the next agent. */
-    OUTLET_LEAVES,
-    /* It does not wait for the destination any more: what is left is counted as dropped, its positions stay. Events
-     * of the agent itself are still delivered for a moment, since they say what was dropped. */
-    OUTLET_GIVES_UP,
+    /* The agent stops: it tries at once what waits for its next try, as much may have changed since the last one.
+     * It waits as long as the destination asked it to. */
+    OUTLET_RETRIES_NOW,
+    /* With a spool that keeps: it ends after the batch that it is sending has arrived or failed. The spool keeps the
+     * rest for the next run, or the next agent. */
+    OUTLET_HANDS_OVER,
+    /* It does not wait for the destination any more: it counts what is left as dropped, and positions stay. It still
+     * delivers events of the agent itself for a moment, since they say what was dropped. */
+    OUTLET_CANCELS,
 };
 
 /* Bring the outlet to ${to}. A state that it has passed is ignored: several threads may ask. Any thread. */
 void outlet_move(struct outlet *outlet, enum outlet_state to);
 
-/* That moment; two seconds after it began to give up, an output that has not returned is stuck. */
+/* That moment. An output that has not returned two seconds after it was cancelled is stuck. */
 enum { OUTLET_LAST_WORDS_MS = 1500, OUTLET_STUCK_MS = 2000 };
 
 /*

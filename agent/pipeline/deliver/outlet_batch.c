@@ -25,7 +25,7 @@ static void settle_batch(struct outlet *outlet, const struct batch *batch)
 {
     while (!ack_mark_settle(&outlet->mark, batch)) {
         if (atomic_load(&outlet->end) != OUTLET_OPEN ||
-            atomic_load(&outlet->state) == OUTLET_GIVES_UP) {
+            atomic_load(&outlet->state) == OUTLET_CANCELS) {
             return;
         }
         plat_cond_wait_until(&outlet->changed, &outlet->mutex,
@@ -221,7 +221,7 @@ static void hand_over(struct outlet_lane *lane, struct delivery delivery)
 
 static bool is_over(const struct outlet_lane *lane)
 {
-    return lane->over || outlet_lane_is_giving_up(lane) ||
+    return lane->over || outlet_lane_is_cancelled(lane) ||
            atomic_load(&lane->outlet->end) != OUTLET_OPEN;
 }
 

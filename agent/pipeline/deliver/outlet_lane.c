@@ -24,51 +24,51 @@ enum { NS_PER_MS = 1000 * 1000 };
 static uint64_t patience_ns(const struct outlet_lane *lane)
 {
     const struct outlet *outlet = lane->outlet;
-    if (atomic_load(&outlet->state) != OUTLET_GIVES_UP) {
+    if (atomic_load(&outlet->state) != OUTLET_CANCELS) {
         return UINT64_MAX;
     }
     bool own = lane->batch && lane->batch->own;
-    return own ? outlet->gave_up_ns + (uint64_t)OUTLET_LAST_WORDS_MS * NS_PER_MS : 0;
+    return own ? outlet->cancelled_ns + (uint64_t)OUTLET_LAST_WORDS_MS * NS_PER_MS : 0;
 }
 
-bool outlet_lane_is_giving_up(const void *self)
+bool outlet_lane_is_cancelled(const void *self)
 {
     uint64_t until = patience_ns(self);
     return until != UINT64_MAX && plat_monotonic_ns() >= until;
 }
 
-static bool is_giving_up(void *self)
+static bool is_cancelled(void *self)
 {
-    return outlet_lane_is_giving_up(self);
+    return outlet_lane_is_cancelled(self);
 }
 
 /* Is nothing to be tried again? What is under way goes on. */
-static bool is_leaving(const struct outlet_lane *lane)
+static bool hands_over(const struct outlet_lane *lane)
 {
-    return atomic_load(&lane->outlet->state) == OUTLET_LEAVES &&
+    return atomic_load(&lane->outlet->state) == OUTLET_HANDS_OVER &&
            lane->outlet->settings.spool->keeps;
 }
 
-static bool hurries(const struct outlet *outlet)
+static bool retries_now(const struct outlet *outlet)
 {
-    return atomic_load(&outlet->state) >= OUTLET_HURRIES;
+    return atomic_load(&outlet->state) >= OUTLET_RETRIES_NOW;
 }
 
-/* ${patient}: to the end, also when the outlet begins to hurry. */
+/* ${patient}: to the end, also when the agent stops. */
 static bool pause_until(struct outlet_lane *lane, uint64_t end, bool patient)
 {
     struct outlet *outlet = lane->outlet;
     bool in_time = true;
     plat_mutex_lock(&outlet->mutex);
-    while (in_time && !outlet_lane_is_giving_up(lane) && !is_leaving(lane) &&
-           (patient || lane->hurried == hurries(outlet))) {
+    while (in_time && !outlet_lane_is_cancelled(lane) && !hands_over(lane) &&
+           (patient || lane->retried_now == retries_now(outlet))) {
         uint64_t patience = patience_ns(lane);
         in_time = plat_cond_wait_until(
             &outlet->changed, &outlet->mutex, end < patience ? end : patience);
     }
-    lane->hurried = patient ? lane->hurried : hurries(outlet);
+    lane->retried_now = patient ? lane->retried_now : retries_now(outlet);
     plat_mutex_unlock(&outlet->mutex);
-    return !outlet_lane_is_giving_up(lane) && !is_leaving(lane);
+    return !outlet_lane_is_cancelled(lane) && !hands_over(lane);
 }
 
 bool outlet_lane_pause(struct outlet_lane *lane, unsigned ms)
@@ -83,7 +83,7 @@ static bool wait_while_quiet(void *self)
     return until == 0 || plat_monotonic_ns() >= until || pause_until(lane, until, true);
 }
 
-static void leave_alone(void *self, unsigned ms)
+static void keep_quiet(void *self, unsigned ms)
 {
     struct outlet *outlet = ((struct outlet_lane *)self)->outlet;
     uint64_t until = plat_monotonic_ns() + (uint64_t)ms * NS_PER_MS;
@@ -116,8 +116,8 @@ static void note(void *self, const char *text)
 static void tell(void *self, enum delivery_news news, const char *text)
 {
     struct outlet_lane *lane = self;
-    bool over = delivery_host_ended(lane->host) || outlet_lane_is_giving_up(lane) ||
-                is_leaving(lane);
+    bool over = delivery_host_ended(lane->host) || outlet_lane_is_cancelled(lane) ||
+                hands_over(lane);
     outlet_news_tell(&lane->outlet->news, news, text, over);
 }
 
@@ -132,7 +132,7 @@ static bool keep(
 /* Nothing more will be delivered, and what waits had better stay where it is. */
 static bool leaves_rest(const struct outlet *outlet)
 {
-    return outlet->settings.spool->keeps && (atomic_load(&outlet->state) >= OUTLET_LEAVES ||
+    return outlet->settings.spool->keeps && (atomic_load(&outlet->state) >= OUTLET_HANDS_OVER ||
                                                 atomic_load(&outlet->end) != OUTLET_OPEN);
 }
 
@@ -184,7 +184,7 @@ static void wait_for_parked(struct outlet_lane *lane)
 /* Is the outlet to deliver nothing more, though it continues to take batches? */
 static bool is_over(const struct outlet_lane *lane)
 {
-    return outlet_lane_is_giving_up(lane) || atomic_load(&lane->outlet->end) != OUTLET_OPEN;
+    return outlet_lane_is_cancelled(lane) || atomic_load(&lane->outlet->end) != OUTLET_OPEN;
 }
 
 /* The next batch, unless what is parked comes first, which was tried or waited for then. */
@@ -194,7 +194,7 @@ static enum spool_next take_next(
     struct outlet *outlet = lane->outlet;
     struct spool *spool = outlet->settings.spool;
     if (is_over(lane)) {
-        outlet_parked_give_up(lane);
+        outlet_parked_release(lane);
     } else if (outlet_parked_try(lane)) {
         ship_losses(outlet);
         return SPOOL_NOTHING;
@@ -237,10 +237,10 @@ static void run_lane(void *self)
             chores_ns = do_chores(lane);
         }
     }
-    outlet_parked_give_up(lane);
+    outlet_parked_release(lane);
     outlet_batch_note_position(lane);
     if (leaves_rest(outlet)) {
-        books_leave(outlet->settings.books, outlet->settings.index);
+        books_end_output(outlet->settings.books, outlet->settings.index);
     }
     plat_mutex_lock(&outlet->mutex);
     lane->done = true;
@@ -269,7 +269,7 @@ void outlet_lane_turn_away(struct outlet *outlet)
 {
     struct spool *spool = outlet->settings.spool;
     if (leaves_rest(outlet)) {
-        spool->ops->leave(spool, outlet->settings.cursor);
+        spool->ops->end_cursor(spool, outlet->settings.cursor);
     }
 }
 
@@ -289,17 +289,17 @@ bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct er
         .agent_id = settings->agent_id,
         .warn = outlet_lane_warn,
         .note = note,
-        .stopping = is_giving_up,
+        .stopping = is_cancelled,
         .host = lane};
     struct delivery_host_settings host = {.ops = settings->ops,
         .settings = settings->settings,
         .name = settings->name,
         .env = &env,
         .retry = settings->retry,
-        .stopping = is_giving_up,
+        .stopping = is_cancelled,
         .wait = wait_for_retry,
         .clear = wait_while_quiet,
-        .leave_alone = leave_alone,
+        .keep_quiet = keep_quiet,
         .tell = tell,
         .keep = settings->dead_letters ? keep : NULL,
         .lost = outlet_batch_on_lost,

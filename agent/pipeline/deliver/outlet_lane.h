@@ -21,9 +21,9 @@ struct outlet_lane {
     struct delivery_host *host;
     struct plat_thread *thread;
     bool done;
-    bool waits;     /* as too much is parked */
-    bool hurried;   /* it has tried again since the outlet hurries */
-    uint32_t *ends; /* for a part of a batch */
+    bool waits;       /* as too much is parked */
+    bool retried_now; /* it has tried again since the agent stops */
+    uint32_t *ends;   /* for a part of a batch */
     size_t end_capacity;
     struct delivery_counts told; /* to the books */
 
@@ -75,7 +75,7 @@ struct outlet {
     struct plat_mutex mutex;
     struct plat_cond changed;        /* `state`, `end`, a lane is done, or the mark has moved */
     _Atomic enum outlet_state state; /* outlet_move */
-    uint64_t gave_up_ns;
+    uint64_t cancelled_ns;
     _Atomic enum outlet_end end; /* outlet_lane_end */
 
     /* Until then the destination wants to be asked nothing. */
@@ -98,7 +98,7 @@ void outlet_lane_fini(struct outlet_lane *lane);
 
 /* For outlet_batch.c and outlet_parked.c, on the lane's thread. Has it to give up what it has in hand? ${self}: the
  * lane. */
-bool outlet_lane_is_giving_up(const void *self);
+bool outlet_lane_is_cancelled(const void *self);
 /* Wait for ${ms}; false: there is nothing to wait for, as the outlet gives up or leaves. */
 bool outlet_lane_pause(struct outlet_lane *lane, unsigned ms);
 /* ${self}: the lane. */

@@ -230,8 +230,8 @@ bool outlet_parked_try(struct outlet_lane *lane)
         return false;
     }
     end_gone(lane);
-    bool hurries = atomic_load(&outlet->state) >= OUTLET_HURRIES;
-    struct parked_batch *parked = parking_claim(&outlet->parking, hurries);
+    bool retries_now = atomic_load(&outlet->state) >= OUTLET_RETRIES_NOW;
+    struct parked_batch *parked = parking_claim(&outlet->parking, retries_now);
     if (!parked) {
         return false;
     }
@@ -253,7 +253,7 @@ bool outlet_parked_try(struct outlet_lane *lane)
 }
 
 /* A spool that keeps has it for the next run. */
-static void give_up(struct outlet_lane *lane, struct parked_batch *parked)
+static void release(struct outlet_lane *lane, struct parked_batch *parked)
 {
     if (!lane->outlet->settings.spool->keeps) {
         outlet_batch_begin(lane, &parked->item, true, parked->since_ns);
@@ -270,7 +270,7 @@ static void give_up(struct outlet_lane *lane, struct parked_batch *parked)
     parked_batch_free(parked);
 }
 
-void outlet_parked_give_up(struct outlet_lane *lane)
+void outlet_parked_release(struct outlet_lane *lane)
 {
     struct parking *parking = &lane->outlet->parking;
     struct parked_batch *parked;
@@ -278,7 +278,7 @@ void outlet_parked_give_up(struct outlet_lane *lane)
         return;
     }
     while ((parked = parking_drop(parking))) {
-        give_up(lane, parked);
+        release(lane, parked);
     }
     parking_tidy(parking);
     note_change(lane->outlet);

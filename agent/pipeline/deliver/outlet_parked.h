@@ -7,7 +7,7 @@
  * lane's thread, without the outlet's mutex. */
 
 /* The lane has delivered its batch but for what is marked: hold that, and tell the books of the rest. False:
- * the outlet gives up, and what was marked counts as undelivered. */
+ * the outlet cancels, and what was marked counts as undelivered. */
 bool outlet_parked_hold(struct outlet_lane *lane);
 
 /* Try what is due. False: nothing is. */
@@ -18,7 +18,7 @@ bool outlet_parked_make_room(struct outlet_lane *lane);
 
 /* The outlet delivers nothing any more: what is held and not in the hands of another lane goes back to the spool,
  * or is lost. */
-void outlet_parked_give_up(struct outlet_lane *lane);
+void outlet_parked_release(struct outlet_lane *lane);
 
 /* What became of a route of the outlet's: parking.tell. ${self}: the outlet. */
 void outlet_parked_tell(void *self, enum parking_news news, const char *route, const char *text);

@@ -233,12 +233,13 @@ static uint64_t old_at(const struct parking *parking, const struct parked_route 
 /* When the oldest group of the route may be tried; UINT64_MAX: not now. What gets too old is tried a last
  * time then; if that changes nothing (dead letters are full, a disk does not give it), it waits like any
  * other. Holds the mutex. */
-static uint64_t due_of(const struct parking *parking, const struct parked_route *route, bool hurry)
+static uint64_t due_of(
+    const struct parking *parking, const struct parked_route *route, bool retry_now)
 {
     if (!route->head || route->busy || route->head->batch->busy) {
         return UINT64_MAX;
     }
-    if (hurry && !route->hurried) {
+    if (retry_now && !route->retried_now) {
         return 0;
     }
     if (!route->open && parking->probe_count >= parking->max_probes) {
@@ -248,12 +249,13 @@ static uint64_t due_of(const struct parking *parking, const struct parked_route 
     return old < route->due_ns && old > route->kept_ns ? old : route->due_ns;
 }
 
-static struct parked_route *first_due(const struct parking *parking, bool hurry, uint64_t *ret_due)
+static struct parked_route *first_due(
+    const struct parking *parking, bool retry_now, uint64_t *ret_due)
 {
     struct parked_route *first = NULL;
     *ret_due = UINT64_MAX;
     for (struct parked_route *route = parking->routes; route; route = route->next) {
-        uint64_t due = due_of(parking, route, hurry);
+        uint64_t due = due_of(parking, route, retry_now);
         if (due < *ret_due) {
             *ret_due = due;
             first = route;
@@ -296,21 +298,22 @@ static struct parked_group *later_group(
 }
 
 /* Holds the mutex. */
-static void claim_group(struct parked_group *group, bool hurry)
+static void claim_group(struct parked_group *group, bool retry_now)
 {
     struct parked_route *route = group->route;
     group->claimed = true;
     route->busy = true;
     route->open = false;
-    route->hurried = route->hurried || hurry;
+    route->retried_now = route->retried_now || retry_now;
     unlink_group(group);
 }
 
 /* ${route} is due: claim a batch of it. Holds the mutex. */
 static struct parked_batch *claim(
-    struct parking *parking, struct parked_route *route, bool hurry, uint64_t now)
+    struct parking *parking, struct parked_route *route, bool retry_now, uint64_t now)
 {
-    struct parked_group *later = route->refuses && !hurry ? later_group(parking, route, now) : NULL;
+    struct parked_group *later = route->refuses && !retry_now ? later_group(parking, route, now)
+                                                              : NULL;
     struct parked_group *group = later ? later : route->head;
     struct parked_batch *batch = group->batch;
     batch->claimed_ns = now;
@@ -322,9 +325,9 @@ static struct parked_batch *claim(
     group->probe += batch->suspect;
     for (struct parked_group *g = batch->groups; g; g = g->sibling) {
         bool alone = batch->suspect || batch->cleared || g->route->refuses || g->route->cleared;
-        bool fits = !alone && g->route->head == g && due_of(parking, g->route, hurry) <= now;
+        bool fits = !alone && g->route->head == g && due_of(parking, g->route, retry_now) <= now;
         if (g == group || fits) {
-            claim_group(g, hurry);
+            claim_group(g, retry_now);
         }
     }
     batch->busy = true;
@@ -332,7 +335,7 @@ static struct parked_batch *claim(
     return batch;
 }
 
-struct parked_batch *parking_claim(struct parking *parking, bool hurry)
+struct parked_batch *parking_claim(struct parking *parking, bool retry_now)
 {
     if (!parking_any(parking)) {
         return NULL;
@@ -341,9 +344,9 @@ struct parked_batch *parking_claim(struct parking *parking, bool hurry)
     uint64_t now = plat_monotonic_ns();
     struct parked_batch *batch = NULL;
     plat_mutex_lock(&parking->mutex);
-    struct parked_route *first = first_due(parking, hurry, &due);
+    struct parked_route *first = first_due(parking, retry_now, &due);
     if (first && due <= now) {
-        batch = claim(parking, first, hurry, now);
+        batch = claim(parking, first, retry_now, now);
     }
     plat_mutex_unlock(&parking->mutex);
     return batch;

@@ -132,9 +132,9 @@ uint64_t parking_due(struct parking *parking);
 
 /*
  * A batch whose groups that are `claimed` are to be tried; it goes back with parking_return or parking_end.
- * ${hurry}: once, whatever is due, as the agent stops. NULL: there is none now.
+ * ${retry_now}: once, whatever is due, as the agent stops. NULL: there is none now.
  */
-struct parked_batch *parking_claim(struct parking *parking, bool hurry);
+struct parked_batch *parking_claim(struct parking *parking, bool retry_now);
 
 /* Set ${marks} of the records in groups that are, or are not, ${claimed} to ${value}. Returns how many. */
 size_t parking_mark(const struct parked_batch *batch, bool claimed, uint8_t *marks, uint8_t value);

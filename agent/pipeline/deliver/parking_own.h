@@ -18,7 +18,7 @@ struct parked_route {
     size_t pins;      /* groups that are made, and not put to it yet */
     bool busy;        /* a group of it is claimed */
     bool open;        /* the destination took what was claimed last */
-    bool hurried;     /* it had its last try before the agent stops */
+    bool retried_now; /* it had its last try before the agent stops */
     bool told;
     bool refuses; /* every event for itself, until it takes one */
     size_t turns; /* claims of it while it refuses */

@@ -299,7 +299,7 @@ void books_wait_settled(struct books *books)
     plat_mutex_unlock(&books->mutex);
 }
 
-void books_hurry(struct books *books, uint64_t deadline_ns)
+void books_set_deadline(struct books *books, uint64_t deadline_ns)
 {
     plat_mutex_lock(&books->mutex);
     books->deadline_ns = deadline_ns;
@@ -307,7 +307,7 @@ void books_hurry(struct books *books, uint64_t deadline_ns)
     plat_mutex_unlock(&books->mutex);
 }
 
-void books_leave(struct books *books, size_t output)
+void books_end_output(struct books *books, size_t output)
 {
     plat_mutex_lock(&books->mutex);
     books->left[output] = true;

@@ -151,13 +151,14 @@ void books_set_trouble(struct books *books, size_t output, const char *why);
 /* ${events} of live sessions were acked ${ms} after the time that they carry. */
 void books_add_latency(struct books *books, size_t output, uint64_t ms, uint64_t events);
 
-/* Wait until no output has an event pending (those of the agent itself apart). Nobody waits here for
- * longer than until plat_monotonic_ns() is what books_hurry has said. */
+/* Wait until no output has an event pending (those of the agent itself apart), at the latest until
+ * plat_monotonic_ns() reaches the deadline of books_set_deadline. */
 void books_wait_settled(struct books *books);
-void books_hurry(struct books *books, uint64_t deadline_ns);
+void books_set_deadline(struct books *books, uint64_t deadline_ns);
 
-/* Nor for an output that has ended, and whose pending events a spool keeps for the next run. */
-void books_leave(struct books *books, size_t output);
+/* The output has ended, and a spool keeps its pending events for the next run: books_wait_settled does not wait for
+ * it. */
+void books_end_output(struct books *books, size_t output);
 
 /* One consistent look: arrays of session_count and output_count entries; either may be NULL. */
 void books_look(

@@ -414,7 +414,7 @@ void stack_keys_forget_before(struct stack_keys *keys, uint64_t time)
     }
 }
 
-static void leave_queue(struct stack_keys *keys, const struct trace_info *trace)
+static void dequeue_trace(struct stack_keys *keys, const struct trace_info *trace)
 {
     uint32_t kept = 0;
     uint32_t next;
@@ -435,7 +435,7 @@ void stack_keys_forget_trace(struct stack_keys *keys, const struct trace_info *t
     if (keys->taken == 0) {
         return;
     }
-    leave_queue(keys, trace);
+    dequeue_trace(keys, trace);
     for (size_t i = 0; i < BUCKETS; i++) {
         uint32_t number = keys->buckets[i].oldest;
         while (number) {

@@ -476,7 +476,7 @@ static void copy_word(char to[STORE_NAME_MAX + 1], struct span word)
     }
 }
 
-static bool leave_one(struct losses *losses, size_t index, struct losses_left *left)
+static bool hand_over_one(struct losses *losses, size_t index, struct losses_left *left)
 {
     struct open_loss *open = loss_at(losses, index);
     struct catalogue_gap key = key_of(losses, index);
@@ -501,12 +501,12 @@ static bool leave_one(struct losses *losses, size_t index, struct losses_left *l
     return true;
 }
 
-bool losses_leave(struct losses *losses, struct losses_left *left)
+bool losses_hand_over(struct losses *losses, struct losses_left *left)
 {
     bool ok = true;
     plat_mutex_lock(&losses->mutex);
     for (size_t i = 0; i < loss_count(losses); i++) {
-        ok = (loss_at(losses, i)->count == 0 || leave_one(losses, i, left)) && ok;
+        ok = (loss_at(losses, i)->count == 0 || hand_over_one(losses, i, left)) && ok;
     }
     plat_mutex_unlock(&losses->mutex);
     return ok;

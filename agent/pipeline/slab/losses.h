@@ -56,7 +56,7 @@ void losses_hold(struct losses *losses);
 bool losses_are_held(const struct losses *losses);
 
 /* Add what is open to ${left}, and nothing is open any more. False: no memory, and some is. */
-bool losses_leave(struct losses *losses, struct losses_left *left);
+bool losses_hand_over(struct losses *losses, struct losses_left *left);
 
 /* The losses of ${left} are open here, by their names, and that is empty: its run, or a session or output of it,
  * need not be here. What there is no memory for stays. */

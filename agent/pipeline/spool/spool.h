@@ -162,7 +162,7 @@ struct spool_ops {
 
     /* The cursor takes no batch any more, whatever waits for it: `next` says SPOOL_END. In memory it
      * takes what is left, to drop it. */
-    void (*leave)(struct spool *spool, size_t cursor);
+    void (*end_cursor)(struct spool *spool, size_t cursor);
 
     void (*close)(struct spool *spool);  /* nothing more will be appended */
     void (*cancel)(struct spool *spool); /* nothing waits for room any more */

@@ -234,7 +234,7 @@ void spool_cursor_land(struct spool_cursor *cursor)
     }
 }
 
-bool spool_cursor_give_up(struct spool_durable *spool, size_t index, struct store_row *row)
+bool spool_cursor_lose_damaged(struct spool_durable *spool, size_t index, struct store_row *row)
 {
     struct spool_cursor *cursor = &spool->cursors[index];
     struct spool_flight *flight = flight_of(cursor, row->id);
@@ -474,7 +474,7 @@ enum spool_next spool_cursor_next(
     return result;
 }
 
-void spool_cursor_leave(struct spool *base, size_t index)
+void spool_cursor_end(struct spool *base, size_t index)
 {
     struct spool_durable *spool = spool_durable_of(base);
     struct spool_cursor *cursor = &spool->cursors[index];

@@ -124,7 +124,7 @@ struct spool_durable {
     uint64_t cursors_true; /* the last round whose cursors became true … */
     uint64_t all_true;     /* … and all that was appended before it */
     struct error last_error;
-    bool hurried; /* a caller waits for a commit */
+    bool commit_asked; /* a caller waits for a commit */
 
     enum spool_room live_room; /* SPOOL_ROOM, or why there is none */
     bool replay_room;
@@ -239,7 +239,7 @@ bool spool_cursor_add(struct spool *base, const struct spool_reader *reader, siz
     struct spool_backlog *ret_backlog, struct error *err);
 enum spool_next spool_cursor_next(
     struct spool *base, size_t index, uint64_t deadline_ns, struct spool_item *ret_item);
-void spool_cursor_leave(struct spool *base, size_t index);
+void spool_cursor_end(struct spool *base, size_t index);
 void spool_cursor_ack(
     struct spool *base, size_t index, const struct spool_item *item, bool settled);
 /* Read and decode a batch. ${ret_batch} is NULL where that may work later. Any thread, no mutex. */
@@ -269,7 +269,7 @@ bool spool_cursor_refill(struct spool_durable *spool, size_t index);
 bool spool_cursor_lose(struct spool_durable *spool, size_t index, struct store_row *row);
 /* The batch of ${row} could not be read, and was set aside. True if that is the output's loss: then the row's
  * records become what it had not settled of them. */
-bool spool_cursor_give_up(struct spool_durable *spool, size_t index, struct store_row *row);
+bool spool_cursor_lose_damaged(struct spool_durable *spool, size_t index, struct store_row *row);
 /* Is the batch in the output's hands, and not put down? */
 bool spool_cursor_has(const struct spool_cursor *cursor, uint64_t id);
 

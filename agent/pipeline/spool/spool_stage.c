@@ -230,12 +230,12 @@ void spool_stage_forgotten(struct spool_durable *spool)
 }
 
 /* To the outputs that came upon it; others were told by the store. */
-static void give_up(struct spool_durable *spool, const struct store_row *row)
+static void lose_damaged(struct spool_durable *spool, const struct store_row *row)
 {
     for (size_t i = 0; i < spool->cursor_count; i++) {
         struct store_row mine = *row;
         plat_mutex_lock(&spool->mutex);
-        bool lost = spool_cursor_give_up(spool, i, &mine);
+        bool lost = spool_cursor_lose_damaged(spool, i, &mine);
         plat_mutex_unlock(&spool->mutex);
         if (lost) {
             tell_lost(spool, i, span_make(NULL, 0), OUTPUT_DROP_SPOOL_DAMAGED, &mine);
@@ -258,7 +258,7 @@ void spool_stage_damaged(struct spool_durable *spool)
         if (!store_set_aside(spool->settings.store, &rows[i], &loss, &err)) {
             spool_durable_warn(spool, "damaged", err.text);
         }
-        give_up(spool, &rows[i]);
+        lose_damaged(spool, &rows[i]);
         spool->dropped = true;
     }
     free(rows);

@@ -65,10 +65,10 @@ static void publish(struct spool_durable *spool)
 
 struct round {
     uint64_t number;
-    bool staged;  /* there are batches to commit … */
-    bool all;     /* … every one that was appended before */
-    bool hurried; /* a caller waits for it */
-    bool again;   /* another one follows at once, and those who wait for this one wait for it */
+    bool staged;       /* there are batches to commit … */
+    bool all;          /* … every one that was appended before */
+    bool commit_asked; /* a caller waits for it */
+    bool again; /* another one follows at once, and those who wait for this one wait for it */
     enum spool_room room;   /* for what waits */
     enum spool_room any;    /* for anything at all */
     enum spool_room replay; /* for what is read again */
@@ -83,8 +83,8 @@ static void begin_round(struct spool_durable *spool, struct round *round)
     }
     plat_mutex_lock(&spool->mutex);
     batch_list_move(&spool->waiting, &spool->pending);
-    *round = (struct round){.number = ++spool->rounds_begun, .hurried = spool->hurried};
-    spool->hurried = false;
+    *round = (struct round){.number = ++spool->rounds_begun, .commit_asked = spool->commit_asked};
+    spool->commit_asked = false;
     spool->pending_since_ns = UINT64_MAX;
     plat_mutex_unlock(&spool->mutex);
 }
@@ -304,7 +304,7 @@ static bool work(struct spool_durable *spool)
     end_round(spool, &round, ok, &err);
     refill(spool);
     bool freed = store_tidy(spool->settings.store) && round.replay != SPOOL_ROOM;
-    look(spool, round.hurried);
+    look(spool, round.commit_asked);
     return ok && (round.again || freed);
 }
 
@@ -336,7 +336,7 @@ static uint64_t round_due(const struct spool_durable *spool)
     if (spool->failing) {
         return spool->retry_ns;
     }
-    if (spool->hurried || spool->damaged_count) {
+    if (spool->commit_asked || spool->damaged_count) {
         return 0;
     }
     if (spool->waiting.head || !spool->replay_room) { /* cursors make room by and by */
@@ -389,7 +389,7 @@ bool spool_writer_wait(struct spool_durable *spool, bool all, struct error *err)
 {
     plat_mutex_lock(&spool->mutex);
     uint64_t round = spool->rounds_begun + 1;
-    spool->hurried = true;
+    spool->commit_asked = true;
     plat_cond_signal(&spool->work);
     while (spool->rounds_done < round && spool->running) {
         plat_cond_wait(&spool->round, &spool->mutex);

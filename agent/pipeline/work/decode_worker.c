@@ -433,9 +433,9 @@ static void run(void *self)
         if (slab->kind == SLAB_METADATA) {
             learn(worker, slab);
         } else {
-            tap_enter(worker->settings.taps, &worker->taps);
+            tap_acquire(worker->settings.taps, &worker->taps);
             work_on(worker, slab);
-            tap_leave(worker->settings.taps, &worker->taps);
+            tap_release(worker->settings.taps, &worker->taps);
         }
     }
 }

@@ -196,7 +196,7 @@ uint64_t tap_omitted(struct tap *tap)
 
 /* ---- workers ------------------------------------------------------------------------------------ */
 
-void tap_enter(struct tap_hub *hub, struct tap_view *ret_view)
+void tap_acquire(struct tap_hub *hub, struct tap_view *ret_view)
 {
     ret_view->count = 0;
     if (!hub || atomic_load_explicit(&hub->count, memory_order_relaxed) == 0) {
@@ -215,7 +215,7 @@ void tap_enter(struct tap_hub *hub, struct tap_view *ret_view)
     plat_mutex_unlock(&hub->mutex);
 }
 
-void tap_leave(struct tap_hub *hub, struct tap_view *view)
+void tap_release(struct tap_hub *hub, struct tap_view *view)
 {
     struct tap *last[TAP_MAX];
     size_t count = 0;

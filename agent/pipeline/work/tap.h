@@ -61,8 +61,8 @@ struct tap_view {
     size_t count;
 };
 
-void tap_enter(struct tap_hub *hub, struct tap_view *ret_view); /* ${hub} NULL: none */
-void tap_leave(struct tap_hub *hub, struct tap_view *view);
+void tap_acquire(struct tap_hub *hub, struct tap_view *ret_view); /* ${hub} NULL: none */
+void tap_release(struct tap_hub *hub, struct tap_view *view);
 
 /* For every event: as short as can be. */
 static inline bool tap_is_of_session(const struct tap_view *view, size_t index, size_t session)

@@ -146,7 +146,7 @@ void plat_thread_join(struct plat_thread *thread)
     }
 }
 
-void plat_thread_leave(struct plat_thread *thread)
+void plat_thread_detach(struct plat_thread *thread)
 {
     if (thread) {
         pthread_detach(thread->id);

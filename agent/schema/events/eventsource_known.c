@@ -273,7 +273,7 @@ static bool is_used_by_others(const struct eventsource_version *version)
 
 /* Version that ${sender} gives up to make room for its own: preferably one that no other process
  * uses. */
-static struct eventsource_version *earliest_to_give_up(
+static struct eventsource_version *next_to_evict(
     const struct eventsource_known *known, const struct eventsource_sender *sender)
 {
     struct eventsource_version *used = NULL;
@@ -308,7 +308,7 @@ static bool make_place(struct eventsource_known *known, const uint8_t sender_key
     while ((sender = map_get(&known->senders, key)) &&
            (sender->count >= MAX_VERSIONS / SENDER_SHARE ||
                sender->bytes + bytes > known->max_bytes / SENDER_MEMORY_SHARE)) {
-        evict(known, earliest_to_give_up(known, sender));
+        evict(known, next_to_evict(known, sender));
     }
     struct eventsource_provider *provider = map_get(&known->providers, guid_key(guid));
     if (provider && provider->count >= MAX_VERSIONS / PROVIDER_QUARTERS * PROVIDER_KEEPS) {
@@ -322,7 +322,7 @@ static bool make_place(struct eventsource_known *known, const uint8_t sender_key
     while (!map_get(&known->providers, guid_key(guid)) &&
            known->providers.count >= known->providers.max_entries && !forget_name(known)) {
         sender = map_get(&known->senders, key);
-        struct eventsource_version *victim = sender ? earliest_to_give_up(known, sender)
+        struct eventsource_version *victim = sender ? next_to_evict(known, sender)
                                                     : known->earliest;
         if (!victim) {
             return false;

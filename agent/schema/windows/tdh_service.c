@@ -113,7 +113,7 @@ void tdh_service_destroy(struct tdh_service *service)
     service->left = left;
     plat_mutex_unlock(&service->mutex);
     if (left) {
-        plat_thread_leave(thread);
+        plat_thread_detach(thread);
     } else {
         plat_thread_join(thread);
         free_service(service);

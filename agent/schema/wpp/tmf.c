@@ -470,7 +470,7 @@ static void take_line(struct tmf_reader *reader, struct span line)
 }
 
 /* Skip a line that is too long. */
-static void leave_line(struct tmf_reader *reader, struct span line)
+static void skip_line(struct tmf_reader *reader, struct span line)
 {
     size_t size;
     if (reader->is_open) {
@@ -499,7 +499,7 @@ static void read_line(struct tmf_reader *reader, struct span line)
         return;
     }
     if (line.size > TMF_MAX_LINE_BYTES) {
-        leave_line(reader, line);
+        skip_line(reader, line);
         return;
     }
     while (line.size && (line.data[line.size - 1] == '\n' || line.data[line.size - 1] == '\r')) {

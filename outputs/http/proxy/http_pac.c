@@ -181,7 +181,7 @@ bool http_pac_ask(const struct http_pac_question *question, struct http_pac_answ
     }
     bool stops;
     if (!wait(search, question, &stops)) {
-        plat_thread_leave(thread); /* from here on all of it is the thread's */
+        plat_thread_detach(thread); /* from here on all of it is the thread's */
         return !stops;
     }
     plat_thread_join(thread);

@@ -169,7 +169,7 @@ uint32_t sim_remote_unregister(struct etw_sim *sim, uint64_t handle)
     bool left = far->left;
     sim_link_send(far->link, span_make(&op, 1));
     if (left) {
-        plat_thread_leave(thread); /* this one */
+        plat_thread_detach(thread); /* this one */
     } else {
         plat_thread_join(thread);
         free_far(far);

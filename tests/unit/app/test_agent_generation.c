@@ -22,7 +22,7 @@ static void fixture_init(struct fixture *f, struct pipeline *pipeline, bool stop
     f->agent = (struct agent){.process = &f->process,
         .pipeline = pipeline,
         .drained = AGENT_DRAIN_STUCK,
-        .state = AGENT_STATE_GIVING_UP,
+        .state = AGENT_STATE_CANCELLING,
         .has_successor = true};
     plat_mutex_init(&f->process.mutex);
     plat_cond_init(&f->process.changed);
@@ -77,7 +77,7 @@ static void only_some_states_follow_one(void **state)
         [UP] = {[END] = true},
     };
     static const enum agent_state states[] = {AGENT_STATE_RUNNING, AGENT_STATE_MAKING_WAY,
-        AGENT_STATE_STOPPING, AGENT_STATE_GIVING_UP, AGENT_STATE_ENDED};
+        AGENT_STATE_STOPPING, AGENT_STATE_CANCELLING, AGENT_STATE_ENDED};
     static const struct app_config config;
     for (size_t from = 0; from < STATES; from++) {
         for (size_t to = 0; to < STATES; to++) {

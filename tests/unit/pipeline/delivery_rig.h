@@ -235,7 +235,7 @@ static inline bool fake_clear(void *self)
     return !script->never_clear;
 }
 
-static inline void fake_leave_alone(void *self, unsigned ms)
+static inline void fake_keep_quiet(void *self, unsigned ms)
 {
     struct script *script = self;
     buf_printf(&script->waits, "!%u ", ms);
@@ -283,7 +283,7 @@ static inline void fake_park(void *self, size_t record, const struct output_reje
 }
 
 static inline struct delivery_host *start(
-    struct script *script, const char *text, const struct output_ops *ops, bool give_up)
+    struct script *script, const char *text, const struct output_ops *ops, bool ends_on_failure)
 {
     script->at = text;
     buf_init(&script->log, 1 << 16);
@@ -297,12 +297,12 @@ static inline struct delivery_host *start(
     const struct delivery_host_settings settings = {.ops = ops,
         .settings = script,
         .name = "fake",
-        .give_up = give_up,
+        .ends_on_failure = ends_on_failure,
         .stopping = fake_stopping,
         .retry = {.min_ms = 1, .max_ms = 4, .max_age_ns = script->max_age_ns},
         .wait = script->sleeps ? NULL : fake_wait,
         .clear = fake_clear,
-        .leave_alone = fake_leave_alone,
+        .keep_quiet = fake_keep_quiet,
         .tell = fake_tell,
         .keep = script->keeps ? fake_keep : NULL,
         .park = script->parks ? fake_park : NULL,

@@ -135,13 +135,13 @@ static void events_of_the_agent_itself_are_counted_apart(void **state)
     books_destroy(books);
 }
 
-static void waiting_ends_when_nothing_is_pending_or_in_a_hurry(void **state)
+static void waiting_ends_when_nothing_is_pending_or_at_the_deadline(void **state)
 {
     (void)state;
     struct books *books = make_books();
     books_wait_settled(books);
     books_offer(books, 0, 1, 0, false);
-    books_hurry(books, 0);
+    books_set_deadline(books, 0);
     books_wait_settled(books);
     books_destroy(books);
 }
@@ -168,7 +168,7 @@ int main(void)
         cmocka_unit_test(latencies_are_kept_by_output),
         cmocka_unit_test(an_error_says_how_many_events_are_missing),
         cmocka_unit_test(events_of_the_agent_itself_are_counted_apart),
-        cmocka_unit_test(waiting_ends_when_nothing_is_pending_or_in_a_hurry),
+        cmocka_unit_test(waiting_ends_when_nothing_is_pending_or_at_the_deadline),
         cmocka_unit_test(every_reason_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,7 +175,7 @@ static void a_closed_output_ends_without_a_warning(void **state)
     finish(&script, host);
 }
 
-static void a_host_that_gives_up_tries_once(void **state)
+static void a_host_that_ends_on_failure_tries_once(void **state)
 {
     (void)state;
     static const char *const scripts[] = {"R", "C", "Mdr", "F"};
@@ -250,7 +250,7 @@ int main(void)
         cmocka_unit_test(a_record_without_answer_is_sent_again),
         cmocka_unit_test(a_fatal_output_takes_nothing_more),
         cmocka_unit_test(a_closed_output_ends_without_a_warning),
-        cmocka_unit_test(a_host_that_gives_up_tries_once),
+        cmocka_unit_test(a_host_that_ends_on_failure_tries_once),
         cmocka_unit_test(stopping_ends_the_wait_and_counts_what_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,7 +160,7 @@ static void what_is_held_is_left_to_the_next_run(void **state)
     losses_add_stranger(before.losses, span_text("gone"), OUTPUT_DROP_REJECTED, 4,
         (struct time_range){.from = 1, .to = 2});
     losses_ship(before.losses);
-    assert_true(losses_leave(before.losses, &left));
+    assert_true(losses_hand_over(before.losses, &left));
     losses_close(before.losses); /* nothing is left to it */
     take_all(&before);
     assert_log(&before, "");
@@ -185,7 +185,7 @@ static void what_nobody_takes_is_freed(void **state)
     struct losses_left left = {.items = NULL};
     rig_init(&rig, hour_ns);
     lose(&rig, 0, 0, OUTPUT_DROP_ENDED, 3, 50, 60);
-    assert_true(losses_leave(rig.losses, &left));
+    assert_true(losses_hand_over(rig.losses, &left));
     assert_int_equal(left.count, 1);
     losses_left_fini(&left);
     assert_int_equal(left.count, 0);

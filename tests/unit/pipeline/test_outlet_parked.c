@@ -451,8 +451,8 @@ static void a_stop_counts_what_is_held_as_dropped(void **state)
     add_routed(&rig, "b");
     start_parked(&rig);
     fake_output_wait_records(rig.base.fake, 3);
-    outlet_move(rig.base.outlet, OUTLET_HURRIES);
-    outlet_move(rig.base.outlet, OUTLET_GIVES_UP);
+    outlet_move(rig.base.outlet, OUTLET_RETRIES_NOW);
+    outlet_move(rig.base.outlet, OUTLET_CANCELS);
     end_parked(&rig);
     struct output_counts counts = counts_of(&rig.base);
     assert_int_equal(counts.acked, 3);

@@ -95,7 +95,7 @@ static void a_stop_ends_a_long_wait_that_was_asked_for(void **state)
     AWAIT(counts_of(&rig).retries > 0);
     add_batch(&rig, 0, 1, 2);
     rig.spool->ops->close(rig.spool);
-    outlet_move(rig.outlet, OUTLET_GIVES_UP);
+    outlet_move(rig.outlet, OUTLET_CANCELS);
     assert_true(outlet_join(rig.outlet));
     assert_int_equal(counts_of(&rig).dropped[OUTPUT_DROP_STOPPED], 2);
     assert_int_equal(fake_output_counts(rig.fake).sends, 1);
@@ -118,7 +118,7 @@ static void a_stop_brings_one_more_try_at_once(void **state)
     rig.spool->ops->close(rig.spool);
     assert_true(outlet_start(rig.outlet, &err));
     AWAIT(counts_of(&rig).retries >= 2);
-    outlet_move(rig.outlet, OUTLET_HURRIES);
+    outlet_move(rig.outlet, OUTLET_RETRIES_NOW);
     assert_true(outlet_join(rig.outlet));
     assert_int_equal(counts_of(&rig).acked, 2);
     teardown(&rig);
@@ -138,7 +138,7 @@ static void an_outlet_that_leaves_tries_nothing_again(void **state)
     add_batch(&rig, 0, 1, 1);
     assert_true(outlet_start(rig.outlet, &err));
     AWAIT(counts_of(&rig).retries > 0);
-    outlet_move(rig.outlet, OUTLET_LEAVES);
+    outlet_move(rig.outlet, OUTLET_HANDS_OVER);
     assert_true(outlet_join(rig.outlet));
     assert_int_equal(fake_output_counts(rig.fake).sends, 1);
     assert_int_equal(counts_of(&rig).acked, 0);

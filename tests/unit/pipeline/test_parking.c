@@ -68,11 +68,11 @@ static struct parked_batch *park(struct fixture *f, size_t number, const char *r
 
 /* The next claim is of ${batch}, and of these of its records. */
 static void expect_claim(
-    struct fixture *f, struct parked_batch *batch, const char *records, bool hurry)
+    struct fixture *f, struct parked_batch *batch, const char *records, bool retry_now)
 {
     uint8_t marks[16] = {0};
     char found[64] = "";
-    assert_ptr_equal(parking_claim(&f->parking, hurry), batch);
+    assert_ptr_equal(parking_claim(&f->parking, retry_now), batch);
     parking_mark(batch, true, marks, 1);
     for (size_t i = 0; i < sizeof(marks); i++) {
         if (marks[i]) {

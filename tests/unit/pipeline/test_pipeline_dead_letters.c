@@ -109,7 +109,7 @@ static void a_stop_while_letters_cannot_be_kept_loses_none_of_them(void **state)
     assert_true(rig_push(&rig, 0, 500, 0));
     pipeline_finish_source(rig.pipeline, 0, false);
     fake_output_wait_sends(rig.fakes[0], 5);
-    pipeline_give_up(rig.pipeline);
+    pipeline_cancel(rig.pipeline);
     assert_true(pipeline_drain(rig.pipeline));
     check_books(&rig);
     struct output_counts counts = output_counts(&rig, 0);

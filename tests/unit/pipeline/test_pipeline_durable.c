@@ -84,7 +84,7 @@ static void what_a_stop_leaves_is_delivered_by_the_next_run(void **state)
     assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
     fake_output_wait_records(runs.rig.fakes[1], EVENTS / 2);
     pipeline_finish_source(runs.rig.pipeline, 0, false);
-    pipeline_give_up(runs.rig.pipeline);
+    pipeline_cancel(runs.rig.pipeline);
     assert_true(pipeline_drain(runs.rig.pipeline));
     check_books(&runs.rig);
     struct output_counts counts = output_counts(&runs.rig, 0);
@@ -174,7 +174,7 @@ static void what_an_output_has_lost_is_told_in_the_next_run_if_not_in_this(void 
     assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
     pipeline_finish_source(runs.rig.pipeline, 0, false);
     AWAIT(output_counts(&runs.rig, 0).dropped[OUTPUT_DROP_REJECTED] >= EVENTS);
-    pipeline_give_up(runs.rig.pipeline);
+    pipeline_cancel(runs.rig.pipeline);
     assert_true(pipeline_drain(runs.rig.pipeline));
     run_close(&runs);
     fake_output_let_go(runs.rig.fakes[1]);
@@ -202,7 +202,7 @@ static void of_a_batch_only_what_is_left_is_sent_by_the_next_run(void **state)
     assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
     pipeline_finish_source(runs.rig.pipeline, 0, false);
     fake_output_wait_records(runs.rig.fakes[0], 8); /* the next try is in an hour, as a rule */
-    pipeline_give_up(runs.rig.pipeline);
+    pipeline_cancel(runs.rig.pipeline);
     assert_true(pipeline_drain(runs.rig.pipeline));
     check_books(&runs.rig);
     assert_int_equal(output_counts(&runs.rig, 0).acked, 8);
@@ -228,7 +228,7 @@ static void an_output_with_another_stream_drains_the_one_before(void **state)
     run_begin(&runs);
     assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
     pipeline_finish_source(runs.rig.pipeline, 0, false);
-    pipeline_give_up(runs.rig.pipeline);
+    pipeline_cancel(runs.rig.pipeline);
     assert_true(pipeline_drain(runs.rig.pipeline));
     uint64_t staged = runs.staged;
     run_close(&runs);
@@ -273,10 +273,10 @@ static void what_a_pipeline_that_makes_way_leaves_is_delivered_by_the_next(void 
     struct drainer drainer = {.pipeline = runs.rig.pipeline};
     struct plat_thread *thread = plat_thread_start("drain", drain, &drainer, &err);
     assert_non_null(thread);
-    pipeline_leave(runs.rig.pipeline);
+    pipeline_hand_over(runs.rig.pipeline);
     fake_output_let_go(runs.rig.fakes[0]);
     while (!atomic_load_explicit(&drainer.done, memory_order_relaxed)) {
-        pipeline_leave(runs.rig.pipeline); /* at any moment of it */
+        pipeline_hand_over(runs.rig.pipeline); /* at any moment of it */
     }
     plat_thread_join(thread);
     uint64_t left = output_counts(&runs.rig, 0).pending;

@@ -146,7 +146,7 @@ static void a_stop_ends_the_wait_for_memory_to_write_an_event(void **state)
     assert_true(rig_push(&rig, 0, 1000, 0));
     pipeline_finish_source(rig.pipeline, 0, false);
     AWAIT(atomic_load(&refused) > 4); /* it is tried again */
-    pipeline_give_up(rig.pipeline);
+    pipeline_cancel(rig.pipeline);
     assert_true(pipeline_drain(rig.pipeline));
     check_books(&rig);
     struct session_counts counts = session_counts(&rig, 0);
@@ -166,7 +166,7 @@ static void a_stop_gives_up_on_an_output_that_does_not_answer(void **state)
     assert_true(rig_push(&rig, 0, 10000, 0));
     pipeline_finish_source(rig.pipeline, 0, false);
     fake_output_wait_records(rig.fakes[1], 10000);
-    pipeline_give_up(rig.pipeline);
+    pipeline_cancel(rig.pipeline);
     assert_true(pipeline_drain(rig.pipeline));
     check_books(&rig);
     struct output_counts counts = output_counts(&rig, 0);
@@ -197,7 +197,7 @@ static void a_stop_releases_a_source_that_waits_for_room(void **state)
     struct feeder feeder = {.rig = &rig, .count = 1000000, .width = 2000};
     struct plat_thread *thread = start_feeding(&feeder);
     wait_until_full(&rig);
-    pipeline_give_up(rig.pipeline);
+    pipeline_cancel(rig.pipeline);
     plat_thread_join(thread);
     assert_false(feeder.went_on);
     pipeline_finish_source(rig.pipeline, 0, true);

@@ -176,7 +176,7 @@ static void a_stop_tells_those_who_live_what_was_left_of_another(void **state)
         pipeline_finish_source(rig.pipeline, 1, false);
         fake_output_wait_records(rig.fakes[1], 7010);
         fake_output_wait_records(rig.fakes[2], 7010);
-        pipeline_give_up(rig.pipeline);
+        pipeline_cancel(rig.pipeline);
         assert_true(pipeline_drain(rig.pipeline));
         check_books(&rig);
         struct output_counts counts = output_counts(&rig, 0);
@@ -203,7 +203,7 @@ static void a_stop_tells_what_was_never_decoded(void **state)
     struct feeder feeder = {.rig = &rig, .count = 1000000, .width = 2000};
     struct plat_thread *thread = start_feeding(&feeder);
     wait_until_full(&rig);
-    pipeline_give_up(rig.pipeline);
+    pipeline_cancel(rig.pipeline);
     plat_thread_join(thread);
     pipeline_finish_source(rig.pipeline, 0, true);
     assert_true(pipeline_drain(rig.pipeline));
@@ -255,7 +255,7 @@ static void retries_count_while_they_happen(void **state)
     pipeline_finish_source(rig.pipeline, 0, false);
     AWAIT(output_counts(&rig, 0).retries > 0);
     assert_int_equal(output_counts(&rig, 0).pending, 10);
-    pipeline_give_up(rig.pipeline);
+    pipeline_cancel(rig.pipeline);
     assert_true(pipeline_drain(rig.pipeline));
     check_books(&rig);
     rig_fini(&rig);

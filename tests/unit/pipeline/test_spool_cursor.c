@@ -67,7 +67,7 @@ static void an_output_that_leaves_waits_for_nothing(void **state)
     struct waiting waiting = {.spool = rig.spool, .got = SPOOL_NOTHING};
     struct plat_thread *thread = plat_thread_start("lane", wait_for_a_batch, &waiting, &err);
     assert_non_null(thread);
-    rig.spool->ops->leave(rig.spool, 0);
+    rig.spool->ops->end_cursor(rig.spool, 0);
     plat_thread_join(thread);
     assert_int_equal(waiting.got, SPOOL_END);
     rig_append(&rig, 0, 1, 2);

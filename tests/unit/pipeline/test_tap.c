@@ -30,7 +30,7 @@ static size_t offer(struct tap_hub *hub, size_t worker, size_t count)
     struct tap_asker asker = {.worker = worker, .session = 1, .paths = &paths};
     struct tap_view view;
     size_t wanted = 0;
-    tap_enter(hub, &view);
+    tap_acquire(hub, &view);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < view.count; k++) {
             if (tap_is_of_session(&view, k, 1) && tap_may_want(&view, k) &&
@@ -40,7 +40,7 @@ static size_t offer(struct tap_hub *hub, size_t worker, size_t count)
             }
         }
     }
-    tap_leave(hub, &view);
+    tap_release(hub, &view);
     return wanted;
 }
 
@@ -97,11 +97,11 @@ static void what_finds_no_room_is_counted(void **state)
     struct tap_view view;
     bool goes_on;
     take(tap, SECOND, &goes_on);
-    tap_enter(hub, &view);
+    tap_acquire(hub, &view);
     for (int i = 0; i < 3; i++) {
         tap_give(&view, 0, span_make(large, sizeof(large)));
     }
-    tap_leave(hub, &view);
+    tap_release(hub, &view);
     assert_int_equal(tap_omitted(tap), 2);
     assert_int_equal(offer(hub, 0, 3), 0); /* nothing is written in vain */
     assert_int_equal(tap_omitted(tap), 3);

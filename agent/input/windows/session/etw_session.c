@@ -100,10 +100,10 @@ static void miss_what_was_taken_over(struct etw_session *s)
 }
 
 /* Give up the processes of this session. */
-static void leave_targets(struct etw_session *s)
+static void end_targets(struct etw_session *s)
 {
     if (s->targets) {
-        etw_targets_leave(s->targets);
+        etw_targets_end_session(s->targets);
     }
 }
 
@@ -138,7 +138,7 @@ static bool enter(struct etw_session *s, struct error *err)
     const struct etw_plan *plan = s->plan;
     s->taken_over = 0;
     if (!etw_session_get(s, err)) {
-        leave_targets(s);
+        end_targets(s);
         etw_hold_drop(s->hold);
         s->hold = NULL;
         return false;
@@ -276,7 +276,7 @@ static void leave(struct etw_session *s, bool stop_it)
         etw_kernel_set_profile(s->profile_old_100ns, &s->profile_old_100ns, NULL);
         s->profile_set = false;
     }
-    leave_targets(s);
+    end_targets(s);
     etw_hold_drop(s->hold);
     s->hold = NULL;
     s->is_open = false;
@@ -367,7 +367,7 @@ static bool serve(struct etw_session *s)
 /* Detach from a session until it is found again or another one is started. */
 static void detach(struct etw_session *s)
 {
-    leave_targets(s);
+    end_targets(s);
     etw_hold_drop(s->hold);
     s->hold = NULL;
     s->is_open = false;

@@ -99,12 +99,12 @@ static void add_news(struct etw_session *s, const struct etw_guard_news *news)
 }
 
 /* True if it can be reported now, with or without the process that did it. */
-static bool is_ripe(const struct etw_session *s, struct etw_guard_news *news, bool hurry)
+static bool is_ripe(const struct etw_session *s, struct etw_guard_news *news, bool all)
 {
     return news->wait_until_ns == 0 ||
            etw_guard_actors_find(s->guard.actors, news->change, s->plan->name, &news->provider,
                news->since, &news->by) ||
-           hurry || plat_monotonic_ns() >= news->wait_until_ns;
+           all || plat_monotonic_ns() >= news->wait_until_ns;
 }
 
 static void tell_one(struct etw_session *s, const struct etw_guard_news *news)
@@ -127,12 +127,12 @@ static void tell_one(struct etw_session *s, const struct etw_guard_news *news)
     }
 }
 
-static void tell(struct etw_session *s, bool hurry)
+static void tell(struct etw_session *s, bool all)
 {
     struct etw_session_guard *g = &s->guard;
     size_t left = 0;
     for (size_t i = 0; i < g->news_count; i++) {
-        if (is_ripe(s, &g->news[i], hurry)) {
+        if (is_ripe(s, &g->news[i], all)) {
             tell_one(s, &g->news[i]);
         } else {
             g->news[left++] = g->news[i];
