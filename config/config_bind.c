@@ -182,7 +182,7 @@ static void bind_structs(
             size_t errors = walk->report->error_count;
             size_t place = config_walk_remember(walk, item, element, field->size);
             bind_element(walk, field, node, i, item, element);
-            config_walk_blame(walk, place, errors);
+            config_walk_mark_flawed(walk, place, errors);
         }
     }
     *(struct config_list *)member = (struct config_list){items, items ? count : 0};
@@ -220,7 +220,7 @@ static bool bind_keyed_pair(struct config_walk *walk, const struct config_field 
     } else {
         bind_struct(walk, field, value, field->fields, element);
     }
-    config_walk_blame(walk, place, errors);
+    config_walk_mark_flawed(walk, place, errors);
     return true;
 }
 
@@ -269,7 +269,7 @@ static void bind_variant(
         target.open = false;
     }
     bind_mapping(walk, node, &target);
-    config_walk_blame(walk, place, errors);
+    config_walk_mark_flawed(walk, place, errors);
 }
 
 static void bind_variants(
@@ -288,7 +288,7 @@ static void bind_variants(
             size_t errors = walk->report->error_count;
             size_t place = config_walk_remember(walk, item, items + i * size, size);
             bind_variant(walk, field, item, items + i * size);
-            config_walk_blame(walk, place, errors);
+            config_walk_mark_flawed(walk, place, errors);
         }
     }
     *(struct config_list *)member = (struct config_list){items, items ? count : 0};
@@ -324,7 +324,7 @@ static void bind_value(
         bind_variants(walk, field, node, member);
         break;
     }
-    config_walk_blame(walk, place, errors);
+    config_walk_mark_flawed(walk, place, errors);
 }
 
 static int compare_places(const void *a_, const void *b_)

@@ -122,7 +122,7 @@ static bool set_text(struct config_walk *walk, const struct config_field *field,
     } else {
         CONFIG_COMPLAIN(walk, node, "%s: %s", field->key, err.text);
     }
-    config_walk_blame(walk, place, errors);
+    config_walk_mark_flawed(walk, place, errors);
     return false;
 }
 

@@ -94,7 +94,7 @@ void config_walk_keep_written(struct config_walk *walk, const yaml_node_t *node,
     }
 }
 
-void config_walk_blame(struct config_walk *walk, size_t number, size_t errors_before)
+void config_walk_mark_flawed(struct config_walk *walk, size_t number, size_t errors_before)
 {
     if (number != SIZE_MAX && walk->report->error_count > errors_before) {
         walk->config->places[number].flawed = true;

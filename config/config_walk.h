@@ -45,7 +45,7 @@ yaml_node_t *config_walk_visit(struct config_walk *walk, int index);
 yaml_node_t *config_walk_key(struct config_walk *walk, int index, struct span *ret_key);
 
 /* Note where the value bound at ${start} stands, for config_error_at. Its number, for
- * config_walk_blame. */
+ * config_walk_mark_flawed. */
 size_t config_walk_remember(
     struct config_walk *walk, const yaml_node_t *node, const void *start, size_t size);
 
@@ -55,7 +55,7 @@ void config_walk_keep_written(struct config_walk *walk, const yaml_node_t *node,
 
 /* What was remembered as ${number} is flawed (config_is_flawed) if there are more errors now than
  * ${errors_before}. */
-void config_walk_blame(struct config_walk *walk, size_t number, size_t errors_before);
+void config_walk_mark_flawed(struct config_walk *walk, size_t number, size_t errors_before);
 
 /* Is the value empty, `~` or `null`, not in quotes? */
 bool config_walk_is_null(const yaml_node_t *node);

@@ -182,7 +182,7 @@ static enum http_piece_verdict verdict_of(const struct http_said *said, const ch
 static struct http_piece_answer judge(struct out_azure *self, bool replied,
     const struct http_piece *piece, struct output_report *report)
 {
-    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
+    struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
     const struct http_reply *reply = &self->said.reply;
     const char *words;
     bool lost = reply->sent && (!replied || reply->status >= 500) && reply->status != 503;
@@ -212,7 +212,7 @@ static struct http_piece_answer post_with_token(struct out_azure *self, const ch
             report->wait_ms = (uint32_t)(self->said.reply.retry_after_ms % UINT32_MAX);
             return (struct http_piece_answer){
                 .verdict = got == AZURE_TOKEN_MEND ? HTTP_PIECE_MEND : HTTP_PIECE_LATER,
-                .culprit = HTTP_PIECES_UNKNOWN};
+                .record = HTTP_PIECES_UNKNOWN};
         }
         bool replied = post_body(self, path, body, &report->error);
         /* It may have ended earlier than it said: once more with a new one. */
@@ -230,7 +230,7 @@ static struct http_piece_answer azure_post(
     void *self_, const struct http_piece *piece, struct output_report *report)
 {
     struct out_azure *self = self_;
-    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
+    struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
     struct buf path;
     buf_init(&path, 64 * 1024);
     bool good = azure_frame_write(piece, &self->framed) && write_path(self, piece, &path);

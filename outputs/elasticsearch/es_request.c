@@ -207,7 +207,7 @@ static void refuse_alone(struct es_sender *self, int status)
 }
 
 /* Many single refusals mean a wrong set-up: drop the rejections of this delivery. */
-static void blame_set_up(struct es_sender *self)
+static void report_set_up_fault(struct es_sender *self)
 {
     const struct es_answer answer = self->outcome.refusal;
     while (self->first > 0 && self->statuses[self->first - 1] == RECORD_REJECTED) {
@@ -236,7 +236,7 @@ static bool last_is_read(struct es_sender *self)
     self->first = first;
     self->bad_end = bad_end > self->end ? self->end : bad_end;
     if (!self->last_was_read) {
-        blame_set_up(self);
+        report_set_up_fault(self);
     }
     return self->last_was_read;
 }

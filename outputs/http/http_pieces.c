@@ -13,7 +13,7 @@ struct walk {
     http_pieces_post_fn *post;
     void *self;
     size_t at;    /* all before is settled, or waits */
-    size_t alone; /* this record goes alone: it is the one that the server blames */
+    size_t alone; /* this record goes alone: the server refused it */
     size_t taken;
 };
 
@@ -106,11 +106,11 @@ static void take(struct walk *walk, const struct http_piece *piece)
     }
     walk->taken += piece->records;
     walk->pieces->bad_in_a_row = 0;
-    walk->pieces->blamed = 0;
+    walk->pieces->set_up_faults = 0;
 }
 
-/* Nothing is rejected: it looks like the set-up. */
-static void blame(struct walk *walk)
+/* The set-up looks wrong: reject nothing. */
+static void report_set_up_fault(struct walk *walk)
 {
     struct http_pieces *pieces = walk->pieces;
     for (size_t i = 0; i < walk->delivery->record_count; i++) {
@@ -118,13 +118,13 @@ static void blame(struct walk *walk)
             pieces->statuses[i] = RECORD_RETRY;
         }
     }
-    pieces->blamed++;
+    pieces->set_up_faults++;
     walk->report->degraded = true;
     struct error said = walk->report->error;
     error_set(&walk->report->error, ERR_IO, "%s: %.300s", one_by_one, said.text);
 }
 
-/* False: it looks like the set-up. */
+/* False: the set-up looks wrong. */
 static bool reject(struct walk *walk, size_t record, const struct output_rejection *why)
 {
     rejections_add(&walk->pieces->notes, record, why);
@@ -133,13 +133,13 @@ static bool reject(struct walk *walk, size_t record, const struct output_rejecti
     if (walk->pieces->bad_in_a_row < HTTP_PIECES_BAD_IN_A_ROW || walk->taken) {
         return true;
     }
-    blame(walk);
+    report_set_up_fault(walk);
     return false;
 }
 
-static void block(struct walk *walk, size_t culprit, const struct output_rejection *why)
+static void block(struct walk *walk, size_t record, const struct output_rejection *why)
 {
-    uint32_t route = walk->delivery->routes[culprit];
+    uint32_t route = walk->delivery->routes[record];
     for (size_t i = 0; i < walk->delivery->record_count; i++) {
         if (walk->delivery->routes[i] == route && walk->pieces->statuses[i] == RECORD_RETRY) {
             rejections_add(&walk->pieces->notes, i, why);
@@ -148,11 +148,11 @@ static void block(struct walk *walk, size_t culprit, const struct output_rejecti
     }
 }
 
-/* The record of ${piece} that is refused, as far as that is known. One route is refused with each of its records. */
-static size_t culprit_of(const struct http_piece *piece, const struct http_piece_answer *answer)
+/* The record of ${piece} that is refused, if the server names it. One route is refused with each of its records. */
+static size_t record_of(const struct http_piece *piece, const struct http_piece_answer *answer)
 {
     bool blocked = answer->verdict == HTTP_PIECE_BLOCKED;
-    size_t named = answer->culprit;
+    size_t named = answer->record;
     if (piece->records == 1 || (blocked && piece->one_route)) {
         return piece->first;
     }
@@ -165,19 +165,19 @@ static size_t culprit_of(const struct http_piece *piece, const struct http_piece
 static bool search(
     struct walk *walk, const struct http_piece *piece, const struct http_piece_answer *answer)
 {
-    size_t culprit = culprit_of(piece, answer);
-    if (culprit != HTTP_PIECES_UNKNOWN && answer->verdict == HTTP_PIECE_BLOCKED) {
-        block(walk, culprit, &answer->why);
+    size_t record = record_of(piece, answer);
+    if (record != HTTP_PIECES_UNKNOWN && answer->verdict == HTTP_PIECE_BLOCKED) {
+        block(walk, record, &answer->why);
         return true;
     }
     if (piece->records == 1) {
-        return reject(walk, culprit, &answer->why);
+        return reject(walk, record, &answer->why);
     }
-    /* Who names another one before the first was asked for could go on so for each record: halves end sooner. */
+    /* A server that names another record before the first one was sent alone may do so for each: halves end sooner. */
     bool again = walk->alone != HTTP_PIECES_UNKNOWN &&
                  walk->pieces->statuses[walk->alone] == RECORD_RETRY;
-    if (culprit != HTTP_PIECES_UNKNOWN && !again) {
-        walk->alone = culprit;
+    if (record != HTTP_PIECES_UNKNOWN && !again) {
+        walk->alone = record;
     } else {
         http_window_refused(&walk->pieces->window, piece->records);
     }
@@ -213,12 +213,12 @@ static bool follow(
     }
 }
 
-/* The record that is asked for while the set-up is blamed: another one each time, of those that do not wait. */
+/* The record to send while the set-up looks wrong: another one each time, of those that do not wait. */
 static size_t next_to_ask(const struct walk *walk)
 {
     size_t count = walk->delivery->record_count;
     for (size_t i = 0; i < count; i++) {
-        size_t record = (walk->pieces->blamed + i) % count;
+        size_t record = (walk->pieces->set_up_faults + i) % count;
         if (walk->pieces->statuses[record] == RECORD_RETRY) {
             return record;
         }
@@ -226,7 +226,8 @@ static size_t next_to_ask(const struct walk *walk)
     return HTTP_PIECES_UNKNOWN;
 }
 
-/* One record alone, while the set-up is blamed; if its route takes nothing, the next. False: it is still to blame. */
+/* Send one record alone, while the set-up looks wrong; if its route takes nothing, the next one. False: the set-up
+ * still looks wrong. */
 static bool ask_one(struct walk *walk)
 {
     for (int i = 0; i < HTTP_PIECES_BAD_IN_A_ROW; i++) {
@@ -247,7 +248,7 @@ static bool ask_one(struct walk *walk)
             return true;
         case HTTP_PIECE_REFUSED:
         case HTTP_PIECE_TOO_BIG:
-            blame(walk);
+            report_set_up_fault(walk);
             return false;
         case HTTP_PIECE_BLOCKED:
             if (walk->delivery->routes) {

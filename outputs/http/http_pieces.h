@@ -44,8 +44,9 @@ bool http_piece_holds(const struct http_piece *piece, size_t record);
 
 struct http_piece_answer {
     enum http_piece_verdict verdict;
-    size_t culprit; /* the record that the server blames, as an index of the delivery, or
-                       HTTP_PIECES_UNKNOWN. What it says of others is not believed */
+    size_t
+        record; /* index of the delivery: the record that the server refuses, or HTTP_PIECES_UNKNOWN.
+                    What it says of other records does not count */
     struct output_rejection
         why; /* of what is refused, too big or blocked; views until the next call */
 };
@@ -60,9 +61,9 @@ struct http_pieces {
     size_t capacity;
     struct rejections notes;
     unsigned bad_in_a_row;
-    unsigned blamed;   /* how often the set-up was blamed since something was taken */
-    bool one_route;    /* set by the owner: all records of a request have the same route */
-    size_t most_bytes; /* set by the owner: of the records of one request; 0: no limit */
+    unsigned set_up_faults; /* how often the set-up looked wrong since something was taken */
+    bool one_route;         /* set by the owner: all records of a request have the same route */
+    size_t most_bytes;      /* set by the owner: of the records of one request; 0: no limit */
 };
 
 /* Zeroed memory but for what the owner sets. */

@@ -61,7 +61,7 @@ struct out_http {
     size_t capacity;
     struct rejections notes; /* why records are rejected */
     unsigned bad_in_a_row;   /* records refused alone since the last accepted request */
-    unsigned blamed;         /* how often the set-up was found wrong since */
+    unsigned set_up_faults;  /* how often the set-up was found wrong since */
     char excerpt[SAID_MAX_BYTES];
     size_t excerpt_size;
     bool page; /* the reply is HTML */
@@ -337,7 +337,7 @@ static void take(struct out_http *self, struct progress *progress, size_t first,
     }
     progress->delivered += count;
     self->bad_in_a_row = 0;
-    self->blamed = 0;
+    self->set_up_faults = 0;
 }
 
 static void reject_record(struct out_http *self, struct progress *progress)
@@ -368,7 +368,7 @@ static bool ask_another(struct out_http *self, const struct delivery *delivery,
     struct progress *progress, size_t refused, enum http_verdict verdict,
     struct output_report *report)
 {
-    size_t other = progress->all - 1 - self->blamed % (progress->all - progress->at);
+    size_t other = progress->all - 1 - self->set_up_faults % (progress->all - progress->at);
     if (refused > 1 || other != progress->at) {
         verdict = post(self, delivery, other, 1, report, &progress->status);
     }
@@ -379,7 +379,7 @@ static bool ask_another(struct out_http *self, const struct delivery *delivery,
         return true;
     }
     take_back(self, progress);
-    self->blamed += verdict != HTTP_LATER;
+    self->set_up_faults += verdict != HTTP_LATER;
     report->degraded = report->degraded || verdict != HTTP_LATER;
     if (verdict == HTTP_REFUSED || report->error.code == ERR_NONE) {
         const char *words = verdict == HTTP_REFUSED ? one_by_one

@@ -252,9 +252,9 @@ static struct http_piece_answer loki_post(
     void *self_, const struct http_piece *piece, struct output_report *report)
 {
     struct out_loki *self = self_;
-    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
-    if (!loki_frame_sort(&self->frame, piece, self->fates, &answer.culprit)) {
-        bool known = answer.culprit != HTTP_PIECES_UNKNOWN;
+    struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
+    if (!loki_frame_sort(&self->frame, piece, self->fates, &answer.record)) {
+        bool known = answer.record != HTTP_PIECES_UNKNOWN;
         error_set(&report->error, known ? ERR_FORMAT : ERR_MEMORY, "%s",
             known ? "an event has no @timestamp" : "out of memory");
         answer.verdict = known ? HTTP_PIECE_REFUSED : HTTP_PIECE_LATER;

@@ -102,7 +102,7 @@ static void add_uncertain(struct out_otlp *self, const struct http_piece *piece,
 static struct http_piece_answer take(struct out_otlp *self, const struct http_piece *piece,
     const struct otlp_reply *reply, struct output_report *report)
 {
-    struct http_piece_answer answer = {.verdict = HTTP_PIECE_TAKEN, .culprit = HTTP_PIECES_UNKNOWN};
+    struct http_piece_answer answer = {.verdict = HTTP_PIECE_TAKEN, .record = HTTP_PIECES_UNKNOWN};
     char words[WORDS_BYTES];
     size_t count = self->frame.count;
     if (!self->link.said.reply.sent || self->link.said.page) {
@@ -136,7 +136,7 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
 static struct http_piece_answer judge(struct out_otlp *self, const struct http_piece *piece,
     const struct otlp_reply *reply, struct output_report *report)
 {
-    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
+    struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
     int status = self->link.said.reply.status;
     const char *words = otlp_reply_words(status);
     switch (otlp_reply_verdict(status)) {
@@ -180,12 +180,12 @@ static struct http_piece_answer otlp_post(
     void *self_, const struct http_piece *piece, struct output_report *report)
 {
     struct out_otlp *self = self_;
-    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
+    struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
     if (self->uncertain_count == MAX_UNCERTAIN) {
         error_set(&report->error, ERR_STOPPED, "the server rejects a part of each request");
         return answer; /* what is left comes in the next delivery */
     }
-    switch (otlp_frame_write(&self->frame, piece, &answer.culprit)) {
+    switch (otlp_frame_write(&self->frame, piece, &answer.record)) {
     case OTLP_NO_MEMORY:
         error_set(&report->error, ERR_MEMORY, "out of memory for a request of %zu events",
             piece->records);

@@ -69,7 +69,8 @@ void hec_reply_read(const struct http_said *said, struct hec_reply *ret_reply)
     if (!said->page && read_number(said, "code", &code) && code < 1000) {
         ret_reply->code = (int)code;
         ret_reply->has_ack_id = read_number(said, "ackId", &ret_reply->ack_id);
-        ret_reply->has_culprit = read_number(said, "invalid-event-number", &ret_reply->culprit);
+        ret_reply->has_event_number = read_number(
+            said, "invalid-event-number", &ret_reply->event_number);
     }
 }
 

@@ -20,8 +20,8 @@ struct hec_reply {
     int code;        /* HEC_NO_CODE: none */
     bool has_ack_id; /* indexer acknowledgement is on */
     uint64_t ack_id;
-    bool has_culprit;
-    uint64_t culprit; /* invalid-event-number: index of the event in the request, from 0 */
+    bool has_event_number;
+    uint64_t event_number; /* invalid-event-number: index of the event in the request, from 0 */
 };
 
 void hec_reply_read(const struct http_said *said, struct hec_reply *ret_reply);

@@ -201,7 +201,7 @@ static bool post_body(struct out_hec *self, size_t index, struct span body, stru
 }
 
 /* The record of ${piece} that is event ${number} of its request. */
-static size_t culprit_of(const struct http_piece *piece, uint64_t number)
+static size_t record_of(const struct http_piece *piece, uint64_t number)
 {
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
         if (http_piece_holds(piece, i) && number-- == 0) {
@@ -227,15 +227,15 @@ static size_t taken_before(
     bool looked = reply->code != HEC_NO_CODE && reply->code != HEC_NO_DATA &&
                   (verdict == HTTP_PIECE_REFUSED || verdict == HTTP_PIECE_BLOCKED);
     size_t most = piece->records - 1;
-    return !looked                                       ? 0
-           : reply->has_culprit && reply->culprit < most ? (size_t)reply->culprit
-                                                         : most;
+    return !looked                                                 ? 0
+           : reply->has_event_number && reply->event_number < most ? (size_t)reply->event_number
+                                                                   : most;
 }
 
 static struct http_piece_answer take(struct out_hec *self, size_t index,
     const struct http_piece *piece, const struct hec_reply *reply, struct output_report *report)
 {
-    struct http_piece_answer answer = {.verdict = HTTP_PIECE_TAKEN, .culprit = HTTP_PIECES_UNKNOWN};
+    struct http_piece_answer answer = {.verdict = HTTP_PIECE_TAKEN, .record = HTTP_PIECES_UNKNOWN};
     const struct hec_pending pending = {.first = piece->first,
         .count = piece->count,
         .records = piece->records,
@@ -264,7 +264,7 @@ static struct http_piece_answer try_host(struct out_hec *self, size_t index, str
     const struct http_piece *piece, struct output_report *report)
 {
     struct hec_reply reply = {.code = HEC_NO_CODE};
-    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
+    struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
     if (!post_body(self, index, body, &report->error)) {
         bool lasts = http_failure_lasts(self->said.reply.failure);
         self->unsure += is_unsure(&self->said, &reply) ? piece->records : 0;
@@ -287,8 +287,8 @@ static struct http_piece_answer try_host(struct out_hec *self, size_t index, str
     if (reply.code == HEC_BAD_CHANNEL && !hec_acks_left(&self->acks, SIZE_MAX)) {
         hec_acks_new_channel(&self->acks, NULL);
     }
-    if (reply.has_culprit) {
-        answer.culprit = culprit_of(piece, reply.culprit);
+    if (reply.has_event_number) {
+        answer.record = record_of(piece, reply.event_number);
     }
     answer.why = (struct output_rejection){.status = status,
         .type = span_text("splunk_hec"),
@@ -307,14 +307,14 @@ static struct http_piece_answer all_failed(const struct out_hec *self, struct ou
     report->wait_ms = asked_ms < UINT32_MAX ? (uint32_t)asked_ms : UINT32_MAX;
     es_hosts_say(&self->hosts, &report->error);
     return (struct http_piece_answer){
-        .verdict = all_last ? HTTP_PIECE_MEND : HTTP_PIECE_LATER, .culprit = HTTP_PIECES_UNKNOWN};
+        .verdict = all_last ? HTTP_PIECE_MEND : HTTP_PIECE_LATER, .record = HTTP_PIECES_UNKNOWN};
 }
 
 static struct http_piece_answer hec_post(
     void *self_, const struct http_piece *piece, struct output_report *report)
 {
     struct out_hec *self = self_;
-    struct http_piece_answer answer = {.culprit = HTTP_PIECES_UNKNOWN};
+    struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
     if (!hec_frame_write(&self->frame, piece)) {
         error_set(&report->error, ERR_MEMORY, "out of memory for a request of %zu events",
             piece->records);

@@ -13,11 +13,11 @@ enum { MAX_RECORDS = 16 };
 static void frame_otlp(enum otlp_protocol protocol, const struct http_piece *piece)
 {
     struct otlp_frame frame = {.count = 0};
-    size_t culprit = SIZE_MAX;
+    size_t record = SIZE_MAX;
     otlp_frame_init(&frame, protocol);
-    enum otlp_frame_result result = otlp_frame_write(&frame, piece, &culprit);
+    enum otlp_frame_result result = otlp_frame_write(&frame, piece, &record);
     if ((result == OTLP_FRAMED && frame.count != piece->count) ||
-        (result == OTLP_NO_RECORD && culprit >= piece->count)) {
+        (result == OTLP_NO_RECORD && record >= piece->count)) {
         abort();
     }
     otlp_frame_fini(&frame);
@@ -27,9 +27,9 @@ static void frame_loki(enum loki_encoding encoding, const struct http_piece *pie
 {
     const enum loki_fate fates[MAX_RECORDS] = {LOKI_OPEN};
     struct loki_frame frame;
-    size_t culprit;
+    size_t record;
     if (loki_frame_init(&frame, encoding, 0x1f, 2) &&
-        loki_frame_sort(&frame, piece, fates, &culprit)) {
+        loki_frame_sort(&frame, piece, fates, &record)) {
         if (frame.entry_count != piece->count || !loki_frame_write(&frame, 0, frame.entry_count)) {
             abort();
         }

@@ -96,9 +96,9 @@ void outlet_batch_on_park(void *self, size_t record, const struct output_rejecti
     uint32_t route = routes->indexes[at];
     lane->marks[at] = 1;
     lane->parked++;
-    if (route != lane->blamed) {
-        parking_blame(&lane->outlet->parking, routes->names[route], why);
-        lane->blamed = route;
+    if (route != lane->closed_route) {
+        parking_close_route(&lane->outlet->parking, routes->names[route], why);
+        lane->closed_route = route;
     }
 }
 
@@ -508,7 +508,7 @@ void outlet_batch_begin(
     lane->first = 0;
     lane->later = item->batch->segment_count;
     lane->parked = 0;
-    lane->blamed = UINT32_MAX;
+    lane->closed_route = UINT32_MAX;
     lane->undelivered = 0;
     lane->delivered_before = 0;
     lane->noted = false;

@@ -45,10 +45,10 @@ struct outlet_lane {
     bool over;         /* there is no memory for it, and the outlet gives up */
     uint8_t *marks;    /* by record: 1: it is parked */
     size_t marks_capacity;
-    size_t marks_count; /* 0: none of the batch can be parked */
-    size_t parked;      /* by what was done with the batch just now: so many records */
-    uint32_t blamed;    /* the route that was said last to take nothing */
-    bool *shut;         /* by route of the batch: it was parked before, … */
+    size_t marks_count;    /* 0: none of the batch can be parked */
+    size_t parked;         /* by what was done with the batch just now: so many records */
+    uint32_t closed_route; /* the route that was said last to take nothing */
+    bool *shut;            /* by route of the batch: it was parked before, … */
     size_t shut_capacity;
     bool any_shut; /* … as one of them was */
     size_t later;  /* segments of the batch from this one on: the host does not have them yet */

@@ -117,8 +117,9 @@ bool parking_is_full(struct parking *parking);
 bool parking_look(
     struct parking *parking, const struct span *names, size_t count, bool *ret_parked);
 
-/* ${name} takes nothing, and why: it is parked from now on. Without memory that is left to parking_put. */
-void parking_blame(struct parking *parking, struct span name, const struct output_rejection *why);
+/* ${name} takes nothing, and ${why}: it is parked from now on. Without memory that is left to parking_put. */
+void parking_close_route(
+    struct parking *parking, struct span name, const struct output_rejection *why);
 
 /* The records of ${item}'s batch for which ${marks} is not 0, ready to be parked. NULL: out of memory. */
 struct parked_batch *parking_make(struct parking *parking, const struct spool_item *item,
@@ -158,7 +159,7 @@ struct parked_batch *parking_drop_oldest(struct parking *parking);
 /* … the one of this number. */
 struct parked_batch *parking_drop_number(struct parking *parking, uint64_t number);
 
-/* Forget routes that were blamed, and for which nothing was put. */
+/* Remove routes that were closed, and for which nothing was put. */
 void parking_tidy(struct parking *parking);
 
 void parked_batch_free(struct parked_batch *batch);

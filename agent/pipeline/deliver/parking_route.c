@@ -128,7 +128,8 @@ static void say_why(struct parked_route *route, const struct output_rejection *w
     }
 }
 
-void parking_blame(struct parking *parking, struct span name, const struct output_rejection *why)
+void parking_close_route(
+    struct parking *parking, struct span name, const struct output_rejection *why)
 {
     plat_mutex_lock(&parking->mutex);
     struct parked_route *route = parking_route_get(parking, name);

@@ -33,7 +33,7 @@ static struct http_piece_answer post(
     void *self, const struct http_piece *piece, struct output_report *report)
 {
     (void)self;
-    struct http_piece_answer answer = {.verdict = HTTP_PIECE_TAKEN, .culprit = HTTP_PIECES_UNKNOWN};
+    struct http_piece_answer answer = {.verdict = HTTP_PIECE_TAKEN, .record = HTTP_PIECES_UNKNOWN};
     char *seen = s.seen[s.requests++ % MAX_SEEN];
     size_t size = 0;
     size_t records = 0;
@@ -48,7 +48,7 @@ static struct http_piece_answer post(
         }
         if ((c == 'x' || c == 'b') && (answer.verdict == HTTP_PIECE_TAKEN || s.names_last)) {
             answer.verdict = c == 'x' ? HTTP_PIECE_REFUSED : HTTP_PIECE_BLOCKED;
-            answer.culprit = s.names_none ? HTTP_PIECES_UNKNOWN : i;
+            answer.record = s.names_none ? HTTP_PIECES_UNKNOWN : i;
             answer.why.reason = span_text("why");
             error_set(&report->error, ERR_IO, "refused");
         }
@@ -160,9 +160,9 @@ static void a_server_that_names_one_record_after_the_other_is_asked_no_more_for_
     end();
 }
 
-/* The set-up is blamed since records are refused; those of a route that takes nothing must not keep the walk from
+/* The set-up looks wrong since records are refused; those of a route that takes nothing must not keep the walk from
  * asking for another. */
-static void with_some_blamed_and_others_blocked_the_walk_moves_on(void **state)
+static void with_some_refused_and_others_blocked_the_walk_moves_on(void **state)
 {
     (void)state;
     static const uint32_t routes[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
@@ -184,7 +184,7 @@ static void with_some_blamed_and_others_blocked_the_walk_moves_on(void **state)
     end();
 }
 
-static void what_is_blocked_keeps_its_reason_where_the_set_up_is_blamed(void **state)
+static void what_is_blocked_keeps_its_reason_where_the_set_up_looks_wrong(void **state)
 {
     (void)state;
     static const uint32_t routes[] = {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -203,8 +203,8 @@ int main(void)
         cmocka_unit_test(records_of_one_route_go_together_wherever_they_stand),
         cmocka_unit_test(what_of_a_route_did_not_arrive_is_taken_back_alone),
         cmocka_unit_test(a_server_that_names_one_record_after_the_other_is_asked_no_more_for_it),
-        cmocka_unit_test(with_some_blamed_and_others_blocked_the_walk_moves_on),
-        cmocka_unit_test(what_is_blocked_keeps_its_reason_where_the_set_up_is_blamed),
+        cmocka_unit_test(with_some_refused_and_others_blocked_the_walk_moves_on),
+        cmocka_unit_test(what_is_blocked_keeps_its_reason_where_the_set_up_looks_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

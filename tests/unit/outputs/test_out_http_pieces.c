@@ -75,7 +75,7 @@ static const char *lines_of(const char *kinds)
     return lines;
 }
 
-static void set_up_is_blamed_after_sixteen_and_waits_until_it_is_mended(void **state)
+static void the_set_up_looks_wrong_after_sixteen_until_it_is_corrected(void **state)
 {
     (void)state;
     static const size_t sizes[] = {1, 2, 5, 15, 16, 17, 64, 200};
@@ -107,7 +107,7 @@ static void set_up_is_blamed_after_sixteen_and_waits_until_it_is_mended(void **s
 }
 
 /* A limit of the server that no event fits. */
-static void a_limit_that_nothing_fits_is_blamed_as_well(void **state)
+static void a_limit_that_nothing_fits_is_a_wrong_set_up_too(void **state)
 {
     (void)state;
     static const size_t sizes[] = {1, 5, 17, 64};
@@ -151,7 +151,7 @@ static void many_bad_events_are_found_although_they_look_like_a_bad_set_up(void 
     (void)state;
     static const struct {
         const char *kinds;
-        int retries; /* how often the set-up is blamed before */
+        int retries; /* how often the set-up looks wrong before */
     } cases[] = {
         {"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbg", 0},
         {"bbbbbbbbbbbbbbbbg", 0},
@@ -199,7 +199,7 @@ static void many_bad_events_are_found_although_they_look_like_a_bad_set_up(void 
     }
 }
 
-static void no_answer_of_the_last_blames_nothing_and_gives_nothing_up(void **state)
+static void without_an_answer_for_the_last_no_record_is_rejected(void **state)
 {
     (void)state;
     struct fixture f;
@@ -250,11 +250,11 @@ int main(void)
         cmocka_unit_test(what_is_too_big_goes_in_pieces_and_the_size_is_remembered),
         cmocka_unit_test(one_that_is_too_big_alone_is_rejected_and_no_other),
         cmocka_unit_test(what_is_refused_is_found_among_the_others),
-        cmocka_unit_test(set_up_is_blamed_after_sixteen_and_waits_until_it_is_mended),
-        cmocka_unit_test(a_limit_that_nothing_fits_is_blamed_as_well),
+        cmocka_unit_test(the_set_up_looks_wrong_after_sixteen_until_it_is_corrected),
+        cmocka_unit_test(a_limit_that_nothing_fits_is_a_wrong_set_up_too),
         cmocka_unit_test(something_taken_between_lets_the_count_begin_anew),
         cmocka_unit_test(many_bad_events_are_found_although_they_look_like_a_bad_set_up),
-        cmocka_unit_test(no_answer_of_the_last_blames_nothing_and_gives_nothing_up),
+        cmocka_unit_test(without_an_answer_for_the_last_no_record_is_rejected),
         cmocka_unit_test(what_was_taken_before_a_failure_stays_taken),
         cmocka_unit_test(a_stop_comes_between_two_pieces),
     };

@@ -224,7 +224,7 @@ static void what_was_said_is_told_with_the_index(void **state)
     const struct span names[2] = {span_text("b"), span_text("a")};
     setup(&f, LONG_MS, 0);
     assert_false(parking_look(&f.parking, names, 2, parked));
-    parking_blame(&f.parking, span_text("a"),
+    parking_close_route(&f.parking, span_text("a"),
         &(struct output_rejection){.status = 403,
             .type = span_text("block"),
             .reason = span_text("it is shut;"),
@@ -240,7 +240,7 @@ static void what_was_said_is_told_with_the_index(void **state)
     parked_batch_free(batch);
     assert_span(buf_span(&f.told), "parked logs-a status 403 block: it is shut;"
                                    "opened logs-a status 403 block: it is shut;");
-    parking_blame(&f.parking, span_text("a"), &(struct output_rejection){.status = 403});
+    parking_close_route(&f.parking, span_text("a"), &(struct output_rejection){.status = 403});
     parking_tidy(&f.parking);
     assert_false(parking_any(&f.parking));
     teardown(&f);
@@ -256,7 +256,7 @@ static void what_refuses_everything_is_claimed_alone_and_is_suspect(void **state
     struct fixture f;
     setup(&f, 1, 0);
     struct parked_batch *batch = park(&f, 1, "abca");
-    parking_blame(&f.parking, span_text("a"), &why);
+    parking_close_route(&f.parking, span_text("a"), &why);
     assert_span(buf_span(&f.told), "parked c it takes nothing;parked b it takes nothing;"
                                    "parked a it takes nothing;"
                                    "refuses a status 400 bad: no: mend it;");
@@ -266,7 +266,7 @@ static void what_refuses_everything_is_claimed_alone_and_is_suspect(void **state
     expect_claim(&f, batch, "0 3 ", true);
     assert_true(batch->suspect);
     /* What is said later does not clear it, but what is taken does. */
-    parking_blame(&f.parking, span_text("a"), &(struct output_rejection){.status = 403});
+    parking_close_route(&f.parking, span_text("a"), &(struct output_rejection){.status = 403});
     assert_false(parking_return(&f.parking, batch, NULL, false));
     struct parked_batch *claimed = NULL;
     while (!(claimed = parking_claim(&f.parking, false))) {}
@@ -319,7 +319,7 @@ static void what_came_later_is_asked_for_in_turn(void **state)
     for (size_t i = 0; i < 4; i++) {
         batches[i] = park(&f, i + 1, "aa");
     }
-    parking_blame(&f.parking, span_text("a"), &refuses);
+    parking_close_route(&f.parking, span_text("a"), &refuses);
     assert_probes(&f, 8, "1.1 4.4 later 1.2 3.3 later 1.3 4.5 later 1.4 2.2 later ");
     assert_probes(&f, 4, "1.5 4.6 later 1.6 4.7 later ");
     /* One of those is taken, the other one of its batch stays behind the batches before it. */
@@ -349,13 +349,13 @@ static void what_is_too_old_or_has_its_last_try_is_the_oldest(void **state)
     setup(&f, 1, 1); /* ns: all is too old */
     park(&f, 1, "a");
     park(&f, 2, "a");
-    parking_blame(&f.parking, span_text("a"), &refuses);
+    parking_close_route(&f.parking, span_text("a"), &refuses);
     assert_probes(&f, 4, "1.1 1.2 1.3 1.4 ");
     teardown(&f);
     setup(&f, 1, 0);
     struct parked_batch *first = park(&f, 1, "a");
     park(&f, 2, "a");
-    parking_blame(&f.parking, span_text("a"), &refuses);
+    parking_close_route(&f.parking, span_text("a"), &refuses);
     assert_probes(&f, 1, "1.1 ");
     expect_claim(&f, first, "0 ", true);
     assert_false(first->later);
@@ -372,7 +372,7 @@ static void a_later_batch_that_is_claimed_is_passed_by(void **state)
     park(&f, 1, "a");
     park(&f, 2, "a");
     struct parked_batch *third = park(&f, 3, "ab");
-    parking_blame(&f.parking, span_text("a"), &refuses);
+    parking_close_route(&f.parking, span_text("a"), &refuses);
     struct parked_batch *claimed;
     while ((claimed = claim(&f))->suspect) {
         assert_false(parking_return(&f.parking, claimed, NULL, false));
@@ -408,7 +408,7 @@ static void what_would_not_make_room_is_not_dropped(void **state)
     /* As many routes as there may be: route b ends with its batch, unless other events go there. */
     for (size_t i = 0; i < PARKING_MAX_ROUTES - 2; i++) {
         snprintf(name, sizeof(name), "r%zu", i);
-        parking_blame(&f.parking, span_text(name), &(struct output_rejection){.status = 403});
+        parking_close_route(&f.parking, span_text(name), &(struct output_rejection){.status = 403});
     }
     f.live = false;
     f.parking.max_bytes = 350;
@@ -470,7 +470,7 @@ static void it_is_full_at_its_bounds(void **state)
     char name[16];
     for (size_t i = 0; i < PARKING_MAX_ROUTES; i++) {
         snprintf(name, sizeof(name), "r%zu", i);
-        parking_blame(&f.parking, span_text(name), &(struct output_rejection){.status = 403});
+        parking_close_route(&f.parking, span_text(name), &(struct output_rejection){.status = 403});
     }
     assert_true(parking_is_full(&f.parking));
     teardown(&f);
