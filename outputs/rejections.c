@@ -50,7 +50,7 @@ void rejections_add(struct rejections *notes, size_t record, const struct output
     buf_add(&notes->bytes, why->index.data, note.index_size);
 }
 
-void rejections_forget(struct rejections *notes, size_t mark)
+void rejections_remove_after(struct rejections *notes, size_t mark)
 {
     notes->bytes.size = mark;
 }

@@ -20,13 +20,13 @@ void rejections_reset(struct rejections *notes);
 /* ${why} is copied. */
 void rejections_add(struct rejections *notes, size_t record, const struct output_rejection *why);
 
-/* A mark: rejections_forget drops all notes added after it. */
+/* A mark: rejections_remove_after drops all notes added after it. */
 static inline size_t rejections_mark(const struct rejections *notes)
 {
     return notes->bytes.size;
 }
 
-void rejections_forget(struct rejections *notes, size_t mark);
+void rejections_remove_after(struct rejections *notes, size_t mark);
 
 /* Report every record that is rejected, blocked or held in ${statuses} to the host. */
 void rejections_tell(const struct rejections *notes, const enum record_status *statuses,

@@ -27,7 +27,7 @@ static void leave(void)
     atomic_flag_clear(&busy);
 }
 
-static void forget(void)
+static void clear(void)
 {
     etw_names_destroy(names);
     names = NULL;
@@ -44,7 +44,7 @@ void etw_known_close(void)
 {
     enter();
     if (--users == 0) {
-        forget();
+        clear();
     }
     leave();
 }
@@ -70,7 +70,7 @@ static bool is_too_old(uint64_t now_ns, uint64_t max_age_ns)
 static bool have_names(uint64_t now_ns, uint64_t max_age_ns, struct error *err)
 {
     if (!names || is_too_old(now_ns, max_age_ns)) {
-        forget();
+        clear();
         names = etw_names_create(err);
         made_ns = now_ns;
     }

@@ -113,7 +113,7 @@ static struct filter_plans *plans_of(struct filter_scratch *scratch)
     return scratch->plans;
 }
 
-static void forget_all(struct filter_plans *plans)
+static void clear_all(struct filter_plans *plans)
 {
     memset(plans->slots, 0, sizeof(plans->slots));
     plans->pool_used = 0;
@@ -140,7 +140,7 @@ static bool give_words(struct filter_plans *plans, struct slot *slot, size_t cou
         }
     }
     if (POOL_WORDS - plans->pool_used < 2 * count) {
-        forget_all(plans);
+        clear_all(plans);
     }
     slot->pool_at = (uint32_t)plans->pool_used;
     slot->pool_room = 2 * (uint32_t)count;

@@ -196,11 +196,11 @@ struct input_ops {
 
     /* For inputs with an order of records that depends on more than the source: `state` appends
      * what is needed to reproduce the order, on any thread during run(); `restore` takes it before
-     * run(). `forget`, on any thread: all outputs have settled the file (file_end) and is_done will
+     * run(). `settle_file`, on any thread: all outputs have settled the file (file_end) and is_done will
      * report it, so the state may begin after it. NULL: no such state. */
     bool (*state)(void *self, struct buf *out, struct error *err);
     void (*restore)(void *self, struct span state);
-    void (*forget)(void *self, const uint8_t file_id[16]);
+    void (*settle_file)(void *self, const uint8_t file_id[16]);
 
     /*
      * For an input that `waits`: append what the next run needs to continue after ${number}

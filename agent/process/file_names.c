@@ -60,7 +60,7 @@ static struct span path_text(const struct file_path *path)
     return path ? span_make(path->text, path->size) : span_make(NULL, 0);
 }
 
-static void forget_shown(struct file_names *names, struct file_path *path)
+static void drop_shown(struct file_names *names, struct file_path *path)
 {
     names->bytes -= path_bytes(path->shown);
     file_path_drop(path->shown);
@@ -93,7 +93,7 @@ static struct file_path *shown_of(struct file_names *names, const struct volume_
     uint64_t machine, struct file_path *path)
 {
     if (path->shown_of != names->generation) {
-        forget_shown(names, path);
+        drop_shown(names, path);
         path->shown_of = names->generation;
         path->shown = file_names_translate(volumes, machine, path_text(path));
         if (path->shown && span_equal(path_text(path->shown), path_text(path))) {
@@ -190,26 +190,26 @@ static void read_machine(struct file_names *names, uint64_t machine)
     names->machine = machine;
 }
 
-static void forget(struct file_names *names, struct file_entry **slot)
+static void evict(struct file_names *names, struct file_entry **slot)
 {
     const struct file_key key = (*slot)->key;
     note_gap(names, &key);
     drop_entry(names, slot);
     touch(names, &key);
-    names->forgotten++;
+    names->evicted++;
 }
 
 /* Evict the address that ended first, else the least recently updated one; never ${keep}. False if
  * there is none. */
-static bool forget_one(struct file_names *names, const struct file_entry *keep)
+static bool evict_one(struct file_names *names, const struct file_entry *keep)
 {
     struct file_link *const queues[] = {&names->ended, &names->going};
     for (size_t i = 0; i < 2; i++) {
         struct file_link *link = queues[i]->behind;
         link = keep && link == &keep->link ? link->behind : link;
         if (link != queues[i]) {
-            forget(names, slot_of(names, &((struct file_entry *)link)->key));
-            names->forgotten -= i == 0 && names->settings.forward; /* no event uses it any more */
+            evict(names, slot_of(names, &((struct file_entry *)link)->key));
+            names->evicted -= i == 0 && names->settings.forward; /* no event uses it any more */
             return true;
         }
     }
@@ -256,7 +256,7 @@ static void shorten_chain(struct file_names *names, const struct file_key *key)
         length++;
     }
     if (length >= MAX_CHAIN) {
-        forget(names, first);
+        evict(names, first);
     }
 }
 
@@ -415,7 +415,7 @@ void file_names_tell(struct file_names *names, const struct file_key *key, enum 
         touch(names, key);
         atomic_store_explicit(&names->knows_any, true, memory_order_release);
     }
-    while (names->bytes > names->settings.max_bytes && forget_one(names, entry)) {}
+    while (names->bytes > names->settings.max_bytes && evict_one(names, entry)) {}
 }
 
 void file_names_volumes_changed(struct file_names *names)

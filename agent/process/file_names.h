@@ -69,7 +69,7 @@ struct file_names {
     size_t mask;
     size_t count; /* number of addresses */
     size_t bytes;
-    uint64_t forgotten;     /* addresses evicted while events may still use them */
+    uint64_t evicted;       /* addresses evicted while events may still use them */
     struct file_link ended; /* by time of the last statement */
     struct file_link going;
     uint8_t *gaps;    /* bitmap by hash: a statement about such an address was evicted */

@@ -131,7 +131,7 @@ static void dequeue(struct life_queue *queue, struct life *life)
     *(life->queue_behind ? &life->queue_behind->queue_before : &queue->newest) = life->queue_before;
 }
 
-static void forget(struct lifetimes *lives, struct life *life)
+static void remove_life(struct lifetimes *lives, struct life *life)
 {
     link_out(chain_of(lives, life->machine, life->id), life);
     dequeue(queue_of(lives, life), life);
@@ -156,7 +156,7 @@ static bool make_room(struct lifetimes *lives, const struct life_key *key)
     while (chain->count + NEWS_LIVES > MAX_CHAIN) {
         size_t index = index_first(chain, key);
         bool has_any = index < chain->count && is_of(&chain->places[index], key);
-        forget(lives, chain->places[has_any ? index : 0].life);
+        remove_life(lives, chain->places[has_any ? index : 0].life);
     }
     if (chain->count + NEWS_LIVES > chain->capacity) {
         size_t capacity = chain->capacity ? 2 * chain->capacity : FIRST_CAPACITY;
@@ -431,13 +431,13 @@ struct life *lifetimes_at(const struct lifetimes *lives, const struct life_key *
 
 /* ---- removal ----------------------------------------------------------------------------------- */
 
-bool lifetimes_forget_one(struct lifetimes *lives, const struct life *keep)
+bool lifetimes_evict_one(struct lifetimes *lives, const struct life *keep)
 {
     struct life *const oldest[] = {lives->ended.oldest, lives->going.oldest};
     for (size_t i = 0; i < 2; i++) {
         struct life *life = oldest[i] && oldest[i] == keep ? oldest[i]->queue_behind : oldest[i];
         if (life) {
-            forget(lives, life);
+            remove_life(lives, life);
             return true;
         }
     }

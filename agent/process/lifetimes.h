@@ -111,6 +111,6 @@ struct life *lifetimes_at(const struct lifetimes *lives, const struct life_key *
 
 /* Remove the life that ended first, else the oldest one without an end; never ${keep}. False if
  * there is none. */
-bool lifetimes_forget_one(struct lifetimes *lives, const struct life *keep);
+bool lifetimes_evict_one(struct lifetimes *lives, const struct life *keep);
 
 #endif

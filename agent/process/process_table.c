@@ -146,8 +146,8 @@ static const struct life_ops thread_ops = {.fits = thread_fits,
 
 static void make_room(struct process_table *table, const struct life *keep)
 {
-    while (table->bytes > table->max_bytes && lifetimes_forget_one(&table->processes, keep)) {
-        table->forgotten++;
+    while (table->bytes > table->max_bytes && lifetimes_evict_one(&table->processes, keep)) {
+        table->evicted++;
     }
 }
 
@@ -205,7 +205,7 @@ void process_table_add_thread(struct process_table *table, const struct thread_n
                                          (uint8_t)news->source, news)
                                    : NULL;
     while (life && table->threads.count > table->max_threads &&
-           lifetimes_forget_one(&table->threads, life)) {}
+           lifetimes_evict_one(&table->threads, life)) {}
     if (life) {
         atomic_store_explicit(&table->knows_threads, true, memory_order_release);
     }
@@ -213,7 +213,7 @@ void process_table_add_thread(struct process_table *table, const struct thread_n
 }
 
 /* Drop all sheets because paths are shown differently. */
-static void forget_sheets(struct process_table *table)
+static void drop_sheets(struct process_table *table)
 {
     const struct life_queue *const queues[] = {&table->processes.ended, &table->processes.going};
     for (size_t i = 0; i < 2; i++) {
@@ -264,7 +264,7 @@ void process_table_add_volume(
     plat_mutex_lock(&table->mutex);
     machine = process_table_machine(table, machine);
     if (volume_map_add(&table->volumes, machine, device, drive)) {
-        forget_sheets(table);
+        drop_sheets(table);
         file_names_volumes_changed(&table->file_keys);
         file_names_volumes_changed(&table->file_objects);
     }
@@ -276,7 +276,7 @@ void process_table_set_boot_id(struct process_table *table, uint16_t boot_id)
     plat_mutex_lock(&table->mutex);
     if (table->boot_id != boot_id) {
         table->boot_id = boot_id;
-        forget_sheets(table);
+        drop_sheets(table);
     }
     plat_mutex_unlock(&table->mutex);
 }
@@ -431,11 +431,11 @@ struct file_path *process_table_show_path(
     return shown;
 }
 
-bool process_table_tells_forgotten(struct process_table *table)
+bool process_table_tells_evicted(struct process_table *table)
 {
     plat_mutex_lock(&table->mutex);
-    bool is_news = table->file_keys.forgotten && !table->told_forgotten;
-    table->told_forgotten |= is_news;
+    bool is_news = table->file_keys.evicted && !table->told_evicted;
+    table->told_evicted |= is_news;
     plat_mutex_unlock(&table->mutex);
     return is_news;
 }
@@ -446,10 +446,10 @@ struct process_table_counts process_table_counts(struct process_table *table)
     const struct process_table_counts counts = {.processes = table->processes.count,
         .threads = table->threads.count,
         .bytes = table->bytes + table->threads.count * THREAD_BYTES,
-        .forgotten = table->forgotten,
+        .evicted = table->evicted,
         .files = table->file_keys.count + table->file_objects.count,
         .file_bytes = table->file_keys.bytes + table->file_objects.bytes,
-        .files_forgotten = table->file_keys.forgotten};
+        .files_evicted = table->file_keys.evicted};
     plat_mutex_unlock(&table->mutex);
     return counts;
 }

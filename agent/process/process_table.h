@@ -82,16 +82,16 @@ struct process_table_counts {
     size_t processes;
     size_t threads;
     size_t bytes;
-    uint64_t forgotten; /* processes evicted to make room */
-    size_t files;       /* number of file addresses */
+    uint64_t evicted; /* processes evicted to make room */
+    size_t files;     /* number of file addresses */
     size_t file_bytes;
     /* file keys evicted to make room; events that use them have no file name */
-    uint64_t files_forgotten;
+    uint64_t files_evicted;
 };
 
 struct process_table_counts process_table_counts(struct process_table *table);
 
 /* True once, after names of files were first evicted: for one warning. */
-bool process_table_tells_forgotten(struct process_table *table);
+bool process_table_tells_evicted(struct process_table *table);
 
 #endif

@@ -21,12 +21,12 @@ struct process_table {
     struct file_names file_objects;
     uint64_t ahead[PROCESS_MAX_AHEAD]; /* ring of machines with file names passed on ahead */
     size_t ahead_count;
-    bool told_forgotten; /* process_table_tells_forgotten returned true */
+    bool told_evicted; /* process_table_tells_evicted returned true */
     uint64_t boot_id;
     size_t max_bytes;
     size_t max_threads;
     size_t bytes; /* used by processes */
-    uint64_t forgotten;
+    uint64_t evicted;
     atomic_bool knows_processes;
     atomic_bool knows_threads;
     atomic_uint process_stamps[PROCESS_STAMPS];

@@ -24,11 +24,11 @@ void chains_fini(struct chains *chains)
     }
     free((void *)chains->all);
     free((void *)chains->open);
-    free(chains->forgotten);
+    free(chains->removed);
     chains_init(chains);
 }
 
-/* ---- all: find, add, forget ------------------------------------------------------------------------ */
+/* ---- all: find, add, remove ------------------------------------------------------------------------ */
 
 static bool out_of_memory(struct error *err)
 {
@@ -92,16 +92,16 @@ bool chains_open(struct chains *chains, struct chain *chain, size_t *ret_number,
     return true;
 }
 
-bool chains_forget(struct chains *chains, struct chain *chain, struct error *err)
+bool chains_remove(struct chains *chains, struct chain *chain, struct error *err)
 {
     if (chain->is_written) {
-        uint64_t *forgotten = realloc(
-            chains->forgotten, (chains->forgotten_count + 1) * sizeof(*forgotten));
-        if (!forgotten) {
+        uint64_t *removed = realloc(
+            chains->removed, (chains->removed_count + 1) * sizeof(*removed));
+        if (!removed) {
             return out_of_memory(err);
         }
-        chains->forgotten = forgotten;
-        forgotten[chains->forgotten_count++] = chain->id;
+        chains->removed = removed;
+        removed[chains->removed_count++] = chain->id;
     }
     size_t place = 0;
     while (chains->all[place] != chain) {
@@ -257,7 +257,7 @@ bool chains_are_changed(const struct chains *chains)
             return true;
         }
     }
-    return chains->forgotten_count != 0;
+    return chains->removed_count != 0;
 }
 
 static bool write_ranges(const struct chain *chain, struct catalogue *catalogue, struct error *err)
@@ -305,8 +305,8 @@ static bool write_chain(const struct chain *chain, struct catalogue *catalogue, 
 bool chains_write(const struct chains *chains, struct catalogue *catalogue, struct error *err)
 {
     bool ok = true;
-    for (size_t i = 0; ok && i < chains->forgotten_count; i++) {
-        ok = catalogue_remove_output(catalogue, chains->forgotten[i], err);
+    for (size_t i = 0; ok && i < chains->removed_count; i++) {
+        ok = catalogue_remove_output(catalogue, chains->removed[i], err);
     }
     for (size_t i = 0; ok && i < chains->count; i++) {
         ok = !chains->all[i]->is_changed || write_chain(chains->all[i], catalogue, err);
@@ -321,7 +321,7 @@ void chains_written(struct chains *chains)
             chain_written(chains->all[i]);
         }
     }
-    chains->forgotten_count = 0;
+    chains->removed_count = 0;
 }
 
 void chains_unwritten(struct chains *chains)
@@ -334,5 +334,5 @@ void chains_unwritten(struct chains *chains)
             chain->ranges[j].is_written = false;
         }
     }
-    chains->forgotten_count = 0;
+    chains->removed_count = 0;
 }

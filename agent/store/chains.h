@@ -18,8 +18,8 @@ struct chains {
     struct chain **open; /* by number */
     size_t open_count;
     uint64_t next_id;
-    uint64_t *forgotten; /* ids, not yet removed from the catalogue */
-    size_t forgotten_count;
+    uint64_t *removed; /* ids, not yet removed from the catalogue */
+    size_t removed_count;
 };
 
 void chains_init(struct chains *chains);
@@ -40,7 +40,7 @@ struct chain *chains_add(struct chains *chains, struct span name, struct error *
 bool chains_open(struct chains *chains, struct chain *chain, size_t *ret_number, struct error *err);
 
 /* It goes, with the next commit; ${chain} is freed. False: out of memory, nothing changed. */
-bool chains_forget(struct chains *chains, struct chain *chain, struct error *err);
+bool chains_remove(struct chains *chains, struct chain *chain, struct error *err);
 
 /* ---- all of them ------------------------------------------------------------------------------------ */
 

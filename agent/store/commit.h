@@ -9,11 +9,11 @@
 /* What a transaction is about. */
 struct commit {
     struct store *store;
-    bool has_batches;    /* those that are pending, and what depends on them */
-    bool is_more;        /* left to be removed */
-    bool has_forgotten;  /* files that have gone */
-    struct ids deleting; /* segments that it gives up */
-    struct ids streams;  /* that it forgets */
+    bool has_batches;       /* those that are pending, and what depends on them */
+    bool is_more;           /* left to be removed */
+    bool has_removed_files; /* that have gone, from the catalogue */
+    struct ids deleting;    /* segments that it gives up */
+    struct ids streams;     /* that it removes */
     uint64_t bytes;
 };
 
@@ -36,7 +36,7 @@ bool commit_remove_settled(struct commit *commit, struct error *err);
 /* Streams of earlier runs that nothing refers to any more, of which some are looked at each time. */
 bool commit_remove_streams(struct commit *commit, struct error *err);
 
-/* Files without batches are given up; those that have gone are forgotten. */
+/* Files without batches are given up; those that have gone leave the catalogue. */
 bool commit_remove_segments(struct commit *commit, struct error *err);
 
 #endif

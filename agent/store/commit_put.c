@@ -91,7 +91,7 @@ static bool put_done(
     return catalogue_put_done(catalogue, &done, err);
 }
 
-/* Not of what is settled, or of an output that was forgotten meanwhile. */
+/* Not of what is settled, or of an output that was removed meanwhile. */
 static bool put_leftover(
     const struct store *store, const struct stage_entry *entry, struct error *err)
 {

@@ -70,16 +70,16 @@ static bool each_segment(void *self, const struct catalogue_segment *segment)
     return finding->ok;
 }
 
-/* That a file has gone is forgotten only when no loss of power brings it back: it would not be known any more
- * that it was settled. */
-static bool forget_gone(struct commit *commit, struct error *err)
+/* Remove the row of a file that has gone only when no loss of power brings the file back: without the row the store
+ * would not know that it was settled. */
+static bool remove_gone(struct commit *commit, struct error *err)
 {
     const struct store *store = commit->store;
     struct disk *disk = store->settings.disk;
     if (store->gone.count == 0 || !disk->ops->sync_folder(disk, store->settings.folder, NULL)) {
         return true;
     }
-    commit->has_forgotten = true;
+    commit->has_removed_files = true;
     for (size_t i = 0; i < store->gone.count; i++) {
         if (!catalogue_remove_segment(store->catalogue, store->gone.at[i], err)) {
             return false;
@@ -98,5 +98,5 @@ bool commit_remove_segments(struct commit *commit, struct error *err)
             .id = commit->deleting.at[i], .state = CATALOGUE_SEGMENT_DELETING};
         ok = catalogue_put_segment(store->catalogue, &segment, err);
     }
-    return ok && forget_gone(commit, err);
+    return ok && remove_gone(commit, err);
 }

@@ -124,7 +124,7 @@ static bool look_at(void *self, const char *name)
     return true;
 }
 
-static void forget_oldest(const struct store *store)
+static void remove_oldest(const struct store *store)
 {
     struct oldest oldest = {.count = 0};
     char path[STORE_PATH_BYTES + 300];
@@ -165,7 +165,7 @@ bool damaged_catalogue(struct store *store, char *ret_name, size_t size, struct 
         return false;
     }
     plat_path_sync_folder(store->settings.folder, NULL);
-    forget_oldest(store);
+    remove_oldest(store);
     snprintf(ret_name, size, "%s", name);
     return true;
 }

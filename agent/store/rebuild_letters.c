@@ -27,7 +27,7 @@ static bool on_letter(void *self, const struct catalogue_letter *letter)
     return catalogue_restore_letter(restore->store->catalogue, letter, restore->err);
 }
 
-static void forget_damaged(struct ids *damaged, uint64_t to, uint64_t id)
+static void remove_damaged(struct ids *damaged, uint64_t to, uint64_t id)
 {
     size_t left = 0;
     for (size_t i = 0; i < damaged->count; i++) {
@@ -44,12 +44,12 @@ static bool on_gone(void *self, uint64_t to, struct span ids)
     struct catalogue *catalogue = restore->store->catalogue;
     bool ok = to == 0 || catalogue_remove_letters_to(catalogue, to, restore->err);
     see(restore, to);
-    forget_damaged(&restore->damaged, to, 0);
+    remove_damaged(&restore->damaged, to, 0);
     for (size_t i = 0; ok && i + 8 <= ids.size; i += 8) {
         uint64_t id = load_le64(ids.data + i);
         uint64_t removed;
         see(restore, id);
-        forget_damaged(&restore->damaged, 0, id);
+        remove_damaged(&restore->damaged, 0, id);
         ok = catalogue_remove_letters(catalogue, &id, 1, &removed, restore->err);
     }
     return ok;

@@ -95,7 +95,7 @@ void rebuild_claim(struct store *store)
             ok = ids_add(&left, range->stream, NULL) && ids_add(&left, range->after, NULL);
         }
     }
-    if (ok && claimed && chains_forget(&store->chains, chain, NULL)) {
+    if (ok && claimed && chains_remove(&store->chains, chain, NULL)) {
         for (size_t i = 0; i < left.count; i += 2) {
             add_orphan(store, left.at[i], left.at[i + 1], NULL);
         }

@@ -190,7 +190,7 @@ bool store_output(struct store *store, struct span name, uint64_t stream, struct
         !count_waiting(store, chain, &state.waiting, err) ||
         !chains_open(&store->chains, chain, ret_output, err)) {
         if (chain && state.is_new) {
-            chains_forget(&store->chains, chain, NULL);
+            chains_remove(&store->chains, chain, NULL);
         }
         return false;
     }
@@ -229,13 +229,13 @@ struct span store_range_about(const struct store *store, size_t output, size_t r
     return span_make(NULL, 0);
 }
 
-bool store_forget(struct store *store, struct span name, bool *ret_known, struct error *err)
+bool store_remove_output(struct store *store, struct span name, bool *ret_known, struct error *err)
 {
     struct chain *chain = chains_find(&store->chains, name);
     if (chain && chain->is_open) {
         return error_set(err, ERR_BUSY, "output \"%.*s\" is in use", SPAN_ARG(name));
     }
-    if (chain && !chains_forget(&store->chains, chain, err)) {
+    if (chain && !chains_remove(&store->chains, chain, err)) {
         return false;
     }
     store->has_settled = true;

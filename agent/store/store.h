@@ -37,9 +37,9 @@ enum store_news {
     STORE_NEWS_MISSING, /* a segment that the catalogue knows is not there */
     STORE_NEWS_UNCLEAN, /* the last run did not end by itself: what it had not committed is cut off */
     STORE_NEWS_CLOCK,   /* the clock was set, by more than a minute */
-    STORE_NEWS_LINGERING, /* a file that cannot be deleted now, and is tried again */
-    STORE_NEWS_FORGOTTEN, /* an output that was not open for max_age pins nothing any more */
-    STORE_NEWS_LETTERS,   /* dead letters came back from their files, and which are lost */
+    STORE_NEWS_LINGERING,      /* a file that cannot be deleted now, and is tried again */
+    STORE_NEWS_OUTPUT_REMOVED, /* an output that was not open for max_age pins nothing any more */
+    STORE_NEWS_LETTERS,        /* dead letters came back from their files, and which are lost */
 };
 
 struct store_settings {
@@ -85,7 +85,7 @@ struct store *store_open(const struct store_settings *settings, struct error *er
  * are known to be lost at least one. */
 uint64_t store_letters_lost(const struct store *store);
 
-/* Without a commit: what is staged is forgotten. NULL is fine. */
+/* Without a commit: what is staged is dropped. NULL is fine. */
 void store_close(struct store *store);
 
 /*
@@ -142,10 +142,10 @@ bool store_checkpoint(struct store *store, size_t output, struct buf *ret_value,
 /* Ids beyond the position that it is done with, ascending. Valid until it is moved. */
 const uint64_t *store_early(const struct store *store, size_t output, size_t *ret_count);
 
-/* Forget an output that is not open in this run: it pins nothing any more, and begins anew if it
- * comes back. Staged. ${ret_known}: there was one. Those that were not opened are forgotten by
- * themselves when they were not for max_age. */
-bool store_forget(struct store *store, struct span name, bool *ret_known, struct error *err);
+/* Remove an output that is not open in this run: it pins nothing any more, and begins anew if it
+ * comes back. Staged. ${ret_known}: there was one. The store itself removes outputs that were not
+ * open for max_age. */
+bool store_remove_output(struct store *store, struct span name, bool *ret_known, struct error *err);
 
 /* ---- batches ------------------------------------------------------------------------------------ */
 
@@ -237,7 +237,7 @@ enum store_read store_read(struct store *store, const struct store_row *row, str
  * - Batches wait in segments: its place in its chain. It is done with every batch up to `position`, which never goes
  *   back, and with those of `early` (ascending, beyond the position).
  * - Batches wait in memory: the output has a name here, and is as far as `sessions` says (catalogue_progress_add) with
- *   sessions that are read again. No sessions and no checkpoint: the store forgets the row.
+ *   sessions that are read again. No sessions and no checkpoint: the store removes the row.
  */
 struct store_progress {
     size_t output; /* of store_output */
@@ -256,7 +256,7 @@ struct store_progress {
  * checkpoint. */
 bool store_progress(struct store *store, const struct store_progress *progress, struct error *err);
 
-/* Of batch ${id} only what ${left} says (opaque; empty: forget it) is still to be delivered. */
+/* Of batch ${id} only what ${left} says (opaque; empty: nothing) is still to be delivered. */
 bool store_leftover(
     struct store *store, size_t output, uint64_t id, struct span left, struct error *err);
 
@@ -281,7 +281,7 @@ bool store_done(struct store *store, struct span session, const uint8_t file_id[
 /* A live session is in the store up to ${time} (FILETIME). */
 bool store_live(struct store *store, struct span session, uint64_t time, struct error *err);
 
-/* From now on a row of sessions says how far the output is: forget the checkpoint of its chain. An unknown output is
+/* From now on a row of sessions says how far the output is: remove the checkpoint of its chain. An unknown output is
  * fine. */
 bool store_drop_checkpoint(struct store *store, struct span output, struct error *err);
 
@@ -414,10 +414,10 @@ struct store_loss {
 bool store_drop(struct store *store, enum store_drop why, const struct store_loss *loss,
     uint64_t *ret_count, struct error *err);
 
-/* Forget outputs that were not open for max_age, and tell ${loss} of each batch that waits for one, as
- * store_drop does: staged. To be called before each commit; where it never is, commits forget them by
+/* Remove outputs that were not open for max_age, and tell ${loss} of each batch that waits for one, as
+ * store_drop does: staged. To be called before each commit; where it never is, commits remove them by
  * themselves, and only `tell` hears of it. */
-void store_forget_old(struct store *store, const struct store_loss *loss);
+void store_remove_old(struct store *store, const struct store_loss *loss);
 
 /* A batch that store_read found damaged: what can be read of its bytes is kept in `damaged/`, the
  * batch is lost for all outputs (${loss}->lost), and told. Staged. One that is not there any more is

@@ -127,24 +127,24 @@ static void tell_waiting(
 }
 
 /* ${loss} may be NULL. */
-static void forget(struct store *store, struct chain *chain, const struct store_loss *loss)
+static void remove_output(struct store *store, struct chain *chain, const struct store_loss *loss)
 {
     struct store_backlog backlog = {.records = 0};
     if (store->catalogue) {
         backlog_measure(store->catalogue, chain, &backlog, NULL);
     }
-    store_tell(store, STORE_NEWS_FORGOTTEN,
+    store_tell(store, STORE_NEWS_OUTPUT_REMOVED,
         "output \"%.*s\" has not been there for max_age: what waits for it, %llu records, is "
         "given up",
         SPAN_ARG(buf_span(&chain->name)), (unsigned long long)backlog.records);
     if (store->catalogue && loss) {
         tell_waiting(store, chain, loss);
     }
-    chains_forget(&store->chains, chain, NULL); /* or the next time */
+    chains_remove(&store->chains, chain, NULL); /* or the next time */
     store->has_settled = true;
 }
 
-static void forget_absent(struct store *store, const struct store_loss *loss)
+static void remove_absent(struct store *store, const struct store_loss *loss)
 {
     uint64_t oldest = store_oldest_allowed(store);
     if (oldest == 0) {
@@ -154,20 +154,20 @@ static void forget_absent(struct store *store, const struct store_loss *loss)
     for (size_t i = store->chains.count; i-- > 0;) {
         struct chain *chain = store->chains.all[i];
         if (!chain->is_open && chain->seen < oldest) {
-            forget(store, chain, loss);
+            remove_output(store, chain, loss);
         }
     }
 }
 
-void store_forget_absent(struct store *store)
+void store_remove_absent(struct store *store)
 {
-    if (!store->is_asked_to_forget) {
-        forget_absent(store, NULL);
+    if (!store->caller_removes_old) {
+        remove_absent(store, NULL);
     }
 }
 
-void store_forget_old(struct store *store, const struct store_loss *loss)
+void store_remove_old(struct store *store, const struct store_loss *loss)
 {
-    store->is_asked_to_forget = true;
-    forget_absent(store, loss);
+    store->caller_removes_old = true;
+    remove_absent(store, loss);
 }

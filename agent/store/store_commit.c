@@ -1,6 +1,6 @@
 /*
  * A commit, in this order: batches are written and synced; one transaction tells of them and of all
- * else; store_tidy deletes files that it has given up, and the next transaction forgets them. So the
+ * else; store_tidy deletes files that it has given up, and the next transaction removes their rows. So the
  * catalogue never tells of bytes that are not durable, and a file goes only when the catalogue has done
  * with it; one that was decided on stays in it as such until it has gone, over any number of runs.
  *
@@ -101,7 +101,7 @@ static void take_over(struct commit *commit, struct store_committed *committed)
             store->streams.entries[i].settled = store->streams.entries[i].settling;
         }
         store->has_settled = commit->is_more;
-        if (commit->has_forgotten) {
+        if (commit->has_removed_files) {
             store->gone.count = 0;
         }
         for (size_t i = 0; i < commit->streams.count; i++) {
@@ -258,7 +258,7 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
     struct store_committed committed = {0};
     struct error why = {.code = ERR_NONE};
     store_now(store);
-    store_forget_absent(store);
+    store_remove_absent(store);
     rebuild_claim(store);
     bool written = write_batches(store, &why);
     bool ok = written;

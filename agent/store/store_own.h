@@ -70,7 +70,7 @@ struct store {
     uint64_t free_asked_ms;
     bool is_unclean;         /* a commit failed: something may be written that is not committed */
     bool is_disk_full;       /* for batches, said a commit; and no room was seen since */
-    bool is_asked_to_forget; /* outputs, by store_forget_old */
+    bool caller_removes_old; /* outputs, by store_remove_old */
     bool is_rest_true;       /* of the last commit, all that needs no batches */
 };
 
@@ -119,8 +119,8 @@ bool store_shift_ages(struct store *store, struct error *err);
 /* What entered before is too old; 0: nothing is. */
 uint64_t store_oldest_allowed(struct store *store);
 
-/* Outputs that have not been there for max_age, unless the caller sees to them (store_forget_old). */
-void store_forget_absent(struct store *store);
+/* Outputs that have not been there for max_age, unless the caller sees to them (store_remove_old). */
+void store_remove_absent(struct store *store);
 
 /* ---- store_limits.c --------------------------------------------------------------------------------- */
 

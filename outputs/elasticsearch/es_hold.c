@@ -34,7 +34,7 @@ static struct es_hold_count *find(struct es_hold *hold, struct span name)
 }
 
 /* Something was accepted: reset the counters. */
-static void forget(struct es_hold *hold, struct span name)
+static void remove_count(struct es_hold *hold, struct span name)
 {
     struct es_hold_count *count = find(hold, name);
     if (count) {
@@ -94,7 +94,7 @@ bool es_hold_judge_route(
     struct es_hold *hold, struct span route, size_t taken, size_t refused, size_t all)
 {
     if (taken) {
-        forget(hold, route);
+        remove_count(hold, route);
     }
     if (taken || !refused) {
         return false;
@@ -111,7 +111,7 @@ size_t es_hold_probe(struct es_hold *hold, size_t count)
 void es_hold_clear_route(struct es_hold *hold, struct span route)
 {
     judge(&hold->whole, 1, 0, 1);
-    forget(hold, route);
+    remove_count(hold, route);
 }
 
 void es_hold_fini(struct es_hold *hold)

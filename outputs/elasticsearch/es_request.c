@@ -62,7 +62,7 @@ static void start_reply(void *self_)
 {
     struct es_sender *self = self_;
     self->trouble = self->trouble_before;
-    rejections_forget(&self->notes, self->notes_before);
+    rejections_remove_after(&self->notes, self->notes_before);
     self->too_much = 0;
     for (size_t i = 0; self->probes && i < self->delivery->record_count; i++) {
         self->statuses[i] = RECORD_RETRY; /* no other record was answered yet */

@@ -80,7 +80,7 @@ static const struct rule request_rules[] = {
     {413, 413, NULL, NULL, ES_SPLIT, "it is too large", false},
     {429, 429, NULL, NULL, ES_RETRY, "the server has too much to do", false},
     {300, 499, NULL, NULL, ES_RETRY_SLOWLY,
-        "no event is to blame: credentials, rights, a wrong address", false},
+        "no event is at fault: credentials, rights, a wrong address", false},
     {502, 504, NULL, NULL, ES_RETRY, "this node is not there", false},
     {500, 599, NULL, NULL, ES_RETRY, "the server has a fault", false},
 };

@@ -89,7 +89,7 @@ static struct file_entry *find_target(struct file_set *set, struct span path, st
     struct file_entry *twin = entry && entry->state == FILE_UNKNOWN ? file_set_find_twin(set, entry)
                                                                     : NULL;
     if (twin) {
-        file_set_forget(set, entry);
+        file_set_remove(set, entry);
     }
     return twin ? twin : entry;
 }

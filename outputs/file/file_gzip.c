@@ -162,11 +162,11 @@ static bool finish(struct file_gzip *self, struct error *err)
         plat_path_remove(self->temp, NULL);
         return false;
     }
-    file_marks_forget(self->marks, span_text(self->temp));
+    file_marks_remove(self->marks, span_text(self->temp));
     if (!plat_path_remove(self->path, err)) {
         return false;
     }
-    file_marks_forget(self->marks, span_text(self->path));
+    file_marks_remove(self->marks, span_text(self->path));
     return true;
 }
 

@@ -147,7 +147,7 @@ static bool remove_old(struct family *family, uint64_t keep, struct error *err)
         for (size_t i = (size_t)keep; i < family->count; i++) {
             bool removed = plat_path_remove(family->list[i].path, err);
             if (removed) {
-                file_marks_forget(family->set->marks, span_text(family->list[i].path));
+                file_marks_remove(family->set->marks, span_text(family->list[i].path));
             }
             good = removed && good;
         }

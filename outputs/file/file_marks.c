@@ -111,7 +111,7 @@ static void kill_mark(struct file_marks *marks, struct file_mark *mark)
     mark->dead = true;
 }
 
-void file_marks_forget(struct file_marks *marks, struct span path)
+void file_marks_remove(struct file_marks *marks, struct span path)
 {
     struct file_mark *mark = map_get(&marks->by_path, path);
     if (mark) {
@@ -145,7 +145,7 @@ bool file_marks_has_at(const struct file_marks *marks, const char *path, size_t 
 }
 
 /* Drop the oldest marks beyond the limit. */
-static void forget_oldest(struct file_marks *marks)
+static void remove_oldest(struct file_marks *marks)
 {
     size_t live = 0;
     for (size_t i = marks->count; i-- > 0;) {
@@ -356,7 +356,7 @@ static bool open_lines(struct file_marks *marks, struct error *err)
 static bool write_anew(struct file_marks *marks, struct error *err)
 {
     struct buf text;
-    forget_oldest(marks);
+    remove_oldest(marks);
     sweep(marks);
     buf_init(&text, FILE_MARKS_MAX_BYTES);
     buf_add_text(&text, head);
@@ -403,7 +403,7 @@ bool file_marks_add(struct file_marks *marks, struct span path, size_t base_size
     }
     if (!add_line(marks, path, err)) {
         file_marks_close(marks); /* a line that was cut off is closed at the next opening */
-        file_marks_forget(marks, path);
+        file_marks_remove(marks, path);
         return false;
     }
     return true;

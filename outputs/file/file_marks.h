@@ -75,6 +75,6 @@ bool file_marks_has_at(const struct file_marks *marks, const char *path, size_t 
 bool file_marks_is_file(const char *path);
 
 /* Forget the mark in memory: the file is gone or replaced. Nothing is written. */
-void file_marks_forget(struct file_marks *marks, struct span path);
+void file_marks_remove(struct file_marks *marks, struct span path);
 
 #endif

@@ -192,7 +192,7 @@ static bool rename_to_next(const struct file_rotator *rotator, struct file_entry
         bool marked = to && file_marks_add(marks, span_text(to), strlen(entry->path), id, &why);
         bool good = marked && plat_path_rename_new(entry->path, to, &why);
         if (marked && !good) {
-            file_marks_forget(marks, span_text(to));
+            file_marks_remove(marks, span_text(to));
         }
         free(to);
         if (good) {

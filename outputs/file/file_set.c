@@ -107,7 +107,7 @@ static void rebuild_map(struct file_set *set)
     }
 }
 
-void file_set_forget(struct file_set *set, struct file_entry *entry)
+void file_set_remove(struct file_set *set, struct file_entry *entry)
 {
     file_set_close(set, entry);
     size_t kept = 0;

@@ -66,7 +66,7 @@ void file_set_init(struct file_set *set, struct file_marks *marks, bool syncs);
 void file_set_fini(struct file_set *set); /* closes files, undoes nothing */
 
 /* The entry for ${path}, created if missing. NULL: out of memory. Valid until file_set_trim,
- * file_set_forget or file_set_fini. */
+ * file_set_remove or file_set_fini. */
 struct file_entry *file_set_get(struct file_set *set, struct span path, struct error *err);
 
 /* NULL if there is none. */
@@ -107,7 +107,7 @@ bool file_set_is_synced(const struct file_set *set);
 void file_set_trim(struct file_set *set);
 
 /* The file is no longer at its path. */
-void file_set_forget(struct file_set *set, struct file_entry *entry);
+void file_set_remove(struct file_set *set, struct file_entry *entry);
 
 /* Append the delivered state of each file; at most ${max_bytes}. */
 void file_set_save(const struct file_set *set, size_t max_bytes, struct buf *out);

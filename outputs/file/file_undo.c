@@ -44,7 +44,7 @@ static bool remove_later(void *self_, const char *path, struct file_number numbe
         self->failed = true;
         return false;
     }
-    file_marks_forget(self->marks, span_text(path));
+    file_marks_remove(self->marks, span_text(path));
     return true;
 }
 
@@ -85,7 +85,7 @@ static bool give_back(
         return file_undo_cut(found->path, left->bytes, left->syncs, &had, err);
     }
     if (*ret_back && found->marks) {
-        file_marks_forget(found->marks, span_text(found->path));
+        file_marks_remove(found->marks, span_text(found->path));
     }
     if (!*ret_back && err) {
         *err = reason;

@@ -419,7 +419,7 @@ static uint64_t rotate_old(struct out_file *self)
         }
         if (file_rotator_is_due(&self->rotator, entry, 0)) {
             if (file_rotator_rotate(&self->rotator, entry, &err)) {
-                file_set_forget(&self->set, entry); /* the next event begins it again */
+                file_set_remove(&self->set, entry); /* the next event begins it again */
                 continue;
             }
             warn(self, err.text);

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         }
         for (size_t i = 0; i < first.file_count; i++) {
-            input_schedule_forget(&first, first.files[i].id);
+            input_schedule_settle(&first, first.files[i].id);
         }
     } else if (err.text[0] == '\0' || first.count) {
         abort();
@@ -52,7 +52,7 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
     }
     if (index == 1) {
         input_schedule_add(&s, SCHEDULE_WHOLE, ids[0], 0);
-        input_schedule_forget(&s, ids[0]);
+        input_schedule_settle(&s, ids[0]);
     }
     size_t size = input_schedule_write(&s, &bytes, NULL) ? bytes.size : 0;
     if (size) {

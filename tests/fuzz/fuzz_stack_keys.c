@@ -204,13 +204,13 @@ static void take_step(struct model *m, struct reader *r)
     case 3:
         m->has_forgotten |= step.what > 128;
         if (m->has_forgotten) {
-            stack_keys_forget_before(m->keys, step.record.time);
+            stack_keys_remove_before(m->keys, step.record.time);
         }
         break;
     case 4:
         m->has_forgotten |= step.what > 192;
         if (m->has_forgotten) {
-            stack_keys_forget_trace(m->keys, step.record.trace);
+            stack_keys_remove_trace(m->keys, step.record.trace);
         }
         break;
     default:

@@ -64,7 +64,7 @@ static void check_filters(const struct checker *checker, const struct app_root *
     }
 }
 
-/* Whose events nobody wants: a session that is forgotten, or an output. */
+/* Sessions that no output takes, and outputs that take no session: the user may have left one out by mistake. */
 static void check_routes(const struct checker *checker, const struct app_root *root)
 {
     const struct app_session *sessions = root->sessions.items;

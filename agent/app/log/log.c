@@ -282,7 +282,7 @@ static void write_line(
 
 /* ---- thinning -------------------------------------------------------------------------------------- */
 
-/* Tell what was not written. A kind that kept silent is forgotten: its next line is a first one. */
+/* Write how many lines were left out. A kind without any is removed: its next line is a first one. */
 static void tell_repeats(struct log *log, struct repeat *repeat, uint64_t now_ns)
 {
     if (repeat->count == 0) {

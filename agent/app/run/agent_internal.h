@@ -207,7 +207,7 @@ bool agent_store_open(struct agent *agent, struct error *err);
 bool agent_store_save(struct agent *agent, struct error *err);
 void agent_store_file_end(
     void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
-/* Stage that files were given whole which are settled, and have their inputs forget them. By the store's owner, with
+/* Stage which files are settled as a whole, and report that to their inputs. By the store's owner, with
  * the store's mutex. */
 bool agent_store_finish_files(struct agent *agent, struct error *err);
 struct span agent_store_checkpoint(const struct agent *agent, size_t output);

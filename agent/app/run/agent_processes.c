@@ -64,7 +64,7 @@ bool agent_processes_plan(struct agent_processes *processes, struct agent_plan *
 
 static void warn(struct process_table *table, const char *session, struct log *log)
 {
-    if (table && process_table_tells_forgotten(table)) {
+    if (table && process_table_tells_evicted(table)) {
         log_write_as(log, LOG_CAUSE_MEMORY, LOG_LEVEL_WARNING, "files",
             "session %s: not all names of files find room, and events that use the others have no "
             "file.path. raise agent.memory",

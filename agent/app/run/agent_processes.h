@@ -26,7 +26,7 @@ size_t agent_processes_count(const struct agent_plan *plan);
 bool agent_processes_plan(struct agent_processes *processes, struct agent_plan *plan,
     size_t memory_bytes, struct process_table **ret_tables, struct error *err);
 
-/* Log a warning for each table that has begun to forget names of files, once. ${tables}: those that
+/* Log a warning for each table that has begun to evict names of files, once. ${tables}: those that
  * agent_processes_plan gave. */
 void agent_processes_warn(const struct agent_processes *processes, const struct agent_plan *plan,
     struct process_table *const *tables, struct log *log);

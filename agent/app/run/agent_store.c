@@ -83,7 +83,7 @@ static bool find_progress(void *self, const struct catalogue_progress *progress)
 
 /* Outputs that take nothing that is read again store no checkpoints: one of an earlier run would have the
  * next one take back what this one delivers. */
-static bool forget_checkpoints(struct agent *agent, struct error *err)
+static bool clear_checkpoints(struct agent *agent, struct error *err)
 {
     bool ok = true;
     for (size_t o = 0; ok && o < agent->plan->output_count; o++) {
@@ -126,7 +126,7 @@ static bool open_progress(struct agent *agent, struct error *err)
             return error_set(err, ERR_MEMORY, "out of memory");
         }
     }
-    return forget_checkpoints(agent, err);
+    return clear_checkpoints(agent, err);
 }
 
 bool agent_store_open(struct agent *agent, struct error *err)
@@ -189,8 +189,8 @@ bool agent_store_finish_files(struct agent *agent, struct error *err)
                 file->id, file->last_sequence, err)) {
             return false;
         }
-        if (ops->forget) {
-            ops->forget(session->input, file->id);
+        if (ops->settle_file) {
+            ops->settle_file(session->input, file->id);
         }
         *file = agent->files[--agent->file_count];
     }

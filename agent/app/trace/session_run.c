@@ -166,7 +166,7 @@ bool session_run(const struct session_run_settings *settings, struct session_res
     result.counts = flow_counts(flow);
     result.damaged = run.damaged;
     result.source_bytes = run.total_bytes;
-    result.files_forgotten = processes ? process_table_counts(processes).files_forgotten : 0;
+    result.files_evicted = processes ? process_table_counts(processes).files_evicted : 0;
     settings->input->destroy(input);
     flow_destroy(flow);
     process_table_destroy(processes);

@@ -36,7 +36,7 @@ struct session_result {
     struct flow_counts counts;
     uint64_t damaged; /* places of damage in the source */
     uint64_t source_bytes;
-    uint64_t files_forgotten; /* process_table_counts */
+    uint64_t files_evicted; /* process_table_counts */
 };
 
 /* False with ${err} set if the session cannot start. */

@@ -404,10 +404,10 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
         return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
     }
     stream_flush(dump->stream);
-    if (result.files_forgotten) {
+    if (result.files_evicted) {
         cli_warning("the names of %llu files exceeded the memory limit: events that use them have "
                     "no file.path",
-            (unsigned long long)result.files_forgotten);
+            (unsigned long long)result.files_evicted);
     }
     return finish(args, dump, &run, &result, &picker);
 }

@@ -209,7 +209,7 @@ static int run(const struct cli_args *args)
     if (call.support.config) {
         app_config_fini(&call.config);
     }
-    config_options_forget(&call.sources);
+    config_options_fini(&call.sources);
     config_destroy(call.support.memory);
     config_report_fini(&errors);
     redactor_fini(&call.redactor);

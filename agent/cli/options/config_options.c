@@ -76,7 +76,7 @@ bool config_options_read(const struct cli_args *args, struct config_options_sour
            apply(sources, ret_config, report);
 }
 
-void config_options_forget(struct config_options_sources *sources)
+void config_options_fini(struct config_options_sources *sources)
 {
     app_policy_settings_fini(&sources->demanded);
 }
@@ -86,7 +86,7 @@ static bool load(
 {
     struct config_options_sources sources;
     bool good = config_options_read(args, &sources, ret_config, report);
-    config_options_forget(&sources);
+    config_options_fini(&sources);
     return good;
 }
 

@@ -42,7 +42,7 @@ struct config_options_sources {
  */
 bool config_options_read(const struct cli_args *args, struct config_options_sources *ret_sources,
     struct app_config *ret_config, struct config_report *report);
-void config_options_forget(struct config_options_sources *sources);
+void config_options_fini(struct config_options_sources *sources);
 
 /* As config_options_read, but prints errors to stderr. */
 bool config_options_load(const struct cli_args *args, struct app_config *ret_config);

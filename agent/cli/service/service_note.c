@@ -81,7 +81,7 @@ bool service_note_read(bool *ret_there, struct install_note *ret_note, struct er
     return good;
 }
 
-bool service_note_forget(struct error *err)
+bool service_note_delete(struct error *err)
 {
     return set(NULL, err);
 }

@@ -18,6 +18,6 @@ bool service_note_write(const struct install_note *note, struct error *err);
 bool service_note_read(bool *ret_there, struct install_note *ret_note, struct error *err);
 
 /* True also if there is none. */
-bool service_note_forget(struct error *err);
+bool service_note_delete(struct error *err);
 
 #endif

@@ -261,7 +261,7 @@ static int set_up(const struct step *step, const struct cli_args *args)
     char account[256];
     bool is_upgrade = value_of(args, "upgrade") != NULL;
     bool starts = false;
-    if (!is_upgrade && !service_note_forget(&err)) {
+    if (!is_upgrade && !service_note_delete(&err)) {
         cli_error("%s", err.text);
         return EXIT_FAILED;
     }
@@ -323,7 +323,7 @@ static bool retire_service(
 {
     static struct install_note note;
     bool before;
-    if (!service_note_forget(err) || !service_note_look(step->config, &note, err)) {
+    if (!service_note_delete(err) || !service_note_look(step->config, &note, err)) {
         return false;
     }
     *ret_ours = !note.has_service || is_ours(step, &note);
@@ -427,7 +427,7 @@ static bool undo_all(const struct step *step, bool is_upgrade, struct error *err
     if (note.has_service && note.runs && step->start() != EXIT_DONE) {
         return error_set(err, ERR_IO, "the service was restored but does not start");
     }
-    return service_note_forget(err);
+    return service_note_delete(err);
 }
 
 static int undo(const struct step *step, const struct cli_args *args)
@@ -445,7 +445,7 @@ static int forget(const struct step *step, const struct cli_args *args)
     struct error err;
     (void)step;
     (void)args;
-    if (!service_note_forget(&err)) {
+    if (!service_note_delete(&err)) {
         cli_error("%s", err.text);
         return EXIT_FAILED;
     }

@@ -219,7 +219,7 @@ static void drop(struct event_writer *writer, struct event_head *slot)
     free(dropped.plan);
 }
 
-void event_head_forget(struct event_writer *writer)
+void event_head_clear(struct event_writer *writer)
 {
     for (uint32_t i = 0; i < writer->head_count; i++) {
         drop(writer, &writer->heads[i]);
@@ -242,7 +242,7 @@ static bool make_table(struct event_writer *writer, uint32_t serial)
     if (!heads) {
         return writer->head_count > 0;
     }
-    event_head_forget(writer); /* slots moved: the heads are rendered again */
+    event_head_clear(writer); /* slots moved: the heads are rendered again */
     free(writer->heads);
     writer->heads = heads;
     writer->head_count = count;
@@ -391,7 +391,7 @@ static struct event_head *keep_with_others(struct event_writer *writer, const st
         return NULL;
     }
     if (writer->head_bytes > EVENT_MAX_HEAD_BYTES / 8 * 7) {
-        event_head_forget(writer);
+        event_head_clear(writer);
         return NULL;
     }
     struct event_head *slot = make_place(writer, event);

@@ -71,7 +71,7 @@ void event_writer_destroy(struct event_writer *writer)
     if (!writer) {
         return;
     }
-    event_head_forget(writer);
+    event_head_clear(writer);
     free(writer->fresh.plan);
     free(writer->heads);
     buf_fini(&writer->fixed);

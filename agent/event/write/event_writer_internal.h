@@ -149,7 +149,7 @@ const struct event_trace_text *event_trace_get(
     struct event_writer *writer, const struct trace_info *trace);
 
 /* Free the memory of the writer's heads. */
-void event_head_forget(struct event_writer *writer);
+void event_head_clear(struct event_writer *writer);
 
 /* The head in another shape than the native one: `render` appends the whole text and sets its cuts,
  * `keywords` appends the text between the cuts of that name. A writer's cache holds one shape: all

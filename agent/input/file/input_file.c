@@ -195,11 +195,11 @@ static void restore(void *self, struct span bytes)
                                            !input_schedule_read(bytes, &in->schedule, NULL));
 }
 
-static void forget(void *self, const uint8_t file_id[16])
+static void settle_file(void *self, const uint8_t file_id[16])
 {
     struct input *in = self;
     plat_mutex_lock(&in->mutex);
-    input_schedule_forget(&in->schedule, file_id);
+    input_schedule_settle(&in->schedule, file_id);
     plat_mutex_unlock(&in->mutex);
 }
 
@@ -263,7 +263,7 @@ const struct input_ops input_file = {
     .create = create,
     .state = state,
     .restore = restore,
-    .forget = forget,
+    .settle_file = settle_file,
     .run = run,
     .stop = stop,
     .destroy = destroy,

@@ -120,7 +120,7 @@ static size_t *find_last(const struct input_schedule *s)
     return last;
 }
 
-void input_schedule_forget(struct input_schedule *s, const uint8_t file_id[16])
+void input_schedule_settle(struct input_schedule *s, const uint8_t file_id[16])
 {
     uint32_t file;
     if (!find_file(s, file_id, &file)) {

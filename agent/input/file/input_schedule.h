@@ -30,7 +30,7 @@ struct schedule_entry {
 
 struct schedule_file {
     uint8_t id[16];
-    bool done; /* set by input_schedule_forget */
+    bool done; /* set by input_schedule_settle */
 };
 
 /* Generous limits: 16 bytes per entry, about 100 per file. */
@@ -62,7 +62,7 @@ void input_schedule_add(struct input_schedule *schedule, enum schedule_kind kind
 
 /* All outputs have settled the file, and it ended: drop entries at the start of the schedule, up to
  * the last such end without open files before it. */
-void input_schedule_forget(struct input_schedule *schedule, const uint8_t file_id[16]);
+void input_schedule_settle(struct input_schedule *schedule, const uint8_t file_id[16]);
 
 /* Append the schedule to ${out}, which has a maximum. False with ${err} set if that is reached or
  * the schedule is incomplete. */

@@ -188,11 +188,11 @@ static void restore(void *self, struct span bytes)
     }
 }
 
-static void forget(void *self, const uint8_t file_id[16])
+static void settle_file(void *self, const uint8_t file_id[16])
 {
     const struct boot_input *in = self;
     if (in->file) {
-        input_file.forget(in->file, file_id);
+        input_file.settle_file(in->file, file_id);
     }
 }
 
@@ -212,7 +212,7 @@ const struct input_ops input_boot = {
     .create = create,
     .state = state,
     .restore = restore,
-    .forget = forget,
+    .settle_file = settle_file,
     .run = run,
     .stop = stop,
     .destroy = destroy,

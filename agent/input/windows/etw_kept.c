@@ -61,7 +61,7 @@ bool etw_kept_save(
     return etw_note_save(data_dir, session, kind, span_make(text, (size_t)size), err);
 }
 
-void etw_kept_forget(const char *data_dir, const char *session)
+void etw_kept_delete(const char *data_dir, const char *session)
 {
     etw_note_remove(data_dir, session, kind);
 }

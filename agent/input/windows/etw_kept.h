@@ -30,6 +30,6 @@ bool etw_kept_save(
     const char *data_dir, const char *session, const struct etw_kept *kept, struct error *err);
 
 /* Delete the file: the session is gone. */
-void etw_kept_forget(const char *data_dir, const char *session);
+void etw_kept_delete(const char *data_dir, const char *session);
 
 #endif

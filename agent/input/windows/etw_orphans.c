@@ -60,7 +60,7 @@ static void look_at(
         return;
     }
     if (kept) {
-        etw_kept_forget(settings->data_dir, name);
+        etw_kept_delete(settings->data_dir, name);
     }
 }
 

@@ -94,7 +94,7 @@ struct etw_targets *etw_targets_create(
     return t;
 }
 
-static void forget_all(struct etw_targets *t)
+static void close_all(struct etw_targets *t)
 {
     for (size_t i = 0; i < t->count; i++) {
         plat_child_close(t->children[i]);
@@ -105,7 +105,7 @@ static void forget_all(struct etw_targets *t)
 void etw_targets_destroy(struct etw_targets *t)
 {
     if (t) {
-        forget_all(t);
+        close_all(t);
         free(t);
     }
 }
@@ -119,7 +119,7 @@ static const char *session_of(const struct etw_targets *t)
     return t->env.name ? t->env.name : "";
 }
 
-static void forget_launched(const struct etw_targets *t)
+static void delete_note(const struct etw_targets *t)
 {
     etw_note_remove(t->env.data_dir, session_of(t), launched_kind);
 }
@@ -210,7 +210,7 @@ static bool launch(struct etw_targets *t, struct error *err)
             plat_child_pid(child), takes_over ? "configuration" : "run");
     } else if (takes_over) {
         be_over(t);
-        forget_launched(t);
+        delete_note(t);
         note(t, INPUT_NOTE_INFO, "%s has ended", heap->image);
         return error_set(err, ERR_STOPPED, "%s has ended", heap->image);
     } else {
@@ -345,7 +345,7 @@ bool etw_targets_go(struct etw_targets *t, struct error *err)
     }
     remember_launched(t, t->children[0]);
     if (!plat_child_go(t->children[0], err)) {
-        forget_launched(t);
+        delete_note(t);
         return false;
     }
     t->has_run = true;
@@ -412,7 +412,7 @@ static void tell_end(struct etw_targets *t)
     if (t->plan->heap.launch) {
         plat_child_has_ended(t->children[0], &code);
         note(t, INPUT_NOTE_INFO, "%s has ended with exit code %" PRIu32, t->plan->heap.image, code);
-        forget_launched(t);
+        delete_note(t);
     } else {
         note(t, INPUT_NOTE_INFO, "all processes whose heaps were traced have ended");
     }
@@ -486,7 +486,7 @@ void etw_targets_end_session(struct etw_targets *t)
 {
     put_flags_back(t);
     if (etw_targets_are_fresh(t)) {
-        forget_all(t);
+        close_all(t);
     }
 }
 
@@ -497,7 +497,7 @@ void etw_targets_stop(struct etw_targets *t)
                 !plat_child_has_ended(t->children[0], NULL);
     if (runs && heap->ends_program) {
         plat_child_kill(t->children[0]);
-        forget_launched(t);
+        delete_note(t);
         note(t, INPUT_NOTE_INFO, "ended %s, as on_stop says", heap->image);
     } else if (runs) {
         note(t, INPUT_NOTE_INFO, "%s, process %" PRIu32 ", continues", heap->image,

@@ -172,7 +172,7 @@ static void discard(struct parking *parking, struct parked_batch *batch)
     plat_mutex_lock(&parking->mutex);
     for (struct parked_group *g = batch->groups; g; g = g->sibling) {
         g->route->pins--;
-        parking_route_forget(parking, g->route, PARKING_EMPTY);
+        parking_route_remove(parking, g->route, PARKING_EMPTY);
     }
     plat_mutex_unlock(&parking->mutex);
     parked_batch_free(batch);
@@ -416,7 +416,7 @@ static bool take_back(
         link_group(group);
         return true;
     }
-    parking_route_forget(parking, route, answered ? PARKING_OPENED : PARKING_EMPTY);
+    parking_route_remove(parking, route, answered ? PARKING_OPENED : PARKING_EMPTY);
     free(group);
     return false;
 }
@@ -471,7 +471,7 @@ void parking_end(struct parking *parking, struct parked_batch *batch)
         } else {
             unlink_group(g);
         }
-        parking_route_forget(parking, g->route, PARKING_EMPTY);
+        parking_route_remove(parking, g->route, PARKING_EMPTY);
     }
     end_claim(parking, batch);
     remove_batch(parking, batch);

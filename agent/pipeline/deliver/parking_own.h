@@ -39,7 +39,7 @@ void parking_route_wait(struct parked_route *route, uint64_t spent_ns);
 void parking_route_tell(struct parking *parking, struct parked_route *route);
 
 /* Forget the route if nothing waits for it, ${why} that is so. */
-void parking_route_forget(
+void parking_route_remove(
     struct parking *parking, struct parked_route *route, enum parking_news why);
 
 #endif

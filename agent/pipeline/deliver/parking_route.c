@@ -74,7 +74,7 @@ void parking_route_wait(struct parked_route *route, uint64_t spent_ns)
                     (uint64_t)back_off_next(&route->back_off, 0) * NS_PER_MS;
 }
 
-void parking_route_forget(
+void parking_route_remove(
     struct parking *parking, struct parked_route *route, enum parking_news why)
 {
     if (route->head || route->busy || route->pins) {
@@ -153,7 +153,7 @@ void parking_tidy(struct parking *parking)
     struct parked_route *route = parking->routes;
     while (route) {
         struct parked_route *behind = route->next;
-        parking_route_forget(parking, route, PARKING_EMPTY);
+        parking_route_remove(parking, route, PARKING_EMPTY);
         route = behind;
     }
     plat_mutex_unlock(&parking->mutex);

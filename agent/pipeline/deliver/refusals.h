@@ -28,7 +28,7 @@ enum {
 void refusals_init(struct refusals *refusals);
 void refusals_fini(struct refusals *refusals);
 
-/* A call of send begins, for ${count} records: forget what was said before. */
+/* A call of send begins, for ${count} records: remove what earlier calls added. */
 void refusals_begin(struct refusals *refusals, size_t count);
 
 /* Record ${record} is refused; a later word on the same record replaces an earlier one. One that

@@ -280,7 +280,7 @@ static void on_metadata(void *self, const struct event_record *record)
 static void on_trace_end(void *self, const struct trace_info *trace)
 {
     const struct flow *flow = self;
-    stack_join_forget(flow->stacks, trace);
+    stack_join_remove_trace(flow->stacks, trace);
 }
 
 static void on_sample(void *self, const struct event_record *record)

@@ -358,7 +358,7 @@ static bool hold(struct stack_join *join, const struct item *item)
         if (!stack_join_flush(join)) {
             return false;
         }
-        stack_keys_forget_before(join->keys, UINT64_MAX);
+        stack_keys_remove_before(join->keys, UINT64_MAX);
         join->newest = record->time;
     }
     size_t counted = record_copy_size(record);
@@ -431,7 +431,7 @@ static bool joins(struct stack_join *join, const struct event_record *record)
         bool is_used = stack_keys_pass(join->keys, record);
         if (join->newest > HOLD_100NS) {
             /* Events before that are not held any more, and their references come later still. */
-            stack_keys_forget_before(join->keys, join->newest - HOLD_100NS);
+            stack_keys_remove_before(join->keys, join->newest - HOLD_100NS);
         }
         return is_used;
     }
@@ -455,10 +455,10 @@ void stack_join_learn(struct stack_join *join, const struct event_record *record
     }
 }
 
-void stack_join_forget(struct stack_join *join, const struct trace_info *trace)
+void stack_join_remove_trace(struct stack_join *join, const struct trace_info *trace)
 {
     if (join->mode == STACK_WALK_JOIN) {
-        stack_keys_forget_trace(join->keys, trace);
+        stack_keys_remove_trace(join->keys, trace);
     }
 }
 

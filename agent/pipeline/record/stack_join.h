@@ -40,8 +40,8 @@ void stack_join_destroy(struct stack_join *join); /* NULL is fine */
 /* A definition of a stack key (StackWalk types 34, 35, 36) ahead of its time; others are ignored. */
 void stack_join_learn(struct stack_join *join, const struct event_record *record);
 
-/* No record of ${trace} comes any more: what its stack keys stand for is forgotten. */
-void stack_join_forget(struct stack_join *join, const struct trace_info *trace);
+/* No record of ${trace} comes any more: remove the definitions of its stack keys. */
+void stack_join_remove_trace(struct stack_join *join, const struct trace_info *trace);
 
 /* The next record, with whatever the caller wants to know when its turn comes. False if emit stopped. */
 bool stack_join_push(struct stack_join *join, const struct event_record *record, uint64_t tag);

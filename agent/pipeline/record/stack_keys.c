@@ -10,7 +10,7 @@
  * memory can be given back in any order. Chunks are called by numbers from 1; 0 is none.
  *
  * Each definition is in a list of those with its hash, in the order of time. A trace is learned
- * from its start on, and definitions at the start are forgotten first, so new ones are sorted in
+ * from its start on, and definitions at the start are removed first, so new ones are sorted in
  * from the end of the list and searches begin at its start. Definitions that have passed by wait in a queue
  * until no reference to them can come any more.
  */
@@ -360,7 +360,7 @@ bool stack_keys_find(struct stack_keys *keys, const struct stack_reference *refe
     return true;
 }
 
-/* ---- forgetting ----------------------------------------------------------------------------------- */
+/* ---- removal -------------------------------------------------------------------------------------- */
 
 bool stack_keys_pass(struct stack_keys *keys, const struct event_record *record)
 {
@@ -382,7 +382,7 @@ bool stack_keys_pass(struct stack_keys *keys, const struct event_record *record)
 
 /* The definition with ${number} has ended the lives of its key before it. It goes with them, but a
  * creation itself lives on. */
-static void forget_lives(struct stack_keys *keys, uint32_t number)
+static void remove_lives(struct stack_keys *keys, uint32_t number)
 {
     const struct definition end = *definition_at(keys, number);
     struct bucket *bucket = bucket_of(keys, end.trace, end.key);
@@ -400,7 +400,7 @@ static void forget_lives(struct stack_keys *keys, uint32_t number)
     }
 }
 
-void stack_keys_forget_before(struct stack_keys *keys, uint64_t time)
+void stack_keys_remove_before(struct stack_keys *keys, uint64_t time)
 {
     struct definition *d;
     while ((d = definition_at(keys, keys->queue_first)) && d->time < time) {
@@ -410,7 +410,7 @@ void stack_keys_forget_before(struct stack_keys *keys, uint64_t time)
             keys->queue_last = 0;
         }
         d->is_queued = false;
-        forget_lives(keys, number);
+        remove_lives(keys, number);
     }
 }
 
@@ -430,7 +430,7 @@ static void dequeue_trace(struct stack_keys *keys, const struct trace_info *trac
     keys->queue_last = kept;
 }
 
-void stack_keys_forget_trace(struct stack_keys *keys, const struct trace_info *trace)
+void stack_keys_remove_trace(struct stack_keys *keys, const struct trace_info *trace)
 {
     if (keys->taken == 0) {
         return;

@@ -45,9 +45,9 @@ bool stack_keys_find(struct stack_keys *keys, const struct stack_reference *refe
     uint64_t *ret_frames, uint32_t *ret_count);
 
 /* No reference comes any more to a life that ended before ${time} (FILETIME) and has passed by. */
-void stack_keys_forget_before(struct stack_keys *keys, uint64_t time);
+void stack_keys_remove_before(struct stack_keys *keys, uint64_t time);
 
 /* No record of ${trace} comes any more. */
-void stack_keys_forget_trace(struct stack_keys *keys, const struct trace_info *trace);
+void stack_keys_remove_trace(struct stack_keys *keys, const struct trace_info *trace);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/map.h"
 
 /*
- * Two tables: when the newer one is full, it becomes the older one, which is forgotten. So what was
+ * Two tables: when the newer one is full, it becomes the older one, which is dropped. So what was
  * learned last is there, for any number of traces.
  */
 enum {

@@ -31,7 +31,7 @@ struct slab *slab_create(
     return slab;
 }
 
-void slab_forget_pieces(struct slab *slab)
+void slab_clear_pieces(struct slab *slab)
 {
     for (size_t i = 0; i < slab->piece_count; i++) {
         piece_fini(&slab->pieces[i]);
@@ -47,7 +47,7 @@ void slab_forget_pieces(struct slab *slab)
 void slab_destroy(struct slab *slab)
 {
     if (slab) {
-        slab_forget_pieces(slab);
+        slab_clear_pieces(slab);
         if (slab->in_flight) {
             atomic_fetch_sub(slab->in_flight, 1);
         }

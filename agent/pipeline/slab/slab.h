@@ -72,7 +72,7 @@ struct slab {
 struct slab *slab_create(
     enum slab_kind kind, uint32_t session, size_t capacity, struct block_pool *pool);
 void slab_destroy(struct slab *slab); /* NULL is fine; its pieces too */
-void slab_forget_pieces(struct slab *slab);
+void slab_clear_pieces(struct slab *slab);
 
 /* Bytes that ${record} with ${frame_count} frames needs in a slab. */
 size_t slab_item_size(const struct event_record *record, uint32_t frame_count);

@@ -357,7 +357,7 @@ static void on_metadata(void *self, const struct event_record *record)
 static void on_trace_end(void *self, const struct trace_info *trace)
 {
     const struct source *source = self;
-    stack_join_forget(source->stacks, trace);
+    stack_join_remove_trace(source->stacks, trace);
 }
 
 static void on_sample(void *self, const struct event_record *record)

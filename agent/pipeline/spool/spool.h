@@ -11,7 +11,7 @@
  * thread.
  *
  * A spool that `keeps` has them on a disk (spool_durable.h): what is left in it at the end is delivered
- * by the next run, and it remembers how far each output is. One in memory (below) forgets all.
+ * by the next run, and it remembers how far each output is. One in memory (below) keeps nothing.
  */
 struct spool;
 
@@ -106,7 +106,7 @@ struct spool_ops {
     enum spool_room (*wait_room)(struct spool *spool, enum spool_origin origin);
 
     /* Take a batch of ${stream}, and number it and its records, ascending over all that the spool
-     * takes. A stream without cursors forgets it. It may go beyond the room. */
+     * takes. A stream without cursors drops it. It may go beyond the room. */
     void (*append)(struct spool *spool, size_t stream, struct batch *batch);
 
     /* The batch after the one that the cursor got before; each is handed out once. Waits until

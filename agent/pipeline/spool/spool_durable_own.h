@@ -297,7 +297,7 @@ void spool_stage_batches(struct spool_durable *spool, enum spool_room *ret_room,
 void spool_stage_too_old(struct spool_durable *spool);
 
 /* Outputs that have not been there for too long: what waits for them is lost, and told with this commit. */
-void spool_stage_forgotten(struct spool_durable *spool);
+void spool_stage_remove_old(struct spool_durable *spool);
 
 enum spool_room spool_stage_room(struct spool_durable *spool, uint64_t bytes);
 

@@ -222,11 +222,11 @@ void spool_stage_too_old(struct spool_durable *spool)
     drop(spool, STORE_DROP_TOO_OLD, OUTPUT_DROP_SPOOL_TOO_OLD);
 }
 
-void spool_stage_forgotten(struct spool_durable *spool)
+void spool_stage_remove_old(struct spool_durable *spool)
 {
     struct losing losing = {.spool = spool, .reason = OUTPUT_DROP_SPOOL_TOO_OLD};
     struct store_loss loss = {.lost = on_lost, .self = &losing};
-    store_forget_old(spool->settings.store, &loss);
+    store_remove_old(spool->settings.store, &loss);
 }
 
 /* To the outputs that came upon it; others were told by the store. */

@@ -279,7 +279,7 @@ static bool work(struct spool_durable *spool)
     struct round round;
     begin_round(spool, &round);
     spool_stage_damaged(spool);
-    spool_stage_forgotten(spool);
+    spool_stage_remove_old(spool);
     spool_stage_batches(spool, &round.room, &round.again);
     round.all = !spool->waiting.head;
     stage_rest(spool, round.all);

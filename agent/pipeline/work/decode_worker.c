@@ -391,7 +391,7 @@ static void work_on(struct decode_worker *worker, struct slab *slab)
     uint64_t now = plat_now_filetime();
     bool ok = slab->kind != SLAB_RECORDS || !sealer_is_cancelled(sealer);
     while (ok && !make_pieces(worker, slab)) {
-        slab_forget_pieces(slab);
+        slab_clear_pieces(slab);
         ok = wait_for_memory(worker);
     }
     for (size_t i = 0; ok && i < slab->piece_count; i++) {

@@ -169,7 +169,7 @@ bool schema_cache_next_silent(struct schema_cache *cache, struct span *ret_provi
 
 /* ---- learning ----------------------------------------------------------------------------------- */
 
-static void forget_entries(struct schema_cache *cache)
+static void clear_entries(struct schema_cache *cache)
 {
     cache->late = false;
     memset(&cache->recent, 0, sizeof(cache->recent));
@@ -178,23 +178,23 @@ static void forget_entries(struct schema_cache *cache)
 }
 
 /* Entries point to copies, so both are cleared. */
-static void forget_copies(struct schema_cache *cache)
+static void clear_copies(struct schema_cache *cache)
 {
-    forget_entries(cache);
+    clear_entries(cache);
     schema_copies_clear(&cache->copies);
 }
 
-static void forget_names(struct schema_cache *cache)
+static void clear_names(struct schema_cache *cache)
 {
     map_clear(&cache->provider_names);
     cache->names_listed = false;
 }
 
 /* Clear everything after a source learned something. */
-static void forget_all(struct schema_cache *cache)
+static void clear_all(struct schema_cache *cache)
 {
-    forget_entries(cache);
-    forget_names(cache);
+    clear_entries(cache);
+    clear_names(cache);
 }
 
 struct schema_losses schema_cache_losses(const struct schema_cache *cache)
@@ -203,24 +203,24 @@ struct schema_losses schema_cache_losses(const struct schema_cache *cache)
 }
 
 /* Clear everything that may point to freed schemas. True if there were any. */
-static bool forget_gone(struct schema_cache *cache)
+static bool clear_gone(struct schema_cache *cache)
 {
     uint64_t gone = schema_cache_losses(cache).gone;
     if (gone == cache->gone) {
         return false;
     }
     cache->gone = gone;
-    forget_copies(cache);
-    forget_names(cache);
+    clear_copies(cache);
+    clear_names(cache);
     return true;
 }
 
 void schema_cache_learn(struct schema_cache *cache, const struct event_record *record)
 {
     bool learned = schema_source_set_learn(&cache->sources, record);
-    forget_gone(cache);
+    clear_gone(cache);
     if (learned) {
-        forget_all(cache);
+        clear_all(cache);
     }
 }
 
@@ -424,7 +424,7 @@ static bool fill_entry(
     entry->choice.count = 0;
     cache->is_short = false;
     ask_sources(cache, record, &entry->choice);
-    if (forget_gone(cache)) {
+    if (clear_gone(cache)) {
         return false;
     }
     if (cache->is_short && cache->entries.count > 1) {
@@ -464,7 +464,7 @@ static struct cache_entry *entry_for(struct schema_cache *cache, const struct ev
         entry = make_entry(cache, record, metadata, key);
     }
     if (!entry) {
-        forget_entries(cache);
+        clear_entries(cache);
         entry = make_entry(cache, record, metadata, key);
     }
     return entry;
@@ -476,7 +476,7 @@ static struct cache_entry *place_of(struct schema_cache *cache, const struct eve
 {
     uint8_t key[SCHEMA_KEY_BYTES];
     if (schema_copies_are_full(&cache->copies)) {
-        forget_copies(cache);
+        clear_copies(cache);
     }
     schema_key_make(record, metadata, false, key);
     struct cache_entry *entry = entry_for(cache, record, metadata, key);
@@ -527,7 +527,7 @@ const struct schema_choice *schema_cache_find(
         return &nothing;
     }
     if (cache->late && schema_source_set_news(&cache->sources) != cache->news) {
-        forget_all(cache);
+        clear_all(cache);
     }
     if (record->flags & EVENT_FLAG_STRING_ONLY && record->kind == RECORD_EVENT) {
         return &cache->string_choice;

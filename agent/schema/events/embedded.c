@@ -99,7 +99,7 @@ static struct shelf_items *items_of(struct schema_shelf *shelf)
 }
 
 /* Infos of one key may lie on several shelves. */
-static void forget_info(struct embedded *source, const struct info *info)
+static void remove_info(struct embedded *source, const struct info *info)
 {
     struct info *first = map_get(&source->infos, info->key);
     struct info **link = &first;
@@ -115,12 +115,12 @@ static void forget_info(struct embedded *source, const struct info *info)
     }
 }
 
-static void forget_items(void *self, struct schema_shelf *shelf)
+static void remove_items(void *self, struct schema_shelf *shelf)
 {
     struct embedded *source = self;
     const struct shelf_items *items = shelf->items;
     for (const struct info *info = items ? items->infos : NULL; info; info = info->next_on_shelf) {
-        forget_info(source, info);
+        remove_info(source, info);
     }
     for (const struct kept_map *map = items ? items->maps : NULL; map; map = map->next_on_shelf) {
         map_remove(&source->maps, map->key);
@@ -420,7 +420,7 @@ static void *embedded_create(const struct schema_source_settings *settings, stru
         return NULL;
     }
     schema_shelves_init(
-        &source->shelves, schema_source_learned_bytes(settings, MAX_BYTES), forget_items, source);
+        &source->shelves, schema_source_learned_bytes(settings, MAX_BYTES), remove_items, source);
     map_init(&source->infos, MAX_INFOS);
     map_init(&source->maps, MAX_MAPS);
     return source;

@@ -157,7 +157,7 @@ static void destroy_provider(struct eventsource_known *known, struct eventsource
 }
 
 /* Free the oldest name of a provider without manifests. False if there is none. */
-static bool forget_name(struct eventsource_known *known)
+static bool evict_name(struct eventsource_known *known)
 {
     struct eventsource_provider *last = known->nameless;
     while (last && last->next) {
@@ -254,7 +254,7 @@ void eventsource_known_fini(struct eventsource_known *known)
     while (known->latest) {
         destroy_version(known, known->latest);
     }
-    while (forget_name(known)) {}
+    while (evict_name(known)) {}
     map_fini(&known->versions);
     map_fini(&known->claims);
     map_fini(&known->providers);
@@ -292,7 +292,7 @@ static bool make_room(struct eventsource_known *known, size_t more)
     while (known->bytes > known->max_bytes || more > known->max_bytes - known->bytes) {
         if (known->earliest) {
             evict(known, known->earliest);
-        } else if (!forget_name(known)) {
+        } else if (!evict_name(known)) {
             return false;
         }
     }
@@ -320,7 +320,7 @@ static bool make_place(struct eventsource_known *known, const uint8_t sender_key
         evict(known, known->earliest);
     }
     while (!map_get(&known->providers, guid_key(guid)) &&
-           known->providers.count >= known->providers.max_entries && !forget_name(known)) {
+           known->providers.count >= known->providers.max_entries && !evict_name(known)) {
         sender = map_get(&known->senders, key);
         struct eventsource_version *victim = sender ? next_to_evict(known, sender)
                                                     : known->earliest;

@@ -382,7 +382,7 @@ static struct type *make_type(struct tracelogging *source, const struct event_re
 }
 
 /* If several types have one key (a hash collision), the first stays until it is evicted. */
-static void forget_types(void *self, struct schema_shelf *shelf)
+static void remove_types(void *self, struct schema_shelf *shelf)
 {
     struct tracelogging *source = self;
     for (const struct type *type = shelf->items; type; type = type->next) {
@@ -444,7 +444,7 @@ static void *tracelogging_create(const struct schema_source_settings *settings, 
         return NULL;
     }
     schema_shelves_init(
-        &source->shelves, schema_source_learned_bytes(settings, MAX_BYTES), forget_types, source);
+        &source->shelves, schema_source_learned_bytes(settings, MAX_BYTES), remove_types, source);
     map_init(&source->types, MAX_TYPES);
     return source;
 }

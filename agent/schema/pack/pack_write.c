@@ -357,7 +357,7 @@ static int compare_items(const void *a, const void *b)
 
 /* ---- packs ---------------------------------------------------------------------------------------- */
 
-static void forget_labels(struct writer *w)
+static void clear_labels(struct writer *w)
 {
     map_fini(&w->by_pointer);
     map_fini(&w->by_content);
@@ -390,7 +390,7 @@ static void add_provider(struct writer *w, const struct item *items, size_t coun
             before_size = size;
         }
     }
-    forget_labels(w);
+    clear_labels(w);
 }
 
 bool pack_write(const struct event_schema *const *schemas, size_t count, struct buf *out)

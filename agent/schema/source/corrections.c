@@ -373,7 +373,7 @@ static void apply_row(struct draft *draft, const struct correction *row)
 }
 
 /* Reset what schema_finish derives. */
-static void forget_derived(struct event_schema *schema)
+static void clear_derived(struct event_schema *schema)
 {
     for (size_t i = 0; i < schema->field_count; i++) {
         struct schema_field *field = &schema->fields[i];
@@ -394,7 +394,7 @@ static bool keep(struct event_schema *draft, struct event_schema *schema, struct
     }
     memcpy(fields, draft->fields, draft->field_count * sizeof(*fields));
     draft->fields = fields;
-    forget_derived(draft);
+    clear_derived(draft);
     if (!schema_finish(draft, arena, &err)) {
         return err.code != ERR_MEMORY; /* an impossible layout is left uncorrected */
     }

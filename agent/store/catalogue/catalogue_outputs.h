@@ -15,7 +15,7 @@ struct catalogue_output {
     uint64_t seen;          /* FILETIME, when it was configured last */
 };
 
-/* Add it, or change all of it. What is left over of batches up to `position` is forgotten
+/* Add it, or change all of it. What is left over of batches up to `position` is removed
  * (catalogue_put_leftover). */
 bool catalogue_put_output(
     struct catalogue *catalogue, const struct catalogue_output *output, struct error *err);

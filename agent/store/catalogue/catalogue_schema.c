@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 /*
- * Sums over batches and letters are kept by triggers, so that no statement can forget them. What a
+ * Sums over batches and letters are kept by triggers, so that no statement can leave them out. What a
  * batch finds in its stream's sums it keeps as its own `_before`: differences of these say what lies
  * between two batches without a walk. A stream's sums never shrink.
  *

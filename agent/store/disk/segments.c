@@ -113,7 +113,7 @@ bool segments_is_missing(struct segments *segments, uint64_t id)
         !disk->ops->find(disk, path, &there, &bytes, NULL) || there) {
         return false;
     }
-    segments_forget_handles(segments, id);
+    segments_close_handles(segments, id);
     segments_remove_file(segments, id);
     return true;
 }
@@ -300,13 +300,13 @@ bool segments_unlink(struct segments *segments, uint64_t id, struct error *err)
         return false;
     }
     segments_abandon(segments, id);
-    segments_forget_handles(segments, id);
+    segments_close_handles(segments, id);
     segments_step(segments, "segment unlink");
     if (!disk->ops->unlink(disk, path, err)) {
         return false;
     }
     /* A program that has opened it meanwhile would keep its room. */
-    segments_forget_handles(segments, id);
+    segments_close_handles(segments, id);
     segments_remove_file(segments, id);
     segments_step(segments, "segment unlinked");
     return true;
@@ -326,7 +326,7 @@ bool segments_set_aside(
         return false;
     }
     segments_abandon(segments, id);
-    segments_forget_handles(segments, id);
+    segments_close_handles(segments, id);
     if (!disk->ops->rename(disk, from, to, err)) {
         return false;
     }

@@ -71,7 +71,7 @@ void segments_remove_file(struct segments *segments, uint64_t id);
 void segments_set_void(struct segments *segments, uint64_t id);
 
 /* Close what readers have of a file, at the latest when they are done. */
-void segments_forget_handles(struct segments *segments, uint64_t id);
+void segments_close_handles(struct segments *segments, uint64_t id);
 
 /* Is the ballast there? */
 void segments_find_ballast(struct segments *segments);

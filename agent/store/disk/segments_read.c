@@ -117,7 +117,7 @@ static void let_go(struct segments *segments, struct hold *hold)
     }
 }
 
-void segments_forget_handles(struct segments *segments, uint64_t id)
+void segments_close_handles(struct segments *segments, uint64_t id)
 {
     struct disk *disk = segments->settings.disk;
     plat_mutex_lock(&segments->lock);

@@ -162,7 +162,7 @@ static void discard(struct segments *segments, size_t index)
     char path[SEGMENTS_PATH_BYTES];
     disk->ops->truncate(disk, segments->writing[index].file, 0, NULL);
     drop(segments, index);
-    segments_forget_handles(segments, id);
+    segments_close_handles(segments, id);
     if (segments_path(segments, id, path, NULL) && disk->ops->unlink(disk, path, NULL)) {
         segments_remove_file(segments, id);
     } else {

@@ -44,9 +44,9 @@ static void what_is_left_is_found_again(void **state)
     assert_true(etw_kept_load(folder, "a", &found));
     assert_int_equal(found.events_lost, 7);
     assert_false(etw_kept_load(folder, "b", &found));
-    etw_kept_forget(folder, "a");
+    etw_kept_delete(folder, "a");
     assert_false(etw_kept_load(folder, "a", &found));
-    etw_kept_forget(folder, "a");
+    etw_kept_delete(folder, "a");
 }
 
 static void without_a_folder_nothing_is_known(void **state)
@@ -55,7 +55,7 @@ static void without_a_folder_nothing_is_known(void **state)
     struct etw_kept kept = {.handle = 1};
     assert_true(etw_kept_save(NULL, "a", &kept, NULL));
     assert_false(etw_kept_load(NULL, "a", &kept));
-    etw_kept_forget(NULL, "a");
+    etw_kept_delete(NULL, "a");
     assert_false(etw_kept_save("/nowhere/at/all", "a", &kept, NULL));
 }
 

@@ -250,7 +250,7 @@ static void counters_of_an_earlier_session_of_the_name_are_not_taken_for_its_own
     rig_await(&rig, is_enabled, NAME);
     rig_stop(&rig);
     assert_int_equal(rig.gap_count, 0);
-    etw_kept_forget(folder, "test");
+    etw_kept_delete(folder, "test");
     rig_fini(&rig);
 }
 
@@ -409,7 +409,7 @@ static void the_kernel_logger_that_a_killed_run_has_left_is_ours(void **state)
         rig_stop(&rig);
         assert_int_equal(etw_sim_session_count(rig.sim), rows[i].keeps ? 1 : 0);
         assert_int_equal(etw_kept_load(folder, "test", &kept), rows[i].keeps);
-        etw_kept_forget(folder, "test");
+        etw_kept_delete(folder, "test");
         rig_fini(&rig);
     }
 }
@@ -436,7 +436,7 @@ static void what_somebody_started_in_the_place_of_ours_is_left_alone(void **stat
         rig_await(&rig, rig_has_note, "another program runs the NT Kernel Logger");
         rig_stop(&rig);
         assert_true(etw_sim_session_runs(rig.sim, ETW_KERNEL_LOGGER));
-        etw_kept_forget(folder, "test");
+        etw_kept_delete(folder, "test");
         rig_fini(&rig);
     }
 }

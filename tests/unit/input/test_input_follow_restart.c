@@ -142,7 +142,7 @@ static void files_that_are_done_are_skipped_and_counted(void **state)
         if (forget) {
             make(MILLISECOND);
             input_file.restore(run.input, buf_span(&state_bytes));
-            input_file.forget(run.input, first_id);
+            input_file.settle_file(run.input, first_id);
             buf_reset(&state_bytes);
             assert_true(input_file.state(run.input, &state_bytes, &err));
             input_file.destroy(run.input);

@@ -65,7 +65,7 @@ static void the_number_that_it_begins_behind_reads_back(void **state)
         assert_int_equal(again.count, 1 - with_base);
         assert_int_equal(again.has_base, with_base);
         input_schedule_fini(&again);
-        input_schedule_forget(&schedule, a);
+        input_schedule_settle(&schedule, a);
         buf_reset(&bytes);
         assert_true(input_schedule_write(&schedule, &bytes, &err));
     }
@@ -141,10 +141,10 @@ static void what_everybody_has_is_forgotten_from_the_start(void **state)
     input_schedule_add(&schedule, SCHEDULE_WHOLE, a, 0);
     input_schedule_add(&schedule, SCHEDULE_WHOLE, b, 0);
     input_schedule_add(&schedule, SCHEDULE_WHOLE, c, 0);
-    input_schedule_forget(&schedule, b); /* a stands before it */
+    input_schedule_settle(&schedule, b); /* a stands before it */
     assert_int_equal(schedule.count, 3);
     assert_false(schedule.has_base);
-    input_schedule_forget(&schedule, a);
+    input_schedule_settle(&schedule, a);
     assert_int_equal(schedule.count, 1);
     assert_entry(&schedule, 0, SCHEDULE_WHOLE, c, 0);
     assert_true(schedule.has_base);
@@ -157,8 +157,8 @@ static void what_everybody_has_is_forgotten_from_the_start(void **state)
     assert_memory_equal(again.base, b, 16);
     assert_entry(&again, 0, SCHEDULE_WHOLE, c, 0);
     input_schedule_fini(&again);
-    input_schedule_forget(&schedule, c);
-    input_schedule_forget(&schedule, c);
+    input_schedule_settle(&schedule, c);
+    input_schedule_settle(&schedule, c);
     assert_int_equal(schedule.count, 0);
     assert_memory_equal(schedule.base, c, 16);
 }
@@ -172,9 +172,9 @@ static void files_read_in_turns_are_forgotten_together(void **state)
     input_schedule_add(&schedule, SCHEDULE_END, b, 1);
     input_schedule_add(&schedule, SCHEDULE_SETTLE, a, 0);
     input_schedule_add(&schedule, SCHEDULE_WHOLE, c, 0);
-    input_schedule_forget(&schedule, a);
+    input_schedule_settle(&schedule, a);
     assert_int_equal(schedule.count, 6);
-    input_schedule_forget(&schedule, b);
+    input_schedule_settle(&schedule, b);
     assert_int_equal(schedule.count, 1);
     assert_memory_equal(schedule.base, b, 16); /* the one that ended last */
 }
@@ -184,9 +184,9 @@ static void merged_files_are_forgotten_together(void **state)
     (void)state;
     input_schedule_add(&schedule, SCHEDULE_WHOLE, a, 1);
     input_schedule_add(&schedule, SCHEDULE_WHOLE, b, 0);
-    input_schedule_forget(&schedule, a);
+    input_schedule_settle(&schedule, a);
     assert_int_equal(schedule.count, 2);
-    input_schedule_forget(&schedule, b);
+    input_schedule_settle(&schedule, b);
     assert_int_equal(schedule.count, 0);
 }
 

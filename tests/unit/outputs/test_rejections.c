@@ -49,7 +49,7 @@ static void only_what_is_rejected_in_the_end_is_told(void **state)
     }
     size_t mark = rejections_mark(&notes);
     add(&notes, 3, "not so");
-    rejections_forget(&notes, mark);
+    rejections_remove_after(&notes, mark);
     add(&notes, 3, "");
     assert_heard(&notes, statuses, "0 400 t because i\n3 400 t  i\n");
     rejections_reset(&notes);

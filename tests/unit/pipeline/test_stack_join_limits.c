@@ -253,7 +253,7 @@ static void the_keys_of_a_trace_go_with_it(void **state)
         for (uint64_t key = 0; key < KEYS; key++) {
             push_referring(&rig, &traces[t], start + (int64_t)key, key, key * 32 + t + 1);
         }
-        stack_join_forget(rig.join, &traces[t]);
+        stack_join_remove_trace(rig.join, &traces[t]);
     }
     assert_int_equal(rig.stacks, (uint64_t)TRACES * KEYS);
     keys_rig_fini(&rig);

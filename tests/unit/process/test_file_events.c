@@ -214,8 +214,8 @@ static void what_finds_no_room_is_told_once(void **state)
     }
     struct process_table_counts counts = process_table_counts(rig.table);
     assert_true(counts.file_bytes <= ROOM);
-    assert_int_equal(counts.files_forgotten, 0); /* no opened file makes another's name go */
-    assert_false(process_table_tells_forgotten(rig.table));
+    assert_int_equal(counts.files_evicted, 0); /* no opened file makes another's name go */
+    assert_false(process_table_tells_evicted(rig.table));
     expect(&rig, 5, 0xa0, "\\a");
     for (uint64_t i = 1; i <= FILES; i++) {
         char path[32];
@@ -224,11 +224,11 @@ static void what_finds_no_room_is_told_once(void **state)
     }
     counts = process_table_counts(rig.table);
     assert_true(counts.file_bytes <= ROOM);
-    assert_true(counts.files_forgotten > FILES / 2);
+    assert_true(counts.files_evicted > FILES / 2);
     assert_true(counts.files > 500);
     expect(&rig, 1, FILES * 0x100, "\\named\\5000");
-    assert_true(process_table_tells_forgotten(rig.table));
-    assert_false(process_table_tells_forgotten(rig.table));
+    assert_true(process_table_tells_evicted(rig.table));
+    assert_false(process_table_tells_evicted(rig.table));
     fini(&rig);
 }
 

@@ -265,11 +265,11 @@ static void what_ended_first_is_forgotten_first(void **state)
     tell_nth(&names, 0, FILE_BEGINS, 1);
     tell_nth(&names, 1, FILE_BEGINS, 1);
     tell_nth(&names, 1, FILE_ENDS, 2);
-    for (uint64_t n = 2; names.forgotten == 0 && n < MANY; n++) {
+    for (uint64_t n = 2; names.evicted == 0 && n < MANY; n++) {
         tell_nth(&names, n, FILE_BEGINS, n);
     }
     const struct file_key ended = nth(1);
-    assert_int_equal(names.forgotten, 1);
+    assert_int_equal(names.evicted, 1);
     expect_of(&names, &first, 5, "\\Device\\HarddiskVolume1\\0");
     expect_of(&names, &ended, 2, "");
     /* What was told of it is not complete any more: nothing reaches back behind that. */
@@ -288,7 +288,7 @@ static void the_table_keeps_to_its_room(void **state)
         for (uint64_t n = 0; n < MANY; n++) {
             tell_nth(&names, n, n % 3 ? FILE_BEGINS : FILE_HOLDS, n);
         }
-        assert_int_equal(names.count + names.forgotten, MANY);
+        assert_int_equal(names.count + names.evicted, MANY);
         assert_true(names.count > 100);
         /* One address takes no more than others do. */
         for (uint64_t n = 0; n < 3 * MANY; n++) {
@@ -316,7 +316,7 @@ static void chains_stay_short(void **state)
         }
     }
     assert_int_equal(names.count, CHAIN);
-    assert_int_equal(names.forgotten, HOSTILE - CHAIN);
+    assert_int_equal(names.evicted, HOSTILE - CHAIN);
     file_names_fini(&names);
 }
 

@@ -183,14 +183,14 @@ static void who_ended_first_is_forgotten_first(void **state)
     hear(&rig, LIFE_STARTED, 30, 'b');
     hear(&rig, LIFE_ENDED, 40, 'b');
     hear(&rig, LIFE_STARTED, 50, 'c');
-    assert_true(lifetimes_forget_one(&rig.lives, NULL));
+    assert_true(lifetimes_evict_one(&rig.lives, NULL));
     assert_int_equal(owner_at(&rig, 15 * SECOND), 0);
     assert_int_equal(owner_at(&rig, 35 * SECOND), 'b');
-    assert_true(lifetimes_forget_one(&rig.lives, NULL));
+    assert_true(lifetimes_evict_one(&rig.lives, NULL));
     assert_int_equal(owner_at(&rig, 35 * SECOND), 0);
     const struct life *last = lifetimes_at(&rig.lives, &key, 0);
     assert_int_equal(last->owner, 'c');
-    assert_false(lifetimes_forget_one(&rig.lives, last));
+    assert_false(lifetimes_evict_one(&rig.lives, last));
     rig_fini(&rig);
 }
 

@@ -414,7 +414,7 @@ static void more_than_fit_cost_those_that_ended_first(void **state)
     struct process_table_counts counts = process_table_counts(rig.table);
     assert_true(counts.bytes <= MAX_BYTES);
     assert_true(counts.processes > 100);
-    assert_int_equal(counts.processes + counts.forgotten, PROCESSES);
+    assert_int_equal(counts.processes + counts.evicted, PROCESSES);
     assert_span(find(&rig, 1, 100000)->name, "p1.exe"); /* goes on */
     assert_null(find(&rig, 2, 22));
     assert_span(find(&rig, PROCESSES, 10 * PROCESSES + 1)->name, "p5000.exe");

@@ -304,11 +304,11 @@ static void test_an_output_pins_what_it_has_not_settled_until_it_is_forgotten(vo
     rig_commit(&rig);
     assert_ok(store_usage(rig.store, &usage, &rig.err), &rig);
     assert_int_equal(usage.batches, 3);
-    assert_ok(store_forget(rig.store, span_text("nobody"), &known, &rig.err), &rig);
+    assert_ok(store_remove_output(rig.store, span_text("nobody"), &known, &rig.err), &rig);
     assert_false(known);
-    assert_false(store_forget(rig.store, span_text("siem"), &known, &rig.err));
+    assert_false(store_remove_output(rig.store, span_text("siem"), &known, &rig.err));
     assert_int_equal(rig.err.code, ERR_BUSY);
-    assert_ok(store_forget(rig.store, span_text("gone"), &known, &rig.err), &rig);
+    assert_ok(store_remove_output(rig.store, span_text("gone"), &known, &rig.err), &rig);
     assert_true(known);
     rig_commit(&rig);
     assert_ok(store_usage(rig.store, &usage, &rig.err), &rig);

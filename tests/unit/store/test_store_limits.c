@@ -431,7 +431,7 @@ static void an_output_that_is_gone_pins_nothing_after_max_age(void **state)
     rig_pass_seconds(&rig, 2 * DAY);
     rig_commit(&rig);
     assert_int_equal(batches(&rig), 0);
-    assert_int_equal(rig.news[STORE_NEWS_FORGOTTEN], 1);
+    assert_int_equal(rig.news[STORE_NEWS_OUTPUT_REMOVED], 1);
     assert_non_null(strstr(rig.told, "9 records")); /* of three batches */
     rig_fini(&rig);
 }

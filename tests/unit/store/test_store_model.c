@@ -297,7 +297,8 @@ static void lose_catalogue(void)
         }
         output->count = 0;
     }
-    assert_ok(store_forget(rig->store, span_text("(rebuilt)"), &seen.is_new, &rig->err), rig);
+    assert_ok(
+        store_remove_output(rig->store, span_text("(rebuilt)"), &seen.is_new, &rig->err), rig);
     rig_commit(rig);
     for (size_t i = 0; i < STREAMS;
          i++) { /* of streams with nothing in the files nothing is known */
@@ -312,7 +313,7 @@ static void lose_catalogue(void)
 static void note_forgotten(void *self, enum store_news news, const char *text)
 {
     rig_tell(self, news, text);
-    for (size_t o = 0; news == STORE_NEWS_FORGOTTEN && o < OUTPUTS; o++) {
+    for (size_t o = 0; news == STORE_NEWS_OUTPUT_REMOVED && o < OUTPUTS; o++) {
         struct output *output = &model.outputs[o];
         if (strstr(text, names[o])) {
             assert_true(output->is_known && !output->is_open);
@@ -374,10 +375,10 @@ static void drain(void)
             rig_settle(rig, output->number, model.committed_id);
             output->count = 0;
         } else {
-            assert_ok(store_forget(rig->store, span_text(names[o]), &known, &rig->err), rig);
+            assert_ok(store_remove_output(rig->store, span_text(names[o]), &known, &rig->err), rig);
         }
     }
-    assert_ok(store_forget(rig->store, span_text("(rebuilt)"), &known, &rig->err), rig);
+    assert_ok(store_remove_output(rig->store, span_text("(rebuilt)"), &known, &rig->err), rig);
     for (int i = 0; i < 3; i++) {
         rig_commit(rig);
     }

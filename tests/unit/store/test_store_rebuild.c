@@ -141,7 +141,7 @@ static void what_nobody_claims_after_a_rebuild_stays(void **state)
     size_t lake = rig_output(&rig, "lake", "ecs");
     assert_string_equal(rig_waiting(&rig, lake, "ecs"), "1");
     rig_commit(&rig);
-    assert_ok(store_forget(rig.store, span_text("(rebuilt)"), &known, &rig.err), &rig);
+    assert_ok(store_remove_output(rig.store, span_text("(rebuilt)"), &known, &rig.err), &rig);
     assert_false(known);
     rig_fini(&rig);
 }

@@ -230,7 +230,7 @@ static void stop_session(struct etw_session *s)
     etw_session_tell_numbers(s);
     etw_session_guard_tell_all(s);
     if (known || err.os_code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
-        etw_session_forget(s);
+        etw_session_delete_note(s);
     }
 }
 
@@ -257,7 +257,7 @@ static void let_go(struct etw_session *s, bool same)
     if (same) {
         etw_session_remember(s);
     } else {
-        etw_session_forget(s);
+        etw_session_delete_note(s);
     }
 }
 
@@ -383,7 +383,7 @@ static void handle_foreign_stop(struct etw_session *s)
     if (etw_control_query(s->plan->name, &state, NULL) && state.handle == s->state.handle) {
         etw_session_tell_losses(s, &state);
     } else if (!s->plan->ours) {
-        etw_session_forget(s); /* the next session of that name may be another program's */
+        etw_session_delete_note(s); /* the next session of that name may be another program's */
     }
     etw_session_tell_numbers(s);
     s->not_ours_now = s->owned && s->plan->ours;

@@ -142,7 +142,7 @@ bool etw_session_get(struct etw_session *session, struct error *err);
 void etw_session_remember(const struct etw_session *session);
 
 /* Delete the note: the session is gone or not ours any more. */
-void etw_session_forget(const struct etw_session *session);
+void etw_session_delete_note(const struct etw_session *session);
 
 /* etw_session_gaps.c, in this thread's turn: report the gap since `missing_since`. */
 void etw_session_tell_missing(struct etw_session *session);

@@ -39,10 +39,10 @@ void etw_session_remember(const struct etw_session *s)
     }
 }
 
-void etw_session_forget(const struct etw_session *s)
+void etw_session_delete_note(const struct etw_session *s)
 {
     if (is_noted(s)) {
-        etw_kept_forget(s->env.data_dir, note_name(s));
+        etw_kept_delete(s->env.data_dir, note_name(s));
     }
 }
 
@@ -298,7 +298,7 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
         return etw_session_explain(s, err);
     }
     if (known) {
-        etw_kept_forget(s->env.data_dir, note_name(s)); /* the next session is not known yet */
+        etw_kept_delete(s->env.data_dir, note_name(s)); /* the next session is not known yet */
     }
     etw_session_note(s, INPUT_NOTE_INFO, "stopped %s, left by an earlier run", plan->name);
     return true;
