@@ -89,9 +89,9 @@ static bool is_known(const struct config *config, const char *path)
     return false;
 }
 
-/* A file that two patterns name, or that names itself, is read once. Messages repeat what stands in a
- * file, so one that has another name than configurations have is not read: who may check a configuration
- * with the rights of others would read their files so. */
+/* Read a file once, even if two patterns name it, or it names itself. Messages repeat lines of a file. A
+ * user who checks a configuration with the rights of another account could read that account's files in
+ * this way. So a file is read only if it has a name that configurations have. */
 static bool include_file(void *self, const char *path)
 {
     struct includes *includes = self;
@@ -142,7 +142,7 @@ void config_remark_add(struct config *config, const yaml_node_t *node, const cha
     struct config_remark *remark = arena_alloc(&config->arena, sizeof(*remark));
     struct span copy;
     if (!remark || !arena_copy(&config->arena, span_text(text), &copy)) {
-        return; /* for want of memory, as the walk over the tree will say */
+        return; /* no memory: the walk over the tree reports it */
     }
     *remark = (struct config_remark){.text = (const char *)copy.data,
         .file = config->files[config_tree_file(node)].name,
@@ -163,7 +163,7 @@ void config_report_remarks(const struct config *config, struct config_report *re
     }
 }
 
-/* A pattern that matches nothing is an empty conf.d, or none yet. */
+/* A pattern that matches nothing is valid: conf.d may be empty, or not there yet. */
 static void include_matches(struct includes *includes, const char *pattern)
 {
     struct error err;
@@ -181,7 +181,7 @@ static void include_matches(struct includes *includes, const char *pattern)
     }
 }
 
-/* A plain path is wanted. What is no path is for the walk over the tree to report. */
+/* A plain path is wanted. The walk over the tree reports what is no path. */
 static void include_pattern(struct includes *includes)
 {
     struct config *config = includes->tree->config;
@@ -267,7 +267,7 @@ void *config_load(struct config *config, const char *path, const struct config_f
     char *text = NULL;
     size_t text_size = 0;
     if (!plat_file_load(path, CONFIG_MAX_FILE_BYTES, &text, &text_size, &err)) {
-        /* The platform's texts start with the path, and so do ours. */
+        /* The texts of the platform start with the path, and so do these. */
         size_t skip = strlen(path);
         bool repeats = strncmp(err.text, path, skip) == 0 && strncmp(err.text + skip, ": ", 2) == 0;
         config_report_add(report, path, 0, 0, "%s", err.text + (repeats ? skip + 2 : 0));

@@ -5,12 +5,12 @@
 #include "base/span.h"
 
 /*
- * Options as tables: one row per key says its type, default, limits, place in a C struct and help
- * text. The loader, the checks, the error messages and whatever is generated for people read the
- * same rows. The layer knows no session and no output: modules bring their rows.
+ * Options as tables: one row per key has its type, default, limits, place in a C struct and help text. The
+ * loader, the checks, the error messages, the schema and the reference read these rows. This layer knows no
+ * session and no output: modules bring their rows.
  */
 
-/* What a key holds, and the type of the struct member it is bound to. */
+/* What a key holds, and the type of the struct member that it is bound to. */
 enum config_type {
     CONFIG_BOOL,     /* bool: true or false */
     CONFIG_INT,      /* int64_t: decimal or 0x… */
@@ -19,13 +19,13 @@ enum config_type {
     CONFIG_PERCENT,  /* uint64_t, hundredths of a percent: 20%, 0.5% */
     CONFIG_TIME,     /* uint64_t, FILETIME: RFC 3339 */
     CONFIG_STRING,   /* const char *: never NULL if there is a default or the key is required */
-    CONFIG_PATH,     /* const char *: a string, not empty, without control characters; or one of
-                        `names`, or what `is_no_path` knows, which are no paths */
+    CONFIG_PATH,     /* const char *: a string, not empty, without control characters: a path, one
+                        of `names`, or a text that `is_no_path` takes */
     CONFIG_SECRET,   /* const char *: a string that is never shown, or its place: config_secret.h */
     CONFIG_ENUM,     /* int: index into `names` */
     CONFIG_STRINGS,  /* struct config_strings; each of `names`, if there are any */
     CONFIG_PATHS,    /* struct config_strings, each item as CONFIG_PATH */
-    CONFIG_MAP,      /* struct config_map: values are text exactly as written */
+    CONFIG_MAP,      /* struct config_map: values are the text of the file */
     CONFIG_STRUCT,   /* the struct itself, by `fields` */
     CONFIG_STRUCTS,  /* struct config_list of structs of `size` bytes, by `fields`; or, if there is
                         a `shorthand`, by one value */
@@ -68,22 +68,22 @@ struct config_field {
     enum config_type type;
     bool required;
     size_t offset;
-    const char *default_text; /* scalars only, as one would write it; NULL: zero */
+    const char *default_text; /* scalars only, as the file has it; NULL: zero */
     int64_t min;
     int64_t max;
-    bool hide_values;  /* CONFIG_MAP: do not show them */
-    bool is_address;   /* CONFIG_STRING, CONFIG_STRINGS: what stands after a ? is not shown */
-    bool may_be_never; /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
-    bool may_be_empty; /* CONFIG_SECRET: no text means something, too */
-    bool is_read;      /* CONFIG_PATH: what lies there is read for what it says */
-    bool is_template;  /* CONFIG_PATH: `%` and braces in it stand for other things */
+    bool hide_values;         /* CONFIG_MAP: do not show them */
+    bool is_address;          /* CONFIG_STRING, CONFIG_STRINGS: what follows a ? is not shown */
+    bool may_be_never;        /* CONFIG_DURATION: takes `never`, too, as CONFIG_NEVER */
+    bool may_be_empty;        /* CONFIG_SECRET: an empty text is valid */
+    bool is_read;             /* CONFIG_PATH: the agent reads the file */
+    bool is_template;         /* CONFIG_PATH: `%` and braces in it are placeholders */
     const char *const *names; /* CONFIG_ENUM, CONFIG_PATH, CONFIG_STRINGS: ends with NULL */
     bool (*is_no_path)(struct span text); /* CONFIG_PATH; NULL: all but `names` are paths */
     const struct config_field *fields;    /* CONFIG_STRUCT, CONFIG_STRUCTS, CONFIG_KEYED */
     const struct config_field *shorthand; /* a row of the same struct, not of its table */
     size_t size;                          /* the struct, or one element of the list */
     const struct config_variants *variants;
-    const char *help; /* one sentence for people */
+    const char *help; /* one sentence for the user */
 };
 
 #define CONFIG_NEVER UINT64_MAX
@@ -100,10 +100,10 @@ struct config_variant {
 };
 
 /*
- * A list of mappings whose `type` key picks the table for the rest. Each element is a struct of
- * `size` bytes bound by `common`, which has a row `type` (CONFIG_STRING, required or with a
- * default). The loader also sets two members of it: the variant, and the settings blob
- * (zeroed, `settings_size` bytes) that the variant's own table was bound to.
+ * A list of mappings whose `type` key chooses the table for the other keys. Each element is a struct of
+ * `size` bytes bound by `common`, which has a row `type` (CONFIG_STRING, required or with a default). The
+ * loader also sets two members of it: the variant, and the settings (zeroed, `settings_size` bytes) that the
+ * variant's own table was bound to.
  */
 struct config_variants {
     const char *noun; /* "session", for messages */
@@ -146,8 +146,8 @@ struct config_variants {
 #define CONFIG_C_VARIANTS struct config_list
 
 /*
- * A loaded configuration: owns every struct, string and list that was bound, and knows where each
- * of them stood in the file. One thread at a time; read-only once loaded.
+ * A loaded configuration. It owns every struct, string and list that was bound, and knows the place of each
+ * in the file. One thread at a time; read-only once loaded.
  */
 struct config;
 struct config_report;
@@ -173,13 +173,13 @@ enum {
     CONFIG_MAX_OVERRIDES = 1000,
 };
 
-/* What a configuration is made of besides its first file. Zero: nothing. */
+/* What a configuration consists of besides its first file. Zero: nothing. */
 struct config_sources {
     /* The key of the root that lists further files, or patterns of them: relative to the first
      * file, in byte order of their paths. Lists are appended, mappings merged; one value in two
      * files is an error. NULL: there is no such key. */
     const char *include_key;
-    bool no_include; /* leave the files alone */
+    bool no_include; /* do not read the files */
 
     /* "KEY=VALUE", applied in order on top of all files. A key is a path such as
      * outputs.local.path; elements of lists go by `name`, else by `type`, or by their number. A
@@ -187,83 +187,82 @@ struct config_sources {
     const char *const *overrides;
     size_t override_count;
 
-    /* Overrides that are applied last: what the policy of the machine demands. */
+    /* Overrides that are applied last: the settings of the machine's policy. */
     const char *const *policies;
     size_t policy_count;
 };
 
-/* Add a line for each pattern of the include key that fits no file, and for each secret that was given on
- * the command line. Such a configuration is good. */
+/* Add a line for each pattern of the include key that matches no file, and for each secret that was given
+ * on the command line. The configuration is valid all the same. */
 void config_report_remarks(const struct config *config, struct config_report *report);
 
 /* Before config_parse or config_load: read these, too. They outlive the loading. */
 void config_use(struct config *config, const struct config_sources *sources);
 
 /*
- * Bind the YAML ${text}, called ${name} in messages, to a new struct of ${size} bytes described by
- * ${fields}. Everything that is wrong is added to ${report}. Returns the
- * struct, owned by ${config} and complete only if the report has no errors, so that the caller can
- * add findings of its own first; NULL if there is nothing to bind (no YAML, a limit, no memory).
+ * Bind the YAML ${text}, called ${name} in messages, to a new struct of ${size} bytes described by ${fields}.
+ * All errors are added to ${report}. Returns the struct, owned by ${config}. It is complete only if the
+ * report has no errors: the caller can add errors of its own before it looks. NULL if there is nothing to
+ * bind (no YAML, a limit, no memory).
  *
- * Relative paths are taken relative to the folder of the file they stand in; those of overrides
- * stay as they are.
+ * A relative path is taken relative to the folder of the file that has it; paths of overrides stay as they
+ * are.
  */
 void *config_parse(struct config *config, struct span text, const char *name,
     const struct config_field *fields, size_t size, struct config_report *report);
 
-/* The same for a file. */
+/* As config_parse, for a file. */
 void *config_load(struct config *config, const char *path, const struct config_field *fields,
     size_t size, struct config_report *report);
 
 /*
- * Report that the ${size} bytes bound at ${member} (a member, an element, a list item or a settings
- * blob of this configuration) are wrong, at their place in the file; what was not given is reported
- * where the mapping around it starts. The text reads "what. what to do".
+ * Report that the ${size} bytes bound at ${member} (a member, an element, a list item or the settings of a
+ * variant) are wrong, at their place in the file. If the value was not given, the place is the start of the
+ * mapping around it. The text reads "what. what to do".
  */
 void config_error_at(const struct config *config, const void *member, size_t size,
     struct config_report *report, const char *format, ...) ETWSHIP_PRINTF(5, 6);
 
-/* Was something wrong inside of the element of a list, or the settings blob, that starts at
- * ${element}, so that it may be incomplete? */
+/* Was there an error inside the element of a list, or the settings of a variant, that starts at
+ * ${element}? Then it may be incomplete. */
 bool config_is_flawed(const struct config *config, const void *element);
 
-/* Was there a value, right or wrong, for the ${size} bytes at ${member}? */
+/* Did the file give a value, right or wrong, for the ${size} bytes at ${member}? */
 bool config_is_given(const struct config *config, const void *member, size_t size);
 
-/* Was something wrong with the ${size} bytes at ${member}, or, if they were not given, with the
- * mapping around them? */
+/* Was there an error in the ${size} bytes at ${member}, or, if they were not given, in the mapping around
+ * them? */
 bool config_is_flawed_at(const struct config *config, const void *member, size_t size);
 
-/* Where a value stands. Line 0: not in a file; `file` says then where it comes from. */
+/* Place of a value. Line 0: it is not in a file; `file` then names its source. */
 struct config_position {
     const char *file;
     uint32_t line;
     uint32_t column;
 
-    /* A text that stands in its line as it is starts so many characters after `column`: 1 in
-     * quotes, else 0. CONFIG_NOT_AS_WRITTEN where that cannot be said: several lines, escapes,
-     * variables. */
+    /* Text that its line has unchanged starts so many characters after `column`: 1 in quotes, else 0.
+     * CONFIG_NOT_AS_WRITTEN if the line does not have it unchanged: several lines, escapes, variables. */
     uint32_t text_offset;
 
-    /* Characters that the bound text has and the file has not: the folder before a relative
+    /* Number of characters that the bound text has and the file has not: the folder before a relative
      * path. */
     uint32_t in_front;
 };
 
 #define CONFIG_NOT_AS_WRITTEN UINT32_MAX
 
-/* The place of the same, of the mapping around it if it was not given. */
+/* Place of that value; of the mapping around it if the value was not given. */
 struct config_position config_position_of(
     const struct config *config, const void *member, size_t size);
 
-/* What was written for the value at ${member}, if there are variables in it; else NULL. */
+/* Text of the file for the value at ${member}, if there are variables in it; else NULL. */
 const char *config_written(const struct config *config, const void *member, size_t size);
 
-/* The name of file ${index} of those that were read, the first one and what it includes; NULL: there are no
- * more. A text that was parsed counts by what it was called. */
+/* Name of file ${index} of those that were read: the first one and what it includes; NULL: there are no
+ * more. A text that was parsed counts as a file with its name. */
 const char *config_file_name(const struct config *config, size_t index);
 
-/* The same of the files that secrets were read from. */
+/* Likewise of the files that secrets were read from. */
 const char *config_secret_file(const struct config *config, size_t index);
 
 /* Without YAML, for command lines: */
@@ -273,9 +272,9 @@ void *config_new(
     struct config *config, const struct config_field *fields, size_t size, struct error *err);
 
 /*
- * Set the option ${key} of ${settings} from text, checked as in a file: one value for scalars, any
- * number for lists of strings. ${…} is not resolved. Structs, maps and lists of structs are not
- * supported (ERR_UNSUPPORTED).
+ * Set the option ${key} of ${settings} from text, with the checks of a file: one value for scalars, any
+ * number for lists of strings. ${…} is not resolved. Structs, maps and lists of structs are not supported
+ * (ERR_UNSUPPORTED).
  */
 bool config_set(struct config *config, const struct config_field *fields, void *settings,
     const char *key, const char *const *values, size_t count, struct error *err);

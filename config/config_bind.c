@@ -1,7 +1,6 @@
 /*
- * The walk over a YAML tree and its tables. A struct gets its defaults first, then what the file
- * gives; a wrong value costs one error and the walk goes on, so that everything is reported at
- * once.
+ * The walk over a YAML tree and its tables. A struct gets its defaults first, then the values of the file. A
+ * wrong value costs one error and the walk continues, so that one run reports all errors.
  */
 #include "config/config_bind.h"
 
@@ -13,10 +12,10 @@
 #include "config/config_variant.h"
 #include "config/config_yaml.h"
 
-/* What bind_pairs has seen of a row: it is not missing then. */
+/* What bind_pairs found for a row: then it is not missing. */
 struct seen {
     yaml_node_t *given; /* its key */
-    bool meant;         /* an unknown key was probably meant for it, which is reported */
+    bool meant;         /* an unknown key was probably meant for it; the error was reported */
 };
 
 static void bind_value(
@@ -33,7 +32,7 @@ static const struct config_field *find_row(
     return field;
 }
 
-/* Report required rows that were not given. ${seen} goes by row, part after part. */
+/* Report required rows without a value. ${seen} has the rows in order, part after part. */
 static void check_required(struct config_walk *walk, const yaml_node_t *mapping,
     const struct config_target *target, const struct seen *seen)
 {
@@ -56,7 +55,7 @@ static size_t row_count(const struct config_field *fields)
     return count;
 }
 
-/* Give each part its defaults; false, reported, if a table of ours is wrong or memory ends. */
+/* Give each part its defaults. False, with an error reported, if a table is wrong or memory ends. */
 static bool start_target(
     struct config_walk *walk, const yaml_node_t *node, const struct config_target *target)
 {

@@ -73,7 +73,7 @@ struct config_value_text config_field_write_number(const struct config_field *fi
     return text;
 }
 
-/* Sizes and durations fit into int64_t: their readers refuse more. */
+/* Sizes and durations fit into int64_t: their readers refuse larger ones. */
 static bool check_range(const struct config_field *field, int64_t value, struct error *err)
 {
     bool bounded = field->min != 0 || field->max != 0;

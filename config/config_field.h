@@ -7,24 +7,24 @@
 
 /* Values into members, by the rows of a table; no YAML here. */
 
-/* Where a bound value stood. */
+/* Place of a bound value. */
 struct config_place {
     const uint8_t *start;
     size_t size;
     size_t order; /* of binding */
     struct config_position position;
-    const char *written; /* a text with variables in it, as it stands in the file; else NULL */
+    const char *written; /* the text of the file if it has variables; else NULL */
     bool flawed;
 };
 
-/* Where values come from: a file, or an override. */
+/* Source of values: a file, or an override. */
 struct config_file {
     const char *name; /* in messages */
-    const char *base; /* what relative paths are relative to, with its separator; "": nothing */
+    const char *base; /* the folder of relative paths, with its separator; "": none */
     bool is_override;
 };
 
-/* What is valid, but hardly meant. */
+/* A value that is valid, but probably a mistake. */
 struct config_remark {
     const char *text; /* "what. what to do" */
     const char *file;
@@ -59,21 +59,21 @@ const struct config_field *config_field_find(const struct config_field *fields, 
 /* Bytes of the member that a row is bound to. */
 size_t config_field_size(const struct config_field *field);
 
-/* Check ${text} by the row and store it in ${member}, strings as copies owned by ${config}. For
- * lists of strings, ${member} is one item of it. */
+/* Check ${text} by the row and store it in ${member}, strings as copies owned by ${config}. For lists of
+ * strings, ${member} is one item. */
 bool config_field_set(struct config *config, const struct config_field *field, struct span text,
     void *member, struct error *err);
 
-/* A number of the row's type, a limit or a value, as one would write it in the file. */
+/* A number of the row's type, a limit or a value, as the file would have it. */
 struct config_value_text config_field_write_number(const struct config_field *field, int64_t value);
 
-/* Is ${count} a number of items the row allows? */
+/* Does the row allow ${count} items? */
 bool config_field_check_count(const struct config_field *field, size_t count, struct error *err);
 
 /* Element ${index} of a list of variants. */
 struct config_field_element {
     const uint8_t *common;                /* members of the common table */
-    const struct config_variant *variant; /* NULL: its type is unknown, which was reported */
+    const struct config_variant *variant; /* NULL: its type is unknown; the error was reported */
     const uint8_t *settings;              /* members of the variant's table; NULL: there are none */
 };
 struct config_field_element config_field_element_at(

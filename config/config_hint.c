@@ -1,12 +1,13 @@
-/* Mistakes that YAML turns into something else, and keys that no table has: what was meant. */
+/* Finds what the user meant, for texts that YAML splits or turns into something else, and for keys that no
+ * table has. */
 #include "config/config_hint.h"
 
 #include "config/config_text.h"
 #include "config/config_yaml.h"
 
 /*
- * In { } and [ ] YAML cuts at commas and makes keys of texts that end with a colon, so that an
- * expression arrives in pieces: keys without a value. ${before}: the key in front, NULL: none.
+ * Inside { } and [ ] YAML splits at commas and takes a text that ends with a colon for a key. So an
+ * expression arrives in pieces: keys without a value. ${before}: the previous key, NULL: none.
  */
 static bool complain_cut(struct config_walk *walk, const yaml_node_t *mapping,
     const yaml_node_pair_t *pair, struct span key, bool shorthand)
@@ -36,7 +37,7 @@ static bool complain_cut(struct config_walk *walk, const yaml_node_t *mapping,
     return true;
 }
 
-/* Keys that are wrong in any mapping, also in one whose type is unknown. Returns as
+/* Keys that are wrong in any mapping, also in one whose type is unknown. Returns the same as
  * config_hint_unknown. */
 static const char *complain_foreign(struct config_walk *walk, const yaml_node_t *node,
     struct span key, const struct config_target *target, bool *ret_done)
@@ -93,7 +94,7 @@ const char *config_hint_unknown(struct config_walk *walk, const yaml_node_t *map
     return meant;
 }
 
-/* Only what has no end of its own is cut: a plain text, or a pair without braces, which starts where
+/* YAML splits only what has no end of its own: a plain text, or a pair without braces, which starts where
  * its key does. */
 static bool may_be_cut(const struct config_walk *walk, const yaml_node_t *item)
 {

@@ -12,18 +12,18 @@ struct config_part {
 struct config_target {
     struct config_part parts[2];
     size_t part_count;
-    bool open;      /* the type is unknown: other keys than the common ones cannot be judged */
-    bool shorthand; /* the mapping stands where one value might stand, too */
-    const struct config_variants *variants; /* of which the mapping is one; else NULL */
+    bool open;      /* the type is unknown: only the common keys can be checked */
+    bool shorthand; /* one value would be valid in place of the mapping */
+    const struct config_variants *variants; /* the list that the mapping belongs to; else NULL */
 };
 
-/* Report the key of ${pair}, which no table of ${target} has, as far as it can be judged. The key
- * that was probably meant, NULL if none is near. */
+/* Report the key of ${pair}, which no table of ${target} has, if that is certain. Returns the key that was
+ * probably meant, NULL if none is near. */
 const char *config_hint_unknown(struct config_walk *walk, const yaml_node_t *mapping,
     const yaml_node_pair_t *pair, struct span key, const struct config_target *target);
 
-/* A text where a mapping belongs, item ${at} of ${sequence}: is it the rest of the item before, cut
- * by a comma? Then that is reported. */
+/* A text in place of a mapping, item ${at} of ${sequence}: is it the rest of the previous item, which YAML
+ * split at a comma? Then that is reported. */
 bool config_hint_rest(
     struct config_walk *walk, const yaml_node_t *sequence, size_t at, const yaml_node_t *item);
 

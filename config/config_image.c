@@ -18,7 +18,7 @@ static void put_size(const struct image *image, size_t size)
     buf_add(image->out, &size, sizeof(size));
 }
 
-/* NULL is another text than the empty one. */
+/* NULL and the empty text differ. */
 static void put_text(const struct image *image, const char *text)
 {
     size_t size = text ? strlen(text) : SIZE_MAX;

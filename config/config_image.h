@@ -5,14 +5,14 @@
 #include "config/config.h"
 
 /*
- * Append what the keys of ${fields} amount to in ${settings}, without what their table does not know: two that
- * were bound alike have the same bytes, and no others. Secrets are in it; it is for comparing, not for
- * showing. ${read}, which may be NULL, is called with each path that is_read.
+ * Append the values of the keys of ${fields} in ${settings}, and nothing that the table does not know. Two
+ * settings have the same bytes only if they were bound alike. Secrets are among them: this is for comparing,
+ * not for showing. ${read}, which may be NULL, is called with each path that is_read.
  */
 void config_image_write(const struct config_field *fields, const void *settings, struct buf *out,
     void (*read)(void *self, const char *path), void *self);
 
-/* The same without what may be secret: values of keys that are, and those of maps, such as headers. */
+/* Without what may be secret: values of secret keys, and values of maps, such as headers. */
 void config_image_write_shown(
     const struct config_field *fields, const void *settings, struct buf *out);
 

@@ -7,7 +7,7 @@
 #include "config/config_text.h"
 #include "config/config_yaml.h"
 
-/* Nothing but ${NAME}: that is no part of a secret, but where it is kept. */
+/* Only ${NAME}: not a part of a secret, but the place where it is kept. */
 static bool is_one_variable(struct span text)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
@@ -18,7 +18,7 @@ static bool is_one_variable(struct span text)
     return good;
 }
 
-/* Characters of the folder that a relative path of ${written} bytes got in front. */
+/* Number of characters of the folder that a relative path of ${written} bytes got as a prefix. */
 static uint32_t characters_in_front(
     const struct config_field *field, const void *member, size_t written)
 {
@@ -33,7 +33,7 @@ static uint32_t characters_in_front(
     return characters;
 }
 
-/* A variable in a secret, of which ${expanded} is what it comes to, must say something. */
+/* A variable in a secret must not be empty. ${expanded} is its value. */
 static bool check_variables(const struct config *config, const struct config_field *field,
     struct span text, struct span expanded, struct error *err)
 {
@@ -49,7 +49,7 @@ static bool check_variables(const struct config *config, const struct config_fie
         SPAN_ARG(blank));
 }
 
-/* What is wrong with a secret that is a variable: say which one. */
+/* A secret that is a variable is wrong: name the variable. */
 static void name_variable(struct span text, struct error *err)
 {
     char why[sizeof(err->text)];
@@ -58,7 +58,7 @@ static void name_variable(struct span text, struct error *err)
     error_set(err, err->code, "the environment variable %.*s: %s", SPAN_ARG(name), why);
 }
 
-/* A secret on a command line is no secret to who lists processes. */
+/* Other users see the command lines of processes: a secret there is none. */
 static void remark_on_secret(struct config_walk *walk, const struct config_field *field,
     const yaml_node_t *node, struct span written)
 {
@@ -158,7 +158,7 @@ void config_leaf_strings(
     *(struct config_strings *)member = strings;
 }
 
-/* The keys of a map may be what is wrong, too. */
+/* The keys of a map may be wrong, too. */
 static void remember_key(struct config_walk *walk, const yaml_node_t *node, const char **member)
 {
     size_t place = config_walk_remember(walk, node, member, sizeof(*member));

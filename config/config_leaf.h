@@ -3,7 +3,7 @@
 
 #include "config/config_walk.h"
 
-/* Values without a table of their own. What is wrong is reported and leaves ${member} as it is. */
+/* Values without a table of their own. An error is reported and leaves ${member} as it is. */
 
 /* One scalar: ${…} is resolved, then the row's type read. */
 bool config_leaf_scalar(struct config_walk *walk, const struct config_field *field,

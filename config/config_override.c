@@ -1,7 +1,6 @@
 /*
- * A setting of the command line replaces a node of the tree, or adds one, before anything is bound:
- * so it is checked as what stands in a file is. The walk knows no tables; whether a key exists is
- * for config_bind.c to say.
+ * A setting of the command line replaces a node of the tree, or adds one, before anything is bound. So it
+ * gets the checks of a file. The walk knows no tables; config_bind.c checks whether a key exists.
  */
 #include "config/config_override.h"
 
@@ -13,13 +12,13 @@
 
 enum { SHOWN_NAMES = 64, NAME_BYTES = 72 };
 
-/* The node that is replaced is a child: a mapping's value or a sequence's item, by number, because
- * nodes move when the tree grows. */
+/* The node to replace is a child: a mapping's value or a sequence's item, by number, because nodes move
+ * when the tree grows. */
 struct step {
     struct config_tree *tree;
     int file;
-    int node;         /* where the walk stands */
-    struct span rest; /* of the key, from there on */
+    int node;         /* the node that the walk has reached */
+    struct span rest; /* rest of the key, from that node on */
 };
 
 static bool refuse(const struct step *step, const char *what)
@@ -34,7 +33,7 @@ static yaml_node_t *node_at(const struct step *step, int index)
     return yaml_document_get_node(&step->tree->document, index);
 }
 
-/* Is ${name} what the key goes on with? Names may hold dots. */
+/* Does the key continue with ${name}? Names may contain dots. */
 static bool goes_on_with(struct span rest, struct span name)
 {
     return name.size && span_equal(span_first(rest, name.size), name) &&
@@ -57,7 +56,7 @@ static struct span text_of(const struct step *step, const yaml_node_t *mapping, 
     return value && value->type == YAML_SCALAR_NODE ? config_yaml_text(value) : span_text("");
 }
 
-/* The item that the key goes on with: the longest name counts, then the first without a name that
+/* The item that the key continues with: the longest name counts, then the first item without a name that
  * has the type. Its number, SIZE_MAX if there is none. */
 static size_t find_named(const struct step *step, const yaml_node_t *sequence, size_t *ret_size)
 {
@@ -125,7 +124,7 @@ static bool refuse_item(const struct step *step, const yaml_node_t *sequence)
     return refuse(step, text);
 }
 
-/* What a missing value, or the one that is set, is made of. */
+/* The value of a missing node, or of the one that is set. */
 static int make_node(const struct step *step, struct span rest, struct span value)
 {
     if (rest.size) {
@@ -138,14 +137,14 @@ static int make_node(const struct step *step, struct span rest, struct span valu
                    : config_tree_add_text(step->tree, step->file, value);
 }
 
-/* Must a new node be made for the child ${index}, 0: there is none yet? */
+/* Must a node be made for the child ${index} (0: it does not exist)? */
 static bool is_replaced(const struct step *step, int index, struct span rest)
 {
     const yaml_node_t *node = index ? node_at(step, index) : NULL;
     return !node || rest.size == 0 || config_walk_is_null(node);
 }
 
-/* Go into the mapping that the walk stands at. */
+/* Enter the mapping that the walk has reached. */
 static bool enter_mapping(struct step *step, struct span value)
 {
     struct span part = first_part(step->rest);
@@ -157,7 +156,7 @@ static bool enter_mapping(struct step *step, struct span value)
         if (!child) {
             return false;
         }
-        /* The tree has grown: look again. */
+        /* The tree has grown: look up the node again. */
         yaml_node_pair_t *again = config_tree_find(step->tree, node_at(step, step->node), part);
         if (again) {
             again->value = child;
@@ -174,7 +173,7 @@ static bool enter_mapping(struct step *step, struct span value)
     return true;
 }
 
-/* Go into the sequence that the walk stands at; one after its last item adds one. */
+/* Enter the sequence that the walk has reached; a number after its last item adds one. */
 static bool enter_sequence(struct step *step, struct span value)
 {
     const yaml_node_t *sequence = node_at(step, step->node);

@@ -3,8 +3,8 @@
 
 #include "config/config_tree.h"
 
-/* Apply "KEY=VALUE" (struct config_sources) to a tree whose root is a mapping. What is wrong is
- * reported under the name `${origin} KEY`. */
+/* Apply "KEY=VALUE" (struct config_sources) to a tree whose root is a mapping. Errors are reported under
+ * the name `${origin} KEY`. */
 void config_override_apply(struct config_tree *tree, const char *origin, const char *text);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "config/config_field.h"
 
-/* Tables that were written; where the same comes again, a word points to it. */
+/* Tables that were written. A later occurrence refers to the first one. */
 enum { MAX_TABLES = 64, PATH_BYTES = 256 };
 
 struct reference {
@@ -108,7 +108,7 @@ static void put_row(
     buf_add_text(r->out, " |\n");
 }
 
-/* Note that ${fields} is being written; false if it was before. */
+/* Note that ${fields} is being written; false if it was written before. */
 static bool is_new(struct reference *r, const struct config_field *fields)
 {
     for (size_t i = 0; i < r->table_count; i++) {

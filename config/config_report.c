@@ -25,7 +25,7 @@ void config_report_fini(struct config_report *report)
     report->file_count = 0;
 }
 
-/* Files beyond the last that has room share its place. */
+/* Files beyond the last that has room share its place in the order. */
 static size_t index_of(struct config_report *report, const char *file)
 {
     size_t i = 0;
@@ -56,7 +56,7 @@ static bool is_behind(const struct config_report_line *a, const struct config_re
     return a->line > b->line || (a->line == b->line && a->column > b->column);
 }
 
-/* The line as it is written, copied; NULL if there is no room. */
+/* Copy of the line as the file has it; NULL if there is no room. */
 static const char *copy_line(struct config_report *report, const char *file, uint32_t line,
     uint32_t column, const char *what)
 {
@@ -66,7 +66,7 @@ static const char *copy_line(struct config_report *report, const char *file, uin
     }
     char text[2 * CONFIG_REPORT_MAX_TEXT];
     int size = snprintf(text, sizeof(text), "%.900s%s: %s: %s", file, place, report->kind, what);
-    /* One line, whatever a module, a file's name or the system has put into it. */
+    /* Make one line of a text that a module, a file name or the system may have broken. */
     for (char *c = text; *c; c++) {
         *c = (uint8_t)*c < ' ' || *c == 0x7f ? '?' : *c;
     }

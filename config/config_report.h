@@ -6,9 +6,9 @@
 #include "base/error.h"
 
 /*
- * Everything that is wrong with a configuration, found in one go: file after file in the order in
- * which they were named first, each from its first line to its last. A line reads
- * `FILE:LINE:COLUMN: error: what. what to do`. Bounded: further errors only count.
+ * All errors of a configuration, found in one run: file after file in the order in which the files were named
+ * first, each from its first line to its last. A line reads `FILE:LINE:COLUMN: error: what. what to do`.
+ * Bounded: further errors are only counted.
  */
 enum {
     CONFIG_REPORT_MAX_LINES = 100,
@@ -21,7 +21,7 @@ struct config_report_line {
     uint32_t line; /* 0: the file as a whole */
     uint32_t column;
     const char *text;   /* the whole line */
-    const char *what;   /* the same without its place and kind */
+    const char *what;   /* the line without its place and kind */
     const char *detail; /* further lines, without a final newline; NULL: none */
 };
 
@@ -32,7 +32,7 @@ struct config_report {
     size_t file_count;
     struct config_report_line lines[CONFIG_REPORT_MAX_LINES];
     size_t line_count;
-    size_t error_count; /* line_count and those that found no room */
+    size_t error_count; /* line_count and the lines without room */
 };
 
 void config_report_init(struct config_report *report);
@@ -43,7 +43,7 @@ static inline bool config_report_ok(const struct config_report *report)
     return report->error_count == 0;
 }
 
-/* Is there room for another line? If not, composing a text is wasted work. */
+/* Is there room for another line? If not, the caller need not compose its text. */
 static inline bool config_report_has_room(const struct config_report *report)
 {
     return report->line_count < CONFIG_REPORT_MAX_LINES;
@@ -53,11 +53,11 @@ static inline bool config_report_has_room(const struct config_report *report)
 void config_report_add(struct config_report *report, const char *file, uint32_t line,
     uint32_t column, const char *format, ...) ETWSHIP_PRINTF(5, 6);
 
-/* Give ${file} its place in the order before there is an error in it. */
+/* Give ${file} its place in the order before it has an error. */
 void config_report_name(struct config_report *report, const char *file);
 
-/* The same as config_report_add, with an excerpt below: ${text}, and a ^ under its character
- * ${offset}. Left out where it is too long to be read. */
+/* As config_report_add, with an excerpt below: ${text}, and a ^ under its character ${offset}. No excerpt
+ * if it is too long to read. */
 void config_report_add_excerpt(struct config_report *report, const char *file, uint32_t line,
     uint32_t column, const char *what, struct span text, size_t offset);
 

@@ -1,7 +1,6 @@
 /*
- * One walk over the tables. The keys that all elements of a variant list have in common are written
- * once, under $defs, and referred to from each variant: a variant is a closed object, because
- * editors explain those best.
+ * One walk over the tables. The common keys of a variant list are written once, under $defs, and each variant
+ * refers to them: a variant is a closed object, because editors explain those best.
  */
 #include "config/config_schema.h"
 
@@ -10,11 +9,11 @@
 
 #include "config/config_field.h"
 
-/* A JSON writer that indents: where commas and line breaks belong. */
+/* A JSON writer that indents and adds commas and line breaks. */
 struct writer {
     struct buf *out;
     int depth;
-    bool first; /* nothing written yet in the innermost object or list */
+    bool first; /* the innermost object or list is still empty */
 };
 
 static void put_string(struct writer *w, const char *text)
@@ -77,7 +76,7 @@ static void write_object(struct writer *w, const struct config_field *fields);
 
 /* ---- scalars --------------------------------------------------------------------------------------- */
 
-/* A name that YAML reads as a number stands there as one, too. */
+/* Write a name that YAML reads as a number as a number, too. */
 static void write_names(struct writer *w, const char *const *names)
 {
     open(w, "enum", '[');
@@ -103,7 +102,7 @@ static void write_int(struct writer *w, const struct config_field *field)
     }
 }
 
-/* One of the ways in which a value may be written, as an element of anyOf. */
+/* One of the forms of a value, as an element of anyOf. */
 static void write_pattern(struct writer *w, const char *pattern)
 {
     open(w, NULL, '{');
@@ -121,10 +120,10 @@ static void write_number_or_text(
     write_pattern(w, pattern);
 }
 
-/* Texts: YAML may take them for something else, the loader does not. */
+/* Texts: YAML may read a text as another type, the loader does not. */
 static const char any_scalar[] = "[\"string\", \"number\", \"boolean\"]";
 
-/* The ways of a scalar that is no plain text. */
+/* The forms of a scalar that is no plain text. */
 static void write_ways(struct writer *w, const struct config_field *field)
 {
     switch (field->type) {
@@ -248,8 +247,8 @@ static void write_structs(struct writer *w, const struct config_field *field)
     close(w, '}');
 }
 
-/* The rows of both tables that must be given. */
-/* ${always}: a row that is required here whatever it says of itself; may be NULL. */
+/* The required rows of both tables. */
+/* ${always}: a row that is required here in any case; may be NULL. */
 static void write_required(struct writer *w, const struct config_field *a,
     const struct config_field *b, const char *always)
 {
@@ -286,7 +285,7 @@ static void write_variant(
     open(w, NULL, '{');
     member(w, "title", variant->type);
     member(w, "type", "object");
-    /* A mapping without a type is of the default one alone. */
+    /* A mapping without a type has the default one. */
     const struct config_field *type = config_field_find(variants->common, span_text("type"));
     bool by_default = type->default_text && strcmp(type->default_text, variant->type) == 0;
     write_required(w, variants->common, variant->fields, by_default ? NULL : "type");

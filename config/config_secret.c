@@ -44,7 +44,7 @@ static bool unprotect(struct span text, struct buf *out, struct error *err)
     return good;
 }
 
-/* Append ${text}, or what is protected in it; ${what} is it in ${err}. */
+/* Append ${text}, or the secret that is protected in it; ${what} names it in ${err}. */
 static bool add_secret(struct span text, const char *what, struct buf *out, struct error *err)
 {
     if (starts_with(text, dpapi_prefix)) {

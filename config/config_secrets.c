@@ -24,7 +24,7 @@ static const char *text_at(const void *member)
     return text;
 }
 
-/* Who logs in with the secrets of this table. */
+/* The user name that belongs to the secrets of this table. */
 static const char *user_of(const struct config_field *fields, const uint8_t *settings)
 {
     for (const struct config_field *f = fields; f->key; f++) {

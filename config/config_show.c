@@ -1,6 +1,6 @@
 /*
- * One walk, two ways to write. YAML comes in block style but for lists of values; a list of
- * mappings puts the first key of each after its dash.
+ * One walk, two ways to write. YAML is in block style except for lists of values; a list of mappings has the
+ * first key of each after its dash.
  */
 #include "config/config_show.h"
 
@@ -17,9 +17,9 @@ struct show {
     const struct config *config;
     struct buf *out;
     bool json;
-    bool first;      /* JSON: nothing stands in the innermost brackets yet */
+    bool first;      /* JSON: the innermost brackets are still empty */
     unsigned indent; /* YAML */
-    bool dash;       /* YAML: the next key stands after a dash */
+    bool dash;       /* YAML: the next key follows a dash */
 };
 
 static void show_fields(struct show *s, const struct config_field *fields, const uint8_t *settings);
@@ -43,7 +43,7 @@ static void put_quoted(struct show *s, const char *text)
     buf_add_byte(s->out, '"');
 }
 
-/* Does YAML read ${text} as itself without quotes? */
+/* Does YAML read ${text} unchanged without quotes? */
 static bool is_plain(const char *text)
 {
     static const char letters[] =
@@ -113,7 +113,7 @@ static void end_line(struct show *s)
 
 /* ---- values ---------------------------------------------------------------------------------------- */
 
-/* The query of an address often is a key. */
+/* The query of an address often contains a key. */
 static void put_one_text(struct show *s, const struct config_field *field, const char *text)
 {
     struct buf shown;
@@ -169,7 +169,7 @@ static void put_scalar(struct show *s, const struct config_field *field, const v
     }
 }
 
-/* Is there something to show? What was not given and has no default is left out. */
+/* Is there something to show? A key without a value and a default is left out. */
 static bool is_given(const struct config_field *field, const void *member)
 {
     switch (field->type) {
@@ -347,8 +347,8 @@ static void show_value(struct show *s, const struct config_field *field, const u
     }
 }
 
-/* Does a struct have something to show? Else its key is left out; as it is where it lacks what it must
- * have, and so was not written at all. */
+/* Does a struct have something to show? Otherwise its key is left out, also if a required key of it is
+ * missing: then it was not given. */
 static bool has_any(const struct config_field *fields, const uint8_t *settings)
 {
     bool any = false;

@@ -75,7 +75,7 @@ static bool is_name_byte(uint8_t c)
            c == '-' || c == '(' || c == ')';
 }
 
-/* Resolve what stands between `${` and `}`. */
+/* Resolve the text between `${` and `}`. */
 static bool expand_one(
     struct span inside, config_env_fn env, void *env_self, struct buf *out, struct error *err)
 {

@@ -1,10 +1,10 @@
 /*
- * Files are loaded one by one, within the limits of config_yaml.h, and copied into one document.
- * A copy keeps aliases as they are: each node of a file is copied once, however many edges lead to
- * it, so a bomb stays as small as it was written.
+ * Files are loaded one by one, within the limits of config_yaml.h, and copied into one document. A copy keeps
+ * aliases as they are: each node of a file is copied once, however many edges lead to it, so a bomb does not
+ * expand.
  *
- * A mapping that exists in both is merged in place. If an alias leads to it elsewhere in its own
- * file, it has grown there, too.
+ * A mapping that exists in both is merged in place. If an alias leads to it elsewhere in its file, it grows
+ * there, too.
  */
 #include "config/config_tree.h"
 
@@ -17,7 +17,7 @@
 #include "config/config_walk.h"
 #include "config/config_yaml.h"
 
-/* A file on its way into the tree. */
+/* A file that is being copied into the tree. */
 struct import {
     struct config_tree *tree;
     yaml_document_t *from;
@@ -65,7 +65,7 @@ static size_t node_count(const yaml_document_t *document)
     return (size_t)(document->nodes.top - document->nodes.start);
 }
 
-/* Note where the node ${index} of the tree comes from; 0: it could not be made. */
+/* Note the origin of the node ${index} of the tree; 0: it could not be made. */
 static int mark(struct config_tree *tree, int index, yaml_mark_t start, yaml_mark_t end)
 {
     if (!index) {
@@ -170,7 +170,7 @@ static void complain_twice(
 
 static void merge_mapping(struct import *import, int to, const yaml_node_t *from, size_t depth);
 
-/* Values of one key, given in the tree and in the file. */
+/* Values of one key, from the tree and from the file. */
 static void merge_value(
     struct import *import, yaml_node_pair_t in_tree, const yaml_node_pair_t *added, size_t depth)
 {
@@ -186,7 +186,7 @@ static void merge_value(
     } else if (depth == 0 && span_is(config_yaml_text(key), "version") &&
                to->type == YAML_SCALAR_NODE && from->type == YAML_SCALAR_NODE &&
                span_equal(config_yaml_text(to), config_yaml_text(from))) {
-        return; /* each file may say what it is written for */
+        return; /* each file may name its own version */
     } else {
         complain_twice(tree, key, yaml_document_get_node(&tree->document, in_tree.key));
     }
@@ -228,7 +228,7 @@ static bool merge_pair(struct import *import, int to, const struct map *keys,
            yaml_document_append_mapping_pair(document, to, key_copy, value_copy);
 }
 
-/* Nodes of the tree move when it grows: they are looked up by number, never held. */
+/* Nodes of the tree move when it grows: look them up by number, and never keep a pointer. */
 static void merge_mapping(struct import *import, int to, const yaml_node_t *from, size_t depth)
 {
     struct config_tree *tree = import->tree;
@@ -247,7 +247,7 @@ static void merge_mapping(struct import *import, int to, const yaml_node_t *from
     map_fini(&keys);
 }
 
-/* Load ${text} with every node marked as of ${file}. The caller deletes the document, if true. */
+/* Load ${text} and mark every node with ${file}. If true, the caller deletes the document. */
 static bool load(
     struct config_tree *tree, int file, struct span text, yaml_document_t *ret_document)
 {

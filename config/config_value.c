@@ -13,7 +13,7 @@ struct unit {
 
 #define SECOND_NS UINT64_C(1000000000)
 
-/* Both tables from the biggest unit down. */
+/* Both tables start with the largest unit. */
 static const struct unit size_units[] = {
     {"TB", UINT64_C(1) << 40},
     {"TiB", UINT64_C(1) << 40},
@@ -44,7 +44,7 @@ static bool is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-/* Take decimal digits off the front of ${text}; false if there are none or they are too many. */
+/* Read decimal digits at the start of ${text}; false if there are none or too many. */
 static bool take_number(struct span *text, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -61,7 +61,7 @@ static bool take_number(struct span *text, uint64_t *ret_value)
     return size > 0;
 }
 
-/* Take a run of letters off the front of ${text}. */
+/* Read the letters at the start of ${text}. */
 static struct span take_letters(struct span *text)
 {
     size_t size = 0;
@@ -145,7 +145,7 @@ bool config_value_size(struct span text, uint64_t *ret_bytes, struct error *err)
         config_text_quote(text).text);
 }
 
-/* The digits after a point, two of them at most, as hundredths. */
+/* The digits after a point, at most two, as hundredths. */
 static bool take_hundredths(struct span *rest, uint64_t *ret_hundredths)
 {
     uint64_t hundredths = 0;

@@ -3,7 +3,7 @@
 #include "config/config_text.h"
 #include "config/config_yaml.h"
 
-/* The value of the `type` key of a mapping, without judging the rest of it. */
+/* The value of the `type` key of a mapping. Nothing else of it is checked. */
 static yaml_node_t *find_type(struct config_walk *walk, const yaml_node_t *mapping)
 {
     for (size_t i = 0; i < config_walk_pairs(mapping); i++) {
@@ -20,8 +20,8 @@ static yaml_node_t *find_type(struct config_walk *walk, const yaml_node_t *mappi
 }
 
 /*
- * ${variant} is what a mapping without a type is. A key that it does not know, but others do, tells
- * that another one was meant: reported, and true.
+ * ${variant} is the one of a mapping without a type. If it does not know a key, but other variants do,
+ * another type was meant: the error is reported, and the result is true.
  */
 static bool complain_type_left_out(struct config_walk *walk, const struct config_variants *variants,
     const struct config_variant *variant, const yaml_node_t *mapping)
@@ -31,7 +31,7 @@ static bool complain_type_left_out(struct config_walk *walk, const struct config
         const yaml_node_t *node = yaml_document_get_node(walk->document, pair->key);
         struct span key = node->type == YAML_SCALAR_NODE ? config_yaml_text(node) : span_text("");
         if (span_is(key, "<<")) {
-            return true; /* the type may have been meant to come from there; reported as such */
+            return true; /* the type may have been meant to come from there; reported */
         }
         if (config_field_find(variants->common, key) || config_field_find(variant->fields, key)) {
             continue;

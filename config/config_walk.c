@@ -34,7 +34,7 @@ yaml_node_t *config_walk_visit(struct config_walk *walk, int index)
     return walk->stopped ? NULL : node;
 }
 
-/* How far behind its mark a scalar's text starts, if it stands there as it is. */
+/* Number of characters from the mark of a scalar to its text, if the line has the text unchanged. */
 static uint32_t text_offset(const yaml_node_t *node)
 {
     if (node->type != YAML_SCALAR_NODE || node->start_mark.line != node->end_mark.line ||
@@ -117,7 +117,7 @@ static bool has_foreign_tag(const yaml_node_t *node)
            strcmp(tag, YAML_MAP_TAG) != 0 && strcmp(tag, "!") != 0;
 }
 
-/* Is ${node} of the wanted type, without a tag of its own? If not, say so. */
+/* Has ${node} the wanted type, without a tag of its own? If not, report it. */
 bool config_walk_check_type(struct config_walk *walk, const struct config_field *field,
     const yaml_node_t *node, yaml_node_type_t type)
 {

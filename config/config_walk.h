@@ -9,9 +9,9 @@
 #include "config/config_yaml.h"
 
 /*
- * The state of a walk over a YAML tree, and the steps that every kind of value shares. The tree may
- * share nodes through aliases, or contain itself: every visit of a node counts against
- * CONFIG_MAX_NODES, and nesting against CONFIG_MAX_DEPTH.
+ * The state of a walk over a YAML tree, and the steps that all kinds of values share. The tree may share
+ * nodes through aliases, or contain itself: every visit of a node counts against CONFIG_MAX_NODES, and
+ * nesting against CONFIG_MAX_DEPTH.
  */
 struct config_walk {
     struct config *config;
@@ -31,7 +31,7 @@ struct config_walk {
 /* Keep ${text}, "what. what to do", for config_report_remarks. Copied; without memory it is not kept. */
 void config_remark_add(struct config *config, const yaml_node_t *node, const char *text);
 
-/* Give up at ${node}: one error, then no node is visited any more. */
+/* Stop at ${node}: one error, and no node is visited any more. */
 void config_walk_stop(struct config_walk *walk, const yaml_node_t *node, const char *why);
 
 /* Zeroed memory of the configuration; NULL stops the walk. */
@@ -44,35 +44,34 @@ yaml_node_t *config_walk_visit(struct config_walk *walk, int index);
 /* Visit a key. NULL with an error added if it is no text. */
 yaml_node_t *config_walk_key(struct config_walk *walk, int index, struct span *ret_key);
 
-/* Note where the value bound at ${start} stands, for config_error_at. Its number, for
+/* Note the place of the value bound at ${start}, for config_error_at. Returns its number, for
  * config_walk_mark_flawed. */
 size_t config_walk_remember(
     struct config_walk *walk, const yaml_node_t *node, const void *start, size_t size);
 
-/* If the text of ${node} has variables in it, keep it for whoever shows the value ${number}: what is
- * in the environment is not for everybody's eyes. */
+/* If the text of ${node} has variables, keep it as what is shown of value ${number}: not everybody may see
+ * the environment. */
 void config_walk_keep_written(struct config_walk *walk, const yaml_node_t *node, size_t number);
 
-/* What was remembered as ${number} is flawed (config_is_flawed) if there are more errors now than
- * ${errors_before}. */
+/* Value ${number} is flawed (config_is_flawed) if there are more errors now than ${errors_before}. */
 void config_walk_mark_flawed(struct config_walk *walk, size_t number, size_t errors_before);
 
 /* Is the value empty, `~` or `null`, not in quotes? */
 bool config_walk_is_null(const yaml_node_t *node);
 
-/* Is ${node} of the wanted type, without a tag of its own? If not, say so. */
+/* Has ${node} the wanted type, without a tag of its own? If not, report it. */
 bool config_walk_check_type(struct config_walk *walk, const struct config_field *field,
     const yaml_node_t *node, yaml_node_type_t type);
 
-/* Does the row allow so many items? If not, say so. */
+/* Does the row allow so many items? If not, report it. */
 bool config_walk_check_count(struct config_walk *walk, const struct config_field *field,
     const yaml_node_t *node, size_t count);
 
-/* Is ${node} a mapping with as many pairs as the row, and CONFIG_MAX_PAIRS, allow? If not, say so. */
+/* Is ${node} a mapping with as many pairs as the row, and CONFIG_MAX_PAIRS, allow? If not, report it. */
 bool config_walk_check_pairs(struct config_walk *walk, const struct config_field *field,
     const yaml_node_t *node, size_t *ret_count);
 
-/* Say that ${key} at ${node} was given before, at ${first}. */
+/* Report that ${key} at ${node} was given before, at ${first}. */
 void config_walk_twice(
     struct config_walk *walk, const yaml_node_t *node, struct span key, const yaml_node_t *first);
 

@@ -1,9 +1,8 @@
 /*
- * libyaml's document API builds a whole tree before anybody can object, and looks anchors and
- * directives up one by one. So the text is first run through the event parser, which keeps
- * nothing, to enforce the limits (depth, nodes, anchors, size of a value, one document); only a
- * text that passed is loaded. Aliases stay edges of the tree, even to a parent: whoever walks it
- * counts visits (config_bind.c).
+ * libyaml's document API builds a whole tree before a caller can stop it, and searches anchors and directives
+ * one by one. So the event parser, which keeps nothing, reads the text first and enforces the limits (depth,
+ * nodes, anchors, size of a value, one document). Only a text that passed is loaded. Aliases stay edges of
+ * the tree, even to a parent: the walk counts visits (config_bind.c).
  */
 #include "config/config_yaml.h"
 
@@ -28,7 +27,7 @@ static bool refuse(const struct scan *scan, const yaml_mark_t *mark, const char 
     return false;
 }
 
-/* Where byte ${offset} stands, for errors of libyaml's reader, which have no mark. */
+/* Place of byte ${offset}, for errors of libyaml's reader, which have no mark. */
 static yaml_mark_t mark_of(struct span text, size_t offset)
 {
     yaml_mark_t mark = {0};
@@ -62,12 +61,12 @@ static bool is_at_tab(struct span text, const yaml_mark_t *mark)
     return false;
 }
 
-/* libyaml's words for the mistakes people make most, and ours. The first match of either column
- * (NULL: any) counts. */
+/* libyaml's texts for the most frequent mistakes, and the texts of this program. The first match of either
+ * column (NULL: any) counts. */
 static const struct {
     const char *problem;
     const char *context;
-    bool at_context; /* the place is where the construct starts, not where it failed */
+    bool at_context; /* the place is the start of the construct, not the place of the failure */
     const char *what;
 } known_problems[] = {
     {"found unknown escape character", NULL, false,
@@ -121,7 +120,7 @@ static bool refuse_known(const struct scan *scan, const yaml_parser_t *parser)
     return false;
 }
 
-/* A [ or { that is not closed, or without a comma between two values: report it. */
+/* Report a [ or { that is not closed, or that lacks a comma between two values. */
 static bool refuse_open(const struct scan *scan, const yaml_parser_t *parser)
 {
     const char *problem = parser->problem ? parser->problem : "";
@@ -222,7 +221,7 @@ static bool check_event(struct scan *scan, const yaml_event_t *event)
     }
 }
 
-/* libyaml reads the text as UTF-8 whatever it looks like. */
+/* libyaml takes the text for UTF-8, whatever it looks like. */
 static bool start(yaml_parser_t *parser, const struct scan *scan)
 {
     if (!yaml_parser_initialize(parser)) {
@@ -256,7 +255,7 @@ static bool check_events(struct scan *scan)
     return good;
 }
 
-/* Each %TAG is compared with all before it. */
+/* libyaml compares each %TAG with all previous ones. */
 static bool check_directives(const struct scan *scan)
 {
     size_t directives = 0;
