@@ -13,7 +13,7 @@ enum { MAX_FILE_BYTES = 64 * 1024, MAX_TEXT_BYTES = 64 * 1024, LASTS_SECONDS = 1
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-/* The line that ${text} begins with, without white space around it. */
+/* The first line of ${text}, without white space around it. */
 static struct span take_line(struct span *text)
 {
     const uint8_t *feed = memchr(text->data, '\n', text->size);
@@ -93,7 +93,7 @@ static void add_coded(struct buf *out, struct span bytes)
     }
 }
 
-/* A string of JSON: of a configuration, which has no control characters there. */
+/* A string of JSON. It comes from a configuration and so has no control characters. */
 static void add_string(struct buf *out, const char *text)
 {
     for (const char *c = text; *c; c++) {

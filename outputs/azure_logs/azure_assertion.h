@@ -4,17 +4,18 @@
 #include "outputs/azure_logs/azure_settings.h"
 
 /*
- * What an application with a certificate shows for a token: a JSON Web Token (RFC 7523) that its key has signed, good
- * for ten minutes ("Microsoft identity platform application authentication certificate credentials"). Both files are
- * PEM (RFC 7468) and read anew each time; the key is PKCS#8 or PKCS#1, without a password.
+ * The assertion that an application with a certificate sends to get a token: a JSON Web Token (RFC 7523),
+ * signed with its key and valid for ten minutes ("Microsoft identity platform application authentication
+ * certificate credentials"). Both files are PEM (RFC 7468) and read each time; the key is PKCS#8 or PKCS#1,
+ * without a password.
  */
 
-/* Replace ${out} by the one for ${auth}. ${now}: seconds since 1970. False with ${err} set. */
+/* Replace ${out} by the assertion for ${auth}. ${now}: seconds since 1970. False with ${err} set. */
 bool azure_assertion_write(
     const struct azure_auth *auth, uint64_t now, struct buf *out, struct error *err);
 
-/* Append the bytes of the first block of ${pem} whose label ends with ${label}. False: there is none, or it is no
- * base64. */
+/* Append the bytes of the first block of ${pem} whose label ends with ${label}. False: there is none, or
+ * it is no base64. */
 bool azure_assertion_read_pem(struct span pem, const char *label, struct buf *out);
 
 #endif

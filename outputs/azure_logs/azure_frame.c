@@ -9,7 +9,7 @@
 
 /* ---- bodies -------------------------------------------------------------------------------------- */
 
-/* The members before those of the event; what is no object goes as it is. */
+/* The members before those of the event. A text that is no object is sent unchanged. */
 static void add_event(const struct delivery *delivery, size_t index, struct buf *out)
 {
     struct span record = http_frame_record(delivery, index);
@@ -57,7 +57,7 @@ bool azure_frame_write(const struct http_piece *piece, struct buf *out)
 
 /* ---- set-up -------------------------------------------------------------------------------------- */
 
-/* Members of an event, the type of their column in the stream, and what the table gets of them. */
+/* Members of an event, the type of their column in the stream, and the expression for the table. */
 struct column {
     const char *name;
     const char *type;
@@ -119,9 +119,9 @@ static const char rule_path[] =
     "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Insights/"
     "dataCollectionRules/{rule}%s%s?api-version=2023-03-11";
 
-/* Tables that every workspace has, and that take what others send ("Tables that support ingestion", Azure Monitor). The
- * columns are those of the "Azure Monitor Logs reference"; what has no column there goes where the table keeps the
- * rest. */
+/* Tables that every workspace has, and that accept data of other programs ("Tables that support
+ * ingestion", Azure Monitor). The columns are those of the "Azure Monitor Logs reference"; a member
+ * without a column goes into the column for additional data. */
 static const struct standard {
     const char *table;
     const char *transform; /* of native events */
@@ -151,7 +151,7 @@ static const struct standard {
         "EventData = data, EventRecordId = etwship_id"},
 };
 
-/* A rule with the stream of ${s} whose events become rows of ${output}. */
+/* A rule with the stream of ${s}; the transformation makes rows of ${output} of its events. */
 static bool show_rule(const struct azure_settings *s, const struct output_talk *talk, bool ecs,
     const char *name, const char *output, const char *transform)
 {

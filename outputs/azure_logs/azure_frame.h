@@ -5,19 +5,19 @@
 #include "outputs/output.h"
 
 /*
- * The body of a request: an array of events. Each gets `TimeGenerated`, which every table of a workspace has, and
- * `etwship_id`, which stays the same when it is sent again. The service takes 1 MB at a time, before compression,
- * and cuts each value at 64 KB.
+ * The body of a request: an array of events. Each gets `TimeGenerated`, which every table of a workspace has,
+ * and `etwship_id`, which stays the same when the event is sent again. The service takes 1 MB at a time,
+ * before compression, and cuts each value at 64 KB.
  */
 enum {
     AZURE_FRAME_MAX_BYTES = 1000000,
-    AZURE_FRAME_MORE_BYTES = 160 /* at most, for each event */
+    AZURE_FRAME_MORE_BYTES = 160 /* maximum for each event */
 };
 
-/* Replace ${out} by the records of ${piece} that are to be sent. False: no memory. */
+/* Replace ${out} by the records of ${piece} that are to be sent. False: out of memory. */
 bool azure_frame_write(const struct http_piece *piece, struct buf *out);
 
-/* The table and the rule that take these events, for `etwship setup`. ${format}: native or ecs. */
+/* The table and the rule for these events, for `etwship setup`. ${format}: native or ecs. */
 bool azure_frame_setup(const void *settings, const struct output_talk *talk);
 
 #endif

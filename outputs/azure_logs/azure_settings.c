@@ -5,7 +5,7 @@
 
 static const char *const method_names[] = {
     "client_secret", "certificate", "managed_identity", "workload_identity", NULL};
-/* The service takes gzip alone. */
+/* The service accepts gzip alone. */
 static const char *const compressions[] = {"none", "gzip", NULL};
 
 // clang-format off

@@ -19,7 +19,7 @@ struct azure_auth {
     const char *client_id;
     const char *client_secret;
     const char *certificate; /* files */
-    const char *key;         /* NULL: in that of the certificate */
+    const char *key;         /* NULL: it is in the file of the certificate */
     const char *token_file;
     const char *authority;
     const char *identity_endpoint;

@@ -12,7 +12,7 @@
 enum {
     MAX_TOKEN_BYTES = 64 * 1024,
     MAX_FORM_BYTES = 256 * 1024,
-    MAX_KEY_BYTES = 4096, /* of the file that Azure Arc asks for */
+    MAX_KEY_BYTES = 4096, /* maximum size of the file that Azure Arc asks for */
     EARLY_SECONDS = 5 * 60,
     NS_PER_MS = 1000000,
     MS_PER_S = 1000,
@@ -23,7 +23,7 @@ enum {
 
 /* ---- secrets ------------------------------------------------------------------------------------- */
 
-/* ${secret} takes the place of ${old} (NULL: of none) in what neither client ever shows. */
+/* Hide ${secret} instead of ${old} (NULL: of none) in all texts of both clients. */
 static bool hide(struct azure_token *token, const char *old, const char *secret, struct error *err)
 {
     bool good = http_client_replace_secret(token->client, old, secret) &&
@@ -31,7 +31,7 @@ static bool hide(struct azure_token *token, const char *old, const char *secret,
     return good || error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* What is shown for a token next. */
+/* Set the secret that the next request for a token sends. */
 static bool keep_proof(struct azure_token *token, struct span proof, struct error *err)
 {
     char *copy = malloc(proof.size + 1);
@@ -89,7 +89,7 @@ static enum azure_token_result keep(
     struct span text;
     uint64_t seconds;
     if (!http_token_read(buf_span(&said->body), &text, &seconds)) {
-        /* Nothing is shown of what may be half a token. */
+        /* Show nothing that may be part of a token. */
         error_set(err, ERR_FORMAT, "%.200s: the reply holds no token. check auth", url);
         return AZURE_TOKEN_LATER;
     }
@@ -132,7 +132,7 @@ static bool sign_assertion(struct azure_token *token, struct error *err)
     return good;
 }
 
-/* An assertion signed now, or the workload's own token, which Kubernetes renews in its file. */
+/* An assertion signed at this moment, or the workload's own token, which Kubernetes renews in its file. */
 static bool read_assertion(struct azure_token *token, struct error *err)
 {
     if (token->auth.method == AZURE_CERTIFICATE) {
@@ -197,7 +197,8 @@ static enum azure_token_result ask_entra(
 
 /* ---- the identity of this machine ------------------------------------------------------------------ */
 
-/* The file that Azure Arc names: whoever can read it is of this machine. No other file is ever read and sent. */
+/* The file that Azure Arc names: a process that can read it belongs to this machine. No other file is ever
+ * read and sent. */
 static bool read_key(struct azure_token *token, const char *challenge, struct error *err)
 {
     static const char realm[] = "realm=";

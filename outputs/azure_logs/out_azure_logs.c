@@ -1,6 +1,6 @@
 /*
- * The Logs Ingestion API of Azure Monitor: arrays of events to a stream of a data collection rule, with a token of
- * Entra or of this machine. A reply of success has no body: 204.
+ * The Logs Ingestion API of Azure Monitor: arrays of events to a stream of a data collection rule, with a
+ * token of Entra or of this machine. A reply that reports success is 204, without a body.
  */
 #include <stdlib.h>
 
@@ -123,7 +123,7 @@ static void *azure_create(const void *settings, const struct output_env *env, st
 
 /* ---- one request --------------------------------------------------------------------------------- */
 
-/* What a field says has letters, digits, '_' and '-' in the name of a stream. */
+/* The part of a stream's name that a field gives has letters, digits, '_' and '-'. */
 static bool write_path(
     const struct out_azure *self, const struct http_piece *piece, struct buf *path)
 {
@@ -156,7 +156,7 @@ static bool post_body(struct out_azure *self, const char *path, struct span body
     return http_said_ask(&self->said, self->client, &request, err);
 }
 
-/* What a reply leads to, and what it means for whoever set the output up. */
+/* The verdict of a reply, and what the user must change in the set-up. */
 static enum http_piece_verdict verdict_of(const struct http_said *said, const char **ret_words)
 {
     int status = said->reply.status;
@@ -167,7 +167,7 @@ static enum http_piece_verdict verdict_of(const struct http_said *said, const ch
         return said->page || !said->reply.sent ? HTTP_PIECE_MEND : HTTP_PIECE_TAKEN;
     }
     switch (http_status_verdict(status)) {
-    case HTTP_TAKEN: /* another success than that of the service */
+    case HTTP_TAKEN: /* a success that the service does not document */
     case HTTP_MEND:
         return HTTP_PIECE_MEND;
     case HTTP_TOO_BIG:
@@ -215,7 +215,7 @@ static struct http_piece_answer post_with_token(struct out_azure *self, const ch
                 .record = HTTP_PIECES_UNKNOWN};
         }
         bool replied = post_body(self, path, body, &report->error);
-        /* It may have ended earlier than it said: once more with a new one. */
+        /* The token may have expired early: try once more with a new one. */
         bool stale = replied && self->said.reply.status == 401;
         if (stale) {
             azure_token_drop(&self->token);
@@ -270,7 +270,7 @@ static bool wants_ids(const void *settings)
 
 /* ---- test-output --------------------------------------------------------------------------------- */
 
-/* An empty array: the service looks at the token, the rule and the stream first. */
+/* Send an empty array: the service checks the token, the rule and the stream first. */
 static bool try_rule(struct out_azure *self, const struct output_talk *talk)
 {
     struct error err;

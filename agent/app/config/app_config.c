@@ -1,7 +1,7 @@
 /*
- * The loader (config.h) checks each value by its row; this file and its neighbours check what spans
- * several: names, references, providers, rules, the modules' own checks. All of them take what is
- * incomplete as it is, so that everything that is wrong is said at once.
+ * The loader (config.h) checks each value by its row. This file and the other files of this folder check what
+ * concerns several values: names, references, providers, rules, the modules' own checks. All of them accept
+ * incomplete settings, so that one run reports all errors.
  */
 #include "app/config/app_config.h"
 
@@ -70,7 +70,7 @@ static void check_routes(const struct checker *checker, const struct app_root *r
     const struct app_session *sessions = root->sessions.items;
     const struct app_output *outputs = root->outputs.items;
     if (root->outputs.count == 0) {
-        return; /* reported as such */
+        return; /* the error was reported */
     }
     for (size_t i = 0; i < root->sessions.count; i++) {
         const struct app_session *session = &sessions[i];
@@ -89,7 +89,7 @@ static void check_routes(const struct checker *checker, const struct app_root *r
     }
 }
 
-/* Of some types Windows runs one session at a time. */
+/* Windows runs one session at a time of some types. */
 static void check_alone(
     const struct checker *checker, const struct app_session *sessions, size_t index)
 {
@@ -245,9 +245,9 @@ static bool any_session_is_live(const struct app_root *root)
     return live;
 }
 
-/* A folder of the system is used only where the configuration asks for it (the section `spool`, or
- * agent.data_dir), or where live events would be lost without it: recorded traces can be read again,
- * and what is only shown is not kept anyway. */
+/* The system's folder is used only if the configuration asks for it (the section `spool`, or
+ * agent.data_dir), or if live events would be lost without it. Recorded traces can be read again, and
+ * output on a terminal is not kept anyway. */
 static enum app_spool_reason spool_reason(const struct config *memory, const struct app_root *root)
 {
     bool is_asked_for = root->agent.data_dir ||
@@ -258,7 +258,7 @@ static enum app_spool_reason spool_reason(const struct config *memory, const str
                                         : APP_SPOOL_AS_CONFIGURED;
 }
 
-/* Check what was bound to ${root}, and hand it over with its memory if all is well. */
+/* Check what was bound to ${root}, and give it to the caller with its memory if there is no error. */
 static bool finish(struct config *memory, const struct app_root *root,
     const struct config_field *fields, const char *name, struct app_config *ret_config,
     struct config_report *report)
@@ -355,7 +355,7 @@ void app_config_fini(struct app_config *config)
     *config = (struct app_config){0};
 }
 
-/* Once, however many entries name it. */
+/* Once, even if several entries name it. */
 static void add_schema_path(const char **paths, size_t *count, const char *path)
 {
     size_t i = 0;
@@ -444,8 +444,8 @@ bool app_config_has_session(const struct app_config *config)
     return false;
 }
 
-/* May the output hold events of one route while it delivers others? In memory they would be sent again after a
- * kill, with all that was delivered since. */
+/* May the output hold events of one route while it delivers others? In memory a kill would make it send
+ * those again, with all that was delivered since. */
 static bool may_hold(const struct app_output *output)
 {
     const struct output_ops *ops = output->ops;

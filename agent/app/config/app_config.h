@@ -9,14 +9,14 @@
 #include "outputs/output.h"
 
 /*
- * The configuration of the agent: its own keys, and the sessions and outputs of whatever modules
- * the build knows. Everything is owned by the app_config and read-only. The members follow the
- * keys of docs/reference/configuration.md, which is made from the same tables (app_fields.c).
+ * The configuration of the agent: its own keys, and the sessions and outputs of the modules of this build.
+ * The app_config owns everything; it is read-only. The members follow the keys of
+ * docs/reference/configuration.md, which is made from these tables (app_fields.c).
  */
 
 /*
- * The modules whose `type` a session or an output may have. One without a `create` is known, so
- * that its keys can be checked, but not in this build.
+ * The modules whose `type` a session or an output may have. A module without a `create` is known, so that its
+ * keys can be checked, but is not part of this build.
  */
 struct app_registry {
     const struct input_ops *const *inputs;
@@ -47,7 +47,7 @@ struct app_status_tls {
     const char *key;
 };
 
-/* Where the agent tells of itself while it runs; nothing: nowhere. */
+/* Where a running agent shows its status; nothing: nowhere. */
 struct app_status {
     const char *listen;    /* ADDRESS:PORT; NULL: no TCP */
     const char *unix_path; /* NULL: no socket of the file system */
@@ -56,7 +56,7 @@ struct app_status {
     struct app_status_tls tls;
 };
 
-/* What the system lets the process take, whatever happens. */
+/* Limits of the process that the system enforces. */
 struct app_limits {
     uint64_t memory_bytes;   /* 0: no limit */
     uint64_t cpu_hundredths; /* of a percent of all processors; 10000: no limit */
@@ -68,19 +68,19 @@ struct app_agent {
     uint64_t memory_bytes; /* of the process */
     struct app_limits limits;
     int64_t decode_workers;
-    bool builtin_layouts; /* layouts that are part of the program count, after all others */
+    bool builtin_layouts; /* layouts of the program are asked, too, after all others */
     const char *language; /* of texts of definitions; NULL: en-US */
-    uint64_t shutdown_ns; /* what outputs get to deliver what is queued */
+    uint64_t shutdown_ns; /* time for outputs to deliver what is queued */
     struct config_map labels;
     struct config_strings tags;
     struct app_log log;
 };
 
 enum app_spool_mode { APP_SPOOL_MEMORY, APP_SPOOL_DURABLE };
-/* Why spool.mode is what it is: nothing in the file asks for a folder, and ... */
+/* Why spool.mode has its value: the file has no key that needs a folder, and ... */
 enum app_spool_reason {
-    APP_SPOOL_AS_CONFIGURED, /* (it does, or live events would be lost without one) */
-    APP_SPOOL_ONLY_SHOWN,    /* no output keeps anything: memory */
+    APP_SPOOL_AS_CONFIGURED, /* (it has one, or live events would be lost without a folder) */
+    APP_SPOOL_ONLY_SHOWN,    /* no output keeps what it delivers: memory */
     APP_SPOOL_ONLY_RECORDED, /* all sessions read recorded traces: memory */
 };
 enum app_spool_recorded {
@@ -97,7 +97,7 @@ struct app_sync {
 };
 
 struct app_spool {
-    int mode; /* enum app_spool_mode; of a configuration: what it is where it is not set, too */
+    int mode; /* enum app_spool_mode; in a configuration that does not set it, the chosen one */
     uint64_t max_size_bytes;
     uint64_t max_age_ns;
     uint64_t min_free_disk_bytes;
@@ -129,7 +129,7 @@ struct app_limit {
     struct config_strings per;
 };
 
-/* What is done to fields, app_rule: of set, tag, remove, rename, hash, truncate each its own part. */
+/* What app_rule does to fields: set, tag, remove, rename, hash and truncate use a part each. */
 struct app_edit {
     const char *where;
     struct config_map values;     /* set, rename: fields, and what they become */
@@ -163,11 +163,11 @@ struct app_rule {
 
     uint64_t every;             /* of sample.rate, once checked */
     struct filter_limit tokens; /* of limit, the same */
-    /* Of the expression in the file; the line is 0 if it came from the command line. */
+    /* Place of the expression in the file; the line is 0 if it came from the command line. */
     struct config_position position;
 };
 
-/* Members of app_provider, as they are written. */
+/* Members of app_provider, as the file has them. */
 struct app_keywords {
     struct config_strings any;
     struct config_strings all;
@@ -180,7 +180,7 @@ struct app_events {
 
 struct app_capture {
     bool at_start;
-    uint64_t every_ns; /* 0: not again */
+    uint64_t every_ns; /* 0: once only */
 };
 
 /* Nothing: every process. */
@@ -207,8 +207,8 @@ struct app_stacks {
 
 /* An entry of `providers`. */
 struct app_provider {
-    struct provider_spec spec; /* what both forms amount to */
-    bool optional;             /* it may be missing on a machine */
+    struct provider_spec spec; /* the values of both forms */
+    bool optional;             /* the machine may not have it */
     bool take_over;
     bool group;
     bool only_keywords;
@@ -224,7 +224,7 @@ struct app_provider {
     struct config_list filters; /* struct app_rule */
     struct app_budget budget;
 
-    /* As written; the shorthand alone, or the others. */
+    /* As the file has it: the shorthand alone, or the other members. */
     struct {
         const char *compact;
         const char *name;
@@ -242,7 +242,7 @@ struct app_session {
     struct config_list providers;      /* struct app_provider */
     struct config_list filters;        /* struct app_rule */
     struct app_budget provider_budget; /* live: of each provider without one of its own */
-    bool process_context;              /* events tell whose they are */
+    bool process_context;              /* events have the fields of their process */
     uint64_t block_for_ns; /* live: how long to wait for room before events are dropped */
     const struct input_ops *ops;
     void *settings; /* for ops->create */
@@ -261,8 +261,8 @@ struct app_batch {
 
 struct app_retry {
     uint64_t min_ns;     /* first pause */
-    uint64_t max_ns;     /* longest */
-    uint64_t max_age_ns; /* CONFIG_NEVER: tries for ever */
+    uint64_t max_ns;     /* longest pause */
+    uint64_t max_age_ns; /* CONFIG_NEVER: no limit */
 };
 
 struct app_output {
@@ -300,7 +300,7 @@ struct app_config {
     size_t output_count;
 };
 
-/* How to read the configuration beyond its file. Zero is fine. */
+/* How to read the configuration in addition to its file. Zero is valid. */
 struct app_config_options {
     const char *const *settings; /* "KEY=VALUE" of --set, in order */
     size_t setting_count;
@@ -310,15 +310,14 @@ struct app_config_options {
 };
 
 /*
- * Load the file ${path}. True if nothing is wrong: the caller frees ${ret_config} with
- * app_config_fini. Else everything that is wrong is in ${report}, and ${ret_config} is untouched.
- * ${options} may be NULL.
+ * Load the file ${path}. True without errors: the caller frees ${ret_config} with app_config_fini. Else all
+ * errors are in ${report}, and ${ret_config} is unchanged. ${options} may be NULL.
  */
 bool app_config_load(const char *path, const struct app_registry *registry,
     const struct app_config_options *options, struct app_config *ret_config,
     struct config_report *report);
 
-/* The same for a text, called ${name} in messages. */
+/* As app_config_load, for a text called ${name} in messages. */
 bool app_config_parse(struct span text, const char *name, const struct app_registry *registry,
     const struct app_config_options *options, struct app_config *ret_config,
     struct config_report *report);
@@ -326,19 +325,18 @@ bool app_config_parse(struct span text, const char *name, const struct app_regis
 void app_config_fini(struct app_config *config);
 
 /*
- * What the file ${path} holds, as far as it can be made out, whatever else is wrong with it: bound by ${fields},
- * those of app_fields_create, in ${memory}. Nothing of it may be used to run. NULL if there is no file, or no
- * YAML in it.
+ * The content of the file ${path} as far as it can be read, whatever errors it has: bound by ${fields}, those
+ * of app_fields_create, in ${memory}. It must not be used to run. NULL if there is no file, or no YAML in it.
  */
 const struct app_root *app_config_bind(struct config *memory, const char *path,
     const struct config_field *fields, const struct app_config_options *options,
     struct config_report *report);
 
-/* The files and folders of `schema` and `wpp` that hold definitions, each once, in the order in which
- * they count. To be freed; the texts are the configuration's. NULL: out of memory. */
+/* The files and folders of `schema` and `wpp` that hold definitions, each once, in order of their
+ * precedence. The caller frees the list; the configuration owns the texts. NULL: out of memory. */
 const char **app_config_schema_paths(const struct app_config *config, size_t *ret_count);
 
-/* The paths and patterns of files that ${session} reads, as its `paths` has them. NULL: it reads none. */
+/* The paths and patterns of the files that ${session} reads, as its `paths` has them. NULL: it reads none. */
 const struct config_strings *app_config_paths(const struct app_session *session);
 
 /* Does ${output} take the events of ${session}? */
@@ -347,40 +345,40 @@ bool app_config_takes(const struct app_output *output, const struct app_session 
 /* Name of the shape of an output's events, as formats.def has it. */
 const char *app_config_format(const struct app_output *output);
 
-/* Do events wait on the disk? Not if the spool is in memory. And not if all sessions can be read again, no output
- * may hold events of one route, and `spool.recorded` allows it: then they wait in the traces. */
+/* Do events wait on the disk? Not if the spool is in memory. Nor if all sessions can be read again, no
+ * output may hold events of one route, and `spool.recorded` allows it: then they wait in the traces. */
 bool app_config_copies(const struct app_config *config);
 
-/* Where the agent remembers things: agent.data_dir, or the system's place where a spool keeps
- * (spool.mode: durable) and none is given. NULL: nowhere. */
+/* The folder in which the agent keeps its state: agent.data_dir, or the system's folder if a spool keeps
+ * events (spool.mode: durable) and no folder is given. NULL: there is none. */
 const char *app_config_data_dir(const struct app_config *config);
 
 /* Is any session enabled? */
 bool app_config_has_session(const struct app_config *config);
 
-/* Do both outputs want the same bytes: of the same sessions, by the same rules, in one shape? */
+/* Do both outputs take identical bytes: of the same sessions, by the same rules, in one shape? */
 bool app_config_same_stream(
     const struct app_config *config, const struct app_output *a, const struct app_output *b);
 
-/* At most so many bytes are in a batch of ${output}: what it says, but no more than an eighth of a spool
- * on a disk, in which several must have room. */
+/* Maximum size in bytes of a batch of ${output}: its setting, but at most an eighth of a spool on a disk,
+ * which must have room for several. */
 uint64_t app_config_batch_bytes(const struct app_config *config, const struct app_output *output);
 
 /* The file, or template of files, that an output writes; NULL: none. */
 const char *app_config_target(const struct app_output *output);
 
-/* The member of its settings that says so, for places in the file. */
+/* The member of its settings that has that path, for places in the file. */
 const void *app_config_target_member(const struct app_output *output);
 
 /*
- * Add to ${report}, at its place, everything that is enabled and valid but cannot run: modules,
- * formats and modes that are not in this build, sessions that need another system, a spool without a
- * folder. True if there is nothing.
+ * Add to ${report}, at its place, everything that is enabled and valid but cannot run: modules, formats and
+ * modes that are not in this build, sessions that need another system, a spool without a folder. True if
+ * there is nothing.
  */
 bool app_config_can_run(const struct app_config *config, struct config_report *report);
 
-/* The same of what a service does not run: a program that is launched has its account, LocalSystem as a
- * rule, and nobody sees it. */
+/* Likewise what a service does not run: a launched program would run as its account, usually LocalSystem,
+ * and no user would see it. */
 bool app_config_can_serve(const struct app_config *config, struct config_report *report);
 
 #endif

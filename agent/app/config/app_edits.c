@@ -118,7 +118,7 @@ bool app_edits_check(
 {
     const char *key = rule->hash.key;
     if (app_rules_action(rule) != FILTER_ACTION_HASH || !key) {
-        return app_rules_action(rule) != FILTER_ACTION_HASH; /* a missing key was told */
+        return app_rules_action(rule) != FILTER_ACTION_HASH; /* a missing key was reported */
     }
     if (strlen(key) < FILTER_MIN_KEY_BYTES) {
         config_error_at(memory, &rule->hash.key, sizeof(key), report,

@@ -1,6 +1,6 @@
 /*
- * What a session or an output knows beyond the common keys comes from the modules in the registry;
- * this file names none of them.
+ * The modules of the registry bring the keys of a session or an output beyond the common ones; this file
+ * names none of them.
  */
 #include "app/config/app_fields.h"
 
@@ -292,7 +292,7 @@ static const struct config_field process_fields[] = {
     {.key = NULL},
 };
 
-/* The names of ETW's operators: PAYLOAD_OPERATOR of tdh.h. */
+/* Names of ETW's operators: PAYLOAD_OPERATOR of tdh.h. */
 static const struct config_field predicate_fields[] = {
     {CONFIG_ROW("is", STRING, struct provider_predicate, is), .help = "equal; numbers or texts"},
     {CONFIG_ROW("is_not", STRING, struct provider_predicate, is_not), .help = "not equal"},

@@ -3,24 +3,24 @@
 
 #include "app/config/app_config.h"
 
-/* The option tables of the agent itself, put together with those of the modules. */
+/* The option tables of the agent itself, combined with those of the modules. */
 
-/* What a configuration file is bound to. */
+/* The struct that a configuration file is bound to. */
 struct app_root {
     int64_t version;
     struct app_agent agent;
     struct app_status status;
     struct app_spool spool;
     struct config_list schemas;    /* struct app_schema */
-    struct config_strings include; /* taken care of by the loader */
+    struct config_strings include; /* the loader handles it */
     struct config_list filters;    /* struct app_rule */
     struct config_list sessions;   /* struct app_session */
     struct config_list outputs;    /* struct app_output */
 };
 
 /*
- * The rows of struct app_root, with the modules of ${registry} as the variants of `sessions` and
- * `outputs`; they live as long as ${memory}. NULL: out of memory.
+ * The rows of struct app_root, with the modules of ${registry} as the variants of `sessions` and `outputs`;
+ * they live as long as ${memory}. NULL: out of memory.
  */
 const struct config_field *app_fields_create(
     struct config *memory, const struct app_registry *registry);

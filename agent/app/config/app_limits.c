@@ -19,7 +19,7 @@ void app_limits_check(
     }
 }
 
-/* Can all of it run here? What is checked for another machine is not to be measured by this one. */
+/* Can all of it run here? A configuration for another machine is not compared with this one. */
 static bool is_for_here(const struct app_config *config)
 {
     bool here = true;
@@ -32,7 +32,7 @@ static bool is_for_here(const struct app_config *config)
     return here;
 }
 
-/* What the agent allocates is not all that is promised to it: stacks, heaps that have holes. */
+/* Memory that the agent allocates is only a part of what the process uses: stacks, and holes of the heap. */
 static void warn_of_memory(const struct app_config *config, struct config_report *report)
 {
     const uint64_t *limit = &config->root->agent.limits.memory_bytes;

@@ -5,16 +5,17 @@
 #include "app/config/app_fields.h"
 #include "base/buf.h"
 
-/* `agent.limits`: what the system enforces, beside `agent.memory`, which the agent keeps to. */
+/* `agent.limits`: what the system enforces, in addition to `agent.memory`, which the agent itself
+ * enforces. */
 
-/* Complain of a limit that the agent would run into as a rule. */
+/* Report a limit that the agent would reach in normal operation. */
 void app_limits_check(
     struct config *memory, const struct app_root *root, struct config_report *report);
 
-/* Warn of what hardly works, or has no effect on this system. */
+/* Warn of a limit that leaves the agent hardly able to work, or has no effect on this system. */
 void app_limits_warn(const struct app_config *config, struct config_report *report);
 
-/* Those that are set, as in "memory 256MB, cpu 20%, priority idle"; nothing if none is. */
+/* The limits that are set, as in "memory 256MB, cpu 20%, priority idle"; nothing if none is. */
 void app_limits_write(const struct app_limits *limits, struct buf *out);
 
 #endif

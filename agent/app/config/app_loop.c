@@ -5,9 +5,9 @@
 #include "platform/plat_system.h"
 
 /*
- * Two ways to see it: by the names, also of files that are not there yet, and by what the names lead
- * to. A path template stands for many names, so its parts are taken as patterns where a session's
- * path is none, and as some name where it is one.
+ * Two checks: by names, also of files that do not exist yet, and by the files that the names lead to. A path
+ * template stands for many names. Where the session's path is no pattern, the variable parts of the template
+ * become patterns; where it is one, they become some name.
  */
 enum { PATH_SIZE = 4096 };
 
@@ -60,7 +60,7 @@ static size_t folder_size(struct span path)
     return size;
 }
 
-/* Would ${pattern} find ${written} if it were called as it likes? */
+/* Does ${pattern} match some file of ${written}, which is a template? */
 static bool is_watched(struct span pattern, struct span written)
 {
     char path[PATH_SIZE];
@@ -97,7 +97,7 @@ static bool is_read_by_file(const struct plat_file_id *id, const char *pattern)
     return search.found;
 }
 
-/* Without the time when it was made an id is not enough to refuse a file for. */
+/* Without a creation time, an id is not reason enough to refuse a file. */
 static bool find_file(const char *path, struct plat_file_id *ret_id)
 {
     return plat_file_id_at(path, ret_id) && ret_id->born;

@@ -7,7 +7,7 @@
 #include "config/config_value.h"
 #include "pipeline/assembly/budget.h"
 
-/* The stream of output ${index} among those before it; ${streams} if it has its own. */
+/* The stream of output ${index} among those of the outputs before it; ${streams} if it has its own. */
 static size_t find_stream(const struct app_config *config, const struct app_output *const *enabled,
     const struct pipeline_output *outputs, size_t index, size_t streams)
 {
@@ -19,7 +19,7 @@ static size_t find_stream(const struct app_config *config, const struct app_outp
     return streams;
 }
 
-/* Only what the pipeline's budget looks at. */
+/* Only what the pipeline's budget needs. */
 static void plan(const struct app_config *config, const struct app_output **enabled,
     struct pipeline_stream *streams, struct pipeline_output *outputs,
     struct pipeline_settings *settings)
@@ -56,7 +56,7 @@ static void plan(const struct app_config *config, const struct app_output **enab
     }
 }
 
-/* What ${ask} makes of these settings. */
+/* Call ${ask} with the settings of this configuration. */
 static uint64_t ask_budget(
     const struct app_config *config, size_t (*ask)(const struct pipeline_settings *settings))
 {

@@ -3,7 +3,7 @@
 
 #include "app/config/app_config.h"
 
-/* The modules of this build, and after its inputs those that are known but not in it. Static. */
+/* The modules of this build. After its inputs follow those that are known but not part of it. Static. */
 const struct app_registry *app_modules(void);
 
 #endif

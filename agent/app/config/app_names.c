@@ -7,8 +7,8 @@
 
 enum { NAME_MAX_BYTES = 64 };
 
-/* What the checks below need, for sessions and outputs alike: a list of elements and where their
- * name and type stand. */
+/* A list of sessions or outputs, with the places of name and type in its elements: what the checks below
+ * need. */
 struct named_list {
     const char *noun;
     uint8_t *items;
@@ -29,7 +29,7 @@ static const char **name_of(const struct named_list *list, size_t i)
     return (const char **)(void *)(list->items + i * list->size + list->name_offset);
 }
 
-/* NULL if the type is unknown, which was reported. */
+/* NULL if the type is unknown; the error was reported. */
 static const struct config_variant *variant_of(const struct named_list *list, size_t i)
 {
     const uint8_t *element = list->items + i * list->size;
@@ -45,7 +45,7 @@ static bool is_good_name(const char *name)
                size;
 }
 
-/* ${first}: the element that has the name. */
+/* ${first}: the element that has the name already. */
 static void complain_same_name(const struct checker *checker, const struct named_list *list,
     const char *const *name, const void *first)
 {
@@ -87,8 +87,8 @@ static void check_given_names(
     }
 }
 
-/* The type, or the type with the first number from 2 that is free. Each type keeps its count in
- * ${next}, so that many elements without a name do not search again from the start. */
+/* The type, or the type with the first free number from 2. Each type keeps its count in ${next}, so that
+ * many elements without a name do not search from the start each. */
 static const char *make_name(
     struct checker *checker, const char *type, const struct map *names, struct map *next)
 {
@@ -114,7 +114,7 @@ static const char *make_name(
     return name;
 }
 
-/* Check names and give one to each element without: what was given explicitly comes first. */
+/* Check names and give one to each element without: given names have precedence. */
 static void check_names(struct checker *checker, const struct named_list *list, struct map *names)
 {
     struct map next;
@@ -151,7 +151,7 @@ static void complain_no_session(struct checker *checker, const char *const *want
         known.size ? known.text : "none");
 }
 
-/* Does a session have the name, even if it may not? */
+/* Does a session have the name, valid or not? */
 static bool has_name(const struct named_list *sessions, const char *name)
 {
     for (size_t i = 0; i < sessions->count; i++) {
@@ -163,8 +163,8 @@ static bool has_name(const struct named_list *sessions, const char *name)
     return false;
 }
 
-/* Every session that an output names exists. A session that could not be named, because its type
- * is wrong, may be the one that is meant: then nothing is said. */
+/* Each session that an output names must exist. A session without a name, because its type is wrong, may
+ * be the one that is meant: then nothing is reported. */
 static void check_references(struct checker *checker, const struct app_root *root,
     const struct map *session_names, const struct named_list *sessions)
 {

@@ -16,7 +16,7 @@ enum { MAX_EXECUTABLE_BYTES = 1024, MAX_ID = 65535 };
 struct checker {
     struct config *memory;
     struct config_report *report;
-    bool is_live;   /* the session switches its providers on */
+    bool is_live;   /* the session enables its providers */
     bool is_kernel; /* it is one of kernel events */
 };
 
@@ -140,7 +140,7 @@ static void check_processes(const struct checker *checker, const struct app_proc
     }
 }
 
-/* What only ETW can do with a provider. */
+/* Check the settings of a provider that only ETW can apply. */
 static bool check_stacks(
     const struct checker *checker, const struct app_stacks *from, struct provider_stacks *to)
 {
@@ -251,7 +251,7 @@ static bool check_long(const struct checker *checker, struct app_provider *provi
            split_events(checker, &provider->text.events.exclude, &spec->exclude);
 }
 
-/* Its keywords are kinds of kernel events, and all of them slow a machine down. */
+/* Its keywords are kinds of kernel events, and all of them together slow a machine down. */
 static void check_system(const struct checker *checker, const struct app_provider *provider)
 {
     const struct provider_keywords *any = &provider->spec.any;
@@ -353,7 +353,7 @@ static bool put_bits(const struct app_session *session, const struct provider_fa
     return true;
 }
 
-/* Names that this machine knows all of become bits. */
+/* Names that this machine knows are replaced by bits, if it knows all of them. */
 static void ask_for_bits(const struct guid *guid, const struct etw_system_provider *system,
     struct provider_keywords *keywords)
 {
@@ -371,8 +371,8 @@ static void ask_for_bits(const struct guid *guid, const struct etw_system_provid
     keywords->name_count = 0;
 }
 
-/* What ETW on this machine knows by name, which for its own sessions counts more than definitions in
- * files: a provider may be registered with any GUID. */
+/* For its own sessions, ETW's names on this machine have precedence over definitions in files: a provider
+ * may be registered with any GUID. */
 static void ask_machine(struct provider_spec *specs, size_t count, bool kernel)
 {
     struct etw_names *names = etw_names_create(NULL);
@@ -426,8 +426,7 @@ struct schema_cache *app_providers_all_schemas(const struct app_config *config,
     return create_cache(config, false, warn, warn_self, err);
 }
 
-/* Is there anything that only definitions can tell: bits of keywords, or whom a live session is to
- * switch on? */
+/* Does anything need definitions: bits of keywords, or the provider that a live session is to enable? */
 static bool needs_definitions(const struct app_config *config, const struct app_session *session,
     const struct provider_spec *specs)
 {
@@ -445,7 +444,7 @@ static bool needs_definitions(const struct app_config *config, const struct app_
     return false;
 }
 
-/* A provider whose GUID neither this machine nor a definition has gets that of the known providers. */
+/* If neither this machine nor a definition has the GUID of a provider, the known providers give it. */
 static void take_known(const struct app_session *session, struct provider_spec *specs)
 {
     for (size_t i = 0; i < session->providers.count; i++) {

@@ -4,12 +4,12 @@
 #include "app/config/app_config.h"
 #include "filter/filter.h"
 
-/* Complete a list of struct app_rule: each says one thing, its place is known, its expression can be
- * compiled. What is wrong is added to ${report}. */
+/* Complete a list of struct app_rule: each has one action, its place is known, its expression compiles.
+ * Errors are added to ${report}. */
 void app_rules_check(
     const struct config *memory, const struct config_list *list, struct config_report *report);
 
-/* Say that there are no limits and rollups in this list, if there are any. */
+/* Report limits and rollups in this list, which must have none. */
 void app_rules_refuse_shared(
     const struct config *memory, const struct config_list *list, struct config_report *report);
 
@@ -18,28 +18,26 @@ enum filter_action app_rules_action(const struct app_rule *rule);
 /* `keep`. Static. */
 const char *app_rules_word(enum filter_action action);
 
-/* Where the expression lies. */
+/* Place of the expression. */
 const char *const *app_rules_text(const struct app_rule *rule);
 
-/* Do two rules that were checked do the same to the same events? */
+/* Do two checked rules have the same effect on all events? */
 bool app_rules_are_same(const struct app_rule *a, const struct app_rule *b);
 
-/* A rule that was checked as the filter takes it; it borrows from ${rule}. */
+/* A checked rule in the form of the filter, which borrows from ${rule}. */
 struct filter_rule app_rules_filter_rule(const struct app_rule *rule);
 
-/* Add a line at ${place} of the rule: its expression, or a field beside it, is shown below. */
+/* Add a line at ${place} of the rule: its expression, or another field of it, is shown below. */
 void app_rules_complain(const struct config *memory, const struct app_rule *rule,
     const struct filter_place *place, const char *what, struct config_report *report);
 
 /* Is a rule of the configuration a rollup? */
 bool app_rules_roll_up(const struct app_config *config);
 
-/* How many tables of buckets the limits need that go by fields: a list has one for each session that it
- * is for. */
+/* Number of tables of buckets that limits by fields need: a list has one for each session that it is for. */
 size_t app_rules_bucket_tables(const struct app_config *config);
 
-/* All lists of rules that a configuration has: where they stand ("session security"), and what is
- * in them. */
+/* All lists of rules of a configuration: their places ("session security") and their content. */
 typedef void app_rules_fn(void *self, const char *where, const struct config_list *list);
 void app_rules_each(const struct app_config *config, app_rules_fn *each, void *self);
 

@@ -4,7 +4,7 @@
 
 enum { MAX_SHAPE_BYTES = 64 * 1024 };
 
-/* How near are the files of ${a} and ${b}? */
+/* How close are the files of ${a} and ${b}? */
 enum nearness { APART, SAME_BUT_FOR_CASE, OVERLAPPING, EQUAL };
 
 static enum nearness compare(const char *a, const char *b)
@@ -34,7 +34,7 @@ static const char *target_of(const struct app_output *output)
     return output->enabled && output->name ? app_config_target(output) : NULL;
 }
 
-/* Two outputs in one file would cut each other's batches. */
+/* Two outputs that write one file would cut each other's batches. */
 static void check_outputs(struct config *memory, const struct app_output *outputs, size_t index,
     struct config_report *report)
 {
@@ -55,7 +55,7 @@ static void check_outputs(struct config *memory, const struct app_output *output
     }
 }
 
-/* Lines of the log would stand among the events, and rotate away with them. */
+/* Lines of the log would be mixed with the events, and be rotated with them. */
 static void check_log(struct config *memory, const struct app_root *root,
     const struct app_output *output, struct config_report *report)
 {

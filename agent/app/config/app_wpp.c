@@ -10,7 +10,7 @@ struct question {
     struct config_report *report;
     struct app_provider *provider;
     struct wpp_controls controls;
-    struct span name;    /* of the control, as the user has it; empty: none, or a GUID */
+    struct span name;    /* name of the control, as the user gave it; empty: none, or a GUID */
     const char *unknown; /* the first flag that the best control does not know */
 };
 
@@ -58,7 +58,7 @@ static bool is_named(const struct question *q, const struct wpp_control *control
                                         : true;
 }
 
-/* Is the flag one of a control before ${control}, too? */
+/* Does a control before ${control} have the flag, too? */
 static bool is_listed(const struct question *q, const struct wpp_control *control, struct span flag)
 {
     const struct wpp_control *at = q->controls.first;
@@ -91,7 +91,7 @@ static void complain_of_flag(struct question *q, const char *flag)
 
 /* ---- choosing ------------------------------------------------------------------------------------ */
 
-/* How many of the flags by name ${control} knows, and the first that it does not. */
+/* The number of named flags that ${control} has, and the first one that it does not have. */
 static size_t count_known(const struct app_provider *provider, const struct wpp_control *control,
     const char **ret_unknown)
 {
@@ -112,7 +112,7 @@ static size_t count_known(const struct app_provider *provider, const struct wpp_
     return known;
 }
 
-/* The one that knows most of the flags, of those that are named; how many know as much. */
+/* The control with most of the named flags, and how many have as many. */
 static const struct wpp_control *choose(struct question *q, size_t *ret_rivals)
 {
     const struct wpp_control *best = NULL;
@@ -149,7 +149,7 @@ static void take(struct question *q, const struct wpp_control *control)
     }
 }
 
-/* Nothing in the files goes by that name, or there is nothing in them at all. */
+/* The files have nothing with that name, or nothing at all. */
 static void complain_of_none(const struct question *q)
 {
     struct config_names names = {0};
@@ -172,7 +172,7 @@ static void complain_of_several(const struct question *q)
         "wpp: it names several control GUIDs that this may mean. add name: one of %s", names.text);
 }
 
-/* Flags by name are needed, a GUID is wanted. */
+/* The entry needs flags by name, or a GUID. */
 static void answer(struct question *q, size_t names)
 {
     size_t rivals;

@@ -5,11 +5,11 @@
 #include "base/text/nearest.h"
 #include "schema/source/known_providers.h"
 
-/* Events of a provider come in a row: whose they are is asked once for all of them. */
+/* Events of a provider follow each other: find its facts once for all of them. */
 struct search {
     struct provider_facts *facts;
     size_t count;
-    size_t *matches; /* facts that are of the provider below */
+    size_t *matches; /* facts of the provider below */
     size_t match_count;
     struct guid provider;
     struct span name;
@@ -87,11 +87,11 @@ static void look_at(void *self, const struct event_schema *schema)
     }
 }
 
-/* ---- names that nothing has ---------------------------------------------------------------------- */
+/* ---- unknown names --------------------------------------------------------------------------------- */
 
 /*
- * Names of providers share long beginnings, and one without a definition is nothing unusual: so only
- * a slip or two count, or a beginning that was left out, as in DNS-Client.
+ * Names of providers have long beginnings in common, and a name without a definition is nothing unusual. So a
+ * suggestion needs a name with at most two errors, or one whose beginning was left out, as in DNS-Client.
  */
 enum { MAX_SLIPS = 2, MIN_ENDING_BYTES = 3, MAX_GUESSES = 256 };
 
@@ -104,7 +104,7 @@ struct guess {
 struct guesses {
     struct guess *list;
     size_t count;
-    struct span last; /* the events of a provider come in a row */
+    struct span last; /* events of a provider follow each other */
 };
 
 static bool ends_so(struct span name, struct span text)
@@ -146,11 +146,11 @@ static void consider_known(void *self, const struct guid *provider, struct span 
     consider_name(self, name);
 }
 
-/* Without memory nothing is guessed. */
+/* Without memory there is no suggestion. */
 static void guess_names(
     struct schema_cache *cache, struct provider_facts *facts, size_t count, size_t unknown)
 {
-    size_t room = unknown < MAX_GUESSES ? unknown : MAX_GUESSES; /* more of them are of no use */
+    size_t room = unknown < MAX_GUESSES ? unknown : MAX_GUESSES; /* further ones do not help */
     struct guess *list = room ? calloc(room, sizeof(*list)) : NULL;
     struct guesses guesses = {.list = list};
     for (size_t i = 0; i < count && list && guesses.count < room; i++) {
@@ -171,7 +171,7 @@ static void guess_names(
     free(list);
 }
 
-/* What is known without a definition. */
+/* Facts that need no definition. */
 static void set_known(struct provider_facts *facts)
 {
     const struct provider_spec *spec = facts->spec;

@@ -5,28 +5,27 @@
 #include "schema/cache/schema_cache.h"
 
 /*
- * What the definitions at hand say of a provider: its other name, the bits of its keywords, which
- * of the wanted events they know. Spans live as long as the cache.
+ * What the available definitions have for a provider: its other name, the bits of its keywords, and which of
+ * the wanted events. Spans live as long as the cache.
  */
 struct provider_facts {
     const struct provider_spec *spec;
     bool found;         /* there is a definition of it */
     bool is_known;      /* name and GUID are known, from a definition or known_providers.h */
-    struct guid guid;   /* not known: the hash of the name, as of an EventSource */
+    struct guid guid;   /* unknown: the hash of the name, as of an EventSource */
     struct span name;   /* empty: unknown */
-    size_t event_count; /* definitions of events */
-    uint64_t any_bits;  /* of spec->any: numbers, and names that were found */
-    uint64_t any_named; /* those of names alone */
+    size_t event_count; /* number of definitions of events */
+    uint64_t any_bits;  /* bits of spec->any: numbers, and names that were found */
+    uint64_t any_named; /* bits of names alone */
     uint64_t all_bits;
-    uint64_t any_found; /* bit i: name i of spec->any was found; beyond 64 it is not looked for */
+    uint64_t any_found; /* bit i: name i of spec->any was found; names beyond 64 are not searched */
     uint64_t all_found;
     uint64_t ids_found;   /* bit i: some event lies in range i of spec->include */
     uint64_t names_found; /* bit i: name i of spec->include */
     struct span meant;    /* not found: the known name that was probably meant; empty: none */
 };
 
-/* Fill all but `spec` of ${count} facts from everything that ${cache} knows. False if there is no
- * memory. */
+/* Fill all but `spec` of ${count} facts from all definitions of ${cache}. False if there is no memory. */
 bool provider_names_find(struct schema_cache *cache, struct provider_facts *facts, size_t count);
 
 #endif
