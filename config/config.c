@@ -173,7 +173,7 @@ static void include_matches(struct includes *includes, const char *pattern)
     if (!found && err.code == ERR_CONFIG) {
         char text[1024];
         snprintf(text, sizeof(text),
-            "include: no file fits %.900s. check the pattern, or remove it",
+            "include: no file matches %.900s. check the pattern, or remove it",
             config_text_quote(config_yaml_text(node)).text);
         config_remark_add(includes->tree->config, node, text);
     } else if (!found) {

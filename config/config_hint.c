@@ -19,7 +19,7 @@ static bool complain_cut(struct config_walk *walk, const yaml_node_t *mapping,
     }
     if (shorthand && config_walk_pairs(mapping) == 1) {
         CONFIG_COMPLAIN(walk, key_node,
-            "%s became a key, because of a colon behind it or braces around it. quote the whole "
+            "%s became a key, because of a colon after it or braces around it. quote the whole "
             "expression",
             config_text_quote(key).text);
         return true;
@@ -31,8 +31,7 @@ static bool complain_cut(struct config_walk *walk, const yaml_node_t *mapping,
     const yaml_node_t *before = yaml_document_get_node(walk->document, pair[-1].key);
     struct span name = before->type == YAML_SCALAR_NODE ? config_yaml_text(before) : span_text("?");
     CONFIG_COMPLAIN(walk, key_node,
-        "%s became a key, because in { } a comma ends a value. quote the whole expression behind "
-        "%s",
+        "%s became a key, because in { } a comma ends a value. quote the whole expression after %s",
         config_text_quote(key).text, config_text_quote(name).text);
     return true;
 }

@@ -103,7 +103,7 @@ static bool add_file(struct config *config, struct span text, struct buf *out, s
     snprintf(what, sizeof(what), "the file %s", config_text_quote(span_text(name)).text);
     if (!is_private) {
         return error_set(err, ERR_CONFIG,
-            "%s can be read by every user of this machine. take that right away from others",
+            "%s can be read by every user of this machine. remove that right",
             config_text_quote(span_text(name)).text);
     }
     if (!plat_file_load(name, CONFIG_MAX_VALUE_BYTES, &data, &size, err)) {

@@ -97,7 +97,7 @@ static const struct {
     {"did not find expected <document start>", NULL, false,
         "this does not belong to what stands above. align the keys of one mapping"},
     {"could not find expected ':'", "while scanning a simple key", true,
-        "this line is no key: value. put a colon and a space behind the key, or a text of several "
+        "this line is no key: value. put a colon and a space after the key, or a text of several "
         "lines in quotes"},
     {"found unexpected end of stream", "while scanning a quoted scalar", true,
         "a quote is not closed. close it"},

@@ -39,8 +39,8 @@ struct chain_range *chain_add_range(struct chain *chain, struct span about, stru
 {
     if (chain->range_count == CHAIN_RANGES_MAX) {
         error_set(err, ERR_LIMIT,
-            "an output was changed %d times, and has yet to take what is of"
-            " before the first one",
+            "an output was changed %d times, and has not taken all events from before the first "
+            "change",
             CHAIN_RANGES_MAX);
         return NULL;
     }

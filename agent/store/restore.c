@@ -45,7 +45,7 @@ bool restore_catalogue(struct store *store, struct error *err)
     store->catalogue = restored;
     store_let_go(store);
     store_tell(store, STORE_NEWS_DAMAGED,
-        "%s was removed or replaced while the agent used it: it was written anew as it was",
+        "%s was removed or replaced while the agent used it: the agent has written it again",
         store->catalogue_path);
     return true;
 }

@@ -134,8 +134,8 @@ static void remove_output(struct store *store, struct chain *chain, const struct
         backlog_measure(store->catalogue, chain, &backlog, NULL);
     }
     store_tell(store, STORE_NEWS_OUTPUT_REMOVED,
-        "output \"%.*s\" has not been there for max_age: what waits for it, %llu records, is "
-        "given up",
+        "output \"%.*s\" was not in the configuration for max_age: the %llu records that wait for "
+        "it are dropped",
         SPAN_ARG(buf_span(&chain->name)), (unsigned long long)backlog.records);
     if (store->catalogue && loss) {
         tell_waiting(store, chain, loss);

@@ -162,8 +162,8 @@ static enum http_piece_verdict verdict_of(const struct http_said *said, const ch
     int status = said->reply.status;
     *ret_words = status == 403 ? no_role : status == 404 ? no_rule : http_status_words(status);
     if (status == 200 || status == 202 || status == 204) {
-        *ret_words =
-            "a web page or an answer to half a request is no acknowledgement. check endpoint";
+        *ret_words = "a web page or an answer to an incomplete request is no acknowledgement. "
+                     "check endpoint";
         return said->page || !said->reply.sent ? HTTP_PIECE_MEND : HTTP_PIECE_TAKEN;
     }
     switch (http_status_verdict(status)) {

@@ -27,7 +27,7 @@ static void tell_server(struct run *run, const char *url)
     } else if (status == 401) {
         es_said_words(&run->said, words);
         http_try_tell(&run->found, OUTPUT_FOUND_FAULT,
-            "%s: the server does not let us in: %s. check auth: user and password, or the key", url,
+            "%s: the server refuses access: %s. check auth: user and password, or the key", url,
             words);
     } else if (status == 403) {
         http_try_tell(&run->found, OUTPUT_FOUND_NOTE,

@@ -56,10 +56,10 @@ static const struct rule item_rules[] = {
         "the alias has a routing of its own. remove routing", true},
     {400, 400, "routing_missing_exception", NULL, ES_RETRY_SLOWLY,
         "the index asks for a routing. set it", true},
-    {401, 401, NULL, NULL, ES_RETRY_SLOWLY, "the server does not know us. check auth", false},
+    {401, 401, NULL, NULL, ES_RETRY_SLOWLY, "the server refuses these credentials. check auth",
+        false},
     {403, 403, NULL, NULL, ES_RETRY_SLOWLY,
-        "we have no right to write there. give the user the right to create documents and the "
-        "index",
+        "the user has no right to write there. give it the right to create documents and the index",
         true},
     {404, 404, NULL, NULL, ES_RETRY_SLOWLY,
         "the index, alias or data stream is not there. create it, or correct its name", true},
@@ -73,7 +73,7 @@ static const struct rule request_rules[] = {
         "no answer for each event came. is this Elasticsearch or OpenSearch?", false},
     {400, 400, illegal, "Action/metadata line [", ES_RETRY_SLOWLY,
         "the server does not know what a setting of this output asks for. remove it", false},
-    {400, 400, NULL, NULL, ES_BISECT, "something in it is bad", false},
+    {400, 400, NULL, NULL, ES_BISECT, "the server refuses something in it", false},
     {404, 404, NULL, NULL, ES_RETRY,
         "nothing takes events there, or not yet. check address and path of hosts", false},
     {408, 408, NULL, NULL, ES_RETRY, "the server did not wait for the request", false},
@@ -161,7 +161,7 @@ static const char *const consequences[] = {
     [ES_SPLIT] =
         "sent in halves, and no request is made as large again; a single event goes to the "
         "dead letters",
-    [ES_BISECT] = "sent in halves until the bad one is alone, which goes to the dead letters",
+    [ES_BISECT] = "sent in halves until the refused one is alone, which goes to the dead letters",
 };
 
 static const char apart[] = "held apart (see below), or with one index for all ";

@@ -98,7 +98,7 @@ static void warn_of_overflow(const struct file_batch *batch, const struct file_r
 {
     char text[160];
     snprintf(text, sizeof(text),
-        "max_files: %zu files are there, and events ask for more: they go to the one that is "
+        "max_files: there are %zu files, and events need more: they go to the one that is "
         "called " FILE_BOUND_OVERFLOW,
         batch->bound->max);
     if (rotator->warn) {

@@ -506,7 +506,7 @@ static void note_proxy(struct http_client *self, CURLcode code)
 static const char *words_of(const struct http_client *self, CURLcode code)
 {
     if (code == CURLE_OK) {
-        return "it ends among its headers";
+        return "it ends inside its headers";
     }
     if (code == CURLE_SEND_FAIL_REWIND) { /* on_seek */
         return "closed without a reply";

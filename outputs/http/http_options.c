@@ -115,7 +115,8 @@ static void check_client_cert(struct config_check *check, const struct http_tls 
     }
     if (tls->cert) {
         CONFIG_FAULT(check, &tls->client_cert,
-            "tls: client_cert is our certificate, and so is cert. keep one of the two");
+            "tls: client_cert and cert both name the certificate of this program. keep one of the "
+            "two");
     }
     if (!http_store_cert_check(span_text(tls->client_cert), &err)) {
         CONFIG_FAULT(check, &tls->client_cert, "tls: client_cert: %s", err.text);

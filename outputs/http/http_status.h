@@ -15,7 +15,7 @@ enum http_verdict {
 /* ${status}: any number; an invalid one is HTTP_LATER. */
 enum http_verdict http_status_verdict(int status);
 
-/* The meaning of ${status} for the administrator: "401: the server does not know us. check auth".
+/* The meaning of ${status} for the administrator: "401: the server refuses these credentials. check auth".
  * Static. */
 const char *http_status_words(int status);
 

@@ -252,7 +252,7 @@ static bool is_ack(struct out_http *self, const struct http_reply *reply, struct
 {
     const char *objection = reply->sent
                                 ? http_accept_objection(&self->accept, reply->status, self->page)
-                                : "an answer to half a request";
+                                : "an answer to an incomplete request";
     if (objection) {
         say_status(self, reply->status, objection, err);
     }

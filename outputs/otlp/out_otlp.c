@@ -110,7 +110,7 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
             self->link.said.page
                 ? "a web page answers, and no collector. check the address, and what is on the "
                   "way"
-                : "an answer to half a request",
+                : "an answer to an incomplete request",
             &report->error);
         answer.verdict = self->link.said.page ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
         return answer;

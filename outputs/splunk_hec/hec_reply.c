@@ -135,7 +135,7 @@ static const char *outcome_of(enum http_piece_verdict verdict)
     case HTTP_PIECE_TAKEN:
         return "delivered, or with `ack` awaited";
     case HTTP_PIECE_MEND:
-        return "sent again slowly until somebody mends it; the output is degraded";
+        return "sent again slowly until the set-up is corrected; the output is degraded";
     case HTTP_PIECE_BLOCKED:
         return "events of that index are held, others go on; without templates the output is "
                "degraded";

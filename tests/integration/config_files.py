@@ -295,7 +295,7 @@ class Config(unittest.TestCase):
             done = subprocess.run([BINARY, command, "-c", path], capture_output=True, text=True, check=False,
                                   cwd=self.folder, timeout=TIMEOUT_S, env={}, **nobody)
             self.assertEqual(done.returncode, code, done.stderr)
-            self.assertIn("the system has no place for it. set agent.data_dir", done.stderr)
+            self.assertIn("this system has no default for it. set agent.data_dir", done.stderr)
             self.assertIn(words, done.stdout)
 
     def test_the_folder_is_the_systems_where_none_is_given(self):
@@ -552,7 +552,7 @@ outputs:
         path = self.write("c.yaml", "include: [conf.d/*.yaml]\n"
                           "sessions: [{type: file, paths: [traces/*.etl]}]\n"
                           "outputs: [{type: file, path: out/events.ndjson}]\n")
-        line = f"etwship: {path}:1:11: %s: include: no file fits 'conf.d/*.yaml'. check the pattern"
+        line = f"etwship: {path}:1:11: %s: include: no file matches 'conf.d/*.yaml'. check the pattern"
         self.assertIn(line % "warning", self.expect(DONE, "check", "-c", path).err)
         self.assertIn(line % "warning", self.expect(USAGE, "check", "-c", path, "--strict").err)
         self.assertIn(line % "warning", self.expect(DONE, "run", "-c", path).err)
@@ -624,7 +624,7 @@ outputs:
         self.assertEqual(self.expect(DONE, "check", "-c", path, "--strict").err, "")
 
     LIVE_WARNINGS = (
-        ("type: realtime, sequence: global", "numbers do not come with events one by one"),
+        ("type: realtime, sequence: global", "single events have no numbers"),
         ("type: realtime, sequence: local, delivery: raw", None),
         ("type: realtime, providers: [microsoft-windows-threat-intelligence:4]", "(PPL)"),
         ("type: record, log_file: {path: a.etl}, live: true, providers: [{name: "

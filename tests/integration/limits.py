@@ -72,13 +72,13 @@ class Limits(machine.Shared):
         self.configure(memory="63MB")
         done = self.etwship("check", "-c", "etwship.yaml")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("the system would refuse what agent.memory, 64MB, lets the agent take",
+        self.assertIn("agent.memory, 64MB, lets the agent use more than this limit of the system allows",
                       done.stderr)
         self.configure(memory="70MB")
         done = self.etwship("check", "-c", "etwship.yaml")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("write 80MB or more", done.stderr)
-        self.assertIn("keep the process to: memory 70MB", done.stdout)
+        self.assertIn("limits that the system enforces: memory 70MB", done.stdout)
 
     def test_events_that_get_no_memory_are_counted_and_those_after_them_come(self):
         agent = self.start_with()

@@ -254,7 +254,7 @@ class Parked(unittest.TestCase):
         # Some 3 MB of documents, far more than what it may hold: so the output waits in the end.
         agent = self.start(self.config(self.folder, server.url, "memory", {
             "data_dir": None, "memory": "16MB"}, workers=1))
-        server.wait_for(lambda: "it holds as much as it may" in self.told() and server.posts(),
+        server.wait_for(lambda: "held events have filled their share of the spool" in self.told() and server.posts(),
                         TIMEOUT_S)
         self.assertLess(app.arrived(), EVENTS - self.shut_events)
         self.open(app, server)

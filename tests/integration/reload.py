@@ -310,7 +310,7 @@ class Process(Rig):
         agent = self.running()
         self.configure(self.local(), agent={"data_dir": str(self.folder / "elsewhere")})
         self.ask(agent, REFUSED)
-        self.assertIn("agent.data_dir is another one", self.said(agent))
+        self.assertIn("agent.data_dir has changed", self.said(agent))
         self.assertFalse((self.folder / "elsewhere").exists())
         self.stop(agent)
 

@@ -394,7 +394,7 @@ class Replayed(Kills):
             self.wait_until(lambda: self.out.exists() and server.posts())
             self.stop(agent)
             said = self.said(agent)
-            self.assertIn("the next run reads it again", said)
+            self.assertIn("the next run reads them again", said)
             self.assertNotIn("lost", said)
             server.faults = None
             self.write(self.siem(server), self.local())

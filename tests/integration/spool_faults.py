@@ -314,7 +314,7 @@ class SpoolFaults(SpoolRig):
                 agent = self.deleted(server, *patterns)
                 self.assert_all_is_told(server, agent)
                 self.assertEqual(self.gaps(server), [])
-                self.assertIn("it was written anew", self.said(agent))
+                self.assertIn("the agent has written it again", self.said(agent))
             for path in (*self.arriving.iterdir(), *self.spool_folder.iterdir()):
                 path.unlink()
 

@@ -142,7 +142,7 @@ class Unsure(unittest.TestCase):
             path = self.configure(filters=[{"keep": f"data.text matches '{pattern}'"}])
             done = self.etwship("check", "-c", path)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual("meets its limits" in done.stderr, slow, done.stderr)
+            self.assertEqual("exceed its limits" in done.stderr, slow, done.stderr)
 
     def test_only_rules_that_decide_take_the_option(self):
         path = self.configure(filters=[{"tag": {"where": SLOW, "tags": ["a"]}, "unsure": "drop"}])

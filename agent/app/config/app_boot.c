@@ -28,9 +28,8 @@ static void complain(const struct config *memory, const void *member, size_t siz
 void app_boot_check(
     const struct config *memory, const struct app_session *session, struct config_report *report)
 {
-    static const char others[] =
-        "Windows has no such filter at boot, so everything else would come, too. remove it, or "
-        "boot";
+    static const char others[] = "Windows has no such filter at boot, so all other events would "
+                                 "arrive, too. remove the filter, or boot";
     const struct app_provider *providers = session->providers.items;
     if (!app_boot_is_asked(session)) {
         return;

@@ -43,8 +43,8 @@ static void check_spool(const struct app_config *config, struct config_report *r
     if (config->spool.mode == APP_SPOOL_DURABLE && !app_config_data_dir(config)) {
         const int *mode = &config->root->spool.mode;
         config_error_at(config->memory, mode, sizeof(*mode), report,
-            "events wait in a folder, and the system has no place for it. set agent.data_dir, or "
-            "spool.mode: memory, which keeps nothing");
+            "events wait in a folder, and this system has no default for it. set agent.data_dir, "
+            "or spool.mode: memory, which keeps no events over a restart");
     }
 }
 

@@ -13,8 +13,8 @@ void app_limits_check(
     const uint64_t *limit = &agent->limits.memory_bytes;
     if (*limit && *limit < agent->memory_bytes) {
         config_error_at(memory, limit, sizeof(*limit), report,
-            "memory: the system would refuse what agent.memory, %s, lets the agent take: events "
-            "would be lost. write more here, or less there",
+            "memory: agent.memory, %s, lets the agent use more than this limit of the system "
+            "allows: events would be lost. raise this limit, or lower agent.memory",
             config_value_write_size(agent->memory_bytes).text);
     }
 }
@@ -41,8 +41,7 @@ static void warn_of_memory(const struct app_config *config, struct config_report
     uint64_t most = given > needed ? given : needed;
     if (*limit && *limit - *limit / 5 < most) {
         config_error_at(config->memory, limit, sizeof(*limit), report,
-            "memory: this leaves little beside the %s that the agent may take by itself. write %s "
-            "or "
+            "memory: this leaves little room beside the %s that agent.memory allows. write %s or "
             "more",
             config_value_write_size(most).text, config_value_write_size(most + most / 4).text);
     }

@@ -76,8 +76,8 @@ static void check_tls(
         config_error_at(
             memory, tls, sizeof(*tls), report, "tls: cert and key belong together. add the other");
     } else if (tls->cert && !status->listen) {
-        config_error_at(
-            memory, tls, sizeof(*tls), report, "tls: it is of listen. add that, or remove tls");
+        config_error_at(memory, tls, sizeof(*tls), report,
+            "tls: it applies to listen only. add listen, or remove tls");
     }
 }
 
@@ -108,7 +108,7 @@ void app_listen_check(
     }
     if (status->token && !status->listen && !config_is_flawed(memory, status)) {
         config_error_at(memory, &status->token, sizeof(status->token), report,
-            "token: nothing asks for it without listen. add listen, or remove the token");
+            "token: only listen needs it. add listen, or remove the token");
     }
 }
 
@@ -125,11 +125,11 @@ void app_listen_can_run(const struct app_config *config, struct config_report *r
     if (config->status.unix_path && plat_has_etw()) {
         const char *const *path = &config->root->status.unix_path;
         config_error_at(config->memory, path, sizeof(*path), report,
-            "unix: sockets of the file system are of Linux alone. write pipe: etwship");
+            "unix: only Linux has sockets in the file system. write pipe: etwship");
     }
     if (config->status.pipe && !plat_has_etw()) {
         const char *const *pipe = &config->root->status.pipe;
         config_error_at(config->memory, pipe, sizeof(*pipe), report,
-            "pipe: named pipes are of Windows alone. write unix with a path");
+            "pipe: only Windows has named pipes. write unix with a path");
     }
 }

@@ -158,7 +158,7 @@ static bool check_stacks(
     }
     if (any.name_count || all.name_count) {
         complain(checker, &from->keywords, sizeof(from->keywords), "keywords",
-            "which events get a stack is told by numbers. write the bits");
+            "stacks choose their events by numbers. write the bits");
     }
     to->by_level = from->level || any.given || all.given;
     to->any = any.bits;
@@ -216,7 +216,7 @@ static bool check_long(const struct checker *checker, struct app_provider *provi
     struct error err;
     if (!provider->text.name && !provider->wpp && !config_is_flawed(checker->memory, provider)) {
         complain(checker, provider, sizeof(*provider), "providers",
-            "the entry says no name. add name: NAME or GUID");
+            "the entry has no name. add name: NAME or GUID");
     } else if (provider->text.name &&
                !provider_spec_set_name(spec, span_text(provider->text.name), &err)) {
         complain(checker, &provider->text.name, sizeof(const char *), "name", err.text);
@@ -263,8 +263,8 @@ static void check_system(const struct checker *checker, const struct app_provide
     }
     char text[CONFIG_REPORT_MAX_TEXT];
     snprintf(text, sizeof(text),
-        "%s without keywords switches on everything that it has. name what you want, as in {name: "
-        "%s, keywords: {any: [%.*s]}}; there are %s",
+        "%s without keywords enables all of its events. name those that you need, as in {name: %s, "
+        "keywords: {any: [%.*s]}}; there are %s",
         system->name, system->name, (int)strcspn(system->keywords, " "), system->keywords,
         system->keywords);
     complain(checker, provider, sizeof(*provider), "providers", text);
@@ -280,9 +280,8 @@ static void check_count(const struct checker *checker, const struct app_session 
         !config_is_flawed_at(checker->memory, &session->providers, sizeof(session->providers))) {
         config_error_at(checker->memory, session, sizeof(*session), checker->report,
             ops->needs_providers ? "the keys 'providers' and 'flags' are missing. add one: a list "
-                                   "of whose events are wanted, or of groups of kernel events"
-                                 : "the key 'providers' is missing. add it: a list of whose events "
-                                   "are wanted");
+                                   "of providers, or of groups of kernel events"
+                                 : "the key 'providers' is missing. add it: a list of providers");
     }
     if (ops->providers == INPUT_PROVIDERS_NONE && session->providers.count) {
         config_error_at(checker->memory, &session->providers, sizeof(session->providers),
@@ -323,7 +322,7 @@ static bool refuse_name(const struct app_session *session, const struct provider
     struct span provider = span_first(facts->name, 200);
     if (!facts->found) {
         return error_set(err, ERR_CONFIG,
-            "session %s: no definition of provider %.*s is at hand, so its keyword '%.100s' has no "
+            "session %s: there is no definition of provider %.*s, so its keyword '%.100s' has no "
             "bits. name its manifest under schema, or write the bits",
             session->name, SPAN_ARG(provider), name);
     }

@@ -90,8 +90,8 @@ void app_targets_warn(const struct app_config *config, size_t index, struct conf
         if (other && compare(target, other) == SAME_BUT_FOR_CASE) {
             config_error_at(config->memory, app_config_target_member(output), sizeof(const char *),
                 report,
-                "output %s writes to the file of output %s where case does not tell names apart, "
-                "as on Windows. give each its own folder",
+                "output %s writes to the file of output %s on systems that ignore case, such as "
+                "Windows. give each its own folder",
                 output->name, config->outputs[k].name);
             return;
         }

@@ -169,7 +169,7 @@ static void complain_of_several(const struct question *q)
     struct config_names names = {0};
     list_controls(q, &names);
     config_error_at(q->memory, &q->provider->wpp, sizeof(q->provider->wpp), q->report,
-        "wpp: it names several control GUIDs that this may mean. add name: one of %s", names.text);
+        "wpp: its files have several control GUIDs that match. add name: one of %s", names.text);
 }
 
 /* The entry needs flags by name, or a GUID. */

@@ -22,8 +22,7 @@ bool install_config_quote(const char *name, const char *text, struct buf *out, s
     for (size_t at = 0; at < rest.size;) {
         if (!is_printable(utf8_next(rest, &at))) {
             return error_set(err, ERR_CONFIG,
-                "%s holds what no text in a configuration can hold: a control character, or no "
-                "UTF-8",
+                "%s has a control character, or is not UTF-8: a configuration cannot hold it",
                 name);
         }
     }

@@ -264,7 +264,7 @@ static void write_line(
     if (why.code != ERR_NONE) {
         char report[sizeof(why.text) + 64];
         snprintf(report, sizeof(report), "log: %s%s", why.text,
-            written ? ". the file grows on" : ". lines are written here until it works again");
+            written ? ". the file keeps growing" : ". lines are written here until it works again");
         write_console(log, LOG_LEVEL_WARNING, LOG_CAUSE_LOG, report);
         tell_also(log, LOG_LEVEL_WARNING, LOG_CAUSE_LOG, report);
     }

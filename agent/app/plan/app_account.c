@@ -8,8 +8,8 @@
 static const char *const closed_sessions[] = {
     "NT Kernel Logger", "Circular Kernel Context Logger", "EventLog-Security"};
 
-static const char closed[] = "Windows opens that session for administrators, or LocalSystem alone. "
-                             "install the service with --account system";
+static const char closed[] = "only administrators and LocalSystem may open that session. install "
+                             "the service with --account system";
 
 static bool has_kernel_groups(const struct app_session *session)
 {
@@ -57,19 +57,18 @@ const char *app_account_lacks(enum service_account account, const struct app_ses
                "service with --account system";
     }
     if (strcmp(type, "heap") == 0) {
-        return "sessions of heaps are the kernel's: they take the right to profile the system, and "
-               "to the traced programs. install the service with --account system";
+        return "heap sessions need the right to profile the system, and access to the traced "
+               "programs. install the service with --account system";
     }
     if (session->ops->kernel || has_kernel_groups(session) || has_system_providers(session)) {
-        return "events of the kernel take the right to profile the system, and to the session and "
-               "SystemTraceControlGuid. install the service with --account system, or give "
-               "NT SERVICE\\etwship these";
+        return "kernel events need the right to profile the system, and rights on the session and "
+               "on SystemTraceControlGuid. install the service with --account system, or give NT "
+               "SERVICE\\etwship these";
     }
     if (app_boot_is_asked(session)) {
-        return "a session that Windows starts at boot is Windows' own, as is the file that it "
-               "writes "
-               "before the agent runs. install the service with --account system, or give "
-               "NT SERVICE\\etwship rights to both";
+        return "Windows owns a session that it starts at boot, and the file that it writes before "
+               "the agent runs. install the service with --account system, or give NT "
+               "SERVICE\\etwship rights to both";
     }
     return attaches_to_closed(session) ? closed : NULL;
 }

@@ -78,22 +78,22 @@ const char *app_budgets_problem(
         return "a budget has no effect on recorded traces, which wait instead. remove it";
     }
     if (!input_delivers(session->ops, session->settings)) {
-        return "a budget has no effect here: no events of the session come to the agent. remove it";
+        return "a budget has no effect here: the agent gets no events of the session. remove it";
     }
     if (!provider) {
         return NULL;
     }
     if (session->ops->kernel) {
-        return "events of the kernel say their class alone, so the budget has no effect. write "
-               "provider_budget in the session, which each class gets";
+        return "kernel events only name their class, so the budget has no effect. write "
+               "provider_budget in the session: it applies to each class";
     }
     if (provider->wpp) {
-        return "WPP messages do not say their provider, so its budget has no effect. write "
-               "provider_budget in the session, which each message GUID gets";
+        return "WPP messages do not name their provider, so its budget has no effect. write "
+               "provider_budget in the session: it applies to each message GUID";
     }
     if (provider->spec.group) {
-        return "events of a group say which member they are of, so its budget has no effect. write "
-               "provider_budget in the session, which each member gets";
+        return "events of a group name their member, so its budget has no effect. write "
+               "provider_budget in the session: it applies to each member";
     }
     return NULL;
 }

@@ -83,7 +83,7 @@ bool app_policy_read(struct app_policy *ret_policy, struct error *err)
         return true;
     }
     if (!good) {
-        error_set(err, why.code, "policy: what it demands cannot be read: %s", why.text);
+        error_set(err, why.code, "policy: its settings cannot be read: %s", why.text);
     }
     for (int i = 0; good && i < APP_POLICY_COUNT; i++) {
         good = take(&tree, (enum app_policy_value)i, ret_policy, err);

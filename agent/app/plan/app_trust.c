@@ -131,7 +131,7 @@ static void note_unjudged(struct search *search, const char *why)
 static bool take_place(struct search *search, const char *name, char path[DATA_FOLDER_PATH_BYTES])
 {
     if (!search->places_left) {
-        note_unjudged(search, "too many files lie there");
+        note_unjudged(search, "it has too many files");
         return false;
     }
     search->places_left--;
@@ -535,11 +535,10 @@ static bool may_take_over(const char *folder, struct error *err)
     }
     free(absolute);
     search_fini(&search);
-    return good ||
-           error_set(err, ERR_CONFIG,
-               "%s: was made by an account without rights, or such an account can replace it. look "
-               "what is in it, and remove or rename it",
-               folder);
+    return good || error_set(err, ERR_CONFIG,
+                       "%s: was made by an account without rights, or such an account can replace "
+                       "it. check its content, and remove or rename it",
+                       folder);
 }
 
 static bool make_folder(const char *folder, const char *name, const char *sddl, struct error *err)

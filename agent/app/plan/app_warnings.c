@@ -50,8 +50,8 @@ static void warn_of_slow(void *self, const struct filter_slow *slow)
     const struct slow_search *slow_search = self;
     char what[256];
     snprintf(what, sizeof(what),
-        "the regular expression meets its limits on hostile texts (%s). an event for which "
-        "it does so is kept or dropped as `unsure` says. make it simpler",
+        "some texts make the regular expression exceed its limits (%s). `unsure` decides about "
+        "their events. make it simpler",
         slow->text);
     app_rules_complain(slow_search->search->config->memory, slow_search->rule, &slow->place, what,
         slow_search->search->report);
@@ -172,9 +172,8 @@ static void warn_of_wpp(const struct search *search, const struct app_session *s
     }
     if (session->ops->switches_on && spec->name.size == 0 && guid_is_zero(&spec->guid)) {
         WARN(search, provider,
-            "which control GUID switches these messages on is not known: no .mof, .tmc or .pdb "
-            "that "
-            "wpp names says one alone. add name: GUID");
+            "the control GUID that enables these messages is unknown: the .mof, .tmc and .pdb "
+            "files that wpp names have none, or several. add name: GUID");
     }
     if (spec->any.bits >> 32 || spec->all.bits || spec->all.name_count) {
         WARN(search, provider,
@@ -206,13 +205,13 @@ static void warn_of_providers(const struct search *search, const struct app_sess
             (p->payload.count || spec->executables.count || spec->packages.count ||
                 spec->apps.count || spec->container)) {
             WARN(search, p,
-                "payload and processes by name are for ETW: they do not count in recorded traces. "
-                "use filters");
+                "only ETW applies payload and processes by name: they have no effect on recorded "
+                "traces. use filters");
         }
         if (session->ops->switches_on && strcmp(session->type, "realtime") == 0 &&
             etw_plan_system_provider(spec, false)) {
             WARN(search, p,
-                "events of the kernel come in sessions of kernel events alone. write type: system");
+                "only sessions of kernel events deliver kernel events. write type: system");
         }
         warn_of_protected(search, session, p);
         warn_of_effects(search, session, p);
@@ -252,7 +251,7 @@ static void warn_of_sequence(const struct search *search, const struct app_sessi
     if (live.session && !session->ops->delivers && live.session->sequence != LIVE_SEQUENCE_NONE &&
         live.session->delivery == LIVE_DELIVERY_EVENTS) {
         WARN(search, &live.session->sequence,
-            "the numbers do not come with events one by one. write delivery: raw, too");
+            "single events have no numbers. write delivery: raw, too");
     }
 }
 
@@ -366,7 +365,7 @@ static void warn_of_schemas(const struct search *search)
     for (size_t i = 0; i < search->config->schema_count; i++) {
         const struct app_schema *schema = &search->config->schemas[i];
         if (schema->type == APP_SCHEMA_TDH && !plat_has_etw()) {
-            WARN(search, schema, "tdh knows nothing on this system. name folders of manifests");
+            WARN(search, schema, "tdh works on Windows only. name folders of manifests");
         } else if (schema->type == APP_SCHEMA_FOLDER &&
                    plat_path_kind(schema->path) == PLAT_PATH_NONE) {
             WARN(search, &schema->path, "there is no %s. make it, or remove the entry",
@@ -393,8 +392,8 @@ static void warn_of_disk(const struct search *search)
         bytes < spool->min_free_disk_bytes) {
         enum { KB = 1024 };
         WARN(search, &search->config->root->spool.min_free_disk_bytes,
-            "the disk of %s has %s free, and min_free_disk is %s: events wait until there is more. "
-            "write less, free some, or set another agent.data_dir",
+            "the disk of %s has %s free, and min_free_disk is %s: the spool takes no events until "
+            "more is free. lower it, free some space, or set another agent.data_dir",
             folder, config_value_write_size(bytes - bytes % KB).text,
             config_value_write_size(spool->min_free_disk_bytes).text);
     }
@@ -404,7 +403,7 @@ static void warn_of_boot(const struct search *search, const struct app_session *
 {
     if (session->enabled && app_boot_is_read(session) && !app_config_data_dir(search->config)) {
         WARN(search, &session->ops->live(session->settings).session->boot,
-            "boot: there is no place for what is written before the agent starts, so `etwship "
+            "boot: there is no folder for the events before the agent starts, so `etwship "
             "autologger install` will refuse. add agent.data_dir");
     }
 }
@@ -455,7 +454,7 @@ static void warn_of_unknown(const struct search *search, const struct app_provid
     const char *const *text = provider->text.compact ? &provider->text.compact
                                                      : &provider->text.name;
     if (facts->meant.size) {
-        WARN(search, text, "no definition at hand is of provider %s. did you mean %s?",
+        WARN(search, text, "no definition is of provider %s. did you mean %s?",
             config_text_quote(facts->spec->name).text, config_text_quote(facts->meant).text);
     }
 }

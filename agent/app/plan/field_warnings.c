@@ -72,7 +72,7 @@ static void look_at_field(void *self, const struct filter_field *field)
     }
     char what[512];
     snprintf(what, sizeof(what),
-        "no event of the providers has a field %s by the definitions at hand. %s%s%s",
+        "the definitions of the providers have no event with a field %s. %s%s%s",
         config_text_quote(field->name).text, meant.size ? "did you mean " : "check its name",
         meant.size ? config_text_quote(meant).text : "", meant.size ? "?" : "");
     app_rules_complain(search->memory, search->rule, &field->place, what, search->report);

@@ -28,7 +28,7 @@ void agent_control_save(struct agent *agent)
     atomic_store(&agent->positions_fail, !stored);
     if (!stored) {
         log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "positions",
-            "positions are not stored: %s; events may come twice after a crash", err.text);
+            "positions are not stored: %s; events may be delivered twice after a crash", err.text);
     }
 }
 
@@ -107,13 +107,13 @@ static void cancel_outputs(struct agent *agent)
 {
     if (agent->keeps) {
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
-            "stopping: not everything was delivered in time. it waits in the spool");
+            "stopping: some events were not delivered in time. they wait in the spool");
     } else if (agent->replays) {
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
-            "stopping: not everything was delivered in time. the next run reads it again");
+            "stopping: some events were not delivered in time. the next run reads them again");
     } else {
         log_write_as(agent->log, LOG_CAUSE_UNDELIVERED, LOG_LEVEL_WARNING, NULL,
-            "stopping: not everything was delivered in time. raise agent.shutdown for more");
+            "stopping: some events were not delivered in time. raise agent.shutdown");
     }
     pipeline_cancel(agent->pipeline);
 }

@@ -182,8 +182,8 @@ static void tell_evicted(const struct agent *agent, uint64_t total)
 {
     log_write_as(agent->log, LOG_CAUSE_DEAD_LETTERS, LOG_LEVEL_WARNING, NULL,
         "dead letters: there is no room for more, so the oldest are removed: %llu events are lost "
-        "so far. look at those that are left with etwship deadletter list, and mend what refuses "
-        "them",
+        "so far. etwship deadletter list shows those that are left. correct what the destination "
+        "refuses",
         (unsigned long long)total);
 }
 
@@ -522,7 +522,7 @@ void agent_stop(struct agent *agent)
 {
     if (begin_stop(agent, AGENT_STATE_STOPPING)) {
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
-            "stopping: sessions end, outputs get agent.shutdown to take what is left");
+            "stopping: sessions end, and outputs have agent.shutdown to deliver the rest");
         pipeline_retry_now(agent->pipeline);
         agent_sessions_stop(agent);
     }
@@ -553,7 +553,7 @@ static void wait_for_stuck(struct agent *agent)
 {
     enum { LOOK_MS = 100 };
     log_write_as(agent->log, LOG_CAUSE_OUTPUT, LOG_LEVEL_WARNING, NULL,
-        "reload: an output does not return from a call. nothing is read until it does");
+        "reload: an output does not return from a call. the agent reads nothing until it does");
     while (agent->drained == AGENT_DRAIN_STUCK && !agent_process_is_stopping(agent->process)) {
         plat_sleep_ms(LOOK_MS);
         drain_pipeline(agent);

@@ -66,8 +66,8 @@ static void warn(struct process_table *table, const char *session, struct log *l
 {
     if (table && process_table_tells_evicted(table)) {
         log_write_as(log, LOG_CAUSE_MEMORY, LOG_LEVEL_WARNING, "files",
-            "session %s: not all names of files find room, and events that use the others have no "
-            "file.path. raise agent.memory",
+            "session %s: the memory for names of files is full, so some events have no file.path. "
+            "raise agent.memory",
             session);
     }
 }

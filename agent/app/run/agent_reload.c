@@ -30,7 +30,7 @@ static bool may_change(
     bool same = old_dir && new_dir ? strcmp(old_dir, new_dir) == 0 : old_dir == new_dir;
     return same ||
            error_set(err, ERR_CONFIG,
-               "agent.data_dir is another one. it changes by a restart: stop and start the agent");
+               "agent.data_dir has changed, which needs a restart: stop and start the agent");
 }
 
 static bool is_same(const struct agent_setup *before, const struct app_config *next)

@@ -259,8 +259,8 @@ static void tell_begin(struct agent *agent, const struct earlier *earlier)
         if (agent->plan->sessions[s].replayable && begins_anew(agent, earlier, s)) {
             agent->restarted = true;
             log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL,
-                "session %s: what was noted of the files read is lost: they are read again, and "
-                "events may come twice",
+                "session %s: the saved read position of its files is lost: they are read again, "
+                "and events may be delivered twice",
                 session_name(agent, s));
         } else if (agent->plan->sessions[s].replayable && find_resume(agent, s)) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
@@ -288,9 +288,8 @@ static bool commit_beginning(struct agent *agent, struct error *err)
     }
     if (agent->spool->is_back) {
         return error_set(err, why.code,
-            "%s. outputs have other formats or filters now, and are given again what they lack: "
-            "make "
-            "room on the disk first",
+            "%s. formats or filters of outputs have changed, and outputs get the events that they "
+            "lack again: make room on the disk first",
             why.text);
     }
     log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "spool",

@@ -283,7 +283,7 @@ bool agent_spool_is_done(
     }
     if (!ok) {
         log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "spool done",
-            "spool: whether a file was read before cannot be told: %s", err.text);
+            "spool: the agent cannot find out whether a file was read before: %s", err.text);
     }
     return ok && found;
 }

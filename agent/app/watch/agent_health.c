@@ -130,7 +130,7 @@ static void look_at_session(
     }
     if (is_recent(counts->unread_ns, source->now_ns, recent_ns)) {
         add(health, AGENT_CAUSE_SESSION_UNREAD, name, NULL,
-            "%llu s ago the agent began to read it again after it had not for a while",
+            "the agent had stopped reading it, and continued %llu s ago",
             seconds_since(counts->unread_ns, source->now_ns));
     }
 }
@@ -204,7 +204,8 @@ static void look_at_spool(struct agent_health *health, const struct agent_health
     }
     if (source->positions_fail && !(source->spool_keeps && spool->failing)) {
         add(health, AGENT_CAUSE_POSITIONS_FAILING, NULL, NULL,
-            "how far outputs are cannot be stored, so events may come twice after a crash");
+            "positions of outputs cannot be stored, so events may be delivered twice after a "
+            "crash");
     }
     if (source->letters_evicted) {
         add(health, AGENT_CAUSE_LETTERS_EVICTED, NULL, NULL,
@@ -228,7 +229,7 @@ void agent_health_look(const struct agent_health_source *source, struct agent_he
     look_at_spool(ret_health, source);
     if (source->loads->refused) {
         add(ret_health, AGENT_CAUSE_RELOAD_REFUSED, NULL, NULL,
-            "the last configuration that was to be loaded is not used");
+            "the last reload failed, and the previous configuration stays active");
     }
     if (source->error) {
         add(ret_health, AGENT_CAUSE_CONSERVATION, NULL, NULL, "%llu events are not accounted for",

@@ -402,8 +402,7 @@ static void put_limits(const struct app_limits *limits, struct buf *out)
     buf_init(&text, 256);
     app_limits_write(limits, &text);
     if (text.size) {
-        buf_printf(
-            out, "  the system is asked to keep the process to: %.*s\n", SPAN_ARG(buf_span(&text)));
+        buf_printf(out, "  limits that the system enforces: %.*s\n", SPAN_ARG(buf_span(&text)));
     }
     buf_fini(&text);
 }

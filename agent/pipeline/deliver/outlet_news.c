@@ -100,9 +100,8 @@ void outlet_news_gave_way(struct outlet_news *news, size_t count)
 {
     char line[MAX_LINE_BYTES];
     snprintf(line, sizeof(line),
-        "it holds as much as it may for what takes no events: the oldest %zu events of that are "
-        "lost, "
-        "as spool.on_full says",
+        "held events have filled their share of the spool: the oldest %zu of them are lost, as "
+        "spool.on_full says",
         count);
     news->warn(news->self, news->output, "held", line);
 }
@@ -112,8 +111,8 @@ void outlet_news_full(struct outlet_news *news, bool full)
     plat_mutex_lock(&news->mutex);
     if (full && !news->full) {
         news->warn(news->self, news->output, "full",
-            "degraded: it holds as much as it may for what takes no events; until some of that is "
-            "taken, nothing more is sent");
+            "degraded: held events have filled their share of the spool; nothing more is sent "
+            "until some of them are taken");
     }
     news->full = full;
     plat_mutex_unlock(&news->mutex);

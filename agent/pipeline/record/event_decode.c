@@ -107,7 +107,7 @@ void event_decode_with(struct event_decode *decode, const struct event_record *r
         decode->decoder, record, choice->count ? choice->list[0] : NULL, pointer_size, ret_event);
     ret_event->is_width_learned = pointer_size != pointer_size_of(decode, record);
     if (choice->late && ret_event->status == DECODE_RAW) {
-        ret_event->error = "Windows (TDH) has not said yet what the event is made of";
+        ret_event->error = "Windows (TDH) has not returned the layout of the event yet";
     }
 }
 

@@ -145,7 +145,7 @@ struct tap *tap_open(struct tap_hub *hub, const struct tap_settings *settings, s
     tap->scratches = calloc(
         settings->worker_count * settings->session_count + 1, sizeof(*tap->scratches));
     if (!tap->scratches || !put_on(hub, tap)) {
-        error_set(err, ERR_LIMIT, "%d look on already. end one of them", TAP_MAX);
+        error_set(err, ERR_LIMIT, "%d taps are open already. end one of them", TAP_MAX);
         destroy(tap);
         return NULL;
     }

@@ -262,8 +262,8 @@ static bool say(
             "%s: another process has held it for too long: try again, or end that process", path);
     case ERR_READ_ONLY:
         return error_set(err, code,
-            "%s cannot be used (%s): is the disk mounted read-only, are these the rights of the "
-            "agent's user?",
+            "%s cannot be used (%s): check that the disk is not mounted read-only, and that the "
+            "agent's user may write there",
             path, words);
     case ERR_MEMORY:
         return error_set(err, code, "%s: out of memory", path);

@@ -44,7 +44,7 @@ bool frame_put_stream(struct buf *out, const struct frame_stream *stream, struct
     size_t key_bytes = stream->key.size;
     if (key_bytes > FRAME_MAX_STREAM_BYTES ||
         stream->about.size > FRAME_MAX_STREAM_BYTES - key_bytes) {
-        return error_set(err, ERR_LIMIT, "what describes a stream has more than %d bytes",
+        return error_set(err, ERR_LIMIT, "the description of a stream has more than %d bytes",
             FRAME_MAX_STREAM_BYTES);
     }
     uint8_t number[8];
@@ -73,7 +73,7 @@ static const char *check_head(const struct frame *f)
         return "it belongs to no stream";
     }
     if (f->offset > INT64_MAX - FRAME_MAX_BYTES) {
-        return "it stands where no file reaches";
+        return "its offset is beyond the largest file";
     }
     if (f->kind == FRAME_STREAM) {
         bool plain = !f->zstd && f->sources.size == 0 && f->batch == 0 && f->first_record == 0 &&
@@ -194,7 +194,7 @@ bool frame_read_head(struct span bytes, struct frame *ret_frame, struct error *e
     };
     const char *wrong = check_head(&frame);
     if (wrong) {
-        return error_set(err, ERR_FORMAT, "the frame's head lies: %s", wrong);
+        return error_set(err, ERR_FORMAT, "the frame's head is invalid: %s", wrong);
     }
     *ret_frame = frame;
     return true;

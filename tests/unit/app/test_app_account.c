@@ -41,10 +41,12 @@ static void each_kind_of_session_has_its_rights(void **state)
             "right to profile the system"},
         {"- {type: record, log_file: {path: 'C:\\a.etl'}, flags: [process]}",
             "right to profile the system"},
-        {"- {type: heap, launch: 'C:\\a.exe', stacks: [alloc]}", "sessions of heaps"},
+        {"- {type: heap, launch: 'C:\\a.exe', stacks: [alloc]}", "heap sessions need"},
         {"- {providers: [A], boot: true}", "starts at boot"},
-        {"- {type: attach, session: EventLog-security}", "opens that session for administrators"},
-        {"- {type: attach, session: NT Kernel Logger}", "opens that session for administrators"},
+        {"- {type: attach, session: EventLog-security}",
+            "only administrators and LocalSystem may open that session"},
+        {"- {type: attach, session: NT Kernel Logger}",
+            "only administrators and LocalSystem may open that session"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct config_report report;

@@ -23,7 +23,8 @@ static void what_windows_cannot_do_at_boot_is_an_error_at_its_place(void **state
 {
     (void)state;
 #define OTHERS                                                                               \
-    "Windows has no such filter at boot, so everything else would come, too. remove it, or " \
+    "Windows has no such filter at boot, so all other events would arrive, too. remove the " \
+    "filter, or "                                                                            \
     "boot"
     static const struct {
         const char *session;

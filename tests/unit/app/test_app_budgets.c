@@ -113,16 +113,16 @@ static void what_has_no_effect_is_told(void **state)
         "recorded traces");
     assert_warns("- {type: record, log_file: {path: 'C:\\a.etl'}, providers: [A], "
                  "provider_budget: {events: 1}}",
-        "no events of the session come");
+        "the agent gets no events of the session");
     assert_warns("- {type: system, providers: [{name: SystemIoProvider, keywords: {any: [DISK]}, "
                  "budget: {events: 1}}]}",
-        "events of the kernel say their class alone");
+        "kernel events only name their class");
     assert_warns("- providers: [{name: 5a8d5a67-0f2d-4b8b-9a60-3fb1f3a1b1c1, wpp: a.tmf, budget: "
                  "{events: 1}}]",
-        "WPP messages do not say their provider");
+        "WPP messages do not name their provider");
     assert_warns("- providers: [{name: 5a8d5a67-0f2d-4b8b-9a60-3fb1f3a1b1c1, group: true, budget: "
                  "{events: 1}}]",
-        "events of a group say which member");
+        "events of a group name their member");
 }
 
 static void words_say_what_changed(void **state)

@@ -81,8 +81,7 @@ static void a_session_without_a_type_is_a_live_one(void **state)
     (void)state;
     assert_first("- {providers: [Microsoft-Windows-DNS-Client]}", STDOUT, "");
     assert_first("- {}", STDOUT,
-        "f.yaml:2:3: error: the key 'providers' is missing. add it: a list of whose events are "
-        "wanted");
+        "f.yaml:2:3: error: the key 'providers' is missing. add it: a list of providers");
     assert_first("- {paths: [a]}", STDOUT,
         "f.yaml:2:3: error: the key 'type' is missing, and 'realtime' does not know 'paths'. add "
         "it: file");
@@ -100,15 +99,14 @@ static void sessions_check_what_belongs_together(void **state)
         const char *sessions;
         const char *error;
     } cases[] = {
-        {"- {type: realtime}", "f.yaml:2:3: error: the key 'providers' is missing. add it: a list "
-                               "of whose events are wanted"},
+        {"- {type: realtime}",
+            "f.yaml:2:3: error: the key 'providers' is missing. add it: a list of providers"},
         {"- {type: kernel, flags: [cpu]}",
             "f.yaml:2:26: error: flags: 'cpu' is not a group of kernel events. write its name, a "
             "PERF_* constant or a mask"},
         {"- {type: kernel}", "f.yaml:2:3: error: the key 'flags' is missing. add it: "},
-        {"- {type: system}",
-            "f.yaml:2:3: error: the keys 'providers' and 'flags' are missing. add one: a list of "
-            "whose events are wanted, or of groups of kernel events"},
+        {"- {type: system}", "f.yaml:2:3: error: the keys 'providers' and 'flags' are missing. add "
+                             "one: a list of providers, or of groups of kernel events"},
         {"- {type: kernel, flags: [EVENT_TRACE_FLAG_CPU]}", "error: flags: 'EVENT_TRACE_FLAG_CPU'"},
         {"- {type: kernel, flags: [process, 0xe0000001]}", "2:35: error: flags: '0xe0000001'"},
         {"- {type: kernel, flags: [process], counters: {sources: [A]}}",

@@ -68,7 +68,9 @@ static void outputs_over_http_check_what_belongs_together(void **state)
             "", ""},
         {"{type: http, url: 'https://h', tls: {cert: a.p12, client_cert: "
          "'CurrentUser\\MY\\0123456789abcdefABCDEF0123456789abcdef01'}}",
-            "'Curr", "tls: client_cert is our certificate, and so is cert. keep one of the two"},
+            "'Curr",
+            "tls: client_cert and cert both name the certificate of this program. keep one of the "
+            "two"},
         {"{type: http, url: 'https://h', tls: {client_cert: ours.pem}}", "ours",
             "tls: client_cert: this names no certificate in a store. write it as in "
             "LocalMachine\\MY\\THUMBPRINT"},

@@ -119,7 +119,7 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
         "work in the long form, keywords: {any: [NAME]}",
         "f.yaml:8:16: error: providers: 'A:1:2:3:4:5' has too many parts. write (Name|GUID)"
         "[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]",
-        "f.yaml:9:6: error: providers: the entry says no name. add name: NAME or GUID",
+        "f.yaml:9:6: error: providers: the entry has no name. add name: NAME or GUID",
         "f.yaml:10:23: error: level: '256' is not a level. write a number from 0 to 255, critical, "
         "error, warning, information or verbose",
         "f.yaml:11:35: error: events: '9-5' is not an event id. write a number from 0 to 65535, or "
@@ -151,8 +151,7 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
         "f.yaml:22:27: error: disallow: this is no GUID. write that of a provider",
         "f.yaml:23:35: error: level: 'x' is not a level. write a number from 0 to 255, critical, "
         "error, warning, information or verbose",
-        "f.yaml:23:48: error: keywords: which events get a stack is told by numbers. write the "
-        "bits",
+        "f.yaml:23:48: error: keywords: stacks choose their events by numbers. write the bits",
         "f.yaml:24:7: error: providers: ' A' begins or ends with a space, which no provider name "
         "does. remove it",
     };

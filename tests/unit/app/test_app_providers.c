@@ -113,7 +113,7 @@ static void names_of_keywords_become_bits_of_the_definition(void **state)
     stop(&f);
     assert_false(start(&f, "{name: Unknown, keywords: {all: [Files]}}", &err));
     assert_string_equal(err.text,
-        "session file: no definition of provider Unknown is at hand, so its keyword 'Files' has no "
+        "session file: there is no definition of provider Unknown, so its keyword 'Files' has no "
         "bits. name its manifest under schema, or write the bits");
     stop(&f);
 }

@@ -209,8 +209,8 @@ static void two_outputs_do_not_share_a_file(void **state)
     assert_first("sessions: [{type: source, paths: ['/w/*']}]\n"
                  "outputs:\n- {type: sink, name: a, path: /v/a}\n"
                  "- {type: sink, name: b, path: /v/A}\n",
-        "f.yaml:4:31: warning: output b writes to the file of output a where case does not tell "
-        "names apart, as on Windows. give each its own folder");
+        "f.yaml:4:31: warning: output b writes to the file of output a on systems that ignore "
+        "case, such as Windows. give each its own folder");
 }
 
 static void an_output_keeps_off_the_log(void **state)

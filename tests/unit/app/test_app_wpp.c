@@ -147,7 +147,7 @@ static void what_nobody_knows_is_an_error(void **state)
         "flags: 'NOTHING' is no flag that wpp names. known are: TRACE_DRIVER, TRACE_DEVICE, "
         "TRACE_POWER, TRACE_USB");
     assert_refused("{wpp: @, flags: [TRACE_DRIVER]}",
-        "wpp: it names several control GUIDs that this may mean. add name: one of Driver " GUID_A
+        "wpp: its files have several control GUIDs that match. add name: one of Driver " GUID_A
         ", Other " GUID_B);
     assert_refused("{wpp: @, name: Third, flags: [TRACE_DRIVER]}",
         "name: none of the control GUIDs that wpp names. those are: Driver " GUID_A

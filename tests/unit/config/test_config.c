@@ -144,8 +144,8 @@ static void a_secret_may_stand_in_a_file(void **state)
     load(&l, "key: file:test_config.secret", 28);
     assert_int_equal(l.report.error_count, 1);
     assert_string_equal(l.report.lines[0].text,
-        "f.yaml:1:6: error: key: 'test_config.secret' can be read by every user of this machine. "
-        "take that right away from others");
+        "f.yaml:1:6: error: key: 'test_config.secret' can be read by every "
+        "user of this machine. remove that right");
     unload(&l);
     assert_true(temp_file_share(path, false));
     const struct root *r = load_good(

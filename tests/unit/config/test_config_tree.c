@@ -277,11 +277,13 @@ static void patterns_that_fit_no_file_are_told(void **state)
     warnings.kind = "warning";
     config_report_remarks(l.config, &warnings);
     assert_int_equal(warnings.error_count, 2);
-    assert_non_null(strstr(warnings.lines[0].text, "main.yaml:3:5: warning: include: no file fits "
-                                                   "'x?.yaml'. check the pattern, or remove it"));
-    assert_non_null(strstr(warnings.lines[1].text,
-        "main.yaml:4:5: warning: include: no file fits 'none/*.yaml'. check the pattern, or remove "
-        "it"));
+    assert_non_null(
+        strstr(warnings.lines[0].text, "main.yaml:3:5: warning: include: no file matches "
+                                       "'x?.yaml'. check the pattern, or remove it"));
+    assert_non_null(
+        strstr(warnings.lines[1].text, "main.yaml:4:5: warning: include: no file matches "
+                                       "'none/*.yaml'. check the pattern, or remove "
+                                       "it"));
     config_report_fini(&warnings);
     unload(&l);
 }
@@ -393,7 +395,7 @@ static void expressions_that_yaml_cuts_are_reported_as_such(void **state)
                                       "its end, or before a comma, "
                                       "needs quotes. quote the whole expression\n"},
         {"items:\n  - Some-Provider:\n",
-            "main.yaml:2:5: error: 'Some-Provider' became a key, because of a colon behind it or "
+            "main.yaml:2:5: error: 'Some-Provider' became a key, because of a colon after it or "
             "braces around it. quote the whole expression\n"},
         {"items:\n  - {1c95126e-7eea-49a9-a3fe-a378b03ddb4d}\n",
             "main.yaml:2:6: error: '1c95126e-7eea-49a9-a3fe-a378b03ddb4d' became a key, because "

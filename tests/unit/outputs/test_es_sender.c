@@ -53,7 +53,7 @@ static void items_are_taken_tried_again_or_refused_one_by_one(void **state)
         {408, "x", RECORD_RETRY, false, "status 408"},
         {503, "x", RECORD_RETRY, false, "status 503"},
         {403, "cluster_block_exception", RECORD_RETRY, false, "cluster_block_exception"},
-        {403, "security_exception", RECORD_RETRY, true, "we have no right to write there"},
+        {403, "security_exception", RECORD_RETRY, true, "the user has no right to write there"},
         {401, "security_exception", RECORD_RETRY, true, "check auth"},
         {404, "index_not_found_exception", RECORD_RETRY, true, "create it, or correct its name"},
         {400, "mapper_parsing_exception", RECORD_REJECTED, false, "status 400 mapper_parsing"},
@@ -114,7 +114,7 @@ static void the_gravest_trouble_is_told(void **state)
     const struct bulk_step step = {.raw = reply};
     bulk_fake_script(f.fake, &step, 1);
     assert_int_equal(send_all(&f), OUTPUT_MIXED);
-    assert_said(&f, "status 403: forbidden: we have no right");
+    assert_said(&f, "status 403: forbidden: the user has no right");
     assert_true(f.report.degraded);
     assert_span(buf_span(&f.rejections), "0 400 |refused|\n");
     teardown(&f);
@@ -307,7 +307,7 @@ static void a_request_that_is_refused_as_such_is_tried_again_fast_or_slowly(void
             "address and path of hosts"},
         {{.status = 408}, false, 0, "status 408"},
         {{.status = 204}, false, 0, "status 204: no answer for each event came. is this"},
-        {{.status = 407}, true, 0, "status 407: the proxy does not know us"},
+        {{.status = 407}, true, 0, "status 407: the proxy refuses these credentials"},
         {{.status = 401, .body = "Unauthorized"}, true, 0, "status 401"},
         {{.status = 403, .body = "{\"error\":\"no permissions\"}"}, true, 0, "no permissions"},
         {{.status = 301, .headers = "Location: http://127.0.0.1:1/\r\n"}, true, 0, "status 301"},

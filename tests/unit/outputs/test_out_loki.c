@@ -313,7 +313,8 @@ static void an_examination_says_what_is_wrong(void **state)
         struct span body;
     } cases[] = {{"", 204, true, "connected, and a push is looked at", EMPTY_PUSH},
         {"", 422, true, "status 422", EMPTY_PUSH},
-        {"", 401, false, "status 401: the server does not know us. check auth", EMPTY_PUSH},
+        {"", 401, false, "status 401: the server refuses these credentials. check auth",
+            EMPTY_PUSH},
         {"", 404, false, "there is nothing at this address", EMPTY_PUSH},
         /* Nothing, in Snappy's format (format_description.txt, section 1). */
         {", encoding: protobuf", 204, true, "connected", {(const uint8_t *)"\0", 1}}};

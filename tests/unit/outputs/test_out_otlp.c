@@ -331,7 +331,7 @@ static void an_examination_says_what_is_wrong(void **state)
         const char *words;
     } cases[] = {
         {{.status = 200, .body = "{}"}, true, "a request without log records is taken"},
-        {{.status = 401}, false, "status 401: the server does not know us. check auth"},
+        {{.status = 401}, false, "status 401: the server refuses these credentials. check auth"},
         {{.status = 404}, false, "status 404: there is nothing at this address. check it"},
         {{.status = 200, .headers = "Content-Type: text/html\r\n", .body = "<html>"}, false,
             "a web page answers, and no collector"},

@@ -77,12 +77,11 @@ bool plat_limits_set_cpu(uint32_t hundredths, struct error *err)
                             JOB_OBJECT_CPU_RATE_CONTROL_HARD_CAP;
         rate.CpuRate = hundredths;
     }
-    return make_job(err) &&
-           (SetInformationJobObject(
-                own.job, JobObjectCpuRateControlInformation, &rate, sizeof(rate)) ||
-               plat_wide_error(err, GetLastError(), "cpu",
-                   "cannot be limited: that takes Windows 8, and no sessions that share "
-                   "processors fairly (Remote Desktop Services)"));
+    return make_job(err) && (SetInformationJobObject(own.job, JobObjectCpuRateControlInformation,
+                                 &rate, sizeof(rate)) ||
+                                plat_wide_error(err, GetLastError(), "cpu",
+                                    "cannot be limited: that needs Windows 8, and no sessions that "
+                                    "share processors fairly (Remote Desktop Services)"));
 }
 
 bool plat_limits_set_priority(enum plat_priority priority, struct error *err)
