@@ -15,8 +15,8 @@ enum http_verdict {
 /* ${status}: any number; an invalid one is HTTP_LATER. */
 enum http_verdict http_status_verdict(int status);
 
-/* The meaning of ${status} for the administrator: "401: the server refuses these credentials. check auth".
- * Static. */
+/* The meaning of ${status} for the administrator: "401: the server refuses these credentials. check
+ * auth". Static. */
 const char *http_status_words(int status);
 
 /* Append the table as a section of a page in Markdown. */

@@ -209,11 +209,11 @@ class LokiOutput(siem_rig.Agent):
         said = self.check(live)
         self.assertIn("at most 11 streams for each set of values that events bring for channel; most by level, "
                       "with 5 values; no more than 1000 are made", said)
-        self.assertNotIn("are not told apart", said)
+        self.assertNotIn("share one stream", said)
         said = self.check(live, labels=["host", "provider"], max_streams=2)
         self.assertIn("at most 3 streams; most by provider, with 3 values; no more than 2 are made", said)
         self.assertIn("output grafana may make 3 streams; most by provider, with 3 values. its limit is 2, and "
-                      "events beyond it are not told apart. leave provider out, or raise the limit", said)
+                      "all events beyond it share one stream. leave provider out, or raise the limit", said)
         said = self.check([{"type": "file", "paths": ["none.etl"]}], labels=["host", "provider", "level"])
         self.assertIn("at most 5 streams for each set of values that events bring for host, provider; most by "
                       "level, with 5 values", said)

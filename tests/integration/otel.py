@@ -213,10 +213,10 @@ class Otel(unittest.TestCase):
             self.assertIn(warning, self.check_config(folder, "none.etl"))
             self.assertNotIn(warning, self.check_config(folder, "b.etl"))
             said = self.check_config(folder, "?.etl")
-            self.assertIn("2 of 3 that are there now end more than 7 days ago, as ", said)
+            self.assertIn("2 of 3 traces end more than 7 days ago, as ", said)
             date = datetime.fromtimestamp((now - 8 * days) / 10 ** 7 - 11644473600, timezone.utc)
             self.assertIn(f"a.etl' ({date:%Y-%m-%d}). {warning}", said)
-            self.assertIn("1 of 1 that are there now end more than 7 days ago", self.check_config(folder, "c.etl"))
+            self.assertIn("1 of 1 traces end more than 7 days ago", self.check_config(folder, "c.etl"))
             self.assertNotIn("more than 7 days ago", self.check_config(folder, "b.etl", "none.etl"))
 
     @unittest.skipUnless(logs_service_pb2, "no opentelemetry-proto: tests/install.sh puts it there")

@@ -22,7 +22,7 @@ from support.spool_rig import (BINARY, DONE, EVENTS, FAILED, LOSSES, TIMEOUT_S, 
 
 
 # What the log says of a full disk: which of them comes first is chance.
-NO_ROOM = "takes no more|No space"
+NO_ROOM = "too little free space|No space"
 
 WRONG = (400, "mapper_parsing_exception", "no number")
 
@@ -193,16 +193,16 @@ class SpoolFaults(SpoolRig):
             self.assertRegex(self.said(agent), "there is room again|it is written again")
             self.assertEqual(server.app.twice, 0)
 
-    def test_a_disk_with_less_than_is_to_stay_free_is_told_with_a_way_out(self):
+    def test_a_disk_below_min_free_disk_is_reported_with_a_remedy(self):
         self.write(self.local(), spool={"min_free_disk": "1024TB"}, agent={"shutdown": "50ms"})
         agent = self.start_agent()
-        self.wait_until(lambda: "takes no more" in self.said(agent))
+        self.wait_until(lambda: "too little free space" in self.said(agent))
         # Events that wait for room inside the agent are undelivered; those unread are not.
         self.stop(agent, (DONE, LOSSES))
         self.assertRegex(self.said(agent),
-                         f"the disk of {self.spool_folder} takes no more: [0-9]+ [KM]B are free, and "
-                         "[0-9]+ MB are to stay so\\. sessions wait .* lower spool.min_free_disk, free "
-                         "some, or set another agent.data_dir\n")
+                         f"the disk of {self.spool_folder} has too little free space: [0-9]+ [KM]B are free, and "
+                         "spool.min_free_disk is [0-9]+ MB\\. sessions wait .* lower spool.min_free_disk, free "
+                         "some space, or set another agent.data_dir\n")
 
     # ---- a disk that cannot be written --------------------------------------------------------------
 

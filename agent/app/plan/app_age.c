@@ -77,10 +77,9 @@ static void write_old(const struct ages *ages, uint64_t days, char *text, size_t
     put_filetime_or_hex(date, ages->end);
     text[0] = '\0';
     if (ages->old) {
-        snprintf(text, size,
-            "%zu of %zu that are there now end more than %llu days ago, as %s (%.*s). ", ages->old,
-            ages->files, (unsigned long long)days, config_text_quote(span_text(ages->path)).text,
-            DATE_BYTES, (const char *)date);
+        snprintf(text, size, "%zu of %zu traces end more than %llu days ago, as %s (%.*s). ",
+            ages->old, ages->files, (unsigned long long)days,
+            config_text_quote(span_text(ages->path)).text, DATE_BYTES, (const char *)date);
     }
 }
 

@@ -85,7 +85,7 @@ void app_streams_warn(
     write(&streams, &words);
     config_error_at(config->memory, streams.member, streams.member_size, report,
         "output %s may make %.*s. its limit is %" PRIu64
-        ", and events beyond it are not told apart. leave %s out, or raise the limit",
+        ", and all events beyond it share one stream. leave %s out, or raise the limit",
         output->name, SPAN_ARG(buf_span(&words)), streams.limit,
         streams.most ? streams.most : "some");
     buf_fini(&words);

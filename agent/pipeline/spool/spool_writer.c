@@ -216,30 +216,29 @@ static void put_size(struct buf *out, uint64_t bytes)
         out, "%llu %s", (unsigned long long)(bytes / (is_small ? KB : MB)), is_small ? "KB" : "MB");
 }
 
-/* Somebody may wait before a program that seems to hang: which disk it is, and what to do. */
+/* A user may be waiting for a program that seems to hang: name the disk, and what to do. */
 static void put_disk(struct buf *out, const struct spool_durable *spool)
 {
     const struct spool_durable_settings *settings = &spool->settings;
     struct store_usage usage;
     struct error ignored;
-    buf_printf(out, "the disk of %s takes no more", settings->folder ? settings->folder : "it");
+    buf_printf(out, "the disk of %s has too little free space", settings->folder ? settings->folder : "it");
     if (store_usage(settings->store, &usage, &ignored) && usage.free_bytes != UINT64_MAX) {
         buf_add_text(out, ": ");
         put_size(out, usage.free_bytes);
         buf_add_text(out, " are free");
         if (settings->min_free_bytes) {
-            buf_add_text(out, ", and ");
+            buf_add_text(out, ", and spool.min_free_disk is ");
             put_size(out, settings->min_free_bytes);
-            buf_add_text(out, " are to stay so");
         }
     }
     buf_add_text(out,
-        ". sessions wait or lose events, as spool.on_full says, until there is more. lower "
-        "spool.min_free_disk, free some, or set another agent.data_dir");
+        ". sessions wait or lose events, as spool.on_full says, until more is free. lower "
+        "spool.min_free_disk, free some space, or set another agent.data_dir");
 }
 
-/* Why the spool has no room, once when that begins, and once when there is some for all. A commit that
- * fails says so itself. */
+/* Report why the spool has no room, once when that begins, and that there is room for all, once. A commit that fails
+ * reports it itself. */
 static void tell_room(struct spool_durable *spool, enum spool_room room, bool failed)
 {
     enum { MAX_TEXT = 8192 };
@@ -254,8 +253,8 @@ static void tell_room(struct spool_durable *spool, enum spool_room room, bool fa
     } else {
         buf_add_text(&text, room == SPOOL_ROOM
                                 ? "there is room again"
-                                : "it has grown to max_size: sessions wait or lose events, as "
-                                  "on_full says, until outputs have taken some");
+                                : "it has reached max_size: sessions wait or lose events, as "
+                                  "on_full says, until outputs have delivered some");
     }
     buf_add_byte(&text, 0);
     spool_durable_warn(spool, room == SPOOL_ROOM ? "room again" : "room",
