@@ -1,5 +1,5 @@
 /*
- * Standard output. A terminal that was stopped and a pipe that nobody reads keep a send waiting, but
+ * Standard output. A terminal that was stopped and a pipe without a reader keep a send waiting, but
  * no longer than the host wants to wait. What was written cannot be taken back: when a send ends
  * before its end, the records that are out are delivered, and so is the one that is half out, whose
  * rest is kept and comes first the next time. So a line is never torn and never repeated, unless the

@@ -4,8 +4,8 @@
 #include "store/store.h"
 
 /*
- * The time as batches note it, with an eye on those who set the clock: it is compared with one that
- * nobody sets. Embedded; one thread.
+ * The time that batches note. Users may set the clock, so it is compared with one that cannot be set. Embedded;
+ * one thread.
  */
 struct age_clock {
     struct store_clock source;

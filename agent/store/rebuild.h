@@ -9,8 +9,8 @@
  * inputs' states, and open gaps. Dead letters come from files of their own (letter_files.h); what cannot
  * be read of those is told, and becomes a gap.
  *
- * Which output wants what cannot be known before they are opened. Until then an output that nobody
- * has, REBUILD_ORPHANS, pins what was found; who opens a stream of it begins at its head. What no
+ * Which output wants what cannot be known before they are opened. Until then an artificial output,
+ * REBUILD_ORPHANS, pins what was found; an output that opens a stream of it begins at its head. What no
  * output of this run claims stays with it, as with one that was removed from the configuration.
  */
 #define REBUILD_ORPHANS "(rebuilt)"

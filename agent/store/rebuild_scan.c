@@ -19,8 +19,8 @@ bool rebuild_put_streams(struct store *store, struct error *err)
 
 /* ---- streams -------------------------------------------------------------------------------------------- */
 
-/* The stream that a frame describes. One whose number, or key, is known stays as it is, unless nobody
- * had described it yet. */
+/* The stream that a frame describes. One whose number, or key, is known stays as it is, unless it was not
+ * described yet. */
 static bool adopt_stream(struct store *store, const struct frame *frame, struct error *err)
 {
     struct frame_stream stream;

@@ -58,8 +58,8 @@ struct store_settings {
     /* ${text} is one line for the log. In store_open, store_commit and store_drop. May be NULL. */
     void (*tell)(void *self, enum store_news news, const char *text);
 
-    /* Close what else this process has open of the catalogue: the file is about to be moved away, which on
-     * Windows nobody can while it is open, or was replaced. In store_open and store_commit. May be
+    /* Close what else this process has open of the catalogue: the file is about to be moved away, which Windows
+     * refuses while it is open, or was replaced. In store_open and store_commit. May be
      * NULL. */
     void (*let_go)(void *self);
 
@@ -186,8 +186,8 @@ struct store_row {
 };
 
 /*
- * Stage a batch after all others. Everything is copied, but a body that is lent: whoever takes that
- * back before a commit has succeeded may only close the store. ${ret_row} is final: a commit that fails
+ * Stage a batch after all others. Everything is copied, but a body that is lent: a caller that takes that back
+ * before a commit has succeeded may only close the store. ${ret_row} is final: a commit that fails
  * changes nothing of it, and no other batch that is ever committed has its numbers; but where the batch
  * lies is known only to store_next, after the commit. Without room for it in memory, or
  * beyond the limits above: false, and nothing was staged.
@@ -341,8 +341,8 @@ bool store_rest_is_true(const struct store *store);
  * Then the system is to keep them in memory if it can. At first they are not. */
 void store_expect_reads(struct store *store, bool expected);
 
-/* After each commit, whatever became of it, when nobody waits for that any more: delete files that nobody
- * needs, of which one may take a tenth of a second, and see how much room there is. What cannot be
+/* After each commit, successful or not, when no thread waits for it any more: delete files that are not needed
+ * (one may take a tenth of a second), and measure the free room. What cannot be
  * deleted is tried again by the next. True if there is more room now. */
 bool store_tidy(struct store *store);
 
@@ -394,7 +394,7 @@ enum store_drop {
     STORE_DROP_TOO_OLD, /* what is older than max_age */
 };
 
-/* Who learns what was lost. */
+/* Called with what was lost. */
 struct store_loss {
     /* Is batch ${id} in the hands of an output, so that it had better stay? May be NULL. */
     bool (*is_busy)(void *self, uint64_t id);

@@ -6,8 +6,8 @@
  *   forward, the time at which batches entered is moved along. When it is set back, what would have
  *   entered later than now has entered now. So a step makes nothing older.
  * - Between runs only the clock tells how long the agent was away, and that counts. But nothing is
- *   dropped for its age in a run's first hour (or quarter of max_age, if that is less): who was away for
- *   long gets the chance to deliver, and a clock that is wrong at the start to be set. What is dropped
+ *   dropped for its age in a run's first hour (or quarter of max_age, if that is less): an agent that was
+ *   stopped for long gets the chance to deliver, and a clock that is wrong at the start to be set. What is dropped
  *   then is counted and told, as ever.
  */
 #include "store/store_own.h"

@@ -6,8 +6,8 @@
 
 /*
  * A delivery in as many requests as its server wants: all of it, until the server finds it too big or refuses
- * something in it; then less at a time, down to the record that is refused. Who sends says what became of each
- * request; what follows for the records is decided here.
+ * something in it; then less at a time, down to the record that is refused. The caller's post function returns
+ * the result of each request; this file decides what follows for the records.
  *
  * A server that refuses one record after the other is set up in a wrong way more likely than that all of them
  * are bad. After HTTP_PIECES_BAD_IN_A_ROW records, with none taken between, nothing is rejected any more: one

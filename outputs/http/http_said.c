@@ -42,7 +42,7 @@ static bool on_body(void *self, struct span piece)
     return true;
 }
 
-/* Secrets are looked for before anything is cut, since nobody knows a part of one. */
+/* Secrets are searched before anything is cut, since a part of one cannot be recognised. */
 static void show(struct http_said *said, const struct http_client *client)
 {
     char text[HIDDEN_BYTES];

@@ -8,8 +8,8 @@
  * The first configuration of the service, as an installer writes it where there is none.
  */
 struct install_config {
-    const char
-        *url; /* of Elasticsearch; NULL: nothing is read nor sent until somebody changes that */
+    const char *
+        url; /* of Elasticsearch; NULL: the agent reads and sends nothing until a user changes that */
     const char
         *key_file; /* absolute path of a file with an API key, which is not read; NULL: none */
 };

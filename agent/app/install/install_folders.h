@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* The folders of the service, and who may do what with them: data, without a call. */
+/* The folders of the service, and the rights of accounts on them: data, without a call. */
 
 enum { INSTALL_FOLDERS_LIST_BYTES = 512 };
 

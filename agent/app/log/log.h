@@ -40,8 +40,8 @@ struct log_settings {
     uint64_t rotate_size; /* bytes; a file that would grow beyond it is set aside. 0: never */
     unsigned rotate_keep; /* files set aside: PATH.1 is the newest. 0: none */
 
-    /* Who is told every line, too, as it was given, on the thread that wrote it; NULL: none.
-     * It must not write to this log. */
+    /* Called with every line, too, unchanged, on the thread that wrote it; NULL: none. It must not write to
+     * this log. */
     void (*also)(void *also_self, enum log_level level, enum log_cause cause, const char *text);
     void *also_self;
 

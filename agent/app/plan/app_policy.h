@@ -10,7 +10,7 @@
  */
 enum app_policy_value {
     APP_POLICY_CONFIG_FILE,     /* the configuration of the service */
-    APP_POLICY_SERVICE_ACCOUNT, /* as whom it is installed */
+    APP_POLICY_SERVICE_ACCOUNT, /* the account that it is installed with */
     APP_POLICY_OUTPUT_NAME, /* the output that the next two are of; else the only one with an address */
     APP_POLICY_OUTPUT_URL,
     APP_POLICY_OUTPUT_CA,

@@ -52,7 +52,7 @@ static void search_init(struct search *search, enum app_trust_whose whose)
     } else if (sid_read(&r, &search->own)) {
         search->system.own.process = &search->own;
     }
-    /* Who checks may not know with which rights the service runs. */
+    /* `etwship check` may not know the rights of the service. */
     search->system.own.service = whose == APP_TRUST_CHECKER ? sid_of_service() : NULL;
 }
 
@@ -204,7 +204,7 @@ static void judge_tree(struct search *search, const char *path)
 
 /* ---- all of them ------------------------------------------------------------------------------- */
 
-/* The folders in which `include` looks: whoever puts a file there has written the configuration. */
+/* The folders that `include` searches: a program that can put a file there can write the configuration. */
 static void judge_includes(struct search *search, const struct app_config *config)
 {
     for (size_t i = 0; i < config->root->include.count; i++) {
@@ -238,8 +238,8 @@ static void judge_schemas(struct search *search, const struct app_config *config
     }
 }
 
-/* Whose data is it, for whom is not the agent? On Linux that is an account of its own, and the folder is
- * given to it by whoever installs it, or by the system. */
+/* The account whose data folder is trusted in a process that is not the agent. On Linux the agent has an
+ * account of its own, and the installation or the system gives it the folder. */
 static uint32_t agent_user(const struct search *search, const char *data_dir)
 {
     struct plat_rights rights;
@@ -252,7 +252,8 @@ static uint32_t agent_user(const struct search *search, const char *data_dir)
     return user;
 }
 
-/* What a service wrote with fewer rights is data, also to one with all of them. Returns who was believed. */
+/* A service with all rights trusts the data that the service wrote with fewer rights. Returns the previously
+ * trusted account. */
 static const struct sid *believe_service(struct search *search)
 {
     const struct sid *before = search->system.own.service;
@@ -327,7 +328,7 @@ static bool find_folder(const char *target, char folder[DATA_FOLDER_PATH_BYTES])
     return good;
 }
 
-/* What the system makes, and nobody else: devices, and what this process has open. */
+/* Files that only the system makes: devices, and what this process has open. */
 static bool is_systems(const char *target)
 {
     return strncmp(target, "/dev/", 5) == 0 || strncmp(target, "/proc/", 6) == 0;
@@ -368,7 +369,7 @@ static void judge_read(void *self, const char *path)
     judge(self, path, TRUST_FILE);
 }
 
-/* Secrets, and whom to trust. */
+/* Secrets, and certificates of trusted authorities. */
 static void judge_credentials(struct search *search, const struct app_config *config)
 {
     const char *file;
@@ -400,7 +401,7 @@ static void judge_program(struct search *search, const char *program)
     }
 }
 
-/* What is launched has the rights of who launches it. */
+/* A launched program has the rights of the agent. */
 static void judge_launched(struct search *search, const struct app_config *config)
 {
     for (size_t i = 0; i < config->session_count; i++) {
@@ -551,7 +552,7 @@ static bool make_folder(const char *folder, const char *name, const char *sddl, 
     } else if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path)) {
         return error_set(err, ERR_CONFIG, "%.100s…: the path is too long", folder);
     }
-    /* Twice: somebody may have made it in between. */
+    /* Twice: another program may have made it in between. */
     return may_take_over(path, err) && plat_rights_protect(path, sddl, err) &&
            may_take_over(path, err);
 }

@@ -5,12 +5,13 @@
 
 /*
  * An agent with more rights than others believes what its configuration, definitions and data folder
- * say, and runs its program: whoever may write one of them has its rights. Links are not trusted on
+ * say, and runs its program: an account that may write one of them has the agent's rights. Links are not trusted on
  * their word, nor are folders on the way (trust/trust_path.h).
  */
 
-/* Does it matter? To root, and to what runs elevated or as LocalSystem. A service always asks. Where outputs
- * write matters to everybody: what others plant there could have a user's own files changed. */
+/* Does it matter? To root, and to what runs elevated or as LocalSystem. A service always asks. The places where
+ * outputs write matter to every account: a file that another account puts there could make the agent change a
+ * user's own files. */
 bool app_trust_matters(void);
 
 /* Which places are judged. */
@@ -24,16 +25,16 @@ enum app_trust_scope {
 /* Whose own files are trusted. */
 enum app_trust_whose {
     APP_TRUST_PROCESS, /* this process's, which is the agent */
-    APP_TRUST_CHECKER, /* this process's; but on Linux of the data folder whoever's it is, as the agent will
-                        * run as an account of its own */
-    /* On Windows nobody's but those of a service, and not this process's: */
+    APP_TRUST_CHECKER, /* this process's; but on Linux the data folder may belong to any account, as the
+                        * agent will run as an account of its own */
+    /* On Windows only those of a service, not of this process: */
     APP_TRUST_SYSTEM, /* one with all rights: it believes data that the account of the service wrote, which may
-                        * have been another one, but neither a configuration nor a program */
+                       * have been another one, but neither a configuration nor a program */
     APP_TRUST_VIRTUAL, /* one with the account of the service */
 };
 
 /*
- * Call ${tell} with each place that somebody may change who should not: who, how, and what mends it, on one
+ * Call ${tell} with each place that an untrusted account may change: the account, how, and the remedy, on one
  * line. Each place once, APP_TRUST_MAX_TOLD at most. 0 if there is none. ${tell} may be NULL.
  */
 enum { APP_TRUST_MAX_TOLD = 16 };
@@ -50,8 +51,8 @@ size_t app_trust_find_program(
     const char *program, void (*tell)(void *self, const char *text), void *self);
 
 /*
- * Make ${folder} if it is missing, for this account alone, and judge it as it is then: between a judgement
- * of its way and the making somebody else may have made it. ERR_CONFIG: it is not trusted.
+ * Make ${folder} if it is missing, for this account alone, and judge it as it is then: another account may have
+ * made it after the check of its path. ERR_CONFIG: it is not trusted.
  */
 bool app_trust_make_private(const char *folder, struct error *err);
 

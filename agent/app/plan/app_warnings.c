@@ -100,7 +100,7 @@ static void warn_of_protected(const struct search *search, const struct app_sess
     }
 }
 
-/* Somebody may know them as numbers alone. */
+/* A user may have them as numbers only. */
 static bool is_named(const struct provider_keywords *keywords, const struct etw_keyword *keyword)
 {
     bool is_named = (keywords->named & keyword->mask) != 0;
@@ -306,7 +306,7 @@ static void warn_of_target(const struct search *search, const struct app_output 
     }
 }
 
-/* Outputs follow no link that somebody else may have put there: nothing would be written. */
+/* Outputs follow no link that another account may have put there: they would write nothing. */
 static void warn_of_link(const struct search *search, const struct app_output *output)
 {
     const char *target = app_config_target(output);

@@ -8,8 +8,8 @@
 
 /*
  * What is due: counters at intervals, positions a moment after they move, the end of the patience with
- * outputs once the agent stops. It takes the agent's locks and looks at the books, so the signs of life of
- * the thread that calls it (agent_process.c) say that nobody holds these for ever.
+ * outputs once the agent stops. It takes the agent's locks and looks at the books, so the signs of life of its
+ * thread (agent_process.c) show that no other thread holds these for ever.
  */
 enum { MAX_LINE_BYTES = 64 * 1024 };
 

@@ -17,8 +17,8 @@
  * between two of them, for a moment, none: the log, the data folder and the service manager stay with it.
  *
  * Threads: the one of agent_run makes agents and ends them; the control thread keeps time, for the agent
- * that runs and for the service manager; the signal thread, or who keeps a service, asks for a stop or a
- * reload.
+ * that runs and for the service manager; the signal thread, or the service's control thread, asks for a stop or
+ * a reload.
  */
 struct agent;
 struct agent_history;
@@ -38,7 +38,7 @@ struct agent_process {
     struct agent_takeover
         takeover; /* what sessions have left running for the agent that comes next */
     struct agent_observed observed; /* what the summary counts already */
-    struct tap_hub *taps;           /* who looks on at events */
+    struct tap_hub *taps;           /* the open taps */
     struct losses_left losses;      /* what an agent could not tell any more */
     struct app_limits limits;       /* that hold */
     struct agent_processes processes;
@@ -78,7 +78,7 @@ bool agent_process_open_log(
 /* A whole life of the control thread, until the process is over. */
 void agent_process_keep_time(void *self);
 
-/* Something has changed that the control thread, or who waits for the agent, should look at. Any thread. */
+/* Wake the control thread, and threads that wait for the agent, as something has changed. Any thread. */
 void agent_process_wake(struct agent_process *process);
 
 /* End the agent that runs and the one that would follow; ${signalled}: a stop was asked for. Any thread. */

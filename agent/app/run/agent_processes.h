@@ -6,9 +6,9 @@
 #include "process/process_table.h"
 
 /*
- * Whose events are (process_context of sessions). Live sessions share one table, as they are of one
- * machine: what one of them hears of a process names the events of all. It stays over reloads, since
- * nobody says again which processes run. Recorded traces have one each.
+ * The processes of events (process_context of sessions). Live sessions share one table, as they are of one
+ * machine: what one of them hears of a process names the events of all. It stays over reloads, since Windows
+ * does not report again which processes run. Recorded traces have one each.
  */
 struct agent_processes {
     struct account_names *names;
@@ -31,8 +31,8 @@ bool agent_processes_plan(struct agent_processes *processes, struct agent_plan *
 void agent_processes_warn(const struct agent_processes *processes, const struct agent_plan *plan,
     struct process_table *const *tables, struct log *log);
 
-/* Tell the live sessions' table which processes run, where this system says so. The sessions have
- * begun: who starts later is told by them. */
+/* Add the running processes to the table of live sessions, if this system lists them. The sessions run already:
+ * they report processes that start later. */
 void agent_processes_look(struct agent_processes *processes);
 
 #endif

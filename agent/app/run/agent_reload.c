@@ -116,8 +116,8 @@ static void say(struct agent_process *process, const char *text)
     }
 }
 
-/* The process is to stop: sessions that were left running hold what nobody has read, so an agent comes for it
- * once more, and stops at once. False: stuck. */
+/* The process is to stop: sessions that were left running hold unread events, so an agent starts once more to
+ * read them, and stops at once. False: stuck. */
 static bool end_takeover(struct agent_process *process, struct agent_setup *setup)
 {
     struct error err;
@@ -192,7 +192,8 @@ static bool begin_next(struct agent_process *process, struct agent_setup **setup
     return false;
 }
 
-/* Start what ran before, as often as it takes, or what the source says by now whenever somebody asks for it.
+/* Start the previous configuration, as often as it takes; at each request for a reload, the one that the source
+ * has then.
  * Returns early if the process is to stop, or an output is stuck. */
 static void go_back(struct agent_process *process, struct agent_setup **setup, bool *ret_stuck)
 {

@@ -12,8 +12,8 @@
  * asked for.
  */
 
-/* Who looks after the agent where nobody sits in front of it, and it has no terminal: a service
- * manager. It stops it with agent_run_stop; signals are not listened for. */
+/* A service manager, for an agent without a terminal. It stops the agent with agent_run_stop; the agent does
+ * not wait for signals. */
 struct agent_keeper {
     void (*started)(void *self); /* everything runs; called on the thread of agent_run */
     void (*reloaded)(
@@ -45,7 +45,7 @@ struct agent_run_settings {
     uint64_t max_events;     /* per session; 0: no limit */
     uint64_t duration_ns;    /* 0: no limit */
     bool colors;             /* pretty output to a terminal */
-    const struct agent_keeper *keeper; /* NULL: a person, or whoever sends signals */
+    const struct agent_keeper *keeper; /* NULL: the agent is stopped by signals */
     bool once; /* a session that cannot start, or is stopped by others, has failed */
 };
 

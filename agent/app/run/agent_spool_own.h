@@ -24,7 +24,7 @@ struct agent_spool {
     bool is_back;                   /* a stream continues before where it was */
     struct agent_handover handover;
 
-    /* For threads that do not own the store, and before somebody does. */
+    /* For threads that do not own the store, and for all before a thread owns it. */
     struct plat_mutex mutex;
     struct catalogue *reader; /* NULL: not open now */
 };

@@ -158,7 +158,7 @@ void agent_store_file_end(
     plat_mutex_lock(&agent->store_mutex);
     struct agent_file *files = grow_list(
         agent->files, agent->file_count, &agent->file_capacity, sizeof(*files));
-    if (files) { /* else the file is given again by the next run, and nobody takes it */
+    if (files) { /* else the next run delivers the file again, and no output takes it */
         agent->files = files;
         struct agent_file *file = &files[agent->file_count++];
         *file = (struct agent_file){.session = session, .last_sequence = last_sequence};

@@ -4,7 +4,7 @@
 #include "status/status_server.h"
 
 /* /tap?of=NAME&where=EXPR&rate=N: events of a session or an output as they pass, a line each, and now and then a line
- * {"tap":{"omitted":N}}. Only for who is ${trusted}. On the status server's thread. */
+ * {"tap":{"omitted":N}}. Only for ${trusted} clients. On the status server's thread. */
 struct agent_process;
 
 void agent_tap_answer(struct agent_process *process, const struct status_request *request,

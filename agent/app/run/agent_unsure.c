@@ -1,6 +1,6 @@
 #include "app/run/agent_internal.h"
 
-/* Rules that nobody could judge for some events, as a regular expression has met its limits. */
+/* Rules that could not be judged for some events, as a regular expression exceeded its limits. */
 
 static void tell(
     struct agent *agent, const struct agent_filter *filter, size_t rule, uint64_t count)

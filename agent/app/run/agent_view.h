@@ -4,7 +4,7 @@
 #include "app/watch/agent_health.h"
 #include "status/metric_set.h"
 
-/* One look at the process and the agent that runs in it, for those who show it. Any thread. */
+/* A snapshot of the process and the agent that runs in it, for pages and commands. Any thread. */
 struct agent;
 struct agent_loads;
 struct agent_process;

@@ -7,7 +7,7 @@
 #include "event/write/event_writer.h"
 
 /*
- * Who ships: the `agent`, `labels` and `tags` members at the end of every event.
+ * The identity of the agent: the `agent`, `labels` and `tags` members at the end of every event.
  *
  * agent.id stays the same for a data folder: it is kept there in the file `agent.id`, and made the
  * first time. agent.ephemeral_id is new at every start. Both are random UUIDs (RFC 9562 version 4).
@@ -32,7 +32,7 @@ bool agent_identity_init(struct agent_identity *identity, const char *data_dir,
 void agent_identity_fini(struct agent_identity *identity);
 
 /* The same ephemeral_id for all of a process: the first one is copied to ${ephemeral_id}, GUID_TEXT_SIZE + 1
- * bytes, empty so far, and is that of whoever comes later. */
+ * bytes, empty so far, and later callers get it from there. */
 void agent_identity_keep(struct agent_identity *identity, char *ephemeral_id);
 
 /* Its members for events. */

@@ -47,7 +47,7 @@ static void publish(const struct input_ops *ops, void *input)
     }
 }
 
-/* One trace at a time is read, and nobody asks how much that takes. */
+/* One trace at a time is read, without a report of its memory. */
 enum { PROCESS_CONTEXT_BYTES = 64 * 1024 * 1024, FILE_NAMES_BYTES = 256 * 1024 * 1024 };
 
 struct run {

@@ -5,8 +5,8 @@
 #include "app/trace/session_run.h"
 
 /*
- * Who and what is in traces: providers with their events, names of events and processes. For
- * `etwship providers TRACE`, and to say what was meant where a name matched nothing. One thread.
+ * The content of traces: providers with their events, names of events and processes. For
+ * `etwship providers TRACE`, and for suggestions when a name matched nothing. One thread.
  */
 struct trace_census;
 

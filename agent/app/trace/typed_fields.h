@@ -7,7 +7,7 @@
 /*
  * Which fields the payloads have that come to an output (event/model/index_fields.h): by the definitions of
  * the providers that its sessions name, as far as files of `schema`, this machine, the program itself,
- * and where somebody wants that, the recorded traces know them.
+ * and if the configuration wants it, recorded traces know them.
  */
 struct typed_fields {
     struct index_fields *fields; /* chosen */

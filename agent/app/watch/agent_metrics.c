@@ -16,7 +16,7 @@ enum { MAX_RULE_NAME_BYTES = 200, MAX_PROVIDERS = 50, MAX_PROVIDER_NAME_BYTES = 
 
 /* ---- sessions --------------------------------------------------------------------------------- */
 
-/* That somebody asked to drop it is no loss. */
+/* An event that the configuration drops is no loss. */
 static bool is_loss(enum session_drop reason)
 {
     return reason != SESSION_DROP_STACK_WALK;

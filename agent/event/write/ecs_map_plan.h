@@ -12,7 +12,7 @@ enum ecs_map_origin {
     ECS_MAP_CONSTANT,
     ECS_MAP_FIELD,    /* of the payload */
     ECS_MAP_KEYWORDS, /* of the header */
-    ECS_MAP_SID,      /* of the header: who wrote the event */
+    ECS_MAP_SID,      /* of the header: the user that wrote the event */
     /* Known facts of a process (event_process.h): */
     ECS_MAP_ABOUT,   /* of the process that the event describes, its own or another */
     ECS_MAP_CREATOR, /* of its own process, if the event is the start of another one by it */

@@ -116,7 +116,7 @@ struct pipeline_settings {
     void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
     /* Records of ${provider}, of an event log, have no message: decode_worker_settings.silent. NULL: none. */
     void (*silent)(void *self, size_t session, struct span provider);
-    struct tap_hub *taps; /* those who watch; NULL: none */
+    struct tap_hub *taps; /* open taps; NULL: none */
     /* Sees the events of one worker; may be NULL. */
     struct flow_consumer (*observe)(void *self, size_t worker);
     /* [session]: the sequence up to which the pipeline before in this process has shown its events to them;

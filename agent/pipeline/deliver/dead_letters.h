@@ -59,7 +59,7 @@ struct dead_letters_catalogue_settings {
 /* As the catalogue keeps it: borrowed from ${letter}; a document that is too long is left out. */
 struct catalogue_letter dead_letters_catalogue_row(const struct dead_letter *letter);
 
-/* In the catalogue of a durable spool (dead_letters_catalogue.c), beside who owns it. Without a
+/* In the catalogue of a durable spool (dead_letters_catalogue.c), beside its owner. Without a
  * catalogue there is nothing to read, and no place to put anything. NULL: out of memory. */
 struct dead_letters *dead_letters_catalogue_create(
     const struct dead_letters_catalogue_settings *settings, struct error *err);

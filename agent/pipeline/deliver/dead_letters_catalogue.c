@@ -9,11 +9,11 @@
 /*
  * Dead letters in the catalogue of a spool. Every call has a connection of its own, and what changes
  * something is a transaction; the owner of the spool and other processes have theirs, and SQLite lets
- * one write at a time. Between calls none is open: on Windows nobody could set a damaged catalogue
- * aside.
+ * one write at a time. Between calls none is open: on Windows an open file cannot be renamed, so a damaged
+ * catalogue could not be set aside.
  *
- * The catalogue may be replaced at any moment by its owner, who copies what is in it or makes another
- * one. What was committed while the file was in its place is in the copy; what was committed to one that
+ * The catalogue may be replaced at any moment by its owner, which copies its content or makes another one. What
+ * was committed while the file was in its place is in the copy; what was committed to one that
  * was not any more may be nowhere, and is put again into the one that is there.
  *
  * Letters stand a second time in files, from which a catalogue that was lost is made anew.

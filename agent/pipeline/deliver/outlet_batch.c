@@ -374,8 +374,8 @@ static void tell_latency(const struct outlet_lane *lane, uint64_t acked)
     }
 }
 
-/* What an earlier connection may have lost is told in the session of the batch in hand: nobody knows any more
- * which events they were. */
+/* Possible losses of an earlier connection are reported in the session of the present batch: the events are not
+ * known any more. */
 static void tell_maybe_lost(struct outlet_lane *lane, uint64_t count)
 {
     const struct outlet_settings *settings = &lane->outlet->settings;

@@ -171,7 +171,7 @@ static void end_gone(struct outlet_lane *lane)
     uint64_t number;
     while ((number = spool->ops->next_gone(spool, outlet->settings.cursor))) {
         struct parked_batch *parked = parking_drop_number(&outlet->parking, number);
-        if (parked) { /* else who has claimed it comes upon that */
+        if (parked) { /* else the lane that has claimed it finds that */
             parking_end(&outlet->parking, parked);
             outlet_batch_settle(lane, &parked->item, true);
             parked_batch_free(parked);

@@ -18,8 +18,8 @@
  * came later, and of that event alone, as the oldest events may be bad themselves. If it is taken, the destination
  * works: the oldest events are tried next, in their order.
  *
- * Any thread, but what is said of a claimed batch: that is its claimer's alone. Bounded by parking_is_full,
- * which whoever takes batches asks before. Embedded.
+ * Any thread; functions for a claimed batch: only the thread that claimed it. Bounded by parking_is_full, which
+ * a lane asks before it takes a batch. Embedded.
  */
 enum {
     PARKING_MAX_BATCHES = 4096,

@@ -12,7 +12,7 @@ struct books {
     uint64_t deadline_ns;     /* UINT64_MAX: none */
     struct session_counts *sessions;
     struct output_counts *outputs;
-    bool *left; /* by output: nobody waits for it */
+    bool *left; /* by output: books_wait_settled does not wait for it */
     size_t session_count;
     size_t output_count;
 };

@@ -43,7 +43,7 @@ void event_decode_finish(struct event_decode *decode, struct event *event);
 /* A sample of the trace (input_sink.sample), before its events: does it prove a width? */
 void event_decode_weigh(struct event_decode *decode, const struct event_record *record);
 
-/* What is known of ${event} beside its payload is as it was in ${before}: for who decodes it anew. */
+/* Copy from ${before} what is known of ${event} beside its payload, to decode it again. */
 static inline void event_decode_keep(struct event *event, const struct event *before)
 {
     event->process = before->process;

@@ -13,7 +13,7 @@
  */
 struct flow;
 
-/* Who takes decoded events. An event is valid until the call returns. False ends the flow. */
+/* A receiver of decoded events. An event is valid until the call returns. False ends the flow. */
 struct flow_consumer {
     void *self;
     bool (*event)(void *self, const struct event *event);

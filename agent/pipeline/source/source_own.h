@@ -37,7 +37,7 @@ struct source {
     struct slab *metadata;
     struct session_counts slab_counts; /* since the last slab */
     uint64_t left_out;                 /* slab.left_out, the same */
-    uint64_t since_slab;               /* events left out, by whomever */
+    uint64_t since_slab;               /* events left out, by any stage */
     unsigned until_clock;
 
     struct gap_list gaps;

@@ -67,7 +67,7 @@ struct spool_backlog {
     uint64_t oldest_ms; /* as above */
 };
 
-/* Who reads: what a cursor is made of. */
+/* What a cursor is made of. */
 struct spool_reader {
     const char *name; /* of the output, the same over restarts; borrowed */
     size_t stream;

@@ -53,7 +53,7 @@ struct spool_durable_settings {
     uint64_t
         sync_interval_ns; /* what is appended is true after that, and the time a commit takes */
     uint64_t sync_bytes;  /* or as soon as so many bytes wait */
-    const char *folder;   /* of the store, for those who look, as are these; borrowed, or NULL */
+    const char *folder;   /* of the store, for its status, as are these; borrowed, or NULL */
     uint64_t max_bytes;
     uint64_t min_free_bytes; /* of its disk; 0: no limit */
     enum spool_full on_full; /* what live sessions do; replayable ones wait */

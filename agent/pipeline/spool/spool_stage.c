@@ -89,7 +89,7 @@ static bool reserve_row(struct spool_durable *spool)
     return true;
 }
 
-/* Nobody reads the batch, or nothing is in it: how far it takes its sessions is all there is. */
+/* No output reads the batch, or it is empty: only the positions of its sessions are stored. */
 static bool stage_sources(
     struct spool_durable *spool, const struct batch *batch, size_t count, struct error *err)
 {

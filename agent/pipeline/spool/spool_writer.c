@@ -35,7 +35,7 @@ static void stage_rest(struct spool_durable *spool, bool all)
     }
 }
 
-/* What was committed is the cursors', who ask for its rows. Holds the mutex. */
+/* The cursors take what was committed, and ask for its rows. Holds the mutex. */
 static void publish(struct spool_durable *spool)
 {
     struct batch *batch;
@@ -68,7 +68,7 @@ struct round {
     bool staged;       /* there are batches to commit … */
     bool all;          /* … every one that was appended before */
     bool commit_asked; /* a caller waits for it */
-    bool again; /* another one follows at once, and those who wait for this one wait for it */
+    bool again; /* another one follows at once, and threads that wait for this one wait for it */
     enum spool_room room;   /* for what waits */
     enum spool_room any;    /* for anything at all */
     enum spool_room replay; /* for what is read again */
@@ -96,7 +96,7 @@ static void wake_cursors(struct spool_durable *spool)
     }
 }
 
-/* How it ended, to all who wait. */
+/* Its result, for all threads that wait. */
 static void end_round(
     struct spool_durable *spool, const struct round *round, bool ok, const struct error *err)
 {
@@ -222,7 +222,8 @@ static void put_disk(struct buf *out, const struct spool_durable *spool)
     const struct spool_durable_settings *settings = &spool->settings;
     struct store_usage usage;
     struct error ignored;
-    buf_printf(out, "the disk of %s has too little free space", settings->folder ? settings->folder : "it");
+    buf_printf(out, "the disk of %s has too little free space",
+        settings->folder ? settings->folder : "it");
     if (store_usage(settings->store, &usage, &ignored) && usage.free_bytes != UINT64_MAX) {
         buf_add_text(out, ": ");
         put_size(out, usage.free_bytes);

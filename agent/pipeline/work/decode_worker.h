@@ -75,7 +75,7 @@ struct decode_worker_settings {
     void (*silent)(void *self, size_t session, struct span provider);
     void *definitions_self;
 
-    struct tap_hub *taps; /* those who watch; NULL: none */
+    struct tap_hub *taps; /* open taps; NULL: none */
 
     /* Sees every accepted event, on the worker's thread; event NULL: none. */
     struct flow_consumer observer;

@@ -77,8 +77,8 @@ void decode_worker_gates_flush(struct decode_worker *worker, const struct slab *
 
 /* ---- decode_worker_tap.c ----------------------------------------------------------------------- */
 
-/* Show an event that some stream wants to who looks on at its session; one that was just written as the last record
- * of piece ${index}, to who looks on at that stream. */
+/* Show an event that some stream wants to the taps of its session; show one that was just written as the last
+ * record of piece ${index} to the taps of that stream. */
 void decode_worker_tap_session(
     struct decode_worker *worker, const struct slab *slab, const struct event *event);
 void decode_worker_tap_stream(

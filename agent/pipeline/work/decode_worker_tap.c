@@ -1,6 +1,6 @@
 #include "pipeline/work/decode_worker_own.h"
 
-/* What a worker shows to those who look on (tap.h), on its thread. */
+/* Events that a worker shows to taps (tap.h), on its thread. */
 
 static struct tap_asker asker_of(const struct decode_worker *worker, const struct slab *slab)
 {

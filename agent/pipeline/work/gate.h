@@ -9,8 +9,8 @@
 #include "schema/cache/schema_cache.h"
 
 /*
- * One list of filter rules at work: of the agent, a session or an output. Shared by all workers,
- * who count for themselves and add it up now and then.
+ * One list of filter rules at work: of the agent, a session or an output. Shared by all workers; each has
+ * counters of its own and adds them to the total now and then.
  */
 struct gate {
     const struct filter *filter;

@@ -19,7 +19,7 @@ static const uint64_t back_ticks = UINT64_C(10) * 10000000;
 
 struct bucket {
     uint64_t key;
-    uint64_t last; /* FILETIME; 0: nobody's, and full */
+    uint64_t last; /* FILETIME; 0: unused, and full */
     uint64_t parts;
     size_t rule;
 };

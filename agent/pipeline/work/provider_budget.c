@@ -6,8 +6,8 @@
 
 /*
  * The providers of the configuration have their places from the beginning. With a limit for all
- * others these get one when they first come, as far as there are any; what comes beyond shares one
- * more, so that nobody gets more by using many GUIDs.
+ * others these get one when they first come, as far as there are any; all further ones share one more, so that
+ * a process does not get more by using many GUIDs.
  */
 enum { MAX_OTHERS = 512 };
 

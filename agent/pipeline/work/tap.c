@@ -6,8 +6,9 @@
 #include "platform/plat_thread.h"
 
 /*
- * Locks: the hub's mutex guards its list and the counts of users, and is held for a moment per slab while somebody looks
- * on; a tap's mutex guards its room, and is held while a text is copied. Scratches belong to one worker and session
+ * Locks: the hub's mutex guards its list and the counts of users, and is held for a moment per slab while a tap
+ * is open; a tap's mutex guards its room, and is held while a text is copied. Scratches belong to one worker
+ * and session
  * each, and are made by that worker when it needs them.
  *
  * Workers read `tokens`, `looks` and `full` for every event, so these lie apart from what changes often: fetching a
@@ -18,7 +19,7 @@ enum { CACHE_LINE_BYTES = 64 };
 struct tap {
     struct tap_hub *hub;
     struct tap_settings settings;
-    size_t users; /* workers, and who looks on; guarded by the hub's mutex */
+    size_t users; /* workers, and the tap's owner; guarded by the hub's mutex */
     uint8_t gap_before[CACHE_LINE_BYTES];
     atomic_int_fast64_t tokens; /* events that may be given */
     atomic_int_fast64_t looks;  /* events that the filter may be asked about */
@@ -26,7 +27,7 @@ struct tap {
     uint8_t gap_after[CACHE_LINE_BYTES];
     atomic_bool over;
     atomic_uint_fast64_t omitted;
-    uint64_t owed_ns; /* of who looks on: of a token that is not whole yet */
+    uint64_t owed_ns; /* of the tap's owner: a fraction of a token */
     uint64_t owed_looks_ns;
     struct filter_scratch **scratches;
 
@@ -164,7 +165,7 @@ void tap_close(struct tap *tap)
     }
 }
 
-/* What was not used is gone: who looks on sees so many a second, not more after a quiet while. */
+/* Unused tokens are lost: the tap shows so many events a second, not more after a quiet time. */
 static void refill(
     atomic_int_fast64_t *tokens, uint64_t *owed_ns, unsigned rate, uint64_t passed_ns)
 {

@@ -5,9 +5,9 @@
 #include "filter/filter.h"
 
 /*
- * Looking on: some of the events that pass go to somebody who watches, too. Workers never wait for who looks on: what
- * is more than the rate, or finds no room, is left out and counted. Without anybody looking on, a slab costs one look at
- * a number.
+ * Taps: copies of some of the events that pass, for a client that watches. Workers never wait for a tap: events
+ * beyond the rate, or without room, are left out and counted. Without open taps, a slab costs one look at a
+ * number.
  *
  * A hub outlives the pipelines that run with it; a tap is of one of them, and is over when that ends.
  */

@@ -114,8 +114,8 @@ static bool connect(struct catalogue *catalogue, const char *name, int flags, st
         err);
 }
 
-/* Where nothing may be written, not even the index of the log, a database without a log can still be
- * read, as nobody writes to it. */
+/* Where nothing may be written, not even the index of the log, a database without a log can still be read, as
+ * no process writes to it. */
 static bool connect_to_read(struct catalogue *catalogue, struct error *err)
 {
     sqlite3_int64 ignored;
@@ -165,8 +165,8 @@ static bool is_head_wrong(struct catalogue *catalogue)
     return is_read && size == sizeof(head) && head[18] != 1 && head[18] != 2;
 }
 
-/* Which version's tables are there; 0: none, the database is empty. Somebody may be making them: so all
- * is of one moment, and the file is no longer than it was before that. */
+/* Which version's tables are there; 0: none, the database is empty. Another process may be making them: so all
+ * reads are of one moment, and the size of the file is read before them. */
 static bool get_version(struct catalogue *catalogue, unsigned *ret_version, struct error *err)
 {
     sqlite3_int64 application;
@@ -426,7 +426,7 @@ void catalogue_rollback(struct catalogue *catalogue)
     }
 }
 
-/* On Windows nobody can remove a file that is open so, and names are slow to look up. */
+/* On Windows a file that is open in this way cannot be removed, and names are slow to look up. */
 static bool is_there(const struct catalogue *catalogue)
 {
 #ifdef _WIN32

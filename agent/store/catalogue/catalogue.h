@@ -30,7 +30,8 @@
  *
  * Errors: ERR_DAMAGED what is read is no catalogue or not what was written: set it aside and build
  * a new one from the segments. (SQLite notices damage to its own structures alone; so rows that
- * nothing else proves, other than a batch's and a letter's, keep a checksum.) ERR_MISSING there is none, or it was removed while it is open.
+ * nothing else proves, other than a batch's and a letter's, keep a checksum.) ERR_MISSING there is none, or it
+ * was removed while it is open.
  * ERR_UNSUPPORTED a newer version wrote it. ERR_FULL, ERR_BUSY, ERR_READ_ONLY, ERR_IO: may be tried
  * again. ERR_LIMIT, ERR_MEMORY as everywhere.
  */
@@ -58,7 +59,7 @@ enum catalogue_mode {
 struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, struct error *err);
 
 /*
- * The same to write, for everybody but the owner of the segments: a log that an owner was killed over
+ * As catalogue_open, for writers other than the owner of the segments: a log that an owner was killed over
  * stays when it is closed, with all that was committed to it, as it tells the next owner that nothing
  * is lost.
  */
@@ -76,8 +77,8 @@ struct catalogue *catalogue_open_beside(const char *path, struct error *err);
 struct catalogue *catalogue_create(
     const char *path, uint64_t epoch, struct span earlier, struct error *err);
 
-/* Let the log stay when the catalogue is closed, as if the process had been ended: who finds it knows
- * that there was more to be done. */
+/* Let the log stay when the catalogue is closed, as if the process had been ended: the next process that opens
+ * it knows that work was left. */
 void catalogue_keep_log(struct catalogue *catalogue);
 
 /* What was not committed is undone. NULL is fine. */
@@ -91,9 +92,9 @@ bool catalogue_begin(struct catalogue *catalogue, struct error *err);
 /* True: all of it is on the disk, and stays after a loss of power. */
 bool catalogue_commit(struct catalogue *catalogue, struct error *err);
 
-/* Is the file that is open, and its log, where it was opened? Else (ERR_MISSING) nobody who comes later
- * finds what is committed to it, unless its owner writes it anew (catalogue_copy). After a commit: true
- * says that whoever copies it from now on has that. On Windows an open file stays where it is. */
+/* Is the file that is open, and its log, where it was opened? Else (ERR_MISSING) later processes do not find
+ * what is committed to it, unless its owner writes it anew (catalogue_copy). After a commit: true means that
+ * every later copy has that. On Windows an open file stays where it is. */
 bool catalogue_check_place(const struct catalogue *catalogue, struct error *err);
 
 /* Undo what was done since begin. Nothing to undo is fine. */
@@ -160,7 +161,7 @@ bool catalogue_shrink(struct catalogue *catalogue, uint32_t max_pages, struct er
 bool catalogue_reserve(struct catalogue *catalogue, struct error *err);
 
 /* Move the log's content into the database and begin it anew in its place, which stays the catalogue's.
- * Not inside a transaction. False: the database has no room, or somebody reads. */
+ * Not inside a transaction. False: the database has no room, or another process reads it. */
 bool catalogue_rewind_log(struct catalogue *catalogue);
 
 /*

@@ -3,7 +3,7 @@
 
 #include "store/catalogue/catalogue.h"
 
-/* Streams, segments and batches. Who puts or removes is inside a transaction (catalogue.h). */
+/* Streams, segments and batches. Put and remove inside a transaction (catalogue.h). */
 
 /* ---- streams ------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 
 /*
  * A letter takes as many bytes as its texts have, and some for its row. They are read in chunks that
- * are copied, so that no read transaction stands while somebody prints or sends them.
+ * are copied, so that no read transaction is open while a caller prints or sends them.
  */
 enum {
     ROW_BYTES = 64,

@@ -5,8 +5,8 @@
 
 /*
  * Dead letters: records that a destination will never take. Kept in bounded space, the oldest make
- * room. The agent and commands beside it may put and remove; who does is inside a transaction
- * (catalogue.h), and a command's is short.
+ * room. The agent and commands beside it may put and remove, inside a transaction (catalogue.h); that of a
+ * command is short.
  */
 struct catalogue_letter {
     uint64_t id;   /* 1, 2, 3, …: given by the catalogue */

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "store/catalogue/catalogue.h"
 
-/* How far outputs have come. Who puts or removes is inside a transaction (catalogue.h). */
+/* How far outputs have come. Put and remove inside a transaction (catalogue.h). */
 
 struct catalogue_output {
     uint64_t id;

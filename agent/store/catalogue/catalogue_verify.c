@@ -8,8 +8,8 @@
 
 /*
  * Faults as sentences, found by SQL that is compiled here alone: it is run seldom, and reads
- * everything. What SQLite checks of its own structures comes first; rows that keep a checksum are
- * read as whoever needs them reads them.
+ * everything. What SQLite checks of its own structures comes first; rows with a checksum are read by the
+ * functions of the agent.
  */
 enum {
     MAX_FAULTS = 100,

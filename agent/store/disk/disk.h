@@ -16,8 +16,8 @@ struct disk;
 struct disk_file; /* each disk's own */
 
 struct disk_ops {
-    /* NULL on failure. For reading the file must be there; while it is open somebody else may write to
-     * it, rename and unlink it. */
+    /* NULL on failure. For reading the file must be there; while it is open, other programs may write to it, rename
+     * and unlink it. */
     struct disk_file *(*open_read)(struct disk *disk, const char *path, struct error *err);
 
     /* Made if it is missing, which is durable after sync_folder. */

@@ -25,7 +25,7 @@
  * said about it (4), and that.
  *
  * A frame says where it stands, and in which epoch: what the disk gives back in another place, or from
- * an earlier file that lay there, is no frame, nor is one that somebody wrote into an event. CRCs are
+ * an earlier file that lay there, is no frame, nor is one inside an event. CRCs are
  * CRC-32C, times are FILETIME. Nothing is believed: sizes are checked against limits before anything is
  * reserved for them, and a head with a good CRC that says what cannot be is damage.
  */

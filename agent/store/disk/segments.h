@@ -115,10 +115,10 @@ bool segments_unpack(struct frame *frame, struct buf *room, struct error *err);
  * ERR_FORMAT: there is no such file, or it is shorter. */
 bool segments_cut(struct segments *segments, uint64_t id, uint64_t bytes, struct error *err);
 
-/* Has somebody removed the file of segment ${id}? Then it leaves the list. */
+/* Has another program removed the file of segment ${id}? Then it leaves the list. */
 bool segments_is_missing(struct segments *segments, uint64_t id);
 
-/* Remove the file of a segment that nobody needs any more; not the one that is being written, which is
+/* Remove the file of a segment that is not needed any more; not the one that is being written, which is
  * ended first. One that has gone is no failure. False: another program holds it; to be tried again later. */
 bool segments_unlink(struct segments *segments, uint64_t id, struct error *err);
 

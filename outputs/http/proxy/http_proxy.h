@@ -12,7 +12,7 @@
  * Answers of Windows are kept for a while, of a bounded number of addresses. Where one names several proxies,
  * and one cannot be connected to, the next request takes the next, and after the last the first again. A
  * request goes without a proxy only where the answer says so: a network that has proxies may want to see all
- * that leaves it. Whoever sends pauses between attempts.
+ * that leaves it. The caller pauses between attempts.
  * One thread at a time.
  */
 enum { HTTP_PROXY_KEPT = 16 };
