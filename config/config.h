@@ -123,7 +123,7 @@ struct config_variants {
 #define CONFIG_ROW(name, kind, s, member) \
     .key = (name), .type = CONFIG_##kind, .offset = CONFIG_OFFSET(s, member, CONFIG_C_##kind)
 
-/* The same for a struct inside the struct. */
+/* As CONFIG_ROW, for a struct inside the struct. */
 #define CONFIG_STRUCT_ROW(name, s, member, table)                        \
     .key = (name), .type = CONFIG_STRUCT, .offset = offsetof(s, member), \
     .size = sizeof(((s *)0)->member), .fields = (table)

@@ -265,7 +265,7 @@ bool store_leftover(
 bool store_source(struct store *store, struct span session, uint64_t stream, uint64_t sequence,
     struct error *err);
 
-/* The same, also where it was further: outputs are given what they lack of it. Before anything is
+/* As store_source, but it may go back: outputs then get the events that they lack. Before anything is
  * appended. */
 bool store_source_from(struct store *store, struct span session, uint64_t stream, uint64_t sequence,
     struct error *err);
@@ -337,7 +337,7 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
 /* Is all of what the last commit was given true, but batches and what depends on them? */
 bool store_rest_is_true(const struct store *store);
 
-/* Are batches that are committed from now on to be read by store_read before long, as outputs are behind?
+/* Will store_read soon read batches that are committed from now on, as outputs are late?
  * Then the system is to keep them in memory if it can. At first they are not. */
 void store_expect_reads(struct store *store, bool expected);
 

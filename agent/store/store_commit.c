@@ -130,7 +130,7 @@ static bool run_transaction(
     return ok;
 }
 
-/* The same; a full disk gets the ballast, and a catalogue that is no good any more is made anew. */
+/* Run the transaction; give a full disk the ballast, and rebuild a catalogue that cannot be used any more. */
 static bool transact(
     struct store *store, bool has_batches, struct store_committed *committed, struct error *err)
 {

@@ -15,7 +15,9 @@
  * to the file, and may rotate it: rename it to PATH.N, with N above all existing numbers, and begin
  * a new one at PATH. So the undo is the same wherever a batch was interrupted:
  *
- *   1. If not PATH but some PATH.N is the file: it was rotated. The files at PATH and with numbers above N are newer: remove them if they are marked (file_marks.h) or empty, then rename PATH.N back. If something remains at PATH, it belongs to another program: the file keeps its number, and is truncated there.
+ *   1. If not PATH but some PATH.N is the file: it was rotated. The files at PATH and with numbers above N are
+ * newer: remove them if they are marked (file_marks.h) or empty, then rename PATH.N back. If something remains
+ * at PATH, it belongs to another program: the file keeps its number, and is truncated there.
  *   2. If PATH is the file now and longer than it was: truncate it.
  *   3. If the file is missing, another program removed or replaced it: do not truncate the file at PATH.
  *
@@ -487,7 +489,7 @@ static bool load_entry(struct file_set *set, struct span path, struct reader *in
     return true;
 }
 
-/* Does it end where its structure says? Leaves ${in} behind the end. */
+/* Does it end where its structure says? ${in} is after its end then. */
 static bool is_sound(struct reader *in)
 {
     if (reader_u32(in) != MAGIC) {

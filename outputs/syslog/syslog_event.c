@@ -91,7 +91,7 @@ static struct syslog_kind *find_kind(struct syslog_event *event, struct span rec
     return NULL;
 }
 
-/* The same span of another copy of the text that it is in. */
+/* The span ${s} of the text ${from}, moved into its copy ${to}. */
 static struct span moved(struct span s, const uint8_t *from, const uint8_t *to)
 {
     return s.size ? span_make(to + (s.data - from), s.size) : s;

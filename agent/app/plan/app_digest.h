@@ -22,7 +22,8 @@ bool app_digest_take(
 uint64_t app_digest_shown(const struct app_config *config);
 
 /*
- * The same of the file ${path} and of the files that it includes, whether they are valid or not: by their names
+ * As app_digest_take, of the file ${path} and of the files that it includes, whether they are valid or not: by
+ * their names
  * and by when each was last changed. A file that appears or goes changes it, too. One thread at a time.
  */
 void app_digest_sources(const char *path, struct app_digest *ret_digest);

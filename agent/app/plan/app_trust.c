@@ -175,7 +175,7 @@ static bool add_folder_in(void *self, const char *name)
     return true;
 }
 
-/* The same with all folders below, as definitions are read. */
+/* Judge the folder and all folders below it, as definitions are read from all of them. */
 static void judge_tree(struct search *search, const char *path)
 {
     char folder[DATA_FOLDER_PATH_BYTES];

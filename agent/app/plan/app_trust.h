@@ -41,11 +41,11 @@ enum { APP_TRUST_MAX_TOLD = 16 };
 size_t app_trust_find(const struct app_config *config, enum app_trust_scope scope,
     enum app_trust_whose whose, void (*tell)(void *self, const char *text), void *self);
 
-/* The same of the log that is in ${file} if the configuration names none. */
+/* As app_trust_find, for the log, which is in ${file} if the configuration names none. */
 size_t app_trust_find_log(const struct app_config *config, const char *file,
     void (*tell)(void *self, const char *text), void *self);
 
-/* The same of ${program}, absolute, and its folder: may a service run it, whatever its account?
+/* As app_trust_find, for ${program}, absolute, and its folder: may a service of any account run it?
  * Only Windows has services: 0 elsewhere. */
 size_t app_trust_find_program(
     const char *program, void (*tell)(void *self, const char *text), void *self);

@@ -15,9 +15,9 @@ struct provider_selection;
 struct provider_selection *provider_selection_create(
     const char *const *texts, size_t count, struct error *err);
 
-/* The same by ${specs}, which are copied; what they point to outlives the selection. Names of
+/* As provider_selection_create, by ${specs}, which are copied; what they point to outlives the selection. Names of
  * keywords count for nothing: turn them into bits before
- * (app_providers_resolve). ${is_live}: the session has switched these providers on, so the code that writes
+ * (app_providers_resolve). ${is_live}: the session has enabled these providers, so the code that writes
  * WPP messages has looked at level and flags, by their bits; else the names in the messages' formats have
  * to do. */
 struct provider_selection *provider_selection_create_from(

@@ -367,7 +367,7 @@ static bool comes_again(const struct agent *agent, size_t session)
     return (agent->has_successor || agent->replays) && agent->plan->sessions[session].replayable;
 }
 
-/* The same of all that the output takes: it does not count by sessions. */
+/* True for all sessions that the output takes, as it does not count by sessions. */
 static bool all_comes_again(const struct agent *agent, size_t output)
 {
     const struct agent_plan *plan = agent->plan;

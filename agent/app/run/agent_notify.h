@@ -6,7 +6,7 @@
 /* How far a run is, as the service manager hears of it (platform/plat_notify.h). */
 enum agent_phase { AGENT_STARTING, AGENT_RUNNING, AGENT_STOPPING };
 
-/* The same at one moment, with reloads: how many have begun, and how many of these are over. */
+/* The phase at one moment, and how many reloads have begun, and how many of these are over. */
 struct agent_moment {
     enum agent_phase phase;
     uint64_t reloads_begun;

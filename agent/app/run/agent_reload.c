@@ -72,8 +72,8 @@ static void change_log(
     }
 }
 
-/* False: the process is to stop. Asking for another reload ends the pause, as what keeps it from starting may
- * have been mended. */
+/* False: the process is to stop. Asking for another reload ends the pause, as its cause may have been
+ * corrected. */
 static bool pause_before_retry(
     struct agent_process *process, uint64_t pause_ns, bool *ret_asked_to_reload)
 {

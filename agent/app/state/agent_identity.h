@@ -31,7 +31,7 @@ bool agent_identity_init(struct agent_identity *identity, const char *data_dir,
     const struct config_map *labels, const struct config_strings *tags, struct error *err);
 void agent_identity_fini(struct agent_identity *identity);
 
-/* The same ephemeral_id for all of a process: the first one is copied to ${ephemeral_id}, GUID_TEXT_SIZE + 1
+/* One ephemeral_id for all agents of a process: the first one is copied to ${ephemeral_id}, GUID_TEXT_SIZE + 1
  * bytes, empty so far, and later callers get it from there. */
 void agent_identity_keep(struct agent_identity *identity, char *ephemeral_id);
 

@@ -20,7 +20,7 @@ struct no_match_settings {
     bool shows_progress;
 
     const struct provider_selection *selection; /* NULL: there is none */
-    const char *providers; /* what its entries stand behind, as in `--provider` */
+    const char *providers;                      /* the option of its entries, as in `--provider` */
 
     /* Lists of rules, of which nothing passed all. */
     const struct filter *const *filters;

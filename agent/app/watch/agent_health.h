@@ -64,7 +64,7 @@ enum agent_severity agent_health_severity(enum agent_cause cause);
 /* {"status":…,"ready":…,"causes":[…]} */
 void agent_health_json(const struct agent_health *health, struct buf *out);
 
-/* The same for people: "healthy" or "degraded", then a line for each cause with what to do. */
+/* As text: "healthy" or "degraded", then a line for each cause with what to do. */
 void agent_health_text(const struct agent_health *health, struct buf *out);
 
 /* What is wrong, in a line: "output siem: connection refused; spool full"; nothing if all is well. */

@@ -113,7 +113,8 @@ void delivery_host_destroy(struct delivery_host *host); /* NULL is fine */
 /* False if the output has ended and will take nothing more. */
 bool delivery_host_deliver(struct delivery_host *host, const struct delivery *delivery);
 
-/* The same for records that are tried since plat_monotonic_ns() was ${since_ns}, as retry.max_age counts.
+/* As delivery_host_deliver, for records that are tried since plat_monotonic_ns() was ${since_ns}, as
+ * retry.max_age counts.
  * ${parked}: they were parked before. Where the output is degraded, or they are too old and cannot be kept now,
  * they are parked again after one try, as what goes elsewhere may be taken meanwhile. */
 bool delivery_host_deliver_since(

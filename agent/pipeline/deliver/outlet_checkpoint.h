@@ -13,7 +13,8 @@ bool outlet_checkpoint_has(const struct outlet *outlet);
  * stored at once, where the spool does that. False with ${err} set: the one before stands. */
 bool outlet_checkpoint_take(struct outlet_lane *lane, bool now, struct error *err);
 
-/* The same, ${self} being a lane, and on the disk when this returns true: output_env.save. */
+/* As outlet_checkpoint_take, for output_env.save: ${self} is a lane, and the checkpoint is on the disk when
+ * this returns true. */
 bool outlet_checkpoint_save(void *self, struct error *err);
 
 #endif

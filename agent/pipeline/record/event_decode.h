@@ -26,13 +26,13 @@ struct event_decode {
 void event_decode_run(
     struct event_decode *decode, const struct event_record *record, struct event *ret_event);
 
-/* The same with the definitions that schema_cache_find gave for ${record}: for filters, which look
+/* As event_decode_run, with the definitions that schema_cache_find gave for ${record}: for filters, which look
  * at them first. */
 void event_decode_with(struct event_decode *decode, const struct event_record *record,
     const struct schema_choice *choice, struct event *ret_event);
 
 /*
- * The same in two steps (decoder_begin), where a single definition may apply and no other size of
+ * As event_decode_with, in two steps (decoder_begin), where a single definition may apply and no other size of
  * pointers could change what it makes of the payload. False: only the whole of it is known to be
  * right, and nothing was done. Stacks, and what else is known of the event, stay as they are.
  */

@@ -68,7 +68,7 @@ static size_t write_within(const struct call *call, const struct event *event, s
     return size;
 }
 
-/* The same, as it shall be: what the machine says of the event is known when it is written. */
+/* Write the event with all that is known of it: the facts of this machine are looked up while it is written. */
 static bool write_whole(const struct call *call, const struct event *event)
 {
     size_t size = write_within(call, event, call->own_bytes);

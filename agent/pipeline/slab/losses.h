@@ -67,7 +67,7 @@ void losses_left_fini(struct losses_left *left);
 /* Before the books know of it, so that what is settled there has been added here. */
 void losses_add(struct losses *losses, const struct loss *loss);
 
-/* The same for ${count} records of ${batch}, which is none of the agent's own, from ${first} on: each
+/* As losses_add, for ${count} records of ${batch}, which is none of the agent's own, from ${first} on: each
  * is lost to the session that it is of. */
 void losses_add_records(struct losses *losses, const struct batch *batch, size_t first,
     size_t count, size_t output, enum output_drop reason);

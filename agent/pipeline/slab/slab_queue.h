@@ -26,7 +26,7 @@ void slab_queue_destroy(struct slab_queue *queue); /* NULL is fine; what is in i
  * (UINT64_MAX: for ever). One slab always has room in an empty queue. */
 enum slab_push slab_queue_push(struct slab_queue *queue, struct slab *slab, uint64_t deadline_ns);
 
-/* The same without waiting and without regard to the bound or to cancel: for what is small and
+/* As slab_queue_push, without waiting, and beyond the bound and after cancel: for small slabs whose memory is
  * reserved. */
 enum slab_push slab_queue_push_now(struct slab_queue *queue, struct slab *slab);
 

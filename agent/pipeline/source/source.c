@@ -150,7 +150,8 @@ static void push_metadata(struct source *source, uint64_t deadline_ns)
     }
 }
 
-/* The same, waiting as for an event; while events are dropped, not before those have room. */
+/* Push the metadata, and wait as for an event; while events are dropped, push it only when there is room for
+ * those. */
 static void offer_metadata(struct source *source)
 {
     bool drops = source->state == SOURCE_DROPS;

@@ -224,7 +224,7 @@ void spool_cache_add(struct spool_durable *spool, struct batch *batch);
 /* Batch ${id} for a cursor, which holds it until spool_cache_release; NULL: it is not there. */
 struct batch *spool_cache_take(struct spool_durable *spool, uint64_t id);
 
-/* The same for a cursor that has taken it before, and let go of it. */
+/* As spool_cache_take, for a cursor that has taken it before, and released it. */
 struct batch *spool_cache_take_again(struct spool_durable *spool, uint64_t id);
 
 /* One that will not be taken by a cursor. */

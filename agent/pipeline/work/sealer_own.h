@@ -67,7 +67,7 @@ void sealer_mark(struct sealer *sealer, size_t index, const struct batch_segment
 void sealer_close_windows_of(
     struct sealer *sealer, uint32_t session, uint64_t time, uint64_t now_ns);
 
-/* The same for all sessions. */
+/* Likewise for all sessions. */
 void sealer_close_windows(struct sealer *sealer, uint64_t time, uint64_t now_ns);
 
 /* When one may be over by the clock; UINT64_MAX: none is open. */

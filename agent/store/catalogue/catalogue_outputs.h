@@ -20,7 +20,7 @@ struct catalogue_output {
 bool catalogue_put_output(
     struct catalogue *catalogue, const struct catalogue_output *output, struct error *err);
 
-/* The same without its checkpoint, which stays as it is. */
+/* As catalogue_put_output, without its checkpoint, which stays as it is. */
 bool catalogue_move_output(
     struct catalogue *catalogue, const struct catalogue_output *output, struct error *err);
 

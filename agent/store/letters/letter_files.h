@@ -55,7 +55,7 @@ struct letter_files_reader {
 bool letter_files_read(const char *folder, const struct letter_files_reader *reader,
     uint64_t *ret_skipped, struct error *err);
 
-/* The same of the newest file alone. */
+/* As letter_files_read, of the newest file alone. */
 bool letter_files_read_newest(const char *folder, const struct letter_files_reader *reader,
     uint64_t *ret_skipped, struct error *err);
 

@@ -10,7 +10,7 @@
  */
 enum {
     HTTP_PAC_LIMIT_MS = 60000, /* a working search takes less, with the timeouts of the session */
-    HTTP_PAC_LEFT_MAX = 16,    /* threads left behind in this process that have not come back */
+    HTTP_PAC_LEFT_MAX = 16,    /* abandoned threads of this process that still run */
 };
 
 struct http_pac_question {
