@@ -79,7 +79,7 @@ static void ask(struct process_reader *reader, uint32_t id, uint64_t time)
     process_reader_complete(reader, &record, &room);
 }
 
-/* The same payload behind a header of the kernel's that names nobody: of a group by the first byte. */
+/* The payload after a kernel header without a process: of a group by the first byte. */
 static void ask_payload(struct process_reader *reader, const struct event_record *record)
 {
     enum { GROUPS = 32 };

@@ -6,7 +6,7 @@
 #include "trust/descriptor.h"
 #include "trust/reparse.h"
 
-/* Security descriptors and links of Windows: whoever is named may do something, nobody else may, and what
+/* Security descriptors and links of Windows: a named account may do something, no other may, and what
  * harms a folder on the way harms it as well where it is used itself. */
 static struct trust_verdict judge(struct span bytes, enum trust_use use)
 {

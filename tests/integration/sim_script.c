@@ -80,7 +80,7 @@ static void await(const char *session, const char *name)
     }
 }
 
-/* Whoever was killed is gone for the machine, too. */
+/* A killed process is gone for the machine, too. */
 static void await_left(const char *session)
 {
     struct etw_sim_session_info info;
@@ -124,7 +124,7 @@ static void disable(const char *session, const char *name)
     etw_sim_as(0, 0);
 }
 
-/* Nobody else can start one meanwhile, however quick. */
+/* No other program can start one meanwhile, however quick. */
 static void replace(const char *session)
 {
     enum { NO_CALL = 1000000000 };

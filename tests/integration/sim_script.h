@@ -12,11 +12,11 @@
  *
  *   provider NAME [unregistered]    a provider of that name, as TraceLogging has them
  *   await SESSION PROVIDER          until SESSION has PROVIDER enabled and is read
- *   left SESSION                    until nobody reads SESSION
+ *   left SESSION                    until no program reads SESSION
  *   burst PROVIDER COUNT RATE [LEVEL]
  *                                   so many events, RATE a second (0: as fast as it goes)
  *   register PROVIDER
- *   stop SESSION                    as somebody else would
+ *   stop SESSION                    as another program would
  *   replace SESSION                 and start one of that name, too
  *   disable SESSION PROVIDER        and this one be switched off
  *   fail FUNCTION TIMES CODE        the next calls of FUNCTION do nothing and answer CODE

@@ -6,7 +6,7 @@
 #include "support/test.h"
 
 /*
- * Until ${condition} holds, by looking again and again: for what tells nobody that it has changed, as
+ * Until ${condition} holds, by looking again and again: for values without a notification, as
  * counters, the simulated Windows, and processes and files of others. Where there is an event, that is
  * awaited. The test fails after AWAIT_S, a net under what never comes and no measure.
  */
@@ -30,7 +30,7 @@ static inline bool await_pause(uint64_t begun_ns)
     return plat_monotonic_ns() - begun_ns < AWAIT_S * UINT64_C(1000000000);
 }
 
-/* The same for a file that another process makes, outside of tests, too. False: it never came. */
+/* Likewise until there is a file that another process makes, outside of tests, too. False: it never came. */
 static inline bool await_file(const char *path)
 {
     uint64_t begun_ns = plat_monotonic_ns();

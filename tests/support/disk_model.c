@@ -183,7 +183,7 @@ static bool is_used(const struct disk_model *model, const struct model_file *fil
     return false;
 }
 
-/* What has no name any more, in memory or on the disk, and nobody has open. */
+/* Free files without a name, in memory or on the disk, that are not open. */
 void model_forget_unused(struct disk_model *model)
 {
     struct model_file **at = &model->files;

@@ -16,7 +16,7 @@
 struct disk_model;
 
 struct disk_model *disk_model_create(uint64_t seed);
-void disk_model_destroy(struct disk_model *model); /* with the files that nobody has closed */
+void disk_model_destroy(struct disk_model *model); /* with the files that are still open */
 struct disk *disk_model_disk(struct disk_model *model);
 
 /* ---- loss of power ---- */
@@ -86,8 +86,8 @@ void disk_model_fail(struct disk_model *model, const struct disk_model_fault *fa
 void disk_model_heal(struct disk_model *model); /* no faults any more; the capacity stays */
 
 /* From now on what is appended to a file waits in memory until it is a megabyte, the file is synced, or
- * closed, as plat_append.h has it: nobody reads it before, and what is wrong with the write, a full disk
- * above all, is told only then. What could not be written goes on waiting, until it is cut off. Writes are
+ * closed, as plat_append.h has it: no program can read it before, and a failure of the write, such as a full
+ * disk, is reported only then. What could not be written goes on waiting, until it is cut off. Writes are
  * counted when they are done. */
 void disk_model_hold_back(struct disk_model *model, bool holds_back);
 
@@ -96,14 +96,14 @@ void disk_model_hold_back(struct disk_model *model, bool holds_back);
 /* What everybody reads of a file now; valid until it changes. The empty span if there is none. */
 struct span disk_model_content(struct disk_model *model, const char *path);
 
-/* Somebody removes a file, or writes one, durably. */
+/* Another program removes a file, or writes one, durably. */
 bool disk_model_remove(struct disk_model *model, const char *path);
 void disk_model_put(struct disk_model *model, const char *path, struct span content);
 
 /* Change bits of a byte, on the disk and in memory. */
 bool disk_model_flip(struct disk_model *model, const char *path, uint64_t offset, uint8_t bits);
 
-/* The whole file system is gone (true) and back (false), as one that somebody unmounts. */
+/* The whole file system is gone (true) and back (false), as one that is unmounted. */
 void disk_model_hide(struct disk_model *model, bool hidden);
 
 /* Files that are open: 0 where nothing was left. */

@@ -60,7 +60,7 @@ static enum verdict judge_file(
     return judge(model, operation, file->path, err);
 }
 
-/* Of the files that somebody can still reach. */
+/* Of the files that a name or a handle still reaches. */
 static uint64_t used_bytes(const struct disk_model *model)
 {
     uint64_t bytes = 0;

@@ -33,7 +33,7 @@ struct model_file {
     struct model_change **last_change;
 };
 
-/* Who is called how. */
+/* The names of the files. */
 struct model_name {
     struct model_name *next;
     char *path;

@@ -257,7 +257,7 @@ static bool put_events(
     return s->metadata != METADATA_LAST || put_metadata(s, mix, writer, err);
 }
 
-/* Records that somebody else has made. Their own times are theirs. */
+/* Records as another program has made them. They keep their own times. */
 static bool put_records(struct settings *s, struct etl_writer *writer, struct error *err)
 {
     uint8_t record[UINT16_MAX];

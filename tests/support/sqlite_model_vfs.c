@@ -396,7 +396,7 @@ static int vfs_randomness(sqlite3_vfs *base, int size, char *ret_bytes)
 static int vfs_sleep(sqlite3_vfs *base, int microseconds)
 {
     (void)base;
-    return microseconds; /* nobody else is at work */
+    return microseconds; /* no other process works with it */
 }
 
 static int vfs_time(sqlite3_vfs *base, double *ret_days)

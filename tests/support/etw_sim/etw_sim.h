@@ -49,13 +49,13 @@ struct etw_sim_options {
     uint32_t consumer_buffers; /* how many buffers a consumer holds before they go there: 64 */
     uint32_t logger_period_ms; /* how often full buffers leave the session's memory; 0: at once */
     uint32_t heap_allocs;      /* by each process of a heap session, when it starts: 0 */
-    uint32_t own_process;      /* pid of who calls the functions: 4711 */
+    uint32_t own_process;      /* pid of the caller of the functions: 4711 */
     const char *own_image;     /* "etwship.exe" */
     bool not_administrator;    /* sessions and control are refused: 5 */
     bool no_profile_privilege; /* SeSystemProfilePrivilege is not enabled: 1314 */
     bool no_ms_flush_timer;    /* mode bit 0x10 is refused: 87 */
     bool header_event; /* live consumers get the EventTrace header event first, as readers of files
-                          do; what Windows does depends on whom one asks */
+                          do; sources differ on what Windows does */
     bool odd_pointer_size; /* LogfileHeader.PointerSize of live sessions says 4, as it may */
     bool no_perf_freq;     /* LogfileHeader.PerfFreq of live sessions is 0 */
     bool no_raw_delivery;  /* OpenTraceFromRealTimeLogger is not there */
@@ -80,7 +80,7 @@ const struct etw_api *etw_sim_api(struct etw_sim *sim);
 struct etw_sim *etw_sim_world(void);
 
 /* Every function calls ${make} first, which makes a world where there is none and returns when it is
- * whole; NULL: nobody makes one. Before any of them is called. */
+ * whole; NULL: none is made. Before any of them is called. */
 void etw_sim_on_demand(void (*make)(void));
 
 /* ---- faults -------------------------------------------------------------------------------------- */
@@ -205,7 +205,7 @@ struct etw_sim_event {
     uint32_t user_ticks;
 };
 
-/* As EventWriteTransfer or TraceEvent would return it: 0, also if nobody listens. */
+/* As EventWriteTransfer or TraceEvent would return it: 0, also if no session listens. */
 uint32_t etw_sim_write(struct etw_sim_provider *provider, const struct etw_sim_event *event);
 
 /* ${count} times ${event}, with a u64 before its payload that counts up from ${first}. Without
@@ -268,7 +268,7 @@ void etw_sim_provider_get(
 
 /* ---- sessions ------------------------------------------------------------------------------------ */
 
-/* A session of somebody else that runs already. */
+/* A session of another program that runs already. */
 struct etw_sim_session_options {
     const char *name;
     struct guid guid;   /* zero: made up */
@@ -354,7 +354,7 @@ struct etw_sim_enablement {
 bool etw_sim_enabled(struct etw_sim *sim, const char *name, const struct guid *provider,
     struct etw_sim_enablement *ret_enablement);
 
-/* Handles of consumers that nobody has closed, and of registrations through the functions. */
+/* Handles of consumers that are not closed, and of registrations through the functions. */
 uint32_t etw_sim_open_traces(struct etw_sim *sim);
 uint32_t etw_sim_registrations(struct etw_sim *sim);
 
@@ -387,7 +387,7 @@ struct etw_sim_replay {
 bool etw_sim_replay(struct etw_sim *sim, const struct etw_sim_replay *replay, uint64_t *ret_records,
     struct error *err);
 
-/* The same whenever a session has enabled ${replay}->provider (zero: a system session runs), as
+/* As etw_sim_replay, whenever a session has enabled ${replay}->provider (zero: a system session runs), as
  * time goes on; begins anew with the first enablement after there was none. per_second 0: 1000. */
 bool etw_sim_source_add(
     struct etw_sim *sim, const struct etw_sim_replay *replay, struct error *err);

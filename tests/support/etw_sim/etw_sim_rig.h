@@ -92,7 +92,7 @@ static inline uint32_t rig_enable(struct etw_sim *sim, uint64_t session, const s
         session, guid, ETW_PROVIDER_ENABLE, level, any, all, 0, NULL);
 }
 
-/* The same with parameters: filters and properties. */
+/* Likewise with parameters: filters and properties. */
 static inline uint32_t rig_enable_with(struct etw_sim *sim, uint64_t session,
     const struct guid *guid, uint32_t property, const struct etw_filter *filters, uint32_t count)
 {

@@ -138,7 +138,7 @@ void etw_sim_advance(struct etw_sim *sim, uint32_t ms)
 {
     plat_mutex_lock(&sim->lock);
     if (!sim->options.real_clock) {
-        sim_replay_run(sim, sim->ticks); /* sources see who wants them now */
+        sim_replay_run(sim, sim->ticks); /* sources see which sessions want them now */
         sim_clock_move(sim, sim->ticks + sim_clock_ticks_of_ms(sim, ms));
     }
     plat_mutex_unlock(&sim->lock);

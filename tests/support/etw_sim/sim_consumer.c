@@ -1,8 +1,8 @@
 /*
  * OpenTrace, ProcessTrace, CloseTrace (evntrace.h). A consumer is connected to its session while
  * ProcessTrace runs: `unread` is its place in the session's queue, and every buffer from there on
- * counts it among its readers. Buffers are read without the lock: nobody changes one that is
- * queued, and nobody frees one that has readers.
+ * counts it among its readers. Buffers are read without the lock: a queued one is never changed, and one with
+ * readers is never freed.
  */
 #include "support/etw_sim/sim_remote.h"
 
@@ -301,7 +301,7 @@ static uint32_t run_session(struct etw_sim *sim, struct sim_trace *t)
         go_on = hand_over(sim, t, chunks, count);
     }
     disconnect(s, t);
-    /* Whoever has closed the handle was not cut short by his buffer callback. */
+    /* A consumer that closed the handle was not stopped by its buffer callback. */
     return go_on || atomic_load(&t->closing) ? 0 : ETW_ERROR_CANCELLED;
 }
 

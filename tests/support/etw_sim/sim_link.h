@@ -6,13 +6,13 @@
 
 /*
  * Messages between processes of one computer, over TCP, which Linux and Wine have in common: each is
- * its size in 32 bits, then its bytes. Whoever has the port may come in: for tests only.
+ * its size in 32 bits, then its bytes. Any process may connect to the port: for tests only.
  */
 struct sim_link;
 
 enum { SIM_LINK_MAX_BYTES = 32 * 1024 * 1024 };
 
-/* NULL if nobody listens there. */
+/* NULL if no process listens there. */
 struct sim_link *sim_link_connect(uint16_t port, struct error *err);
 void sim_link_close(struct sim_link *link); /* NULL is fine */
 
@@ -21,7 +21,7 @@ void sim_link_close(struct sim_link *link); /* NULL is fine */
 bool sim_link_send(struct sim_link *link, struct span message);
 bool sim_link_receive(struct sim_link *link, struct buf *message);
 
-/* Whoever sends or receives fails, now and from now on. Any thread. */
+/* Sending and receiving fail, now and from now on. Any thread. */
 void sim_link_shut(struct sim_link *link);
 
 struct sim_listener;

@@ -52,7 +52,7 @@ static struct etw_properties *take_properties(struct sim_visitor *v)
     if (block.size < ETW_PROPERTIES_V1_BYTES || block.size > MOST_BYTES) {
         return NULL;
     }
-    /* Never less than the structure of today, whose end nobody looks at who does not have it. */
+    /* Never less than the structure of this version; a caller with a smaller one does not read its end. */
     struct etw_properties *p = calloc(1, block.size + sizeof(*p));
     if (p) {
         memcpy(p, block.data, block.size);
@@ -309,7 +309,7 @@ static void serve(void *self)
     plat_mutex_lock(&v->machine->lock);
     v->held = (struct guid){{0}};
     v->gone = true;
-    sim_link_shut(v->link); /* whoever is there finds out, also if he said nonsense */
+    sim_link_shut(v->link); /* the other side notices it, also if it sent nonsense */
     plat_mutex_unlock(&v->machine->lock);
 }
 

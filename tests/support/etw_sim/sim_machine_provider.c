@@ -1,7 +1,8 @@
 /*
  * Providers in other programs. A registration lasts as long as its connection; a callback is a message
  * that is waited for, so that EnableTraceEx2 returns when providers know, wherever they are; but not
- * longer than it was told to wait. What is told while the registration is being made is not waited for: the program hears it before the answer.
+ * longer than it was told to wait. What is told while the registration is being made is not waited for: the
+ * program hears it before the answer.
  */
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ struct provider {
     uint64_t handle;
     struct plat_mutex lock; /* guards what follows */
     struct plat_cond changed;
-    bool listening; /* somebody reads what the program answers */
+    bool listening; /* a thread reads the answers of the program */
     bool gone;
     uint64_t number; /* of what was told last */
     uint64_t told;   /* of what the program has heard last */

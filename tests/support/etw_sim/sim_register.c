@@ -1,4 +1,4 @@
-/* Who registers: simulated providers of tests, and EventRegister and its kin (evntprov.h). */
+/* Registration: simulated providers of tests, and EventRegister and its kin (evntprov.h). */
 #include <stdlib.h>
 
 #include "support/etw_sim/sim_remote.h"

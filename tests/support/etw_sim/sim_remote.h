@@ -79,7 +79,7 @@ uint32_t sim_remote_ask(struct etw_sim *sim, struct sim_remote_call *call);
 void sim_remote_end(struct sim_remote_call *call);
 
 /* Named objects of the machine that end with the program that made them: etw_hold.h. NULL with
- * ETW_ERROR_ALREADY_EXISTS if somebody has it. */
+ * ETW_ERROR_ALREADY_EXISTS if another program has it. */
 struct sim_link *sim_remote_hold(struct etw_sim *sim, const struct guid *name, uint32_t *ret_code);
 bool sim_remote_is_held(struct etw_sim *sim, const struct guid *name);
 

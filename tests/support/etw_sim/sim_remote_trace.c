@@ -127,7 +127,7 @@ uint32_t sim_remote_run(struct etw_sim *sim, struct sim_trace *t)
     }
     buf_fini(&message);
     plat_mutex_lock(&sim->lock);
-    /* Whoever has closed the handle was not cut short by his buffer callback. */
+    /* A consumer that closed the handle was not stopped by its buffer callback. */
     if (atomic_load(&t->closing)) {
         return 0;
     }

@@ -184,7 +184,7 @@ static bool is_kernel_class(const struct guid *guid)
     return false;
 }
 
-/* Whom a record is offered to; false if the replay leaves it out. The lock is held. */
+/* The sessions that a record is offered to; false if the replay leaves it out. The lock is held. */
 static bool emit(
     struct etw_sim *sim, const struct etw_sim_replay *replay, const struct event_record *r)
 {

@@ -109,7 +109,7 @@ static bool is_taken(const struct etw_sim *sim, const struct sim_session *wanted
     return false;
 }
 
-/* Ids go round, so that a handle that is out of date is not soon somebody else's. */
+/* Ids go round, so that an outdated handle is not soon that of another session. */
 static uint16_t free_id(struct etw_sim *sim)
 {
     do {

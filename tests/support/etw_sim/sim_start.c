@@ -144,8 +144,8 @@ static bool take_flags(struct sim_session *s, const struct etw_properties *p)
     if ((flags & 0xffff) < ETW_PROPERTIES_V1_BYTES || (flags & 0xffff) % 4) {
         return false;
     }
-    /* Length in dwords. 0xff stands for a list with a header of its own, but whoever checks the block
-     * first may take it for a length, too. So a block that ends after a shorter list is refused. */
+    /* Length in dwords. 0xff stands for a list with a header of its own, but the check of the block may take it
+     * for a length, too. So a block that ends after a shorter list is refused. */
     if (rest.size < 4 * (size_t)(flags >> 16 & 0xff)) {
         return false;
     }

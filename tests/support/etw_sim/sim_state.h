@@ -241,7 +241,7 @@ enum { SIM_CONTROL_CODES = 6 };
 struct etw_sim {
     struct plat_mutex lock;
     struct plat_cond timer;   /* the thread of a real clock: the end */
-    struct plat_cond changed; /* queues, sessions, traces, callbacks: whoever waits looks again */
+    struct plat_cond changed; /* queues, sessions, traces, callbacks: waiting threads look again */
     struct etw_sim_options options;
     char own_image[256];
     struct etw_api api;
@@ -311,11 +311,11 @@ uint32_t sim_world_control_fault(struct etw_sim *sim, uint32_t code);
 
 void sim_world_set_last_error(uint32_t code); /* of this thread */
 
-/* Tell whoever wants to know that ${session} was to be started or stopped. */
+/* Report that ${session} was to be started or stopped. */
 void sim_world_note(
     const struct etw_sim *sim, const char *what, const etw_char *session, uint32_t code);
 
-/* Who calls. */
+/* The calling process. */
 uint32_t sim_world_pid(const struct etw_sim *sim);
 uint32_t sim_world_tid(const struct etw_sim *sim);
 
@@ -378,7 +378,7 @@ uint32_t sim_session_begin(struct etw_sim *sim, struct sim_session *s);
  * on as long as consumers hold it. */
 void sim_session_end(struct sim_session *s);
 
-/* End the sessions whose files are full. Where nobody holds pointers to sessions. */
+/* End the sessions whose files are full. Not while a caller holds pointers to sessions. */
 void sim_session_reap(struct etw_sim *sim);
 
 /* A consumer lets go of it. */
@@ -415,7 +415,7 @@ void sim_buffer_flush(struct sim_session *s, bool drain);
 /* The logger's work: full buffers go to file and consumers. */
 void sim_buffer_log(struct sim_session *s, bool drain);
 
-/* The session has ended: what nobody will read is gone. */
+/* The session has ended: free what no consumer will read. */
 void sim_buffer_discard(struct sim_session *s);
 
 /* ${trace} has read ${chunk} (${delivered}), or does not want it any more. */
@@ -455,7 +455,7 @@ size_t sim_provider_enables(
     const struct sim_registration *r, struct sim_enable *ret[2 * SIM_MAX_ENABLES]);
 
 struct sim_enable *sim_enable_find(const struct sim_guid *g, const struct sim_session *s);
-void sim_enable_drop(struct sim_guid *g, const struct sim_session *s); /* nobody is told */
+void sim_enable_drop(struct sim_guid *g, const struct sim_session *s); /* it is not reported */
 uint32_t sim_enable_capture(struct etw_sim *sim, struct sim_session *s, const struct guid *guid);
 
 /*

@@ -53,12 +53,12 @@ void sim_tdh_event_of(const struct etw_event_record *from, struct sim_tdh_event 
 bool sim_tdh_find(struct sim_tdh *tdh, const struct event_record *record,
     const struct event_schema **ret_schema, struct tei_options *ret_options);
 
-/* The same event's TRACE_EVENT_INFO, whole: begins and ends the answer by itself. 0, or why there is
+/* The whole TRACE_EVENT_INFO of that event: this begins and ends the answer itself. 0, or why there is
  * none; ${info}, made by the caller, may have failed then. */
 uint32_t sim_tdh_describe(
     const struct etw_event_record *record, struct sim_tdh_event *ret_event, struct buf *info);
 
-/* Give ${made} to a caller who has room for ${*bytes}: 0, or 122 and the size. */
+/* Give ${made} to a caller with room for ${*bytes}: 0, or 122 and the size. */
 uint32_t sim_tdh_give(const struct buf *made, void *ret_data, uint32_t *bytes);
 
 /* The bytes of a NUL-terminated UTF-16 text, without the NUL. */

@@ -33,7 +33,7 @@ enum sim_wire {
     SIM_WIRE_TRACE_MESSAGE, /* u64 session, u32 flags, guid or none, u16 number, payload */
 
     /* The connection belongs to what was asked for, and its end ends that. */
-    SIM_WIRE_HOLD,     /* guid -> held (ETW_ERROR_ALREADY_EXISTS: by somebody else) */
+    SIM_WIRE_HOLD,     /* guid -> held (ETW_ERROR_ALREADY_EXISTS: by another program) */
     SIM_WIRE_HELD,     /* guid -> u8: is it held? An ordinary call. */
     SIM_WIRE_PROVIDER, /* u8: classic? guid. Answered by SIM_WIRE_ANSWER */
     SIM_WIRE_TRACE,    /* name -> session (sim_wire_put_session) */

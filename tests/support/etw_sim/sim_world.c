@@ -1,5 +1,5 @@
 /*
- * A world, and what every function of it does first: is there a world, is this call to fail, who
+ * A world, and what every function of it does first: is there a world, is this call to fail, which process
  * calls. `the_world` is there because the functions of Windows have no argument for it.
  */
 #include <stdatomic.h>
@@ -31,7 +31,7 @@ void etw_sim_on_demand(void (*make)(void))
 struct etw_sim *etw_sim_world(void)
 {
     if (make_world) {
-        make_world(); /* also while somebody else makes it: until it is whole */
+        make_world(); /* also while another thread makes it: until it is whole */
     }
     return atomic_load(&the_world);
 }

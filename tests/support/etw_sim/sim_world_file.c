@@ -22,7 +22,7 @@ struct sim_world {
     struct span folder; /* with its separator; empty: the current one */
     struct etw_sim *sim;
     struct sim_tdh *tdh;
-    const char *calls; /* NULL: nobody wants to know */
+    const char *calls; /* NULL: no receiver */
     void (*warn)(void *self, const char *text);
     void *warn_self;
 };

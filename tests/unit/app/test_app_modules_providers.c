@@ -76,7 +76,8 @@ static void system_providers_need_keywords(void **state)
             refusal},
         {"- {type: system, providers: [{name: Alpc, keywords: {any: [GENERAL]}}]}", ""},
         {"- {type: system, providers: ['Alpc:::1']}", ""},
-        {"- {type: realtime, providers: [Alpc]}", ""}, /* somebody's provider of that name */
+        {"- {type: realtime, providers: [Alpc]}",
+            ""}, /* a provider of another vendor with that name */
         {"- {type: file, paths: [a], providers: [SystemAlpcProvider]}", ""},
     };
     (void)state;

@@ -234,7 +234,7 @@ static void the_service_reads_the_file_of_the_policy_whatever_its_command_says(v
     demand("ConfigFile", "C:\\policy.yaml");
     assert_string_equal(path_of(service, 4, &cmd_run), "C:\\policy.yaml");
     assert_string_equal(path_of(asked, 1, &cmd_check), "C:\\policy.yaml");
-    /* Who asks for a file at a terminal looks at that. */
+    /* A user who asks for a file at a terminal gets that file. */
     assert_string_equal(path_of(asked, 3, &cmd_check), "own.yaml");
 }
 

@@ -145,7 +145,7 @@ static void each_place_that_is_believed_is_looked_at(void **state)
         mode_t good_mode;
     } cases[] = {
         {"main.yaml", 0666, 0644},
-        {"conf.d", 01777, 0755}, /* who puts a file there writes the configuration */
+        {"conf.d", 01777, 0755}, /* an account that may put a file there writes the configuration */
         {"conf.d/out.yaml", 0664, 0644},
         {"schema", 0777, 0755},
         {"schema/a.man", 0646, 0644},
@@ -162,7 +162,8 @@ static void each_place_that_is_believed_is_looked_at(void **state)
         {"out", 01777, 0755},        /* a link could be put there */
         {"out/one.json", 0666, 0644},
         {"many", 0777, 0755},
-        {"keys/ca.pem", 0666, 0644}, /* who changes it says whom to trust */
+        {"keys/ca.pem", 0666,
+            0644}, /* an account that may change it decides which servers are trusted */
         {"keys/own.pem", 0664, 0644},
         {"keys/own.key", 0620, 0600},
         {"keys/token", 0620, 0600},
@@ -193,7 +194,7 @@ static void where_outputs_write_matters_to_everybody(void **state)
         assert_int_equal(find(NULL), 1);
         set_mode(places[i], good);
     }
-    /* One that is not there yet is made by whoever comes first. */
+    /* Any account may make one that is not there yet. */
     char setting[MAX_PATH + 64];
     snprintf(setting, sizeof(setting), "outputs=[{type: file, path: '%s'}]",
         in_folder("out/new/deep/x.json"));
@@ -229,7 +230,7 @@ static void a_data_folder_that_will_be_made_is_judged_by_its_way(void **state)
     set_mode("data", 0755);
 }
 
-/* And one that will not be made is whatever somebody makes of it. */
+/* And one that the agent will not make may be made by any account. */
 static void a_missing_folder_of_definitions_may_be_made_by_others(void **state)
 {
     (void)state;

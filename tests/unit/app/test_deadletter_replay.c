@@ -105,7 +105,7 @@ static void letters_of_the_output_are_delivered_and_removed(void **state)
     assert_arrived(&rig, "{\"a\":1}\t00ff\n{\"c\":1}\t0100\n");
     assert_left(&rig, "2 ");
     assert_int_equal(rig.counts.delivered, 2);
-    /* Nobody knows whether it arrived before. */
+    /* It is unknown whether it arrived before. */
     assert_int_equal(fake_output_counts(rig.fake).sends, 1);
     assert_int_equal(fake_output_counts(rig.fake).repeated, 1);
     teardown(&rig);

@@ -135,7 +135,7 @@ static void write_thread(struct trace *trace, int64_t time, uint32_t tid, uint32
     write_kernel(trace, 0, time, 0x0501, UINT32_MAX);
 }
 
-/* CSwitch_V3, of which the header names nobody. */
+/* CSwitch_V3, whose header has no process. */
 static void write_switch(struct trace *trace, int64_t time, uint32_t new_tid, uint32_t old_tid)
 {
     put(trace, new_tid, 4);
@@ -384,7 +384,7 @@ static void a_payload_tells_whom_the_header_does_not(void **state)
     write_thread(&trace, 2 * second, 7, 100);
     write_switch(&trace, 3 * second, 7, 0);
     write_sample(&trace, 4 * second, 7);
-    write_sample(&trace, 5 * second, 8); /* nobody's */
+    write_sample(&trace, 5 * second, 8); /* of no process */
     write_sample(&trace, 6 * second, 0); /* of an idle processor, which the rundown tells */
     write_switch(&trace, 7 * second, 0, 7);
     write_process(&trace, 0, 9 * second, RUNDOWN_END, 0, "Idle");

@@ -90,7 +90,7 @@ static void make_payload(struct made *made)
         put_both(made, 0, THREAD_START, 8);
         break;
     default:
-        set_payload(made, 0x0424, 8); /* FileRundown, which is nobody's */
+        set_payload(made, 0x0424, 8); /* FileRundown, which is of no process */
         break;
     }
 }

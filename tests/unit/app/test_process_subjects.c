@@ -7,8 +7,8 @@
 #include "support/test.h"
 
 /*
- * Every type of the kernel's classes, in every version and both widths of pointers: who is found in a
- * payload without a definition has to be who the decoder's fields of these names say.
+ * Every type of the kernel's classes, in every version and both widths of pointers: the process found in a
+ * payload without a definition has to be the one in the decoder's fields of these names.
  */
 enum { MAX_BYTES = 1200, VERSIONS = 7, SPOTS = 64, TYPES = 256 };
 static const uint32_t mark = 0x01020304;
@@ -72,7 +72,7 @@ static bool is_marked(const struct event *event, const char *const *names, size_
 
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
 
-/* The mark goes through the payload, and stands for whoever is told where it is. */
+/* The mark goes through the payload, and stands for the process at its place. */
 static void check_layout(
     struct rig *rig, struct event_record *record, const struct event_schema *schema)
 {

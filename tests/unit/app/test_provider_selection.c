@@ -289,10 +289,10 @@ static void levels_and_flags_of_messages_are_those_of_their_format(void **state)
         {"TRACE_LEVEL_WARNING", 3, {NULL}, true}, {"TRACE_LEVEL_WARNING", 2, {NULL}, false},
         {"TRACE_LEVEL_FATAL", 1, {NULL}, true}, {"TRACE_LEVEL_VERBOSE", 5, {NULL}, true},
         {"TRACE_LEVEL_VERBOSE", 0, {NULL}, true}, /* 0: all */
-        {"MY_LEVEL", 1, {NULL}, true},            /* nobody knows its number */
+        {"MY_LEVEL", 1, {NULL}, true},            /* its number is unknown */
         {"", 1, {NULL}, true}, {"", 255, {"POWER"}, true}, {"", 255, {"NET", "POWER"}, true},
         {"", 255, {"power"}, true}, /* as the names of control GUIDs' flags */
-        {"", 255, {"NET"}, false}, {"", 255, {"NET", "0x10"}, true}, /* nobody knows its name */
+        {"", 255, {"NET"}, false}, {"", 255, {"NET", "0x10"}, true}, /* its name is unknown */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct wpp_format format = {
@@ -309,8 +309,8 @@ static void levels_and_flags_of_messages_are_those_of_their_format(void **state)
     }
 }
 
-/* A bit may have two names, and the format has the other one; so may a level. Who wrote the message has
- * looked at the bits. */
+/* A bit may have two names, and the format has the other one; so may a level. The code that wrote the message
+ * has tested the bits. */
 static void what_a_live_session_gets_has_its_level_and_flags(void **state)
 {
     (void)state;

@@ -64,7 +64,7 @@ static void it_closes_when_everything_has_come(void **state)
         add_event(&lines, (enum selftest_kind)kind, 0, 1);
         add_event(&lines, (enum selftest_kind)kind, 0, 2);
     }
-    assert_false(send(&lines)); /* nobody has said how many there are */
+    assert_false(send(&lines)); /* their number was not reported */
     selftest_check_sent((const uint64_t[]){2, 2, 2, 3});
     add_event(&lines, SELFTEST_TRACELOGGING, 1, 0); /* the mark at the end counts for nothing */
     assert_false(send(&lines));

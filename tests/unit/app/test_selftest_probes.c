@@ -50,7 +50,7 @@ static void assert_outcome(int probe, enum selftest_outcome outcome, const char 
     }
 }
 
-/* Windows tells providers on a thread of its own: without a timeout nobody waits for that. */
+/* Windows notifies providers on a thread of its own: without a timeout the call does not wait for it. */
 struct call {
     uint64_t session;
     struct guid provider;

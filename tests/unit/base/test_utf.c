@@ -120,7 +120,7 @@ static void check_controls(void)
     }
 }
 
-/* First and last of characters that nobody sees, or that change how others are seen. */
+/* First and last of the characters that are invisible, or that change how others are shown. */
 static const uint16_t unseen[][2] = {{0x7f, 0x9f}, {0x61c, 0x61c}, {0x200b, 0x200f},
     {0x2028, 0x202e}, {0x2060, 0x2064}, {0x2066, 0x2069}, {0xfeff, 0xfeff}};
 

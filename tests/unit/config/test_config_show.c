@@ -180,7 +180,8 @@ static void what_is_shown_reads_back_as_the_same(void **state)
     }
 }
 
-/* Not with the defaults of its other keys, which nobody wrote either: read back, it lacks what it must have. */
+/* Not with the defaults of its other keys, which are not in the file either: read back, it lacks a
+ * required key. */
 static void what_was_not_chosen_is_not_shown(void **state)
 {
     (void)state;

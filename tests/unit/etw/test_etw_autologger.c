@@ -191,7 +191,7 @@ static void what_is_somebody_elses_is_not_touched(void **state)
     buf_fini(&before);
 }
 
-/* Whoever is killed while he installs or removes: the next one can do either. */
+/* An installation or removal that is killed: the next one can install or remove. */
 static void one_that_was_left_half_way_is_ours(void **state)
 {
     (void)state;

@@ -116,7 +116,7 @@ static void properties_that_windows_does_not_know_are_told(void **state)
     assert_int_equal(last->parameters.enable_property, 0x85);
     assert_int_equal(last->timeout_ms, 700);
     for (size_t i = 1; i + 1 < fake.count; i++) {
-        assert_int_equal(fake.calls[i].timeout_ms, 0); /* nobody waits for what is only tried */
+        assert_int_equal(fake.calls[i].timeout_ms, 0); /* a trial does not wait */
     }
     assert_int_equal(last->parameters.filter_count, 1);
 }

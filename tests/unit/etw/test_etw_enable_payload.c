@@ -137,7 +137,7 @@ static void conditions_that_windows_cannot_take_name_the_event(void **state)
     assert_int_equal(tdh.deleted, tdh.created);
 }
 
-/* Nobody has asked for these by name: that more comes is no news. */
+/* These were not asked for by name: that more events arrive is not reported. */
 static void conditions_that_may_be_spared_keep_no_provider_off(void **state)
 {
     (void)state;

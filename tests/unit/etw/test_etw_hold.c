@@ -309,7 +309,7 @@ static void only_accounts_that_may_trace_can_open_a_lock(void **state)
     etw_hold_drop(hold);
 }
 
-/* Whoever may trace holds a command's session, also if he is none of ours; the process is the proof. */
+/* Any account that may trace holds a command's session, trusted or not; the process is the proof. */
 static void a_process_with_rights_holds_its_commands_session(void **state)
 {
     char name[64];

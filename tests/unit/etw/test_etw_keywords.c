@@ -54,7 +54,7 @@ static void all_keywords_are_all_but_those(void **state)
         assert_true(enable(NULL));
         assert_int_equal(fake.calls[0].any, rows[i].expected);
     }
-    /* A name that nobody has looked up yet. */
+    /* A name that was not looked up yet. */
     struct guid hashed = guid_from_name(span_text("microsoft-windows-dotnetruntime"));
     assert_int_equal(etw_keywords_with_effects(&hashed), 0x2a00040);
 }

@@ -136,7 +136,7 @@ static void what_one_session_has_is_added_up_over_all_instances(void **state)
     assert_true(etw_registrations_query_session(&provider, 0x99, &found, NULL));
     assert_int_equal(found.instances, 75);
     assert_int_equal(found.entries, 0);
-    answer_result = ETW_ERROR_WMI_GUID_NOT_FOUND; /* nobody has registered it */
+    answer_result = ETW_ERROR_WMI_GUID_NOT_FOUND; /* it is not registered */
     assert_true(etw_registrations_query_session(&provider, 0x21, &found, NULL));
     assert_true(found.known);
     assert_int_equal(found.instances, 0);

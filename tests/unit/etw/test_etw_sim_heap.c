@@ -93,7 +93,7 @@ static void an_event_comes_to_who_has_its_process(void **state)
     event.hook_id = 0x1024;
     etw_sim_kernel_write(sim, &event);
     assert_true(etw_sim_session_get(sim, "heap", &info));
-    assert_int_equal(info.counts.logged, 3); /* nobody asked for one */
+    assert_int_equal(info.counts.logged, 3); /* none was asked for */
     event.process_id = 8;
     etw_sim_kernel_write(sim, &event);
     event.process_id = 7;

@@ -274,7 +274,7 @@ static void the_agents_update_leaves_kernel_events_on(void **state)
         assert_true(gets("k", 0x0301));
         assert_true(gets("k", 0x0529));
         assert_int_equal(
-            gets("k", 0x060a), !with_own); /* whoever has enabled it, enables it again */
+            gets("k", 0x060a), !with_own); /* the program that has enabled it enables it again */
         const struct etw_session_change flags = {.set_enable_flags = true, .enable_flags = 0x2};
         assert_true(etw_control_update("k", &flags, &after, NULL));
         assert_false(gets("k", 0x0301));

@@ -9,7 +9,7 @@ static void a_backlog_is_delivered_first(void **state)
     uint64_t session = rig_start(sim, "live", 1, 0);
     rig_enable(sim, session, &provider_guid, 5, 0, 0);
     for (uint16_t i = 0; i < 100; i++) {
-        assert_int_equal(write_id(i, 0), 0); /* nobody reads: it goes to the playback file */
+        assert_int_equal(write_id(i, 0), 0); /* no consumer reads: it goes to the playback file */
     }
     assert_true(rig_consumer_start(&c, sim, "live", 0));
     write_id(100, 0);

@@ -1,4 +1,4 @@
-/* Providers of the simulated Windows: enabling, callbacks, groups, and who is there (enabletraceex2,
+/* Providers of the simulated Windows: enabling, callbacks, groups, and registrations (enabletraceex2,
  * provider-traits). */
 #include "sim_provider_rig.h"
 #include "support/etl_put.h"
@@ -285,7 +285,7 @@ static void registered_providers_are_told_and_write(void **state)
     assert_int_equal(c.count, 3); /* the callback's, the transfer, the text */
     assert_int_equal(c.events[0].header.descriptor.id, 99);
     const struct rig_event *e = &c.events[1];
-    assert_int_equal(e->header.process_id, 4711); /* who registered */
+    assert_int_equal(e->header.process_id, 4711); /* the registered process */
     assert_int_equal(e->header.thread_id, 666);
     assert_true(guid_equal(&e->header.activity_id, &guid_b));
     assert_memory_equal(e->payload, "payload", 7);

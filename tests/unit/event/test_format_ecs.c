@@ -8,7 +8,7 @@
 
 static const struct piece one_number[] = {{"A", IN_UINT32, 0, "2a000000", NULL}};
 
-/* The same GUID as FIXTURE_GUID. */
+/* FIXTURE_GUID in upper case. */
 #define UPPER_GUID "{1C95126E-7EEA-49A9-A3FE-A378B03DDB4D}"
 
 /* An EVENT_HEADER event of the fixture: all numbers zero. */

@@ -2,8 +2,8 @@
 
 #include "unit/event/writer_fixture.h"
 
-/* Lines written by hand after the rules of docs/reference/events.md: events that nobody knows, or
- * only in part. */
+/* Lines written by hand after the rules of docs/reference/events.md: events without a definition, or with a
+ * part of one. */
 
 static const struct piece one_number[] = {{"A", IN_UINT32, 0, "2a000000", NULL}};
 

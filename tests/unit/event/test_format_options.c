@@ -214,7 +214,7 @@ static void a_long_string_of_an_ecs_event_overflows(void **state)
     fixture_fini(&f);
 }
 
-/* The payload of an event that nobody knows is a string as well. */
+/* The payload of an event without a definition is a string as well. */
 static void bytes_that_nobody_knows_overflow_as_well(void **state)
 {
     (void)state;

@@ -22,7 +22,7 @@
 #define INT(key, value) "{\"key\":\"" key "\",\"value\":{\"intValue\":\"" value "\"}}"
 #define END "]}]}]}]}\n"
 
-/* The same in both encodings. */
+/* One event in both encodings. */
 static void write_both(struct writer_fixture *f, struct buf *ret_line)
 {
     struct buf record;

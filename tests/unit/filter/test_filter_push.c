@@ -182,7 +182,7 @@ struct row {
 static const struct row rows[] = {
     /* Without rules all comes. */
     {{.every = {{"keep true"}}}, "", ""},
-    /* Levels above 5 are nobody's, but any provider without a manifest may have them. */
+    /* No manifest has levels above 5, but any provider without one may. */
     {{.every = {{"drop event.level == verbose"}}}, "", " level 4"},
     {{.every = {{"drop event.level >= 5"}}}, " level 4", " level 4"},
     {{.every = {{"drop not event.level in (critical, error)"}}}, " level 2", " level 2 not 9"},
@@ -247,7 +247,7 @@ static void test_plans(void **state)
     assert_true(good);
 }
 
-/* Whoever is told by events gets them, whatever the rules say. */
+/* A consumer of events gets them, whatever the rules are. */
 static void test_needs(void **state)
 {
     static const struct filter_push_need needs[] = {{1, 4, 0x10}, {5, 4, UINT64_C(1) << 62}};

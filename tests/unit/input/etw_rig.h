@@ -76,7 +76,7 @@ struct rig {
     size_t gap_count;
     struct rig_report reports[RIG_REPORTS]; /* of the guard */
     size_t report_count;
-    bool busy; /* somebody is in the sink: two at a time are a failure */
+    bool busy; /* a thread is in the sink: two at a time are a failure */
     bool clashed;
 };
 

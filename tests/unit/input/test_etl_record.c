@@ -109,7 +109,7 @@ static void compact_headers_lack_cpu_times(void **state)
         assert_int_equal(record.kind, RECORD_KERNEL);
         assert_int_equal(record.pointer_size, type == 3 ? 4 : 8);
         assert_int_equal(record.time, 999900);             /* before the start */
-        assert_int_equal(record.present, RECORD_HAS_TIME); /* ids nobody knew are absent */
+        assert_int_equal(record.present, RECORD_HAS_TIME); /* unknown ids are absent */
         assert_span(record.payload, "ppp");
     }
 }

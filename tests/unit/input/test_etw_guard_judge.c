@@ -156,7 +156,7 @@ static void what_windows_never_told_is_not_missed(void **state)
     struct etw_provider_enabled now = enabled();
     was.any = now.any = 0x40; /* we asked for 0x50 */
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_ENABLED);
-    was.entries = now.entries = 0; /* or it lists nobody for this provider */
+    was.entries = now.entries = 0; /* or it lists no session for this provider */
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_ENABLED);
     was = enabled();
     now = (struct etw_provider_enabled){.known = false};

@@ -34,7 +34,7 @@ static void what_breaks_first_is_repaired_at_once(void **state)
     assert_int_equal(bound.repairs, 1);
 }
 
-/* Repairs that hold for two minutes each, then somebody breaks it again. */
+/* Repairs that hold for two minutes each, then another program undoes them. */
 static void a_window_has_so_many_repairs_and_no_more(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void two_guards_do_not_take_turns_for_ever(void **state)
     (void)state;
     struct etw_guard_bound bounds[2] = {{0}, {0}};
     struct etw_guard_limits l = limits();
-    int wanted_by = 0; /* who had it last */
+    int wanted_by = 0; /* its last holder */
     int repairs = 0;
     for (uint64_t now = 10 * s; now < 600 * s; now += 5 * s) {
         int who = (int)(now / (5 * s) % 2);

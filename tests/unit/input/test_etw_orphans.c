@@ -82,7 +82,7 @@ static void what_nobody_comes_back_for_is_stopped_and_the_rest_told_of(void **st
     assert_true(rig_has_note(&rig, "! session etwship-other is orphaned"));
     assert_false(runs(&rig, "etwship-renamed"));
     assert_false(etw_kept_load(folder, "renamed", &kept));
-    assert_true(runs(&rig, "etwship-record-7")); /* somebody does */
+    assert_true(runs(&rig, "etwship-record-7")); /* another program does */
     etw_hold_drop(hold);
     rig_fini(&rig);
 }

@@ -170,7 +170,7 @@ static void the_kernel_logger_keeps_its_name_and_guid(void **state)
     assert_string_equal(plan->name, "NT Kernel Logger");
     assert_true(guid_equal(&plan->session.guid, &guid));
     assert_int_equal(plan->session.mode & 0x2000000, 0);
-    assert_false(plan->ours); /* somebody else may run it */
+    assert_false(plan->ours); /* another program may run it */
     etw_plan_destroy(plan);
 }
 
@@ -421,7 +421,7 @@ static void providers_of_the_kernel_are_known_by_name(void **state)
     }
     etw_plan_destroy(plan);
 
-    /* Elsewhere somebody's provider may be called Process. */
+    /* On other machines a provider may be called Process. */
     struct live_record record = {.session = defaults, .log_file = {.path = "a.etl"}};
     plan = make(ETW_PLAN_RECORD, &record, specs + 1, 1);
     assert_true(plan->entries[0].named);

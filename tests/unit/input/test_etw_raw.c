@@ -97,7 +97,7 @@ static void a_buffer_cut_anywhere_is_never_read_beyond_its_end(void **state)
         assert_non_null(read(buffer, size, &seen));
         assert_int_equal(seen.count, 0);
     }
-    /* The same where the header says so. */
+    /* Likewise where the header says so. */
     for (size_t size = ETL_BUFFER_HEADER_SIZE; size < end; size++) {
         struct seen seen = {.count = 0};
         store_le32(buffer + ETL_BUFFER_OFFSET, (uint32_t)size);

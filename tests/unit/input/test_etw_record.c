@@ -140,7 +140,7 @@ static void kernel_events_get_their_hooks_back(void **state)
     struct etw_event_record from = classic("11111111-2222-3333-4444-555555555555", 1);
     assert_int_equal(read(&from).kind, RECORD_CLASSIC);
     assert_int_equal(read(&from).header_type, 20);
-    /* The same GUID on an event of the other kind is no kernel event. */
+    /* An event of the other kind with that GUID is no kernel event. */
     from = classic("3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c", 1);
     from.header.flags = 0;
     assert_int_equal(read(&from).kind, RECORD_EVENT);

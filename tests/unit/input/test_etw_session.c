@@ -164,7 +164,7 @@ static void a_session_that_somebody_stops_is_started_again(void **state)
     write_events(provider, 10);
     rig_stop(&rig);
     assert_int_equal(rig.events, 20);
-    assert_int_equal(rig_lost(&rig, "session_stopped", NULL), 0); /* nobody knows how many */
+    assert_int_equal(rig_lost(&rig, "session_stopped", NULL), 0); /* their number is unknown */
     assert_nothing_left(&rig);
     rig_fini(&rig);
 }

@@ -131,7 +131,7 @@ static void else_it_is_closed_and_a_new_one_begins(void **state)
     }
 }
 
-/* Before the machine went down nobody listened; since it came up, the session did. */
+/* Before the machine went down no session listened; since it came up, this one did. */
 static void what_is_missing_ends_when_the_machine_started(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static uint64_t lost_buffers(const struct rig *rig)
     return lost;
 }
 
-/* Of a session that records only the agent tells it; else the file does, to who reads that. */
+/* For a session that records, only the agent reports it; for others, the input that reads the file does. */
 static void what_was_lost_since_boot_is_told_once(void **state)
 {
     (void)state;

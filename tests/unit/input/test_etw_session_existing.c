@@ -159,7 +159,7 @@ static void a_kept_session_bridges_a_restart(void **state)
     rig_stop(&rig);
     assert_true(etw_sim_session_runs(rig.sim, NAME));
     assert_int_equal(etw_sim_open_traces(rig.sim), 0);
-    write_events(provider, 10); /* nobody reads */
+    write_events(provider, 10); /* no consumer reads */
     struct etw_sim_session_info before;
     assert_true(etw_sim_session_get(rig.sim, NAME, &before));
 

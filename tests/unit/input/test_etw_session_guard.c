@@ -328,7 +328,7 @@ static bool has_both(struct rig *rig, const void *flags)
            after.counts.logged > before.counts.logged;
 }
 
-/* Somebody's UPDATE that changes no more than the flush timer. It does not name the kernel events, so
+/* An UPDATE of another program that changes no more than the flush timer. It does not name the kernel events, so
  * they are off. */
 static void an_update_by_others_leaves_no_kernel_events_off(void **state)
 {

@@ -26,7 +26,7 @@ static void a_session_that_is_stopped_comes_back_and_is_told(void **state)
     assert_int_equal(rig.events, 10);
     assert_reports(&rig, 1);
     size_t gaps;
-    assert_int_equal(rig_lost(&rig, "session_stopped", &gaps), 0); /* nobody knows how many */
+    assert_int_equal(rig_lost(&rig, "session_stopped", &gaps), 0); /* their number is unknown */
     assert_int_equal(gaps, 1);
     assert_nothing_left(&rig);
     rig_fini(&rig);
@@ -77,7 +77,7 @@ static void a_session_of_its_name_that_others_start_is_left_alone(void **state)
     struct etw_sim_provider *provider = add_provider(&rig);
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
-    /* Nobody else can start one meanwhile, however quick. */
+    /* No other program can start one meanwhile, however quick. */
     enum { NO_CALL = 1000000000 };
     struct etw_sim_session_options options = {.name = NAME, .mode = ETW_MODE_REAL_TIME};
     assert_true(etw_sim_fail(rig.sim, "StartTraceW", 1, 0, ETW_ERROR_NO_SYSTEM_RESOURCES));
@@ -88,7 +88,7 @@ static void a_session_of_its_name_that_others_start_is_left_alone(void **state)
     await_report(&rig, "session_stopped", GUARD_GAVE_UP, 1);
     assert_non_null(strstr(last_report(&rig).detail, "started a session with that name"));
     assert_int_equal(handle_of(&rig), theirs);
-    stop_session_of(NAME); /* he has enough of it */
+    stop_session_of(NAME); /* the other program ends its attempts */
     rig_await(&rig, is_enabled, NAME);
     await_report(&rig, "session_stopped", GUARD_REPAIRED, 1);
     write_events(provider, 10);
@@ -130,7 +130,7 @@ static void a_reader_that_fails_is_nobodys_stop(void **state)
     rig_init(&rig, NULL);
     guard(&rig, 5, 600000);
     struct etw_sim_provider *provider = add_provider(&rig);
-    /* More often than a session that somebody stops is brought back. */
+    /* More often than a session is restarted that another program stops. */
     assert_true(etw_sim_fail(rig.sim, "ProcessTrace", 1, 6, ETW_ERROR_NO_SYSTEM_RESOURCES));
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
@@ -143,7 +143,7 @@ static void a_reader_that_fails_is_nobodys_stop(void **state)
     assert_true(rig_has_note(&rig, reader_note));
     assert_false(rig_has_note(&rig, "by another program"));
     size_t gaps;
-    assert_int_equal(rig_lost(&rig, "reader_failed", &gaps), 0); /* nobody knows how many */
+    assert_int_equal(rig_lost(&rig, "reader_failed", &gaps), 0); /* their number is unknown */
     assert_int_equal(gaps, 6);
     assert_nothing_left(&rig);
     rig_fini(&rig);

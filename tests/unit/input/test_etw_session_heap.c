@@ -22,7 +22,7 @@ static void a_program_is_traced_from_its_start_to_its_end(void **state)
     assert_true(is_flagged(&rig, NULL));
     assert_true(is_file("etw-test.launched"));
 
-    allocate(&rig, pid + 1); /* somebody else */
+    allocate(&rig, pid + 1); /* another program */
     allocate(&rig, pid);
     assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
     assert_int_equal(rig_events(&rig), 2); /* with its stack */

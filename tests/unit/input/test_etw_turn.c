@@ -7,7 +7,7 @@ enum { ROUNDS = 20000 };
 
 struct shared {
     struct etw_turn turn;
-    uint64_t calls; /* by whoever has the turn: TSan sees it where that is not so */
+    uint64_t calls; /* by the thread that has the turn: TSan reports any other */
     uint64_t refused;
 };
 
@@ -56,7 +56,7 @@ static void who_asks_gives_up_where_the_turn_does_not_come_back(void **state)
     etw_turn_give(&turn);
     assert_true(etw_turn_ask(&turn, 0));
     etw_turn_give(&turn);
-    assert_true(etw_turn_take(&turn)); /* having asked in vain holds nobody up */
+    assert_true(etw_turn_take(&turn)); /* a refused request delays no other thread */
     etw_turn_give(&turn);
     etw_turn_fini(&turn);
 }

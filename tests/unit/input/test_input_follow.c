@@ -97,7 +97,7 @@ static void a_file_replaced_by_another_is_followed_by_it(void **state)
     assert_int_equal(run.seen.count, 1 + 9 + 1 + EVENTS);
     assert_int_equal(run.damage, 0);
     assert_all_once(1);
-    /* The same with the file written over in place; it was whole, so nothing of it is lost. */
+    /* Likewise with the file overwritten in place; it was whole, so nothing of it is lost. */
     assert_true(temp_file_cut(paths[0], 0));
     write_all(2);
     assert_true(plat_path_rename(paths[2], paths[0], &err));
@@ -228,7 +228,7 @@ static void a_copy_of_a_growing_trace_brings_no_record_of_its_own(void **state)
     assert_int_equal(count_same_places(), EVENTS + 1);
 }
 
-/* What begins alike and goes on otherwise: nobody may take the one's records for the other's. */
+/* Files that begin alike and continue otherwise: records of one must not be taken for those of the other. */
 static void traces_that_only_begin_alike_have_records_of_their_own(void **state)
 {
     (void)state;

@@ -58,7 +58,7 @@ static void a_restart_gives_the_same_records_in_the_same_order(void **state)
         run.grow = grow_in_turns;
         run_until(k, false);
         first = run.seen;
-        /* It went on growing while nobody read. */
+        /* It grew while no agent read it. */
         for (size_t i = 0; i < 3; i++) {
             grow_in_turns(0);
         }
@@ -147,7 +147,7 @@ static void files_that_are_done_are_skipped_and_counted(void **state)
             assert_true(input_file.state(run.input, &state_bytes, &err));
             input_file.destroy(run.input);
         }
-        assert_true(plat_path_remove(paths[0], &err)); /* nobody needs it any more */
+        assert_true(plat_path_remove(paths[0], &err)); /* it is not needed any more */
         run_until(EVENTS + 1, true);
         assert_int_equal(run.skipped, 1);
         assert_int_equal(run.renumbered, 0);

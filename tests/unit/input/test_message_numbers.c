@@ -164,7 +164,7 @@ static void a_loss_shows_when_the_next_message_comes(void **state)
     cut();
     message_numbers_explain(&numbers, 0, 1);
     for (unsigned i = 0; i < 100; i++) {
-        assert_int_equal(cut(), 0); /* nobody writes */
+        assert_int_equal(cut(), 0); /* no program writes */
     }
     note(31, 31);
     assert_int_equal(cut() + cut() + end(), 0);

@@ -146,7 +146,7 @@ static inline void http_prepare(void)
         http_settings, sizeof(http_settings), "{url: '%s/x', proxy: ''}", http_fake_url(server));
 }
 
-/* Between requests: nobody else looks at it then. */
+/* Between requests: no other thread looks at it then. */
 static inline void http_fail_soon(bool fails)
 {
     http.fails = fails;
@@ -170,7 +170,7 @@ static inline char *http_collect(size_t *ret_size)
     return data;
 }
 
-/* The same of Splunk's collector: its words around each line. */
+/* Likewise for Splunk's collector: its members around each line. */
 static char hec_settings[160] = "{urls: ['http://127.0.0.1:1'], token: t, proxy: ''}";
 
 static inline void hec_answer(

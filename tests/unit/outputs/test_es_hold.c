@@ -31,7 +31,7 @@ static void the_third_in_a_row_is_held(void **state)
     es_hold_fini(&hold);
 }
 
-/* Events make the names of indices, and whoever writes them can find two of one hash (here: FNV-1a). */
+/* Events make the names of indices, and their writer can find two of one hash (here: FNV-1a). */
 static void names_of_one_hash_are_two_indices(void **state)
 {
     (void)state;

@@ -42,7 +42,7 @@ static void a_third_delivery_in_a_row_that_is_refused_whole_is_held(void **state
         assert_said(&f, "correct the mapping");
         assert_int_equal(last_documents(&f), i ? 1 : 20);
     }
-    /* Somebody corrects it: one event alone shows that, and the others follow. */
+    /* A user corrects it: one event alone shows that, and the others follow. */
     bulk_fake_always(f.fake, NULL);
     size_t before = bulk_fake_count(f.fake);
     assert_int_equal(send_all(&f), OUTPUT_DELIVERED);

@@ -336,7 +336,7 @@ static void ours_are_known_after_a_restart_without_a_checkpoint(void **state)
     fini(&f);
 }
 
-/* A batch is taken back although somebody else's file has the name of the one that was begun. */
+/* A batch is taken back although a file of another program has the name of the one that was begun. */
 static void what_somebody_put_at_our_path_is_not_removed(void **state)
 {
     (void)state;

@@ -40,7 +40,7 @@ static void numbers_go_on_behind_those_that_are_there(void **state)
     fini(&f);
 }
 
-/* Somebody else has the highest number that there is: then it is the one behind ours. */
+/* A file of another program has the highest number that there is: then it is the one after ours. */
 static void the_highest_number_is_used_and_none_beyond_it(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ static void an_old_file_is_set_aside_without_an_event(void **state)
     fini(&f);
 }
 
-/* Between two runs somebody has put another file into the place of ours. */
+/* Between two runs another program has put a file into the place of ours. */
 static void an_old_file_that_is_not_known_is_left_alone(void **state)
 {
     (void)state;

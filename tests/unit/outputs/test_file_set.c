@@ -111,7 +111,7 @@ static void a_checkpoint_cuts_only_its_own_files(void **state)
     close_output(&f);
     assert_content("a.e", "1\n");
     assert_content("b.e", "2\n");
-    /* A file that somebody put in its place is not ours to cut. */
+    /* A file that another program put in its place is not ours to cut. */
     char path[256];
     char other[256];
     snprintf(path, sizeof(path), "%s/a.e", folder);
@@ -123,7 +123,7 @@ static void a_checkpoint_cuts_only_its_own_files(void **state)
     open_again(&f, yaml, buf_span(&checkpoint));
     assert_content("a.e", "longer\n");
     close_output(&f);
-    /* One that was cut by somebody is told of. */
+    /* A file that another program cut is reported. */
     snprintf(path, sizeof(path), "%s/b.e", folder);
     assert_true(temp_file_cut(path, 1));
     open_again(&f, yaml, buf_span(&checkpoint));

@@ -70,7 +70,7 @@ static void a_path_without_a_folder_is_of_the_current_one(void **state)
     }
 }
 
-/* Who may write there differs: it is the root that is asked, and no folder is missing. */
+/* The accounts that may write there differ: it is the root that is asked, and no folder is missing. */
 static void a_file_in_the_root_is_of_the_root(void **state)
 {
     (void)state;

@@ -251,7 +251,7 @@ static void connections_are_kept_until_told_otherwise(void **state)
     teardown(&f);
 }
 
-/* Nobody asked for it, but nobody may count on that, either. */
+/* It was not asked for, but no server may rely on that, either. */
 static void a_reply_that_is_compressed_is_read_all_the_same(void **state)
 {
     (void)state;

@@ -48,7 +48,7 @@ static void every_broken_reply_has_its_class_and_is_asked_for_once(void **state)
     teardown(&f);
 }
 
-/* Nobody listens at port 1 of loopback. */
+/* No server listens at port 1 of loopback. */
 static void what_cannot_be_reached_was_not_sent(void **state)
 {
     (void)state;
@@ -154,7 +154,7 @@ static void a_reply_that_is_too_long_or_unwanted_is_left(void **state)
     assert_false(http_client_send(f.client, &request, &f.reply, &f.err));
     assert_int_equal(f.reply.failure, HTTP_TOO_LONG);
     assert_int_equal(f.reply.status, 200);
-    request.on_body = NULL; /* what nobody wants counts, too */
+    request.on_body = NULL; /* bytes that the caller ignores count, too */
     assert_false(http_client_send(f.client, &request, &f.reply, &f.err));
     assert_int_equal(f.reply.failure, HTTP_TOO_LONG);
     request.on_body = had_enough;

@@ -101,7 +101,7 @@ static void a_script_is_asked_as_it_is_set_up(void **state)
     end(&proxy);
 }
 
-/* Whoever answers a search for a script must not hear who we are. */
+/* A host that answers the search for a script must not get our credentials. */
 static void the_account_logs_in_for_a_named_script_alone(void **state)
 {
     (void)state;

@@ -308,7 +308,7 @@ static void a_lost_right_is_waited_for(void **state)
     struct fixture f;
     struct error err;
     enum { NOBODY = 65534 };
-    bool root = geteuid() == 0; /* whom no missing right stops */
+    bool root = geteuid() == 0; /* root, which no missing right stops */
     mkdir(folder, 0700);
     if (root && (chown(folder, NOBODY, NOBODY) != 0 || seteuid(NOBODY) != 0)) {
         fail_msg("cannot become somebody else");

@@ -134,7 +134,7 @@ static void half_a_reply_is_no_answer(void **state)
     teardown(&f);
 }
 
-/* A proxy that wants a login, or says in its own words that it has nobody behind it. */
+/* A proxy that wants a login, or says in its own words that it reaches no server. */
 static void a_web_page_is_no_answer_of_a_collector(void **state)
 {
     (void)state;

@@ -21,7 +21,7 @@ static uint8_t *put_field(uint8_t *p, unsigned number, const uint8_t *from, size
     return p + size;
 }
 
-/* The same in protobuf, with a resource attribute, a scope and an event of these names. */
+/* Likewise in protobuf, with a resource attribute, a scope and an event of these names. */
 static size_t put_record(uint8_t *out, const char *resource, const char *scope, const char *event)
 {
     uint8_t text[256];
@@ -165,7 +165,7 @@ static void only_what_the_protocol_names_is_sent_again(void **state)
         {408, OUTPUT_REJECTED, false},
         {507, OUTPUT_REJECTED, false},
         {400, OUTPUT_REJECTED, false},
-        {401, OUTPUT_RETRY, true}, /* the set-up, which nobody has mended yet */
+        {401, OUTPUT_RETRY, true}, /* the set-up, which is not corrected yet */
         {404, OUTPUT_RETRY, true},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

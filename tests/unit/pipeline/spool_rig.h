@@ -62,7 +62,7 @@ static inline void rig_warn(void *self, const char *kind, const char *text)
     atomic_fetch_add(&rig->warnings, 1);
 }
 
-/* One output, "a", of stream 0; a commit whenever somebody waits, and every 5 ms. */
+/* One output, "a", of stream 0; a commit whenever a thread waits, and every 5 ms. */
 static inline void rig_init(struct spool_rig *rig)
 {
     memset(rig, 0, sizeof(*rig));

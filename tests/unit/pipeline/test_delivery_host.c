@@ -215,7 +215,7 @@ static void stopping_ends_the_wait_and_counts_what_is_left(void **state)
     finish(&script, host);
 }
 
-/* Whoever remembers it over a restart hears of every change, and of nothing else. */
+/* The receiver that stores it over a restart gets every change, and nothing else. */
 static void what_is_left_of_a_batch_is_told_whenever_it_changes(void **state)
 {
     (void)state;

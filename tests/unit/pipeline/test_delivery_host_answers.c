@@ -196,7 +196,7 @@ static void what_cannot_be_kept_is_tried_again_and_kept_once(void **state)
     finish(&script, host);
 }
 
-/* Of two records one has arrived, and nobody knows which. */
+/* Of two records one has arrived, and it is unknown which. */
 static void what_may_have_arrived_and_cannot_be_kept_is_a_possible_duplicate(void **state)
 {
     (void)state;

@@ -109,7 +109,7 @@ static void losses_of_one_kind_are_one_gap(void **state)
     rig_fini(&rig);
 }
 
-/* The second one is due only when the first has left: nobody else looks at the clock. */
+/* The second one is due only when the first has left: no other code looks at the clock. */
 static void a_thread_ships_what_gets_due(void **state)
 {
     (void)state;
@@ -356,7 +356,7 @@ static void what_was_lost_by_those_that_are_gone_is_told_by_the_agent(void **sta
     put_gap(store, "s", "a", "rejected", 1);    /* both are there */
     put_gap(store, "gone", "a", "rejected", 2); /* no session */
     put_gap(store, "s", "gone", "rejected", 3); /* no output */
-    put_gap(store, "gone", "gone", "newer", 4); /* none of both, and a reason that nobody knows */
+    put_gap(store, "gone", "gone", "newer", 4); /* none of both, and an unknown reason */
     assert_true(store_commit(store, &committed, &err));
     rig_init(&rig, hour_ns);
     assert_true(losses_load(rig.losses, store, &err));

@@ -82,7 +82,7 @@ static void add_routed(struct parked_rig *rig, const char *routes)
     rig->base.spool->ops->append(rig->base.spool, 0, batch);
 }
 
-/* The same of two records, the second one of the second session. */
+/* A batch of two records, the second one of the second session. */
 static void add_of_both(struct parked_rig *rig, const char *routes)
 {
     struct batch *batch = batch_create(1, NULL, 0);

@@ -334,7 +334,7 @@ static void what_came_later_is_asked_for_in_turn(void **state)
         expect_claim(&f, batches[i], i < 3 ? "0 1 " : "1 ", false);
         assert_false(batches[i]->suspect);
         assert_false(batches[i]->later);
-        assert_int_equal(batches[i]->cleared, i == 0); /* who claims it may not know */
+        assert_int_equal(batches[i]->cleared, i == 0); /* the lane that claims it may not know */
         assert_true(parking_return(&f.parking, batches[i], none, true));
         parked_batch_free(batches[i]);
     }

@@ -46,7 +46,7 @@ static void run_begin(struct runs *runs)
     rig_start(&runs->rig);
 }
 
-/* Its sources have ended; all was delivered, or somebody has given up. */
+/* Its sources have ended; all was delivered, or the pipeline was cancelled. */
 static void run_end(struct runs *runs)
 {
     for (size_t i = 0; i < runs->rig.settings.session_count; i++) {
@@ -141,7 +141,7 @@ static void what_an_ended_output_does_not_take_waits_for_the_next_run(void **sta
     rig_script(&runs.rig, 0, steps, 2);
     run_begin(&runs);
     assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
-    run_end(&runs); /* and nobody waits for it */
+    run_end(&runs); /* and no thread waits for it */
     struct output_counts counts = output_counts(&runs.rig, 0);
     assert_true(counts.pending > 0);
     assert_int_equal(counts.dropped[OUTPUT_DROP_ENDED], 0);
@@ -155,7 +155,7 @@ static void what_an_ended_output_does_not_take_waits_for_the_next_run(void **sta
     runs_fini(&runs);
 }
 
-/* Records that are refused, with nobody to keep them: told to the other output, in whichever run. */
+/* Refused records without a place for dead letters: told to the other output, in whichever run. */
 static void what_an_output_has_lost_is_told_in_the_next_run_if_not_in_this(void **state)
 {
     (void)state;

@@ -21,7 +21,7 @@ static uint64_t next_random(uint64_t *state)
 /* ---- beside a model ---------------------------------------------------------------------------- */
 
 /*
- * The same rules, written down another way: a bucket of events and one of bytes, in billionths of
+ * Those rules, implemented in another way: a bucket of events and one of bytes, in billionths of
  * them, and a list of all that came since the last tick.
  */
 enum { MODEL_EVENTS = 1 << 16 };

@@ -151,7 +151,8 @@ struct shared {
     atomic_size_t wrong;
 };
 
-/* Lessons say in last_sequence how many there were before; slabs, how many must have been learned. */
+/* In last_sequence, metadata slabs have the number of metadata slabs before them; other slabs, the number that
+ * must have been learned. */
 static void work(void *self)
 {
     struct shared *shared = self;

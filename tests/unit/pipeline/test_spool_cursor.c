@@ -76,7 +76,7 @@ static void an_output_that_leaves_waits_for_nothing(void **state)
     wait_for_a_batch(&waiting);
     assert_int_equal(waiting.got, SPOOL_END);
     rig_reopen(&rig);
-    rig_take(&rig, 0, 1, 2); /* it waits for who comes next */
+    rig_take(&rig, 0, 1, 2); /* it waits for the next run */
     rig_fini(&rig);
 }
 

@@ -149,7 +149,7 @@ static void acks_out_of_order_are_remembered_one_by_one(void **state)
     rig_checkpoint(&rig, 0, "", true);
     rig.spool->ops->ack(rig.spool, 0, &items[2], true); /* behind the checkpoint */
     rig_crash(&rig);
-    /* Of the last one nobody knows whether it was committed. */
+    /* Whether the last one was committed is unknown. */
     assert_in_range(rig.backlogs[0].batches, 3, 4);
     assert_in_range(rig.backlogs[0].records, 3, 4);
     /* Whatever the order in this run, what was settled in the other stays settled. */
@@ -292,7 +292,7 @@ static void how_far_a_session_is_becomes_true_with_its_batches(void **state)
     rig_open(&rig);
     assert_int_equal(spool_durable_sequence(rig.spool, RIG_FILE, 0), 0);
     rig_append(&rig, 0, 1, 7);
-    rig_append(&rig, 1, 1, 3); /* nobody reads it */
+    rig_append(&rig, 1, 1, 3); /* no output reads it */
     struct batch *filtered = batch_create(0, NULL, 0);
     assert_non_null(filtered);
     assert_true(

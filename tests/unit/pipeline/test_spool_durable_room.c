@@ -169,7 +169,7 @@ static void who_waits_for_room_writes_nothing(void **state)
     rig.store_settings.step = count_transactions;
     fill_on(&rig, SPOOL_FULL_BLOCK);
     rig_flush(&rig);
-    rig_flush(&rig); /* which may look for files that nobody needs */
+    rig_flush(&rig); /* which may look for unused files */
     unsigned before = atomic_load(&transactions);
     assert_int_not_equal(before, 0);
     for (int i = 0; i < 10; i++) {
@@ -477,7 +477,7 @@ static void deliver(void *self)
             return;
         }
         if (next == SPOOL_BATCH) {
-            worker->counts[rig_record(&item, 0)]++; /* nobody else has this batch */
+            worker->counts[rig_record(&item, 0)]++; /* no other output has this batch */
             worker->spool->ops->ack(worker->spool, 0, &item, true);
         }
         worker->spool->ops->checkpoint(worker->spool, 0, span_make(NULL, 0), false, &err);

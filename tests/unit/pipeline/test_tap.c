@@ -61,7 +61,7 @@ static void a_rate_holds_and_what_is_beyond_it_is_counted(void **state)
     (void)state;
     struct error err;
     struct tap_hub *hub = make_hub();
-    assert_int_equal(offer(hub, 0, 5), 0); /* nobody looks on */
+    assert_int_equal(offer(hub, 0, 5), 0); /* no tap is open */
     struct tap *tap = tap_open(hub, &of_session, &err);
     bool goes_on;
     assert_non_null(tap);
@@ -129,7 +129,7 @@ static void an_expression_is_asked_about_so_many_events_a_second(void **state)
     assert_non_null(tap);
     take(tap, SECOND, &goes_on);
     assert_int_equal(offer(hub, 0, TAP_LOOKS + 7), 0);
-    assert_int_equal(tap_omitted(tap), 7); /* nobody knows whether they were wanted */
+    assert_int_equal(tap_omitted(tap), 7); /* it is unknown whether they were wanted */
     take(tap, SECOND, &goes_on);
     assert_int_equal(offer(hub, 0, 7), 0);
     assert_int_equal(tap_omitted(tap), 0);

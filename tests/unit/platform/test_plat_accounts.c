@@ -4,7 +4,7 @@
 
 #include "platform/plat_accounts.h"
 
-/* S-1-5-18 and a SID of a domain that nobody has, as [MS-DTYP] 2.4.2.2 lays them out. */
+/* S-1-5-18 and a SID of no existing domain, as [MS-DTYP] 2.4.2.2 lays them out. */
 static const uint8_t local_system[] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0};
 static const uint8_t nobody[] = {
     1, 5, 0, 0, 0, 0, 0, 5, 21, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0x39, 0x30, 0, 0};

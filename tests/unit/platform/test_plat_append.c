@@ -173,7 +173,7 @@ static void test_a_file_that_somebody_cuts_is_not_called_durable(void **state)
     assert_non_null(file);
     assert_true(plat_append_write(file, &piece, 1, &err));
     assert_true(plat_append_sync(file, &err));
-    if (!temp_file_cut(path, 10)) { /* Windows lets nobody */
+    if (!temp_file_cut(path, 10)) { /* Windows does not allow it */
         plat_append_close(file);
         skip();
     }
@@ -187,7 +187,7 @@ static void test_a_file_that_somebody_cuts_is_not_called_durable(void **state)
     struct plat_file *found = plat_file_open(path, PLAT_FILE_READ, &err);
     assert_non_null(found);
     assert_true(plat_file_size(found, &size, &err));
-    assert_true(size < 2 * sizeof(bytes)); /* whoever looks sees it */
+    assert_true(size < 2 * sizeof(bytes)); /* every reader sees it */
     plat_file_close(found);
 }
 

@@ -119,7 +119,7 @@ static void end(struct walk *walk)
     free(walk->copy);
 }
 
-/* As who appends does: what failed is cut off, and what was before counts. */
+/* As the writers do: what failed is cut off, and what was before counts. */
 static bool append(struct walk *walk, size_t size)
 {
     size = size < MOST_BYTES - walk->size ? size : MOST_BYTES - walk->size;
@@ -137,7 +137,7 @@ static bool append(struct walk *walk, size_t size)
     return false;
 }
 
-/* The same; nothing is synced twice. */
+/* Likewise; nothing is synced twice. */
 static bool sync_file(struct walk *walk)
 {
     if (plat_append_sync(walk->file, &err)) {

@@ -90,7 +90,8 @@ static void create_empties_and_append_adds(void **state)
     assert_content(path, "new");
 }
 
-/* A file that somebody else chose must not be changed: whoever may put a name into the folder could make it
+/* A file that another account chose must not be changed: an account that may put a name into the folder could
+ * make it
  * one of another file. */
 static void what_is_a_link_is_neither_written_to_nor_given_away(void **state)
 {

@@ -142,7 +142,7 @@ static void priorities_are_nice_values_of_all_threads(void **state)
     plat_thread_join(thread);
     assert_int_equal(worker.nice, 19);
     assert_int_equal(nice_now(), 19);
-    if (plat_limits_set_priority(PLAT_PRIORITY_INHERIT, &err)) { /* who may raise it */
+    if (plat_limits_set_priority(PLAT_PRIORITY_INHERIT, &err)) { /* root may raise it */
         assert_int_equal(nice_now(), before);
     } else {
         assert_non_null(strstr(err.text, "Nice="));

@@ -27,7 +27,7 @@ static void the_socket_is_private_and_goes_with_its_listener(void **state)
     assert_non_null(client);
     assert_non_null(served);
     assert_true(plat_socket_is_ours(served));
-    assert_null(plat_socket_listen_local(path, &err)); /* somebody listens there */
+    assert_null(plat_socket_listen_local(path, &err)); /* a server listens there */
     plat_socket_close(client);
     plat_socket_close(served);
     plat_socket_close(listener);

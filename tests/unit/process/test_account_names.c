@@ -9,13 +9,13 @@
 #include "platform/plat_thread.h"
 #include "process/account_names.h"
 
-/* A domain: user N of it is called userN, or as `prefix` says; those from NAMELESS on have no name. It can be shut,
- * and then answers nobody until it is opened. */
+/* A domain: user N of it is called userN, or as `prefix` says; those from NAMELESS on have no name. It can be
+ * shut, and then answers no request until it is opened. */
 struct domain {
     struct plat_mutex mutex;
     struct plat_cond changed;
     bool shut;
-    unsigned waiting; /* who has come and is not answered */
+    unsigned waiting; /* requests that wait for an answer */
     unsigned asked;
     enum plat_account_answer answer;
     const char *prefix;
@@ -135,7 +135,7 @@ static void a_name_is_there_once_it_was_asked_for(void **state)
     shut(&rig.domain, true);
     assert_false(find(&rig, 7, &account));
     await_waiting(&rig.domain);
-    /* Nobody waits for the domain, and nobody asks twice. */
+    /* No caller waits for the domain, and no name is asked for twice. */
     assert_false(find(&rig, 7, &account));
     assert_int_equal(account_names_news(rig.names), 0);
     shut(&rig.domain, false);

@@ -167,7 +167,7 @@ static void two_sources_tell_of_one_life(void **state)
     lifetimes_note(&rig.lives, &key, LIFE_ENDED, 20 * SECOND + 5000, 1, &a);
     lifetimes_note(&rig.lives, &key, LIFE_GONE, 25 * SECOND, 1, &a);
     assert_int_equal(rig.lives.count, 1);
-    /* The same source would say it once. */
+    /* One source would say it once. */
     lifetimes_note(&rig.lives, &key, LIFE_STARTED, 21 * SECOND, 1, &a);
     assert_int_equal(rig.lives.count, 2);
     rig_fini(&rig);
@@ -231,7 +231,7 @@ struct heard {
 struct past {
     struct heard heard[64];
     size_t count;
-    char owners[400]; /* by second; 0: nobody */
+    char owners[400]; /* by second; 0: no process */
 };
 
 static void add(struct past *past, enum life_news what, uint64_t second, char letter)

@@ -250,7 +250,7 @@ static void what_has_the_name_of_a_program_and_is_none_is_told_once(void **state
     assert_string_equal(line, "");
 }
 
-/* Whoever names a file wants it read. */
+/* A user who names a file wants it read. */
 static void a_named_file_of_no_use_is_told(void **state)
 {
     (void)state;

@@ -219,7 +219,7 @@ static void rows_are_found_by_provider_event_and_version(void **state)
         {"P\t-\t7\t2", true},
         {"p\t-\t*\t*", true},
         {"Q\t-\t7\t2", false},
-        {"Q\t" SAMPLE "\t7\t2", true}, /* the GUID says who */
+        {"Q\t" SAMPLE "\t7\t2", true}, /* the GUID identifies the provider */
         {"P\t" NETWORK "\t7\t2", false},
         {"*\t-\t7\t2", true},
         {"P\t-\t1,3-5,7\t*", true},

@@ -382,8 +382,8 @@ static void infos_that_contradict_themselves_give_no_schema(void **state)
         {{{1, "s", 0, 1, NULL, 1, 0}}, 1, 1}, /* holds itself */
         {{{1, "s", 5, 1, NULL, 1, 0}}, 1, 1}, /* out of range */
         {{{1, "s", 2, 1, NULL, 1, 0}, {1, "t", 2, 1, NULL, 1, 0}, {0, "m", 8, 0, NULL, 1, 0}}, 3,
-            2},                                                             /* a shared member */
-        {{{4, "a", 8, 0, NULL, 9, 0}}, 1, 1},                               /* count of nobody */
+            2},                               /* a shared member */
+        {{{4, "a", 8, 0, NULL, 9, 0}}, 1, 1}, /* count field that does not exist */
         {{{2, "a", 14, 0, NULL, 1, 1}, {0, "n", 11, 0, NULL, 1, 0}}, 2, 2}, /* length a float */
         {{{0, "a", 999, 0, NULL, 1, 0}}, 1, 1},                             /* unknown type */
     };

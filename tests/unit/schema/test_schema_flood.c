@@ -9,7 +9,7 @@
 #include "support/test.h"
 
 /*
- * Events of somebody who wants the definitions of all others to be forgotten, or to find no room.
+ * Events of an attacker who wants the definitions of all others to be evicted, or to find no room.
  * Any process may write them: types with thousands of fields, providers that it invents, manifests
  * without sense, and manifests in the name of other providers.
  */

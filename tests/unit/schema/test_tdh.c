@@ -329,7 +329,7 @@ static void what_comes_late_is_decoded_from_then_on(void **state)
     const struct schema_choice *choice = schema_cache_find(cache, &record);
     assert_int_equal(choice->count, 0);
     assert_true(choice->late);
-    for (size_t i = 0; i < 1000; i++) { /* nobody waits for it again */
+    for (size_t i = 0; i < 1000; i++) { /* no thread waits for it again */
         assert_true(schema_cache_find(cache, &record)->late);
     }
     tdh_fake_close(false);

@@ -78,7 +78,7 @@ static void assert_sample(const struct tmf_message *m)
         "{" end start "a, ItemLong -- 10" end start                                            \
         "f(b, c), ItemListByte(Low,APC) -- 11" end start "}" end
 
-/* The same message as other tools write it, or around it. */
+/* The message as other tools write it, or around it. */
 static const char *const forms[] = {
     SAMPLE_LINES("", "\n"),
     SAMPLE_LINES("", "\r\n"),

@@ -51,7 +51,7 @@ static void a_virtual_account_becomes_a_log_user(void **state)
               "add log user NT SERVICE\\etwship\nadd source etwship C:\\e.exe\n");
 }
 
-/* Who shows events keeps the file with their texts open, so that an upgrade could not replace it. */
+/* A viewer of events keeps the file with their texts open, so that an upgrade could not replace it. */
 static void the_texts_of_events_are_those_of_the_dll_beside_the_program(void **state)
 {
     (void)state;

@@ -211,8 +211,8 @@ static void a_stream_comes_in_parts_and_is_ended_once(void **state)
     plat_socket_close(gone);
 }
 
-/* More connections than there are places, none of which ever sends a whole request: who comes behind them is
- * answered all the same. */
+/* More connections than there are places, none of which ever sends a whole request: a later client is answered
+ * all the same. */
 static void idle_connections_keep_nobody_out(void **state)
 {
     (void)state;
@@ -230,7 +230,8 @@ static void idle_connections_keep_nobody_out(void **state)
     rig_fini(&rig);
 }
 
-/* Who asks for a lot and reads none of it holds up nobody, and a client that closed its half is answered. */
+/* A client that asks for a lot and reads none of it delays no other, and a client that closed its half is
+ * answered. */
 static void slow_readers_hold_up_nobody(void **state)
 {
     (void)state;

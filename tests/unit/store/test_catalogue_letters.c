@@ -336,12 +336,12 @@ static void many_letters_are_read_in_several_chunks(void **state)
 }
 
 struct busy {
-    struct catalogue *catalogue; /* of who is being read */
+    struct catalogue *catalogue; /* that is being read */
     struct catalogue *other;
     size_t count;
 };
 
-/* Whoever reads removes what it has, while another one puts. */
+/* A reader removes what it has read, while a writer puts. */
 static bool remove_and_put(void *self, const struct catalogue_letter *letter)
 {
     struct busy *busy = self;

@@ -253,7 +253,7 @@ static void test_a_frame_of_elsewhere_is_none(void **state)
     }
 }
 
-/* An event may hold whatever somebody writes into it, a whole segment too. */
+/* An event may hold any bytes of its writer, a whole segment too. */
 static void test_a_frame_where_the_head_should_be_is_passed_over(void **state)
 {
     (void)state;

@@ -240,7 +240,7 @@ static void a_file_that_was_cut_gives_what_is_left_of_it_and_takes_more(void **s
     assert_int_equal(rig.skipped, 20);
 }
 
-/* A disk that is full leaves a file without a byte, each time that somebody tries. */
+/* A disk that is full leaves a file without a byte, at each attempt. */
 static void a_file_without_a_byte_is_written_to(void **state)
 {
     (void)state;

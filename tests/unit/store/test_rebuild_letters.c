@@ -18,7 +18,7 @@ static const char *path_in(const struct store_rig *rig, const char *name)
     return path[turn];
 }
 
-/* As who keeps letters does it: into the files, then into the catalogue. */
+/* As the agent keeps letters: into the files, then into the catalogue. */
 static void put_letters(struct store_rig *rig, size_t count)
 {
     struct catalogue_letter letters[10];

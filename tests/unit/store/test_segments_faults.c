@@ -9,7 +9,7 @@
 /*
  * Segment files on a disk that fails. What counts in the end is always the same: what a good
  * segments_sync has promised is there, what it has not promised is right or is not there, and neither
- * files nor bytes are left over that nobody knows.
+ * files nor bytes are left over that the catalogue does not know.
  */
 enum { SEGMENT_BYTES = 4096, STREAM = 3, ROOM = 1 << 20, MOST_BATCHES = 400, MOST_BODY = 1500 };
 

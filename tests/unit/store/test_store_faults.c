@@ -168,7 +168,7 @@ static void on_a_full_disk_cursors_move_and_files_go(void **state)
     disk_model_set_capacity(rig.model, used + ballast);
     let_fail(&rig, DISK_MODEL_APPEND, 0, 0);
     disk_model_heal(rig.model);
-    disk_model_set_capacity(rig.model, used); /* somebody else has written meanwhile */
+    disk_model_set_capacity(rig.model, used); /* another program has written meanwhile */
     rig_append(&rig, "json", 61);
     assert_ok(store_live(rig.store, span_text("live"), 99, &rig.err), &rig);
     gap.count = 0;

@@ -250,7 +250,7 @@ static void who_was_away_for_long_gets_an_hour_to_deliver(void **state)
     struct losses losses = {.count = 0};
     open_aged(&rig);
     rig_close(&rig);
-    rig.wall += (uint64_t)3650 * DAY * RIG_SECOND; /* or the clock is wrong: who knows */
+    rig.wall += (uint64_t)3650 * DAY * RIG_SECOND; /* or the clock may be wrong */
     rig_open(&rig);
     rig_output(&rig, "siem", "json");
     rig_commit(&rig);

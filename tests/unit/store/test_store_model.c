@@ -289,7 +289,7 @@ static void lose_catalogue(void)
             }
         }
         while (wanted < output->count && output->waits[wanted].stream != output->stream) {
-            wanted++; /* of an earlier stream: nobody knows any more that it is this output's */
+            wanted++; /* of an earlier stream: it is not known any more to be this output's */
         }
         assert_int_equal(wanted, output->count);
         if (row.id) {
@@ -400,7 +400,7 @@ static void compare_a_life(uint64_t steps, uint64_t seed)
     model.random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     rig_init(&model.rig, seed);
     disk_model_hold_back(model.rig.model, seed % 2 == 0);
-    model.rig.settings.max_bytes = 1 << 20; /* for a small ballast; nobody asks for room */
+    model.rig.settings.max_bytes = 1 << 20; /* for a small ballast; no caller asks for room */
     model.rig.settings.max_age_ms = UINT64_C(40) * 86400 * 1000;
     model.rig.settings.tell = note_forgotten;
     open_again();

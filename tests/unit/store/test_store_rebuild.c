@@ -6,7 +6,7 @@
 #include "store/catalogue/catalogue.h"
 #include "unit/store/store_rig.h"
 
-/* What the store makes of a catalogue, or segments, that somebody has damaged. */
+/* What the store makes of a catalogue, or segments, that were damaged. */
 
 static void put_file(struct store_rig *rig, const char *name, struct span content)
 {

@@ -180,7 +180,8 @@ static void an_owner_has_the_say(void **state)
     static const struct one cases[] = {
         {"O:U1D:(A;;FA;;;BA)", TRUST_FILE, "U1 o"},
         {"O:BUD:", TRUST_WAY, "BU o"},
-        {"O:U1D:(A;;FR;;;OW)", TRUST_FILE, "U1 o"}, /* even where the list takes it from him */
+        {"O:U1D:(A;;FR;;;OW)", TRUST_FILE,
+            "U1 o"}, /* even where the list takes it from the owner */
         {"O:BAD:(A;;FA;;;OW)", TRUST_FILE, ""},
         {"O:DAD:(A;;FA;;;SY)", TRUST_FILE, ""},
         {"D:(A;;FA;;;SY)", TRUST_FILE, "?"},
@@ -217,7 +218,7 @@ static void what_is_denied_before_is_not_allowed(void **state)
         {"O:BAD:(D;;FA;;;BU)(A;;FW;;;WD)", TRUST_FILE, "WD wax"},
         {"O:BAD:(D;;FA;;;DU)(A;;FW;;;U1)", TRUST_FILE, "U1 wax"},
         {"O:BAD:(D;;FA;;;BG)(A;;FW;;;AU)", TRUST_FILE, "AU wax"},
-        /* But for Everyone, whom all tokens hold but one. */
+        /* But for Everyone, which is in all tokens but one. */
         {"O:BAD:(D;;FA;;;WD)(A;;FW;;;BU)(A;;FW;;;U1)", TRUST_FILE, ""},
         {"O:BAD:(D;;FA;;;WD)(A;;FW;;;AN)", TRUST_FILE, "AN wax"},
         {"O:BAD:(D;;FA;;;WD)(A;;FW;;;AN)(D;;FA;;;AN)", TRUST_FILE, "AN wax"},
@@ -243,7 +244,7 @@ static void what_is_only_inherited_counts_where_something_will_be_made(void **st
         {"O:BAD:(A;OINPIO;FA;;;BU)", TRUST_FOLDER, "BU i"},
         {"O:BAD:(A;OICIIO;GRGX;;;BU)", TRUST_FOLDER, ""},
         {"O:BAD:(A;OICIIO;GA;;;CO)", TRUST_FOLDER, ""},
-        {"O:BAD:(A;IO;FA;;;BU)", TRUST_FOLDER, ""}, /* by nobody */
+        {"O:BAD:(A;IO;FA;;;BU)", TRUST_FOLDER, ""}, /* by no account */
         {"O:BAD:(A;OICI;0x2;;;BU)", TRUST_FOLDER, "BU wi"},
         {"O:BAD:(D;OICI;FA;;;BU)(A;OICI;FA;;;BU)", TRUST_FOLDER, ""},
         {"O:BAD:(D;;FA;;;BU)(A;OICI;FA;;;BU)", TRUST_FOLDER, "BU i"},

@@ -76,7 +76,7 @@ bool sim_socket_send(intptr_t socket, const uint8_t *bytes, size_t size)
 
 bool sim_socket_receive(intptr_t socket, uint8_t *bytes, size_t size, const atomic_bool *shut)
 {
-    (void)shut; /* who waits is woken */
+    (void)shut; /* waiting threads are woken */
     while (size) {
         ssize_t done = recv((int)socket, bytes, size, 0);
         if (done < 0 && errno == EINTR) {

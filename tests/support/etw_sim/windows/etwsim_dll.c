@@ -6,7 +6,7 @@
 #include "support/etw_sim/sim_world_file.h"
 
 /*
- * etwsim.dll: the simulated Windows for programs that nobody here wrote (etwsim.def has the names).
+ * etwsim.dll: the simulated Windows for foreign programs (etwsim.def has the names).
  * It is one machine per process, made from the file that ETWSIM_WORLD names when a function is
  * called for the first time, and never ended: the process' end ends it. With the port of a machine in
  * ETWSIM_MACHINE it is that one's sessions that the program starts and finds.
@@ -57,7 +57,7 @@ static void make_world(void)
     struct error err = {0};
     bool named = size > 0 && size < sizeof(path);
     if (!sim_world_create(named ? path : NULL, &base, warn, NULL, &err)) {
-        /* Whoever asked for a world must not go on in another one. */
+        /* A program that asked for a world must not continue in another one. */
         fprintf(stderr, "etwsim: %s\n", err.text);
         ExitProcess(1);
     }
