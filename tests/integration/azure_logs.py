@@ -91,7 +91,7 @@ class AzureLogs(siem_rig.Agent):
                 self.ship(Azure(), every(9, fault))
 
 
-    def test_an_application_with_a_certificate_signs_who_it_is(self):
+    def test_an_application_with_a_certificate_signs_its_identity(self):
         if not Authority.openssl():
             self.skipTest("no openssl")
         authority = Authority(self.folder)

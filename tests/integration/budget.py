@@ -99,7 +99,7 @@ class Budgets(machine.Shared):
         self.assertEqual(dropped, {f"guard_{reason}": count for (_, reason), count in cut.items()})
         self.assertIn("over budget", agent.said())
 
-    def test_who_keeps_to_the_budget_again_is_let_through(self):
+    def test_a_provider_within_its_budget_again_is_let_through(self):
         agent = self.run_with(f"{{name: {NAME}, budget: {{events: 1000}}}}")
         self.read_by(agent)
         self.flood(ERROR)

@@ -160,7 +160,7 @@ session live (realtime), etwship-live in Windows
             {"field": "SessionID", "op": 0, "value": "2"}]}])
         self.assertEqual(dns["enabled"], True)
 
-    def test_who_keeps_all_is_named(self):
+    def test_an_output_that_keeps_all_is_named(self):
         rules = ["-event.level == verbose"]
         process, dns = self.providers(rules)
         self.assertEqual((process["level"], dns["level"]), (4, 4))

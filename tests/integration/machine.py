@@ -186,7 +186,7 @@ class Sessions(Shared):
         self.assertEqual(self.shipped(), (40, {"agent/session_stopped": (0, 1)}))
         self.assertEqual(self.guarded(), [("session_stopped", "repaired")])
 
-    def test_only_what_nobody_looks_after_is_an_orphan(self):
+    def test_only_a_session_without_a_holder_is_an_orphan(self):
         agent = self.start()
         self.read_by(agent)
         self.assertEqual(self.sessions("stop", "--orphans"), {})
@@ -246,7 +246,7 @@ class Guard(Shared):
         self.assertEqual(agent.stop(), 0)
         self.assertEqual(self.shipped(), (10, {}))
 
-    def test_who_did_it_is_told_if_asked_for(self):
+    def test_the_actor_is_reported_if_asked_for(self):
         agent = self.start(", guard: {interval: 100ms, who: true}")
         self.read_by(agent)
         self.do(f"disable {SESSION} {NAME}")
@@ -259,7 +259,7 @@ class Guard(Shared):
         self.assertEqual(agent.stop(), 0)
         self.assertEqual(self.sessions("list"), {})
 
-    def test_who_switches_it_off_for_good_has_it_so(self):
+    def test_a_provider_that_stays_disabled_is_left_alone(self):
         agent = self.start(self.quick)
         self.read_by(agent)
         repaired = ("provider_disabled", "repaired")
@@ -272,7 +272,7 @@ class Guard(Shared):
         self.assertEqual(agent.stop(), 0)
         self.assertEqual(len(self.guarded()), 3)
 
-    def test_a_session_of_its_name_is_left_to_who_has_started_it(self):
+    def test_a_session_of_its_name_is_left_to_the_program_that_started_it(self):
         agent = self.start(self.quick)
         self.read_by(agent)
         self.do(f"replace {SESSION}")
@@ -320,7 +320,7 @@ class Providers(Shared):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         return {kind["kind"]: kind for kind in json.loads(done.stdout)["kinds"]}
 
-    def test_events_of_every_kind_come_back_to_who_wrote_them(self):
+    def test_events_of_every_kind_come_back_to_their_writer(self):
         for kind in self.selftest().values():
             # 200 each in a second, and less where the machine is busy.
             self.assertGreater(kind["written"], 0)

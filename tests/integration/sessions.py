@@ -97,7 +97,7 @@ class Sessions(unittest.TestCase):
         self.assertEqual(self.count(done.stdout), (500, {}))
         self.assertEqual(self.out(), (500, {}))
 
-    def test_a_session_stopped_by_somebody_else_comes_back(self):
+    def test_a_session_stopped_by_another_program_comes_back(self):
         script = [f"provider {NAME}", f"await etwship-live {NAME}", f"burst {NAME} 100 0",
                   "stop etwship-live", f"await etwship-live {NAME}", f"burst {NAME} 100 0",
                   "settle", "leave"]

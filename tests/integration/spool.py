@@ -307,7 +307,7 @@ class Spool(Kills):
         """Whole ones: the last may be half written."""
         return self.out.read_bytes().rpartition(b"\n")[0].splitlines() if self.out.exists() else []
 
-    def test_a_second_agent_is_told_who_has_the_folder(self):
+    def test_a_second_agent_is_told_which_process_has_the_folder(self):
         with Server(Bulk(), down) as server:
             self.write(self.siem(server), agent={"shutdown": "50ms"})
             agent = self.start_agent()
@@ -450,7 +450,7 @@ class SystemsFolder(SpoolRig):
         return {output["name"]: output["events"] for output in json.loads(done.stdout)["outputs"]
                 } if done.returncode == DONE else None
 
-    def test_who_has_chosen_memory_is_told_what_waits_there_and_can_forget_it(self):
+    def test_a_user_of_memory_is_told_what_waits_on_the_disk_and_can_forget_it(self):
         with Server(Bulk(), down) as server:
             self.configure("durable", self.siem(server))
             agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=subprocess.DEVNULL,

@@ -263,7 +263,7 @@ class Status(Rig):
             local.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
             return b"".join(iter(lambda: local.recv(65536), b""))
 
-    def test_who_may_ask(self):
+    def test_which_clients_may_ask(self):
         self.write({"listen": f"127.0.0.1:{self.port}", "unix": str(self.path), "token": TOKEN})
         agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=subprocess.DEVNULL)
         self.addCleanup(agent.wait)
@@ -339,7 +339,7 @@ class Status(Rig):
         self.assertEqual(len(shown) + sum(line["tap"]["omitted"] for line in got if "tap" in line), 2000)
         self.assertLess(len(shown), 200)
 
-    def test_who_looks_on_and_does_not_read_holds_up_nothing(self):
+    def test_a_tap_that_is_not_read_delays_nothing(self):
         self.write()
         agent = self.start()
         taps = [self.tap("of=traces&rate=10000") for _ in range(4)]
@@ -488,7 +488,7 @@ class Status(Rig):
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(word, done.stderr)
 
-    def test_a_port_that_is_taken_keeps_nobody_from_running(self):
+    def test_a_port_that_is_taken_keeps_no_agent_from_running(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", self.port))
             taken.listen()

@@ -131,7 +131,7 @@ class Packages(unittest.TestCase):
         documented = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.M))
         self.assertEqual(set(secure) - {"WIX_UPGRADE_DETECTED", "WIX_DOWNGRADE_DETECTED"}, documented)
 
-    def test_nobody_else_than_an_administrator_configures_what_was_assigned(self):
+    def test_only_an_administrator_configures_what_was_assigned(self):
         conditions = table(self.first[0], "LaunchCondition")
         [guard] = [condition for condition in conditions if "MsiTrueAdminUser" in condition]
         given = set(re.findall(r"[A-Z_]{4,}", guard[guard.index("NOT (") + 4:]))

@@ -47,7 +47,7 @@ class Image(unittest.TestCase):
             [TOOLS + "windres", "-J", "coff", str(wine.EXE), "-O", "rc"], check=True,
             stdout=subprocess.PIPE).stdout.decode()
 
-    def test_it_is_linked_with_dlls_that_nobody_can_plant(self):
+    def test_it_is_linked_with_dlls_that_no_user_can_plant(self):
         found = {name.lower() for name in re.findall(r"DLL Name: (\S+)", self.headers)}
         self.assertIn("kernel32.dll", found)
         self.assertLessEqual(found, KNOWN_DLLS)

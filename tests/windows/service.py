@@ -120,7 +120,7 @@ class Service(unittest.TestCase):
             self.do("stop")
         self.assertEqual(sum(map(len, store.stores.values())), EVENTS)
 
-    def test_who_uninstalls_a_running_one_finds_it_stopped_in_good_order(self):
+    def test_uninstalling_a_running_one_stops_it_in_good_order(self):
         self.configure_file(log={"file": "agent.log"})
         self.do("install", "-c", "c.yaml")
         self.do("start")
@@ -128,7 +128,7 @@ class Service(unittest.TestCase):
         self.assertIn("ended: session t:", (self.folder / "agent.log").read_text())
         self.do("install", "-c", "c.yaml")  # nothing of it is left
 
-    def test_who_installs_it_twice_is_told_so_and_changes_nothing(self):
+    def test_a_second_installation_is_reported_and_changes_nothing(self):
         self.configure_file()
         self.do("install", "-c", "c.yaml")
         before = self.status()

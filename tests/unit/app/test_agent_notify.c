@@ -125,7 +125,7 @@ static void a_reload_is_told_with_its_time_and_when_it_is_over(void **state)
     expect_nothing();
 }
 
-static void a_reload_that_nobody_saw_is_told_whole_as_the_manager_waits_for_it(void **state)
+static void an_unseen_reload_is_reported_whole_as_the_manager_waits_for_it(void **state)
 {
     (void)state;
     tick_reload(AGENT_RUNNING, 0, 0, 100 * second_ns);
@@ -175,7 +175,7 @@ static void signs_of_life_come_in_half_of_the_time_until_the_end(void **state)
     }
 }
 
-static void without_a_watchdog_nobody_is_woken(void **state)
+static void without_a_watchdog_no_thread_is_woken(void **state)
 {
     (void)state;
     agent_notify_fini(&rig.notify);
@@ -281,10 +281,10 @@ int main(void)
         with_manager(a_life_is_told_once_each_and_in_order),
         with_manager(a_short_life_is_told_whole),
         with_manager(a_reload_is_told_with_its_time_and_when_it_is_over),
-        with_manager(a_reload_that_nobody_saw_is_told_whole_as_the_manager_waits_for_it),
+        with_manager(an_unseen_reload_is_reported_whole_as_the_manager_waits_for_it),
         with_manager(a_stop_ends_a_reload),
         with_manager(signs_of_life_come_in_half_of_the_time_until_the_end),
-        with_manager(without_a_watchdog_nobody_is_woken),
+        with_manager(without_a_watchdog_no_thread_is_woken),
         with_manager(without_a_manager_nothing_is_to_be_done),
         with_manager(what_found_no_room_is_told_later_and_still_in_order),
         with_manager(a_sign_of_life_without_room_is_repeated_before_it_is_missed),

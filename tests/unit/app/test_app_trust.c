@@ -279,7 +279,7 @@ static void a_folder_is_judged_after_it_was_made(void **state)
 }
 
 /* As of a package, whose data belongs to an account of the service. */
-static void who_checks_does_not_ask_for_the_data_of_the_agent(void **state)
+static void a_check_does_not_ask_for_the_data_of_the_agent(void **state)
 {
     (void)state;
     enum { DAEMON = 1 };
@@ -313,7 +313,7 @@ int main(void)
         cmocka_unit_test(a_missing_folder_of_definitions_may_be_made_by_others),
         cmocka_unit_test(definitions_that_are_too_many_to_judge_are_not_trusted),
         cmocka_unit_test(a_folder_is_judged_after_it_was_made),
-        cmocka_unit_test(who_checks_does_not_ask_for_the_data_of_the_agent),
+        cmocka_unit_test(a_check_does_not_ask_for_the_data_of_the_agent),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

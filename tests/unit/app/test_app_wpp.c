@@ -137,7 +137,7 @@ static void numbers_need_no_file(void **state)
     assert_means("{wpp: @/none/driver.tmf}", "", 0);
 }
 
-static void what_nobody_knows_is_an_error(void **state)
+static void unknown_names_are_errors(void **state)
 {
     (void)state;
     assert_refused("{wpp: @/one/driver.tmc, flags: [TRACE_POWR]}",
@@ -165,7 +165,7 @@ int main(void)
         cmocka_unit_test(names_become_bits),
         cmocka_unit_test(one_of_several_is_chosen),
         cmocka_unit_test(numbers_need_no_file),
-        cmocka_unit_test(what_nobody_knows_is_an_error),
+        cmocka_unit_test(unknown_names_are_errors),
     };
     return cmocka_run_group_tests(tests, write_files, remove_files);
 }

@@ -252,7 +252,7 @@ static bool has_flags(const char *image)
 }
 
 /* No agent comes after the service that would do it. */
-static void who_removes_the_service_puts_flags_back_that_a_killed_agent_has_left(void **state)
+static void removing_the_service_restores_flags_that_a_killed_agent_has_left(void **state)
 {
     (void)state;
     struct sim_registry *registry = sim_registry_create(NULL);
@@ -297,7 +297,7 @@ static bool has_key(const char *key)
 }
 
 /* Windows would go on starting them at every boot. */
-static void who_removes_the_program_removes_its_autologgers(void **state)
+static void removing_the_program_removes_its_autologgers(void **state)
 {
     (void)state;
     static const char other[] = "{11111111-2222-3333-4444-555555555555}";
@@ -371,8 +371,8 @@ int main(void)
         scm_test(undo_without_a_note_and_with_a_foreign_one_changes_nothing),
         scm_test(retire_stops_for_an_upgrade_and_removes_otherwise),
         scm_test(retire_leaves_the_service_of_another_program_alone),
-        scm_test(who_removes_the_service_puts_flags_back_that_a_killed_agent_has_left),
-        scm_test(who_removes_the_program_removes_its_autologgers),
+        scm_test(removing_the_service_restores_flags_that_a_killed_agent_has_left),
+        scm_test(removing_the_program_removes_its_autologgers),
         scm_test(an_older_note_is_not_for_the_next_installation),
         scm_test(what_installers_give_is_checked_before_anything_is_done),
     };

@@ -56,7 +56,7 @@ static void add(const char *name, uint32_t mode)
         sim, &(struct etw_sim_session_options){.name = name, .mode = mode}, NULL));
 }
 
-static void orphans_are_ours_and_nobodys(void **state)
+static void orphans_are_sessions_of_ours_without_a_holder(void **state)
 {
     struct error err;
     (void)state;
@@ -80,7 +80,7 @@ static void orphans_are_ours_and_nobodys(void **state)
 }
 
 #ifdef _WIN32
-static void a_session_that_somebody_may_look_after_is_not_ended_as_an_orphan(void **state)
+static void a_session_with_a_possible_holder_is_not_ended_as_an_orphan(void **state)
 {
     (void)state;
     for (int hides = 0; hides <= 1; hides++) {
@@ -209,9 +209,9 @@ static void without_rights_or_without_a_call_it_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        command_test(orphans_are_ours_and_nobodys),
+        command_test(orphans_are_sessions_of_ours_without_a_holder),
 #ifdef _WIN32
-        command_test(a_session_that_somebody_may_look_after_is_not_ended_as_an_orphan),
+        command_test(a_session_with_a_possible_holder_is_not_ended_as_an_orphan),
 #endif
         command_test(an_orphan_that_cannot_be_stopped_does_not_keep_the_others),
         command_test(an_orphan_that_ends_by_itself_meanwhile_is_no_failure),

@@ -119,7 +119,7 @@ static void hear(void *self, enum log_level level, enum log_cause cause, const c
     buf_add_byte(self, '\n');
 }
 
-static void who_listens_hears_what_is_written_wherever_that_is(void **state)
+static void a_listener_gets_every_line_wherever_it_is_written(void **state)
 {
     (void)state;
     struct buf heard;
@@ -416,7 +416,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(levels_beyond_the_settings_are_left_out, clear),
-        cmocka_unit_test_setup(who_listens_hears_what_is_written_wherever_that_is, clear),
+        cmocka_unit_test_setup(a_listener_gets_every_line_wherever_it_is_written, clear),
         cmocka_unit_test_setup(one_call_is_one_line_whatever_the_text, clear),
         cmocka_unit_test_setup(a_long_text_is_cut_on_a_character, clear),
         cmocka_unit_test_setup(json_lines_are_json, clear),

@@ -374,7 +374,7 @@ static void a_thread_tells_the_process_that_the_header_lacks(void **state)
     buf_fini(&told.text);
 }
 
-static void a_payload_tells_whom_the_header_does_not(void **state)
+static void a_payload_names_the_process_that_the_header_does_not(void **state)
 {
     (void)state;
     struct trace trace;
@@ -487,7 +487,7 @@ int main(void)
         cmocka_unit_test(an_id_that_is_used_again_names_another),
         cmocka_unit_test(a_start_without_an_end_and_an_end_without_a_start),
         cmocka_unit_test(a_thread_tells_the_process_that_the_header_lacks),
-        cmocka_unit_test(a_payload_tells_whom_the_header_does_not),
+        cmocka_unit_test(a_payload_names_the_process_that_the_header_does_not),
         cmocka_unit_test(many_processes_keep_their_names),
         cmocka_unit_test(a_rundown_of_files_names_what_was_read_before),
         cmocka_unit_test(a_key_that_is_used_again_names_another_file),

@@ -126,7 +126,7 @@ static void check_type(struct rig *rig, struct event_record *record)
     }
 }
 
-static void payloads_are_about_whom_the_decoder_says(void **state)
+static void payloads_are_about_the_process_that_the_decoder_names(void **state)
 {
     (void)state;
     enum { IMAGE_LOAD = 0x140a };
@@ -185,7 +185,7 @@ static void a_wide_payload_behind_a_narrow_header_is_read_as_it_is(void **state)
     assert_int_equal(read_payload(SAMPLE, 2, 8, wide, sizeof(wide)).thread_id, 9);
 }
 
-static void nobody_is_made_up(void **state)
+static void no_process_is_made_up(void **state)
 {
     (void)state;
     static const uint8_t walk[16] = {1, 2, 3, 4, 5, 6, 7, 8, 0xff, 0xff, 0xff, 0xff, 42};
@@ -206,9 +206,9 @@ static void nobody_is_made_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(payloads_are_about_whom_the_decoder_says),
+        cmocka_unit_test(payloads_are_about_the_process_that_the_decoder_names),
         cmocka_unit_test(a_wide_payload_behind_a_narrow_header_is_read_as_it_is),
-        cmocka_unit_test(nobody_is_made_up),
+        cmocka_unit_test(no_process_is_made_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,7 +295,7 @@ static void write_a_wrong_one_and_then_a_good_one(void)
     wait_for_runs(2);
 }
 
-static void who_waits_does_not_end_by_a_wrong_configuration(void **state)
+static void a_waiting_service_does_not_end_by_a_wrong_configuration(void **state)
 {
     (void)state;
     fake.exit_codes[0] = EXIT_USAGE;
@@ -420,7 +420,7 @@ int main(void)
         service_test(a_configuration_that_is_written_is_used),
         service_test(a_file_that_the_configuration_includes_counts_as_much),
         service_test(a_reload_has_it_looked_for_at_once),
-        service_test(who_waits_does_not_end_by_a_wrong_configuration),
+        service_test(a_waiting_service_does_not_end_by_a_wrong_configuration),
         service_test(a_wrong_policy_is_told_where_there_is_no_configuration),
         service_test(a_wrong_one_at_the_start_ends_it_with_its_exit_code),
         service_test(what_fails_after_it_has_waited_ends_it),

@@ -112,7 +112,7 @@ static uint32_t enable_and_wait(uint64_t session, const struct guid *provider, u
     return result;
 }
 
-static void a_windows_that_waits_for_nobody_is_told_so(void **state)
+static void a_windows_that_waits_for_no_provider_is_reported(void **state)
 {
     (void)state;
     make((struct etw_sim_options){.os_build = 22621});
@@ -198,7 +198,7 @@ static void an_older_windows_has_no_system_providers(void **state)
         SELFTEST_PROBE_update, SELFTEST_AS_EXPECTED, "system providers are not told among them");
 }
 
-static void who_is_no_administrator_cannot_tell(void **state)
+static void an_account_without_rights_cannot_tell(void **state)
 {
     (void)state;
     make((struct etw_sim_options){.not_administrator = true});
@@ -274,12 +274,12 @@ int main(void)
 #define T(function) cmocka_unit_test_setup_teardown(function, NULL, destroy)
     const struct CMUnitTest tests[] = {
         T(a_windows_as_expected_is_told_so),
-        T(a_windows_that_waits_for_nobody_is_told_so),
+        T(a_windows_that_waits_for_no_provider_is_reported),
         T(a_windows_that_always_waits_is_found),
         T(a_windows_that_knows_no_registrations_is_found),
         T(an_unknown_revocation_is_found_where_there_are_chains),
         T(an_older_windows_has_no_system_providers),
-        T(who_is_no_administrator_cannot_tell),
+        T(an_account_without_rights_cannot_tell),
         T(a_windows_that_does_otherwise_is_found),
         T(what_others_want_of_a_provider_is_not_ours),
     };

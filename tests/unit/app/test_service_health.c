@@ -73,7 +73,7 @@ static void what_health_says_stands_under_the_state_of_the_service(void **state)
     status_server_stop(server);
 }
 
-static void who_does_not_answer_is_unknown(void **state)
+static void an_agent_that_does_not_answer_is_unknown(void **state)
 {
     (void)state;
     char text[2 * TEMP_FOLDER_BYTES];
@@ -100,7 +100,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             what_health_says_stands_under_the_state_of_the_service, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_does_not_answer_is_unknown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            an_agent_that_does_not_answer_is_unknown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_place_to_ask_nothing_is_said, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,7 +140,7 @@ static void json_is_an_object_on_a_line(void **state)
     assert_null(json_check(span_first(buf_span(&out), out.size - 1), &at));
 }
 
-static void only_sessions_of_ours_that_nobody_holds_are_orphans(void **state)
+static void only_sessions_of_ours_without_a_holder_are_orphans(void **state)
 {
     struct error err;
     (void)state;
@@ -154,7 +154,7 @@ static void only_sessions_of_ours_that_nobody_holds_are_orphans(void **state)
 }
 
 #ifdef _WIN32
-static void a_session_that_somebody_may_look_after_is_doubtful(void **state)
+static void a_session_with_a_possible_holder_is_doubtful(void **state)
 {
     (void)state;
     HANDLE squatter = squatter_take("etwship-text-a", false);
@@ -180,9 +180,9 @@ int main(void)
         text_test(details_hold_what_applies),
         text_test(the_end_of_a_session_is_a_line),
         text_test(json_is_an_object_on_a_line),
-        text_test(only_sessions_of_ours_that_nobody_holds_are_orphans),
+        text_test(only_sessions_of_ours_without_a_holder_are_orphans),
 #ifdef _WIN32
-        text_test(a_session_that_somebody_may_look_after_is_doubtful),
+        text_test(a_session_with_a_possible_holder_is_doubtful),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static void names_stay_on_the_line_of_the_error(void **state)
     assert_string_equal(err.text, "x\\r\\u009b: no such file");
 }
 
-static void nobody_has_to_want_the_reason(void **state)
+static void the_reason_is_optional(void **state)
 {
     (void)state;
     assert_false(error_set(NULL, ERR_IO, "x"));
@@ -60,7 +60,7 @@ int main(void)
         cmocka_unit_test(a_failure_of_the_system_carries_its_code_and_reason),
         cmocka_unit_test(long_texts_are_cut_inside_the_error),
         cmocka_unit_test(names_stay_on_the_line_of_the_error),
-        cmocka_unit_test(nobody_has_to_want_the_reason),
+        cmocka_unit_test(the_reason_is_optional),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

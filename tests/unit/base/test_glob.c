@@ -148,7 +148,7 @@ static bool only_one(void *self, const char *path)
     return false;
 }
 
-static void whoever_has_enough_can_stop(void **state)
+static void a_caller_with_enough_matches_can_stop(void **state)
 {
     (void)state;
     unsigned calls = 0;
@@ -259,7 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_name_files_in_byte_order),
         cmocka_unit_test(what_names_nothing_is_an_error),
-        cmocka_unit_test(whoever_has_enough_can_stop),
+        cmocka_unit_test(a_caller_with_enough_matches_can_stop),
         cmocka_unit_test(a_pattern_of_many_components_is_refused),
         cmocka_unit_test(endless_folders_end_at_a_limit),
         cmocka_unit_test(names_match_patterns),

@@ -169,7 +169,7 @@ static void check_units(void)
     }
 }
 
-static void what_nobody_sees_is_escaped_and_nothing_else(void **state)
+static void invisible_characters_alone_are_escaped(void **state)
 {
     (void)state;
     with_every_engine(check_units);
@@ -386,7 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(utf16_becomes_json_text),
         cmocka_unit_test(every_control_character_is_escaped),
-        cmocka_unit_test(what_nobody_sees_is_escaped_and_nothing_else),
+        cmocka_unit_test(invisible_characters_alone_are_escaped),
         cmocka_unit_test(plain_utf8_has_no_escapes),
         cmocka_unit_test(utf8_is_not_trusted),
         cmocka_unit_test(a_string_ends_at_its_first_nul_unit),

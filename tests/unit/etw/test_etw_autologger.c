@@ -170,7 +170,7 @@ static void an_older_installation_is_changed_and_windows_values_stay(void **stat
     buf_fini(&text);
 }
 
-static void what_is_somebody_elses_is_not_touched(void **state)
+static void keys_of_other_programs_are_not_touched(void **state)
 {
     (void)state;
     struct error err = {0};
@@ -284,7 +284,7 @@ int main(void)
             an_installation_that_fails_leaves_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             an_older_installation_is_changed_and_windows_values_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_somebody_elses_is_not_touched, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keys_of_other_programs_are_not_touched, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_that_was_left_half_way_is_ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(differences_are_told_one_by_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_guid_follows_from_the_name, set_up, tear_down),

@@ -145,7 +145,7 @@ static void settings_that_are_wrong_are_said_with_what_they_were(void **state)
     assert_int_equal(session.handle, 5);
 }
 
-static void a_denied_start_is_tried_once_and_says_who_may(void **state)
+static void a_denied_start_is_tried_once_and_names_the_accounts_that_may(void **state)
 {
     struct etw_session_spec spec = {.name = "etwship-a", .mode = 0x100};
     struct etw_session_state session;
@@ -341,7 +341,7 @@ int main(void)
         fake_test(a_refused_second_version_is_followed_by_the_first),
         fake_test(a_refused_timer_in_ms_is_given_in_seconds_rounded_up),
         fake_test(settings_that_are_wrong_are_said_with_what_they_were),
-        fake_test(a_denied_start_is_tried_once_and_says_who_may),
+        fake_test(a_denied_start_is_tried_once_and_names_the_accounts_that_may),
         fake_test(names_and_files_have_limits),
         fake_test(a_query_reads_every_field_from_its_place),
         fake_test(offsets_that_lead_out_of_the_block_give_no_text),

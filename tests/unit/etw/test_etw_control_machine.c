@@ -284,7 +284,7 @@ static uint32_t refuse_starts(const struct fake_call *call, void *block)
                                           : ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
 }
 
-static void a_machine_without_free_slots_says_who_holds_them(void **state)
+static void a_machine_without_free_slots_names_the_sessions_that_hold_them(void **state)
 {
     struct etw_session_spec spec = {.name = "etwship-a", .mode = 0x100};
     struct etw_session_state session;
@@ -381,7 +381,7 @@ int main(void)
         list_test(lists_hold_all_sessions_of_the_machine),
         list_test(a_machine_is_asked_for_as_many_sessions_as_it_can_have),
         list_test(a_list_without_end_is_refused),
-        list_test(a_machine_without_free_slots_says_who_holds_them),
+        list_test(a_machine_without_free_slots_names_the_sessions_that_hold_them),
         list_test(a_session_of_another_name_with_our_guid_is_named),
         fake_test(what_a_system_lacks_is_said),
         fake_test(the_machine_says_how_many_sessions_it_can_run),

@@ -157,7 +157,7 @@ static void a_kill_at_any_moment_is_cleaned_up(void **state)
     }
 }
 
-static void flags_of_a_session_that_somebody_looks_after_stay(void **state)
+static void flags_of_a_session_with_a_holder_stay(void **state)
 {
     struct clean clean = {.abandoned = "etwship-other"};
     (void)state;
@@ -194,7 +194,7 @@ int main(void)
         T(names_that_are_no_names_never_become_keys),
         T(what_the_registry_refuses_leaves_nothing),
         T(a_kill_at_any_moment_is_cleaned_up),
-        T(flags_of_a_session_that_somebody_looks_after_stay),
+        T(flags_of_a_session_with_a_holder_stay),
         T(a_run_after_a_kill_keeps_what_was_there_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,7 +198,7 @@ static void more_sessions_than_can_be_told_are_left_out(void **state)
     assert_int_equal(calls, 2);
 }
 
-static void a_provider_that_nobody_registered_has_no_instances(void **state)
+static void an_unregistered_provider_has_no_instances(void **state)
 {
     static const struct {
         uint32_t result;
@@ -288,7 +288,7 @@ int main(void)
         registrations_test(an_answer_that_is_cut_anywhere_is_refused),
         registrations_test(answers_that_lie_about_their_sizes_are_survived),
         registrations_test(more_sessions_than_can_be_told_are_left_out),
-        registrations_test(a_provider_that_nobody_registered_has_no_instances),
+        registrations_test(an_unregistered_provider_has_no_instances),
         registrations_test(an_answer_that_is_always_too_long_ends),
         registrations_test(only_classic_providers_have_an_owner),
         registrations_test(a_classic_instance_is_told),

@@ -302,7 +302,7 @@ static void properties_bring_extended_items(void **state)
     rig_consumer_fini(&c);
 }
 
-static void stackwalk_filters_choose_who_gets_a_stack(void **state)
+static void stackwalk_filters_choose_the_events_with_a_stack(void **state)
 {
     (void)state;
     struct etw_sim_provider *p = add((struct etw_sim_provider_options){.guid = guid_a});
@@ -338,7 +338,7 @@ int main(void)
         TEST(payloads_are_looked_at),
         TEST(payload_predicates_compare),
         TEST(properties_bring_extended_items),
-        TEST(stackwalk_filters_choose_who_gets_a_stack),
+        TEST(stackwalk_filters_choose_the_events_with_a_stack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static void there_is_one_session_of_heaps_and_no_other_has_processes(void **stat
     assert_int_equal(start("other", &etw_heap_guid, 0, block, sizeof(block)), 183);
 }
 
-static void an_event_comes_to_who_has_its_process(void **state)
+static void an_event_arrives_in_the_session_that_has_its_process(void **state)
 {
     static const uint8_t block[] = {
         5, 0, 2, 0, 2, 0, 2, 0, 7, 0, 0, 0, 2, 0, 3, 0, 0x21, 0x10, 0, 0};
@@ -109,7 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_block_is_taken_as_a_whole_or_not_at_all),
         T(there_is_one_session_of_heaps_and_no_other_has_processes),
-        T(an_event_comes_to_who_has_its_process),
+        T(an_event_arrives_in_the_session_that_has_its_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static void a_backlog_is_delivered_first(void **state)
     rig_consumer_fini(&c);
 }
 
-static void a_full_playback_file_refuses_writes_until_somebody_reads(void **state)
+static void a_full_playback_file_refuses_writes_until_it_is_read(void **state)
 {
     (void)state;
     teardown(NULL);
@@ -199,7 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_backlog_is_delivered_first),
-        TEST(a_full_playback_file_refuses_writes_until_somebody_reads),
+        TEST(a_full_playback_file_refuses_writes_until_it_is_read),
         TEST(a_burst_beyond_the_buffers_loses_events),
         TEST(a_logger_with_a_period_takes_full_buffers_when_its_turn_comes),
         TEST(what_is_larger_than_a_buffer_or_64_kb_is_lost),

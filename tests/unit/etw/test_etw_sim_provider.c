@@ -395,7 +395,7 @@ static void groups_enable_their_members_but_those_disallowed(void **state)
 
 /* ---- who is there ----------------------------------------------------------------------------- */
 
-static void providers_can_be_enumerated_with_who_enabled_them(void **state)
+static void providers_can_be_enumerated_with_the_sessions_that_enabled_them(void **state)
 {
     (void)state;
     add((struct etw_sim_provider_options){.guid = guid_a, .pid = 11});
@@ -500,7 +500,7 @@ int main(void)
         TEST(types_of_descriptors_count_once_a_provider_says_so),
         TEST(activity_ids_belong_to_threads),
         TEST(groups_enable_their_members_but_those_disallowed),
-        TEST(providers_can_be_enumerated_with_who_enabled_them),
+        TEST(providers_can_be_enumerated_with_the_sessions_that_enabled_them),
         TEST(access_descriptors_are_self_relative),
         TEST(capture_state_runs_by_the_clock),
     };

@@ -464,7 +464,7 @@ static void a_block_can_serve_again_after_the_stop(void **state)
     assert_int_equal(etw_sim_session_count(sim), 0);
 }
 
-static void who_is_no_administrator_gets_nothing(void **state)
+static void an_account_without_rights_gets_nothing(void **state)
 {
     (void)state;
     teardown(NULL);
@@ -564,7 +564,7 @@ int main(void)
         TEST(update_clears_and_sets_the_kernel_loggers_flags),
         TEST(flush_timers_count_seconds_or_milliseconds),
         TEST(a_block_can_serve_again_after_the_stop),
-        TEST(who_is_no_administrator_gets_nothing),
+        TEST(an_account_without_rights_gets_nothing),
         TEST(sessions_of_others_can_refuse_control_and_be_read),
         TEST(calls_fail_when_they_are_told_to),
         TEST(narrow_functions_do_the_same),

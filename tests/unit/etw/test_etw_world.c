@@ -140,7 +140,7 @@ static void full_slots_are_explained(void **state)
     etw_control_list_fini(&list);
 }
 
-static void who_may_not_is_told_so(void **state)
+static void a_missing_right_is_reported(void **state)
 {
     struct etw_session_spec spec = {.name = "etwship-a", .mode = ETW_MODE_REAL_TIME};
     struct etw_session_state session;
@@ -254,7 +254,7 @@ static void the_owner_of_a_classic_provider_is_found(void **state)
     etw_control_list_fini(&list);
 }
 
-static void a_provider_that_nobody_registered_is_known_to_have_no_owner(void **state)
+static void an_unregistered_provider_is_known_to_have_no_owner(void **state)
 {
     struct etw_registrations found;
     (void)state;
@@ -402,12 +402,12 @@ int main(void)
         world_test(two_hundred_starts_and_stops_leave_nothing),
         world_test(what_runs_already_is_named),
         world_test(full_slots_are_explained),
-        world_test(who_may_not_is_told_so),
+        world_test(a_missing_right_is_reported),
         world_test(a_running_session_can_be_changed),
         world_test(a_provider_gets_what_was_asked_for),
         world_test(a_provider_that_serves_eight_sessions_names_them),
         world_test(the_owner_of_a_classic_provider_is_found),
-        world_test(a_provider_that_nobody_registered_is_known_to_have_no_owner),
+        world_test(an_unregistered_provider_is_known_to_have_no_owner),
         world_test(a_kernel_session_has_its_groups_and_stacks),
         world_test(groups_reach_an_older_windows_with_the_start),
         world_test(a_kernel_session_that_fails_anywhere_leaves_nothing),

@@ -105,7 +105,7 @@ static void receive(void *self)
     buf_fini(&message);
 }
 
-static void who_waits_is_woken_when_a_link_is_shut(void **state)
+static void waiting_threads_are_woken_when_a_link_is_shut(void **state)
 {
     (void)state;
     struct receiver here = {.link = sim_link_connect(port, NULL), .received = true};
@@ -123,7 +123,7 @@ static void who_waits_is_woken_when_a_link_is_shut(void **state)
     sim_link_close(there.link);
 }
 
-static void where_nobody_listens_there_is_no_link(void **state)
+static void without_a_server_there_is_no_link(void **state)
 {
     enum { NOBODY = 1 }; /* tcpmux, which no system has any more, and never given to a listener */
     struct error err = {0};
@@ -137,8 +137,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_arrive_whole_and_in_order),
         cmocka_unit_test(what_is_too_long_or_cut_off_is_no_message),
-        cmocka_unit_test(who_waits_is_woken_when_a_link_is_shut),
-        cmocka_unit_test(where_nobody_listens_there_is_no_link),
+        cmocka_unit_test(waiting_threads_are_woken_when_a_link_is_shut),
+        cmocka_unit_test(without_a_server_there_is_no_link),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

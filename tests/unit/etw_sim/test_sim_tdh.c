@@ -92,7 +92,7 @@ static void every_offset_is_zero_or_inside(void **state)
     free(info);
 }
 
-static void what_nobody_knows_is_not_found(void **state)
+static void an_unknown_event_is_not_found(void **state)
 {
     (void)state;
     static const struct guid unknown = {{9}};
@@ -358,7 +358,7 @@ int main(void)
         WITH_MANIFEST(an_info_says_what_the_manifest_says),
         WITH_MANIFEST(the_same_event_gets_the_same_bytes_and_too_little_room_none),
         WITH_MANIFEST(every_offset_is_zero_or_inside),
-        WITH_MANIFEST(what_nobody_knows_is_not_found),
+        WITH_MANIFEST(an_unknown_event_is_not_found),
         WITH_MANIFEST(a_map_is_found_by_the_name_in_the_info),
         WITH_MANIFEST(a_stack_is_not_cut),
         WITH_MANIFEST(a_kernel_event_is_described_by_its_class),

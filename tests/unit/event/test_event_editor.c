@@ -264,7 +264,7 @@ static void texts_are_cut_on_a_character(void **state)
     rig_fini(&rig);
 }
 
-static void bytes_that_nobody_understands_are_left_out(void **state)
+static void bytes_without_a_meaning_are_left_out(void **state)
 {
     (void)state;
     struct rig rig;
@@ -526,7 +526,7 @@ int main(void)
         cmocka_unit_test(structs_and_lists_are_edited_at_any_depth),
         cmocka_unit_test(a_message_shows_what_became_of_its_fields),
         cmocka_unit_test(texts_are_cut_on_a_character),
-        cmocka_unit_test(bytes_that_nobody_understands_are_left_out),
+        cmocka_unit_test(bytes_without_a_meaning_are_left_out),
         cmocka_unit_test(what_would_take_too_long_is_left_out),
         cmocka_unit_test(what_is_known_of_a_process_is_edited_once),
         cmocka_unit_test(the_file_is_edited),

@@ -98,7 +98,7 @@ static void a_partly_decoded_event_has_the_rest_and_the_reason(void **state)
     fixture_fini(&f);
 }
 
-static void an_event_that_nobody_could_explain_in_time_has_the_reason(void **state)
+static void an_event_without_a_layout_in_time_has_the_reason(void **state)
 {
     (void)state;
     struct writer_fixture f;
@@ -157,7 +157,7 @@ int main(void)
         cmocka_unit_test(a_kernel_event_without_definition_has_the_kernel_as_provider),
         cmocka_unit_test(an_event_without_fields_has_an_empty_object),
         cmocka_unit_test(a_partly_decoded_event_has_the_rest_and_the_reason),
-        cmocka_unit_test(an_event_that_nobody_could_explain_in_time_has_the_reason),
+        cmocka_unit_test(an_event_without_a_layout_in_time_has_the_reason),
         cmocka_unit_test(bytes_left_over_stand_without_an_error),
         cmocka_unit_test(a_pointer_size_other_than_the_header_s_is_told),
         cmocka_unit_test(an_unknown_header_is_told_by_its_number),

@@ -215,7 +215,7 @@ static void a_long_string_of_an_ecs_event_overflows(void **state)
 }
 
 /* The payload of an event without a definition is a string as well. */
-static void bytes_that_nobody_knows_overflow_as_well(void **state)
+static void undecoded_bytes_overflow_as_well(void **state)
 {
     (void)state;
     struct writer_fixture f;
@@ -307,7 +307,7 @@ int main(void)
         cmocka_unit_test(a_dataset_that_varies_is_left_out),
         cmocka_unit_test(a_long_string_of_a_native_event_overflows),
         cmocka_unit_test(a_long_string_of_an_ecs_event_overflows),
-        cmocka_unit_test(bytes_that_nobody_knows_overflow_as_well),
+        cmocka_unit_test(undecoded_bytes_overflow_as_well),
         cmocka_unit_test(a_string_that_fits_is_never_cut),
         cmocka_unit_test(a_name_that_is_too_long_is_cut_in_short_events_too),
         cmocka_unit_test(options_are_the_same_or_not),

@@ -59,7 +59,7 @@ static void a_window_has_so_many_repairs_and_no_more(void **state)
     assert_int_equal(bound.repairs, 1);
 }
 
-static void what_is_undone_twice_is_somebodys_wish(void **state)
+static void a_repair_that_is_undone_twice_is_not_repeated(void **state)
 {
     (void)state;
     struct etw_guard_bound bound = {0};
@@ -153,7 +153,7 @@ int main(void)
         cmocka_unit_test(a_window_says_how_long_repairs_must_hold),
         cmocka_unit_test(what_breaks_first_is_repaired_at_once),
         cmocka_unit_test(a_window_has_so_many_repairs_and_no_more),
-        cmocka_unit_test(what_is_undone_twice_is_somebodys_wish),
+        cmocka_unit_test(a_repair_that_is_undone_twice_is_not_repeated),
         cmocka_unit_test(a_repair_that_held_forgives_those_before),
         cmocka_unit_test(pauses_grow_between_repairs),
         cmocka_unit_test(without_repairs_it_is_told_once_in_a_window),

@@ -76,7 +76,7 @@ static void a_damaged_file_is_as_good_as_none(void **state)
     }
 }
 
-static void a_look_is_what_only_who_starts_a_session_decides(void **state)
+static void a_look_has_only_what_the_start_of_a_session_decides(void **state)
 {
     (void)state;
     const struct etw_session_state one = {.handle = 1, .clock = 1, .buffer_kb = 64, .mode = 0x100};
@@ -113,7 +113,7 @@ int main(void)
         cmocka_unit_test(what_is_left_is_found_again),
         cmocka_unit_test(without_a_folder_nothing_is_known),
         cmocka_unit_test(a_damaged_file_is_as_good_as_none),
-        cmocka_unit_test(a_look_is_what_only_who_starts_a_session_decides),
+        cmocka_unit_test(a_look_has_only_what_the_start_of_a_session_decides),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

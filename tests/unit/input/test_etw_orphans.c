@@ -55,7 +55,7 @@ static bool runs(struct rig *rig, const char *name)
     return etw_sim_session_runs(rig->sim, name);
 }
 
-static void what_nobody_comes_back_for_is_stopped_and_the_rest_told_of(void **state)
+static void an_orphan_is_stopped_and_the_rest_is_reported(void **state)
 {
     (void)state;
     struct rig rig;
@@ -174,7 +174,7 @@ static void what_cannot_be_stopped_or_listed_ends_nothing(void **state)
     rig_fini(&rig);
 }
 
-static void flags_that_nobody_looks_after_are_put_back(void **state)
+static void flags_without_a_holder_are_restored(void **state)
 {
     (void)state;
     struct rig rig;
@@ -199,12 +199,12 @@ static void flags_that_nobody_looks_after_are_put_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_nobody_comes_back_for_is_stopped_and_the_rest_told_of),
+        cmocka_unit_test(an_orphan_is_stopped_and_the_rest_is_reported),
         cmocka_unit_test(another_session_of_the_name_is_not_the_one_that_was_kept),
         cmocka_unit_test(a_command_without_a_folder_only_ends_what_commands_left),
         cmocka_unit_test(names_lead_to_no_other_folder),
         cmocka_unit_test(what_cannot_be_stopped_or_listed_ends_nothing),
-        cmocka_unit_test(flags_that_nobody_looks_after_are_put_back),
+        cmocka_unit_test(flags_without_a_holder_are_restored),
 #ifdef _WIN32
         cmocka_unit_test(a_squatter_keeps_no_orphan_alive),
 #endif

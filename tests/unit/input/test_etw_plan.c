@@ -174,7 +174,7 @@ static void the_kernel_logger_keeps_its_name_and_guid(void **state)
     etw_plan_destroy(plan);
 }
 
-static void somebody_elses_session_is_only_read(void **state)
+static void a_session_of_another_program_is_only_read(void **state)
 {
     (void)state;
     struct live_attach settings = {.session = "Boot", .delivery = LIVE_DELIVERY_RAW};
@@ -476,7 +476,7 @@ int main(void)
         cmocka_unit_test(kernel_events_come_in_a_system_session_of_our_own),
         cmocka_unit_test(what_profiles_needs_a_privilege),
         cmocka_unit_test(the_kernel_logger_keeps_its_name_and_guid),
-        cmocka_unit_test(somebody_elses_session_is_only_read),
+        cmocka_unit_test(a_session_of_another_program_is_only_read),
         cmocka_unit_test(heaps_are_a_programs_or_those_of_processes),
         cmocka_unit_test(files_get_their_mode_and_size),
         cmocka_unit_test(what_cannot_be_planned_is_said),

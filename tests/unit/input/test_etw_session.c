@@ -147,7 +147,7 @@ static void lost_buffers_are_told_in_buffers_and_only_once(void **state)
     rig_fini(&rig);
 }
 
-static void a_session_that_somebody_stops_is_started_again(void **state)
+static void a_session_that_another_program_stops_is_started_again(void **state)
 {
     (void)state;
     struct rig rig;
@@ -393,7 +393,7 @@ int main(void)
         cmocka_unit_test(times_follow_the_systems_when_that_is_set),
         cmocka_unit_test(what_etw_lost_is_counted_exactly),
         cmocka_unit_test(lost_buffers_are_told_in_buffers_and_only_once),
-        cmocka_unit_test(a_session_that_somebody_stops_is_started_again),
+        cmocka_unit_test(a_session_that_another_program_stops_is_started_again),
         cmocka_unit_test(a_start_that_fails_is_tried_again_and_told_once),
         cmocka_unit_test(a_half_failed_start_leaves_nothing),
         cmocka_unit_test(missing_functions_degrade_the_session_alone),

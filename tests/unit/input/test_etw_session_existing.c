@@ -83,7 +83,7 @@ static void what_runs_already_can_be_taken_over_or_refused(void **state)
     rig_fini(&rig);
 }
 
-static void somebody_elses_session_is_read_and_left(void **state)
+static void a_session_of_another_program_is_read_and_left(void **state)
 {
     (void)state;
     struct rig rig;
@@ -290,7 +290,7 @@ static void kernel_events_come_in_a_session_of_our_own(void **state)
 }
 
 /* Older than the moment in which reading begins: a start time of now would leave it out. */
-static void what_the_kernel_told_at_its_start_comes_though_nobody_read_then(void **state)
+static void events_of_the_start_of_the_kernel_arrive_although_no_agent_read_then(void **state)
 {
     (void)state;
     struct rig rig;
@@ -308,7 +308,7 @@ static void what_the_kernel_told_at_its_start_comes_though_nobody_read_then(void
     rig_fini(&rig);
 }
 
-static void the_kernel_logger_of_somebody_else_is_never_stopped(void **state)
+static void the_kernel_logger_of_another_program_is_never_stopped(void **state)
 {
     (void)state;
     for (int in_use = LIVE_IN_USE_FAIL; in_use <= LIVE_IN_USE_UPDATE; in_use++) {
@@ -414,7 +414,7 @@ static void the_kernel_logger_that_a_killed_run_has_left_is_ours(void **state)
     }
 }
 
-static void what_somebody_started_in_the_place_of_ours_is_left_alone(void **state)
+static void a_session_that_replaces_ours_is_left_alone(void **state)
 {
     (void)state;
     static const struct etw_sim_session_options theirs[] = {
@@ -524,7 +524,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_an_earlier_run_left_is_replaced),
         cmocka_unit_test(what_runs_already_can_be_taken_over_or_refused),
-        cmocka_unit_test(somebody_elses_session_is_read_and_left),
+        cmocka_unit_test(a_session_of_another_program_is_read_and_left),
         cmocka_unit_test(a_session_that_is_not_there_yet_is_waited_for),
         cmocka_unit_test(where_the_agent_did_not_run_events_may_be_missing),
         cmocka_unit_test(a_kept_session_bridges_a_restart),
@@ -532,11 +532,11 @@ int main(void)
         cmocka_unit_test(what_a_kept_session_lost_meanwhile_is_told_once),
         cmocka_unit_test(counters_of_an_earlier_session_of_the_name_are_not_taken_for_its_own),
         cmocka_unit_test(kernel_events_come_in_a_session_of_our_own),
-        cmocka_unit_test(what_the_kernel_told_at_its_start_comes_though_nobody_read_then),
-        cmocka_unit_test(the_kernel_logger_of_somebody_else_is_never_stopped),
+        cmocka_unit_test(events_of_the_start_of_the_kernel_arrive_although_no_agent_read_then),
+        cmocka_unit_test(the_kernel_logger_of_another_program_is_never_stopped),
         cmocka_unit_test(the_kernel_logger_that_is_free_is_ours),
         cmocka_unit_test(the_kernel_logger_that_a_killed_run_has_left_is_ours),
-        cmocka_unit_test(what_somebody_started_in_the_place_of_ours_is_left_alone),
+        cmocka_unit_test(a_session_that_replaces_ours_is_left_alone),
         cmocka_unit_test(what_another_agent_looks_after_is_left_alone_until_that_has_gone),
         cmocka_unit_test(a_recorded_session_leaves_a_file_and_hands_events_on_if_asked),
 #ifdef _WIN32

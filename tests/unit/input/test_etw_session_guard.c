@@ -138,7 +138,7 @@ static bool is_off_again(struct rig *rig, const void *times)
     return count_reports(rig, "provider_disabled", GUARD_GAVE_UP) == *(const size_t *)times;
 }
 
-static void who_switches_it_off_again_and_again_has_it_so(void **state)
+static void a_provider_that_is_disabled_again_and_again_stays_disabled(void **state)
 {
     (void)state;
     static const size_t once = 1;
@@ -216,7 +216,7 @@ static void without_repairs_it_only_tells(void **state)
     rig_fini(&rig);
 }
 
-static void without_a_guard_nobody_looks(void **state)
+static void without_a_guard_no_change_is_detected(void **state)
 {
     (void)state;
     struct rig rig;
@@ -371,11 +371,11 @@ int main(void)
         cmocka_unit_test(a_provider_that_is_narrowed_is_widened_again),
         cmocka_unit_test(a_repair_has_no_side_effect_that_the_start_had_not),
         cmocka_unit_test(a_provider_that_is_registered_again_is_no_news),
-        cmocka_unit_test(who_switches_it_off_again_and_again_has_it_so),
+        cmocka_unit_test(a_provider_that_is_disabled_again_and_again_stays_disabled),
         cmocka_unit_test(after_its_window_it_is_repaired_again),
         cmocka_unit_test(a_repair_that_does_not_go_is_told_and_bounded),
         cmocka_unit_test(without_repairs_it_only_tells),
-        cmocka_unit_test(without_a_guard_nobody_looks),
+        cmocka_unit_test(without_a_guard_no_change_is_detected),
         cmocka_unit_test(settings_that_others_change_are_changed_back),
         cmocka_unit_test(settings_that_do_no_harm_are_told_once_and_stay),
         cmocka_unit_test(groups_of_kernel_events_are_switched_on_again),

@@ -42,7 +42,7 @@ static bool is_stopped_again(struct rig *rig, const void *times)
     return count_reports(rig, "session_stopped", GUARD_GAVE_UP) == *(const size_t *)times;
 }
 
-static void who_stops_it_again_and_again_has_it_so(void **state)
+static void a_session_that_is_stopped_again_and_again_stays_stopped(void **state)
 {
     (void)state;
     static const size_t once = 1;
@@ -98,7 +98,7 @@ static void a_session_of_its_name_that_others_start_is_left_alone(void **state)
     rig_fini(&rig);
 }
 
-static void somebody_elses_session_that_ends_is_told(void **state)
+static void the_end_of_a_session_of_another_program_is_reported(void **state)
 {
     (void)state;
     struct rig rig;
@@ -123,7 +123,7 @@ static void somebody_elses_session_that_ends_is_told(void **state)
 
 static const char reader_note[] = "reading " NAME " has ended";
 
-static void a_reader_that_fails_is_nobodys_stop(void **state)
+static void a_failed_reader_is_no_stop_of_another_program(void **state)
 {
     (void)state;
     struct rig rig;
@@ -168,7 +168,7 @@ static void a_stop_while_no_reader_can_be_had_ends_the_session(void **state)
     rig_fini(&rig);
 }
 
-static void somebody_elses_session_runs_on_without_a_reader(void **state)
+static void a_session_of_another_program_continues_without_a_reader(void **state)
 {
     (void)state;
     struct rig rig;
@@ -279,12 +279,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_that_is_stopped_comes_back_and_is_told),
-        cmocka_unit_test(who_stops_it_again_and_again_has_it_so),
+        cmocka_unit_test(a_session_that_is_stopped_again_and_again_stays_stopped),
         cmocka_unit_test(a_session_of_its_name_that_others_start_is_left_alone),
-        cmocka_unit_test(somebody_elses_session_that_ends_is_told),
-        cmocka_unit_test(a_reader_that_fails_is_nobodys_stop),
+        cmocka_unit_test(the_end_of_a_session_of_another_program_is_reported),
+        cmocka_unit_test(a_failed_reader_is_no_stop_of_another_program),
         cmocka_unit_test(a_stop_while_no_reader_can_be_had_ends_the_session),
-        cmocka_unit_test(somebody_elses_session_runs_on_without_a_reader),
+        cmocka_unit_test(a_session_of_another_program_continues_without_a_reader),
         cmocka_unit_test(buffers_that_are_not_read_in_time_are_told),
         cmocka_unit_test(only_how_late_events_are_read_counts),
         cmocka_unit_test(a_clock_that_is_set_is_told_in_both_directions),

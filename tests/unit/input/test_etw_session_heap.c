@@ -143,7 +143,7 @@ static void a_reload_goes_on_with_the_program_until_it_has_ended(void **state)
     rig_fini(&rig);
 }
 
-static void a_program_that_nobody_goes_on_with_ends_as_on_stop_says(void **state)
+static void a_program_without_a_next_session_ends_as_on_stop_says(void **state)
 {
     (void)state;
     struct rig rig;
@@ -319,7 +319,7 @@ int main(int argc, char **argv)
         HEAP_TEST(what_it_writes_to_the_last_is_read),
         HEAP_TEST(a_stop_leaves_the_program_and_a_restart_goes_on_with_it),
         HEAP_TEST(a_reload_goes_on_with_the_program_until_it_has_ended),
-        HEAP_TEST(a_program_that_nobody_goes_on_with_ends_as_on_stop_says),
+        HEAP_TEST(a_program_without_a_next_session_ends_as_on_stop_says),
         HEAP_TEST(another_command_line_is_another_program),
         HEAP_TEST(on_stop_the_program_can_be_ended),
         HEAP_TEST(a_program_that_is_not_there_ends_the_session),

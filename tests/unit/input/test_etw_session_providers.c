@@ -67,7 +67,7 @@ static void entries_of_one_provider_become_one_request(void **state)
     rig_fini(&rig);
 }
 
-static void states_are_asked_for_when_somebody_listens(void **state)
+static void states_are_requested_when_a_session_listens(void **state)
 {
     (void)state;
     struct rig rig;
@@ -143,7 +143,7 @@ static void the_kernels_providers_have_the_state_of_the_session(void **state)
     rig_fini(&rig);
 }
 
-static void a_classic_provider_is_taken_from_nobody_who_was_not_named(void **state)
+static void a_classic_provider_is_taken_from_no_session_that_was_not_named(void **state)
 {
     (void)state;
     for (int take_over = 0; take_over <= 1; take_over++) {
@@ -257,7 +257,7 @@ static bool are_enabled_and_read(struct rig *rig, const void *what)
     return etw_sim_enabled(rig->sim, NAME, &last, &got) && rig_reads(rig, NAME);
 }
 
-static void processes_that_never_answer_hold_nobody_up(void **state)
+static void processes_that_never_answer_delay_no_other(void **state)
 {
     (void)state;
     static struct provider_spec specs[MANY];
@@ -419,13 +419,13 @@ int main(void)
         cmocka_unit_test(a_provider_that_comes_later_is_read),
         cmocka_unit_test(a_refused_provider_is_told_and_the_others_are_read),
         cmocka_unit_test(entries_of_one_provider_become_one_request),
-        cmocka_unit_test(states_are_asked_for_when_somebody_listens),
+        cmocka_unit_test(states_are_requested_when_a_session_listens),
         cmocka_unit_test(states_are_asked_for_again_after_a_while),
         cmocka_unit_test(the_kernels_providers_have_the_state_of_the_session),
         cmocka_unit_test(a_group_brings_its_members_but_those_left_out),
         cmocka_unit_test(ids_of_processes_have_all_their_32_bits),
-        cmocka_unit_test(a_classic_provider_is_taken_from_nobody_who_was_not_named),
-        cmocka_unit_test(processes_that_never_answer_hold_nobody_up),
+        cmocka_unit_test(a_classic_provider_is_taken_from_no_session_that_was_not_named),
+        cmocka_unit_test(processes_that_never_answer_delay_no_other),
         cmocka_unit_test(those_that_shall_tell_their_state_share_one_wait),
         cmocka_unit_test(a_session_is_read_before_anything_writes_to_it),
         cmocka_unit_test(a_stop_is_heard_between_two_providers),

@@ -70,7 +70,7 @@ static void a_kernel_logger_whose_flags_were_changed_goes_on(void **state)
     rig_fini(&rig);
 }
 
-static void one_that_nobody_takes_is_stopped(void **state)
+static void one_that_is_not_taken_over_is_stopped(void **state)
 {
     (void)state;
     struct rig rig;
@@ -249,7 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_logger_whose_flags_were_changed_goes_on),
-        cmocka_unit_test(one_that_nobody_takes_is_stopped),
+        cmocka_unit_test(one_that_is_not_taken_over_is_stopped),
         cmocka_unit_test(what_was_left_out_of_a_group_comes_when_it_is_not_any_more),
         cmocka_unit_test(other_counters_are_another_session),
         cmocka_unit_test(what_waits_is_read_by_a_slow_reader_before_the_session_ends),

@@ -46,7 +46,7 @@ static void one_at_a_time_has_the_turn(void **state)
     etw_turn_fini(&shared.turn);
 }
 
-static void who_asks_gives_up_where_the_turn_does_not_come_back(void **state)
+static void a_request_ends_where_the_turn_does_not_come_back(void **state)
 {
     (void)state;
     struct etw_turn turn;
@@ -83,7 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_at_a_time_has_the_turn),
-        cmocka_unit_test(who_asks_gives_up_where_the_turn_does_not_come_back),
+        cmocka_unit_test(a_request_ends_where_the_turn_does_not_come_back),
         cmocka_unit_test(a_closed_turn_is_given_to_no_consumer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

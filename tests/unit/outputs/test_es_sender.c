@@ -26,7 +26,7 @@ static void a_delivery_is_one_request_of_the_bulk_api(void **state)
     teardown(&f);
 }
 
-static void a_delivery_of_nothing_asks_nobody(void **state)
+static void a_delivery_of_nothing_sends_no_request(void **state)
 {
     (void)state;
     struct fixture f;
@@ -143,7 +143,7 @@ static void a_cluster_that_has_no_room_for_an_index_costs_no_event(void **state)
 
 /* ---- duplicates ---------------------------------------------------------------------------------- */
 
-static void what_is_there_already_is_delivered_and_counts_if_nobody_sent_it(void **state)
+static void a_document_that_exists_is_delivered_and_counts_if_it_was_not_sent(void **state)
 {
     (void)state;
     struct fixture f;
@@ -355,12 +355,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_delivery_is_one_request_of_the_bulk_api),
-        cmocka_unit_test(a_delivery_of_nothing_asks_nobody),
+        cmocka_unit_test(a_delivery_of_nothing_sends_no_request),
         cmocka_unit_test(items_are_taken_tried_again_or_refused_one_by_one),
         cmocka_unit_test(when_all_are_of_one_kind_the_verdict_says_so),
         cmocka_unit_test(the_gravest_trouble_is_told),
         cmocka_unit_test(a_cluster_that_has_no_room_for_an_index_costs_no_event),
-        cmocka_unit_test(what_is_there_already_is_delivered_and_counts_if_nobody_sent_it),
+        cmocka_unit_test(a_document_that_exists_is_delivered_and_counts_if_it_was_not_sent),
         cmocka_unit_test(a_file_that_is_read_again_is_no_surprise),
         cmocka_unit_test(what_a_lost_reply_leaves_open_is_no_surprise_at_the_next_node),
         cmocka_unit_test(when_every_node_loses_its_reply_the_host_tries_again),

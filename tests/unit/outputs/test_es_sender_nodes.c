@@ -25,7 +25,7 @@ static void nodes_share_the_requests_and_stand_in_for_each_other(void **state)
     teardown(&f);
 }
 
-static void a_node_that_nobody_answers_at_costs_nothing(void **state)
+static void a_node_that_does_not_answer_costs_nothing(void **state)
 {
     (void)state;
     struct fixture f;
@@ -208,7 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_share_the_requests_and_stand_in_for_each_other),
-        cmocka_unit_test(a_node_that_nobody_answers_at_costs_nothing),
+        cmocka_unit_test(a_node_that_does_not_answer_costs_nothing),
         cmocka_unit_test(a_certificate_that_cannot_be_read_is_a_fault_of_set_up),
         cmocka_unit_test(what_a_server_says_shows_no_secret),
         cmocka_unit_test(a_node_with_a_fault_is_left_alone_and_the_other_takes_all),

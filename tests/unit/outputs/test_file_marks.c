@@ -337,7 +337,7 @@ static void ours_are_known_after_a_restart_without_a_checkpoint(void **state)
 }
 
 /* A batch is taken back although a file of another program has the name of the one that was begun. */
-static void what_somebody_put_at_our_path_is_not_removed(void **state)
+static void a_file_of_another_program_at_our_path_is_not_removed(void **state)
 {
     (void)state;
     struct fixture f;
@@ -478,7 +478,7 @@ int main(void)
         cmocka_unit_test(files_of_others_are_not_counted_and_not_removed),
         cmocka_unit_test(no_name_is_taken_from_another_file),
         cmocka_unit_test(ours_are_known_after_a_restart_without_a_checkpoint),
-        cmocka_unit_test(what_somebody_put_at_our_path_is_not_removed),
+        cmocka_unit_test(a_file_of_another_program_at_our_path_is_not_removed),
         cmocka_unit_test(marks_that_others_may_write_are_not_believed),
         cmocka_unit_test(lines_that_make_no_sense_are_left_out),
         cmocka_unit_test(only_so_many_are_remembered_the_last_ones),

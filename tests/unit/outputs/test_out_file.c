@@ -114,7 +114,7 @@ static void what_cannot_be_written_whole_leaves_no_part(void **state)
     remove(path);
 }
 
-static void a_line_left_unfinished_by_somebody_else_is_closed(void **state)
+static void a_line_left_unfinished_by_another_program_is_closed(void **state)
 {
     (void)state;
     static const struct {
@@ -461,7 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_be_written_whole_leaves_no_part),
-        cmocka_unit_test(a_line_left_unfinished_by_somebody_else_is_closed),
+        cmocka_unit_test(a_line_left_unfinished_by_another_program_is_closed),
         cmocka_unit_test(a_full_device_is_tried_again),
         cmocka_unit_test(a_path_that_cannot_be_opened_fails_at_connect),
         cmocka_unit_test(settings_that_cannot_work_are_refused),

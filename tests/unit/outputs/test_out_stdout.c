@@ -178,7 +178,7 @@ static void assert_nothing_is_lost_or_torn(int writing, int reading)
     free(got);
 }
 
-static void a_pipe_that_nobody_reads_does_not_hold_a_stop_back(void **state)
+static void a_pipe_without_a_reader_does_not_delay_a_stop(void **state)
 {
     (void)state;
     int ends[2];
@@ -189,7 +189,7 @@ static void a_pipe_that_nobody_reads_does_not_hold_a_stop_back(void **state)
     close(ends[1]);
 }
 
-static void a_socket_that_nobody_reads_does_neither(void **state)
+static void a_socket_without_a_reader_does_neither(void **state)
 {
     (void)state;
     int ends[2];
@@ -224,8 +224,8 @@ int main(void)
         cmocka_unit_test(the_style_picks_the_format_of_the_events),
         cmocka_unit_test(a_closed_pipe_ends_the_output),
         cmocka_unit_test(a_full_disk_is_tried_again),
-        cmocka_unit_test(a_pipe_that_nobody_reads_does_not_hold_a_stop_back),
-        cmocka_unit_test(a_socket_that_nobody_reads_does_neither),
+        cmocka_unit_test(a_pipe_without_a_reader_does_not_delay_a_stop),
+        cmocka_unit_test(a_socket_without_a_reader_does_neither),
         cmocka_unit_test(a_stopped_terminal_does_neither),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static void what_is_asked_for_is_waited_in_full_and_a_random_part_behind_it(void
     }
 }
 
-static void what_somebody_has_to_mend_is_tried_slowly(void **state)
+static void a_wrong_set_up_is_tried_slowly(void **state)
 {
     (void)state;
     static const struct {
@@ -119,7 +119,7 @@ int main(void)
         cmocka_unit_test(the_bound_doubles_from_the_shortest_to_the_longest),
         cmocka_unit_test(success_begins_with_the_first_bound_again),
         cmocka_unit_test(what_is_asked_for_is_waited_in_full_and_a_random_part_behind_it),
-        cmocka_unit_test(what_somebody_has_to_mend_is_tried_slowly),
+        cmocka_unit_test(a_wrong_set_up_is_tried_slowly),
         cmocka_unit_test(long_waits_stay_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

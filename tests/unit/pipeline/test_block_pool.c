@@ -94,7 +94,7 @@ static void a_block_that_has_grown_meanwhile_counts_as_what_it_is(void **state)
     block_pool_destroy(pool);
 }
 
-static void what_nobody_needed_for_a_while_is_given_back(void **state)
+static void memory_unused_for_a_while_is_freed(void **state)
 {
     (void)state;
     struct block_pool *pool = block_pool_create(10 * BLOCK);
@@ -139,7 +139,7 @@ int main(void)
         cmocka_unit_test(more_than_its_maximum_is_freed),
         cmocka_unit_test(what_is_taken_counts_like_what_is_kept),
         cmocka_unit_test(a_block_that_has_grown_meanwhile_counts_as_what_it_is),
-        cmocka_unit_test(what_nobody_needed_for_a_while_is_given_back),
+        cmocka_unit_test(memory_unused_for_a_while_is_freed),
         cmocka_unit_test(small_blocks_are_not_kept),
         cmocka_unit_test(without_a_pool_blocks_are_plain_memory),
     };

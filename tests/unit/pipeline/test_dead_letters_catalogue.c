@@ -206,7 +206,7 @@ static bool remove_it(void *self, const struct dead_letter *letter)
     return true;
 }
 
-static void who_looks_may_remove(void **state)
+static void a_visitor_may_remove(void **state)
 {
     (void)state;
     struct rig rig;
@@ -248,7 +248,7 @@ int main(void)
         cmocka_unit_test(all_of_a_letter_comes_back_over_restarts),
         cmocka_unit_test(many_at_once_are_all_kept),
         cmocka_unit_test(the_oldest_make_room_and_are_counted),
-        cmocka_unit_test(who_looks_may_remove),
+        cmocka_unit_test(a_visitor_may_remove),
         cmocka_unit_test(two_processes_may_work_on_one_store),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -180,7 +180,7 @@ static void what_was_parked_is_too_old_and_cannot_be_kept_is_parked_again(void *
     finish(&script, host);
 }
 
-static void what_becomes_too_old_is_lost_where_nobody_keeps_it(void **state)
+static void too_old_events_are_lost_where_no_dead_letters_are_kept(void **state)
 {
     (void)state;
     struct script script = {.max_age_ns = second_ns};
@@ -240,7 +240,7 @@ int main(void)
         cmocka_unit_test(what_was_parked_and_is_held_is_parked_again),
         cmocka_unit_test(what_was_parked_and_fails_for_all_is_tried_on),
         cmocka_unit_test(what_was_parked_is_too_old_and_cannot_be_kept_is_parked_again),
-        cmocka_unit_test(what_becomes_too_old_is_lost_where_nobody_keeps_it),
+        cmocka_unit_test(too_old_events_are_lost_where_no_dead_letters_are_kept),
         cmocka_unit_test(many_that_are_too_old_keep_their_reasons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

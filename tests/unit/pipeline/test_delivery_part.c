@@ -42,7 +42,7 @@ static void what_cannot_be_kept_comes_again_and_may_be_there_twice(void **state)
     assert_int_equal(counts.maybe_duplicates, 2);
 }
 
-static void where_nobody_keeps_them_as_many_are_no_loss(void **state)
+static void where_no_dead_letters_are_kept_as_many_are_no_loss(void **state)
 {
     (void)state;
     const struct output_report report = {.rejected_but_arrived = 2};
@@ -62,7 +62,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_ones_that_arrived_count_as_delivered),
         cmocka_unit_test(what_cannot_be_kept_comes_again_and_may_be_there_twice),
-        cmocka_unit_test(where_nobody_keeps_them_as_many_are_no_loss),
+        cmocka_unit_test(where_no_dead_letters_are_kept_as_many_are_no_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

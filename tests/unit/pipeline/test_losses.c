@@ -178,7 +178,7 @@ static void what_is_held_is_left_to_the_next_run(void **state)
     rig_fini(&after);
 }
 
-static void what_nobody_takes_is_freed(void **state)
+static void a_batch_without_outputs_is_freed(void **state)
 {
     (void)state;
     struct rig rig;
@@ -228,7 +228,7 @@ static void what_limits_hold_back_is_told_of_sessions_that_come_again_too(void *
     rig_fini(&rig);
 }
 
-static void what_comes_again_is_lost_where_nobody_comes_after_this_run(void **state)
+static void repeatable_events_are_lost_where_no_run_follows(void **state)
 {
     (void)state;
     struct rig rig;
@@ -420,8 +420,8 @@ int main(void)
         cmocka_unit_test(what_comes_again_is_no_loss),
         cmocka_unit_test(what_limits_hold_back_is_told_of_sessions_that_come_again_too),
         cmocka_unit_test(what_is_held_is_left_to_the_next_run),
-        cmocka_unit_test(what_nobody_takes_is_freed),
-        cmocka_unit_test(what_comes_again_is_lost_where_nobody_comes_after_this_run),
+        cmocka_unit_test(a_batch_without_outputs_is_freed),
+        cmocka_unit_test(repeatable_events_are_lost_where_no_run_follows),
         cmocka_unit_test(what_may_have_arrived_is_told_as_not_exact_and_also_of_what_comes_again),
         cmocka_unit_test(a_further_gap_waits_for_its_time),
         cmocka_unit_test(a_further_gap_waits_for_the_one_before),

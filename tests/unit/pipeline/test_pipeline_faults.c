@@ -210,7 +210,7 @@ static void a_stop_releases_a_source_that_waits_for_room(void **state)
     rig_fini(&rig);
 }
 
-static void an_output_that_has_ended_takes_nothing_and_holds_up_nobody(void **state)
+static void an_output_that_has_ended_takes_nothing_and_delays_no_other(void **state)
 {
     (void)state;
     static const struct fake_step dies[] = {
@@ -388,7 +388,7 @@ int main(void)
         cmocka_unit_test(a_stop_ends_the_wait_for_memory_to_write_an_event),
         cmocka_unit_test(a_stop_gives_up_on_an_output_that_does_not_answer),
         cmocka_unit_test(a_stop_releases_a_source_that_waits_for_room),
-        cmocka_unit_test(an_output_that_has_ended_takes_nothing_and_holds_up_nobody),
+        cmocka_unit_test(an_output_that_has_ended_takes_nothing_and_delays_no_other),
         cmocka_unit_test(outputs_go_on_where_each_had_come_to),
         cmocka_unit_test(a_stored_position_and_its_checkpoint_belong_together),
         cmocka_unit_test(a_live_session_loses_events_but_never_the_count_of_them),

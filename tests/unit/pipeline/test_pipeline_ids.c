@@ -353,7 +353,7 @@ static void live_records_are_never_called_the_same(void **state)
     buf_fini(&text);
 }
 
-static void who_asks_for_no_names_gets_none(void **state)
+static void an_output_that_asks_for_no_names_gets_none(void **state)
 {
     (void)state;
     struct rig rig;
@@ -380,7 +380,7 @@ int main(void)
         cmocka_unit_test(what_is_left_after_a_restart_keeps_its_names),
         cmocka_unit_test(records_of_real_traces_are_told_apart),
         cmocka_unit_test(live_records_are_never_called_the_same),
-        cmocka_unit_test(who_asks_for_no_names_gets_none),
+        cmocka_unit_test(an_output_that_asks_for_no_names_gets_none),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

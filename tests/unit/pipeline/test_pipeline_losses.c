@@ -159,7 +159,7 @@ static void one_gap_is_open_at_a_time(void **state)
     rig_fini(&rig);
 }
 
-static void a_stop_tells_those_who_live_what_was_left_of_another(void **state)
+static void a_stop_tells_running_outputs_what_was_left_of_another(void **state)
 {
     (void)state;
     for (int keeps = 0; keeps < 2; keeps++) {
@@ -270,7 +270,7 @@ int main(void)
         cmocka_unit_test(what_an_output_that_has_ended_does_not_take_is_told_to_the_others),
         cmocka_unit_test(gaps_that_are_refused_make_no_gaps),
         cmocka_unit_test(one_gap_is_open_at_a_time),
-        cmocka_unit_test(a_stop_tells_those_who_live_what_was_left_of_another),
+        cmocka_unit_test(a_stop_tells_running_outputs_what_was_left_of_another),
         cmocka_unit_test(a_stop_tells_what_was_never_decoded),
         cmocka_unit_test(the_gaps_of_one_run_move_no_position),
         cmocka_unit_test(retries_count_while_they_happen),

@@ -161,7 +161,7 @@ static void count_transactions(void *self, const char *name)
 }
 
 /* While nothing changes, asking again and again whether there is room writes nothing. */
-static void who_waits_for_room_writes_nothing(void **state)
+static void waiting_for_room_writes_nothing(void **state)
 {
     (void)state;
     struct spool_rig rig;
@@ -523,7 +523,7 @@ int main(void)
         cmocka_unit_test(an_output_that_is_stuck_costs_the_other_nothing),
         cmocka_unit_test(an_output_that_keeps_up_never_reads_the_disk),
         cmocka_unit_test(what_waits_for_one_output_is_read_back_in_order),
-        cmocka_unit_test(who_waits_for_room_writes_nothing),
+        cmocka_unit_test(waiting_for_room_writes_nothing),
         cmocka_unit_test(what_is_read_again_waits_for_room),
         cmocka_unit_test(the_newest_live_events_are_dropped_if_the_user_wants_that),
         cmocka_unit_test(the_oldest_events_make_room_if_the_user_wants_that),

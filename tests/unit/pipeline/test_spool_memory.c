@@ -88,7 +88,7 @@ static void a_batch_stays_until_every_reader_has_acked_it(void **state)
     spool_destroy(spool); /* with two batches in it */
 }
 
-static void a_stream_that_nobody_reads_keeps_nothing(void **state)
+static void a_stream_without_a_reader_keeps_nothing(void **state)
 {
     (void)state;
     struct spool *spool = make_spool(2, 1000);
@@ -219,7 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_stays_until_every_reader_has_acked_it),
-        cmocka_unit_test(a_stream_that_nobody_reads_keeps_nothing),
+        cmocka_unit_test(a_stream_without_a_reader_keeps_nothing),
         cmocka_unit_test(a_closed_spool_ends_when_everything_was_handed_out),
         cmocka_unit_test(a_full_spool_has_room_again_when_a_batch_is_acked),
         cmocka_unit_test(cancelling_ends_the_wait_for_room),

@@ -9,7 +9,7 @@ static const uint8_t local_system[] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0};
 static const uint8_t nobody[] = {
     1, 5, 0, 0, 0, 0, 0, 5, 21, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0x39, 0x30, 0, 0};
 
-static void nobody_has_no_name(void **state)
+static void the_null_sid_has_no_name(void **state)
 {
     (void)state;
     struct plat_account account;
@@ -18,7 +18,7 @@ static void nobody_has_no_name(void **state)
     assert_string_equal(account.name, "");
 }
 
-static void what_is_no_sid_is_nobodys(void **state)
+static void bytes_that_are_no_sid_have_no_name(void **state)
 {
     (void)state;
     struct plat_account account;
@@ -51,8 +51,8 @@ static void the_system_has_its_name_on_windows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_has_no_name),
-        cmocka_unit_test(what_is_no_sid_is_nobodys),
+        cmocka_unit_test(the_null_sid_has_no_name),
+        cmocka_unit_test(bytes_that_are_no_sid_have_no_name),
         cmocka_unit_test(the_system_has_its_name_on_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

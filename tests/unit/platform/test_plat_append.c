@@ -163,7 +163,7 @@ static void test_a_full_disk_is_told_by_the_write_or_the_sync(void **state)
     plat_append_close(file);
 }
 
-static void test_a_file_that_somebody_cuts_is_not_called_durable(void **state)
+static void a_file_that_another_program_cuts_is_not_called_durable(void **state)
 {
     (void)state;
     const char *path = in_folder("cut");
@@ -209,7 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_file_holds_what_was_written_and_not_cut),
         cmocka_unit_test(test_a_full_disk_is_told_by_the_write_or_the_sync),
-        cmocka_unit_test(test_a_file_that_somebody_cuts_is_not_called_durable),
+        cmocka_unit_test(a_file_that_another_program_cuts_is_not_called_durable),
         cmocka_unit_test(test_what_cannot_be_a_file_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -103,7 +103,7 @@ static bool is_gone(uint32_t pid)
     return !child;
 }
 
-static void what_never_ran_ends_with_who_looks_after_it(void **state)
+static void a_child_that_never_ran_ends_with_its_owner(void **state)
 {
     (void)state;
     struct plat_child *child = launch("never", 0);
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_program_is_the_first_word),
         cmocka_unit_test(it_runs_from_when_it_is_let_go),
-        cmocka_unit_test(what_never_ran_ends_with_who_looks_after_it),
+        cmocka_unit_test(a_child_that_never_ran_ends_with_its_owner),
         cmocka_unit_test(a_process_that_runs_is_known_again),
         cmocka_unit_test(it_can_be_ended),
         cmocka_unit_test(processes_are_found_by_name),

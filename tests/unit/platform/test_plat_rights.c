@@ -80,7 +80,7 @@ static void a_link_is_read_and_not_followed(void **state)
     plat_rights_fini(&rights);
 }
 
-static void the_process_knows_whom_it_acts_for(void **state)
+static void the_process_knows_its_account(void **state)
 {
     (void)state;
     struct plat_rights_self self;
@@ -137,7 +137,7 @@ static void a_folder_with_a_list_of_its_own_is_made_on_windows(void **state)
     assert_int_equal(plat_path_kind(path), PLAT_PATH_NONE);
 }
 
-static void a_private_folder_can_be_used_by_who_made_it(void **state)
+static void a_private_folder_can_be_used_by_its_maker(void **state)
 {
     (void)state;
     char path[TEMP_FOLDER_BYTES + 32];
@@ -156,10 +156,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_folders_and_what_is_not_there_are_told_apart),
         cmocka_unit_test(a_link_is_read_and_not_followed),
-        cmocka_unit_test(the_process_knows_whom_it_acts_for),
+        cmocka_unit_test(the_process_knows_its_account),
         cmocka_unit_test(a_path_is_made_absolute_from_where_we_are),
         cmocka_unit_test(a_folder_with_a_list_of_its_own_is_made_on_windows),
-        cmocka_unit_test(a_private_folder_can_be_used_by_who_made_it),
+        cmocka_unit_test(a_private_folder_can_be_used_by_its_maker),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

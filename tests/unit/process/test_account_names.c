@@ -147,7 +147,7 @@ static void a_name_is_there_once_it_was_asked_for(void **state)
     close_rig(&rig);
 }
 
-static void that_nobody_is_called_so_is_kept(void **state)
+static void that_an_account_does_not_exist_is_kept(void **state)
 {
     (void)state;
     struct rig rig;
@@ -246,7 +246,7 @@ static const struct known well_known[] = {
         "UMFD-1"},
 };
 
-static void well_known_accounts_need_nobody(void **state)
+static void well_known_accounts_need_no_lookup(void **state)
 {
     (void)state;
     struct plat_account account;
@@ -270,11 +270,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_is_there_once_it_was_asked_for),
-        cmocka_unit_test(that_nobody_is_called_so_is_kept),
+        cmocka_unit_test(that_an_account_does_not_exist_is_kept),
         cmocka_unit_test(an_old_name_is_given_until_there_is_a_new_one),
         cmocka_unit_test(the_room_is_bounded),
         cmocka_unit_test(a_domain_that_never_answers_does_not_keep_the_end_waiting),
-        cmocka_unit_test(well_known_accounts_need_nobody),
+        cmocka_unit_test(well_known_accounts_need_no_lookup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static char owner_at(const struct rig *rig, uint64_t time)
     return life ? (char)life->owner : 0;
 }
 
-static void an_id_belongs_to_who_has_it_at_that_time(void **state)
+static void an_id_belongs_to_the_process_that_has_it_at_that_time(void **state)
 {
     (void)state;
     struct rig rig;
@@ -130,7 +130,7 @@ static void an_end_without_a_start_tells_of_what_came_before(void **state)
     rig_fini(&rig);
 }
 
-static void a_start_ends_a_life_whose_end_nobody_saw(void **state)
+static void a_start_ends_a_life_whose_end_was_not_seen(void **state)
 {
     (void)state;
     struct rig rig;
@@ -142,7 +142,7 @@ static void a_start_ends_a_life_whose_end_nobody_saw(void **state)
     rig_fini(&rig);
 }
 
-static void between_two_that_contradict_each_other_nobody_is_named(void **state)
+static void between_two_that_contradict_each_other_no_process_is_named(void **state)
 {
     (void)state;
     struct rig rig;
@@ -173,7 +173,7 @@ static void two_sources_tell_of_one_life(void **state)
     rig_fini(&rig);
 }
 
-static void who_ended_first_is_forgotten_first(void **state)
+static void the_process_that_ended_first_is_evicted_first(void **state)
 {
     (void)state;
     struct rig rig;
@@ -309,13 +309,13 @@ static void any_order_of_news_gives_the_same_lives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_id_belongs_to_who_has_it_at_that_time),
+        cmocka_unit_test(an_id_belongs_to_the_process_that_has_it_at_that_time),
         cmocka_unit_test(a_rundown_tells_of_what_came_before_and_behind_it),
         cmocka_unit_test(an_end_without_a_start_tells_of_what_came_before),
-        cmocka_unit_test(a_start_ends_a_life_whose_end_nobody_saw),
-        cmocka_unit_test(between_two_that_contradict_each_other_nobody_is_named),
+        cmocka_unit_test(a_start_ends_a_life_whose_end_was_not_seen),
+        cmocka_unit_test(between_two_that_contradict_each_other_no_process_is_named),
         cmocka_unit_test(two_sources_tell_of_one_life),
-        cmocka_unit_test(who_ended_first_is_forgotten_first),
+        cmocka_unit_test(the_process_that_ended_first_is_evicted_first),
         cmocka_unit_test(an_id_that_is_used_for_ever_keeps_to_its_bounds),
         cmocka_unit_test(any_order_of_news_gives_the_same_lives),
     };

@@ -212,7 +212,7 @@ static void hear_list(
 }
 
 /* As of a Windows whose session manager had the number that a later process has now. */
-static void a_parent_is_not_who_stands_behind_the_child_in_a_list_of_all(void **state)
+static void a_parent_is_not_the_process_after_the_child_in_a_list_of_all(void **state)
 {
     (void)state;
     for (size_t list = 0; list < PROCESS_LISTS; list++) {
@@ -258,7 +258,7 @@ static void others_are_told_beside_the_process_of_an_event(void **state)
     rig_fini(&rig);
 }
 
-static void a_parent_is_who_had_the_id_when_the_child_began(void **state)
+static void a_parent_is_the_process_that_had_the_id_when_the_child_began(void **state)
 {
     (void)state;
     struct rig rig;
@@ -521,9 +521,9 @@ int main(void)
         cmocka_unit_test(the_image_of_another_program_is_not_its_own),
         cmocka_unit_test(a_name_that_a_code_page_has_not_is_the_same_name),
         cmocka_unit_test(paths_are_shown_as_programs_open_them),
-        cmocka_unit_test(a_parent_is_not_who_stands_behind_the_child_in_a_list_of_all),
+        cmocka_unit_test(a_parent_is_not_the_process_after_the_child_in_a_list_of_all),
         cmocka_unit_test(others_are_told_beside_the_process_of_an_event),
-        cmocka_unit_test(a_parent_is_who_had_the_id_when_the_child_began),
+        cmocka_unit_test(a_parent_is_the_process_that_had_the_id_when_the_child_began),
         cmocka_unit_test(traces_of_two_boots_do_not_mix),
         cmocka_unit_test(a_start_key_counts_for_more_than_the_time),
         cmocka_unit_test(a_record_without_a_process_has_that_of_its_thread),

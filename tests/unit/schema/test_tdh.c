@@ -242,7 +242,7 @@ static void a_type_is_asked_for_once_for_all_caches(void **state)
     schema_shared_destroy(shared);
 }
 
-static void built_in_classes_need_nobody(void **state)
+static void built_in_classes_need_no_other_source(void **state)
 {
     (void)state;
     struct schema_cache *cache = create(&(struct schema_cache_settings){.tdh = SCHEMA_TDH_LAST});
@@ -348,7 +348,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_ranks_before_or_behind_files, use_machine, drop_machine),
         cmocka_unit_test_setup_teardown(
             a_type_is_asked_for_once_for_all_caches, use_machine, drop_machine),
-        cmocka_unit_test_setup_teardown(built_in_classes_need_nobody, use_machine, drop_machine),
+        cmocka_unit_test_setup_teardown(
+            built_in_classes_need_no_other_source, use_machine, drop_machine),
         cmocka_unit_test_setup_teardown(
             a_system_without_tdh_knows_nothing, use_machine, drop_machine),
         cmocka_unit_test_setup_teardown(all_registered_events_are_told, use_machine, drop_machine),

@@ -111,7 +111,7 @@ static void an_answer_is_remembered(void **state)
     tdh_service_destroy(service);
 }
 
-static void nobody_waits_for_long_and_late_answers_are_news(void **state)
+static void no_call_waits_for_long_and_late_answers_are_news(void **state)
 {
     (void)state;
     tdh_fake.api.TdhGetEventInformation = gated_info;
@@ -324,7 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_answer_is_remembered, make_info, drop_info),
         cmocka_unit_test_setup_teardown(
-            nobody_waits_for_long_and_late_answers_are_news, make_info, drop_info),
+            no_call_waits_for_long_and_late_answers_are_news, make_info, drop_info),
         cmocka_unit_test_setup_teardown(a_refusal_is_remembered_for_a_while, make_info, drop_info),
         cmocka_unit_test_setup_teardown(what_was_not_there_may_come_later, make_info, drop_info),
         cmocka_unit_test_setup_teardown(sizes_that_make_no_sense_are_a_miss, make_info, drop_info),

@@ -114,7 +114,7 @@ static void an_account_that_cannot_be_a_log_user_is_no_account_for_it(void **sta
         "\nremove log user NT SERVICE\\etwship\nremove\nremove source etwship\n"));
 }
 
-static void who_installs_it_twice_is_told_so(void **state)
+static void a_second_installation_is_reported(void **state)
 {
     (void)state;
     service_settings_mask left_out;
@@ -126,7 +126,7 @@ static void who_installs_it_twice_is_told_so(void **state)
     assert_null(strstr((const char *)scm.log.data, "remove")); /* not what others have installed */
 }
 
-static void who_may_not_is_told_what_to_do(void **state)
+static void a_missing_right_is_reported_with_what_to_do(void **state)
 {
     (void)state;
     service_settings_mask left_out;
@@ -391,8 +391,8 @@ int main(void)
         scm_test(what_an_older_windows_does_not_know_is_left_out_and_told),
         scm_test(an_installation_that_fails_leaves_nothing_behind),
         scm_test(an_account_that_cannot_be_a_log_user_is_no_account_for_it),
-        scm_test(who_installs_it_twice_is_told_so),
-        scm_test(who_may_not_is_told_what_to_do),
+        scm_test(a_second_installation_is_reported),
+        scm_test(a_missing_right_is_reported_with_what_to_do),
         scm_test(a_start_waits_until_it_runs),
         scm_test(a_start_that_ends_tells_its_exit_code),
         scm_test(a_running_one_is_not_started_again),

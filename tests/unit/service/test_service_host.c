@@ -366,7 +366,7 @@ static uint32_t refused(const struct service_entry *entry)
     return SERVICE_E_ACCESS_DENIED;
 }
 
-static void who_was_not_started_by_the_manager_is_told_so(void **state)
+static void a_program_that_the_manager_did_not_start_is_told_so(void **state)
 {
     (void)state;
     struct error err;
@@ -395,7 +395,7 @@ int main(void)
         host_test(a_changed_configuration_is_handed_on_and_unknown_controls_are_refused),
         host_test(a_long_text_is_cut_between_characters),
         host_test(a_percent_sign_is_no_place_of_another_text),
-        host_test(who_was_not_started_by_the_manager_is_told_so),
+        host_test(a_program_that_the_manager_did_not_start_is_told_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,7 +213,7 @@ static void a_stream_comes_in_parts_and_is_ended_once(void **state)
 
 /* More connections than there are places, none of which ever sends a whole request: a later client is answered
  * all the same. */
-static void idle_connections_keep_nobody_out(void **state)
+static void idle_connections_keep_no_client_out(void **state)
 {
     (void)state;
     struct rig rig;
@@ -232,7 +232,7 @@ static void idle_connections_keep_nobody_out(void **state)
 
 /* A client that asks for a lot and reads none of it delays no other, and a client that closed its half is
  * answered. */
-static void slow_readers_hold_up_nobody(void **state)
+static void slow_readers_delay_no_client(void **state)
 {
     (void)state;
     struct rig rig;
@@ -359,8 +359,8 @@ int main(void)
         cmocka_unit_test(what_is_refused_never_reaches_the_agent),
         cmocka_unit_test(a_token_is_needed_where_there_is_one),
         cmocka_unit_test(a_stream_comes_in_parts_and_is_ended_once),
-        cmocka_unit_test(idle_connections_keep_nobody_out),
-        cmocka_unit_test(slow_readers_hold_up_nobody),
+        cmocka_unit_test(idle_connections_keep_no_client_out),
+        cmocka_unit_test(slow_readers_delay_no_client),
         cmocka_unit_test(a_local_client_is_trusted_without_a_token),
         cmocka_unit_test(idle_local_connections_keep_no_client_out),
         cmocka_unit_test(a_local_name_in_use_is_refused),

@@ -227,7 +227,7 @@ static const char format_1[] =
     "ALTER TABLE letter DROP COLUMN record; PRAGMA user_version = 1;"
     "INSERT INTO letter VALUES(7, 70, 1, 400, 'o', '', '', '', '', '', x'')";
 
-static void an_older_version_is_upgraded_by_who_may_write(void **state)
+static void an_older_version_is_upgraded_by_an_opener_that_may_write(void **state)
 {
     (void)state;
     unsigned letters = 0;
@@ -268,7 +268,7 @@ static int watch_statements(
     return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, come_first, NULL);
 }
 
-static void two_who_upgrade_it_at_a_time_do_so_once(void **state)
+static void two_openers_at_a_time_upgrade_it_once(void **state)
 {
     (void)state;
     unsigned letters = 0;
@@ -404,8 +404,8 @@ int main(void)
         TEST(it_is_missing_until_its_making_is_committed),
         TEST(an_empty_file_is_no_catalogue_and_one_can_be_made_in_it),
         TEST(where_there_is_one_none_is_made),
-        TEST(an_older_version_is_upgraded_by_who_may_write),
-        TEST(two_who_upgrade_it_at_a_time_do_so_once),
+        TEST(an_older_version_is_upgraded_by_an_opener_that_may_write),
+        TEST(two_openers_at_a_time_upgrade_it_once),
         TEST(a_newer_version_is_refused_and_left_alone),
         TEST(what_is_no_catalogue_is_damage),
         TEST(missing_tables_columns_and_rows_are_damage),

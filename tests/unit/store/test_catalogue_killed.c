@@ -110,7 +110,7 @@ static void a_command_reads_what_a_killed_agent_left(void **state)
 }
 
 /* The next agent would take a missing log for a lost one. */
-static void who_writes_beside_leaves_the_log_that_was_there(void **state)
+static void a_second_writer_leaves_the_log_that_was_there(void **state)
 {
     (void)state;
     char log[300];
@@ -449,7 +449,7 @@ int main(void)
         TEST(a_kill_before_the_commit_leaves_nothing),
         TEST(a_kill_after_the_commit_leaves_everything),
         TEST(a_command_reads_what_a_killed_agent_left),
-        TEST(who_writes_beside_leaves_the_log_that_was_there),
+        TEST(a_second_writer_leaves_the_log_that_was_there),
         TEST(a_kill_while_it_is_made_leaves_none),
         TEST(a_torn_log_gives_whole_transactions),
         TEST(a_removed_file_is_noticed_by_the_next_transaction),

@@ -243,7 +243,7 @@ static void test_an_append_that_fails_anywhere_can_be_repeated(void **state)
     }
 }
 
-static void test_a_file_that_somebody_removes_is_noticed(void **state)
+static void a_file_that_another_program_removes_is_noticed(void **state)
 {
     (void)state;
     struct segments *segments = open_segments(1, false);
@@ -504,7 +504,7 @@ int main(void)
         with_model(test_a_sync_that_fails_for_ever_leaves_no_heap_of_files),
         with_model(test_a_full_disk_leaves_whole_frames_and_takes_more_later),
         with_model(test_an_append_that_fails_anywhere_can_be_repeated),
-        with_model(test_a_file_that_somebody_removes_is_noticed),
+        with_model(a_file_that_another_program_removes_is_noticed),
         with_model(test_a_disk_that_has_gone_is_no_damage),
         with_model(test_a_file_that_cannot_be_removed_stays_known),
         with_model(test_what_a_disk_that_takes_no_change_left_is_removed_later),

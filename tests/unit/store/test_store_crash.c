@@ -359,7 +359,7 @@ static bool try_step(enum scene scene, const char *step, unsigned after, bool *r
     return ended;
 }
 
-static void whoever_is_ended_at_any_step_loses_nothing(void **state)
+static void an_end_at_any_step_loses_nothing(void **state)
 {
     (void)state;
     size_t ends[STEPS] = {0};
@@ -388,7 +388,7 @@ static void whoever_is_ended_at_any_step_loses_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whoever_is_ended_at_any_step_loses_nothing),
+        cmocka_unit_test(an_end_at_any_step_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,7 +243,7 @@ static void what_is_older_than_max_age_is_dropped(void **state)
     rig_fini(&rig);
 }
 
-static void who_was_away_for_long_gets_an_hour_to_deliver(void **state)
+static void an_agent_that_was_stopped_for_long_gets_an_hour_to_deliver(void **state)
 {
     (void)state;
     struct store_rig rig;
@@ -447,7 +447,7 @@ int main(void)
         cmocka_unit_test(a_backlog_is_known_without_reading_it),
         cmocka_unit_test(a_backlog_leaves_out_what_was_taken_early_and_what_was_given_up),
         cmocka_unit_test(what_is_older_than_max_age_is_dropped),
-        cmocka_unit_test(who_was_away_for_long_gets_an_hour_to_deliver),
+        cmocka_unit_test(an_agent_that_was_stopped_for_long_gets_an_hour_to_deliver),
         cmocka_unit_test(a_clock_that_was_wrong_at_the_start_and_is_set_right_costs_nothing),
         cmocka_unit_test(a_clock_that_is_set_makes_nothing_older),
         cmocka_unit_test(a_clock_that_was_set_back_between_two_runs_makes_nothing_stay_for_ever),

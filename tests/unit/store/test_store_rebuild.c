@@ -114,7 +114,7 @@ static void a_lost_catalogue_is_made_anew(void **state)
     }
 }
 
-static void what_nobody_claims_after_a_rebuild_stays(void **state)
+static void unclaimed_batches_stay_after_a_rebuild(void **state)
 {
     (void)state;
     struct store_rig rig;
@@ -257,7 +257,7 @@ static void close_reader(void *self)
 }
 
 /* On Windows a file that is open cannot be moved. */
-static void who_reads_a_catalogue_lets_go_of_it_when_it_is_made_anew(void **state)
+static void a_reader_closes_a_catalogue_when_it_is_rebuilt(void **state)
 {
     (void)state;
     struct store_rig rig;
@@ -513,11 +513,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_catalogue_is_made_anew),
-        cmocka_unit_test(what_nobody_claims_after_a_rebuild_stays),
+        cmocka_unit_test(unclaimed_batches_stay_after_a_rebuild),
         cmocka_unit_test(two_outputs_of_one_stream_both_get_what_was_found),
         cmocka_unit_test(an_older_catalogue_gets_back_what_it_has_lost),
         cmocka_unit_test(a_newer_catalogue_is_refused_and_untouched),
-        cmocka_unit_test(who_reads_a_catalogue_lets_go_of_it_when_it_is_made_anew),
+        cmocka_unit_test(a_reader_closes_a_catalogue_when_it_is_rebuilt),
 #ifndef _WIN32
         cmocka_unit_test(a_catalogue_that_goes_under_a_running_store_is_written_anew),
         cmocka_unit_test(a_log_that_is_left_alone_is_not_taken_for_that_of_another_catalogue),

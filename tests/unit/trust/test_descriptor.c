@@ -189,7 +189,7 @@ static void an_owner_has_the_say(void **state)
     expect_all(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void no_list_lets_everybody_in_and_an_empty_one_nobody(void **state)
+static void no_list_lets_all_accounts_in_and_an_empty_one_none(void **state)
 {
     (void)state;
     static const struct one cases[] = {
@@ -273,7 +273,7 @@ static void what_depends_or_is_not_known_is_taken_for_the_worst(void **state)
     expect_all(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void the_first_who_may_is_named_with_all_that_he_may(void **state)
+static void the_first_untrusted_account_is_named_with_all_its_rights(void **state)
 {
     (void)state;
     static const struct one cases[] = {
@@ -354,11 +354,11 @@ int main(void)
         cmocka_unit_test(places_of_windows_are_judged_by_what_they_are_used_for),
         cmocka_unit_test(each_right_does_the_harm_that_it_does),
         cmocka_unit_test(an_owner_has_the_say),
-        cmocka_unit_test(no_list_lets_everybody_in_and_an_empty_one_nobody),
+        cmocka_unit_test(no_list_lets_all_accounts_in_and_an_empty_one_none),
         cmocka_unit_test(what_is_denied_before_is_not_allowed),
         cmocka_unit_test(what_is_only_inherited_counts_where_something_will_be_made),
         cmocka_unit_test(what_depends_or_is_not_known_is_taken_for_the_worst),
-        cmocka_unit_test(the_first_who_may_is_named_with_all_that_he_may),
+        cmocka_unit_test(the_first_untrusted_account_is_named_with_all_its_rights),
         cmocka_unit_test(a_descriptor_that_ends_too_early_is_never_trusted),
         cmocka_unit_test(a_broken_descriptor_is_unknown),
     };
