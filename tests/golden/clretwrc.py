@@ -98,7 +98,7 @@ def without_new_names(names):
 def compare_event(report, where, by_dll, by_manifest):
     """True if both describe the event."""
     if "data" not in by_manifest:
-        return False  # of a newer CLR, or nobody's
+        return False  # of a newer CLR, or of none
     for member in ("event", "provider", "message"):
         report.equal(f"{where}: {member}", by_dll.get(member), by_manifest.get(member))
     got, expected = by_dll.get("data", {}), by_manifest["data"]

@@ -3,7 +3,7 @@
 The process tables are made here from the traces' own records: the kernel's Process events in the
 versions that these traces have, and the start and stop events of Microsoft-Windows-Kernel-Process. Which share of the events has a name has to be what follows from
 these tables, and each name has to be the one that the process id had at that time. Kernel records whose
-header names nobody are of the process or thread in their payload.
+header has no process are of the process or thread in their payload.
 """
 
 import struct
@@ -48,7 +48,7 @@ LISTS = {(group, type_) for group in (0x03, 0x05, 0x14) for type_ in (3, 4)}
 LIST_NAMES = ("Process/DCStart", "Process/DCEnd", "Thread/DCStart", "Thread/DCEnd", "Image/DCStart",
               "Image/DCEnd")
 OF_TYPE = {(group, type_): where for (group, types), where in SUBJECTS.items() for type_ in types}
-# What events of these are called, and the least number of those whose header names nobody
+# What events of these are called, and the least number of those without a process in the header
 CLASSES = {"DiskIo": 0x01, "PageFault": 0x02, "Process": 0x03, "Thread": 0x05, "Image": 0x14,
            "TcpIp": 0x06, "UdpIp": 0x08, "PerfInfo": 0x0f}
 LISTS_OF = ("etl-parser-ShutdownPerfDiagLogger.etl", "perfview-net.4.5.2.x86.etl",
@@ -91,7 +91,7 @@ def is_process(record):
 
 
 class Lives:
-    """Who had an id: [start, end, name], either time None where nobody saw it."""
+    """Processes of an id: [start, end, name], either time None where the trace does not have it."""
 
     def __init__(self):
         self.of = defaultdict(list)
@@ -106,7 +106,7 @@ class Lives:
             lives[-1][1] = time
 
     def names(self, key, time):
-        """Whose it was; empty: nobody's as far as the trace tells."""
+        """The process that had it; empty: none as far as the trace tells."""
         for start, end, name in reversed(self.of.get(key, [])):
             if (start is None or start <= time) and (end is None or time <= end + SECOND):
                 return name
@@ -221,7 +221,7 @@ def check_subjects(report, path, trace, got):
     del got[None]
     report.equal(f"{path.name}: of another process", list((got - want).items())[:9], [])
     report.equal(f"{path.name}: of a process that is not told", list((want - got).items())[:9], [])
-    report.true(f"{path.name}: enough headers that name nobody",
+    report.true(f"{path.name}: enough headers without a process",
                 nameless >= NAMELESS_AT_LEAST[path.name], str(nameless))
 
 

@@ -1,6 +1,6 @@
 """The share of events that come out decoded, per trace, with every manifest at hand.
 
-What nobody describes, neither the trace nor a manifest nor the kernel tables, is listed here with
+Events that neither the trace nor a manifest nor the kernel tables describe is listed here with
 its number. Everything else must be decoded.
 """
 

@@ -1,7 +1,7 @@
 """`run` as a whole: sessions beside each other, outputs with filters and shapes of their own,
 stops, and kills.
 
-What must come out is known from `dump`, or from a run that nobody disturbed. --full kills a hundred
+What must come out is known from `dump`, or from an undisturbed run. --full kills a hundred
 times instead of ten, and runs the memory test with a gigabyte.
 """
 
@@ -174,7 +174,7 @@ class Agent(unittest.TestCase):
     # ---- ends ---------------------------------------------------------------------------------
 
     def slow_config(self, **agent):
-        """A run that cannot end by itself: nobody reads the pipe that it writes to."""
+        """A run that cannot end by itself: no program reads the pipe that it writes to."""
         return {"agent": agent,
                 "sessions": [{"name": "s", "type": "file", "paths": [str(self.big)]}],
                 "outputs": [{"name": "console", "type": "stdout", "style": "ndjson"},
@@ -418,7 +418,7 @@ class Agent(unittest.TestCase):
         return len(counters) > 1 and counters[-1] == counters[-2]
 
     def peak_kb_at_rest(self, config):
-        """Run until nothing moves any more: its first output is a pipe that nobody reads."""
+        """Run until nothing moves any more: its first output is a pipe without a reader."""
         log = self.folder / "agent.log"
         config["agent"]["log"] = {"file": str(log), "stats": "1s"}
         process = self.start(config, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -708,7 +708,7 @@ outputs:
         self.assertRegex(lines[3], r":6:18: warning: .*'Other'.* check its name")
         self.assertRegex(lines[6], r":7:29: warning: .*'FileNam'.* did you mean 'FileName'\?")
         self.assertEqual(len(lines), 9)
-        # Events of providers that nobody knows may have any field.
+        # Events of unknown providers may have any field.
         path = self.write("c.yaml", text.replace("PROVIDERS", "Made-Up, Unknown"))
         self.assertEqual(self.expect(DONE, "check", "-c", path, "--resolve").err, "")
 

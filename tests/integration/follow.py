@@ -161,7 +161,7 @@ outputs:
         self.compare(made)
 
     def run_without_positions(self, *options):
-        """Where nobody keeps positions; the events as lines. Ends by itself or at `options`."""
+        """Where no positions are kept; the events as lines. Ends by itself or at `options`."""
         trace = self.make("made.etl", 500)
         config = self.folder / "plain.yaml"
         config.write_text(json.dumps({

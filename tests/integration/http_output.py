@@ -328,7 +328,7 @@ class Tls(Agent):
             (self.ca.server(*self.other_name, chain=self.ca.ca), ca, name),
             (self.ca.server(*self.other_name, chain=self.ca.ca), ca | {"verify": "ca"}, None),
             (self.ca.server(*self.expired, chain=self.ca.ca), ca, "expired"),
-            # No authority, but the very certificate: nobody else can have its key.
+            # No authority, but the very certificate: no other server can have its key.
             (self.ca.server(*self.good), {"ca": self.ca.fingerprint(self.good[0])}, None),
             # A certificate that may not sign others.
             (self.ca.server(*self.good, chain=middle[0]),

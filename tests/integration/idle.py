@@ -1,7 +1,7 @@
 """How often the threads of an agent wake up that has nothing to do.
 
 Counted by Linux (voluntary_ctxt_switches of /proc/PID/task), with a spool on a disk, an output over
-HTTP, one to a file, a folder that is followed, a status server that nobody asks and, on a simulated
+HTTP, one to a file, a folder that is followed, a status server without clients and, on a simulated
 Windows, a live session. Whoever polls
 wakes up as often as the clock says, whatever the machine, so counts are compared with the time
 that has passed. What each thread does is printed.

@@ -171,7 +171,7 @@ class Watch(Machine):
 
     def test_a_second_signal_stops_the_session_too(self):
         process = self.start(self.providers(100000), "watch", "-p", PROCESS)
-        while self.unread(process.stdout) < 60000:  # nobody reads: output is about to be stuck
+        while self.unread(process.stdout) < 60000:  # no program reads: output is about to be stuck
             self.assertIsNone(process.poll())
         deadline = time.monotonic() + TIMEOUT_S
         while process.poll() is None:  # those that come soon after the first are part of it
@@ -408,7 +408,7 @@ class Run(Machine):
         self.assertEqual(self.calls(), ["start etwship-live", "stop etwship-live"])
 
     def test_the_oldest_dead_letters_of_live_events_make_room_and_are_counted(self):
-        """A live session cannot wait until somebody makes room."""
+        """A live session cannot wait until there is room."""
         events = 40000
         wrong = (400, "mapper_parsing_exception", "no number " * 250)
         with Server(Bulk(lambda number, *_: None if number % 20 == 0 else wrong)) as server:

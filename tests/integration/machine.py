@@ -1,7 +1,7 @@
 """Several processes on one simulated Windows: the agent, another one, `sessions` of a third.
 
 The machine (etwsim-machine) is a process of its own. So a session outlives the agent that started
-it, however that ended, events go on into it while nobody reads, and whoever comes next finds it.
+it, however that ended, events go on into it while no agent reads, and the next agent finds it.
 """
 
 import json
@@ -226,7 +226,7 @@ class Guard(Shared):
     quick = ", guard: {interval: 100ms}"
 
     def read_by(self, agent, provider=NAME):
-        """And until the agent knows what its provider is enabled with: what somebody undoes before, it takes
+        """And until the agent knows what its provider is enabled with: what another program undoes before, it takes
         for how Windows lists the provider."""
         super().read_by(agent, provider)
         wait_until(lambda: "flushed every" in agent.said(), agent.said)
@@ -390,7 +390,7 @@ class Existing(Shared):
         self.positioned()
         agent.kill()
         wait_until(lambda: self.sessions("list")[SESSION].get("orphan"))
-        self.burst(30)  # nobody reads
+        self.burst(30)  # no agent reads
 
     def test_it_is_replaced(self):
         self.leave()

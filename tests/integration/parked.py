@@ -302,7 +302,7 @@ class Parked(unittest.TestCase):
                 self.assertEqual(app.twice, 0)
 
     def choosy(self):
-        """The events that come first for SHUT are bad themselves: nobody can mend that. Returns their numbers."""
+        """The events that come first for SHUT are bad themselves: no correction of the set-up helps. Returns their numbers."""
         bad = set(sorted(self.all[SHUT])[:self.shut_events * 2 // 3])
         app = Bulk(lambda _, index, name, document: MAPPING if sequence_of(document) in bad else None)
         return app, bad

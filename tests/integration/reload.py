@@ -109,7 +109,7 @@ class Kept(Rig):
             self.assertIn(f"output siem: {2 * EVENTS} events", self.said(agent))
 
     def test_an_output_without_an_answer_holds_no_reload_up_and_loses_nothing(self):
-        """What was sent may have been taken or not: nobody says."""
+        """What was sent may have been taken or not: it is unknown."""
         for taken in (False, True):
             with self.subTest(taken=taken):
                 self.setUp()

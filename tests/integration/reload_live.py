@@ -59,7 +59,7 @@ class Live(machine.Shared):
         handle = self.report()["handle"]
         self.burst(1000)
         for number in range(1, 4):
-            # While nobody reads events wait in the session.
+            # While no agent reads, events wait in the session.
             self.reload(agent, more=f", block_for: {number}s")
             self.burst(1000)
         self.read_by(agent)

@@ -49,7 +49,7 @@ class Collector:
             if self.waiting[key][0] <= 0:
                 self.indexed += self.waiting.pop(key)[1]
                 self.done[key] = True
-                # Some are indexed, and nobody is ever told.
+                # Some are indexed, and the sender never learns it.
                 self.done[key] = not self.forgets or key[1] % self.forgets != 0
         return self.done.get(key, False)
 

@@ -420,7 +420,7 @@ class Replayed(Kills):
 
 
 class SystemsFolder(SpoolRig):
-    """Where no data_dir is given. Root's folder is the machine's, so it is somebody else who runs."""
+    """Where no data_dir is given. Root's folder is the machine's, so another user runs the agent."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""Waits for what tells nobody that it has changed: files, counters and processes of others."""
+"""Waits for changes without a notification: files, counters and processes of others."""
 
 import time
 

@@ -261,7 +261,7 @@ class Installed(unittest.TestCase):
         self.assertFalse(self.config.exists())
         self.assertIn(b"not installed", self.etwship("service", "status").stderr)
         self.assertEqual(self.etwship("service", "undo").returncode, 0)  # again: nothing is left to do
-        # What somebody has changed in between is his.
+        # What a user has changed in between stays.
         done = self.etwship("service", "setup", "--start", "0")
         self.assertEqual(done.returncode, 0, done)
         edited = self.config.read_text() + "# mine\n"

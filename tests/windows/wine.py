@@ -34,7 +34,7 @@ def skip(why):
 
 
 def read_piece(terminal):
-    """What a terminal shows next; nothing: nobody writes to it any more."""
+    """What a terminal shows next; nothing: no program writes to it any more."""
     try:
         return terminal.read(4096)
     except OSError:  # Linux: the last writer has closed it
@@ -42,7 +42,7 @@ def read_piece(terminal):
 
 
 def read_to_end(terminal):
-    """What a terminal shows until nobody writes to it any more."""
+    """What a terminal shows until no program writes to it any more."""
     shown = b""
     while piece := read_piece(terminal):
         shown += piece

@@ -19,7 +19,7 @@
  *                      without); IPv4 in IPv6 (::ffff:192.0.2.7) as IPv4
  *     ip_type          `ipv4` or `ipv6` of the same
  *     host             a name that is no address; without the backslashes that may lead it
- *     sid              a SID, or the text of one; not S-1-0-0, which is nobody
+ *     sid              a SID, or the text of one; not S-1-0-0, the null SID
  *     time             a time of day, as @timestamp has it; not the year 1601
  *     name, domain     of DOMAIN\name; `name` is the whole text where there is no backslash
  *     account          what stands before the @ of a name, or the whole name

@@ -1,4 +1,4 @@
-"""What a server refuses until somebody mends it: every event waits, none is lost, none is there twice, and
+"""What a server refuses until a user corrects it: every event waits, none is lost, none is there twice, and
 the output says so.
 
     real_mended.py opensearch|elasticsearch
