@@ -76,7 +76,7 @@ static const struct {
     {NULL, "while scanning an alias", false,
         "* makes an alias here. put a text that starts with * in quotes"},
     {"found undefined alias", NULL, false,
-        "no anchor of this name stands above. put a text that starts with * in quotes"},
+        "there is no anchor of this name above. put a text that starts with * in quotes"},
     {"second occurrence", NULL, false, "this anchor is given twice. choose another name"},
     {"found character that cannot start any token", NULL, false,
         "a value cannot start with this character. put it in quotes"},
@@ -87,15 +87,13 @@ static const struct {
         "in [ ] and { } a text with a colon at its end, or before a comma, needs quotes. quote the "
         "whole expression"},
     {"did not find expected '-' indicator", NULL, false,
-        "this cannot follow what stands before it. quote the whole expression, and align the "
-        "dashes of "
-        "one list"},
+        "this cannot follow the text before it. quote the whole expression, and align the dashes "
+        "of one list"},
     {"did not find expected key", "while parsing a block mapping", false,
-        "this cannot follow what stands before it. quote the whole expression, and align the keys "
-        "of "
+        "this cannot follow the text before it. quote the whole expression, and align the keys of "
         "one mapping"},
     {"did not find expected <document start>", NULL, false,
-        "this does not belong to what stands above. align the keys of one mapping"},
+        "this does not fit the lines above. align the keys of one mapping"},
     {"could not find expected ':'", "while scanning a simple key", true,
         "this line is no key: value. put a colon and a space after the key, or a text of several "
         "lines in quotes"},
@@ -130,9 +128,8 @@ static bool refuse_open(const struct scan *scan, const yaml_parser_t *parser)
     }
     config_report_add(scan->report, scan->file, config_yaml_line(&parser->problem_mark),
         config_yaml_column(&parser->problem_mark),
-        "a comma or %s is missing before this; the %s stands at %u:%u. add it. a text that holds "
-        "#, "
-        "quotes or brackets belongs in quotes",
+        "a comma or %s is missing before this; the %s is at %u:%u. add it. a text with #, quotes "
+        "or brackets belongs in quotes",
         list ? "]" : "}", list ? "[" : "{", config_yaml_line(&parser->context_mark),
         config_yaml_column(&parser->context_mark));
     return true;

@@ -46,7 +46,7 @@ static bool check_letters(
         inside = (c == '{' && !doubled) || (inside && c != '}');
         if (!inside && c != '}' && !date && is_barred(c, is_part)) {
             CONFIG_FAULT_IN(check, name, characters,
-                "%s: '%c' cannot stand in it. write lower case letters, digits, '_' and '.'", key,
+                "%s: '%c' is not allowed in it. write lower case letters, digits, '_' and '.'", key,
                 (uint8_t)c < ' ' ? '?' : c);
             return false;
         }

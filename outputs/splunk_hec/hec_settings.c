@@ -105,7 +105,7 @@ static void check_index(const char *const *index, struct config_check *check)
         inside = text[i] == '{' || (inside && text[i] != '}');
         if (!inside && text[i] != '}' && !is_date && !is_index_letter(text[i])) {
             CONFIG_FAULT(check, index,
-                "index: '%c' cannot stand in it. write lower case letters, digits, '_' and '-'",
+                "index: '%c' is not allowed in it. write lower case letters, digits, '_' and '-'",
                 (uint8_t)text[i] < ' ' ? '?' : text[i]);
             return;
         }
@@ -121,7 +121,7 @@ static void check_place(const struct hec_settings *s, int place, struct config_c
         return;
     }
     if (strchr(*text, '|')) {
-        CONFIG_FAULT(check, text, "%s: '|' cannot stand in it. write another character", name);
+        CONFIG_FAULT(check, text, "%s: '|' is not allowed in it. write another character", name);
         return;
     }
     if (!(*text)[0] || strlen(*text) > EVENT_TEMPLATE_MAX_BYTES / 8) {

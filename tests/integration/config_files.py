@@ -682,7 +682,7 @@ outputs:
         done = self.expect(DONE, "check", "-c", path, "-v", "--resolve")
         self.assertIn("Made-Up {0f0e0d0c-0b0a-0908-0706-050403020100}: level 4", done.out)
         self.assertIn("any of Files (0x20)", done.out)
-        self.assertIn("Unknown (no definition at hand)", done.out)
+        self.assertIn("Unknown (no definition)", done.out)
         warnings = [line for line in done.err.splitlines() if "warning" in line]
         self.assertEqual(len(warnings), 3, done.err)
         for line, word in zip(warnings, ("event 8", "from 9 to 12", "keyword 'Flies'")):

@@ -89,7 +89,7 @@ class TypedFields(Cli):
         self.assertEqual(told["unknown_providers"], 1)
         self.assertEqual(self.told([])["open_sessions"], 1)
         path = self.configuration({"fields": "typed"}, ["Corp-Tow"])
-        self.assertIn("no definition at hand, such as Corp-Tow",
+        self.assertIn("no definition, such as Corp-Tow",
                       self.expect(DONE, "check", "-c", path).out)
 
     def test_the_template_has_these_types(self):

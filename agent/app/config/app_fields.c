@@ -53,7 +53,7 @@ static const struct config_field limits_fields[] = {
                 "agent keeps by itself; 0: no limit. Windows; on Linux MemoryMax= of the unit"},
     {CONFIG_ROW("cpu", PERCENT, struct app_limits, cpu_hundredths), .default_text = "100%",
         .min = 10, .max = 10000,
-        .help = "share of all processors together; who has used it up waits. Windows 8; on Linux "
+        .help = "share of all processors together; an agent beyond it waits. Windows 8; on Linux "
                 "CPUQuota= of the unit, a share of one processor"},
     {CONFIG_ROW("priority", ENUM, struct app_limits, priority), .names = app_priority_names,
         .default_text = "inherit",
@@ -113,7 +113,7 @@ static const struct config_field status_fields[] = {
         .help = "Windows: the same at `\\\\.\\pipe\\NAME`, for local administrators, the system and the agent's "
                 "account alone"},
     {CONFIG_ROW("token", SECRET, struct app_status, token),
-        .help = "who asks over `listen` must send it: `Authorization: Bearer TOKEN`. Without one every "
+        .help = "clients of `listen` must send it: `Authorization: Bearer TOKEN`. Without one every "
                 "account of the machine may ask, but for `/tap`, which shows events"},
     {CONFIG_STRUCT_ROW("tls", struct app_status, tls, status_tls_fields),
         .help = "`listen` speaks TLS. A reload reads both files again"},
@@ -400,7 +400,7 @@ static const struct config_field session_fields[] = {
         .help = "false: checked, but not run"},
     {CONFIG_ROW("providers", STRUCTS, struct app_session, providers), .fields = provider_fields,
         .shorthand = &compact_row, .size = sizeof(struct app_provider), .max = 1024,
-        .help = "whose events; for files: which of those that are there"},
+        .help = "providers; for files: a selection of those in the traces"},
     FILTERS_ROW(struct app_session, "rules for the events of this session; the first that "
         "matches decides"),
     {CONFIG_STRUCT_ROW("provider_budget", struct app_session, provider_budget, budget_fields),

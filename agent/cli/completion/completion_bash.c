@@ -151,7 +151,7 @@ void completion_write_bash(struct buf *out)
     for (size_t i = 0; cli_command_at(i); i++) {
         buf_printf(out, "%s ", cli_command_at(i)->name);
     }
-    buf_add_text(out, "'\n\n# What may stand behind command $1. False: there is none.\n"
+    buf_add_text(out, "'\n\n# What may follow command $1. False: nothing.\n"
                       "_etwship_command()\n{\n    case $1 in\n");
     for (size_t i = 0; cli_command_at(i); i++) {
         add_command(cli_command_at(i), out);

@@ -127,7 +127,7 @@ static void put_provider(const struct app_session *session, const struct app_pro
         }
     }
     if (facts && !provider->wpp && !facts->found) {
-        buf_add_text(out, " (no definition at hand)");
+        buf_add_text(out, " (no definition)");
     }
     if (spec->level == 0 || spec->level == PROVIDER_LEVEL_ALL) {
         buf_add_text(out, ": every level");

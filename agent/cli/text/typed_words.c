@@ -73,7 +73,7 @@ static void say_counts(struct lines *lines, const struct typed_fields *typed)
 static void say_unknown(struct lines *lines, const struct typed_fields *typed)
 {
     if (typed->unknown_providers) {
-        buf_printf(&lines->line, "%zu provider%s no definition at hand", typed->unknown_providers,
+        buf_printf(&lines->line, "%zu provider%s no definition", typed->unknown_providers,
             typed->unknown_providers == 1 ? " has" : "s have");
         if (typed->unknown.size) {
             buf_add_text(&lines->line, ", such as ");

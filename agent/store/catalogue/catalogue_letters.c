@@ -93,8 +93,8 @@ static bool check_room(struct catalogue *catalogue, const struct catalogue_info 
                 info.letters == before->letters;
     return fits ||
            error_set(err, ERR_LIMIT,
-               "dead letters are full: they take %llu of %llu bytes. look at them with "
-               "etwship deadletter list, mend what refuses them, then send them again "
+               "dead letters are full: they take %llu of %llu bytes. see them with etwship "
+               "deadletter list, correct what the destination refuses, then send them again "
                "(deadletter replay) or remove them (deadletter purge)",
                (unsigned long long)before->letter_bytes, (unsigned long long)room->max_bytes);
 }

@@ -215,7 +215,7 @@ bool segments_read(struct segments *segments, const struct segment_place *place,
     if (frame.kind != FRAME_BATCH || frame.segment != place->segment ||
         frame.offset != place->offset || frame_bytes(&frame) != place->bytes ||
         frame.raw_bytes != place->raw_bytes) {
-        return error_set(err, ERR_FORMAT, "another frame stands there");
+        return error_set(err, ERR_FORMAT, "another frame is there");
     }
     if (!unpack_behind(&frame, room, err)) {
         return false;

@@ -110,9 +110,9 @@ static void outputs_over_http_check_what_belongs_together(void **state)
             "index: it must begin with a letter or digit of its own. write one in front, as in "
             "etw-{provider.name}"},
         {"{type: elasticsearch, hosts: ['http://h'], index: Etw}", "Etw",
-            "index: 'E' cannot stand in it. write lower case letters, digits, '_' and '.'"},
+            "index: 'E' is not allowed in it. write lower case letters, digits, '_' and '.'"},
         {"{type: elasticsearch, hosts: ['http://h'], data_stream: {dataset: a-b}}", "-b}",
-            "dataset: '-' cannot stand in it. write lower case letters, digits, '_' and '.'"},
+            "dataset: '-' is not allowed in it. write lower case letters, digits, '_' and '.'"},
         {"{type: elasticsearch, hosts: ['http://h'], data_stream: {dataset: a}, index: b}", "b}",
             "index: there is a data_stream, too. keep one of the two"},
         {"{type: elasticsearch, hosts: ['http://h'], data_stream: {namespace: '{host.name}'}}",
@@ -122,7 +122,7 @@ static void outputs_over_http_check_what_belongs_together(void **state)
             "provider.nam}'}}",
             "dataset: events have no field provider.nam. did you mean provider.name?"},
         {"{type: elasticsearch, hosts: ['http://h'], index: a b}", " b}",
-            "index: ' ' cannot stand in it. write lower case letters, digits, '_' and '.'"},
+            "index: ' ' is not allowed in it. write lower case letters, digits, '_' and '.'"},
         {"{type: elasticsearch, hosts: ['http://h'], index: -a}", "-a}",
             "index: it must begin with a letter or digit of its own. write one in front, as in "
             "etw-{provider.name}"},

@@ -220,8 +220,8 @@ static void settings_that_cannot_be_meant_are_refused(void **state)
     } cases[] = {
         {"index: '{provider.name}'", "index: it must begin with"},
         {"index: 'Etw'", "index: it must begin with"},
-        {"index: 'etw{provider.name}X'", "index: 'X' cannot stand in it"},
-        {"index: 'a|b'", "index: '|' cannot stand in it"},
+        {"index: 'etw{provider.name}X'", "index: 'X' is not allowed in it"},
+        {"index: 'a|b'", "index: '|' is not allowed in it"},
         {"sourcetype: '{provider.name}'", "sourcetype: it must begin with literal text"},
         {"source: '{provider.nope}'", "source: "},
         {"source: ''", "source: it has 1 to"},
