@@ -28,9 +28,9 @@ const struct config_field es_setup_fields[] = {
     {CONFIG_ROW("fields", ENUM, struct es_types, fields), .names = fields_names,
         .default_text = "flattened",
         .help = "payloads: flattened, one field in which everything is found as text; typed, each "
-                "field that a definition at hand describes has its type, so that numbers, times "
-                "and addresses are found by ranges, and what no definition describes is kept but "
-                "not found"},
+                "field that a known definition describes has its type, so that numbers, times and "
+                "addresses are found by ranges, and what no definition describes is kept but not "
+                "found"},
     {CONFIG_ROW("max_fields", INT, struct es_types, max_fields), .default_text = "1000",
         .min = 400, .max = 5000,
         .help = "typed: fields of an index, those outside of payloads included; other than 1000, "

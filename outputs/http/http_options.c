@@ -26,12 +26,12 @@ const struct config_field http_tls_fields[] = {
         .help = "file of the authorities that are trusted, or the SHA-256 fingerprint of the "
                 "certificate of one that servers send along; default: the system's"},
     {CONFIG_ROW("cert", PATH, struct http_tls, cert), .is_read = true,
-        .help = "our certificate: PEM, or PKCS#12 without a password (.p12, .pfx), which on "
-                "Windows it must be"},
+        .help = "certificate of the agent: PEM, or PKCS#12 without a password (.p12, .pfx), which on Windows "
+                "it must be"},
     {CONFIG_ROW("key", PATH, struct http_tls, key), .is_read = true,
         .help = "file of its private key, in PEM"},
     {CONFIG_ROW("client_cert", STRING, struct http_tls, client_cert),
-        .help = "our certificate in the store of Windows, in place of cert and key: "
+        .help = "certificate of the agent in the store of Windows, in place of cert and key: "
                 "LocalMachine\\MY\\ and its thumbprint, 40 digits"},
     {CONFIG_ROW("pin_sha256", STRINGS, struct http_tls, pin_sha256), .max = 16,
         .help = "the server must have one of these public keys: base64 of its SHA-256"},

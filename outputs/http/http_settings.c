@@ -19,8 +19,8 @@ const struct config_field http_settings_fields[] = {
         .default_text = "ndjson",
         .help = "ndjson: one event per line; json_array: one array; message: the text of each "
                 "message as a line, an event without one as its JSON, which alone begins with a "
-                "brace; splunk_hec: what Splunk's HTTP Event Collector takes, which "
-                "knows us by auth.bearer"},
+                "brace; splunk_hec: what Splunk's HTTP Event Collector takes, with auth.bearer as "
+                "its token"},
     {CONFIG_ROW("source", STRING, struct http_settings, hec.source),
         .help = "of splunk_hec: source of the events; default: the token's"},
     {CONFIG_ROW("sourcetype", STRING, struct http_settings, hec.sourcetype),

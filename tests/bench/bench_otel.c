@@ -170,7 +170,7 @@ static bool measure_frame(struct bench *b, size_t rounds)
     static double ns[MAX_ROUNDS];
     static enum record_status statuses[RECORDS];
     struct otlp_frame frame = {.count = 0};
-    size_t record;
+    size_t refused;
     bool ok = true;
     buf_reset(&b->batch);
     for (size_t i = 0; i < RECORDS; i++) {
@@ -189,7 +189,7 @@ static bool measure_frame(struct bench *b, size_t rounds)
     otlp_frame_init(&frame, OTLP_PROTOBUF);
     for (size_t r = 0; r < rounds; r++) {
         uint64_t start = plat_cpu_ns();
-        ok = otlp_frame_write(&frame, &piece, &record) == OTLP_FRAMED && ok;
+        ok = otlp_frame_write(&frame, &piece, &refused) == OTLP_FRAMED && ok;
         ns[r] = (double)(plat_cpu_ns() - start) / RECORDS;
     }
     printf(

@@ -49,16 +49,15 @@ const char *const app_priority_names[] = {"inherit", "normal", "below_normal", "
 
 static const struct config_field limits_fields[] = {
     {CONFIG_ROW("memory", SIZE, struct app_limits, memory_bytes), .default_text = "0", .max = TB,
-        .help = "the system gives the process no more than this; more than `agent.memory`, which the "
-                "agent keeps by itself; 0: no limit. Windows; on Linux MemoryMax= of the unit"},
+        .help = "the system gives the process no more than this; it must exceed `agent.memory`, which the "
+                "agent enforces itself; 0: no limit. Windows; on Linux MemoryMax= of the unit"},
     {CONFIG_ROW("cpu", PERCENT, struct app_limits, cpu_hundredths), .default_text = "100%",
         .min = 10, .max = 10000,
         .help = "share of all processors together; an agent beyond it waits. Windows 8; on Linux "
                 "CPUQuota= of the unit, a share of one processor"},
     {CONFIG_ROW("priority", ENUM, struct app_limits, priority), .names = app_priority_names,
         .default_text = "inherit",
-        .help = "among what wants to run; inherit: as the agent was started. Linux: nice values 0, 10 "
-                "and 19"},
+        .help = "against other programs; inherit: as the agent was started. Linux: nice values 0, 10 and 19"},
     {.key = NULL},
 };
 
@@ -70,13 +69,13 @@ static const struct config_field agent_fields[] = {
     {CONFIG_ROW("memory", SIZE, struct app_agent, memory_bytes), .default_text = "128MB",
         .min = 16 * MB, .max = TB, .help = "limit of the process's memory: its own needs, then queues"},
     {CONFIG_STRUCT_ROW("limits", struct app_agent, limits, limits_fields),
-        .help = "what the system lets the process take, beyond what it keeps to by itself"},
+        .help = "limits of the process that the system enforces, beside those that the agent enforces itself"},
     {CONFIG_ROW("decode_workers", INT, struct app_agent, decode_workers), .default_text = "1",
         .min = 1, .max = 64, .help = "threads that decode events"},
     {CONFIG_ROW("builtin_layouts", BOOL, struct app_agent, builtin_layouts),
         .default_text = "true",
-        .help = "use layouts that are part of the program, of .NET, PowerShell and others, where "
-                "nothing else knows one"},
+        .help = "use layouts that are part of the program, of .NET, PowerShell and others, where no other "
+                "source has one"},
     {CONFIG_ROW("language", STRING, struct app_agent, language),
         .help = "language of messages and names, such as de-DE, where program files and manifests under "
                 "`schema` have several; default: en-US, and messages of sessions of type eventlog in the "
@@ -87,7 +86,7 @@ static const struct config_field agent_fields[] = {
         .help = "names and texts added to every event"},
     {CONFIG_ROW("tags", STRINGS, struct app_agent, tags), .help = "words added to every event"},
     {CONFIG_STRUCT_ROW("log", struct app_agent, log, log_fields),
-        .help = "what the agent says of itself"},
+        .help = "the agent's own log"},
     {.key = NULL},
 };
 
@@ -107,11 +106,10 @@ static const struct config_field status_fields[] = {
                 "`/metrics`, `/health`, `/ready`, `/status`, `/tap`; one that other machines reach, as "
                 "`0.0.0.0:9187`, needs `tls` and `token`; default: nothing listens"},
     {CONFIG_ROW("unix", PATH, struct app_status, unix_path),
-        .help = "the same at a socket of the file system, for the agent's account and root alone. Not on "
-                "Windows"},
+        .help = "the status at a socket of the file system, for the agent's account and root alone. Not on Windows"},
     {CONFIG_ROW("pipe", STRING, struct app_status, pipe),
-        .help = "Windows: the same at `\\\\.\\pipe\\NAME`, for local administrators, the system and the agent's "
-                "account alone"},
+        .help = "Windows: the status at `\\\\.\\pipe\\NAME`, for local administrators, the system and the "
+                "agent's account alone"},
     {CONFIG_ROW("token", SECRET, struct app_status, token),
         .help = "clients of `listen` must send it: `Authorization: Bearer TOKEN`. Without one every "
                 "account of the machine may ask, but for `/tap`, which shows events"},
@@ -130,9 +128,9 @@ static const char *const spool_compression_names[] = {"none", "zstd", NULL};
 static const struct config_field sync_fields[] = {
     {CONFIG_ROW("interval", DURATION, struct app_sync, interval_ns),
         .default_text = "200ms", .min = MS_NS, .max = 60 * SECOND_NS,
-        .help = "force what was written to the disk at least this often"},
+        .help = "force written data to the disk at least this often"},
     {CONFIG_ROW("bytes", SIZE, struct app_sync, bytes), .default_text = "4MB",
-        .min = 4096, .max = GB, .help = "and after so much"},
+        .min = 4096, .max = GB, .help = "and after this much data"},
     {.key = NULL},
 };
 
@@ -149,7 +147,7 @@ static const struct config_field spool_fields[] = {
         .help = "older batches are dropped; never: only when room is needed"},
     {CONFIG_ROW("min_free_disk", SIZE, struct app_spool, min_free_disk_bytes),
         .default_text = "1GB", .max = 1024 * TB,
-        .help = "full, too, where the disk has less than this left"},
+        .help = "the spool counts as full, too, when the disk has less free space than this"},
     {CONFIG_ROW("on_full", ENUM, struct app_spool, on_full), .names = spool_full_names,
         .default_text = "drop_oldest",
         .help = "what live sessions do when the spool is full; recorded traces wait"},
@@ -172,7 +170,7 @@ static const char *const schema_type_names[] = {"folder", "tdh", NULL};
 static const struct config_field schema_fields[] = {
     {CONFIG_ROW("type", ENUM, struct app_schema, type), .names = schema_type_names,
         .required = true,
-        .help = "folder: definitions in files below a folder; tdh: what this Windows knows"},
+        .help = "folder: definitions in files below a folder; tdh: the definitions of this Windows"},
     {CONFIG_ROW("path", PATH, struct app_schema, path), .is_read = true,
         .help = "folder: the folder, or one file"},
     {.key = NULL},
@@ -240,8 +238,8 @@ static const struct config_field rule_fields[] = {
     {CONFIG_STRUCT_ROW("truncate", struct app_rule, truncate, app_edits_truncate_fields),
         .help = "decides nothing; cuts long texts"},
     {CONFIG_ROW("unsure", ENUM, struct app_rule, unsure), .names = unsure_names,
-        .help = "what becomes of an event for which a regular expression of the rule has met its limits, "
-                "so that it cannot be known whether the rule is for it: it is kept, with a note, or left out"},
+        .help = "what happens to an event for which a regular expression of the rule exceeded its limits, so "
+                "that the rule cannot be decided: it is kept, with a note, or left out"},
     {.key = NULL},
 };
 
@@ -435,8 +433,8 @@ static const struct config_field retry_fields[] = {
         .min = MS_NS, .max = DAY_NS, .help = "longest pause, also while the set-up is wrong"},
     {CONFIG_ROW("max_age", DURATION, struct app_retry, max_age_ns),
         .default_text = "never", .may_be_never = true, .min = SECOND_NS, .max = 3650 * DAY_NS,
-        .help = "when to give up what was tried for so long: it becomes a dead letter (too_old); "
-                "without agent.data_dir it is lost, counted and told as a gap"},
+        .help = "events that were tried for so long become dead letters (too_old); without agent.data_dir they "
+                "are lost, counted and reported as a gap"},
     {.key = NULL},
 };
 
@@ -483,10 +481,10 @@ static void fill_root(struct tables *tables)
         {CONFIG_STRUCT_ROW("agent", struct app_root, agent, agent_fields),
             .help = "the agent itself"},
         {CONFIG_STRUCT_ROW("status", struct app_root, status, status_fields),
-            .help = "where the running agent shows how it is"},
+            .help = "where the running agent shows its status"},
         {CONFIG_ROW("schema", STRUCTS, struct app_root, schemas), .fields = schema_fields,
             .size = sizeof(struct app_schema),
-            .help = "further definitions of events, in the order in which they are asked"},
+            .help = "sources of further definitions of events, asked in this order"},
         {CONFIG_STRUCT_ROW("spool", struct app_root, spool, spool_fields),
             .help = "where events wait for their outputs"},
         {CONFIG_ROW("include", PATHS, struct app_root, include), .max = 255,
