@@ -111,8 +111,7 @@ static void without_a_folder_there_is_a_warning(void **state)
     (void)state;
     static const char text[] = "sessions:\n- {boot: true, providers: [A]}\n";
     static const char warning[] =
-        "f.yaml:2:10: warning: boot: there is no place for what is written "
-        "before the agent starts";
+        "f.yaml:2:10: warning: boot: there is no folder for the events before the agent starts";
     for (int i = 0; i < 2; i++) {
         struct app_config config;
         struct config_report report;

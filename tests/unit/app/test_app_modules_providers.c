@@ -62,8 +62,8 @@ static void entries_of_providers_are_read_in_both_forms(void **state)
 static void system_providers_need_keywords(void **state)
 {
     static const char refusal[] =
-        "f.yaml:2:30: error: providers: SystemAlpcProvider without keywords switches on everything "
-        "that it has. name what you want, as in {name: SystemAlpcProvider, keywords: {any: "
+        "f.yaml:2:30: error: providers: SystemAlpcProvider without keywords enables all of its "
+        "events. name those that you need, as in {name: SystemAlpcProvider, keywords: {any: "
         "[GENERAL]}}; there are GENERAL";
     static const struct {
         const char *session;

@@ -250,7 +250,7 @@ static void what_two_files_say_is_reported_with_both_places(void **state)
         "b.yaml:1:1: error: only the first file may include others. name the files there\n");
 }
 
-static void errors_of_included_files_come_behind_those_of_the_first(void **state)
+static void errors_of_included_files_come_after_those_of_the_first(void **state)
 {
     (void)state;
     put("main.yaml", "include: [a.yaml, none.yaml, x?.yaml, none/*.yaml]\nitms: []\n");
@@ -373,8 +373,8 @@ static void wrong_settings_are_reported_by_their_key(void **state)
         "--set '': error: the key has an empty part. write KEY=VALUE, as in agent.memory=64MB\n"
         "--set 'a..b': error: the key has an empty part. write KEY=VALUE, as in "
         "agent.memory=64MB\n"
-        "--set 'tags':2:1: error: a comma or ] is missing before this; the [ stands at 1:1. add "
-        "it. a text that holds #, quotes or brackets belongs in quotes\n"
+        "--set 'tags':2:1: error: a comma or ] is missing before this; the [ is at 1:1. add "
+        "it. a text with #, quotes or brackets belongs in quotes\n"
         "--set 'items.one.path': error: path: the path is empty. write one, or remove the key\n");
 }
 
@@ -387,7 +387,7 @@ static void expressions_that_yaml_cuts_are_reported_as_such(void **state)
     } cases[] = {
         {"items: [{rules: [{drop: event.id in (1, 2)}]}]\n",
             "main.yaml:1:41: error: '2)' became a key, because in { } a comma ends a value. quote "
-            "the whole expression behind 'drop'\n"},
+            "the whole expression after 'drop'\n"},
         {"items: [{rules: [drop: a in (1, 2)]}]\n",
             "main.yaml:1:33: error: '2)' became an item, because in [ ] a comma ends the one "
             "before. quote the whole expression\n"},
@@ -399,7 +399,7 @@ static void expressions_that_yaml_cuts_are_reported_as_such(void **state)
             "braces around it. quote the whole expression\n"},
         {"items:\n  - {1c95126e-7eea-49a9-a3fe-a378b03ddb4d}\n",
             "main.yaml:2:6: error: '1c95126e-7eea-49a9-a3fe-a378b03ddb4d' became a key, because "
-            "of a colon behind it or braces around it. quote the whole expression\n"},
+            "of a colon after it or braces around it. quote the whole expression\n"},
         {"items: [{path: '%TEMP%\\x'}, {path: 'a-%Y_%m-%d'}]\n",
             "main.yaml:1:16: error: path: '%TEMP%' is not resolved here. write ${TEMP}, in "
             "quotes, for the environment variable\n"},
@@ -469,7 +469,7 @@ int main(void)
         cmocka_unit_test(lists_of_included_files_are_appended_in_the_order_of_their_names),
         cmocka_unit_test(mappings_of_included_files_are_merged),
         cmocka_unit_test(what_two_files_say_is_reported_with_both_places),
-        cmocka_unit_test(errors_of_included_files_come_behind_those_of_the_first),
+        cmocka_unit_test(errors_of_included_files_come_after_those_of_the_first),
         cmocka_unit_test(patterns_that_fit_no_file_are_told),
         cmocka_unit_test(a_file_is_read_once_however_often_it_is_named),
         cmocka_unit_test(an_alias_in_an_included_file_stays_one),
