@@ -428,7 +428,7 @@ static bool fill_entry(
         return false;
     }
     if (cache->is_short && cache->entries.count > 1) {
-        forget_entries(cache);
+        clear_entries(cache);
         return false;
     }
     if (entry->choice.late && !cache->late) {
