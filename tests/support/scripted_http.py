@@ -15,6 +15,7 @@ Requests of all connections are handled one at a time, so apps and faults need n
 import base64
 import collections
 import contextlib
+import functools
 import gzip
 import hashlib
 import itertools
@@ -278,17 +279,22 @@ class Lines:
         return self.reply
 
 
+@functools.lru_cache(maxsize=1000)
+def paths_below(name, paths):
+    return tuple(path[1:] for path in paths if path and path[0] in (name, "*"))
+
+
 def keep_paths(value, paths):
-    """What `filter_path` leaves of a reply."""
+    """What `filter_path` leaves of a reply. `paths`: a tuple of tuples of names."""
     if isinstance(value, list):
         kept = [keep_paths(item, paths) for item in value]
         return [item for item in kept if item not in ({}, None)]
     if not isinstance(value, dict):
-        return value if [] in paths else None
+        return value if () in paths else None
     result = {}
     for name, inner in value.items():
-        below = [path[1:] for path in paths if path and path[0] in (name, "*")]
-        if [] in below:
+        below = paths_below(name, paths)
+        if () in below:
             result[name] = inner
         elif below:
             kept = keep_paths(inner, below)
@@ -324,7 +330,7 @@ class Bulk:
         errors = any("error" in inner for item in items for inner in item.values())
         result = {"took": 1, "errors": errors, "items": items}
         if "filter_path" in request.query:
-            paths = [path.split(".") for path in request.query["filter_path"].split(",")]
+            paths = tuple(tuple(path.split(".")) for path in request.query["filter_path"].split(","))
             result = keep_paths(result, paths)
         return Reply(200, result)
 
