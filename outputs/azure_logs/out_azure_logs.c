@@ -166,17 +166,7 @@ static enum http_piece_verdict verdict_of(const struct http_said *said, const ch
                      "check endpoint";
         return said->page || !said->reply.sent ? HTTP_PIECE_MEND : HTTP_PIECE_TAKEN;
     }
-    switch (http_status_verdict(status)) {
-    case HTTP_TAKEN: /* a success that the service does not document */
-    case HTTP_MEND:
-        return HTTP_PIECE_MEND;
-    case HTTP_TOO_BIG:
-        return HTTP_PIECE_TOO_BIG;
-    case HTTP_REFUSED:
-        return HTTP_PIECE_REFUSED;
-    default:
-        return HTTP_PIECE_LATER;
-    }
+    return http_pieces_of_status(status);
 }
 
 static struct http_piece_answer judge(struct out_azure *self, bool replied,

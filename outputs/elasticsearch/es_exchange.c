@@ -187,26 +187,10 @@ static bool post(
  * so this includes a partial one. */
 static bool may_be_obeyed(const struct http_reply *reply)
 {
-    switch (reply->failure) {
-    case HTTP_REPLIED:
+    if (reply->failure == HTTP_REPLIED) {
         return reply->status < 300 || reply->status >= 500 || reply->status == 408;
-    case HTTP_NO_ADDRESS:
-    case HTTP_NO_ROUTE:
-    case HTTP_NO_PROXY:
-    case HTTP_PROXY_LOGIN:
-    case HTTP_NO_TLS:
-    case HTTP_NO_TRUST:
-    case HTTP_EXPIRED:
-    case HTTP_REVOKED:
-    case HTTP_UNCHECKED:
-    case HTTP_NO_CA:
-    case HTTP_OTHER_KEY:
-    case HTTP_BAD_FILE:
-    case HTTP_IMPOSSIBLE:
-        return false;
-    default:
-        return true;
     }
+    return reply->failure != HTTP_IMPOSSIBLE && !http_failure_layer(reply->failure);
 }
 
 static bool answers_items(const struct http_reply *reply)

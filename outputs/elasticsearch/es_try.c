@@ -59,32 +59,9 @@ static bool try_node(struct run *run, const char *url)
         tell_server(run, url);
         return run->said.reply.status != 401;
     }
-    switch (run->said.reply.failure) {
-    case HTTP_NO_ADDRESS:
-        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "name (DNS): %s", err.text);
-        break;
-    case HTTP_NO_ROUTE:
-        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "connection (TCP): %s", err.text);
-        break;
-    case HTTP_NO_PROXY:
-    case HTTP_PROXY_LOGIN:
-        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "proxy: %s", err.text);
-        break;
-    case HTTP_NO_TLS:
-    case HTTP_NO_TRUST:
-    case HTTP_EXPIRED:
-    case HTTP_REVOKED:
-    case HTTP_UNCHECKED:
-    case HTTP_NO_CA:
-    case HTTP_OTHER_KEY:
-    case HTTP_BAD_FILE:
-        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "certificates (TLS): %s", err.text);
-        break;
-    default:
-        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "reply (HTTP): %s%s", err.text,
-            tls ? "" : ". if the server speaks TLS, write https://");
-        break;
-    }
+    const char *layer = http_failure_layer(run->said.reply.failure);
+    http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s: %s%s", layer ? layer : "reply (HTTP)",
+        err.text, layer || tls ? "" : ". if the server speaks TLS, write https://");
     return false;
 }
 

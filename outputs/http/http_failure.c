@@ -60,6 +60,30 @@ bool http_failure_lasts(enum http_failure failure)
     return words[failure].lasts;
 }
 
+const char *http_failure_layer(enum http_failure failure)
+{
+    switch (failure) {
+    case HTTP_NO_ADDRESS:
+        return "name (DNS)";
+    case HTTP_NO_ROUTE:
+        return "connection (TCP)";
+    case HTTP_NO_PROXY:
+    case HTTP_PROXY_LOGIN:
+        return "proxy";
+    case HTTP_NO_TLS:
+    case HTTP_NO_TRUST:
+    case HTTP_EXPIRED:
+    case HTTP_REVOKED:
+    case HTTP_UNCHECKED:
+    case HTTP_NO_CA:
+    case HTTP_OTHER_KEY:
+    case HTTP_BAD_FILE:
+        return "certificates (TLS)";
+    default:
+        return NULL;
+    }
+}
+
 static struct span origin_of(const char *url)
 {
     const char *host = strstr(url, "://");

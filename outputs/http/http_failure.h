@@ -31,6 +31,10 @@ enum http_failure {
 /* True for a fault of the set-up, which lasts until a person corrects it. */
 bool http_failure_lasts(enum http_failure failure);
 
+/* The layer that a request failed in before the server got it: "name (DNS)". NULL: the server may have got it, or it
+ * was not tried. Static. */
+const char *http_failure_layer(enum http_failure failure);
+
 /*
  * The text of a failed request to ${url}; only the host is shown, as paths may contain keys:
  * "https://es1:9200: what (why). what to do". ${reason}: the why, of any length and content; its

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "outputs/http/http_status.h"
+
 static const char one_by_one[] = "the server refuses one event after the other. check what the "
                                  "settings of this output ask for";
 
@@ -305,6 +307,21 @@ bool http_pieces_send(struct http_pieces *pieces, const struct delivery *deliver
         }
     }
     return true;
+}
+
+enum http_piece_verdict http_pieces_of_status(int status)
+{
+    switch (http_status_verdict(status)) {
+    case HTTP_TAKEN:
+    case HTTP_MEND:
+        return HTTP_PIECE_MEND;
+    case HTTP_TOO_BIG:
+        return HTTP_PIECE_TOO_BIG;
+    case HTTP_REFUSED:
+        return HTTP_PIECE_REFUSED;
+    default:
+        return HTTP_PIECE_LATER;
+    }
 }
 
 void http_pieces_take_back(

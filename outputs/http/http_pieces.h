@@ -76,6 +76,9 @@ bool http_pieces_send(struct http_pieces *pieces, const struct delivery *deliver
     struct output_report *report, http_pieces_post_fn *post, void *self,
     bool (*stopping)(void *host), void *host);
 
+/* The verdict of ${status} where the reply itself is no acknowledgement: HTTP_PIECE_MEND also for a success. */
+enum http_piece_verdict http_pieces_of_status(int status);
+
 /* What was taken of a piece of ${delivery} with this stretch did not arrive after all. */
 void http_pieces_take_back(
     struct http_pieces *pieces, const struct delivery *delivery, size_t first, size_t count);

@@ -89,32 +89,8 @@ void http_said_tell(
 
 void http_said_layer(const struct http_said *said, const struct error *err, char *text, size_t size)
 {
-    const char *layer = "reply (HTTP)";
-    switch (said->reply.failure) {
-    case HTTP_NO_ADDRESS:
-        layer = "name (DNS)";
-        break;
-    case HTTP_NO_ROUTE:
-        layer = "connection (TCP)";
-        break;
-    case HTTP_NO_PROXY:
-    case HTTP_PROXY_LOGIN:
-        layer = "proxy";
-        break;
-    case HTTP_NO_TLS:
-    case HTTP_NO_TRUST:
-    case HTTP_EXPIRED:
-    case HTTP_REVOKED:
-    case HTTP_UNCHECKED:
-    case HTTP_NO_CA:
-    case HTTP_OTHER_KEY:
-    case HTTP_BAD_FILE:
-        layer = "certificates (TLS)";
-        break;
-    default:
-        break;
-    }
-    snprintf(text, size, "%s: %s", layer, err->text);
+    const char *layer = http_failure_layer(said->reply.failure);
+    snprintf(text, size, "%s: %s", layer ? layer : "reply (HTTP)", err->text);
 }
 
 size_t http_said_value(const struct http_said *said, const char *path, char *ret_value, size_t room)

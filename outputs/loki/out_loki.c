@@ -77,20 +77,11 @@ static void *loki_create(const void *settings, const struct output_env *env, str
 /* The result of a reply for the whole request. */
 static enum http_piece_verdict verdict_of(const struct http_said *said)
 {
-    switch (http_status_verdict(said->reply.status)) {
-    case HTTP_TAKEN:
-        return said->page         ? HTTP_PIECE_MEND
-               : said->reply.sent ? HTTP_PIECE_TAKEN
-                                  : HTTP_PIECE_LATER;
-    case HTTP_MEND:
-        return HTTP_PIECE_MEND;
-    case HTTP_TOO_BIG:
-        return HTTP_PIECE_TOO_BIG;
-    case HTTP_REFUSED:
-        return HTTP_PIECE_REFUSED;
-    default:
-        return HTTP_PIECE_LATER;
+    int status = said->reply.status;
+    if (http_status_verdict(status) == HTTP_TAKEN && !said->page) {
+        return said->reply.sent ? HTTP_PIECE_TAKEN : HTTP_PIECE_LATER;
     }
+    return http_pieces_of_status(status);
 }
 
 /* Send entries [first, end). */

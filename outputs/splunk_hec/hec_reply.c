@@ -84,28 +84,12 @@ static const struct row *row_of(const struct hec_reply *reply)
     return NULL;
 }
 
-/* For a status without a known code: from a proxy, a load balancer or a later Splunk. */
-static enum http_piece_verdict verdict_of_status(int status)
-{
-    switch (http_status_verdict(status)) {
-    case HTTP_TAKEN: /* success without Splunk's reply */
-    case HTTP_MEND:
-        return HTTP_PIECE_MEND;
-    case HTTP_TOO_BIG:
-        return HTTP_PIECE_TOO_BIG;
-    case HTTP_REFUSED:
-        return HTTP_PIECE_REFUSED;
-    default:
-        return HTTP_PIECE_LATER;
-    }
-}
-
 enum http_piece_verdict hec_reply_verdict(const struct hec_reply *reply, int status)
 {
     const struct row *row = row_of(reply);
     bool success = status >= 200 && status <= 299;
     if (!row || status == 413 || success != (row->verdict == HTTP_PIECE_TAKEN)) {
-        return verdict_of_status(status);
+        return http_pieces_of_status(status); /* from a proxy, a load balancer or a later Splunk */
     }
     return row->verdict;
 }
