@@ -86,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct etl_file *file = etl_file_open_memory(span_make(data, size), "fuzz", &arena, NULL);
     if (file && file->log) {
         size_t walked = 0;
+        file->naming.carves = size % 2;
         const struct etl_visitor visitor = {.self = &walked, .record = count_record};
         if (etl_file_index(file, &visitor, NULL) && merge_all(file, source, &decoder) != walked) {
             abort();

@@ -346,7 +346,7 @@ class Ecs(unittest.TestCase):
     def test_every_source_in_the_table_is_a_field_of_the_native_event(self):
         known = {"@timestamp", "activity_id", "related_activity_id", "data", "extended", "message",
                  "payload", "payload_rest", "payload_schema", "decode_error", "provider", "event", "process", "file",
-                 "etw", "gap", "guard", "status", "host", "agent", "labels", "tags", "rollup"}
+                 "etw", "evtx", "gap", "guard", "status", "host", "agent", "labels", "tags", "rollup"}
         for row in self.rows:
             self.assertIn(row.source.split(".")[0], known | {"-"}, row.field)
 

@@ -194,9 +194,19 @@ void evtx_put_record_end(struct evtx_put *put)
 
 /* ---- tokens ------------------------------------------------------------------------------------------ */
 
+/* The lower half of a hash with the factor 65599 (libevtx). */
+static uint16_t hash_of(const char *name)
+{
+    uint32_t hash = 0;
+    for (; *name; name++) {
+        hash = hash * 65599 + (uint8_t)*name;
+    }
+    return (uint16_t)hash;
+}
+
 static void put_name(struct evtx_put *put, const char *name)
 {
-    enum { NEXT_AND_HASH_BYTES = 6 };
+    enum { NEXT_BYTES = 4 };
     for (size_t i = 0; i < put->name_count; i++) {
         if (strcmp(put->names[i], name) == 0) {
             put_u32(put, put->name_offsets[i]);
@@ -206,7 +216,8 @@ static void put_name(struct evtx_put *put, const char *name)
     put_u32(put, in_chunk(put) + 4);
     put->names[put->name_count] = name;
     put->name_offsets[put->name_count++] = in_chunk(put);
-    put->at += NEXT_AND_HASH_BYTES;
+    put->at += NEXT_BYTES;
+    put_u16(put, hash_of(name));
     put_u16(put, (uint16_t)strlen(name));
     put_utf16(put, name);
     put_u16(put, 0);

@@ -63,6 +63,7 @@ static const struct cli_option options[] = {
         .help = "Windows code page of ANSI strings in payloads; 1252 without this option."},
     {.name = "uint64", .argument = "number|string",
         .help = "Type of unsigned 64-bit numbers in JSON: number (the default), or string for readers that lose digits above 2^53. ecs always has strings."},
+    {.name = "carve", .help = "Also the records that an event log (.evtx) has no longer, but that are still in its file: behind the records of chunks, and where there are no chunks. Such events have evtx.carved."},
     {.name = "metadata", .help = "Also ship records that only carry metadata."},
     {.name = "no-process-context",
         .help = "Do not add the process (name, path, command line, parent, user) and the file of each event, as known from the trace."},

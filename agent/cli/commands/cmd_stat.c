@@ -20,6 +20,7 @@ static const struct cli_option options[] = {
     {.name = "json", .help = "Print one JSON object per file, with all numbers."},
     CLI_OPTION_SCHEMA,
     {.name = "pointer-size", .argument = "auto|4|8", .help = "As for dump."},
+    {.name = "carve", .help = "As for dump: also what an event log has no longer. The numbers then have both."},
     {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely."},
     {.name = NULL},
 };
@@ -42,6 +43,7 @@ struct scan {
     struct stat_trace trace;
     struct stat_decode decode;
     struct damage_list damage;
+    uint64_t carved; /* records */
     double decode_seconds;
 };
 
@@ -54,12 +56,14 @@ static bool is_stopping(void *self)
 static bool on_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
 {
     struct scan *scan = self;
-    return stat_trace_buffer(&scan->trace, buffer, epoch) && !session_run_stopping();
+    return (buffer->leftover || stat_trace_buffer(&scan->trace, buffer, epoch)) &&
+           !session_run_stopping();
 }
 
 static bool on_record(void *self, const struct event_record *record)
 {
     struct scan *scan = self;
+    scan->carved += (record->present & RECORD_IS_CARVED) != 0;
     return stat_trace_record(&scan->trace, record);
 }
 
@@ -91,8 +95,11 @@ static void add_json(const struct scan *scan, const struct etl_file *file, struc
         value_json_string(span_text(scan->damage.what[i]), out);
         buf_add_byte(out, '}');
     }
-    buf_printf(out, "],\"damage_count\":%llu,\"decode_seconds\":%.6f}\n",
-        (unsigned long long)scan->damage.count, scan->decode_seconds);
+    buf_printf(out, "],\"damage_count\":%llu", (unsigned long long)scan->damage.count);
+    if (file->naming.carves) {
+        buf_printf(out, ",\"carved\":%llu", (unsigned long long)scan->carved);
+    }
+    buf_printf(out, ",\"decode_seconds\":%.6f}\n", scan->decode_seconds);
 }
 
 static void add_time_line(const char *label, uint64_t filetime, struct buf *out)
@@ -134,6 +141,10 @@ static void add_text(const struct scan *scan, const struct etl_file *file, struc
     buf_printf(out, "  %-12s%llu: %llu events, %llu metadata\n", "records",
         (unsigned long long)scan->trace.records, (unsigned long long)decode->events,
         (unsigned long long)decode->metadata);
+    if (file->naming.carves) {
+        buf_printf(out, "  %-12s%llu of these records are no longer in the log\n", "carved",
+            (unsigned long long)scan->carved);
+    }
     double share = decode->events ? 100.0 * (double)decode->decoded / (double)decode->events : 100;
     buf_printf(out, "  %-12s%llu (%.2f %%), %llu in part, %llu not\n", "decoded",
         (unsigned long long)decode->decoded, share, (unsigned long long)decode->partial,
@@ -293,12 +304,15 @@ static void stat_subject(struct job *job, const struct subject *subject)
     arena_init(&infos, MAX_INFO_BYTES);
     struct error err;
     int failed = EXIT_FAILED;
+    const struct trace_naming naming = {.carves = cli_value(job->args, "carve") != NULL};
     struct etl_file *file = subject->box
-                                ? trace_box_trace(subject->box, subject->index, NULL, &infos, &err)
-                                : etl_file_open(subject->path, NULL, &handles, &infos, &err);
+                                ? trace_box_trace(
+                                      subject->box, subject->index, &naming, &infos, &err)
+                                : etl_file_open(subject->path, &naming, &handles, &infos, &err);
     stat_trace_init(&scan->trace);
     stat_decode_init(&scan->decode);
     scan->damage.count = 0;
+    scan->carved = 0;
     if (file) {
         take_unpack_damage(job, file->bytes.path);
     }

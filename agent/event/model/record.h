@@ -52,7 +52,8 @@ enum {
     RECORD_HAS_QUALIFIERS = 0x1000,
     RECORD_WITHOUT_MESSAGE = 0x2000, /* RECORD_OF_LOG: the user wants no message … */
     RECORD_MESSAGE_SOUGHT =
-        0x4000, /* … its reader asked the publisher, and said if that has none */
+        0x4000,                /* … its reader asked the publisher, and said if that has none */
+    RECORD_IS_CARVED = 0x8000, /* RECORD_OF_LOG: a leftover, no longer in the log */
 };
 
 /* EVENT_DESCRIPTOR, evntprov.h. Classic and kernel records fill version, level and opcode. */

@@ -77,6 +77,9 @@ static void add_numbers(struct event_writer *writer, const struct event *event, 
     if (record->present & RECORD_OF_LOG) {
         number(writer, out, "etw.record.id", record->log_record_id);
     }
+    if (record->present & RECORD_IS_CARVED) {
+        writer->codec->truth(out, OTEL_RECORD, span_text("etw.record.carved"), true);
+    }
     if (record->present & RECORD_HAS_QUALIFIERS) {
         number(writer, out, "etw.qualifiers", record->log_qualifiers);
     }

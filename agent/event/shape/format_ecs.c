@@ -121,6 +121,9 @@ static uint8_t *put_ids(uint8_t *p, const struct event_record *record)
         p = put_literal(p, ",\"record_id\":");
         p = ecs_value_put_number(p, record->log_record_id);
     }
+    if (record->present & RECORD_IS_CARVED) {
+        p = put_literal(p, ",\"carved\":true");
+    }
     if (record->extended_count) {
         static const uint8_t zero[16];
         const struct extended_item *related = record_extended(record, EXTENDED_RELATED_ACTIVITY_ID);

@@ -473,6 +473,9 @@ static void native_event(struct event_writer *writer, const struct event *event,
     p = put_padded(p, trace->start);
     p = put_etw_numbers(&writer->values, p, event);
     p = put_padded(p, trace->file);
+    if (record->present & RECORD_IS_CARVED) {
+        p = put_literal(p, ",\"evtx\":{\"carved\":true}");
+    }
     p = put_activity(p, record, types);
     if (event->status != DECODE_RAW) {
         p = put_literal(p, ",\"data\":");

@@ -345,6 +345,12 @@ struct event_value event_path_header(
     case PATH_FILE:
     case PATH_FILE_PATH:
         return event_file_value(path, event->file);
+    case PATH_EVTX:
+        return event_path_object_if(record->present & RECORD_IS_CARVED);
+    case PATH_EVTX_CARVED:
+        return record->present & RECORD_IS_CARVED
+                   ? (struct event_value){.type = EVENT_VALUE_BOOL, .truth = true}
+                   : event_path_none();
     case PATH_ACTIVITY_ID:
         return event_path_guid_if(!guid_is_zero(&record->activity_id), record->activity_id.bytes);
     case PATH_RELATED_ACTIVITY_ID:

@@ -7,6 +7,7 @@
 #include "input/bytes/unpack.h"
 #include "input/etl/etl_stream.h"
 #include "input/etl/evtx_file.h"
+#include "input/evtx/evtx_carve.h"
 #include "input/evtx/evtx_chunk.h"
 #include "input/evtx/evtx_hosts.h"
 
@@ -309,6 +310,7 @@ void etl_file_destroy(struct etl_file *file)
     if (file) {
         etl_bytes_close(&file->bytes);
         etl_index_fini(&file->index);
+        evtx_carve_destroy(file->carve);
         if (file->log) {
             evtx_hosts_fini(file->log);
             free(file->log);

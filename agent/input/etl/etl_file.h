@@ -13,6 +13,7 @@
  * thread-safe.
  */
 
+struct evtx_carve;
 struct evtx_hosts;
 
 /* How events name the machine and file they come from. Texts are UTF-8 and borrowed. */
@@ -20,6 +21,7 @@ struct trace_naming {
     struct span host; /* name of the recording machine; overrides the file; empty: use the file's */
     bool whole_path;  /* `etw.file` is the path as given; false: only the file name */
     bool follows;     /* an event log keeps its identity when it grows */
+    bool carves;      /* of an event log, read leftovers, too (evtx_carve.h) */
 };
 
 /* One session's part of the file. Usually there is one; appending to a file adds another, with its
@@ -40,7 +42,8 @@ struct etl_file {
     uint8_t id[16];      /* identity of the file; the user may replace it */
     uint8_t records[16]; /* identity in positions of its records */
     struct trace_naming naming;
-    struct evtx_hosts *log; /* set for an event log (evtx_file.h); NULL: a trace */
+    struct evtx_hosts *log;   /* set for an event log (evtx_file.h); NULL: a trace */
+    struct evtx_carve *carve; /* its leftovers; NULL: not wanted */
 };
 
 /*

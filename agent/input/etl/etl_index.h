@@ -15,7 +15,11 @@ struct etl_index_entry {
     uint64_t order; /* epoch << 56 | sequence number */
 };
 
-enum { ETL_INDEX_MAX_EPOCHS = 256, ETL_INDEX_HEADER_CHAIN = 0x8000 };
+enum {
+    ETL_INDEX_MAX_EPOCHS = 256,
+    ETL_INDEX_HEADER_CHAIN = 0x8000,
+    ETL_INDEX_LEFTOVER_CHAIN = 1, /* of event logs */
+};
 
 struct etl_index {
     struct etl_index_entry *entries;

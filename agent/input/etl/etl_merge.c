@@ -88,14 +88,16 @@ static bool open_chunk(
     struct etl_file *file = merge->files[chain->key.file];
     const struct etl_index_entry *entry = chain->next++;
     struct etl_buffer chunk;
-    if (!evtx_file_chunk(file, etl_index_offset(entry), &chunk, ret_open, err)) {
+    bool is_leftover = etl_index_chain(entry) == ETL_INDEX_LEFTOVER_CHAIN;
+    if (!(is_leftover ? evtx_file_leftover : evtx_file_chunk)(
+            file, etl_index_offset(entry), &chunk, ret_open, err)) {
         return false;
     }
     if (*ret_open) {
         struct etl_scope scope = etl_file_scope(file, &chunk, 0);
-        etl_stream_open_log(chain->stream, &file->bytes, &chunk, &scope, file->log);
+        etl_stream_open_log(chain->stream, file, &chunk, &scope);
         chain->current = entry;
-        merge->bytes += chunk.size;
+        merge->bytes += is_leftover ? 0 : chunk.size;
     }
     return true;
 }

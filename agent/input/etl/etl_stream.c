@@ -114,16 +114,16 @@ void etl_stream_open(struct etl_stream *stream, struct etl_bytes *bytes,
     }
 }
 
-void etl_stream_open_log(struct etl_stream *stream, struct etl_bytes *bytes,
-    const struct etl_buffer *chunk, const struct etl_scope *scope, struct evtx_hosts *hosts)
+void etl_stream_open_log(struct etl_stream *stream, struct etl_file *file,
+    const struct etl_buffer *chunk, const struct etl_scope *scope)
 {
-    etl_stream_open(stream, bytes, chunk, 0, scope);
+    etl_stream_open(stream, &file->bytes, chunk, 0, scope);
     stream->is_log = true;
     if (!stream->log) {
         stream->log = evtx_chunk_create();
     }
     if (stream->log) {
-        evtx_file_open_chunk(stream->log, bytes, chunk, scope, hosts, false);
+        evtx_file_open_chunk(stream->log, file, chunk, scope, EVTX_FILE_SECOND_PASS);
     }
 }
 

@@ -13,8 +13,8 @@
  */
 struct etl_stream;
 
-/* Upper bound of a stream's memory for any trace. A stream of an event log needs another
- * megabyte. */
+/* Upper bound of a stream's memory for any trace. A stream of an event log needs up to two
+ * megabytes more. */
 enum { ETL_STREAM_MAX_BYTES = 256 * 1024 };
 
 enum etl_step {
@@ -45,11 +45,11 @@ void etl_stream_give_back(struct etl_stream_pool *pool, struct etl_stream *strea
 void etl_stream_open(struct etl_stream *stream, struct etl_bytes *bytes,
     const struct etl_buffer *buffer, uint16_t format, const struct etl_scope *scope);
 
-/* Like etl_stream_open, for a chunk of an event log, whose damage is skipped silently: evtx_chunk.h
- * reports it. ${hosts} has the traces of its records. */
-struct evtx_hosts;
-void etl_stream_open_log(struct etl_stream *stream, struct etl_bytes *bytes,
-    const struct etl_buffer *chunk, const struct etl_scope *scope, struct evtx_hosts *hosts);
+/* Like etl_stream_open, for a chunk of the event log ${file} (borrowed as the bytes are), whose damage is
+ * skipped silently: evtx_chunk.h reports it. */
+struct etl_file;
+void etl_stream_open_log(struct etl_stream *stream, struct etl_file *file,
+    const struct etl_buffer *chunk, const struct etl_scope *scope);
 
 /* Set the last time in ${scope} to that of the stream's records so far, if it belongs to the same
  * trace. The first records of a processor's next buffer inherit it. */

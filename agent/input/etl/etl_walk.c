@@ -453,6 +453,9 @@ static bool index_buffer(void *self, const struct etl_buffer *buffer, size_t epo
     if (buffer->type == ETL_TYPE_HEADER) {
         chain |= ETL_INDEX_HEADER_CHAIN;
     }
+    if (buffer->leftover) {
+        chain = ETL_INDEX_LEFTOVER_CHAIN;
+    }
     if (!etl_index_add(&walk->file->index, buffer->offset, chain, epoch, buffer->sequence)) {
         walk->out_of_memory = true;
         return false;

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
+#include "input/evtx/evtx_carve.h"
 #include "input/evtx/evtx_format.h"
 #include "input/evtx/evtx_hosts.h"
 
@@ -115,19 +116,37 @@ bool evtx_file_chunk(struct etl_file *file, uint64_t offset, struct etl_buffer *
     return true;
 }
 
-void evtx_file_open_chunk(struct evtx_chunk *reader, struct etl_bytes *bytes,
-    const struct etl_buffer *chunk, const struct etl_scope *scope, struct evtx_hosts *hosts,
-    bool checks_sums)
+bool evtx_file_leftover(struct etl_file *file, uint64_t offset, struct etl_buffer *ret_buffer,
+    bool *ret_found, struct error *err)
+{
+    bool has_chunk;
+    *ret_found = true;
+    if (!evtx_file_chunk(file, offset, ret_buffer, &has_chunk, err)) {
+        return false;
+    }
+    if (!has_chunk) {
+        *ret_buffer = (struct etl_buffer){
+            .offset = offset, .size = EVTX_CHUNK_BYTES, .end = EVTX_CHUNK_HEADER_BYTES};
+    }
+    ret_buffer->leftover = true;
+    return true;
+}
+
+void evtx_file_open_chunk(struct evtx_chunk *reader, struct etl_file *file,
+    const struct etl_buffer *chunk, const struct etl_scope *scope, enum evtx_file_pass pass)
 {
     const struct evtx_place place = {.offset = chunk->offset,
         .first_number = chunk->sequence,
         .end = chunk->end,
-        .empty = chunk->empty};
+        .empty = chunk->empty,
+        .carves = chunk->leftover};
     const struct evtx_scope inherited = {.trace = scope->trace,
         .position = scope->position,
-        .hosts = hosts,
-        .checks_sums = checks_sums};
-    evtx_chunk_open(reader, bytes, &place, &inherited);
+        .hosts = file->log,
+        .checks_sums = pass == EVTX_FILE_FIRST_PASS,
+        .carve = file->carve,
+        .carves_again = pass == EVTX_FILE_SECOND_PASS};
+    evtx_chunk_open(reader, &file->bytes, &place, &inherited);
 }
 
 /* ---- the walk ---------------------------------------------------------------------------------------- */
@@ -137,7 +156,8 @@ struct walk {
     const struct etl_visitor *visitor;
     struct evtx_chunk *chunk;
     struct error *err;
-    uint64_t open_chunk; /* that Windows was writing when the log was copied; UINT64_MAX: none */
+    uint64_t open_chunk;    /* that Windows was writing when the log was copied; UINT64_MAX: none */
+    uint64_t leftover_time; /* of the first leftover of a place; 0: none was found */
     bool stopped;
 };
 
@@ -158,12 +178,24 @@ static bool is_unused(struct walk *w, uint64_t offset)
            memcmp(head, zeros, got) == 0;
 }
 
+static void visit_record(
+    struct walk *w, const struct etl_buffer *chunk, const struct event_record *record)
+{
+    if (w->file->carve && !chunk->leftover) {
+        evtx_carve_note(w->file->carve, record->log_record_id, record->time);
+    }
+    if (chunk->leftover && !w->leftover_time) {
+        w->leftover_time = record->time ? record->time : 1;
+    }
+    w->stopped = w->visitor->record && !w->visitor->record(w->visitor->self, record);
+}
+
 static bool visit_records(struct walk *w, const struct etl_buffer *chunk)
 {
     struct etl_scope scope = etl_file_scope(w->file, chunk, 0);
     enum evtx_step step = EVTX_STEP_RECORD;
-    evtx_file_open_chunk(
-        w->chunk, &w->file->bytes, chunk, &scope, w->file->log, chunk->offset != w->open_chunk);
+    evtx_file_open_chunk(w->chunk, w->file, chunk, &scope,
+        chunk->offset == w->open_chunk ? EVTX_FILE_UNCHECKED_CHUNK : EVTX_FILE_FIRST_PASS);
     while (!w->stopped && step != EVTX_STEP_END) {
         step = evtx_chunk_next(w->chunk);
         if (step == EVTX_STEP_FAILED) {
@@ -173,8 +205,9 @@ static bool visit_records(struct walk *w, const struct etl_buffer *chunk)
         if (evtx_chunk_problem(w->chunk)) {
             report(w, evtx_chunk_offset(w->chunk), evtx_chunk_problem(w->chunk));
         }
-        w->stopped = step == EVTX_STEP_RECORD && w->visitor->record &&
-                     !w->visitor->record(w->visitor->self, evtx_chunk_record(w->chunk));
+        if (step == EVTX_STEP_RECORD) {
+            visit_record(w, chunk, evtx_chunk_record(w->chunk));
+        }
     }
     return true;
 }
@@ -198,6 +231,38 @@ static bool visit(struct walk *w, uint64_t offset)
     }
     w->stopped = w->visitor->buffer && !w->visitor->buffer(w->visitor->self, &chunk, 0);
     return w->stopped || visit_records(w, &chunk);
+}
+
+/* After all records. Places are ordered by their first leftovers, since not all have a number. */
+static bool visit_leftovers(struct walk *w, uint64_t offset)
+{
+    struct etl_buffer chunk;
+    bool found;
+    if (!evtx_file_leftover(w->file, offset, &chunk, &found, w->err)) {
+        return false;
+    }
+    w->leftover_time = 0;
+    if (!visit_records(w, &chunk)) {
+        return false;
+    }
+    enum { UNUSED_BITS = 8 /* an index has 56 */ };
+    chunk.sequence = w->leftover_time >> UNUSED_BITS;
+    w->stopped = w->stopped || (w->leftover_time && w->visitor->buffer &&
+                                   !w->visitor->buffer(w->visitor->self, &chunk, 0));
+    return true;
+}
+
+/* Call ${visit_one} for all places of chunks. */
+static bool visit_all(struct walk *w, bool (*visit_one)(struct walk *w, uint64_t offset))
+{
+    const struct etl_visitor *visitor = w->visitor;
+    bool good = true;
+    for (uint64_t at = EVTX_FILE_HEADER_BYTES; good && at < w->file->bytes.size && !w->stopped;
+         at += EVTX_CHUNK_BYTES) {
+        good = visit_one(w, at);
+        w->stopped |= visitor->is_stopped && visitor->is_stopped(visitor->self);
+    }
+    return good;
 }
 
 /* A log that was never closed has one chunk, its newest, whose checksums may be those of an earlier state. */
@@ -231,16 +296,19 @@ bool evtx_file_walk(struct etl_file *file, const struct etl_visitor *visitor, st
         .visitor = visitor,
         .chunk = evtx_chunk_create(),
         .err = err ? err : &ignored};
-    bool good = walk.chunk != NULL;
+    bool carves = file->naming.carves;
+    if (carves && !file->carve) {
+        file->carve = evtx_carve_create();
+    }
+    bool good = walk.chunk && (file->carve || !carves);
     if (!good) {
         error_set(err, ERR_MEMORY, "%s: out of memory", file->bytes.path);
     }
-    good = good && find_open_chunk(&walk);
-    for (uint64_t at = EVTX_FILE_HEADER_BYTES; good && at < file->bytes.size && !walk.stopped;
-         at += EVTX_CHUNK_BYTES) {
-        good = visit(&walk, at);
-        walk.stopped |= visitor->is_stopped && visitor->is_stopped(visitor->self);
+    if (file->carve) {
+        evtx_carve_reset(file->carve);
     }
+    good = good && find_open_chunk(&walk) && visit_all(&walk, visit) &&
+           (!carves || visit_all(&walk, visit_leftovers));
     evtx_chunk_destroy(walk.chunk);
     return good;
 }

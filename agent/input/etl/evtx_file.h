@@ -30,10 +30,19 @@ bool evtx_file_is_dirty(struct etl_bytes *bytes, bool *ret_is_dirty, struct erro
 bool evtx_file_chunk(struct etl_file *file, uint64_t offset, struct etl_buffer *ret_buffer,
     bool *ret_found, struct error *err);
 
-/* evtx_chunk_open for what evtx_file_chunk and etl_file_scope returned. */
-void evtx_file_open_chunk(struct evtx_chunk *reader, struct etl_bytes *bytes,
-    const struct etl_buffer *chunk, const struct etl_scope *scope, struct evtx_hosts *hosts,
-    bool checks_sums);
+/* Like evtx_file_chunk, for what the place of a chunk has behind its records; there need be no chunk. */
+bool evtx_file_leftover(struct etl_file *file, uint64_t offset, struct etl_buffer *ret_buffer,
+    bool *ret_found, struct error *err);
+
+enum evtx_file_pass {
+    EVTX_FILE_FIRST_PASS,      /* compares checksums, and takes leftovers */
+    EVTX_FILE_UNCHECKED_CHUNK, /* the same without checksums */
+    EVTX_FILE_SECOND_PASS,
+};
+
+/* evtx_chunk_open for what these functions and etl_file_scope returned. */
+void evtx_file_open_chunk(struct evtx_chunk *reader, struct etl_file *file,
+    const struct etl_buffer *chunk, const struct etl_scope *scope, enum evtx_file_pass pass);
 
 /* etl_file_walk of an event log. */
 bool evtx_file_walk(struct etl_file *file, const struct etl_visitor *visitor, struct error *err);

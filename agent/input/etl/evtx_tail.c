@@ -156,7 +156,7 @@ static enum copied copy_chunk(struct evtx_tail *tail, uint64_t offset, uint64_t 
     }
     struct etl_scope scope = etl_file_scope(tail->file, &before, 0);
     scope.position.buffer_offset = number & (UINT64_MAX >> 16);
-    evtx_file_open_chunk(tail->chunk, &tail->file->bytes, &before, &scope, tail->file->log, false);
+    evtx_file_open_chunk(tail->chunk, tail->file, &before, &scope, EVTX_FILE_SECOND_PASS);
     if (!evtx_chunk_load(tail->chunk, from, ret_place)) {
         if (err) {
             *err = *evtx_chunk_error(tail->chunk);

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
+#include "input/evtx/evtx_carve.h"
 #include "input/evtx/evtx_event.h"
 #include "input/evtx/evtx_format.h"
 #include "input/evtx/evtx_hosts.h"
@@ -83,8 +84,8 @@ void evtx_chunk_open(struct evtx_chunk *chunk, struct etl_bytes *bytes,
     chunk->scope = *scope;
     chunk->is_read = false;
     chunk->sums_checked = scope->checks_sums ? SUM_OF_HEADER : SUM_COUNT;
-    chunk->at = EVTX_CHUNK_HEADER_BYTES;
-    chunk->end = place->end;
+    chunk->at = place->carves ? place->end : EVTX_CHUNK_HEADER_BYTES;
+    chunk->end = place->carves ? EVTX_CHUNK_BYTES : place->end;
     chunk->work = CHUNK_WORK;
     chunk->problem = NULL;
     chunk->problem_at = 0;
@@ -231,24 +232,75 @@ static bool read_record(struct evtx_chunk *c, uint32_t size)
 {
     uint32_t at = c->at + EVTX_RECORD_HEAD_BYTES;
     size -= MIN_RECORD_BYTES;
-    if (read_by_plan(c, at, size)) {
+    if (!c->place.carves && read_by_plan(c, at, size)) {
         return true;
     }
     begin_record(c);
     uint32_t work = c->work;
-    const char *in_xml = evtx_tree_read(
-        &c->tree, &c->room, span_make(c->data, sizeof(c->data)), at, size, &c->work);
+    const struct evtx_source source = {.chunk = span_make(c->data, sizeof(c->data)),
+        .at = at,
+        .size = size,
+        .is_doubtful = c->place.carves};
+    const char *in_xml = evtx_tree_read(&c->tree, &c->room, &source, &c->work);
     const char *in_event = NULL;
     bool is_known = evtx_event_fill(&c->event, &c->tree, &in_event);
     if (in_xml || in_event) {
         fail(c, c->at, in_xml ? in_xml : in_event);
-    } else if (is_known) {
+    } else if (is_known && !c->place.carves) {
         evtx_plans_add(&c->plans, &c->room, &c->tree, &c->event, work - c->work);
     }
     if (is_known) {
         c->event.record.trace = trace_of(c);
     }
     return is_known;
+}
+
+/* ---- leftovers ----------------------------------------------------------------------------------------- */
+
+/* Find what may be a leftover next. False: there is nothing. */
+static bool find_leftover(struct evtx_chunk *c, uint32_t *ret_size)
+{
+    c->at = (c->at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    for (; c->at < c->end; c->at += ALIGNMENT) {
+        *ret_size = record_size(c, c->at);
+        if (*ret_size &&
+            (!c->scope.carves_again || evtx_carve_has(c->scope.carve, c->place.offset + c->at))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* False: it is in the log, or was found before. */
+static bool take_leftover(struct evtx_chunk *c)
+{
+    const struct event_record *record = &c->event.record;
+    if (c->scope.carves_again) {
+        return true;
+    }
+    return evtx_carve_note(c->scope.carve, record->log_record_id, record->time) &&
+           evtx_carve_take(c->scope.carve, c->place.offset + record->position.record_offset);
+}
+
+static enum evtx_step next_leftover(struct evtx_chunk *c)
+{
+    uint32_t size;
+    while (find_leftover(c, &size)) {
+        uint32_t at = c->at;
+        bool is_known = read_record(c, size);
+        if (!is_known || c->problem) {
+            c->at += ALIGNMENT; /* what cannot be read may hold another one */
+            c->problem = "a leftover record refers to what was overwritten";
+            c->problem_at = at;
+            return EVTX_STEP_DAMAGED;
+        }
+        c->at += size;
+        if (take_leftover(c)) {
+            c->event.record.present |= RECORD_IS_CARVED;
+            return EVTX_STEP_RECORD;
+        }
+    }
+    return EVTX_STEP_END;
 }
 
 bool evtx_chunk_load(struct evtx_chunk *c, uint32_t from, struct evtx_place *ret_place)
@@ -283,6 +335,9 @@ enum evtx_step evtx_chunk_next(struct evtx_chunk *c)
     c->problem = NULL;
     if (!c->is_read && !read_chunk(c)) {
         return EVTX_STEP_FAILED;
+    }
+    if (c->place.carves) {
+        return next_leftover(c);
     }
     if (!check_sums(c)) {
         return EVTX_STEP_DAMAGED;

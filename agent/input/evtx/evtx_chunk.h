@@ -6,6 +6,7 @@
 
 /* The records of one chunk of an event log after the other. */
 struct evtx_chunk;
+struct evtx_carve;
 struct evtx_hosts;
 
 /* A chunk as its header describes it. */
@@ -15,6 +16,7 @@ struct evtx_place {
     uint64_t last_number;
     uint32_t end; /* of its records, in the chunk */
     bool empty;
+    bool carves; /* read the leftovers behind `end` instead of the records */
 };
 
 enum evtx_step {
@@ -42,7 +44,9 @@ struct evtx_scope {
     const struct trace_info *trace;
     struct record_position position; /* of the chunk */
     struct evtx_hosts *hosts;        /* traces of the machines in the log; borrowed */
-    bool checks_sums; /* wrong checksums are damage; the records are read all the same */
+    bool checks_sums;         /* wrong checksums are damage; the records are read all the same */
+    struct evtx_carve *carve; /* for places that carve; borrowed */
+    bool carves_again;        /* this is the second pass */
 };
 
 /* Start reading the records of the chunk at ${place} of ${bytes} (borrowed until the chunk is done). */

@@ -16,6 +16,7 @@ struct parse {
     struct evtx_room *room;
     struct span chunk;
     uint32_t work; /* left */
+    bool is_doubtful;
     const char *problem;
 };
 
@@ -86,12 +87,25 @@ static bool is_here(const struct parse *p, const struct reader *r, uint32_t offs
 
 /* ---- names ------------------------------------------------------------------------------------------- */
 
-static struct span read_name_body(struct reader *r)
+/* The lower half of a hash with the factor 65599, over all units (libevtx). */
+static uint16_t hash_of(struct span name)
 {
-    enum { NEXT_AND_HASH_BYTES = 6, NUL_BYTES = 2 };
-    reader_skip(r, NEXT_AND_HASH_BYTES);
+    enum { FACTOR = 65599 };
+    uint32_t hash = 0;
+    for (size_t i = 0; i + 1 < name.size; i += 2) {
+        hash = hash * FACTOR + load_le16(name.data + i);
+    }
+    return (uint16_t)hash;
+}
+
+static struct span read_name_body(const struct parse *p, struct reader *r)
+{
+    enum { NEXT_BYTES = 4 };
+    reader_skip(r, NEXT_BYTES);
+    uint16_t hash = reader_u16(r);
     struct span name = reader_take(r, (size_t)reader_u16(r) * 2);
-    reader_skip(r, NUL_BYTES);
+    uint16_t nul = reader_u16(r);
+    r->failed |= p->is_doubtful && (nul != 0 || hash != hash_of(name));
     return name;
 }
 
@@ -104,7 +118,7 @@ static bool read_name(struct parse *p, struct reader *r, struct span *ret_name)
     }
     struct reader other = reader_at(p, offset);
     struct reader *from = is_here(p, r, offset) ? r : &other;
-    *ret_name = read_name_body(from);
+    *ret_name = read_name_body(p, from);
     return !from->failed || fail(p, "damaged record: a name lies outside of its chunk");
 }
 
@@ -172,11 +186,14 @@ static bool read_value_of(
 
 /* ---- templates --------------------------------------------------------------------------------------- */
 
-/* A definition: the next one's offset, its GUID, its size, and the binary XML. */
-static struct span read_definition(struct reader *r)
+/* A definition: the next one's offset, its GUID, which begins with ${id}, its size, and the binary XML. */
+static struct span read_definition(const struct parse *p, uint32_t id, struct reader *r)
 {
-    enum { NEXT_AND_GUID_BYTES = 20 };
-    reader_skip(r, NEXT_AND_GUID_BYTES);
+    enum { NEXT_BYTES = 4, REST_OF_GUID_BYTES = 12 };
+    reader_skip(r, NEXT_BYTES);
+    bool is_other = reader_u32(r) != id;
+    reader_skip(r, REST_OF_GUID_BYTES);
+    r->failed |= p->is_doubtful && is_other;
     return reader_take(r, reader_u32(r));
 }
 
@@ -209,7 +226,7 @@ static bool read_instance_head(
     struct parse *p, struct reader *r, uint32_t *ret_offset, struct span *ret_definition)
 {
     reader_u8(r);
-    reader_u32(r); /* the first bytes of its GUID */
+    uint32_t id = reader_u32(r);
     uint32_t offset = reader_u32(r);
     if (r->failed) {
         return cut_short(p);
@@ -217,7 +234,7 @@ static bool read_instance_head(
     struct reader other = reader_at(p, offset);
     struct reader *from = is_here(p, r, offset) ? r : &other;
     *ret_offset = offset;
-    *ret_definition = read_definition(from);
+    *ret_definition = read_definition(p, id, from);
     return !from->failed || fail(p, "damaged record: its template lies outside of its chunk");
 }
 
@@ -420,11 +437,15 @@ uint16_t evtx_tree_add(struct evtx_tree *tree, uint16_t parent, enum evtx_node_k
     return index;
 }
 
-const char *evtx_tree_read(struct evtx_tree *tree, struct evtx_room *room, struct span chunk,
-    uint32_t at, uint32_t size, uint32_t *work)
+const char *evtx_tree_read(struct evtx_tree *tree, struct evtx_room *room,
+    const struct evtx_source *source, uint32_t *work)
 {
-    struct parse parse = {.tree = tree, .room = room, .chunk = chunk, .work = *work};
-    struct span bytes = span_first(span_from(chunk, at), size);
+    struct parse parse = {.tree = tree,
+        .room = room,
+        .chunk = source->chunk,
+        .work = *work,
+        .is_doubtful = source->is_doubtful};
+    struct span bytes = span_first(span_from(source->chunk, source->at), source->size);
     struct stream stream = {.r = reader_make(bytes), .is_given = true};
     evtx_tree_begin(tree, room);
     read_stream(&parse, &stream);

@@ -49,13 +49,21 @@ struct evtx_room {
     uint32_t value_count;
 };
 
+/* Where the binary XML of a record is. */
+struct evtx_source {
+    struct span chunk;
+    uint32_t at; /* in the chunk */
+    uint32_t size;
+    bool
+        is_doubtful; /* names and templates that it refers to may be overwritten: compare hashes and ids */
+};
+
 /*
- * Make the tree of the binary XML at ${at}, ${size} bytes, in ${chunk}; it lives in ${room}. ${work} is what the
- * chunk's records may cost together, counted down: templates can repeat each other. NULL, or a static text that
+ * Make the tree of the binary XML at ${source}; it lives in ${room}. ${work} is what the chunk's records may cost together, counted down: templates can repeat each other. NULL, or a static text that
  * describes the first error: then the tree has everything before it.
  */
-const char *evtx_tree_read(struct evtx_tree *tree, struct evtx_room *room, struct span chunk,
-    uint32_t at, uint32_t size, uint32_t *work);
+const char *evtx_tree_read(struct evtx_tree *tree, struct evtx_room *room,
+    const struct evtx_source *source, uint32_t *work);
 
 /*
  * A record whose binary XML is one instance of a template and nothing else. So may be one of its values, and one of

@@ -29,6 +29,9 @@ static const struct config_field fields[] = {
      .names = merge_names, .help = "all: one time order over all files; each: file after file."},
     {CONFIG_ROW("follow", BOOL, struct input_file_settings, follow), .default_text = "false",
      .help = "Never end: read traces while they are written, and new files."},
+    {CONFIG_ROW("carve", BOOL, struct input_file_settings, carve), .default_text = "false",
+     .help = "Also read the records that an event log (.evtx) has no longer, but that are still in its "
+             "file. Such events have evtx.carved. Not with follow."},
     {CONFIG_ROW("poll", DURATION, struct input_file_settings, poll_ns), .default_text = "500ms",
      .min = 10000000, .max = 3600000000000,
      .help = "With follow: how often to check for new files and new data; "
@@ -65,6 +68,12 @@ static void check(const void *settings, struct config_check *check)
     if (s->end && s->end <= s->start) {
         CONFIG_FAULT(check, &s->end, "end: must be after start; no event can match");
     }
+    if (s->follow && s->carve) {
+        CONFIG_FAULT(check, &s->carve,
+            "carve: leftovers are found in complete files, which follow does not wait for. leave "
+            "one "
+            "of them out");
+    }
     for (size_t i = 0; s->follow && i < s->paths.count; i++) {
         if (s->paths.items[i] && packed_is_named(s->paths.items[i])) {
             CONFIG_FAULT(check, &s->paths.items[i],
@@ -91,6 +100,7 @@ static void *create(const void *settings, const struct input_env *env, struct er
     in->naming.host = span_text(s->host);
     in->naming.whole_path = s->etw_file == INPUT_FILE_PATH;
     in->naming.follows = s->follow;
+    in->naming.carves = s->carve;
     atomic_init(&in->stop, false);
     plat_mutex_init(&in->mutex);
     plat_cond_init(&in->stopped);

@@ -28,6 +28,7 @@ struct input_file_settings {
     struct config_strings paths; /* files, or patterns (plat_glob) */
     int merge;                   /* enum input_file_merge */
     bool follow;                 /* see below */
+    bool carve;                  /* also the leftovers of event logs (evtx_carve.h) */
     uint64_t poll_ns;
     uint64_t start;   /* FILETIME; records before it are left out; 0: no limit */
     uint64_t end;     /* FILETIME; records from it on are left out; 0: no limit */

@@ -45,7 +45,7 @@ static bool first_pass_buffer(void *self, const struct etl_buffer *buffer, size_
     struct first_pass *pass = self;
     struct input *in = pass->in;
     (void)epoch;
-    in->done_bytes += buffer->size;
+    in->done_bytes += buffer->leftover ? 0 : buffer->size;
     tell_progress(in, in->done_bytes);
     return !input_file_is_stopped(in);
 }

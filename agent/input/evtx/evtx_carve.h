@@ -1,0 +1,32 @@
+#ifndef ETWSHIP_INPUT_EVTX_CARVE_H
+#define ETWSHIP_INPUT_EVTX_CARVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Leftovers: records that are in a log's file, but no longer in the log. The first pass notes the records of the log,
+ * then takes each leftover that is none of them; the second pass asks which were taken. Not thread-safe.
+ */
+struct evtx_carve;
+
+/* A record is known by its number and its time (FILETIME). Memory for so many; what is beyond them counts as new. */
+enum { EVTX_CARVE_MAX_RECORDS = 8 * 1024 * 1024 };
+
+struct evtx_carve *evtx_carve_create(void);        /* NULL: out of memory */
+void evtx_carve_destroy(struct evtx_carve *carve); /* NULL is fine */
+
+/* Begin a first pass. */
+void evtx_carve_reset(struct evtx_carve *carve);
+
+/* Note a record. True if it was not known yet. */
+bool evtx_carve_note(struct evtx_carve *carve, uint64_t id, uint64_t time);
+
+/* Take the leftover at ${offset} of the file, which must be behind the one taken last. False: out of memory. */
+bool evtx_carve_take(struct evtx_carve *carve, uint64_t offset);
+
+/* True if the leftover at ${offset} was taken. */
+bool evtx_carve_has(const struct evtx_carve *carve, uint64_t offset);
+
+#endif

@@ -1,0 +1,112 @@
+#include "base/bytes.h"
+#include "unit/app/event_log_rig.h"
+
+/* Records that a log has no longer, from its bytes to JSON. */
+
+/* A log of three places: the first chunk has two records and behind them the bytes of two more, one of which the
+ * second chunk has, too; the third place has lost its header. */
+static size_t put_leftovers(void)
+{
+    enum { FREE_AT = 48 };
+    evtx_put_begin(&put);
+    evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME + 1, "PC-1", "anna");
+    evtx_sample_logon(&put, 2, EVTX_SAMPLE_TIME + 2, "PC-1", "anna");
+    uint32_t end = (uint32_t)(put.at - put.chunk);
+    size_t leftover = put.at;
+    evtx_sample_logon(&put, 3, EVTX_SAMPLE_TIME + 3, "PC-1", "berta");
+    evtx_sample_logon(&put, 4, EVTX_SAMPLE_TIME + 4, "PC-1", "carla");
+    size_t first = put.chunk;
+    evtx_put_chunk(&put);
+    store_le32(put.bytes + first + FREE_AT, end);
+    evtx_sample_logon(&put, 4, EVTX_SAMPLE_TIME + 4, "PC-1", "carla");
+    evtx_put_chunk(&put);
+    evtx_sample_logon(&put, 5, EVTX_SAMPLE_TIME + 5, "PC-1", "dora");
+    size_t third = put.chunk;
+    evtx_put_finish(&put);
+    memset(put.bytes + third, 0, EVTX_PUT_CHUNK_HEADER_BYTES);
+    return leftover;
+}
+
+static void leftovers_are_found_once_if_they_are_wanted(void **state)
+{
+    (void)state;
+    struct reading r;
+    put_leftovers();
+    reading_init(&r);
+    const uint64_t in_log[] = {1, 2, 4};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(next(&r)->log_record_id, in_log[i]);
+    }
+    assert_null(next(&r));
+    reading_fini(&r);
+    carves = true;
+    reading_init(&r);
+    carves = false;
+    for (uint64_t id = 1; id <= 5; id++) {
+        const struct event_record *record = next(&r);
+        assert_non_null(record);
+        assert_int_equal(record->log_record_id, id);
+        assert_int_equal((record->present & RECORD_IS_CARVED) != 0, id == 3 || id == 5);
+    }
+    assert_null(next(&r));
+    assert_int_equal(r.damage.count, 0);
+    reading_fini(&r);
+}
+
+static void leftovers_are_marked_in_all_formats(void **state)
+{
+    static const char *const formats[][2] = {{"native", "\"evtx\":{\"carved\":true}"},
+        {"ecs", "\"carved\":true"},
+        {"otel", "{\"key\":\"etw.record.carved\",\"value\":{\"boolValue\":true}}"}};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct reading r;
+        put_leftovers();
+        carves = true;
+        reading_init(&r);
+        carves = false;
+        next(&r);
+        next(&r);
+        struct span text = next_as(&r, formats[i][0]);
+        assert_true(holds(text, formats[i][1]));
+        assert_true(holds(text, "berta"));
+        reading_fini(&r);
+    }
+}
+
+/* A name of the template has another hash: what the leftover refers to is something else now. */
+static void a_leftover_that_refers_to_what_was_overwritten_is_told(void **state)
+{
+    (void)state;
+    struct reading r;
+    size_t leftover = put_leftovers();
+    size_t at = EVTX_PUT_FILE_HEADER_BYTES + EVTX_PUT_CHUNK_HEADER_BYTES;
+    static const uint8_t name[] = {'L', 0, 'e', 0, 'v', 0, 'e', 0, 'l', 0, 0, 0};
+    while (memcmp(put.bytes + at, name, sizeof(name)) != 0) {
+        at++;
+    }
+    put.bytes[at] = 'l';
+    carves = true;
+    reading_init(&r);
+    carves = false;
+    for (uint64_t id = 1; id <= 5; id++) {
+        if (id != 3) {
+            assert_int_equal(next(&r)->log_record_id, id);
+        }
+    }
+    assert_null(next(&r));
+    assert_int_equal(r.damage.count, 2);
+    assert_int_equal(r.damage.offsets[0], leftover);
+    assert_string_equal(r.damage.what[0], "a leftover record refers to what was overwritten");
+    reading_fini(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(leftovers_are_found_once_if_they_are_wanted),
+        cmocka_unit_test(leftovers_are_marked_in_all_formats),
+        cmocka_unit_test(a_leftover_that_refers_to_what_was_overwritten_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
