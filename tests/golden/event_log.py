@@ -1,11 +1,14 @@
-"""tx-HTTP_Server.evtx, an event log that Windows made, against another reader's objects: every event and value."""
+"""tx-HTTP_Server.evtx, an event log that Windows made, against another reader's objects: every event and value. With the
+provider's manifest, each event against the one of the trace that Windows made the log of: message, names, values."""
 
 import json
+from collections import defaultdict
 
 import common
 import http_server
 
 LOG = "tx-HTTP_Server.evtx"
+TRACE = "tx-HTTP_Server.etl"
 # Windows could not render the payload of these events, and says so in their ProcessingErrorData.
 UNRENDERED_ID = 2
 
@@ -21,6 +24,28 @@ def compare_data(report, what, got, want):
     for name, value in want:
         report.true(f"{what}.{name}", same_value(got.get(name), value),
                     f"got {got.get(name)!r}, expected {value!r}")
+
+
+def key_of(event):
+    return event["@timestamp"], event["etw"]["cpu"], event["event"]["code"]
+
+
+def compare_with_trace(report):
+    """Of an event that Windows did not render, the log has other values than the trace, so it must have no message."""
+    manifest = common.manifests() / "tx" / "HTTP_Server.man"
+    by_key = defaultdict(list)
+    for event in common.dump("--schema", manifest, common.trace(TRACE)):
+        by_key[key_of(event)].append(event)
+    for got in common.dump("--schema", manifest, common.trace(LOG)):
+        want = by_key[key_of(got)].pop(0)
+        what = f"record {got['event'].pop('record_id')} and the trace"
+        want["event"].pop("channel")  # a log has its name alone
+        report.equal(f"{what}: event", got["event"], want["event"])
+        if got["event"]["code"] == UNRENDERED_ID:
+            report.true(f"{what}: no message", "message" not in got, got.get("message"))
+        else:
+            report.equal(f"{what}: data", got["data"], want["data"])
+            report.equal(f"{what}: message", got.get("message"), want["message"])
 
 
 def main():
@@ -45,6 +70,7 @@ def main():
             report.equal(f"{what}: what Windows says", list(data), ["ProcessingErrorData"])
         else:
             compare_data(report, what, data, want["data"])
+    compare_with_trace(report)
     report.finish()
 
 

@@ -28,7 +28,7 @@ struct join {
     const struct event_schema *definition; /* NULL: none */
     const struct schema_parameters *parameters;
     struct leaves leaves;
-    bool by_place; /* the record has as many values as the definition, and none of its names */
+    bool is_other; /* the record has values, and none of the definition's: not what it describes */
 };
 
 struct event_record schema_log_question(const struct event_record *record)
@@ -79,6 +79,21 @@ static uint16_t find_leaf(const struct join *join, struct span name)
     return NONE;
 }
 
+/* The place, from 0, of the value of property ${number}, from 1, of the definition; NONE: the record lacks it. */
+static uint16_t find_value(const struct join *join, unsigned number)
+{
+    char text[16];
+    uint16_t leaf = NONE;
+    if (number <= join->definition->top_count) {
+        leaf = find_leaf(join, join->definition->fields[number - 1].name);
+    }
+    if (leaf == NONE) { /* Data elements without names */
+        snprintf(text, sizeof(text), "param%u", number);
+        leaf = find_leaf(join, span_text(text));
+    }
+    return leaf;
+}
+
 static bool is_number(const struct schema_field *field)
 {
     return schema_is_integer(field->in_type) && !field->pointer_sized && !field->is_array;
@@ -113,13 +128,12 @@ static void adopt(struct schema_field *to, const struct schema_field *from)
 
 static void adopt_all(struct join *join)
 {
-    join->by_place = join->definition && join->definition->top_count == join->leaves.count;
+    join->is_other = join->definition && join->definition->top_count && join->leaves.count;
     for (uint16_t i = 0; join->definition && i < join->definition->top_count; i++) {
-        const struct schema_field *from = &join->definition->fields[i];
-        uint16_t leaf = find_leaf(join, from->name);
+        uint16_t leaf = find_value(join, i + 1u);
         if (leaf != NONE) {
-            join->by_place = false;
-            adopt(&join->schema->fields[join->leaves.list[leaf]], from);
+            join->is_other = false;
+            adopt(&join->schema->fields[join->leaves.list[leaf]], &join->definition->fields[i]);
         }
     }
     for (size_t i = 0; join->parameters && i < join->leaves.count; i++) {
@@ -149,21 +163,8 @@ static bool copy_fields(struct event_schema *schema, struct arena *arena)
 /* Which value, from 1, insert ${number} means. 0: the record lacks it. NONE: the definition has no such property. */
 static uint16_t value_of(const struct join *join, unsigned number)
 {
-    char text[16];
-    const struct event_schema *definition = join->definition;
-    uint16_t leaf = NONE;
-    bool is_known = number <= definition->top_count;
-    if (is_known) {
-        leaf = find_leaf(join, definition->fields[number - 1].name);
-    }
-    if (leaf == NONE) { /* Data elements without names */
-        snprintf(text, sizeof(text), "param%u", number);
-        leaf = find_leaf(join, span_text(text));
-    }
-    if (leaf == NONE && is_known && join->by_place) {
-        leaf = (uint16_t)(number - 1);
-    }
-    return leaf != NONE ? (uint16_t)(leaf + 1) : is_known ? 0 : NONE;
+    uint16_t leaf = find_value(join, number);
+    return leaf != NONE ? (uint16_t)(leaf + 1) : number <= join->definition->top_count ? 0 : NONE;
 }
 
 static bool is_digit(uint8_t c)
@@ -261,7 +262,8 @@ static void rewrite(const struct join *join, struct span text, struct buf *out)
 
 static bool set_message(struct join *join, struct arena *arena)
 {
-    struct span text = join->definition ? join->definition->message : span_make(NULL, 0);
+    struct span text = join->definition && !join->is_other ? join->definition->message
+                                                           : span_make(NULL, 0);
     while (text.size && span_is_blank(text.data[text.size - 1])) {
         text.size--;
     }
@@ -281,7 +283,10 @@ static bool set_message(struct join *join, struct arena *arena)
 static void add_names(struct event_schema *schema, const struct event_schema *definition)
 {
     schema->descriptor = definition->descriptor;
-    schema->descriptor.channel = 0; /* records name it instead */
+    schema->descriptor.channel = 0; /* records name it instead, if at all */
+    if (schema->channel_name.size == 0) {
+        schema->channel_name = definition->channel_name;
+    }
     schema->unstated = definition->unstated;
     schema->level_name = definition->level_name;
     schema->task_name = definition->task_name;

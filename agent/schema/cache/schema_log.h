@@ -12,7 +12,8 @@
  * gives them; the definition's out type and map apply where these fit.
  *
  * An insert of the message means a property of the definition. The record may lack it, or have it inside of elements. So
- * the message is rewritten: its inserts count the record's values.
+ * the message is rewritten: its inserts count the record's values. A record with other values than the definition's, as
+ * where Windows failed to render it (ProcessingErrorData), has no message.
  */
 
 /* The record of a log as a source of definitions expects an event: without its description of itself. */

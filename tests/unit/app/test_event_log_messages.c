@@ -23,14 +23,20 @@ static char folder[TEMP_FOLDER_BYTES];
 
 /* ---- program files ----------------------------------------------------------------------------- */
 
-enum { ENGLISH = 0x409, GERMAN = 0x407, FRENCH = 0x40c };
+enum {
+    ENGLISH = 0x409,
+    GERMAN = 0x407,
+};
 
 #define LOGON UINT32_C(0xb0001210)
 #define JOB UINT32_C(0xb00000c8)
 #define SERVICE UINT32_C(0xb0001b7c)
 #define NETWORK UINT32_C(0xd0000001)
 #define NO_TEXT CRIM_PUT_NO_MESSAGE
-#define NOTHING CRIM_PUT_NONE
+/* An event without names of its level, task, opcode and channel. */
+#define NAMES_NOTHING                                                                \
+    .opcode_at = CRIM_PUT_NONE, .level_at = CRIM_PUT_NONE, .task_at = CRIM_PUT_NONE, \
+    .channel_at = CRIM_PUT_NONE
 
 static const struct crim_put_entry logon_types[] = {{3, NETWORK}};
 static const struct crim_put_map maps[] = {
@@ -55,30 +61,17 @@ static const struct crim_put_template service_templates[] = {
     {.properties = service_fields, .top_count = 2}};
 
 static const struct crim_put_name none[] = {{.name = NULL}};
-static const struct crim_put_event security_events[] = {{.id = 200,
-                                                            .level = 4,
-                                                            .message = JOB,
-                                                            .template_at = 1,
-                                                            .opcode_at = NOTHING,
-                                                            .level_at = NOTHING,
-                                                            .task_at = NOTHING,
-                                                            .channel_at = NOTHING},
+static const struct crim_put_event security_events[] = {
+    {.id = 200, .level = 4, .message = JOB, .template_at = 1, NAMES_NOTHING},
+    {.id = 300, .level = 4, .message = JOB, .template_at = 1, NAMES_NOTHING},
     {.id = 4624,
         .level = 4,
         .keyword = UINT64_C(0x8020000000000000),
         .message = LOGON,
         .template_at = 0,
-        .opcode_at = NOTHING,
-        .level_at = NOTHING,
-        .task_at = NOTHING,
-        .channel_at = NOTHING}};
-static const struct crim_put_event service_events[] = {{.id = 7036,
-    .message = SERVICE,
-    .template_at = 0,
-    .opcode_at = NOTHING,
-    .level_at = NOTHING,
-    .task_at = NOTHING,
-    .channel_at = NOTHING}};
+        NAMES_NOTHING}};
+static const struct crim_put_event service_events[] = {
+    {.id = 7036, .message = SERVICE, .template_at = 0, NAMES_NOTHING}};
 
 static const struct crim_put_provider providers[] = {
     {.guid = {{0x25, 0x96, 0x84, 0x54, 0x78, 0x54, 0x94, 0x49, 0xa5, 0xba, 0x3e, 0x3b, 0x03, 0x28,
@@ -95,7 +88,7 @@ static const struct crim_put_provider providers[] = {
         .templates = security_templates,
         .template_count = 2,
         .events = security_events,
-        .event_count = 2},
+        .event_count = 3},
     {.guid = {{0xd1, 0x08, 0x59, 0x55, 0xd7, 0xa6, 0x95, 0x46, 0x8e, 0x1e, 0x26, 0x93, 0x1d, 0x20,
          0x12, 0xf4}},
         .name = "Service Control Manager",
@@ -329,6 +322,21 @@ static void values_are_shown_as_the_template_says(void **state)
     assert_has(native, "\"data\":{\"Job\":{\"id\":\"7.0.0.0\",\"Step\":\"first\",\"Step_2\":-2,"
                        "\"Text\":\"job 7 is done\"}}");
     assert_has(native, "\"message\":\"Job 7.0.0.0: job 7 is done, at first.\"");
+    reading_fini(&r);
+}
+
+/* A message of other values would say what nobody has logged. */
+static void a_record_with_other_values_has_no_message(void **state)
+{
+    (void)state;
+    struct reading r = {.max_bytes = 0};
+    write_english();
+    evtx_sample_nested(&put, 1, EVTX_SAMPLE_TIME);
+    reading_init(&r, NULL);
+    next(&r);
+    struct span native = as(&r, "native");
+    assert_has(native, "\"data\":{\"Inner\":\"deep\"}");
+    assert_false(has(native, "\"message\""));
     reading_fini(&r);
 }
 
@@ -569,6 +577,7 @@ int main(void)
         TEST(a_message_has_the_values_of_the_record),
         TEST(values_are_shown_as_the_template_says),
         TEST(a_classic_event_has_the_message_of_its_provider),
+        TEST(a_record_with_other_values_has_no_message),
         TEST(a_message_of_the_record_goes_before),
         TEST(parameters_have_their_texts_beside_them_and_in_the_message),
         TEST(parameters_need_no_definition),
