@@ -148,10 +148,14 @@ struct output_env {
     /* Log information, such as which proxy is used. From the threads that may call warn. */
     void (*note)(void *host, const char *text);
 
+    /* Report what this output can guarantee now, for the status: `exactly_once` or `at_least_once`. For outputs that
+     * offer both. ${guarantee} is static. Called on the worker's thread, also when it has not changed. */
+    void (*guarantee)(void *host, const char *guarantee);
+
     /* True: the agent stops or the worker ends. send() then returns soon, as OUTPUT_RETRY or
      * OUTPUT_MIXED. */
     bool (*stopping)(void *host);
-    void *host; /* first argument of the four */
+    void *host; /* first argument of the five */
 };
 
 /* Maximum size of a checkpoint in bytes. */
@@ -240,6 +244,11 @@ struct output_ops {
     void (*options)(const void *settings, struct event_options *options);
 
     const struct output_metrics *metrics; /* NULL: it cannot send metrics */
+
+    /* How many bytes each worker takes at most beside copies of one batch (a library with buffers and threads of its
+     * own), where a batch has at most ${batch_bytes} and ${batch_events}. Part of agent.memory. NULL: nothing that
+     * counts. */
+    uint64_t (*memory)(const void *settings, uint64_t batch_bytes, uint64_t batch_events);
 
     /* Compute how many streams the events of sessions with ${spreads} make. For `check`. NULL: it
      * makes none. */

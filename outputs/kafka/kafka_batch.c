@@ -1,9 +1,12 @@
 /*
  * One delivery, one verdict.
  *
- * Brokers refuse a batch of messages as a whole: MSG_SIZE_TOO_LARGE does not say which message is too large. So after
- * such a refusal the output sends each message alone; then the answer is about that message. Later batches have a
- * quarter of the size.
+ * It goes in groups (struct kafka_groups). At least once: what a group has delivered stays delivered, and what the
+ * brokers refused of it goes again in smaller groups, before any later record.
+ *
+ * Exactly once: a refusal fails the whole transaction. The next one only finds out about the groups from the refused
+ * one on, and is aborted, so that no group is sent again for each refusal. When all groups are known, the last
+ * transaction has them all.
  */
 #include "outputs/kafka/out_kafka.h"
 
@@ -11,15 +14,12 @@
 #include <stdlib.h>
 
 enum {
-    ROUNDS_MAX = 64,
-    LEAST_BATCH_BYTES = 4096,
+    ROUNDS_MAX = 4096, /* a net: each round finds out something */
+    PURGED_MAX = 8,
+    FRAME_BYTES = 256, /* allowance for the key and the headers of a message */
+    GROWTH_SHARE = 16,
+    THROTTLED_MS = 1000,
     REASON_BYTES = 200,
-};
-
-/* How a round went. */
-enum round {
-    ROUND_DONE,   /* every message has its answer */
-    ROUND_FAILED, /* the report says why */
 };
 
 static bool grow(struct out_kafka *self, size_t count)
@@ -27,13 +27,9 @@ static bool grow(struct out_kafka *self, size_t count)
     if (count > self->capacity) {
         struct kafka_result *results = realloc(self->results, count * sizeof(*results));
         self->results = results ? results : self->results;
-        bool *skip = realloc(self->skip, count * sizeof(*skip));
-        self->skip = skip ? skip : self->skip;
-        bool *refused = realloc(self->refused, count * sizeof(*refused));
-        self->refused = refused ? refused : self->refused;
-        bool *blocked = realloc(self->blocked, count * sizeof(*blocked));
-        self->blocked = blocked ? blocked : self->blocked;
-        if (!results || !skip || !refused || !blocked) {
+        struct kafka_mark *marks = realloc(self->marks, count * sizeof(*marks));
+        self->marks = marks ? marks : self->marks;
+        if (!results || !marks) {
             return false;
         }
         self->capacity = count;
@@ -44,20 +40,6 @@ static bool grow(struct out_kafka *self, size_t count)
 static size_t size_of(const struct delivery *delivery, size_t index)
 {
     return delivery->record_ends[index] - (index ? delivery->record_ends[index - 1] : 0);
-}
-
-/* Hand over the records that are not skipped. False: out of memory, so the delivery must come again. */
-static bool put_all(struct out_kafka *self, const struct delivery *delivery, struct error *err)
-{
-    if (!kafka_send_begin(&self->send, delivery)) {
-        return error_set(err, ERR_MEMORY, "out of memory for messages");
-    }
-    for (size_t i = 0; i < delivery->record_count; i++) {
-        if (!self->skip[i]) {
-            kafka_send_put(&self->send, &self->link, delivery, i, &self->results[i]);
-        }
-    }
-    return true;
 }
 
 static enum kafka_class class_of(const struct kafka_result *result)
@@ -71,21 +53,12 @@ static bool arrived(const struct kafka_result *result)
     return result->known && !result->code;
 }
 
-static size_t count_too_big(const struct out_kafka *self, const struct delivery *delivery)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < delivery->record_count; i++) {
-        count += !self->skip[i] && class_of(&self->results[i]) == KAFKA_TOO_BIG;
-    }
-    return count;
-}
-
 static void refuse(struct out_kafka *self, const struct delivery *delivery, size_t index,
     struct output_report *report)
 {
     char reason[REASON_BYTES];
-    self->skip[index] = true;
-    self->refused[index] = true;
+    self->marks[index].skip = true;
+    self->marks[index].refused = true;
     const char *topic = kafka_send_topic(&self->send, delivery, index);
     snprintf(reason, sizeof(reason),
         "the topic takes no event of %zu bytes. raise its max.message.bytes",
@@ -100,26 +73,143 @@ static void refuse(struct out_kafka *self, const struct delivery *delivery, size
     }
 }
 
-/* Each message went alone. Refuse those that were too big. Without compression and with one topic for all, refuse every
- * other message of at least that size, too: the topic would not take it either. */
-static void refuse_too_big(
-    struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
+/* ---- groups -------------------------------------------------------------------------------------- */
+
+static size_t weight(const struct delivery *delivery, size_t index)
 {
-    size_t least = SIZE_MAX;
-    for (size_t i = 0; i < delivery->record_count; i++) {
-        if (!self->skip[i] && class_of(&self->results[i]) == KAFKA_TOO_BIG) {
-            size_t size = kafka_send_size(&self->send, delivery, i);
-            least = size < least ? size : least;
-            refuse(self, delivery, i, report);
+    return size_of(delivery, index) + FRAME_BYTES;
+}
+
+static void begin_groups(struct kafka_groups *groups)
+{
+    groups->now = groups->usual;
+    groups->alone = false;
+    groups->smaller = false;
+    groups->explained = false;
+}
+
+/* The end of the group that begins at record ${from}. ${again}: as groups that begin there were taken before. */
+static size_t end_group(
+    struct out_kafka *self, const struct delivery *delivery, size_t from, bool again)
+{
+    struct kafka_groups *groups = &self->groups;
+    size_t count = delivery->record_count;
+    size_t sum = 0;
+    bool fits = delivery->bytes.size + count * FRAME_BYTES <= groups->now;
+    groups->alone = false;
+    if (!again && groups->suspect == SIZE_MAX && fits) {
+        return count;
+    }
+    for (size_t i = from; i < count; i++) {
+        size_t size = weight(delivery, i);
+        bool suspect = size >= groups->suspect;
+        if (!again && !self->marks[i].skip) {
+            if (sum && (suspect || sum + size > groups->now)) {
+                return i;
+            }
+            sum += size;
+            groups->alone = suspect;
+        }
+        if (again ? self->marks[i].last : groups->alone) {
+            return i + 1;
         }
     }
-    for (size_t i = 0; self->plain && self->one_topic && i < delivery->record_count; i++) {
-        if (!self->skip[i] && !arrived(&self->results[i]) &&
-            kafka_send_size(&self->send, delivery, i) >= least) {
+    return count;
+}
+
+/* The brokers took the group up to record ${end}, exclusive. */
+static void pass_group(struct out_kafka *self, const struct delivery *delivery, size_t end)
+{
+    struct kafka_groups *groups = &self->groups;
+    self->marks[end - 1].last = true;
+    if (groups->alone) {
+        groups->suspect = weight(delivery, end - 1) + 1;
+    }
+    if (groups->explained) {
+        groups->now = groups->now > groups->usual / 2 ? groups->usual : groups->now * 2;
+    }
+}
+
+/* The delivery is over, with nothing left to send. */
+static void end_groups(struct kafka_groups *groups)
+{
+    if (groups->smaller && !groups->explained) {
+        groups->usual = groups->now;
+    } else if (!groups->smaller && groups->usual < groups->most) {
+        size_t more = groups->usual / GROWTH_SHARE + 1;
+        groups->usual = groups->usual > groups->most - more ? groups->most : groups->usual + more;
+    }
+}
+
+static bool is_too_big(const struct out_kafka *self, size_t index)
+{
+    return !self->marks[index].skip && class_of(&self->results[index]) == KAFKA_TOO_BIG;
+}
+
+/* Was it the only refused message of its partition in the group? */
+static bool was_alone(const struct out_kafka *self, size_t from, size_t end, size_t index)
+{
+    for (size_t i = from; i < end; i++) {
+        if (i != index && is_too_big(self, i) &&
+            self->results[i].partition == self->results[index].partition) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Refuse the records that were too large by themselves; the next groups are smaller if there was none. False: none of
+ * the group was too large. */
+static bool take_too_big(struct out_kafka *self, const struct delivery *delivery, size_t from,
+    size_t end, struct output_report *report)
+{
+    struct kafka_groups *groups = &self->groups;
+    size_t sum = 0;
+    size_t found = 0;
+    for (size_t i = from; i < end; i++) {
+        if (!is_too_big(self, i)) {
+            continue;
+        }
+        sum += weight(delivery, i);
+        if (was_alone(self, from, end, i)) {
+            size_t size = weight(delivery, i);
+            groups->suspect = size < groups->suspect ? size : groups->suspect;
             refuse(self, delivery, i, report);
+            found++;
+        }
+    }
+    if (found) {
+        groups->explained = true;
+    } else if (sum) {
+        groups->now = sum / 2;
+        groups->explained = false;
+    }
+    groups->smaller = groups->smaller || sum;
+    return sum > 0;
+}
+
+/* Hand over the records from ${from} to ${end}, exclusive, that are not skipped. */
+static void put_group(
+    struct out_kafka *self, const struct delivery *delivery, size_t from, size_t end)
+{
+    for (size_t i = from; i < end; i++) {
+        if (!self->marks[i].skip) {
+            kafka_send_put(&self->send, &self->link, delivery, i, &self->results[i]);
         }
     }
 }
+
+static bool all_arrived(const struct out_kafka *self, size_t from, size_t end)
+{
+    for (size_t i = from; i < end; i++) {
+        if (!self->marks[i].skip && !arrived(&self->results[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- what failed --------------------------------------------------------------------------------- */
 
 /* Where events name their topics, one that takes nothing is no reason to keep others of the delivery waiting. How many
  * records are blocked now. */
@@ -130,7 +220,7 @@ static size_t block(
     for (size_t i = 0; !self->one_topic && delivery->routes && i < delivery->record_count; i++) {
         const struct kafka_result *result = &self->results[i];
         rd_kafka_resp_err_t code = (rd_kafka_resp_err_t)result->code;
-        if (self->skip[i] || !result->known || !kafka_words_is_of_topic(code)) {
+        if (self->marks[i].skip || !result->known || !kafka_words_is_of_topic(code)) {
             continue;
         }
         const char *topic = kafka_send_topic(&self->send, delivery, i);
@@ -141,21 +231,12 @@ static size_t block(
                 .index = span_text(topic)};
             report->reject(report->host, i, &why);
         }
-        self->skip[i] = true;
-        self->blocked[i] = true;
+        self->marks[i].skip = true;
+        self->marks[i].blocked = true;
         self->stale = true;
         count++;
     }
     return count;
-}
-
-/* Open a producer that sends each message alone. Later producers send a quarter of what went together so far. */
-static bool shrink(struct out_kafka *self, struct output_report *report)
-{
-    rd_kafka_resp_err_t code;
-    self->batch_bytes /= 4;
-    self->batch_bytes = self->batch_bytes < LEAST_BATCH_BYTES ? 0 : self->batch_bytes;
-    return out_kafka_open(self, 0, &code, &report->error);
 }
 
 /* Report why messages failed: by the first one that fails until somebody mends the set-up, else by the first. */
@@ -164,7 +245,7 @@ static void tell_failure(
 {
     size_t worst = delivery->record_count;
     for (size_t i = 0; i < delivery->record_count; i++) {
-        bool failed = !self->skip[i] && !arrived(&self->results[i]);
+        bool failed = !self->marks[i].skip && !arrived(&self->results[i]);
         bool mends = failed && class_of(&self->results[i]) >= KAFKA_MEND;
         if (failed && (worst == delivery->record_count || mends)) {
             worst = i;
@@ -189,37 +270,36 @@ static void tell_failure(
 
 /* ---- at least once ------------------------------------------------------------------------------- */
 
-static void take_delivered(struct out_kafka *self, const struct delivery *delivery)
-{
-    for (size_t i = 0; i < delivery->record_count; i++) {
-        self->skip[i] = self->skip[i] || arrived(&self->results[i]);
-    }
-}
-
+/* Groups that begin with the first record that is not settled, until all are or one fails. */
 static bool send_plain(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {
-    for (int round = 0; round < 2; round++) {
-        bool single = self->link_bytes == 0;
-        if (!put_all(self, delivery, &report->error)) {
-            return false;
-        }
+    size_t count = delivery->record_count;
+    size_t from = 0;
+    if (!kafka_send_begin(&self->send, delivery)) {
+        return error_set(&report->error, ERR_MEMORY, "out of memory for messages");
+    }
+    while (from < count && self->link.rk && !self->link.broken) {
+        size_t end = end_group(self, delivery, from, false);
+        put_group(self, delivery, from, end);
         kafka_link_wait(&self->link);
-        take_delivered(self, delivery);
-        if (!count_too_big(self, delivery)) {
+        bool too_big = take_too_big(self, delivery, from, end, report);
+        bool others = false;
+        for (size_t i = from; i < end; i++) {
+            others = others ||
+                     (!self->marks[i].skip && !arrived(&self->results[i]) && !is_too_big(self, i));
+            self->marks[i].skip = self->marks[i].skip || arrived(&self->results[i]);
+        }
+        if (others) {
             break;
         }
-        if (single) {
-            refuse_too_big(self, delivery, report);
-            break;
+        if (!too_big) {
+            pass_group(self, delivery, end);
+            from = end;
         }
-        for (size_t i = 0; i < delivery->record_count; i++) {
-            report->maybe_duplicates += !self->skip[i] && self->results[i].unsure;
-        }
-        if (!shrink(self, report)) {
-            self->link.broken = true;
-            return false;
-        }
+    }
+    if (from == count) {
+        end_groups(&self->groups);
     }
     return true;
 }
@@ -229,66 +309,102 @@ static bool send_plain(
 static bool any_to_send(const struct out_kafka *self, const struct delivery *delivery)
 {
     for (size_t i = 0; i < delivery->record_count; i++) {
-        if (!self->skip[i]) {
+        if (!self->marks[i].skip) {
             return true;
         }
     }
     return false;
 }
 
-static bool all_arrived(const struct out_kafka *self, const struct delivery *delivery)
-{
-    for (size_t i = 0; i < delivery->record_count; i++) {
-        if (!self->skip[i] && !arrived(&self->results[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* A transaction fails as a whole: no message of this round has arrived. */
+/* A transaction fails as a whole: no message of it has arrived. */
 static void take_back(struct out_kafka *self, const struct delivery *delivery)
 {
     for (size_t i = 0; i < delivery->record_count; i++) {
-        if (!self->skip[i] && arrived(&self->results[i])) {
+        if (!self->marks[i].skip && arrived(&self->results[i])) {
             self->results[i] = (struct kafka_result){.known = false};
         }
         self->results[i].unsure = false;
     }
 }
 
-/* Deliver in one transaction. False with the report set; the results say which messages were too big. */
-static bool transact(
-    struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
+/* Where a transaction begins, and what comes of it. */
+struct attempt {
+    size_t from;    /* the groups before this record are known to be taken, and are left out */
+    size_t end;     /* of the group that failed and begins at `from` now; 0: none failed */
+    bool again;     /* its groups were all taken before */
+    bool committed; /* all of the delivery is delivered */
+};
+
+/* Why the group up to ${end} failed. The transaction is over. */
+static void fail_group(
+    struct out_kafka *self, const struct delivery *delivery, bool put, struct output_report *report)
+{
+    rd_kafka_resp_err_t code = put ? kafka_ring_code(&self->ring) : RD_KAFKA_RESP_ERR_NO_ERROR;
+    tell_failure(self, delivery, report);
+    if (code && kafka_words_class(code) >= KAFKA_MEND) {
+        kafka_link_tell_topic(&self->link, code, self->ring.topic, &report->error);
+        report->degraded = true;
+    }
+    if (self->link.rk) {
+        kafka_link_abort(&self->link);
+    }
+}
+
+/* Send the groups from attempt->from on. False with the report set: one failed. */
+static bool send_groups(struct out_kafka *self, const struct delivery *delivery,
+    struct attempt *attempt, struct output_report *report)
+{
+    bool whole = attempt->from == 0;
+    while (attempt->from < delivery->record_count) {
+        size_t end = end_group(self, delivery, attempt->from, attempt->again);
+        bool last = whole && end == delivery->record_count;
+        put_group(self, delivery, attempt->from, end);
+        bool put = !last || kafka_ring_put(&self->ring, &self->link, delivery, self->marks);
+        kafka_link_wait(&self->link);
+        bool good = put && (!last || !kafka_ring_code(&self->ring)) &&
+                    all_arrived(self, attempt->from, end);
+        if (!self->link.rk || !good) {
+            attempt->end = end;
+            fail_group(self, delivery, last && put, report);
+            if (!put) {
+                error_set(&report->error, ERR_MEMORY, "out of memory for positions");
+            }
+            return false;
+        }
+        pass_group(self, delivery, end);
+        attempt->from = end;
+    }
+    return true;
+}
+
+/* One transaction. False with the report set. */
+static bool transact(struct out_kafka *self, const struct delivery *delivery,
+    struct attempt *attempt, struct output_report *report)
 {
     rd_kafka_resp_err_t code;
+    bool whole = attempt->from == 0;
+    attempt->end = 0;
+    if (!kafka_send_begin(&self->send, delivery)) {
+        return error_set(&report->error, ERR_MEMORY, "out of memory for messages");
+    }
     if (!kafka_link_begin(&self->link, &code, &report->error)) {
         report->degraded = kafka_words_class(code) >= KAFKA_MEND;
         return false;
     }
-    bool put = put_all(self, delivery, &report->error) &&
-               (kafka_ring_put(&self->ring, &self->link, delivery, self->skip) ||
-                   error_set(&report->error, ERR_MEMORY, "out of memory for positions"));
-    kafka_link_wait(&self->link);
-    if (!self->link.rk) {
-        tell_failure(self, delivery, report);
+    if (!send_groups(self, delivery, attempt, report)) {
         return false;
     }
-    code = put ? kafka_ring_code(&self->ring) : RD_KAFKA_RESP_ERR_NO_ERROR;
-    if (!put || code || !all_arrived(self, delivery)) {
-        tell_failure(self, delivery, report);
-        if (put && code && kafka_words_class(code) >= KAFKA_MEND) {
-            kafka_link_tell_topic(&self->link, code, self->ring.topic, &report->error);
-            report->degraded = true;
-        }
+    if (!whole) {
         kafka_link_abort(&self->link);
-        return false;
+        *attempt = (struct attempt){.again = true};
+        return true;
     }
     if (!kafka_link_commit(&self->link, &code, &report->error)) {
         report->degraded = kafka_words_class(code) >= KAFKA_MEND;
         return false;
     }
     kafka_ring_turn(&self->ring);
+    attempt->committed = true;
     return true;
 }
 
@@ -298,15 +414,32 @@ static void skip_delivered(struct out_kafka *self, const struct delivery *delive
         kafka_ring_forget(&self->ring);
     }
     for (size_t i = 0; i < delivery->record_count; i++) {
-        self->skip[i] = kafka_ring_has(&self->ring, delivery, i);
+        self->marks[i].skip = kafka_ring_has(&self->ring, delivery, i);
     }
 }
 
-/* A round that fails for the size of a record, or for a topic, is tried again without that, until a transaction
- * commits. */
+/* librdkafka takes messages from its queue when a transaction is aborted, and sometimes takes the first ones of the
+ * next transaction, too. They were not sent. */
+static bool was_purged(const struct out_kafka *self, size_t from, size_t end)
+{
+    bool any = false;
+    for (size_t i = from; i < end; i++) {
+        const struct kafka_result *result = &self->results[i];
+        bool purged = result->known && result->code == RD_KAFKA_RESP_ERR__PURGE_QUEUE;
+        if (!self->marks[i].skip && !purged && !arrived(result)) {
+            return false;
+        }
+        any = any || (!self->marks[i].skip && purged);
+    }
+    return any;
+}
+
+/* Transactions until one commits. One that fails for the size of a group, or for a topic, is no reason to stop. */
 static bool send_once(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {
+    struct attempt attempt = {.from = 0};
+    int purged = 0; /* rounds, one after the other */
     skip_delivered(self, delivery);
     for (int round = 0; any_to_send(self, delivery); round++) {
         if (kafka_ring_is_due(&self->ring)) {
@@ -315,25 +448,26 @@ static bool send_once(
             }
             kafka_ring_stored(&self->ring);
         }
-        if (transact(self, delivery, report)) {
-            memset(self->skip, true, delivery->record_count * sizeof(*self->skip));
+        bool good = transact(self, delivery, &attempt, report);
+        if (attempt.committed) {
+            for (size_t i = 0; i < delivery->record_count; i++) {
+                self->marks[i].skip = true;
+            }
+            end_groups(&self->groups);
             return true;
         }
-        bool single = self->link_bytes == 0;
-        size_t too_big = count_too_big(self, delivery);
-        size_t blocked = block(self, delivery, report);
-        if (too_big && single) {
-            refuse_too_big(self, delivery, report);
-        }
+        bool too_big = attempt.end &&
+                       take_too_big(self, delivery, attempt.from, attempt.end, report);
+        bool blocked = attempt.end && block(self, delivery, report) > 0;
+        bool lost = attempt.end && was_purged(self, attempt.from, attempt.end);
         take_back(self, delivery);
-        if ((!too_big && !blocked) || self->link.broken || !self->link.rk || round == ROUNDS_MAX) {
+        purged = lost ? purged + 1 : 0;
+        attempt.again = attempt.again && (lost || !attempt.end);
+        bool goes_on = attempt.end ? too_big || blocked || (lost && purged < PURGED_MAX) : good;
+        if (!goes_on || self->link.broken || !self->link.rk || round == ROUNDS_MAX) {
             return false;
         }
         report->degraded = false;
-        if (too_big && !single && !shrink(self, report)) {
-            self->link.broken = true;
-            return false;
-        }
     }
     return true;
 }
@@ -345,11 +479,14 @@ static enum output_verdict judge(
 {
     size_t delivered = 0, refused = 0, blocked = 0, left = 0;
     for (size_t i = 0; i < delivery->record_count; i++) {
-        delivered += self->skip[i] && !self->refused[i] && !self->blocked[i];
-        blocked += self->blocked[i];
-        refused += self->refused[i];
-        left += !self->skip[i];
-        report->maybe_duplicates += !self->skip[i] && self->results[i].unsure;
+        delivered += self->marks[i].skip && !self->marks[i].refused && !self->marks[i].blocked;
+        blocked += self->marks[i].blocked;
+        refused += self->marks[i].refused;
+        left += !self->marks[i].skip;
+        report->maybe_duplicates += !self->marks[i].skip && self->results[i].unsure;
+    }
+    if (left && self->link.throttled_ms >= THROTTLED_MS) {
+        report->degraded = true;
     }
     if (left && !report->error.code) {
         error_set(&report->error, ERR_IO, "%s: no broker has answered for all events in time",
@@ -362,14 +499,26 @@ static enum output_verdict judge(
     }
     if (delivered || refused || blocked) {
         for (size_t i = 0; i < delivery->record_count; i++) {
-            report->records[i] = self->refused[i]   ? RECORD_REJECTED
-                                 : self->blocked[i] ? RECORD_BLOCKED
-                                 : self->skip[i]    ? RECORD_DELIVERED
-                                                    : RECORD_RETRY;
+            report->records[i] = self->marks[i].refused   ? RECORD_REJECTED
+                                 : self->marks[i].blocked ? RECORD_BLOCKED
+                                 : self->marks[i].skip    ? RECORD_DELIVERED
+                                                          : RECORD_RETRY;
         }
         return OUTPUT_MIXED;
     }
     return OUTPUT_RETRY;
+}
+
+/* Events that are late for a quota are no failure, but somebody should know. */
+static void tell_throttled(const struct out_kafka *self)
+{
+    char text[REASON_BYTES];
+    if (self->link.throttled_ms >= THROTTLED_MS && self->warn) {
+        snprintf(text, sizeof(text),
+            "the brokers make us wait, up to %u ms. raise the quota of our user",
+            self->link.throttled_ms);
+        self->warn(self->host, text);
+    }
 }
 
 enum output_verdict kafka_batch_send(
@@ -385,22 +534,21 @@ enum output_verdict kafka_batch_send(
         error_set(&report->error, ERR_MEMORY, "out of memory for messages");
         return OUTPUT_RETRY;
     }
-    memset(self->skip, 0, count * sizeof(*self->skip));
-    memset(self->refused, 0, count * sizeof(*self->refused));
-    memset(self->blocked, 0, count * sizeof(*self->blocked));
+    memset(self->marks, 0, count * sizeof(*self->marks));
     memset(self->results, 0, count * sizeof(*self->results));
     self->link.trouble = RD_KAFKA_RESP_ERR_NO_ERROR;
     self->link.throttled_ms = 0;
-    bool fits = self->link.rk && !self->link.broken && !self->stale &&
-                self->link_bytes == self->batch_bytes;
-    if (!fits && !out_kafka_connect(self, &code, &report->error)) {
+    bool works = self->link.rk && !self->link.broken && !self->stale;
+    if (!works && !out_kafka_connect(self, &code, &report->error)) {
         report->degraded = kafka_words_class(code) >= KAFKA_MEND;
         return OUTPUT_RETRY;
     }
+    begin_groups(&self->groups);
     bool good = self->once ? send_once(self, delivery, report) : send_plain(self, delivery, report);
     if (good && !self->once) {
         block(self, delivery, report);
         tell_failure(self, delivery, report);
     }
+    tell_throttled(self);
     return judge(self, delivery, report);
 }

@@ -226,16 +226,10 @@ rd_kafka_conf_t *kafka_conf_producer(
     set(&to, "queue.buffering.max.kbytes", "262144");
     set(&to, "queue.buffering.max.messages", "1000000");
     set(&to, "linger.ms",
-        "20"); /* a delivery comes at once, and kafka_link_wait ends the lingering */
+        "1000"); /* a group comes at once, and kafka_link_wait ends the lingering */
     set(&to, "topic.metadata.propagation.max.ms", "3000");
-    if (producer->batch_bytes) {
-        set_number(&to, "batch.size", producer->batch_bytes);
-        set(&to, "batch.num.messages", "100000");
-    } else {
-        set(&to, "batch.num.messages", "1");
-        /* A refused message leaves a gap in the numbers, and brokers refuse the messages sent after it. */
-        set(&to, "max.in.flight.requests.per.connection", "1");
-    }
+    set_number(&to, "batch.size", KAFKA_CONF_BATCH_BYTES);
+    set(&to, "batch.num.messages", "100000");
     set(&to, "transactional.id", producer->transactional_id);
     if (producer->transactional_id) {
         set_number(&to, "transaction.timeout.ms", producer->timeout_ms);
@@ -252,5 +246,7 @@ rd_kafka_conf_t *kafka_conf_reader(const rd_kafka_conf_t *base, struct error *er
     set(&to, "enable.auto.offset.store", "false");
     set(&to, "auto.offset.reset", "earliest");
     set(&to, "allow.auto.create.topics", "false");
+    set(&to, "queued.max.messages.kbytes", "2048"); /* what is read before we ask for it */
+    set(&to, "fetch.max.bytes", "1048576");
     return finish(&to);
 }

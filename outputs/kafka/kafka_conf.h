@@ -10,11 +10,13 @@
 /* What connects: brokers, TLS, login, and the user's own options. NULL with ${err} set. */
 rd_kafka_conf_t *kafka_conf_create(const struct kafka_settings *settings, struct error *err);
 
+/* So many bytes of messages go to a partition in one request at most, unless one message is larger. */
+enum { KAFKA_CONF_BATCH_BYTES = 1000000 };
+
 /* How a producer sends. */
 struct kafka_conf_producer {
     const char *transactional_id; /* NULL: no transactions */
     uint64_t timeout_ms;          /* of a transaction */
-    size_t batch_bytes;           /* of messages that go together; 0: each message goes alone */
 };
 
 /* A copy of ${base} for a producer. NULL with ${err} set. */

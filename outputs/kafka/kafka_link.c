@@ -27,6 +27,7 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
         result->known = true;
         result->code = (int16_t)message->err;
         result->offset = message->offset;
+        result->partition = message->partition;
         result->unsure = message->err &&
                          rd_kafka_message_status(message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED;
     }
@@ -41,6 +42,11 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *self)
         char text[REASON_BYTES];
         link->broken = true;
         trouble = rd_kafka_fatal_error(rk, text, sizeof(text));
+    }
+    /* With TLS 1.3 a broker refuses our certificate only after the handshake. librdkafka takes that for a lost
+     * connection, and cites OpenSSL. */
+    if (trouble == RD_KAFKA_RESP_ERR__TRANSPORT && strstr(reason, ":SSL routines:")) {
+        trouble = RD_KAFKA_RESP_ERR__SSL;
     }
     /* The reason that a broker is down says more than ALL_BROKERS_DOWN. */
     link->down = link->down || trouble == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;

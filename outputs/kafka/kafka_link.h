@@ -14,9 +14,10 @@
 
 /* What became of one message. Handing it over resets the result. */
 struct kafka_result {
-    int16_t code;   /* rd_kafka_resp_err_t */
-    bool known;     /* librdkafka has answered, or has given the message up */
-    bool unsure;    /* the message failed, but may have arrived */
+    int16_t code; /* rd_kafka_resp_err_t */
+    bool known;   /* librdkafka has answered, or has given the message up */
+    bool unsure;  /* the message failed, but may have arrived */
+    int32_t partition;
     int64_t offset; /* where it is, if it arrived */
 };
 

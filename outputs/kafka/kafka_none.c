@@ -57,6 +57,7 @@ const struct output_ops output_kafka = {
     .route = kafka_settings_route,
     .route_safety = EVENT_TEMPLATE_PATH,
     .ids = wants_ids,
+    .memory = kafka_settings_memory,
     .create = create,
     .send = send_nothing,
     .destroy = destroy,

@@ -4,7 +4,6 @@
 
 #include "base/crc32c.h"
 #include "outputs/delivery_id.h"
-#include "outputs/kafka/kafka_send.h"
 #include "outputs/kafka/kafka_topic.h"
 #include "platform/plat_system.h"
 
@@ -331,7 +330,8 @@ static bool end_part(struct kafka_ring *ring)
     return !ring->keys.failed;
 }
 
-static bool write_parts(struct kafka_ring *ring, const struct delivery *delivery, const bool *skip)
+static bool write_parts(
+    struct kafka_ring *ring, const struct delivery *delivery, const struct kafka_mark *marks)
 {
     struct kafka_position_writer writer;
     size_t start = 0;
@@ -341,7 +341,7 @@ static bool write_parts(struct kafka_ring *ring, const struct delivery *delivery
     kafka_position_begin(&writer, &ring->values, ring->next);
     for (size_t i = 0; delivery->ids && i < delivery->record_count; i++) {
         char id[DELIVERY_ID_MAX];
-        if (skip[i]) {
+        if (marks[i].skip) {
             continue;
         }
         if (ring->values.size - start > PART_BYTES - 2 * DELIVERY_ID_MAX) {
@@ -357,10 +357,10 @@ static bool write_parts(struct kafka_ring *ring, const struct delivery *delivery
 }
 
 bool kafka_ring_put(struct kafka_ring *ring, struct kafka_link *link,
-    const struct delivery *delivery, const bool *skip)
+    const struct delivery *delivery, const struct kafka_mark *marks)
 {
     rd_kafka_topic_t *topic = kafka_link_topic(link, ring->topic);
-    if (!topic || !write_parts(ring, delivery, skip)) {
+    if (!topic || !write_parts(ring, delivery, marks)) {
         return false;
     }
     for (size_t i = 0; i < ring->part_count; i++) {

@@ -1,8 +1,8 @@
 #ifndef ETWSHIP_OUTPUTS_KAFKA_RING_H
 #define ETWSHIP_OUTPUTS_KAFKA_RING_H
 
-#include "outputs/kafka/kafka_link.h"
 #include "outputs/kafka/kafka_position.h"
+#include "outputs/kafka/kafka_send.h"
 
 /*
  * Which records the cluster has already. The cluster itself keeps this.
@@ -61,10 +61,10 @@ bool kafka_ring_has(const struct kafka_ring *ring, const struct delivery *delive
 /* Forget all ids: the host does not send these records again. */
 void kafka_ring_forget(struct kafka_ring *ring);
 
-/* Within a transaction, write the ids of those records of ${delivery} that ${skip} does not exclude. After
+/* Within a transaction, write the ids of those records of ${delivery} that ${marks} do not exclude. After
  * kafka_link_wait, kafka_ring_code says how the writing went. False: out of memory. */
 bool kafka_ring_put(struct kafka_ring *ring, struct kafka_link *link,
-    const struct delivery *delivery, const bool *skip);
+    const struct delivery *delivery, const struct kafka_mark *marks);
 rd_kafka_resp_err_t kafka_ring_code(const struct kafka_ring *ring);
 
 /* The transaction is committed. */

@@ -73,17 +73,6 @@ const char *kafka_send_topic(struct kafka_send *send, const struct delivery *del
     return (const char *)parts[KAFKA_PART_TOPIC].data;
 }
 
-size_t kafka_send_size(struct kafka_send *send, const struct delivery *delivery, size_t index)
-{
-    struct span parts[KAFKA_PART_COUNT];
-    size_t size = http_frame_record(delivery, index).size;
-    split(send, delivery, delivery->routes ? delivery->routes[index] : 0, parts);
-    for (int i = KAFKA_PART_KEY; i < KAFKA_PART_COUNT; i++) {
-        size += parts[i].size;
-    }
-    return size;
-}
-
 static struct kafka_target *target_of(
     struct kafka_send *send, struct kafka_link *link, const struct delivery *delivery, size_t index)
 {

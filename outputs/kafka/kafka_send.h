@@ -12,6 +12,14 @@ struct kafka_target {
     struct span parts[KAFKA_PART_COUNT];
 };
 
+/* What is known of a record of the delivery under way. */
+struct kafka_mark {
+    bool skip;    /* it is not to be sent: delivered already, refused or blocked */
+    bool refused; /* … refused */
+    bool blocked; /* … blocked: its topic takes nothing now */
+    bool last;    /* the last one of a group that was taken */
+};
+
 struct kafka_send {
     struct arena kept;
     struct span parts[KAFKA_PART_COUNT]; /* of outputs without routes */
@@ -41,9 +49,6 @@ void kafka_send_put(struct kafka_send *send, struct kafka_link *link,
 /* Hand over a message to ${partition} of ${topic}, in the same way. ${key} and ${value} must stay until the answer. */
 void kafka_send_raw(struct kafka_link *link, rd_kafka_topic_t *topic, int32_t partition,
     struct span key, struct span value, struct kafka_result *result);
-
-/* How many bytes the message of record ${index} has, apart from those that all messages have. */
-size_t kafka_send_size(struct kafka_send *send, const struct delivery *delivery, size_t index);
 
 /* The topic of record ${index}, for people. Valid until the next call. */
 const char *kafka_send_topic(

@@ -109,6 +109,9 @@ bool kafka_settings_varies(const char *text);
 void kafka_settings_check(const void *settings, struct config_check *check);
 void kafka_settings_warnings(const void *settings, struct config_check *check);
 
+/* output_ops.memory */
+uint64_t kafka_settings_memory(const void *settings, uint64_t batch_bytes, uint64_t batch_events);
+
 bool kafka_settings_has_header(const struct kafka_settings *settings, enum kafka_header header);
 
 /*

@@ -15,9 +15,8 @@ static void say(const struct output_talk *talk, enum output_finding finding, con
 static bool open_link(struct kafka_link *link, const struct kafka_settings *s,
     const char *transactional_id, rd_kafka_resp_err_t *ret_code, struct error *err)
 {
-    const struct kafka_conf_producer producer = {.transactional_id = transactional_id,
-        .timeout_ms = s->timeout_ns / NS_PER_MS,
-        .batch_bytes = OUT_KAFKA_BATCH_BYTES};
+    const struct kafka_conf_producer producer = {
+        .transactional_id = transactional_id, .timeout_ms = s->timeout_ns / NS_PER_MS};
     return kafka_link_open(link, &producer, ret_code, err);
 }
 

@@ -58,12 +58,11 @@ void *out_kafka_create(const void *settings, const struct output_env *env, struc
     }
     arena_init(&self->kept, KEPT_MAX_BYTES);
     self->wanted = (enum kafka_delivery)s->delivery;
-    self->batch_bytes = OUT_KAFKA_BATCH_BYTES;
-    self->plain = s->compression == KAFKA_UNCOMPRESSED;
     self->one_topic = !kafka_settings_varies(s->topic);
     self->save = env->save;
     self->warn = env->warn;
     self->note = env->note;
+    self->guarantee = env->guarantee;
     self->host = env->host;
     self->id = name_transactions(self, s, env, &good);
     const char *topic = keep(self, s->positions_topic, &good);
@@ -88,23 +87,25 @@ void out_kafka_destroy(void *self_)
         kafka_send_fini(&self->send);
         arena_fini(&self->kept);
         free(self->results);
-        free(self->skip);
-        free(self->refused);
-        free(self->blocked);
+        free(self->marks);
         free(self);
     }
 }
 
 /* ---- connecting ---------------------------------------------------------------------------------- */
 
-bool out_kafka_open(
-    struct out_kafka *self, size_t batch_bytes, rd_kafka_resp_err_t *ret_code, struct error *err)
+/* Replace the producer by a new one. With transactions, read what was delivered. False with ${err} set. */
+static bool open_link(struct out_kafka *self, rd_kafka_resp_err_t *ret_code, struct error *err)
 {
     const struct kafka_conf_producer producer = {.transactional_id = self->once ? self->id : NULL,
-        .timeout_ms = self->link.timeout_ns / NS_PER_MS,
-        .batch_bytes = batch_bytes};
-    self->link_bytes = batch_bytes;
+        .timeout_ms = self->link.timeout_ns / NS_PER_MS};
     self->stale = false;
+    /* A transaction is taken as a whole or not at all. Without one, a group is no more than one request to each
+     * partition: of two the brokers could refuse the first, and take the second. */
+    size_t most = self->once ? SIZE_MAX : KAFKA_CONF_BATCH_BYTES;
+    if (self->groups.most != most) {
+        self->groups = (struct kafka_groups){.most = most, .usual = most, .suspect = SIZE_MAX};
+    }
     if (!kafka_link_open(&self->link, &producer, ret_code, err)) {
         return false;
     }
@@ -115,13 +116,17 @@ bool out_kafka_open(
     return true;
 }
 
-/* Log which mode is in force, each time that it changes. ${why}: the brokers' reason against transactions, or NULL. */
+/* Tell the status which mode is in force, and log it each time that it changes. ${why}: the brokers' reason against
+ * transactions, or NULL. */
 static void tell_mode(struct out_kafka *self, const char *why)
 {
     char text[TEXT_BYTES];
     bool same = self->told && self->told_once == self->once;
     self->told = true;
     self->told_once = self->once;
+    if (self->guarantee) {
+        self->guarantee(self->host, self->once ? "exactly_once" : "at_least_once");
+    }
     if (same) {
         return;
     }
@@ -146,12 +151,12 @@ bool out_kafka_connect(struct out_kafka *self, rd_kafka_resp_err_t *ret_code, st
 {
     char why[sizeof(err->text)] = "";
     self->once = self->id != NULL;
-    bool good = out_kafka_open(self, self->batch_bytes, ret_code, err);
+    bool good = open_link(self, ret_code, err);
     if (!good && self->once && self->wanted == KAFKA_AUTO &&
         kafka_words_refuses_transactions(*ret_code)) {
         snprintf(why, sizeof(why), "%s", err->text);
         self->once = false;
-        good = out_kafka_open(self, self->batch_bytes, ret_code, err);
+        good = open_link(self, ret_code, err);
     }
     if (good) {
         tell_mode(self, why[0] ? why : NULL);
@@ -190,6 +195,7 @@ const struct output_ops output_kafka = {
     .route = kafka_settings_route,
     .route_safety = EVENT_TEMPLATE_PATH,
     .ids = wants_ids,
+    .memory = kafka_settings_memory,
     .setup = kafka_talk_setup,
     .examine = kafka_talk_examine,
     .create = out_kafka_create,

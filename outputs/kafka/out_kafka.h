@@ -4,6 +4,24 @@
 #include "outputs/kafka/kafka_ring.h"
 #include "outputs/kafka/kafka_send.h"
 
+/*
+ * Brokers refuse together what is sent together, and do not say which message is too large. So a delivery goes in
+ * groups: each is sent when all before it were answered for. A refused group is sent again as smaller groups, down to
+ * messages that go alone. Sizes are in bytes of the event, with an allowance for key and headers.
+ */
+struct kafka_groups {
+    size_t most;  /* of a group, in any case */
+    size_t usual; /* of a group; less than `most` after brokers refused larger ones */
+    size_t
+        suspect; /* a message of this size or more goes alone: one was too large; SIZE_MAX: none */
+
+    /* Of the delivery under way. */
+    size_t now;     /* of a group */
+    bool alone;     /* the last group is one such message */
+    bool smaller;   /* a group was refused */
+    bool explained; /* … and then the message in it that was too large */
+};
+
 /* An output of type `kafka`: out_kafka.c makes and connects it, kafka_batch.c sends. */
 struct out_kafka {
     struct arena kept;
@@ -15,32 +33,20 @@ struct out_kafka {
     bool told; /* the log has the mode `told_once` */
     bool told_once;
     const char *id; /* of transactions; NULL: there are none */
-    bool plain;     /* no compression: of two events the longer one is the longer message */
     bool one_topic; /* all events go to one topic */
     bool stale; /* the producer remembers a refusal for minutes: the next delivery gets another */
 
-    /* So much goes together at most; less after brokers found it too large. */
-    size_t batch_bytes;
-    size_t link_bytes; /* the same of the producer in use; 0: each message goes alone */
-
+    struct kafka_groups groups;
     struct kafka_result *results;
-    bool *skip;    /* records that are not to be sent: delivered already, refused or blocked */
-    bool *refused; /* those of them that were refused */
-    bool *blocked; /* those whose topic takes nothing now */
+    struct kafka_mark *marks;
     size_t capacity;
 
     bool (*save)(void *host, struct error *err);
     void (*warn)(void *host, const char *text);
     void (*note)(void *host, const char *text);
+    void (*guarantee)(void *host, const char *guarantee);
     void *host;
 };
-
-enum { OUT_KAFKA_BATCH_BYTES = 1000000 };
-
-/* Replace the producer by a new one that sends ${batch_bytes} at a time. With transactions, read what was delivered.
- * False with ${err} set. */
-bool out_kafka_open(
-    struct out_kafka *self, size_t batch_bytes, rd_kafka_resp_err_t *ret_code, struct error *err);
 
 /* Open a producer in the mode that the settings want. For `auto`, at least once where the brokers allow no transactions. */
 bool out_kafka_connect(struct out_kafka *self, rd_kafka_resp_err_t *ret_code, struct error *err);

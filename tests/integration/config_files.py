@@ -342,6 +342,16 @@ class Config(unittest.TestCase):
         done = self.expect(DONE, "run", "-c", config, "--set", "agent.memory=128MB")
         self.assertNotIn("memory", done.err)
 
+    def test_the_library_of_an_output_counts_in_the_memory(self):
+        def needed(output):
+            config = self.write("small.yaml", f"agent: {{memory: 16MB}}\nsessions: [{{type: file, paths: ['x.etl']}}]\n"
+                                              f"outputs: [{output}]\n")
+            return int(re.search(r"write (\d+)MB or more", self.expect(DONE, "check", "-c", config).err)[1])
+
+        kafka = "{type: kafka, topic: t, brokers: ['k:9093']%s}"
+        self.assertGreaterEqual(needed(kafka % "") - needed("{type: stdout}"), 10)
+        self.assertGreaterEqual(needed(kafka % ", batch: {bytes: 8MB}") - needed(kafka % ""), 3 * 7)
+
     def test_five_mistakes_lead_to_a_working_configuration(self):
         mistakes = (HERE / "five_mistakes.yaml").read_text(encoding="utf-8")
         transcript = (HERE / "five_mistakes.txt").read_text(encoding="utf-8")

@@ -494,6 +494,14 @@ uint64_t app_config_batch_bytes(const struct app_config *config, const struct ap
     return output->batch.bytes < most ? output->batch.bytes : most;
 }
 
+uint64_t app_config_own_bytes(const struct app_config *config, const struct app_output *output)
+{
+    return output->ops->memory
+               ? output->ops->memory(output->settings, app_config_batch_bytes(config, output),
+                     (uint64_t)output->batch.events)
+               : 0;
+}
+
 bool app_config_same_stream(
     const struct app_config *config, const struct app_output *a, const struct app_output *b)
 {

@@ -364,6 +364,9 @@ bool app_config_same_stream(
  * which must have room for several. */
 uint64_t app_config_batch_bytes(const struct app_config *config, const struct app_output *output);
 
+/* How much memory each worker of ${output} takes for the output's own library: output_ops.memory. */
+uint64_t app_config_own_bytes(const struct app_config *config, const struct app_output *output);
+
 /* The file, or template of files, that an output writes; NULL: none. */
 const char *app_config_target(const struct app_output *output);
 

@@ -50,8 +50,9 @@ static void plan(const struct app_config *config, const struct app_output **enab
         }
         size_t bytes = (size_t)app_config_batch_bytes(config, output);
         *max_bytes = bytes < *max_bytes ? bytes : *max_bytes;
-        outputs[at] = (struct pipeline_output){
-            .workers = (size_t)output->workers, .stream = stream};
+        outputs[at] = (struct pipeline_output){.workers = (size_t)output->workers,
+            .own_bytes = (size_t)app_config_own_bytes(config, output),
+            .stream = stream};
         settings->output_count++;
     }
 }

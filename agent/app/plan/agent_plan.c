@@ -353,6 +353,7 @@ static bool plan_output(struct agent_plan *plan, size_t index,
             .max_ms = (unsigned)(max_ms > MAX_WAIT_MS ? MAX_WAIT_MS : max_ms),
             .max_age_ns = config->retry.max_age_ns == CONFIG_NEVER ? 0 : config->retry.max_age_ns},
         .workers = (size_t)config->workers,
+        .own_bytes = (size_t)app_config_own_bytes(settings->config, config),
         .stream = stream_index,
         .route = SIZE_MAX,
         .ids = config->ops->ids && config->ops->ids(config->settings)};

@@ -99,6 +99,15 @@ static void add_parked(struct metric_set *set, const struct output_counts *count
     }
 }
 
+static void add_guarantee(struct metric_set *set, const struct output_counts *counts)
+{
+    if (counts->guarantee) {
+        metric_set_text(set, METRIC_OUTPUT_GUARANTEE, span_text(counts->guarantee));
+        metric_set_label(set, 1, span_text(counts->guarantee));
+        metric_set_number(set, METRIC_OUTPUT_GUARANTEE_INFO, 1);
+    }
+}
+
 static void add_output(struct metric_set *set, const char *name, const struct output_counts *counts,
     struct spool *spool, size_t index)
 {
@@ -118,6 +127,7 @@ static void add_output(struct metric_set *set, const char *name, const struct ou
     metric_set_number(set, METRIC_OUTPUT_RETRIES, counts->retries);
     metric_set_number(set, METRIC_OUTPUT_DUPLICATES, counts->unexpected_duplicates);
     metric_set_number(set, METRIC_OUTPUT_MAYBE_DUPLICATES, counts->maybe_duplicates);
+    add_guarantee(set, counts);
     metric_set_number(set, METRIC_OUTPUT_DEGRADED, counts->degraded);
     add_parked(set, counts);
     add_backlog(set, spool, index);

@@ -5,8 +5,8 @@
 
 /*
  * One budget for the process. What is there whatever happens (the program, a session's stack join and
- * reading windows, what workers hold, open batches, a batch that an output has to put together again)
- * is taken off it first, the queue has a fixed share, and the spool has the rest. Blocks that are kept
+ * reading windows, what workers hold, open batches, a batch that an output has to put together again,
+ * and libraries of outputs) is taken off it first, the queue has a fixed share, and the spool has the rest. Blocks that are kept
  * for their next use need nothing of their own: they are part of what others do not use now.
  */
 enum {
@@ -89,6 +89,7 @@ static size_t fixed_bytes(const struct pipeline_settings *s)
     for (size_t i = 0; i < s->output_count; i++) {
         copies += COPIES_PER_WORKER * s->outputs[i].workers *
                   s->streams[s->outputs[i].stream].max_bytes;
+        copies += s->outputs[i].workers * s->outputs[i].own_bytes;
     }
     size_t store = s->store.store ? STORE_BYTES : 0;
     size_t windows = s->rolls_up ? s->session_count * s->stream_count * ROLLUP_BYTES : 0;

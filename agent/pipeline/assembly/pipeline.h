@@ -52,6 +52,7 @@ struct pipeline_output {
     const void *settings; /* of the output */
     struct delivery_retry retry;
     size_t workers;
+    size_t own_bytes; /* of each worker: output_ops.memory */
     size_t stream;
     size_t route;   /* template of the stream; SIZE_MAX: none */
     bool ids;       /* delivery.ids: then `shape.ids` of its stream is set, too */

@@ -113,6 +113,12 @@ static void note(void *self, const char *text)
     }
 }
 
+static void set_guarantee(void *self, const char *guarantee)
+{
+    const struct outlet_settings *settings = &((struct outlet_lane *)self)->outlet->settings;
+    books_set_guarantee(settings->books, settings->index, guarantee);
+}
+
 static void tell(void *self, enum delivery_news news, const char *text)
 {
     struct outlet_lane *lane = self;
@@ -289,6 +295,7 @@ bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct er
         .agent_id = settings->agent_id,
         .warn = outlet_lane_warn,
         .note = note,
+        .guarantee = set_guarantee,
         .stopping = is_cancelled,
         .host = lane};
     struct delivery_host_settings host = {.ops = settings->ops,

@@ -253,6 +253,13 @@ void books_set_parked(
     plat_mutex_unlock(&books->mutex);
 }
 
+void books_set_guarantee(struct books *books, size_t output, const char *guarantee)
+{
+    plat_mutex_lock(&books->mutex);
+    books->outputs[output].guarantee = guarantee;
+    plat_mutex_unlock(&books->mutex);
+}
+
 void books_set_degraded(struct books *books, size_t output, bool degraded)
 {
     plat_mutex_lock(&books->mutex);

@@ -90,6 +90,7 @@ struct output_counts {
     uint64_t retries;
     uint64_t unexpected_duplicates; /* of the acked: the destination had them already, unsent */
     uint64_t maybe_duplicates;      /* sent again, and may have arrived before */
+    const char *guarantee;          /* output_env.guarantee; NULL: none */
     bool degraded;                  /* its set-up must be corrected; it tries again slowly */
     char trouble[BOOKS_TROUBLE_MAX_BYTES]; /* why it does not deliver now; "": it does */
     uint64_t progress_ns;     /* of the last settlement, or since when something is pending */
@@ -142,6 +143,9 @@ void books_retry(struct books *books, size_t output);
 /* So many ${events} of an output are held for so many ${routes}; ${first} as output_counts.parked_first. */
 void books_set_parked(
     struct books *books, size_t output, uint64_t events, uint64_t routes, const char *first);
+
+/* What the output can guarantee now; static. */
+void books_set_guarantee(struct books *books, size_t output, const char *guarantee);
 
 void books_set_degraded(struct books *books, size_t output, bool degraded);
 

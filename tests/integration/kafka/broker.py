@@ -9,7 +9,8 @@ import tempfile
 import threading
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "opensearch"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "opensearch"), str(Path(__file__).resolve().parents[2])]
+from support.scripted_http import Authority
 from servers import JVM, Missing, fetch  # noqa: F401 (the tests import Missing from here)
 
 POM = Path(__file__).parent / "pom.xml"
@@ -20,6 +21,7 @@ SERVER = "kafka.server.KafkaRaftServer"  # logs STARTED when the broker takes re
 STARTED = "Kafka Server started"
 CLUSTER = "AAAAAAAAQACAAAAAAAAAAQ"
 USERS = 'user_admin="admin-secret" user_agent="agent-secret"'
+SCRAM = "SCRAM-SHA-512"
 
 
 class Running:
@@ -72,32 +74,59 @@ def free_ports(count):
 
 
 class Broker:
-    """Listens at `plain`, where everybody is admin, and at `sasl`, by SASL PLAIN without TLS; ACLs hold for
-    the user agent."""
+    """Listens at `plain`, where everybody is admin, and at these, where ACLs hold for the user agent: `sasl`, by SASL
+    PLAIN without TLS; where openssl is there `scram`, by SCRAM over TLS; and `certified`, by the certificate of a
+    client. `authority` has issued the broker's."""
 
     def __init__(self):
-        jars = fetch("kafka", POM)
+        self.jars = fetch("kafka", POM)
         self.work = tempfile.TemporaryDirectory(prefix="etwship-kafka-")
         self.folder = Path(self.work.name)
-        self.plain, self.sasl, control = free_ports(3)
-        self.address = f"127.0.0.1:{self.plain}"
-        self.sasl_address = f"127.0.0.1:{self.sasl}"
+        self.authority = Authority(self.folder) if Authority.openssl() else None
+        plain, sasl, scram, certified, self.control = free_ports(5)
+        self.address, self.sasl, self.scram, self.certified = (
+            f"127.0.0.1:{port}" for port in (plain, sasl, scram, certified))
         self.java = ["java", *JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-                     f"-Dorg.slf4j.simpleLogger.log.{SERVER}=info", "-cp", ":".join(map(str, jars))]
+                     f"-Dorg.slf4j.simpleLogger.log.{SERVER}=info", "-cp", ":".join(map(str, self.jars))]
         self.file = self.folder / "server.properties"
-        login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
-        self.file.write_text("\n".join(f"{key}={value}" for key, value in {
+        self.file.write_text("\n".join(f"{key}={value}" for key, value in self.properties().items()) + "\n")
+        self.run("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", self.file,
+                 "--add-scram", f"{SCRAM}=[name=agent,password=agent-secret]")
+        self.running = None
+        self.start()
+
+    def properties(self):
+        listeners = {"PLAINTEXT": self.address, "SASL_PLAINTEXT": self.sasl}
+        tls = {}
+        if self.authority:
+            listeners |= {"SASL_SSL": self.scram, "SSL": self.certified}
+            certificate, key = self.authority.issue("broker")
+            both = self.folder / "broker-both.pem"
+            both.write_text(Path(key).read_text() + Path(certificate).read_text())
+            tls = {
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.location": both,
+                "ssl.truststore.type": "PEM",
+                "ssl.truststore.location": self.authority.ca,
+                "listener.name.ssl.ssl.client.auth": "required",
+                "ssl.principal.mapping.rules": "RULE:^CN=(.*)$/$1/",
+                "listener.name.sasl_ssl.sasl.enabled.mechanisms": SCRAM,
+                f"listener.name.sasl_ssl.{SCRAM.lower()}.sasl.jaas.config":
+                    "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+            }
+        shown = ",".join(f"{name}://{address}" for name, address in listeners.items())
+        return tls | {
             "process.roles": "broker,controller",
             "node.id": 1,
-            "controller.quorum.voters": f"1@127.0.0.1:{control}",
+            "controller.quorum.voters": f"1@127.0.0.1:{self.control}",
             "controller.listener.names": "CONTROLLER",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.plain},SASL_PLAINTEXT://127.0.0.1:{self.sasl},"
-                         f"CONTROLLER://127.0.0.1:{control}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.plain},SASL_PLAINTEXT://127.0.0.1:{self.sasl}",
-            "listener.security.protocol.map":
-                "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "sasl.enabled.mechanisms": "PLAIN",
-            "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{login} {USERS};",
+            "listeners": f"{shown},CONTROLLER://127.0.0.1:{self.control}",
+            "advertised.listeners": shown,
+            "listener.security.protocol.map": ",".join(
+                [f"{name}:{name}" for name in listeners] + ["CONTROLLER:PLAINTEXT"]),
+            "listener.name.sasl_plaintext.sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config":
+                f"org.apache.kafka.common.security.plain.PlainLoginModule required {USERS};",
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS;User:admin",
             "log.dirs": self.folder / "logs",
@@ -111,11 +140,21 @@ class Broker:
             "share.coordinator.state.topic.replication.factor": 1,
             "share.coordinator.state.topic.min.isr": 1,
             "group.initial.rebalance.delay.ms": 0,
-        }.items()) + "\n")
-        subprocess.run([*self.java, "kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", self.file], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=START_S)
-        self.running = None
-        self.start()
+        }
+
+    def run(self, *arguments):
+        """One of Kafka's own commands."""
+        done = subprocess.run([*self.java, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=START_S, check=False, text=True)
+        if done.returncode:
+            raise AssertionError(f"{arguments[0]}: {done.stdout[-3000:]}")
+
+    def quota(self, bytes_per_second):
+        """Of everybody without a login; None: without limit."""
+        change = ["--delete-config", "producer_byte_rate"] if bytes_per_second is None else [
+            "--add-config", f"producer_byte_rate={bytes_per_second}"]
+        self.run("kafka.admin.ConfigCommand", "--bootstrap-server", self.address, "--alter", *change,
+                 "--entity-type", "users", "--entity-name", "ANONYMOUS")
 
     def start(self):
         self.running = Running([*self.java, "kafka.Kafka", self.file])

@@ -2,7 +2,6 @@
 
 #ifdef ETWSHIP_KAFKA
 
-#include "outputs/kafka/kafka_position.h"
 #include "support/http_fake.h"
 #include "support/kafka_fake.h"
 #include "unit/outputs/output_rig.h"
@@ -11,6 +10,7 @@
 static struct output_rig rig;
 static struct kafka_fake *fake;
 static char told[4096]; /* notes and warnings */
+static const char *guarantee;
 static unsigned saves;
 static uint8_t checkpoint[256];
 static size_t checkpoint_size;
@@ -22,6 +22,12 @@ static void tell(void *host, const char *text)
     (void)host;
     strncat(told, text, sizeof(told) - strlen(told) - 2);
     strcat(told, "\n");
+}
+
+static void take_guarantee(void *host, const char *what)
+{
+    (void)host;
+    guarantee = what;
 }
 
 static bool save(void *host, struct error *err)
@@ -54,7 +60,9 @@ static void make(const char *more, bool remembers)
         .save = remembers ? save : NULL,
         .note = tell,
         .warn = tell,
+        .guarantee = take_guarantee,
         .host = &rig};
+    guarantee = NULL;
     rig.self = output_kafka.create(settings, &env, &err);
     assert_string_equal(err.text, "");
     config_destroy(config);
@@ -343,6 +351,7 @@ static void a_batch_is_a_transaction_with_its_position(void **state)
     begin("", true);
     assert_int_equal(send("1\n2\n", 0x1f, false), OUTPUT_DELIVERED);
     assert_says(told, "delivers exactly once, as etwship-6f1c-siem");
+    assert_string_equal(guarantee, "exactly_once");
     assert_int_equal(saves, 1);
     char *text = kafka_fake_messages(fake, "etwship-positions", false);
     assert_says(text, "etwship-6f1c-siem/begin||");
@@ -422,13 +431,16 @@ static void without_a_right_to_transactions_auto_goes_on_without_them(void **sta
     assert_int_equal(send("1\n", 1, false), OUTPUT_DELIVERED);
     assert_says(told, "delivers at least once, as it cannot have transactions");
     assert_says(told, "on the transactional id");
+    assert_string_equal(guarantee, "at_least_once");
     rig_teardown(&rig);
     make(", delivery: exactly_once", true);
     kafka_fake_fail(
         fake, KAFKA_FAKE_INIT_PRODUCER_ID, 1, KAFKA_FAKE_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
     assert_int_equal(send("2\n", 2, false), OUTPUT_RETRY);
     assert_true(rig.report.degraded);
+    assert_null(guarantee);
     assert_int_equal(send("2\n", 2, true), OUTPUT_DELIVERED);
+    assert_string_equal(guarantee, "exactly_once");
     assert_topic("t", "1\n2\n");
     end();
 }
@@ -448,91 +460,6 @@ static void a_checkpoint_of_others_is_as_good_as_none(void **state)
     }
     assert_topic("t", "1\n");
     end();
-}
-
-/* ---- positions ----------------------------------------------------------------------------------- */
-
-struct taken {
-    char text[2048];
-};
-
-static bool take(void *self, struct span id)
-{
-    struct taken *taken = self;
-    size_t at = strlen(taken->text);
-    snprintf(taken->text + at, sizeof(taken->text) - at, "%.*s ", SPAN_ARG(id));
-    return true;
-}
-
-static void a_position_is_read_as_it_was_written_and_nothing_else_is(void **state)
-{
-    (void)state;
-    static const char *const ids[] = {"abc", "abd", "abd", "", "z", "zz", "abc"};
-    struct kafka_position_writer writer;
-    struct taken taken = {""};
-    struct buf out;
-    uint64_t number = 0;
-    buf_init(&out, 4096);
-    kafka_position_begin(&writer, &out, 12345678901234);
-    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-        kafka_position_add(&writer, span_text(ids[i]));
-    }
-    assert_true(kafka_position_read(buf_span(&out), &number, take, &taken));
-    assert_int_equal(number, 12345678901234);
-    assert_string_equal(taken.text, "abc abd abd  z zz abc ");
-    for (size_t i = 0; i < out.size; i++) { /* cut at every byte */
-        bool whole = i && out.data[i - 1] == '\n';
-        struct taken rest = {""};
-        assert_int_equal(kafka_position_read(span_make(out.data, i), &number, take, &rest), whole);
-        assert_memory_equal(rest.text, taken.text, strlen(rest.text));
-    }
-    static const char *const wrong[] = {"etwship 1 1\n1a\n", "etwship 1 1\n\n", "etwship 2 1\n",
-        "etwship 1 \n", "etwship 1 1x\n", "etwship 1 1234567890123456789\n", "etwship 1 1\n/a\n"};
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        assert_false(kafka_position_read(span_text(wrong[i]), &number, take, &taken));
-    }
-    buf_fini(&out);
-}
-
-/* ---- settings ------------------------------------------------------------------------------------ */
-
-static void what_is_wrong_is_told_with_what_to_do(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *yaml;
-        const char *words;
-    } cases[] = {
-        {"{brokers: [k], topic: t}", "no host and port"},
-        {"{brokers: ['k:0'], topic: t}", "no host and port"},
-        {"{brokers: ['k:1'], topic: 'a b'}", "' ' cannot stand in the name of a topic"},
-        {"{brokers: ['k:1'], topic: '{provider.name}'}", "begin with text of its own"},
-        {"{brokers: ['k:1'], topic: 'x-{nope'}", "topic: "},
-        {"{brokers: ['k:1'], topic: '..'}", "no topic can be called so"},
-        {"{brokers: ['k:1'], topic: t, key: 'a|b'}", "cannot stand in it"},
-        {"{brokers: ['k:1'], topic: t, key: '{nope.x}'}", "key: "},
-        {"{brokers: ['k:1'], topic: t, positions_topic: t}", "write another one"},
-        {"{brokers: ['k:1'], topic: t, headers: [id, none]}", "none stands alone"},
-        {"{brokers: ['k:1'], topic: t, sasl: {mechanism: PLAIN, user: u}}", "PLAIN needs password"},
-        {"{brokers: ['k:1'], topic: t, sasl: {user: u}}", "of no use without mechanism"},
-        {"{brokers: ['k:1'], topic: t, sasl: {mechanism: OAUTHBEARER, user: u}}", "OAUTHBEARER"},
-        {"{brokers: ['k:1'], topic: t, tls: {cert: c.pem}}", "write key"},
-        {"{brokers: ['k:1'], topic: t, tls: {ca: c.pem}, transport: tcp}", "nothing is encrypted"},
-        {"{brokers: ['k:1'], topic: t, rdkafka: {socket.keepalive.enabl: true}}",
-            "did you mean socket.keepalive.enable?"},
-        {"{brokers: ['k:1'], topic: t, rdkafka: {client.dns.lookup: sometimes}}",
-            "client.dns.lookup: librdkafka does not take this value"},
-        {"{brokers: ['k:1'], topic: t, rdkafka: {sasl.password: x}}", "write sasl: {password}"},
-        {"{brokers: ['k:1'], topic: t, rdkafka: {plugin.library.paths: x.so}}", "foreign code"},
-        {"{brokers: ['k:1'], topic: t, rdkafka: {acks: 1}}", "remove it"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        rig_assert_fault(&output_kafka, cases[i].yaml, cases[i].words);
-    }
-    /* Topic, key and headers share one route of 4096 bytes. */
-    char text[800];
-    snprintf(text, sizeof(text), "{brokers: ['k:1'], topic: 'x-{provider.name}%0600d'}", 0);
-    rig_assert_fault(&output_kafka, text, "topic: a template has at most 512 bytes");
 }
 
 /* ---- setup and test-output ------------------------------------------------------------------------ */
@@ -577,8 +504,6 @@ int main(void)
         cmocka_unit_test(a_twin_is_told_of_and_survived),
         cmocka_unit_test(without_a_right_to_transactions_auto_goes_on_without_them),
         cmocka_unit_test(a_checkpoint_of_others_is_as_good_as_none),
-        cmocka_unit_test(a_position_is_read_as_it_was_written_and_nothing_else_is),
-        cmocka_unit_test(what_is_wrong_is_told_with_what_to_do),
         cmocka_unit_test(an_examination_says_what_is_there_and_what_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
