@@ -9,13 +9,19 @@ import signal
 
 from rig import EVENTS, FULL, LOGIN, TIMEOUT_S, Rig, sequence_of
 
+LIMIT = 850  # of a message as it is sent, which is about the median
 REFUSED = 3  # exit code: there are dead letters
 SIZE = re.compile(r"no event of (\d+) bytes")
 
 
 class Faults(Rig):
-    events = min(EVENTS, 20000) if FULL else 1000
+    events = min(EVENTS, 20000) if FULL else 300
     modes = ("exactly_once", "at_least_once") if FULL else ("exactly_once",)
+
+    def topic_of(self, mode):
+        """Of this test alone: rights hold for all topics whose names begin so."""
+        self.topic = f"{mode[0]}-{self.id().split('.')[-1][5:].replace('_', '-')}"
+        return self.topic
 
     def begin(self, mode, **more):
         """An agent that has delivered the trace, and waits for others."""
@@ -80,7 +86,7 @@ class Faults(Rig):
     def test_right_taken_and_given_again(self):
         for mode in self.modes:
             with self.subTest(mode):
-                topic = self.topic = f"{self.topic}-{mode[0]}"
+                topic = self.topic_of(mode)
                 self.tool("create", topic, 3)
                 for kind, name in (("topic", "etwship-positions"), ("id", "etwship-"), ("topic", topic)):
                     self.tool("allow", kind, name)
@@ -98,10 +104,10 @@ class Faults(Rig):
     def test_quota_that_is_too_small(self):
         for mode in self.modes:
             with self.subTest(mode):
-                topic = self.topic = f"{self.topic}-{mode[0]}"
+                topic = self.topic_of(mode)
                 self.tool("create", topic, 3)
                 agent = self.begin(mode, timeout="3s", compression="none")
-                self.broker.quota(40000)
+                self.broker.quota(40 * self.events)
                 try:
                     self.add()
                     agent.await_words("raise the quota of our user", TIMEOUT_S)
@@ -122,7 +128,7 @@ class Faults(Rig):
     def test_topic_that_takes_10_kb(self):
         for mode in self.modes:
             with self.subTest(mode):
-                topic = self.topic = f"{self.topic}-{mode[0]}"
+                topic = self.topic_of(mode)
                 self.tool("create", topic, 3)
                 agent = self.begin(mode, batch={"events": 5000})
                 self.tool("config", topic, "max.message.bytes", 10240)
@@ -138,11 +144,10 @@ class Faults(Rig):
     def test_events_that_are_too_large_are_refused_alone(self):
         for mode in self.modes:
             with self.subTest(mode):
-                topic = self.topic = f"{self.topic}-{mode[0]}"
+                topic = self.topic_of(mode)
                 self.tool("create", topic, 3)
                 agent = self.begin(mode, batch={"events": 5000})
-                sizes = [len(message.value) for message in self.messages()]
-                self.tool("config", topic, "max.message.bytes", 850)
+                self.tool("config", topic, "max.message.bytes", LIMIT)
                 self.add()
                 now = self.wait_all(agent)
                 self.assertFalse(now["degraded"])
@@ -155,7 +160,7 @@ class Faults(Rig):
                 self.assert_each_once(self.messages(), set(sequences))
                 for letter in letters:
                     self.assertEqual(letter["type"], "MSG_SIZE_TOO_LARGE")
-                    self.assertLessEqual(int(SIZE.search(letter["reason"])[1]), max(sizes) + 64)
+                    self.assertGreater(int(SIZE.search(letter["reason"])[1]), LIMIT // 2)
 
     # ---- logins ----------------------------------------------------------------------------------------
 
