@@ -253,7 +253,7 @@ class Rollup(unittest.TestCase):
                 self.forget()
                 self.prepare(spool)
                 got = self.interrupt(signal.SIGTERM, 3)
-                self.assertEqual(self.counts_of(got), self.count_texts(self.events))
+                self.assertEqual(self.counts_of(got), self.counts_of(self.events))
 
     def test_a_kill_loses_nothing(self):
         wanted = self.counts_of(self.events)
@@ -274,7 +274,7 @@ class Rollup(unittest.TestCase):
                                 "every": "1s"}}], "session", "memory")
         process.send_signal(signal.SIGHUP)
         process.communicate(timeout=TIMEOUT_S)
-        self.assertEqual(self.counts_of(self.shipped()), self.count_texts(self.events))
+        self.assertEqual(self.counts_of(self.shipped()), self.counts_of(self.events))
 
 
 if __name__ == "__main__":

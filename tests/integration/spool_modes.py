@@ -211,7 +211,7 @@ class Modes(unittest.TestCase):
         older.close()
         self.traces.append(self.make_trace("b", 1000, "--seed", "7"))
         self.write("memory")
-        self.assertNotIn("cannot be told", self.run_agent())
+        self.assertNotIn("cannot find out", self.run_agent())
         self.assert_each_once(self.out.read_bytes().splitlines(), EVENTS + 1000)
         self.write("durable")
         self.run_agent()

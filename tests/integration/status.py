@@ -480,7 +480,7 @@ class Status(Rig):
         self.make_certificate()
         good = self.tls_status()
         for change, word in (({"tls": {"cert": good["tls"]["cert"]}}, "cert and key belong together"),
-                             ({"listen": None, "unix": str(self.path), "token": None}, "it is of listen"),
+                             ({"listen": None, "unix": str(self.path), "token": None}, "it applies to listen only"),
                              ({"token": None}, "add tls and token"), ({"tls": None}, "add tls and token")):
             with self.subTest(change):
                 self.write({key: value for key, value in (good | change).items() if value is not None})
