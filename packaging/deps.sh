@@ -18,7 +18,7 @@ test="git clang clang-format clang-tidy libclang-rt-14-dev|libclang-rt-dev libcm
     openjdk-17-jdk-headless|default-jdk-headless maven openssl haproxy zstd dpkg-dev fakeroot systemd
     rsyslog rsyslog-gnutls rsyslog-relp llvm jq zip"
 windows="gcc-mingw-w64-x86-64-win32 binutils-mingw-w64-x86-64 cmake ninja-build pkg-config clang lld make
-    nasm xz-utils wine64 git python3 wixl msitools osslsigncode"
+    nasm perl xz-utils wine64 git python3 wixl msitools osslsigncode"
 kafka="gcc libssl-dev zlib1g-dev libzstd-dev"
 # Debian 12 has a cargo that is too old, and a newer one under another name.
 cargo="cargo-web|cargo"

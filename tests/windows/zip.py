@@ -79,10 +79,11 @@ class Archive(unittest.TestCase):
     def test_it_names_the_license_of_every_library(self):
         notices = self.text("NOTICES.txt")
         found = re.findall(r"^==== (\S+) ====\r\n\r\n(?=\S| +\S|\r\n)", notices, re.M)
-        self.assertEqual(sorted(found), ["curl", "expat", "libarchive", "libisal", "libyaml", "libzstd",
-                                         "mingw-w64", "nghttp2", "pcre2", "sqlite3", "xxhash", "zlib"])
+        self.assertEqual(sorted(found), ["curl", "expat", "libarchive", "libisal", "librdkafka", "libyaml", "libzstd",
+                                         "mingw-w64", "nghttp2", "openssl", "pcre2", "sqlite3", "xxhash", "zlib"])
         for words in ["Expat maintainers", "Kirill Simonov", "Philip Hazel", "Yann Collet",
-                      "Jean-loup Gailly", "MinGW-w64", "disclaims copyright", "Zoltan Herczeg", "Tim Kientzle"]:
+                      "Jean-loup Gailly", "MinGW-w64", "disclaims copyright", "Zoltan Herczeg", "Tim Kientzle",
+                      "Magnus Edenhill", "Apache License"]:
             self.assertTrue(words.lower() in notices.lower(), words)
 
     def test_its_example_is_a_good_configuration(self):

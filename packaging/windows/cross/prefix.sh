@@ -20,7 +20,7 @@ say() {
 case $arch in
 x64)
     target=x86_64-w64-mingw32
-    cc=$target-gcc ar=$target-ar tools="$cc make nasm"
+    cc=$target-gcc ar=$target-ar tools="$cc make nasm perl"
     ;;
 arm64)
     zig=$("$here/zig.sh")
@@ -103,6 +103,16 @@ with_cc() {
     $ar crs "$made/lib/lib$library.a" build-mingw/*.o
 }
 
+# flags: has the compiler parse the headers of Windows once for all sources in this folder that are compiled with
+# these flags and `-include first.h`. They are two thirds of its work.
+parse_once() {
+    printf '#include <%s>\n' winsock2.h ws2tcpip.h windows.h errno.h fcntl.h inttypes.h io.h limits.h stdio.h stdlib.h \
+        string.h time.h sys/stat.h >first.h
+    # A list of words.
+    # shellcheck disable=SC2086
+    $cc $1 -x c-header first.h -o first.h.gch >>"$work/log" 2>&1
+}
+
 # DLL, libraries that call it: an import library through which the DLL is loaded at the first call into it.
 # DLLs that a program is linked with are looked for in its own folder, too, before any of its code runs, if
 # Windows does not know them by heart (KnownDLLs); by the first call etwship has restricted the search to the
@@ -128,6 +138,11 @@ load_late() {
 # load_config.c of this folder has Windows look for all DLLs in the system's folder alone.
 linked() {
     if [ "$arch" = x64 ]; then echo "-l$1_late"; else echo "-l$1"; fi
+}
+
+# library: no part of the program, so nothing is said of it.
+leave_out() {
+    sed -i "/^$1\t/d" "$sources/fetched.tsv"
 }
 
 # What must be said of each library where the program is given away. cmocka is in no program but tests.
@@ -225,7 +240,7 @@ build_xxhash() {
 # Its assembly for ARM is for ELF alone; without the library, zlib does its work.
 build_libisal() {
     if [ "$arch" = arm64 ]; then
-        sed -i '/^libisal\t/d' "$sources/fetched.tsv"
+        leave_out libisal
         return
     fi
     cd "$sources/libisal"
@@ -298,6 +313,56 @@ build_libarchive() {
     describe libarchive libarchive -DLIBARCHIVE_STATIC "-larchive -lz -lzstd $(linked bcrypt)"
 }
 
+# TLS for librdkafka, which knows no other than OpenSSL's, and nothing else: TLS 1.2 and 1.3 with their ciphers,
+# certificates, and keys in files. It reads no configuration and loads no modules. What it would look for in its own
+# folder is nowhere: no file of Windows can have such a name, so nobody can put one there.
+build_openssl() {
+    if [ "$arch" = arm64 ]; then
+        leave_out openssl
+        return
+    fi
+    cd "$sources/openssl"
+    set -- apps argon2 aria async atexit autoload-config bf blake2 camellia cast cmac cmp cms comp ct deprecated \
+        dgram docs dsa dso ec2m engine filenames gost http idea legacy makedepend md4 mdc2 ml-dsa ml-kem module \
+        multiblock nextprotoneg ocb psk rc2 rc4 rfc3779 rmd160 scrypt seed shared siphash siv slh-dsa sm2 sm3 sm4 \
+        srp srtp ssl-trace tests thread-pool tls1 tls1_1 ts ui-console whirlpool winstore
+    parse_once '-m64 -O1 -w -DUNICODE -D_UNICODE -DWIN32_LEAN_AND_MEAN -D_MT -DNDEBUG'
+    # A list of words. Where the time of the build goes into the library, it is the same for all.
+    # shellcheck disable=SC2046
+    perl Configure mingw64 --cross-compile-prefix=$target- --prefix='/<none>' --openssldir='/<none>' \
+        $(printf -- 'no-%s ' "$@") CFLAGS='-O1 -w -include first.h' CPPDEFINES=USE_BCRYPTGENRANDOM >>"$work/log" 2>&1
+    SOURCE_DATE_EPOCH=0 make -j "$jobs" build_libs >>"$work/log" 2>&1
+    cp libcrypto.a libssl.a "$made/lib"
+    mkdir "$made/include/openssl"
+    cp include/openssl/*.h "$made/include/openssl"
+}
+
+# As packaging/linux/librdkafka.sh makes it for Linux. Kerberos comes along, by Windows' own means; no configuration
+# of etwship leads there. Its own xxHash has other names than ours.
+build_librdkafka() {
+    if [ "$arch" = arm64 ]; then
+        leave_out librdkafka # it would need OpenSSL
+        return
+    fi
+    cd "$sources/librdkafka/src"
+    set -- WITH_SSL WITH_SASL_SCRAM WITH_SASL_OAUTHBEARER WITH_ZLIB WITH_ZSTD WITH_SNAPPY WITH_HDRHISTOGRAM \
+        WITH_CRC32C_HW
+    flags="-O2 -w -DNDEBUG $(printf -- '-D%s=1 ' "$@")"
+    parse_once "-D__USE_MINGW_ANSI_STDIO=1 $flags"
+    # It looks up errors of sockets among those of the C library, where each is an "Unknown error".
+    sed -i 's/rd_strerror(r)/rd_socket_strerror(r)/' rdkafka_transport.c
+    left_out='_(cyrus|oidc|plugin)|^(rddl|rdhttp)'
+    # A list of words.
+    # shellcheck disable=SC2046
+    with_cc rdkafka librdkafka/src "$flags -include first.h -I. -I$made/include
+        -DLIBRDKAFKA_STATICLIB -DWITHOUT_WIN32_CONFIG -DENABLE_DEVEL=0 -DXXH_NAMESPACE=rd_" \
+        $(printf '%s\n' *.c nanopb/*.c opentelemetry/*.c | grep -vE "($left_out)\.c")
+    mkdir "$made/include/librdkafka"
+    cp rdkafka.h rdkafka_mock.h "$made/include/librdkafka"
+    describe rdkafka librdkafka -DLIBRDKAFKA_STATICLIB "-lrdkafka -lssl -lcrypto -lz -lzstd \
+$(for dll in $late; do linked "$dll"; done | tr '\n' ' ')-lws2_32 -ladvapi32"
+}
+
 # For the tests alone. Its CMake always makes a DLL.
 build_cmocka() {
     with_cc cmocka cmocka '-Iinclude -DHAVE_MALLOC_H -DHAVE_INTTYPES_H -DHAVE_SIGNAL_H
@@ -308,14 +373,15 @@ build_cmocka() {
 
 say "Building libraries for Windows (minutes, once)"
 "$here/fetch.sh" "$sources"
-late="bcrypt crypt32"
-# The first three are used by others.
+late="bcrypt crypt32 secur32 user32"
+# The first four are used by others.
 zlib="-DZLIB_INCLUDE_DIR=$made/include -DZLIB_LIBRARY=$made/lib/libz.a"
-for library in zlib libzstd nghttp2 cmocka curl expat libarchive libisal libyaml pcre2 sqlite3 xxhash; do
+for library in zlib libzstd nghttp2 openssl cmocka curl expat libarchive libisal librdkafka libyaml pcre2 sqlite3 \
+    xxhash; do
     "build_$library"
 done
 for dll in $late; do
-    [ "$arch" = arm64 ] || load_late "$dll" curl archive
+    [ "$arch" = arm64 ] || load_late "$dll" archive crypto curl rdkafka
 done
 keep_licenses
 keep_sources >"$made/share/sources.tsv"
