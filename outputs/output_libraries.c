@@ -4,6 +4,9 @@
 #ifdef ETWSHIP_KAFKA
 #include <librdkafka/rdkafka.h>
 #endif
+#ifdef ETWSHIP_KAFKA_OPENSSL
+#include <openssl/crypto.h>
+#endif
 #include <stdio.h>
 #include <zstd.h>
 
@@ -22,6 +25,11 @@ size_t output_libraries_list(struct output_library ret_libraries[OUTPUT_LIBRARIE
 #else
     const char *rdkafka = NULL;
 #endif
+#ifdef ETWSHIP_KAFKA_OPENSSL
+    const char *openssl = OpenSSL_version(OPENSSL_VERSION_STRING);
+#else
+    const char *openssl = NULL; /* elsewhere it is libcurl's, too */
+#endif
     const struct {
         const char *name;
         const char *key;
@@ -33,6 +41,7 @@ size_t output_libraries_list(struct output_library ret_libraries[OUTPUT_LIBRARIE
         {"zstd", "zstd", ZSTD_versionString()},
         {"ISA-L", "isa-l", ETWSHIP_ISAL},
         {"librdkafka", "librdkafka", rdkafka},
+        {"OpenSSL", "openssl", openssl},
     };
     size_t count = 0;
     for (size_t i = 0; i < OUTPUT_LIBRARIES_MAX; i++) {

@@ -10,7 +10,7 @@ struct output_library {
     char version[64];
 };
 
-enum { OUTPUT_LIBRARIES_MAX = 6 };
+enum { OUTPUT_LIBRARIES_MAX = 7 };
 
 /* The libraries of this process: HTTP, its TLS and HTTP/2, compression. How many there are; what a
  * build does without is left out. Any thread. */

@@ -1,5 +1,8 @@
 #include "outputs/kafka/kafka_conf.h"
 
+#ifdef ETWSHIP_KAFKA_OPENSSL
+#include <openssl/crypto.h>
+#endif
 #include <stdio.h>
 
 #include "base/text/nearest.h"
@@ -148,6 +151,39 @@ static void set_number(struct setting *to, const char *name, uint64_t value)
     set(to, name, text);
 }
 
+#ifdef ETWSHIP_KAFKA_OPENSSL
+
+/* OpenSSL keeps memory for each thread that uses it. As a static library of Windows it does not learn that a thread
+ * ends (OPENSSL_thread_stop(3)), so each producer would leave some behind. */
+static rd_kafka_resp_err_t on_thread_exit(
+    rd_kafka_t *rk, rd_kafka_thread_type_t type, const char *thread, void *self)
+{
+    (void)rk, (void)type, (void)thread, (void)self;
+    OPENSSL_thread_stop();
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+static rd_kafka_resp_err_t on_new(
+    rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *self, char *reason, size_t size)
+{
+    (void)conf, (void)self, (void)reason, (void)size;
+    return rd_kafka_interceptor_add_on_thread_exit(rk, "openssl", on_thread_exit, NULL);
+}
+
+static void watch_threads(rd_kafka_conf_t *conf)
+{
+    rd_kafka_conf_interceptor_add_on_new(conf, "openssl", on_new, NULL);
+}
+
+#else
+
+static void watch_threads(rd_kafka_conf_t *conf)
+{
+    (void)conf;
+}
+
+#endif
+
 /* What was set; NULL after a failure. */
 static rd_kafka_conf_t *finish(struct setting *to)
 {
@@ -155,6 +191,7 @@ static rd_kafka_conf_t *finish(struct setting *to)
         rd_kafka_conf_destroy(to->conf);
         return NULL;
     }
+    watch_threads(to->conf); /* copies of a configuration do not have it */
     return to->conf;
 }
 

@@ -4,7 +4,7 @@
 #include "outputs/output.h"
 
 static const char missing[] = "this build has no librdkafka. use one that has it, or build with it "
-                              "(packaging/linux/librdkafka.sh)";
+                              "(outputs/kafka/README.md)";
 
 void kafka_options_check(struct config_check *check, const struct config_map *options)
 {

@@ -12,9 +12,11 @@ import base64
 import json
 import os
 import re
+import socketserver
 import struct
 import subprocess
 import sys
+import threading
 import tty
 import unittest
 from pathlib import Path
@@ -38,6 +40,28 @@ HERE = Path(__file__).resolve().parent
 # looks for it everywhere. That etwship.exe is not linked with it, program.py shows.
 PLANTED_DLLS = ["bcrypt", "cryptbase", "dnsapi", "iphlpapi", "msasn1", "mswsock", "ncrypt",
                 "schannel", "secur32", "sspicli", "winhttp"]
+
+
+class Broker(socketserver.ThreadingTCPServer):
+    """Takes the first bytes of each connection over TLS, and ends it then."""
+
+    daemon_threads = True
+
+    def __init__(self, context):
+        super().__init__(("127.0.0.1", 0), None)
+        self.context, self.asked = context, []
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+    def finish_request(self, request, client_address):
+        try:
+            with self.context.wrap_socket(request, server_side=True) as connection:
+                self.asked.append(connection.recv(8))
+        except OSError:  # no agreement
+            pass
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
 
 
 @unittest.skipUnless(wine.WINE, "no Wine (packaging/deps.sh windows)")
@@ -338,6 +362,21 @@ class Ship(unittest.TestCase):
                                    env={"WINEDLLOVERRIDES": overrides})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse(list(self.folder.glob("**/planted.txt")))
+
+    def test_a_broker_of_kafka_is_trusted_by_its_ca_alone(self):
+        """OpenSSL's TLS, which librdkafka brings. Without `ca` it takes what Wine has in its store of authorities."""
+        authority = self.authority()
+        context = authority.server(*authority.issue("broker"))
+        stranger = Authority(authority.folder, "stranger", RSA)
+        for tls, trusts in [({"ca": str(authority.ca)}, True), ({"ca": str(stranger.ca)}, False), ({}, False)]:
+            with self.subTest(tls), Broker(context) as broker:
+                self.configure({"type": "kafka", "brokers": [f"127.0.0.1:{broker.server_address[1]}"], "topic": "t",
+                                "connect_timeout": "20s", "tls": tls})
+                done = self.prefix.run(wine.EXE, "test-output", "o", "-c", "c.yaml", cwd=self.folder)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertEqual(b"certificate verify failed" in done.stdout, not trusts, done.stdout)
+                # The number of ApiVersions (Apache Kafka, protocol guide, API keys), after four bytes of size.
+                self.assertEqual({request[4:6] for request in broker.asked}, {b"\0\x12"} if trusts else set())
 
     def test_a_server_with_a_pinned_key_is_trusted_and_another_is_not(self):
         authority = self.authority()
