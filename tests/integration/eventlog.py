@@ -1,5 +1,5 @@
 """Sessions of `type: eventlog` on a simulated Windows Event Log, from outside: the program is killed, and each record
-arrives once; and what `check` and `explain` say.
+arrives once; and what `check` and `explain` say. With --full, 300 kills.
 """
 
 import json
@@ -17,8 +17,8 @@ from support.waiting import wait_until  # noqa: E402
 BINARY = os.environ["ETWSHIP_BIN"]
 SIM = os.environ["ETWSHIP_SIM"]
 TIMEOUT_S = 120
-RECORDS = 20000
-KILLS = 5
+FULL = "--full" in sys.argv
+RECORDS, KILLS = (1000000, 300) if FULL else (20000, 5)
 
 CONFIG = """
 version: 1
@@ -211,4 +211,4 @@ class EventLog(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(argv=[argument for argument in sys.argv if argument != "--full"])

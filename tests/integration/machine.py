@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support import catalogue  # noqa: E402
-from support.waiting import wait_until  # noqa: E402
+from support.waiting import text_so_far, wait_until  # noqa: E402
 
 SIM = os.environ["ETWSHIP_SIM"]
 MACHINE = os.environ["ETWSIM_MACHINE_BIN"]
@@ -40,8 +40,7 @@ class Agent:
         test.addCleanup(self.process.kill)
 
     def said(self):
-        self.log.seek(0)
-        return self.log.read().decode("utf-8")
+        return text_so_far(self.log)
 
     def kill(self):
         self.process.kill()

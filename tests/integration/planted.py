@@ -150,7 +150,7 @@ class Planted(unittest.TestCase):
         self.assertEqual(done.returncode, DONE, done.stderr)
         self.assertEqual(len(self.names()), 26)
         self.assertEqual(sum(len((self.out / n).read_text().splitlines()) for n in self.names()), EVENTS)
-        self.assertIn("max_files: 25 files are there", done.stderr)
+        self.assertIn("max_files: there are 25 files", done.stderr)
 
     def test_folders_that_others_may_write_are_told(self):
         self.out.chmod(0o1777)

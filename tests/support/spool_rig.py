@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from support.scripted_http import Fault, Reply
-from support.waiting import wait_until
+from support.waiting import text_so_far, wait_until
 
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
@@ -83,8 +83,7 @@ class SpoolRig(unittest.TestCase):
         return agent
 
     def said(self, agent):
-        agent.log.seek(0)
-        return agent.log.read().decode()
+        return text_so_far(agent.log)
 
     def stop(self, agent, codes=(DONE,)):
         agent.send_signal(signal.SIGTERM)

@@ -1,5 +1,6 @@
 """Waits for changes without a notification: files, counters and processes of others."""
 
+import os
 import time
 
 TIMEOUT_S = 200
@@ -22,3 +23,9 @@ def wait_until(holds, why="what is waited for does not come", process=None, tick
         if now > end:
             raise AssertionError(why() if callable(why) else why)
         time.sleep(max(tick_s, min(MOST_S, REST * (now - begun))))
+
+
+def text_so_far(file):
+    """What is in `file`, which a process may be writing: its place in the file is ours, too, and is not to move."""
+    descriptor = file.fileno()
+    return os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode()
