@@ -32,7 +32,7 @@ enum {
     MAX_SEEDS = 1024,
     MAX_CUTS = 2048,               /* per seed */
     MAX_CUT_BYTES = 32 << 20,      /* per program */
-    MUTATIONS = 10000,             /* per program and round */
+    MUTATIONS = 4000,              /* per program and round */
     MAX_MUTATION_BYTES = 32 << 20, /* per program and round */
     CRASH_FILE_SIZE = 64,
 };
