@@ -106,7 +106,8 @@ static void a_refusal_says_what_to_do(void **state)
     }
 }
 
-/* The secret begins at every place before a cut, so the cut lies at every place of it. */
+/* The secret begins at every fifth place before a cut, so the cut lies at eight places of it: near
+ * its begin, in its middle and near its end. */
 static void no_part_of_a_secret_is_left_by_a_cut(void **state)
 {
     (void)state;
@@ -128,7 +129,7 @@ static void no_part_of_a_secret_is_left_by_a_cut(void **state)
     struct fixture *f = start(ELASTICSEARCH);
     f->http.auth = (struct http_auth){.bearer = secret};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        for (int before = 0; before <= cases[i].most; before++) {
+        for (int before = 0; before <= cases[i].most; before += 5) {
             char filling[512];
             char body[1024];
             memset(filling, 'x', sizeof(filling));
