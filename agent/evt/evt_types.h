@@ -68,7 +68,7 @@ enum {
 /* EVT_VARIANT: `type` is one of binary XML (input/evtx/evtx_format.h), with 0x80 for an array of `count`. */
 struct evt_variant {
     union {
-        uint8_t boolean; /* BOOL: four bytes, of which one is enough */
+        uint32_t boolean;
         uint8_t u8;
         uint16_t u16;
         uint32_t u32;

@@ -66,6 +66,7 @@ struct fields {
     uint32_t count;      /* of all fields that were begun */
     uint16_t left_out;   /* an element that becomes no field: the message */
     uint16_t field_name; /* the attribute that names the field */
+    size_t pointer_size;
     const char *problem;
 };
 
@@ -124,7 +125,7 @@ static uint8_t add_value(struct fields *f, struct span name, uint8_t type, struc
     uint8_t *payload = f->payload.at;
     uint32_t members = f->members;
     uint8_t in_type;
-    if (!evtx_value_add(&f->payload, type, bytes, &in_type)) {
+    if (!evtx_value_add(&f->payload, type, bytes, f->pointer_size, &in_type)) {
         return EVTX_STEP_NOTHING;
     }
     add_name(f, name);
@@ -164,14 +165,15 @@ static struct content look(const struct evtx_tree *tree, uint16_t parent)
 }
 
 /* The values of ${parent} as one text behind its size. */
-static void put_pieces(struct evtx_out *out, const struct evtx_tree *tree, uint16_t parent)
+static void put_pieces(
+    struct evtx_out *out, const struct evtx_tree *tree, uint16_t parent, size_t pointer_size)
 {
     uint8_t *from = out->at;
     uint8_t size[2] = {0};
     evtx_out_add(out, size, sizeof(size));
     for (uint16_t at = tree->nodes[parent].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
         if (tree->nodes[at].kind == EVTX_NODE_VALUE) {
-            evtx_value_add_text(out, tree->nodes[at].type, tree->nodes[at].bytes);
+            evtx_value_add_text(out, tree->nodes[at].type, tree->nodes[at].bytes, pointer_size);
         }
     }
     size_t used = (size_t)(out->at - from);
@@ -186,7 +188,7 @@ static void add_pieces(struct fields *f, struct span name, uint16_t parent)
     uint8_t *blob = f->blob.at;
     uint8_t *payload = f->payload.at;
     uint32_t members = f->members;
-    put_pieces(&f->payload, f->tree, parent);
+    put_pieces(&f->payload, f->tree, parent, f->pointer_size);
     add_name(f, name);
     add_type(f, IN_MANIFEST_COUNTED_STRING);
     f->members = settle(f, blob, payload) ? f->members : members;
@@ -339,7 +341,7 @@ static void add_data(struct fields *f, uint16_t node, uint32_t *place)
     uint8_t memory[MAX_UTF16_BYTES];
     struct evtx_out name = {.at = memory, .end = memory + sizeof(memory)};
     for (uint16_t at = first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
-        evtx_value_add_text(&name, tree->nodes[at].type, tree->nodes[at].bytes);
+        evtx_value_add_text(&name, tree->nodes[at].type, tree->nodes[at].bytes, f->pointer_size);
         f->steps->varies |= tree->nodes[at].given != EVTX_TREE_NONE;
     }
     struct content content = look(tree, node);
@@ -391,7 +393,8 @@ static const char *fill_payload(
         .payload = {.at = event->payload, .end = event->payload + sizeof(event->payload)}};
     static const uint8_t head[SIZE_TAGS_NAME_BYTES];
     event->steps.count = 0;
-    event->steps.varies = rendered != EVTX_TREE_NONE;
+    fields.pointer_size = evtx_value_pointer_size(tree, &event->steps.varies);
+    event->steps.varies |= rendered != EVTX_TREE_NONE;
     evtx_out_add(&fields.blob, head, sizeof(head));
     for (uint16_t at = tree->nodes[root].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
         struct span name = tree->nodes[at].bytes;
@@ -453,15 +456,16 @@ bool evtx_event_fill(
 
 static bool repeat_payload(struct evtx_out *payload, const struct evtx_outline *outline)
 {
+    const size_t pointer_size = 8; /* records with arrays of sizes vary, so they are not repeated */
     for (size_t i = 0; i < outline->step_count; i++) {
         const struct evtx_event_step *step = &outline->steps[i];
         const struct evtx_node *node = &outline->tree->nodes[step->node];
         if (step->type == EVTX_STEP_PIECES) {
-            put_pieces(payload, outline->tree, step->node);
+            put_pieces(payload, outline->tree, step->node, pointer_size);
             continue;
         }
         uint8_t type = EVTX_STEP_NOTHING;
-        evtx_value_add(payload, node->type, node->bytes, &type);
+        evtx_value_add(payload, node->type, node->bytes, pointer_size, &type);
         if (type != step->type) {
             return false;
         }

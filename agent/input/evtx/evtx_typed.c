@@ -185,7 +185,7 @@ static bool is_systemtime(struct span text, struct span bytes)
 
 static bool is_truth(struct span text, struct span bytes)
 {
-    bool is_true = bytes.size && bytes.data[0];
+    bool is_true = load_le(bytes.data, bytes.size) != 0;
     return span_is(text, is_true ? "true" : "false") || span_is(text, is_true ? "1" : "0");
 }
 
@@ -201,7 +201,7 @@ size_t evtx_typed_size(uint8_t type)
         [EVTX_UINT64] = 8,
         [EVTX_FLOAT] = 4,
         [EVTX_DOUBLE] = 8,
-        [EVTX_BOOL] = 1,
+        [EVTX_BOOL] = 4,
         [EVTX_SIZE] = 8,
         [EVTX_FILETIME] = 8,
         [EVTX_HEX32] = 4,
@@ -236,7 +236,7 @@ static bool says(struct span text, const struct evtx_given *value)
         memcpy(&wide, bytes.data, is_sized ? sizeof(wide) : 0);
         return is_sized && is_float(text, wide);
     case EVTX_BOOL:
-        return is_truth(text, bytes);
+        return is_sized && is_truth(text, bytes);
     case EVTX_GUID:
         return is_guid(text, bytes);
     case EVTX_SID:

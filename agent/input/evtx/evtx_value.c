@@ -36,7 +36,8 @@ struct fixed {
     uint8_t size;
 };
 
-static struct fixed fixed_of(uint8_t type, size_t size)
+/* ${is_wide}: sizes and handles have 8 bytes, not 4. */
+static struct fixed fixed_of(uint8_t type, bool is_wide)
 {
     static const struct fixed table[] = {
         [EVTX_INT8] = {IN_INT8, 1},
@@ -57,7 +58,6 @@ static struct fixed fixed_of(uint8_t type, size_t size)
         [EVTX_HEX64] = {IN_HEX_INT64, 8},
     };
     if (type == EVTX_SIZE || type == EVTX_HANDLE) {
-        bool is_wide = size % 8 == 0;
         return (struct fixed){is_wide ? IN_HEX_INT64 : IN_HEX_INT32, is_wide ? 8 : 4};
     }
     return type < sizeof(table) / sizeof(table[0]) ? table[type] : (struct fixed){0, 0};
@@ -99,11 +99,20 @@ static uint8_t text_type(uint8_t type)
     return type == EVTX_TEXT8 ? IN_MANIFEST_COUNTED_ANSI_STRING : IN_MANIFEST_COUNTED_STRING;
 }
 
-static bool is_sid(struct span bytes)
+/* Bytes of the SID at the start of ${bytes} ([MS-DTYP] 2.4.2.2); 0: there is none. */
+static size_t sid_bytes(struct span bytes)
 {
     enum { HEAD_BYTES = 8, MAX_PARTS = 15 };
-    return bytes.size >= HEAD_BYTES && bytes.data[1] <= MAX_PARTS &&
-           bytes.size == HEAD_BYTES + 4u * bytes.data[1];
+    if (bytes.size < HEAD_BYTES || bytes.data[1] > MAX_PARTS) {
+        return 0;
+    }
+    size_t size = HEAD_BYTES + 4u * bytes.data[1];
+    return size <= bytes.size ? size : 0;
+}
+
+static bool is_sid(struct span bytes)
+{
+    return bytes.size && sid_bytes(bytes) == bytes.size;
 }
 
 static uint8_t add_binary(struct evtx_out *out, struct span bytes)
@@ -130,28 +139,72 @@ bool evtx_value_next_text(uint8_t type, struct span *rest, struct span *ret_text
     return true;
 }
 
-static uint8_t add_array(struct evtx_out *out, uint8_t type, struct span bytes)
+static bool is_size(uint8_t type)
 {
-    struct fixed fixed = fixed_of(type, bytes.size);
-    if (is_text(type)) {
-        struct span rest = bytes;
-        struct span text;
-        size_t count = 0;
-        while (evtx_value_next_text(type, &rest, &text)) {
-            count++;
-        }
-        add_u16(out, count);
-        for (rest = bytes; evtx_value_next_text(type, &rest, &text);) {
-            add_counted(out, text);
-        }
-        return text_type(type) | ARRAY_BEHIND_COUNT;
+    return type == EVTX_SIZE || type == EVTX_HANDLE;
+}
+
+/* The elements of an array. */
+struct elements {
+    struct span rest;
+    uint8_t type;
+    uint8_t size; /* of each; 0: each tells its own */
+};
+
+/* False: nothing tells where an element ends. */
+static bool begin_elements(
+    struct elements *elements, uint8_t type, struct span bytes, size_t pointer_size)
+{
+    struct fixed fixed = fixed_of(type, is_size(type) && bytes.size % 8 == 0 && pointer_size == 8);
+    *elements = (struct elements){.rest = bytes, .type = type, .size = fixed.size};
+    return is_text(type) || type == EVTX_SID || (fixed.size && bytes.size % fixed.size == 0);
+}
+
+/* The next element. False: none is left, or the rest is no SID. */
+static bool next_element(struct elements *elements, struct span *ret_element)
+{
+    if (is_text(elements->type)) {
+        return evtx_value_next_text(elements->type, &elements->rest, ret_element);
     }
-    if (fixed.size == 0 || bytes.size % fixed.size) {
+    size_t size = elements->size ? elements->size : sid_bytes(elements->rest);
+    if (size == 0 || size > elements->rest.size) {
+        return false;
+    }
+    *ret_element = span_first(elements->rest, size);
+    elements->rest = span_from(elements->rest, size);
+    return true;
+}
+
+/* Their number; SIZE_MAX: bytes are left that are none. */
+static size_t count_elements(struct elements elements)
+{
+    struct span element;
+    size_t count = 0;
+    while (next_element(&elements, &element)) {
+        count++;
+    }
+    return elements.type == EVTX_SID && elements.rest.size ? SIZE_MAX : count;
+}
+
+static uint8_t add_array(struct evtx_out *out, uint8_t type, struct span bytes, size_t pointer_size)
+{
+    struct elements elements;
+    struct span element;
+    size_t count = begin_elements(&elements, type, bytes, pointer_size) ? count_elements(elements)
+                                                                        : SIZE_MAX;
+    if (count > UINT16_MAX) {
         return add_binary(out, bytes);
     }
-    add_u16(out, bytes.size / fixed.size);
-    evtx_out_add(out, bytes.data, bytes.size);
-    return fixed.in_type | ARRAY_BEHIND_COUNT;
+    add_u16(out, count);
+    if (!is_text(type)) {
+        evtx_out_add(out, bytes.data, bytes.size);
+        return (type == EVTX_SID ? IN_SID : fixed_of(type, elements.size == 8).in_type) |
+               ARRAY_BEHIND_COUNT;
+    }
+    while (next_element(&elements, &element)) {
+        add_counted(out, element);
+    }
+    return text_type(type) | ARRAY_BEHIND_COUNT;
 }
 
 /* Some providers give booleans another size than the four bytes that they have. */
@@ -171,14 +224,33 @@ static uint8_t add_bool(struct evtx_out *out, struct span bytes)
     return IN_BOOLEAN;
 }
 
-bool evtx_value_add(struct evtx_out *out, uint8_t type, struct span bytes, uint8_t *ret_type)
+size_t evtx_value_pointer_size(const struct evtx_tree *tree, bool *ret_has_arrays)
 {
-    struct fixed fixed = fixed_of(type, bytes.size);
+    bool is_narrow = false;
+    bool is_wide = false;
+    *ret_has_arrays = false;
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct evtx_node *node = &tree->nodes[i];
+        if (node->kind != EVTX_NODE_VALUE || !is_size(node->type & EVTX_ELEMENT_MASK)) {
+            continue;
+        }
+        bool is_array = node->type & EVTX_ARRAY;
+        *ret_has_arrays |= is_array;
+        is_narrow |= is_array ? node->bytes.size % 8 == 4 : node->bytes.size == 4;
+        is_wide |= !is_array && node->bytes.size == 8;
+    }
+    return is_narrow && !is_wide ? 4 : 8;
+}
+
+bool evtx_value_add(
+    struct evtx_out *out, uint8_t type, struct span bytes, size_t pointer_size, uint8_t *ret_type)
+{
+    struct fixed fixed = fixed_of(type, bytes.size == 8);
     if (type == EVTX_NULL) {
         return false;
     }
     if (type & EVTX_ARRAY) {
-        *ret_type = add_array(out, type & EVTX_ELEMENT_MASK, bytes);
+        *ret_type = add_array(out, type & EVTX_ELEMENT_MASK, bytes, pointer_size);
     } else if (is_text(type)) {
         add_counted(out, trim(type, bytes));
         *ret_type = text_type(type);
@@ -269,12 +341,12 @@ static void add_ansi(struct evtx_out *out, struct span bytes)
     }
 }
 
-void evtx_value_add_text(struct evtx_out *out, uint8_t type, struct span bytes)
+static void add_text(struct evtx_out *out, uint8_t type, struct span bytes)
 {
     enum { SID_TEXT_BYTES = 256 };
     uint8_t text[SID_TEXT_BYTES];
     uint8_t *end = text;
-    struct fixed fixed = fixed_of(type, bytes.size);
+    struct fixed fixed = fixed_of(type, bytes.size == 8);
     if (type == EVTX_TEXT8) {
         add_ansi(out, trim(type, bytes));
     } else if (is_text(type)) {
@@ -289,6 +361,26 @@ void evtx_value_add_text(struct evtx_out *out, uint8_t type, struct span bytes)
         add_ascii(out, text, (size_t)(end - text));
     } else {
         add_hex(out, bytes);
+    }
+}
+
+void evtx_value_add_text(struct evtx_out *out, uint8_t type, struct span bytes, size_t pointer_size)
+{
+    struct elements elements;
+    struct span element;
+    uint8_t element_type = type & EVTX_ELEMENT_MASK;
+    if (!(type & EVTX_ARRAY)) {
+        add_text(out, type, bytes);
+        return;
+    }
+    if (!begin_elements(&elements, element_type, bytes, pointer_size) ||
+        count_elements(elements) == SIZE_MAX) {
+        add_hex(out, bytes);
+        return;
+    }
+    for (bool is_first = true; !out->full && next_element(&elements, &element); is_first = false) {
+        add_ascii(out, (const uint8_t *)",", is_first ? 0 : 1);
+        add_text(out, element_type, element);
     }
 }
 
@@ -324,7 +416,7 @@ struct span evtx_value_utf8(
     }
     for (uint16_t at = tree->nodes[node].first; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
         if (tree->nodes[at].kind == EVTX_NODE_VALUE) {
-            evtx_value_add_text(&out, tree->nodes[at].type, tree->nodes[at].bytes);
+            evtx_value_add_text(&out, tree->nodes[at].type, tree->nodes[at].bytes, 8);
         }
     }
     size_t wide_size = utf16_until_nul(span_make(wide, (size_t)(out.at - wide)));
@@ -366,7 +458,7 @@ bool evtx_value_number(const struct evtx_tree *tree, uint16_t node, uint64_t *re
     uint8_t memory[TEXT_BYTES];
     const struct evtx_node *value = value_of(tree, node);
     if (value && !is_text(value->type)) {
-        struct fixed fixed = fixed_of(value->type, value->bytes.size);
+        struct fixed fixed = fixed_of(value->type, value->bytes.size == 8);
         if (fixed.size == 0 || fixed.size > 8 || value->bytes.size != fixed.size) {
             return false;
         }

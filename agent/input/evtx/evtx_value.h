@@ -16,16 +16,24 @@ struct evtx_out {
 void evtx_out_add(struct evtx_out *out, const void *bytes, size_t size);
 
 /*
- * Add a value as the payload of a self-describing event has it. ${ret_type}: its type there, an
- * enum in_type, with 0x40 for an array behind its count. False: there is no value.
+ * Size of a pointer, 4 or 8, on the machine of a record. An array of sizes has no width of its own, so the other sizes
+ * of the record tell it; if none does, it is 8. ${ret_has_arrays}: the record has arrays of sizes.
  */
-bool evtx_value_add(struct evtx_out *out, uint8_t type, struct span bytes, uint8_t *ret_type);
+size_t evtx_value_pointer_size(const struct evtx_tree *tree, bool *ret_has_arrays);
+
+/*
+ * Add a value as the payload of a self-describing event has it. ${pointer_size}: 4 or 8, for arrays of sizes.
+ * ${ret_type}: its type there, an enum in_type, with 0x40 for an array behind its count. False: there is no value.
+ */
+bool evtx_value_add(
+    struct evtx_out *out, uint8_t type, struct span bytes, size_t pointer_size, uint8_t *ret_type);
 
 /* The elements of an array of texts: the next one in ${rest}, which is advanced. False: none is left. */
 bool evtx_value_next_text(uint8_t type, struct span *rest, struct span *ret_text);
 
-/* Add the value as UTF-16 text. */
-void evtx_value_add_text(struct evtx_out *out, uint8_t type, struct span bytes);
+/* Add the value as UTF-16 text, with a comma between the elements of an array. */
+void evtx_value_add_text(
+    struct evtx_out *out, uint8_t type, struct span bytes, size_t pointer_size);
 
 /* The value of a node, where one value is all that it has. False: it has none, or not as asked for. */
 bool evtx_value_number(const struct evtx_tree *tree, uint16_t node, uint64_t *ret_number);
