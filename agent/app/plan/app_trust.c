@@ -19,7 +19,7 @@ enum { MAX_PLACES = 8192, MAX_TEXT_BYTES = 4 * TRUST_PATH_BYTES };
 
 struct search {
     struct trust_system system;
-    enum app_trust_whose whose;
+    enum app_trust_owner owner;
     struct sid own;
     void (*tell)(void *self, const char *text);
     void *self;
@@ -37,23 +37,23 @@ static bool look(void *self, const char *path, struct plat_rights *ret_rights, s
     return plat_rights_read(path, ret_rights, err);
 }
 
-static void search_init(struct search *search, enum app_trust_whose whose)
+static void search_init(struct search *search, enum app_trust_owner owner)
 {
     struct plat_rights_self self;
     plat_rights_self(&self);
-    *search = (struct search){.whose = whose};
+    *search = (struct search){.owner = owner};
     buf_init(&search->told, (size_t)APP_TRUST_MAX_TOLD * TRUST_PATH_BYTES);
     search->system = (struct trust_system){
         .is_windows = self.has_sids, .user = self.user, .look = look};
     struct reader r = reader_make(span_make(self.sid, self.sid_bytes));
-    bool is_other = whose == APP_TRUST_SYSTEM || whose == APP_TRUST_VIRTUAL;
+    bool is_other = owner == APP_TRUST_SYSTEM || owner == APP_TRUST_VIRTUAL;
     if (is_other && self.has_sids && !self.is_service_too) {
-        search->system.own.process = whose == APP_TRUST_VIRTUAL ? sid_of_service() : NULL;
+        search->system.own.process = owner == APP_TRUST_VIRTUAL ? sid_of_service() : NULL;
     } else if (sid_read(&r, &search->own)) {
         search->system.own.process = &search->own;
     }
     /* `etwship check` may not know the rights of the service. */
-    search->system.own.service = whose == APP_TRUST_CHECKER ? sid_of_service() : NULL;
+    search->system.own.service = owner == APP_TRUST_CHECKER ? sid_of_service() : NULL;
 }
 
 static void search_fini(struct search *search)
@@ -244,7 +244,7 @@ static uint32_t agent_user(const struct search *search, const char *data_dir)
 {
     struct plat_rights rights;
     uint32_t user = search->system.user;
-    if (!search->system.is_windows && search->whose == APP_TRUST_CHECKER &&
+    if (!search->system.is_windows && search->owner == APP_TRUST_CHECKER &&
         plat_rights_read(data_dir, &rights, NULL)) {
         user = rights.kind == PLAT_RIGHTS_FOLDER ? rights.owner : user;
         plat_rights_fini(&rights);
@@ -457,10 +457,10 @@ bool app_trust_matters(void)
 }
 
 size_t app_trust_find(const struct app_config *config, enum app_trust_scope scope,
-    enum app_trust_whose whose, void (*tell)(void *self, const char *text), void *self)
+    enum app_trust_owner owner, void (*tell)(void *self, const char *text), void *self)
 {
     struct search search;
-    search_init(&search, whose);
+    search_init(&search, owner);
     search.tell = tell;
     search.self = self;
     find(&search, config, scope);

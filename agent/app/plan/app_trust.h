@@ -23,7 +23,7 @@ enum app_trust_scope {
 };
 
 /* Whose own files are trusted. */
-enum app_trust_whose {
+enum app_trust_owner {
     APP_TRUST_PROCESS, /* this process's, which is the agent */
     APP_TRUST_CHECKER, /* this process's; but on Linux the data folder may belong to any account, as the
                         * agent will run as an account of its own */
@@ -39,7 +39,7 @@ enum app_trust_whose {
  */
 enum { APP_TRUST_MAX_TOLD = 16 };
 size_t app_trust_find(const struct app_config *config, enum app_trust_scope scope,
-    enum app_trust_whose whose, void (*tell)(void *self, const char *text), void *self);
+    enum app_trust_owner owner, void (*tell)(void *self, const char *text), void *self);
 
 /* As app_trust_find, for the log, which is in ${file} if the configuration names none. */
 size_t app_trust_find_log(const struct app_config *config, const char *file,

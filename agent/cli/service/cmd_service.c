@@ -62,13 +62,13 @@ static bool is_config_good(char *path, enum app_trust_scope scope, enum service_
     char words[][9] = {"run", "--config"};
     char *argv[] = {words[0], words[1], path};
     bool has_all_rights = account == SERVICE_ACCOUNT_SYSTEM;
-    enum app_trust_whose whose = has_all_rights ? APP_TRUST_SYSTEM : APP_TRUST_VIRTUAL;
+    enum app_trust_owner owner = has_all_rights ? APP_TRUST_SYSTEM : APP_TRUST_VIRTUAL;
     bool trusted = false;
     *ret_read = false;
     if (cli_parse(&cmd_run, 3, argv, &args, &exit_code)) {
         if (config_options_load(&args, &config)) {
             *ret_read = config_options_can_run(&config) && config_options_can_serve(&config);
-            trusted = *ret_read && app_trust_find(&config, scope, whose, tell, NULL) == 0;
+            trusted = *ret_read && app_trust_find(&config, scope, owner, tell, NULL) == 0;
             warn_of_rights(&config, account);
             app_config_fini(&config);
         }

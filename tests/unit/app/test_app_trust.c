@@ -102,7 +102,7 @@ static void hear(void *self, const char *text)
 }
 
 /* How many places are told; their words are in `said`. */
-static size_t find_in(enum app_trust_scope scope, const char *setting, enum app_trust_whose whose)
+static size_t find_in(enum app_trust_scope scope, const char *setting, enum app_trust_owner owner)
 {
     struct app_config config;
     static struct config_report report;
@@ -112,14 +112,14 @@ static size_t find_in(enum app_trust_scope scope, const char *setting, enum app_
     assert_true(app_config_load(in_folder("main.yaml"), app_modules(), &options, &config, &report));
     config_report_fini(&report);
     said[0] = 0;
-    size_t count = app_trust_find(&config, scope, whose, hear, NULL);
+    size_t count = app_trust_find(&config, scope, owner, hear, NULL);
     app_config_fini(&config);
     return count;
 }
 
-static size_t find_for(const char *setting, enum app_trust_whose whose)
+static size_t find_for(const char *setting, enum app_trust_owner owner)
 {
-    return find_in(APP_TRUST_CONFIG, setting, whose);
+    return find_in(APP_TRUST_CONFIG, setting, owner);
 }
 
 static size_t find(const char *setting)
