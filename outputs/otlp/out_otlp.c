@@ -4,7 +4,7 @@
  *
  * A reply of success may say that some log records were rejected, but not which (partial success), and such a
  * request must not be sent again. So all of its records are kept as dead letters, with what the server said,
- * and the books count what it said: rejected ones as dead letters, the others as delivered. The same with a
+ * and the ledger counts what it said: rejected ones as dead letters, the others as delivered. The same with a
  * status after which the protocol forbids to send the request again: there nothing counts as delivered.
  */
 #include <inttypes.h>

@@ -59,14 +59,14 @@ static double measure(enum kind kind, struct error *err)
         [KIND_WITHIN] = {.events = 1000000000, .bytes = UINT64_C(1) << 40, .burst_ns = 4000000000},
         [KIND_BEYOND] = {.events = 1000, .burst_ns = 4000000000}};
     struct feed feed = {.queue = slab_queue_create(SIZE_MAX / 2, 1, err)};
-    struct books *books = books_create(1, 0, err);
+    struct ledger *ledger = ledger_create(1, 0, err);
     const struct source_settings settings = {.queue = feed.queue,
-        .books = books,
+        .ledger = ledger,
         .decoding = {.stack_walk = STACK_WALK_EVENTS},
         .slab_age_ns = UINT64_MAX,
         .gap_age_ns = UINT64_C(1000000000),
         .budget = {.others = limits[kind]}};
-    struct source *source = feed.queue && books ? source_create(&settings, err) : NULL;
+    struct source *source = feed.queue && ledger ? source_create(&settings, err) : NULL;
     if (!source) {
         return 0;
     }
@@ -84,7 +84,7 @@ static double measure(enum kind kind, struct error *err)
     }
     source_destroy(source);
     slab_queue_destroy(feed.queue);
-    books_destroy(books);
+    ledger_destroy(ledger);
     bool all = feed.delivered + feed.told == EVENTS && (kind == KIND_BEYOND) == (feed.told > 0);
     if (!all) {
         error_set(err, ERR_FORMAT, "%llu delivered and %llu left out are not %d",

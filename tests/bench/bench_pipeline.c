@@ -104,7 +104,7 @@ static bool measure(const char *path, size_t workers, double *ret_rate, struct e
     bool ok = pipeline_start(bench.pipeline, err) && pipeline_drain(bench.pipeline);
     double seconds = (double)(plat_monotonic_ns() - start) / 1e9;
     struct session_counts counts[2];
-    books_look(pipeline_books(bench.pipeline), counts, NULL);
+    ledger_look(pipeline_ledger(bench.pipeline), counts, NULL);
     *ret_rate = (double)counts[0].accepted / seconds;
     pipeline_destroy(bench.pipeline);
     return ok;

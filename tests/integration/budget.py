@@ -83,7 +83,7 @@ class Budgets(machine.Shared):
         self.assertGreaterEqual(cut[NAME, "budget_provider"], FLOOD)
         self.assertIn(f"provider {NAME} exceeds its budget (10 events/s)", agent.said())
 
-    def test_the_books_say_the_same(self):
+    def test_the_ledger_says_the_same(self):
         agent = self.run_with(NAME, session=", provider_budget: {events: 10, bytes: 1KB}")
         self.read_by(agent)
         self.flood(VERBOSE)
@@ -92,10 +92,10 @@ class Budgets(machine.Shared):
         came, cut = self.take_apart()
         self.assertEqual(came[NAME] + sum(cut.values()), FLOOD)
         status = [event["status"] for event in self.events() if "status" in event]
-        books = next(session for said in status for session in said["sessions"]
+        ledger = next(session for said in status for session in said["sessions"]
                      if session["received"] == FLOOD)
-        self.assertEqual(books["accepted"], came[NAME])
-        dropped = {reason: count for reason, count in books["dropped"].items() if count}
+        self.assertEqual(ledger["accepted"], came[NAME])
+        dropped = {reason: count for reason, count in ledger["dropped"].items() if count}
         self.assertEqual(dropped, {f"guard_{reason}": count for (_, reason), count in cut.items()})
         self.assertIn("over budget", agent.said())
 

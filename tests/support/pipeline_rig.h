@@ -190,30 +190,30 @@ static inline bool rig_push(struct rig *rig, size_t session, size_t count, uint3
     return true;
 }
 
-static inline void check_books(struct rig *rig)
+static inline void check_ledger(struct rig *rig)
 {
     struct session_counts sessions[MAX_SESSIONS + 1];
     struct output_counts outputs[MAX_OUTPUTS];
-    books_look(pipeline_books(rig->pipeline), sessions, outputs);
+    ledger_look(pipeline_ledger(rig->pipeline), sessions, outputs);
     for (size_t i = 0; i < rig->settings.session_count; i++) {
-        assert_true(books_session_balances(&sessions[i]));
+        assert_true(ledger_session_balances(&sessions[i]));
     }
     for (size_t i = 0; i < rig->settings.output_count; i++) {
-        assert_true(books_output_balances(&outputs[i]));
+        assert_true(ledger_output_balances(&outputs[i]));
     }
 }
 
 static inline struct output_counts output_counts(struct rig *rig, size_t output)
 {
     struct output_counts outputs[MAX_OUTPUTS];
-    books_look(pipeline_books(rig->pipeline), NULL, outputs);
+    ledger_look(pipeline_ledger(rig->pipeline), NULL, outputs);
     return outputs[output];
 }
 
 static inline struct session_counts session_counts(struct rig *rig, size_t session)
 {
     struct session_counts sessions[MAX_SESSIONS + 1];
-    books_look(pipeline_books(rig->pipeline), sessions, NULL);
+    ledger_look(pipeline_ledger(rig->pipeline), sessions, NULL);
     return sessions[session];
 }
 
@@ -223,7 +223,7 @@ static inline void rig_finish(struct rig *rig)
         pipeline_finish_source(rig->pipeline, i, false);
     }
     assert_true(pipeline_drain(rig->pipeline));
-    check_books(rig);
+    check_ledger(rig);
     for (size_t i = 0; i < rig->settings.output_count; i++) {
         struct output_counts counts = output_counts(rig, i);
         assert_int_equal(counts.pending, 0);

@@ -8,7 +8,7 @@
 
 /*
  * What is due: counters at intervals, positions a moment after they move, the end of the patience with
- * outputs once the agent stops. It takes the agent's locks and looks at the books, so the signs of life of its
+ * outputs once the agent stops. It takes the agent's locks and looks at the ledger, so the signs of life of its
  * thread (agent_process.c) show that no other thread holds these for ever.
  */
 enum { MAX_LINE_BYTES = 64 * 1024 };

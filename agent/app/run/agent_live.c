@@ -33,7 +33,7 @@ void agent_live_close(struct agent *agent)
     free(agent->live);
 }
 
-/* What is numbered so far, as the books know it. */
+/* What is numbered so far, as the ledger knows it. */
 static uint64_t numbered(const struct session_counts *counts)
 {
     return counts->received - counts->metadata - counts->joined -
@@ -94,7 +94,7 @@ bool agent_live_save(struct agent *agent, struct error *err)
         return error_set(err, ERR_MEMORY, "out of memory");
     }
     bool is_end = agent_state_now(agent) == AGENT_STATE_ENDED;
-    books_look(pipeline_books(agent->pipeline), counts, NULL);
+    ledger_look(pipeline_ledger(agent->pipeline), counts, NULL);
     for (size_t s = 0; ok && s < count; s++) {
         if (!agent->plan->sessions[s].replayable) {
             ok = look_at(agent, s, &counts[s], is_end, err);

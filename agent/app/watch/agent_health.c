@@ -7,7 +7,7 @@
 #include "status/metric_json.h"
 
 /*
- * A state lasts as long as the books say so. What happens at a moment (a loss, a repair) counts for some time,
+ * A state lasts as long as the ledger says so. What happens at a moment (a loss, a repair) counts for some time,
  * so that a client that asks now and then sees it.
  */
 #define SECOND_NS UINT64_C(1000000000)

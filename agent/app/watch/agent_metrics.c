@@ -25,8 +25,8 @@ static bool is_loss(enum session_drop reason)
 static void add_drops(struct metric_set *set, const struct session_counts *counts)
 {
     for (int i = 0; i < SESSION_DROP_COUNT; i++) {
-        metric_set_label(set, 1, span_text(books_session_drop_stage((enum session_drop)i)));
-        metric_set_label(set, 2, span_text(books_session_drop_reason((enum session_drop)i)));
+        metric_set_label(set, 1, span_text(ledger_session_drop_stage((enum session_drop)i)));
+        metric_set_label(set, 2, span_text(ledger_session_drop_reason((enum session_drop)i)));
         metric_set_number(set, METRIC_SESSION_DROPPED, counts->dropped[i]);
     }
 }
@@ -38,8 +38,8 @@ static void add_losses(struct metric_set *set, const struct session_counts *coun
     metric_set_number(set, METRIC_SESSION_LOST, counts->etw_events_lost);
     for (int i = 0; i < SESSION_DROP_COUNT; i++) {
         if (is_loss((enum session_drop)i)) {
-            metric_set_label(set, 1, span_text(books_session_drop_stage((enum session_drop)i)));
-            metric_set_label(set, 2, span_text(books_session_drop_reason((enum session_drop)i)));
+            metric_set_label(set, 1, span_text(ledger_session_drop_stage((enum session_drop)i)));
+            metric_set_label(set, 2, span_text(ledger_session_drop_reason((enum session_drop)i)));
             metric_set_number(set, METRIC_SESSION_LOST, counts->dropped[i]);
         }
     }
@@ -119,7 +119,7 @@ static void add_output(struct metric_set *set, const char *name, const struct ou
     metric_set_number(set, METRIC_OUTPUT_DEAD_LETTERED, counts->dead_lettered);
     metric_set_number(set, METRIC_OUTPUT_DEAD_LETTERED_TOO_OLD, counts->kept_too_old);
     for (int i = 0; i < OUTPUT_DROP_COUNT; i++) {
-        metric_set_label(set, 1, span_text(books_output_drop_name((enum output_drop)i)));
+        metric_set_label(set, 1, span_text(ledger_output_drop_name((enum output_drop)i)));
         metric_set_number(set, METRIC_OUTPUT_DROPPED, counts->dropped[i]);
     }
     metric_set_number(set, METRIC_OUTPUT_PENDING, counts->pending);
@@ -309,10 +309,10 @@ uint64_t agent_metrics_error(const struct agent_status *status, const struct age
 {
     uint64_t error = 0;
     for (size_t i = 0; i < plan->session_count; i++) {
-        error += books_session_error(&status->sessions[i]);
+        error += ledger_session_error(&status->sessions[i]);
     }
     for (size_t i = 0; i < plan->output_count; i++) {
-        error += books_output_error(&status->outputs[i]);
+        error += ledger_output_error(&status->outputs[i]);
     }
     return error;
 }

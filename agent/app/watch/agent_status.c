@@ -18,7 +18,7 @@ void agent_status_fini(struct agent_status *status)
 
 void agent_status_look(struct agent_status *status, struct pipeline *pipeline)
 {
-    books_look(pipeline_books(pipeline), status->sessions, status->outputs);
+    ledger_look(pipeline_ledger(pipeline), status->sessions, status->outputs);
 }
 
 void agent_loads_add(

@@ -41,7 +41,7 @@ struct pipeline {
     struct spool_setup spool_setup;
 
     struct block_pool *pool;
-    struct books *books;
+    struct ledger *ledger;
     struct spool *spool;
     struct slab_queue *queue;
     struct losses *losses;
@@ -117,10 +117,10 @@ static bool make_spool(struct pipeline *p, struct error *err)
 static bool make_core(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
-    p->books = books_create(p->session_count, s->output_count, err);
-    p->queue = p->books ? slab_queue_create(budget_queue_bytes(s), s->worker_count, err) : NULL;
+    p->ledger = ledger_create(p->session_count, s->output_count, err);
+    p->queue = p->ledger ? slab_queue_create(budget_queue_bytes(s), s->worker_count, err) : NULL;
     p->losses = p->queue ? make_losses(p, err) : NULL;
-    p->spool_setup.books = p->books;
+    p->spool_setup.ledger = p->ledger;
     p->spool_setup.losses = p->losses;
     if (p->losses && p->spool->keeps && !losses_load(p->losses, s->store.store, err)) {
         return false;
@@ -134,7 +134,7 @@ static bool make_core(struct pipeline *p, struct error *err)
         .worker_count = s->worker_count,
         .pool = p->pool,
         .spool = p->spool,
-        .books = p->books,
+        .ledger = p->ledger,
         .losses = p->losses};
     p->sealer = p->losses ? sealer_create(&sealer, err) : NULL;
     return p->sealer != NULL;
@@ -158,7 +158,7 @@ static bool make_sources(struct pipeline *p, struct error *err)
         }
         struct source_settings source = {.session = (uint32_t)i,
             .queue = p->queue,
-            .books = p->books,
+            .ledger = p->ledger,
             .losses = p->losses,
             .pool = p->pool,
             .decoding = session->decoding,
@@ -246,7 +246,7 @@ static bool make_cursor(
     if (!ops->add_cursor(p->spool, &reader, ret_cursor, &backlog, err)) {
         return false;
     }
-    books_offer(p->books, index, backlog.records, 0, false);
+    ledger_offer(p->ledger, index, backlog.records, 0, false);
     if (output->checkpoint.size == 0) {
         return ops->first_checkpoint(p->spool, *ret_cursor, checkpoint, err);
     }
@@ -278,7 +278,7 @@ static bool make_outlet(
         .session_count = p->session_count,
         .spool = p->spool,
         .cursor = cursor,
-        .books = p->books,
+        .ledger = p->ledger,
         .losses = p->losses,
         .drops_held = s->store.store && s->store.on_full == SPOOL_FULL_DROP_OLDEST,
         .dead_letters = s->dead_letters,
@@ -379,7 +379,7 @@ void pipeline_destroy(struct pipeline *p)
         source_destroy(p->sources[i]);
     }
     spool_destroy(p->spool);
-    books_destroy(p->books);
+    ledger_destroy(p->ledger);
     block_pool_destroy(p->pool);
     free_plans(p);
 }
@@ -410,7 +410,7 @@ static void wait_settled(struct pipeline *p)
     sealer_wait(p->sealer, slab_queue_tickets(p->queue));
     sealer_flush(p->sealer);
     p->spool->ops->flush(p->spool, NULL); /* outputs get nothing before; the spool tries again */
-    books_wait_settled(p->books);
+    ledger_wait_settled(p->ledger);
     if (!losses_are_held(p->losses) || !losses_hand_over(p->losses, p->settings.left)) {
         losses_close(p->losses);
     }
@@ -468,7 +468,7 @@ void pipeline_retry_now(struct pipeline *p)
 
 void pipeline_cancel(struct pipeline *p)
 {
-    books_set_deadline(p->books, plat_monotonic_ns() + last_losses_ns);
+    ledger_set_deadline(p->ledger, plat_monotonic_ns() + last_losses_ns);
     slab_queue_cancel(p->queue);
     p->spool->ops->cancel(p->spool);
     for (size_t i = 0; i < p->settings.output_count; i++) {
@@ -542,9 +542,9 @@ uint64_t pipeline_observed(const struct pipeline *p, size_t session)
     return observed;
 }
 
-struct books *pipeline_books(struct pipeline *p)
+struct ledger *pipeline_ledger(struct pipeline *p)
 {
-    return p->books;
+    return p->ledger;
 }
 
 struct spool *pipeline_spool(struct pipeline *p)

@@ -189,7 +189,7 @@ uint64_t pipeline_staged(const struct pipeline *pipeline, size_t session);
 /* The sequence up to which observers have seen the session, here or before. After the drain. */
 uint64_t pipeline_observed(const struct pipeline *pipeline, size_t session);
 
-struct books *pipeline_books(struct pipeline *pipeline);
+struct ledger *pipeline_ledger(struct pipeline *pipeline);
 struct spool *pipeline_spool(struct pipeline *pipeline);
 struct dead_letters *pipeline_dead_letters(struct pipeline *pipeline); /* NULL: none are kept */
 struct losses *pipeline_losses(struct pipeline *pipeline);

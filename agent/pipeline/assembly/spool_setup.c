@@ -32,7 +32,7 @@ static void on_other_loss(struct spool_setup *setup, const struct spool_durable_
         "given "
         "up (%s). if it does not come back: etwship spool forget %.*s",
         (unsigned long long)loss->records, SPAN_ARG(loss->output),
-        books_output_drop_reason(loss->reason), SPAN_ARG(loss->output));
+        ledger_output_drop_reason(loss->reason), SPAN_ARG(loss->output));
     buf_add_byte(&text, 0);
     s->warn(s->self, NULL, "other output", (const char *)text.data);
     buf_fini(&text);
@@ -43,7 +43,7 @@ static void on_other_loss(struct spool_setup *setup, const struct spool_durable_
 static void on_loss(void *self, const struct spool_durable_loss *loss)
 {
     struct spool_setup *setup = self;
-    struct books_settlement settlement = {.acked = 0};
+    struct ledger_settlement settlement = {.acked = 0};
     if (loss->cursor == SIZE_MAX) {
         on_other_loss(setup, loss);
         return;
@@ -57,7 +57,7 @@ static void on_loss(void *self, const struct spool_durable_loss *loss)
         losses_add(setup->losses, &told);
     }
     settlement.dropped[loss->reason] = loss->records;
-    books_settle(setup->books, loss->cursor, &settlement, loss->own);
+    ledger_settle(setup->ledger, loss->cursor, &settlement, loss->own);
 }
 
 static void on_warning(void *self, const char *kind, const char *text)

@@ -8,7 +8,7 @@
 struct spool_setup {
     struct pipeline_settings settings;
     struct block_pool *pool; /* borrowed; set before the spool is made, NULL: none */
-    struct books *books;     /* borrowed; these two are set before the spool is started */
+    struct ledger *ledger;   /* borrowed; these two are set before the spool is started */
     struct losses *losses;   /* borrowed */
     const char **sessions;   /* names, the agent itself last: "" */
     bool *replayable;        /* by session */

@@ -44,7 +44,7 @@ struct outlet *outlet_create(const struct outlet_settings *settings, struct erro
     outlet->settings = *settings;
     outlet->news = (struct outlet_news){.output = settings->name,
         .index = settings->index,
-        .books = settings->books,
+        .ledger = settings->ledger,
         .dead_letters = settings->dead_letters,
         .losses = settings->losses,
         .session_count = settings->session_count,

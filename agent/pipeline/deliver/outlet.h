@@ -4,7 +4,7 @@
 #include "pipeline/batch/delivered.h"
 #include "pipeline/deliver/dead_letters.h"
 #include "pipeline/deliver/delivery_host.h"
-#include "pipeline/record/books.h"
+#include "pipeline/record/ledger.h"
 #include "pipeline/slab/losses.h"
 #include "pipeline/spool/spool.h"
 
@@ -19,7 +19,7 @@
 struct outlet;
 
 struct outlet_settings {
-    size_t index;       /* of the output, in the books */
+    size_t index;       /* of the output, in the ledger */
     const char *name;   /* borrowed */
     const char *format; /* name of the event format of its stream; borrowed */
     const struct output_ops *ops;
@@ -40,7 +40,7 @@ struct outlet_settings {
 
     struct spool *spool; /* borrowed */
     size_t cursor;
-    struct books *books;   /* borrowed */
+    struct ledger *ledger; /* borrowed */
     struct losses *losses; /* borrowed; NULL: they are not shipped */
     bool drops_held; /* where as much is held as may be, the oldest live events of that make room */
     struct dead_letters *dead_letters; /* borrowed; NULL: what is refused is lost */

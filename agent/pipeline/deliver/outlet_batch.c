@@ -8,7 +8,7 @@
 
 /*
  * A batch in the hands of a lane: its host delivers it, or the part of it that the output has not had, and
- * what becomes of it is told to the books, the low-water mark and the spool. Records whose route is parked
+ * what becomes of it is told to the ledger, the low-water mark and the spool. Records whose route is parked
  * are left out, and those that the host parks are marked: with them the batch is held (outlet_parked.c)
  * instead of settled.
  */
@@ -353,7 +353,7 @@ static void deliver(struct outlet_lane *lane)
     deliver_range(lane, first, end - first);
 }
 
-/* How long ${acked} events of the batch took, to the books: from the oldest of those that are live. */
+/* How long ${acked} events of the batch took, to the ledger: from the oldest of those that are live. */
 static void tell_latency(const struct outlet_lane *lane, uint64_t acked)
 {
     const struct outlet_settings *settings = &lane->outlet->settings;
@@ -370,7 +370,7 @@ static void tell_latency(const struct outlet_lane *lane, uint64_t acked)
     uint64_t now = plat_now_filetime();
     if (acked && oldest) {
         uint64_t ms = now > oldest ? (now - oldest) / FILETIME_PER_MS : 0;
-        books_add_latency(settings->books, settings->index, ms, acked);
+        ledger_add_latency(settings->ledger, settings->index, ms, acked);
     }
 }
 
@@ -391,16 +391,16 @@ static void tell_maybe_lost(struct outlet_lane *lane, uint64_t count)
     }
 }
 
-/* What became of the batch, to the books. What an earlier run has left was offered as events, all of
+/* What became of the batch, to the ledger. What an earlier run has left was offered as events, all of
  * it; of other batches only what the output had not had. Both are told with the first try. */
-void outlet_batch_tell_books(struct outlet_lane *lane)
+void outlet_batch_tell_ledger(struct outlet_lane *lane)
 {
     struct outlet *outlet = lane->outlet;
     const struct spool_item *item = lane->item;
     bool own = lane->batch->own && !item->earlier;
     struct delivery_counts now = delivery_host_counts(lane->host);
     const struct delivery_counts *before = &lane->told;
-    struct books_settlement settlement = {.acked = now.delivered - before->delivered,
+    struct ledger_settlement settlement = {.acked = now.delivered - before->delivered,
         .bytes = now.bytes - before->bytes,
         .dead_lettered = now.dead_lettered - before->dead_lettered,
         .kept_too_old = now.kept_too_old - before->kept_too_old,
@@ -419,7 +419,7 @@ void outlet_batch_tell_books(struct outlet_lane *lane)
         tell_maybe_lost(lane, now.maybe_lost - before->maybe_lost);
     }
     lane->told = now;
-    books_settle(outlet->settings.books, outlet->settings.index, &settlement, own);
+    ledger_settle(outlet->settings.ledger, outlet->settings.index, &settlement, own);
     if (!own) {
         tell_latency(lane, settlement.acked);
     }
@@ -532,7 +532,7 @@ void outlet_batch_work_on(struct outlet_lane *lane, const struct spool_item *ite
     if (lane->parked && outlet_parked_hold(lane)) {
         return;
     }
-    outlet_batch_tell_books(lane);
+    outlet_batch_tell_ledger(lane);
     outlet_batch_end(lane);
     outlet_batch_settle(lane, item, lane->undelivered == 0);
 }

@@ -34,7 +34,7 @@ void outlet_batch_lose_undelivered(struct outlet_lane *lane, size_t first, size_
 /* A record of it makes room in the spool. */
 void outlet_batch_lose_held(struct outlet_lane *lane, size_t record);
 
-void outlet_batch_tell_books(struct outlet_lane *lane);
+void outlet_batch_tell_ledger(struct outlet_lane *lane);
 
 /* The spool and the mark hear what became of the batch, which no thread holds any more. Not ${settled}: some of
  * it is to be delivered by the next run. */

@@ -95,7 +95,7 @@ static void keep_quiet(void *self, unsigned ms)
 static bool wait_for_retry(void *self, unsigned ms)
 {
     struct outlet_lane *lane = self;
-    books_retry(lane->outlet->settings.books, lane->outlet->settings.index);
+    ledger_retry(lane->outlet->settings.ledger, lane->outlet->settings.index);
     return outlet_lane_pause(lane, ms);
 }
 
@@ -116,7 +116,7 @@ static void note(void *self, const char *text)
 static void set_guarantee(void *self, const char *guarantee)
 {
     const struct outlet_settings *settings = &((struct outlet_lane *)self)->outlet->settings;
-    books_set_guarantee(settings->books, settings->index, guarantee);
+    ledger_set_guarantee(settings->ledger, settings->index, guarantee);
 }
 
 static void tell(void *self, enum delivery_news news, const char *text)
@@ -246,7 +246,7 @@ static void run_lane(void *self)
     outlet_parked_release(lane);
     outlet_batch_note_position(lane);
     if (leaves_rest(outlet)) {
-        books_end_output(outlet->settings.books, outlet->settings.index);
+        ledger_end_output(outlet->settings.ledger, outlet->settings.index);
     }
     plat_mutex_lock(&outlet->mutex);
     lane->done = true;

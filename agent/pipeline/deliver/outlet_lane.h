@@ -25,7 +25,7 @@ struct outlet_lane {
     bool retried_now; /* it has tried again since the agent stops */
     uint32_t *ends;   /* for a part of a batch */
     size_t end_capacity;
-    struct delivery_counts told; /* to the books */
+    struct delivery_counts told; /* to the ledger */
 
     /* What it works on: a batch, and the records of it that the host has. */
     const struct spool_item *item;

@@ -37,8 +37,8 @@ void outlet_news_fini(struct outlet_news *news)
 static bool count_degraded(struct outlet_news *news, bool degraded)
 {
     news->degraded_lanes += degraded ? 1 : SIZE_MAX;
-    books_set_degraded(
-        news->books, news->index, news->degraded_lanes > 0 || news->parked_routes > 0);
+    ledger_set_degraded(
+        news->ledger, news->index, news->degraded_lanes > 0 || news->parked_routes > 0);
     return news->degraded_lanes == (degraded ? 1 : 0);
 }
 
@@ -64,7 +64,7 @@ void outlet_news_tell(
     bool of_state = what == DELIVERY_DEGRADED || what == DELIVERY_MENDED;
     plat_mutex_lock(&news->mutex);
     if (what == DELIVERY_FAILS || of_state) {
-        books_set_trouble(news->books, news->index, what == DELIVERY_MENDED ? "" : text);
+        ledger_set_trouble(news->ledger, news->index, what == DELIVERY_MENDED ? "" : text);
     }
     if (!of_state || count_degraded(news, what == DELIVERY_DEGRADED)) {
         warn(news, what, text, ended);
@@ -81,8 +81,8 @@ void outlet_news_parked(
     bool parked = what == PARKING_PARKED || what == PARKING_REFUSES;
     plat_mutex_lock(&news->mutex);
     news->parked_routes += what == PARKING_PARKED ? 1 : parked ? 0 : SIZE_MAX;
-    books_set_degraded(
-        news->books, news->index, news->degraded_lanes > 0 || news->parked_routes > 0);
+    ledger_set_degraded(
+        news->ledger, news->index, news->degraded_lanes > 0 || news->parked_routes > 0);
     if (parked) {
         snprintf(line, sizeof(line),
             "degraded: %s takes no events: %s; they are held until it does, all others continue",

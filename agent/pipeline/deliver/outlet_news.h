@@ -5,18 +5,18 @@
 #include "pipeline/deliver/dead_letters.h"
 #include "pipeline/deliver/delivery_host.h"
 #include "pipeline/deliver/parking.h"
-#include "pipeline/record/books.h"
+#include "pipeline/record/ledger.h"
 #include "pipeline/slab/losses.h"
 #include "platform/plat_thread.h"
 
 /*
- * What the lanes of an output have to say, as one voice: in words for people, and in the books. An
+ * What the lanes of an output have to say, as one voice: in words for people, and in the ledger. An
  * output is degraded while one of its lanes is, and both ends of that are told once and in order.
  */
 struct outlet_news {
     const char *output; /* its name; borrowed */
-    size_t index;       /* in the books */
-    struct books *books;
+    size_t index;       /* in the ledger */
+    struct ledger *ledger;
     struct dead_letters *dead_letters; /* NULL: what is refused is lost */
     const struct losses *losses;       /* knows which sessions are recorded; NULL: none is */
     size_t session_count;              /* the agent's own is the last one */

@@ -15,7 +15,7 @@ void outlet_parked_tell(void *self, enum parking_news news, const char *route, c
     outlet_news_parked(&outlet->news, news, route, text);
 }
 
-/* Others hear of what is parked now: the books, the spool for its waiting lanes, and lanes that wait for
+/* Others hear of what is parked now: the ledger, the spool for its waiting lanes, and lanes that wait for
  * room or for the end. */
 static void note_change(struct outlet *outlet)
 {
@@ -29,7 +29,7 @@ static void note_change(struct outlet *outlet)
         spool->ops->set_restless(spool, settings->cursor, any);
     }
     outlet->restless = any;
-    books_set_parked(settings->books, settings->index, facts.events, facts.routes, facts.first);
+    ledger_set_parked(settings->ledger, settings->index, facts.events, facts.routes, facts.first);
     plat_cond_broadcast(&outlet->changed);
     plat_mutex_unlock(&outlet->mutex);
 }
@@ -79,7 +79,7 @@ bool outlet_parked_hold(struct outlet_lane *lane)
     }
     parked->live = is_live(lane);
     outlet_batch_on_left(lane, NULL, 0);
-    outlet_batch_tell_books(lane);
+    outlet_batch_tell_ledger(lane);
     put_down(lane, lane->parked);
     outlet_batch_end(lane);
     parking_put(&outlet->parking, parked);
@@ -151,7 +151,7 @@ static void try_claimed(struct outlet_lane *lane, struct parked_batch *parked)
     if (left && lane->parked < count && !parked->undelivered) {
         outlet_batch_on_left(lane, NULL, 0);
     }
-    outlet_batch_tell_books(lane);
+    outlet_batch_tell_ledger(lane);
     if (left) {
         put_down(lane, left);
     }
@@ -190,7 +190,7 @@ static void lose_parked(struct outlet_lane *lane, struct parked_batch *parked)
         }
         count += g->count;
     }
-    outlet_batch_tell_books(lane);
+    outlet_batch_tell_ledger(lane);
     outlet_batch_end(lane);
     outlet_news_gave_way(&lane->outlet->news, count);
 }
@@ -235,7 +235,7 @@ bool outlet_parked_try(struct outlet_lane *lane)
     if (!parked) {
         return false;
     }
-    books_retry(outlet->settings.books, outlet->settings.index);
+    ledger_retry(outlet->settings.ledger, outlet->settings.index);
     switch (pick_up(outlet, &parked->item)) {
     case SPOOL_PICKED:
         try_claimed(lane, parked);
@@ -262,7 +262,7 @@ static void release(struct outlet_lane *lane, struct parked_batch *parked)
                 outlet_batch_lose_undelivered(lane, g->records[i], 1);
             }
         }
-        outlet_batch_tell_books(lane);
+        outlet_batch_tell_ledger(lane);
         outlet_batch_end(lane);
     }
     parking_end(&lane->outlet->parking, parked);

@@ -6,7 +6,7 @@
 /* What a lane does with batches of which the destination does not take all records now (parking.h). On the
  * lane's thread, without the outlet's mutex. */
 
-/* The lane has delivered its batch but for what is marked: hold that, and tell the books of the rest. False:
+/* The lane has delivered its batch but for what is marked: hold that, and tell the ledger of the rest. False:
  * the outlet cancels, and what was marked counts as undelivered. */
 bool outlet_parked_hold(struct outlet_lane *lane);
 

@@ -238,9 +238,9 @@ static struct gap words_of(const struct losses *losses, size_t index)
     }
     enum output_drop reason = (enum output_drop)(index % REASONS);
     bool undecoded = no_output && reason == OUTPUT_DROP_STOPPED;
-    return (struct gap){.stage = undecoded ? books_session_drop_stage(SESSION_DROP_STOPPED)
-                                           : books_output_drop_stage(reason),
-        .reason = books_output_drop_reason(reason),
+    return (struct gap){.stage = undecoded ? ledger_session_drop_stage(SESSION_DROP_STOPPED)
+                                           : ledger_output_drop_stage(reason),
+        .reason = ledger_output_drop_reason(reason),
         .unit = "events",
         .exact = true,
         .output = no_output ? NULL : losses->outputs[row]};
@@ -447,8 +447,8 @@ void losses_add_stranger(struct losses *losses, struct span output, enum output_
     const struct catalogue_gap gap = {
         .session = span_text(losses->sessions[losses->session_count - 1]),
         .output = output,
-        .stage = span_text(books_output_drop_stage(reason)),
-        .reason = span_text(books_output_drop_reason(reason)),
+        .stage = span_text(ledger_output_drop_stage(reason)),
+        .reason = span_text(ledger_output_drop_reason(reason)),
         .unit = span_text("events"),
         .count = count,
         .exact = true,

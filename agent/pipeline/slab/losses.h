@@ -64,7 +64,7 @@ void losses_take(struct losses *losses, struct losses_left *left);
 
 void losses_left_fini(struct losses_left *left);
 
-/* Before the books know of it, so that what is settled there has been added here. */
+/* Before the ledger knows of it, so that what is settled there has been added here. */
 void losses_add(struct losses *losses, const struct loss *loss);
 
 /* As losses_add, for ${count} records of ${batch}, which is none of the agent's own, from ${first} on: each

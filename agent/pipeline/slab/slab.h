@@ -5,7 +5,7 @@
 
 #include "pipeline/batch/piece.h"
 #include "pipeline/batch/time_range.h"
-#include "pipeline/record/books.h"
+#include "pipeline/record/ledger.h"
 #include "pipeline/slab/roll_list.h"
 
 /*

@@ -61,7 +61,7 @@ void source_abandon(struct source *source, struct slab *slab)
         losses_add(source->settings.losses, &loss);
     }
     counts->dropped[SESSION_DROP_STOPPED] += loss.count;
-    books_add_session(source->settings.books, source->settings.session, counts);
+    ledger_add_session(source->settings.ledger, source->settings.session, counts);
     slab_destroy(slab);
     stop_early(source);
 }
@@ -162,7 +162,7 @@ static void offer_metadata(struct source *source)
 
 static void drop(struct source *source, const struct event_record *record)
 {
-    source_gaps_add_loss(source, books_session_drop_reason(SESSION_DROP_FULL), record);
+    source_gaps_add_loss(source, ledger_session_drop_reason(SESSION_DROP_FULL), record);
     source->slab_counts.dropped[SESSION_DROP_FULL]++;
 }
 

@@ -24,7 +24,7 @@ struct source;
 struct source_settings {
     uint32_t session;
     struct slab_queue *queue; /* borrowed */
-    struct books *books;      /* borrowed */
+    struct ledger *ledger;    /* borrowed */
     struct losses *losses;    /* borrowed; NULL: they are not shipped */
     struct block_pool *pool;  /* for slabs, borrowed; may be NULL */
     struct input_decoding decoding;

@@ -86,7 +86,7 @@ void source_gaps_report(void *self, const struct guard_report *report)
         slab = guard_slab_create(source->settings.session, report);
     }
     if (!slab) {
-        books_add_session(source->settings.books, source->settings.session, &counts);
+        ledger_add_session(source->settings.ledger, source->settings.session, &counts);
         return;
     }
     slab->counts = counts;
@@ -94,7 +94,7 @@ void source_gaps_report(void *self, const struct guard_report *report)
     slab->in_flight = &source->reports_in_flight;
     atomic_fetch_add(&source->reports_in_flight, 1);
     if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
-        books_add_session(source->settings.books, source->settings.session, &counts);
+        ledger_add_session(source->settings.ledger, source->settings.session, &counts);
         slab_destroy(slab);
     }
 }

@@ -11,8 +11,8 @@
  * live source drops, `slab` is the full one that found no room; it keeps its place before the gap.
  *
  * A record is counted as received when it is known what becomes of it: at its emission by the join,
- * or as joined, left out or metadata. Those counts travel in the slab and reach the books with what
- * the workers add, so the books balance at every moment.
+ * or as joined, left out or metadata. Those counts travel in the slab and reach the ledger with what
+ * the workers add, so the ledger balances at every moment.
  */
 enum { SOURCE_CLOCK_EVERY = 32 /* records between two looks at the clock */ };
 
@@ -26,7 +26,7 @@ enum source_state {
 struct source {
     struct source_settings settings;
     struct stack_join *stacks;
-    struct stack_join_counts told; /* to the books */
+    struct stack_join_counts told; /* to the ledger */
     struct source_counts counts;
     uint64_t events; /* numbered, without gaps */
     uint64_t newest; /* FILETIME */

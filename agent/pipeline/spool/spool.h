@@ -167,7 +167,7 @@ struct spool_ops {
     void (*close)(struct spool *spool);  /* nothing more will be appended */
     void (*cancel)(struct spool *spool); /* nothing waits for room any more */
     void (*usage)(struct spool *spool, struct spool_usage *ret_usage);
-    /* In memory the books know it. */
+    /* In memory the ledger knows it. */
     void (*backlog)(struct spool *spool, size_t cursor, struct spool_backlog *ret_backlog);
     void (*destroy)(struct spool *spool); /* with what is in it */
 };

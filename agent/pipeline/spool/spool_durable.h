@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_PIPELINE_SPOOL_DURABLE_H
 #define ETWSHIP_PIPELINE_SPOOL_DURABLE_H
 
-#include "pipeline/record/books.h"
+#include "pipeline/record/ledger.h"
 #include "pipeline/spool/spool.h"
 
 /*

@@ -12,7 +12,7 @@
  *
  * The mutex guards the ring and the open batches. It is let go of while the spool has no room:
  * `busy` keeps the order then. The thread that seals by age takes the mutex, not the role: sealing
- * an open batch does not change the order of anything. Lock order: sealer, then books or spool.
+ * an open batch does not change the order of anything. Lock order: sealer, then ledger or spool.
  *
  * Bytes are not copied where a whole piece fits: the piece becomes the batch.
  */
@@ -120,19 +120,19 @@ static void offer(struct sealer *sealer, const struct slab *slab, const struct p
 {
     bool own = slab->kind != SLAB_RECORDS;
     if (own && slab->last_sequence == 0) {
-        books_offer(sealer->settings.books, output, piece->count, 0, true);
+        ledger_offer(sealer->settings.ledger, output, piece->count, 0, true);
         return;
     }
     uint64_t resume = resume_of(sealer, slab->session, output);
     if (piece->count == 0 || piece->sequences[0] > resume) {
         if (resume < slab->done_sequence) {
-            books_offer(sealer->settings.books, output, own ? piece->count : piece->seen,
+            ledger_offer(sealer->settings.ledger, output, own ? piece->count : piece->seen,
                 piece->filtered, own);
         }
         return;
     }
     uint64_t count = piece->count - end_of(piece, 0, resume);
-    books_offer(sealer->settings.books, output, count + rolled->events, 0, own);
+    ledger_offer(sealer->settings.ledger, output, count + rolled->events, 0, own);
 }
 
 static void add_slab(struct sealer *sealer, struct slab *slab)
@@ -146,7 +146,7 @@ static void add_slab(struct sealer *sealer, struct slab *slab)
             sealer->rollups, slab, i, index, session->replayable, now_ns);
         for (size_t k = 0; k < stream->output_count; k++) {
             offer(sealer, slab, &slab->pieces[i], &rolled, stream->outputs[k]);
-            books_roll_up(sealer->settings.books, stream->outputs[k], rolled.absorbed);
+            ledger_roll_up(sealer->settings.ledger, stream->outputs[k], rolled.absorbed);
         }
         if (slab->kind == SLAB_RECORDS) {
             add_piece(sealer, index, slab, &slab->pieces[i]);
@@ -195,7 +195,7 @@ static void drop_slab(struct sealer *sealer, struct slab *slab, enum spool_room 
     if (sealer->settings.losses) {
         losses_add(sealer->settings.losses, &loss);
     }
-    books_add_session(sealer->settings.books, slab->session, counts);
+    ledger_add_session(sealer->settings.ledger, slab->session, counts);
 }
 
 /* Is it a gap that the next run finds again, with the dropped events before it? */
@@ -235,7 +235,7 @@ static void work_off(struct sealer *sealer)
                 slab->last_sequence = 0; /* its number would take the session across the hole */
             }
             add_slab(sealer, slab);
-            books_add_session(sealer->settings.books, slab->session, &slab->counts);
+            ledger_add_session(sealer->settings.ledger, slab->session, &slab->counts);
         } else {
             drop_slab(sealer, slab, taken ? SPOOL_CANCELLED : room);
         }

@@ -6,7 +6,7 @@
 
 /*
  * Puts decoded slabs back into the order of their tickets, gathers each stream's records into
- * batches, seals those by bytes, events and age, and hands them to the spool. Entries in the books
+ * batches, seals those by bytes, events and age, and hands them to the spool. Entries in the ledger
  * are made here, per slab.
  */
 struct sealer;
@@ -39,7 +39,7 @@ struct sealer_settings {
     size_t worker_count;
     struct block_pool *pool; /* borrowed; may be NULL */
     struct spool *spool;     /* borrowed */
-    struct books *books;     /* borrowed */
+    struct ledger *ledger;   /* borrowed */
     struct losses *losses;   /* borrowed; NULL: they are not shipped */
 };
 

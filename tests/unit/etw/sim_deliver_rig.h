@@ -6,7 +6,7 @@
 #include "platform/plat_system.h"
 #include "support/etw_sim/etw_sim_rig.h"
 
-/* A simulated Windows with one provider, and the books of its sessions. */
+/* A simulated Windows with one provider, and the ledger of its sessions. */
 
 static const struct guid provider_guid = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
 static struct etw_sim *sim;

@@ -1,5 +1,5 @@
 /* The simulated Windows under many threads at once: controllers, providers, consumers. For
- * ThreadSanitizer, and for books that add up whatever the order. */
+ * ThreadSanitizer, and for a ledger that adds up whatever the order. */
 #include "support/test.h"
 
 #include <stdatomic.h>

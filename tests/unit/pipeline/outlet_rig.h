@@ -14,7 +14,7 @@ enum { SESSIONS = 2 };
 
 struct rig {
     struct spool *spool;
-    struct books *books;
+    struct ledger *ledger;
     struct outlet *outlet;
     struct fake_output *fake;
     struct fake_settings fake_settings;
@@ -115,7 +115,7 @@ static inline void setup_behind(struct rig *rig, const uint64_t delivered[SESSIO
     rig->fake = fake_output_create(NULL, 0);
     rig->fake_settings = (struct fake_settings){.fake = rig->fake, .saves = saves};
     rig->spool = spool_memory_create(1, 1 << 20, &err);
-    rig->books = books_create(SESSIONS, 1, &err);
+    rig->ledger = ledger_create(SESSIONS, 1, &err);
     rig->queue = slab_queue_create(1, 1, &err);
     assert_non_null(rig->queue);
     rig->losses = losses_create(&(struct losses_settings){.session_count = SESSIONS,
@@ -126,7 +126,7 @@ static inline void setup_behind(struct rig *rig, const uint64_t delivered[SESSIO
         &err);
     assert_non_null(rig->losses);
     assert_non_null(rig->spool);
-    assert_non_null(rig->books);
+    assert_non_null(rig->ledger);
     const struct spool_reader reader = {.name = "fake", .route = SIZE_MAX};
     struct spool_backlog backlog;
     assert_true(rig->spool->ops->add_cursor(rig->spool, &reader, &cursor, &backlog, &err));
@@ -140,7 +140,7 @@ static inline void setup_behind(struct rig *rig, const uint64_t delivered[SESSIO
                                     .session_count = SESSIONS,
                                     .spool = rig->spool,
                                     .cursor = cursor,
-                                    .books = rig->books,
+                                    .ledger = rig->ledger,
                                     .losses = rig->losses,
                                     .dead_letters = keeps ? &rig->letters : NULL,
                                     .repeats = rig->repeats,
@@ -174,7 +174,7 @@ static inline void teardown(struct rig *rig)
     assert_int_equal(fake_output_counts(rig->fake).misused, 0);
     fake_output_destroy(rig->fake);
     spool_destroy(rig->spool);
-    books_destroy(rig->books);
+    ledger_destroy(rig->ledger);
     slab_queue_destroy(rig->queue);
     losses_destroy(rig->losses);
     buf_fini(&rig->warnings);
@@ -203,7 +203,7 @@ static inline void add_batch(
 {
     struct batch *batch = batch_create(0, NULL, 0);
     assert_non_null(batch);
-    books_offer(rig->books, 0, count, 0, false);
+    ledger_offer(rig->ledger, 0, count, 0, false);
     add_events(batch, session, count, last_sequence);
     rig->spool->ops->append(rig->spool, 0, batch);
 }
@@ -219,8 +219,8 @@ static inline void run_to_the_end(struct rig *rig)
 static inline struct output_counts counts_of(const struct rig *rig)
 {
     struct output_counts counts;
-    books_look(rig->books, NULL, &counts);
-    assert_true(books_output_balances(&counts));
+    ledger_look(rig->ledger, NULL, &counts);
+    assert_true(ledger_output_balances(&counts));
     return counts;
 }
 

@@ -16,7 +16,7 @@ enum { RECORD_BYTES = 10000, QUEUE_SLABS = 4 };
 
 struct rig {
     struct slab_queue *queue;
-    struct books *books;
+    struct ledger *ledger;
     struct source_settings settings;
     struct source *source;
     struct input_sink sink;
@@ -33,9 +33,9 @@ static inline void rig_init(struct rig *rig, bool replayable)
     struct error err;
     *rig = (struct rig){.time = 1000};
     rig->queue = slab_queue_create(QUEUE_SLABS * SLAB_BYTES, 1, &err);
-    rig->books = books_create(1, 0, &err);
+    rig->ledger = ledger_create(1, 0, &err);
     rig->settings = (struct source_settings){.queue = rig->queue,
-        .books = rig->books,
+        .ledger = rig->ledger,
         .decoding = {.stack_walk = STACK_WALK_EVENTS},
         .replayable = replayable,
         .slab_age_ns = hour_ns,
@@ -145,7 +145,7 @@ static inline void rig_finish(struct rig *rig, bool stopped)
         take_apart(rig, slab);
     }
     end_run(rig);
-    assert_true(books_session_balances(&rig->counts));
+    assert_true(ledger_session_balances(&rig->counts));
     assert_int_equal(
         rig->counts.received + source_counts(rig->source).resumed, source_counts(rig->source).seen);
 }
@@ -154,7 +154,7 @@ static inline void rig_fini(struct rig *rig)
 {
     source_destroy(rig->source);
     slab_queue_destroy(rig->queue);
-    books_destroy(rig->books);
+    ledger_destroy(rig->ledger);
     buf_fini(&rig->log);
 }
 

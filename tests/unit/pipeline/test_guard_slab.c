@@ -39,7 +39,7 @@ static void a_slab_has_its_own_copy_of_every_text(void **state)
 static uint64_t counted(struct rig *rig, enum guard_action action)
 {
     struct session_counts counts;
-    books_look(rig->books, &counts, NULL);
+    ledger_look(rig->ledger, &counts, NULL);
     return counts.guard[action];
 }
 

@@ -8,7 +8,7 @@ static void a_checkpoint_stored_between_two_parts_of_a_batch_knows_the_first(voi
     struct rig rig;
     struct error err = {0};
     setup(&rig, (const uint64_t[]){0, 20}, true);
-    books_offer(rig.books, 0, 9, 0, false);
+    ledger_offer(rig.ledger, 0, 9, 0, false);
     struct batch *batch = batch_create(0, NULL, 0);
     assert_non_null(batch);
     add_events(batch, 0, 3, 3);
@@ -24,7 +24,7 @@ static void a_checkpoint_stored_between_two_parts_of_a_batch_knows_the_first(voi
     assert_string_equal(text, "0\n0\n0\n0\n0\n1\n1\n1\n1\n");
     free(text);
     struct output_counts counts;
-    books_look(rig.books, NULL, &counts);
+    ledger_look(rig.ledger, NULL, &counts);
     assert_int_equal(counts.acked, 9);
     assert_int_equal(counts.pending, 0);
     teardown(&rig);
@@ -85,7 +85,7 @@ static void what_is_lost_is_lost_to_its_session(void **state)
     setup(&rig, (const uint64_t[]){0, 0}, false);
     fake_output_script(rig.fake, steps, 2);
     rig.warns = true;
-    books_offer(rig.books, 0, 10, 0, false);
+    ledger_offer(rig.ledger, 0, 10, 0, false);
     struct batch *batch = batch_create(0, NULL, 0);
     assert_non_null(batch);
     add_events(batch, 0, 3, 3);
@@ -108,7 +108,7 @@ static void what_is_lost_is_lost_to_its_session(void **state)
     }
     assert_null(slab_queue_pop(rig.queue, 0));
     struct output_counts counts;
-    books_look(rig.books, NULL, &counts);
+    ledger_look(rig.ledger, NULL, &counts);
     assert_int_equal(counts.dropped[OUTPUT_DROP_REJECTED], 4);
     assert_int_equal(counts.acked, 6);
     teardown(&rig);
@@ -152,7 +152,7 @@ static void what_is_left_of_a_batch_is_left_of_all_of_it(void **state)
         ops.note_left = on_note_left;
         rig.spool->ops = &ops;
         fake_output_script(rig.fake, cases[i].steps, 4);
-        books_offer(rig.books, 0, 5, 0, false);
+        ledger_offer(rig.ledger, 0, 5, 0, false);
         struct batch *batch = batch_create(0, NULL, 0);
         assert_non_null(batch);
         add_events(batch, 0, 3, 3);
@@ -204,7 +204,7 @@ static void a_letter_says_which_record_it_is_of(void **state)
     add_batch(&rig, 0, 2, 2);
     struct batch *batch = batch_create(0, NULL, 0);
     assert_non_null(batch);
-    books_offer(rig.books, 0, 3, 0, false);
+    ledger_offer(rig.ledger, 0, 3, 0, false);
     add_events(batch, 1, 5, 20); /* had before: records 2 to 6 */
     add_events(batch, 0, 3, 5);
     rig.spool->ops->append(rig.spool, 0, batch);
@@ -248,7 +248,7 @@ static void letters_of_recorded_sessions_alone_wait_for_room(void **state)
     add_batch(&rig, 1, 3, 3);
     struct batch *both = batch_create(0, NULL, 0);
     assert_non_null(both);
-    books_offer(rig.books, 0, 9, 0, false);
+    ledger_offer(rig.ledger, 0, 9, 0, false);
     add_events(both, 0, 4, 6);
     add_events(both, 1, 5, 8);
     rig.spool->ops->append(rig.spool, 0, both);

@@ -34,8 +34,8 @@ static void setup_parked(
     base->fake = fake_output_create(NULL, 0);
     base->fake_settings = (struct fake_settings){.fake = base->fake, .route = "{x}"};
     base->spool = spool_memory_create(1, spool_bytes, &err);
-    base->books = books_create(SESSIONS, 1, &err);
-    assert_true(base->spool && base->books);
+    base->ledger = ledger_create(SESSIONS, 1, &err);
+    assert_true(base->spool && base->ledger);
     base->queue = slab_queue_create(1, 1, &err);
     assert_non_null(base->queue);
     base->losses = losses_create(
@@ -57,7 +57,7 @@ static void setup_parked(
             .session_count = SESSIONS,
             .spool = base->spool,
             .cursor = cursor,
-            .books = base->books,
+            .ledger = base->ledger,
             .drops_held = rig->drops_held,
             .losses = rig->second_recorded ? base->losses : NULL,
             .dead_letters = keeps ? &base->letters : NULL,
@@ -72,7 +72,7 @@ static void add_routed(struct parked_rig *rig, const char *routes)
 {
     struct batch *batch = batch_create(1, NULL, 0);
     assert_non_null(batch);
-    books_offer(rig->base.books, 0, strlen(routes), 0, false);
+    ledger_offer(rig->base.ledger, 0, strlen(routes), 0, false);
     for (const char *route = routes; *route; route++) {
         assert_true(routes_add(&batch->piece.routes[0], span_make(route, 1)));
         buf_printf(&batch->piece.bytes, "%llu\n", (unsigned long long)++rig->next);
@@ -87,7 +87,7 @@ static void add_of_both(struct parked_rig *rig, const char *routes)
 {
     struct batch *batch = batch_create(1, NULL, 0);
     assert_non_null(batch);
-    books_offer(rig->base.books, 0, 2, 0, false);
+    ledger_offer(rig->base.ledger, 0, 2, 0, false);
     for (uint32_t i = 0; i < 2; i++) {
         assert_true(routes_add(&batch->piece.routes[0], span_make(routes + i, 1)));
         buf_printf(&batch->piece.bytes, "%llu\n", (unsigned long long)++rig->next);
@@ -503,7 +503,7 @@ static void without_a_route_or_with_a_checkpoint_nothing_is_held(void **state)
                                         .workers = 1,
                                         .session_count = SESSIONS,
                                         .spool = rig.base.spool,
-                                        .books = rig.base.books,
+                                        .ledger = rig.base.ledger,
                                         .warn = on_warn,
                                         .self = &rig.base},
         &err);

@@ -33,7 +33,7 @@ static void an_output_is_degraded_until_all_its_workers_deliver(void **state)
     teardown(&rig);
 }
 
-static void the_books_say_that_an_output_is_degraded(void **state)
+static void the_ledger_say_that_an_output_is_degraded(void **state)
 {
     (void)state;
     static const struct fake_step steps[] = {{.verdict = OUTPUT_RETRY, .degraded = true}};
@@ -149,7 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_output_is_degraded_until_all_its_workers_deliver),
-        cmocka_unit_test(the_books_say_that_an_output_is_degraded),
+        cmocka_unit_test(the_ledger_say_that_an_output_is_degraded),
         cmocka_unit_test(a_destination_that_asks_for_it_is_left_alone_by_all_workers),
         cmocka_unit_test(a_stop_ends_a_long_wait_that_was_asked_for),
         cmocka_unit_test(a_stop_brings_one_more_try_at_once),

@@ -111,7 +111,7 @@ static void a_stop_while_letters_cannot_be_kept_loses_none_of_them(void **state)
     fake_output_wait_sends(rig.fakes[0], 5);
     pipeline_cancel(rig.pipeline);
     assert_true(pipeline_drain(rig.pipeline));
-    check_books(&rig);
+    check_ledger(&rig);
     struct output_counts counts = output_counts(&rig, 0);
     assert_int_equal(counts.dead_lettered, 0);
     assert_int_equal(counts.dropped[OUTPUT_DROP_STOPPED], 500);

@@ -53,7 +53,7 @@ static void run_end(struct runs *runs)
         pipeline_finish_source(runs->rig.pipeline, i, false);
     }
     assert_true(pipeline_drain(runs->rig.pipeline));
-    check_books(&runs->rig);
+    check_ledger(&runs->rig);
 }
 
 static void run_close(struct runs *runs)
@@ -86,7 +86,7 @@ static void what_a_stop_leaves_is_delivered_by_the_next_run(void **state)
     pipeline_finish_source(runs.rig.pipeline, 0, false);
     pipeline_cancel(runs.rig.pipeline);
     assert_true(pipeline_drain(runs.rig.pipeline));
-    check_books(&runs.rig);
+    check_ledger(&runs.rig);
     struct output_counts counts = output_counts(&runs.rig, 0);
     for (int i = 0; i < OUTPUT_DROP_COUNT; i++) {
         assert_int_equal(counts.dropped[i], 0);
@@ -204,7 +204,7 @@ static void of_a_batch_only_what_is_left_is_sent_by_the_next_run(void **state)
     fake_output_wait_records(runs.rig.fakes[0], 8); /* the next try is in an hour, as a rule */
     pipeline_cancel(runs.rig.pipeline);
     assert_true(pipeline_drain(runs.rig.pipeline));
-    check_books(&runs.rig);
+    check_ledger(&runs.rig);
     assert_int_equal(output_counts(&runs.rig, 0).acked, 8);
     run_close(&runs);
     run_begin(&runs);

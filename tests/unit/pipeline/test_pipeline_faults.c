@@ -1,7 +1,7 @@
 #include "support/await.h"
 #include "support/pipeline_rig.h"
 
-static void the_books_balance_at_every_moment_under_faults(void **state)
+static void the_ledger_balance_at_every_moment_under_faults(void **state)
 {
     (void)state;
     static const struct fake_step steps[] = {{.refuses_connect = true}, {.verdict = OUTPUT_RETRY},
@@ -18,7 +18,7 @@ static void the_books_balance_at_every_moment_under_faults(void **state)
         {.rig = &rig, .session = 1, .count = 50000, .width = 90}};
     struct plat_thread *threads[2] = {start_feeding(&feeders[0]), start_feeding(&feeders[1])};
     while (output_counts(&rig, 2).acked < 50000) {
-        check_books(&rig);
+        check_ledger(&rig);
     }
     plat_thread_join(threads[0]);
     plat_thread_join(threads[1]);
@@ -47,7 +47,7 @@ static void a_blocked_output_does_not_delay_another(void **state)
     pipeline_finish_source(rig.pipeline, 0, false);
     fake_output_wait_records(rig.fakes[1], 29000); /* the rest may be in open slabs */
     assert_int_equal(fake_output_counts(rig.fakes[0]).records, 0);
-    check_books(&rig);
+    check_ledger(&rig);
     fake_output_let_go(rig.fakes[0]);
     rig_finish(&rig);
     check_received(&rig, 0, 0, 1, 30000);
@@ -69,7 +69,7 @@ static void memory_stays_in_its_budget_while_an_output_is_blocked(void **state)
     struct plat_thread *thread = start_feeding(&feeder);
     struct spool_usage usage = wait_until_full(&rig);
     assert_true(usage.bytes + pipeline_queue_bytes(rig.pipeline) <= MEMORY);
-    check_books(&rig);
+    check_ledger(&rig);
     fake_output_let_go(rig.fakes[0]);
     plat_thread_join(thread);
     assert_true(feeder.went_on);
@@ -105,7 +105,7 @@ static void memory_stays_in_its_budget_while_every_output_is_down(void **state)
     struct plat_thread *thread = start_feeding(&feeder);
     struct spool_usage usage = wait_until_full(&rig);
     assert_true(usage.bytes + pipeline_queue_bytes(rig.pipeline) <= MEMORY);
-    check_books(&rig);
+    check_ledger(&rig);
     AWAIT(output_counts(&rig, 1).degraded);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(output_counts(&rig, i).acked, 0);
@@ -148,7 +148,7 @@ static void a_stop_ends_the_wait_for_memory_to_write_an_event(void **state)
     AWAIT(atomic_load(&refused) > 4); /* it is tried again */
     pipeline_cancel(rig.pipeline);
     assert_true(pipeline_drain(rig.pipeline));
-    check_books(&rig);
+    check_ledger(&rig);
     struct session_counts counts = session_counts(&rig, 0);
     assert_int_equal(counts.received, 1000);
     assert_int_equal(counts.dropped[SESSION_DROP_STOPPED], 1000);
@@ -168,7 +168,7 @@ static void a_stop_gives_up_on_an_output_that_does_not_answer(void **state)
     fake_output_wait_records(rig.fakes[1], 10000);
     pipeline_cancel(rig.pipeline);
     assert_true(pipeline_drain(rig.pipeline));
-    check_books(&rig);
+    check_ledger(&rig);
     struct output_counts counts = output_counts(&rig, 0);
     assert_int_equal(counts.acked, 0);
     assert_int_equal(counts.dropped[OUTPUT_DROP_STOPPED], 10000);
@@ -202,7 +202,7 @@ static void a_stop_releases_a_source_that_waits_for_room(void **state)
     assert_false(feeder.went_on);
     pipeline_finish_source(rig.pipeline, 0, true);
     assert_true(pipeline_drain(rig.pipeline));
-    check_books(&rig);
+    check_ledger(&rig);
     struct session_counts counts = session_counts(&rig, 0);
     assert_int_equal(counts.received, pipeline_source_counts(rig.pipeline, 0).seen);
     assert_false(pipeline_source_counts(rig.pipeline, 0).complete);
@@ -321,7 +321,7 @@ static void a_live_session_loses_events_but_never_the_count_of_them(void **state
         struct input_sink sink;
         pipeline_sink(rig.pipeline, 0, &sink);
         sink.pause(sink.self);
-        check_books(&rig);
+        check_ledger(&rig);
     }
     fake_output_let_go(rig.fakes[0]);
     assert_true(rig_push(&rig, 0, 10000, 1000));
@@ -381,7 +381,7 @@ static void outputs_that_save_as_they_end_find_the_state_of_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_books_balance_at_every_moment_under_faults),
+        cmocka_unit_test(the_ledger_balance_at_every_moment_under_faults),
         cmocka_unit_test(a_blocked_output_does_not_delay_another),
         cmocka_unit_test(memory_stays_in_its_budget_while_an_output_is_blocked),
         cmocka_unit_test(memory_stays_in_its_budget_while_every_output_is_down),

@@ -1,13 +1,13 @@
 #include "support/await.h"
 #include "support/pipeline_rig.h"
 
-/* What outputs lose becomes gaps: in sum exactly what the books say was dropped. */
+/* What outputs lose becomes gaps: in sum exactly what the ledger says was dropped. */
 
 /* ${taker} was told all that ${loser} dropped for this reason. */
 static void check_told(struct rig *rig, size_t loser, enum output_drop reason, size_t taker)
 {
     char what[64];
-    snprintf(what, sizeof(what), "output/%s", books_output_drop_reason(reason));
+    snprintf(what, sizeof(what), "output/%s", ledger_output_drop_reason(reason));
     assert_int_equal(gap_sum(rig, taker, what, rig->outputs[loser].name),
         output_counts(rig, loser).dropped[reason]);
 }
@@ -178,7 +178,7 @@ static void a_stop_tells_running_outputs_what_was_left_of_another(void **state)
         fake_output_wait_records(rig.fakes[2], 7010);
         pipeline_cancel(rig.pipeline);
         assert_true(pipeline_drain(rig.pipeline));
-        check_books(&rig);
+        check_ledger(&rig);
         struct output_counts counts = output_counts(&rig, 0);
         assert_int_equal(counts.dropped[OUTPUT_DROP_STOPPED], 7010);
         assert_true(counts.own_dropped > 0); /* it had no ears for its gaps either */
@@ -207,7 +207,7 @@ static void a_stop_tells_what_was_never_decoded(void **state)
     plat_thread_join(thread);
     pipeline_finish_source(rig.pipeline, 0, true);
     assert_true(pipeline_drain(rig.pipeline));
-    check_books(&rig);
+    check_ledger(&rig);
     uint64_t undecoded = session_counts(&rig, 0).dropped[SESSION_DROP_STOPPED];
     assert_true(undecoded > 0);
     assert_int_equal(gap_sum(&rig, 1, "queue/stopped", NULL), undecoded);
@@ -257,7 +257,7 @@ static void retries_count_while_they_happen(void **state)
     assert_int_equal(output_counts(&rig, 0).pending, 10);
     pipeline_cancel(rig.pipeline);
     assert_true(pipeline_drain(rig.pipeline));
-    check_books(&rig);
+    check_ledger(&rig);
     rig_fini(&rig);
 }
 

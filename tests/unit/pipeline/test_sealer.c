@@ -17,7 +17,7 @@ struct rig {
     uint64_t resume[OUTPUTS];
     size_t cursors[OUTPUTS];
     struct spool *spool;
-    struct books *books;
+    struct ledger *ledger;
     struct sealer *sealer;
     uint64_t next_ticket;
     uint64_t next_sequence;
@@ -38,9 +38,9 @@ static void rig_init_losses(
         .output_count = OUTPUTS};
     rig->session = (struct sealer_session){.streams = streams, .stream_count = 1};
     rig->spool = spool_memory_create(1, 256 * 1024 * 1024, &err);
-    rig->books = books_create(1, OUTPUTS, &err);
+    rig->ledger = ledger_create(1, OUTPUTS, &err);
     assert_non_null(rig->spool);
-    assert_non_null(rig->books);
+    assert_non_null(rig->ledger);
     for (size_t i = 0; i < OUTPUTS; i++) {
         const struct spool_reader reader = {.name = "out", .route = SIZE_MAX};
         struct spool_backlog backlog;
@@ -55,7 +55,7 @@ static void rig_init_losses(
         .resume = rig->resume,
         .worker_count = 1,
         .spool = rig->spool,
-        .books = rig->books,
+        .ledger = rig->ledger,
         .losses = losses};
     rig->sealer = sealer_create(&settings, &err);
     assert_non_null(rig->sealer);
@@ -70,7 +70,7 @@ static void rig_fini(struct rig *rig)
 {
     sealer_destroy(rig->sealer);
     spool_destroy(rig->spool);
-    books_destroy(rig->books);
+    ledger_destroy(rig->ledger);
 }
 
 static struct slab *make_slab(struct rig *rig, enum slab_kind kind)
@@ -148,9 +148,9 @@ static void check_both(struct rig *rig, size_t filtered_each)
         check_output(rig, i, filtered_each);
     }
     struct output_counts counts[OUTPUTS];
-    books_look(rig->books, NULL, counts);
+    ledger_look(rig->ledger, NULL, counts);
     for (size_t i = 0; i < OUTPUTS; i++) {
-        assert_true(books_output_balances(&counts[i]));
+        assert_true(ledger_output_balances(&counts[i]));
     }
 }
 
@@ -225,7 +225,7 @@ static void what_has_no_number_takes_its_session_nowhere(void **state)
     take_batch(&rig, true, 1, 0);
     take_batch(&rig, false, 2, 7);
     struct output_counts counts[OUTPUTS];
-    books_look(rig.books, NULL, counts);
+    ledger_look(rig.ledger, NULL, counts);
     assert_int_equal(counts[0].own_offered, 1);
     assert_int_equal(counts[0].offered, 4);
     rig_fini(&rig);
@@ -252,8 +252,8 @@ static void a_slab_that_was_taken_in_part_is_dropped_in_part(void **state)
     sealer_finish(rig.sealer, slab);
     struct session_counts session;
     struct output_counts counts[OUTPUTS];
-    books_look(rig.books, &session, counts);
-    assert_true(books_session_balances(&session));
+    ledger_look(rig.ledger, &session, counts);
+    assert_true(ledger_session_balances(&session));
     assert_int_equal(session.accepted, 3);
     assert_int_equal(session.filtered, 1);
     assert_int_equal(session.dropped[SESSION_DROP_STOPPED], 6);
@@ -303,7 +303,7 @@ static void a_gap_behind_what_was_dropped_takes_its_session_nowhere(void **state
             take_batch(&rig, true, 1, 0);
         }
         struct output_counts counts[OUTPUTS];
-        books_look(rig.books, NULL, counts);
+        ledger_look(rig.ledger, NULL, counts);
         assert_int_equal(counts[0].own_offered, kept ? 1 : 2);
         assert_int_equal(counts[0].offered, 2);
         rig_fini(&rig);

@@ -54,7 +54,7 @@ struct rig {
     uint64_t resume_max;
     size_t cursors[OUTPUTS];
     struct spool *spool;
-    struct books *books;
+    struct ledger *ledger;
     struct sealer *sealer;
     uint64_t next_ticket;
 };
@@ -75,9 +75,9 @@ static void rig_init_as(
     rig->session = (struct sealer_session){
         .streams = streams, .stream_count = 1, .replayable = !live};
     rig->spool = spool_memory_create(1, 64 * 1024 * 1024, &err);
-    rig->books = books_create(1, OUTPUTS, &err);
+    rig->ledger = ledger_create(1, OUTPUTS, &err);
     assert_non_null(rig->spool);
-    assert_non_null(rig->books);
+    assert_non_null(rig->ledger);
     for (size_t i = 0; i < OUTPUTS; i++) {
         const struct spool_reader reader = {.name = "out", .route = SIZE_MAX};
         struct spool_backlog backlog;
@@ -92,7 +92,7 @@ static void rig_init_as(
         .resume = rig->resume,
         .worker_count = 1,
         .spool = rig->spool,
-        .books = rig->books};
+        .ledger = rig->ledger};
     rig->sealer = sealer_create(&settings, &err);
     assert_non_null(rig->sealer);
 }
@@ -106,7 +106,7 @@ static void rig_fini(struct rig *rig)
 {
     sealer_destroy(rig->sealer);
     spool_destroy(rig->spool);
-    books_destroy(rig->books);
+    ledger_destroy(rig->ledger);
 }
 
 static void write(struct piece *piece, uint64_t number)
@@ -243,12 +243,12 @@ static void without_a_kill_every_event_counts_once(void **unused)
         rig_init(&rig, nothing, 1 + dice(100));
         feed(&rig, EVENTS);
         sealer_flush(rig.sealer);
-        books_look(rig.books, NULL, counts);
+        ledger_look(rig.ledger, NULL, counts);
         for (size_t o = 0; o < OUTPUTS; o++) {
             assert_int_equal(take(&rig, o, SIZE_MAX), EVENTS);
             count_wanted(o);
             assert_memory_equal(got[o], wanted, sizeof(wanted));
-            assert_true(books_output_balances(&counts[o]));
+            assert_true(ledger_output_balances(&counts[o]));
             assert_int_equal(counts[o].offered, EVENTS);
             records = counts[o].pending;
             assert_int_equal(counts[o].rolled_up, EVENTS - records);

@@ -163,8 +163,8 @@ static void a_queue_that_takes_nothing_more_ends_the_source(void **state)
     assert_true(more < 30);
     source_finish(rig.source, true);
     struct session_counts counts;
-    books_look(rig.books, &counts, NULL);
-    assert_true(books_session_balances(&counts));
+    ledger_look(rig.ledger, &counts, NULL);
+    assert_true(ledger_session_balances(&counts));
     assert_int_equal(counts.received, source_counts(rig.source).seen);
     assert_int_equal(counts.dropped[SESSION_DROP_STOPPED], counts.received);
     assert_false(source_counts(rig.source).complete);

@@ -65,7 +65,7 @@ static void finish(struct rig *rig, struct found *found)
     source_finish(rig->source, true);
     slab_queue_close(rig->queue);
     drain(rig, found);
-    assert_true(books_session_balances(&rig->counts));
+    assert_true(ledger_session_balances(&rig->counts));
 }
 
 static uint64_t over_budget(const struct rig *rig)

@@ -211,7 +211,7 @@ static void a_slab_in_hand_makes_way_for_an_old_gap_with_its_counts(void **state
     struct session_counts sum = {0};
     while (sum.accepted < QUEUE_SLABS * 20 + 3) {
         take(&rig); /* the numbers of its records are up to the slab's */
-        assert_true(books_session_balances(&rig.counts));
+        assert_true(ledger_session_balances(&rig.counts));
         sum = rig.counts;
     }
     rig_finish(&rig, true);

@@ -1,5 +1,5 @@
-#ifndef ETWSHIP_PIPELINE_BOOKS_H
-#define ETWSHIP_PIPELINE_BOOKS_H
+#ifndef ETWSHIP_PIPELINE_LEDGER_H
+#define ETWSHIP_PIPELINE_LEDGER_H
 
 #include "base/error.h"
 #include "base/histogram.h"
@@ -7,7 +7,7 @@
 #include "pipeline/record/event_decode.h"
 
 /*
- * The books of the agent: what came in, and what became of it. Entries are made per slab and per
+ * The ledger of the agent: what came in, and what became of it. Entries are made per slab and per
  * batch under one lock, so that at every moment
  *
  *   per session: received = metadata + joined + filtered + accepted + dropped, all reasons
@@ -15,7 +15,7 @@
  *
  * Events of the agent itself (gaps, status) are counted apart. All functions: any thread.
  */
-struct books;
+struct ledger;
 
 /* Why a session's record did not become an accepted event. */
 enum session_drop {
@@ -70,7 +70,7 @@ enum output_drop {
     OUTPUT_LETTER_EVICTED = OUTPUT_DROP_COUNT,
 };
 
-enum { BOOKS_PARKED_MAX_BYTES = 800, BOOKS_TROUBLE_MAX_BYTES = 500 };
+enum { LEDGER_PARKED_MAX_BYTES = 800, LEDGER_TROUBLE_MAX_BYTES = 500 };
 
 struct output_counts {
     uint64_t offered;  /* accepted events of its sessions */
@@ -84,15 +84,15 @@ struct output_counts {
     uint64_t pending;
     uint64_t parked;        /* of the pending: held, as their routes take nothing now; about */
     uint64_t parked_routes; /* these routes */
-    char parked_first[BOOKS_PARKED_MAX_BYTES]; /* "ROUTE: why", of one of them */
-    uint64_t bytes;                            /* acked */
+    char parked_first[LEDGER_PARKED_MAX_BYTES]; /* "ROUTE: why", of one of them */
+    uint64_t bytes;                             /* acked */
     uint64_t batches;
     uint64_t retries;
     uint64_t unexpected_duplicates; /* of the acked: the destination had them already, unsent */
     uint64_t maybe_duplicates;      /* sent again, and may have arrived before */
     const char *guarantee;          /* output_env.guarantee; NULL: none */
     bool degraded;                  /* its set-up must be corrected; it tries again slowly */
-    char trouble[BOOKS_TROUBLE_MAX_BYTES]; /* why it does not deliver now; "": it does */
+    char trouble[LEDGER_TROUBLE_MAX_BYTES]; /* why it does not deliver now; "": it does */
     uint64_t progress_ns;     /* of the last settlement, or since when something is pending */
     uint64_t loss_ns;         /* of the last drop; 0: there was none */
     uint64_t refused_ns;      /* of the last dead letter; 0: the same */
@@ -105,27 +105,28 @@ struct output_counts {
 };
 
 /* For `dropped` in status events: "queue", "full". */
-const char *books_session_drop_stage(enum session_drop reason);
-const char *books_session_drop_reason(enum session_drop reason);
-const char *books_output_drop_stage(enum output_drop reason);
-const char *books_output_drop_reason(enum output_drop reason);
-const char *books_output_drop_name(enum output_drop reason); /* one for each of the two together */
+const char *ledger_session_drop_stage(enum session_drop reason);
+const char *ledger_session_drop_reason(enum session_drop reason);
+const char *ledger_output_drop_stage(enum output_drop reason);
+const char *ledger_output_drop_reason(enum output_drop reason);
+const char *ledger_output_drop_name(enum output_drop reason); /* one for each of the two together */
 
-struct books *books_create(size_t session_count, size_t output_count, struct error *err);
-void books_destroy(struct books *books); /* NULL is fine */
+struct ledger *ledger_create(size_t session_count, size_t output_count, struct error *err);
+void ledger_destroy(struct ledger *ledger); /* NULL is fine */
 
 /* Add ${counts} to the session's. Their times are not looked at. */
-void books_add_session(struct books *books, size_t session, const struct session_counts *counts);
+void ledger_add_session(struct ledger *ledger, size_t session, const struct session_counts *counts);
 
 /* ${events} of a stream were offered to an output, of which ${filtered} its filters took; the rest
  * is pending. ${own}: events of the agent itself. */
-void books_offer(struct books *books, size_t output, uint64_t events, uint64_t filtered, bool own);
+void ledger_offer(
+    struct ledger *ledger, size_t output, uint64_t events, uint64_t filtered, bool own);
 
 /* ${events} of those that are pending are counted in the record of another one. */
-void books_roll_up(struct books *books, size_t output, uint64_t events);
+void ledger_roll_up(struct ledger *ledger, size_t output, uint64_t events);
 
 /* What became of pending events. */
-struct books_settlement {
+struct ledger_settlement {
     uint64_t acked;
     uint64_t bytes; /* of the acked ones */
     uint64_t dead_lettered;
@@ -134,46 +135,46 @@ struct books_settlement {
     uint64_t unexpected_duplicates;
     uint64_t maybe_duplicates;
 };
-void books_settle(
-    struct books *books, size_t output, const struct books_settlement *settlement, bool own);
+void ledger_settle(
+    struct ledger *ledger, size_t output, const struct ledger_settlement *settlement, bool own);
 
 /* An output is going to try a batch again. */
-void books_retry(struct books *books, size_t output);
+void ledger_retry(struct ledger *ledger, size_t output);
 
 /* So many ${events} of an output are held for so many ${routes}; ${first} as output_counts.parked_first. */
-void books_set_parked(
-    struct books *books, size_t output, uint64_t events, uint64_t routes, const char *first);
+void ledger_set_parked(
+    struct ledger *ledger, size_t output, uint64_t events, uint64_t routes, const char *first);
 
 /* What the output can guarantee now; static. */
-void books_set_guarantee(struct books *books, size_t output, const char *guarantee);
+void ledger_set_guarantee(struct ledger *ledger, size_t output, const char *guarantee);
 
-void books_set_degraded(struct books *books, size_t output, bool degraded);
+void ledger_set_degraded(struct ledger *ledger, size_t output, bool degraded);
 
 /* Why the output does not deliver; "": it does again, as it also does with the next ack. */
-void books_set_trouble(struct books *books, size_t output, const char *why);
+void ledger_set_trouble(struct ledger *ledger, size_t output, const char *why);
 
 /* ${events} of live sessions were acked ${ms} after the time that they carry. */
-void books_add_latency(struct books *books, size_t output, uint64_t ms, uint64_t events);
+void ledger_add_latency(struct ledger *ledger, size_t output, uint64_t ms, uint64_t events);
 
 /* Wait until no output has an event pending (those of the agent itself apart), at the latest until
- * plat_monotonic_ns() reaches the deadline of books_set_deadline. */
-void books_wait_settled(struct books *books);
-void books_set_deadline(struct books *books, uint64_t deadline_ns);
+ * plat_monotonic_ns() reaches the deadline of ledger_set_deadline. */
+void ledger_wait_settled(struct ledger *ledger);
+void ledger_set_deadline(struct ledger *ledger, uint64_t deadline_ns);
 
-/* The output has ended, and a spool keeps its pending events for the next run: books_wait_settled does not wait for
+/* The output has ended, and a spool keeps its pending events for the next run: ledger_wait_settled does not wait for
  * it. */
-void books_end_output(struct books *books, size_t output);
+void ledger_end_output(struct ledger *ledger, size_t output);
 
 /* One consistent look: arrays of session_count and output_count entries; either may be NULL. */
-void books_look(
-    struct books *books, struct session_counts *ret_sessions, struct output_counts *ret_outputs);
+void ledger_look(
+    struct ledger *ledger, struct session_counts *ret_sessions, struct output_counts *ret_outputs);
 
 /* Do the equations above hold? For tests, and for the agent's own watch over itself. */
-bool books_session_balances(const struct session_counts *counts);
-bool books_output_balances(const struct output_counts *counts);
+bool ledger_session_balances(const struct session_counts *counts);
+bool ledger_output_balances(const struct output_counts *counts);
 
 /* By how many events they do not: 0. */
-uint64_t books_session_error(const struct session_counts *counts);
-uint64_t books_output_error(const struct output_counts *counts);
+uint64_t ledger_session_error(const struct session_counts *counts);
+uint64_t ledger_output_error(const struct output_counts *counts);
 
 #endif

@@ -1,4 +1,4 @@
-#include "pipeline/record/books.h"
+#include "pipeline/record/ledger.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,18 +6,18 @@
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
-struct books {
+struct ledger {
     struct plat_mutex mutex;
     struct plat_cond settled; /* an output has nothing pending, or the deadline has changed */
     uint64_t deadline_ns;     /* UINT64_MAX: none */
     struct session_counts *sessions;
     struct output_counts *outputs;
-    bool *left; /* by output: books_wait_settled does not wait for it */
+    bool *left; /* by output: ledger_wait_settled does not wait for it */
     size_t session_count;
     size_t output_count;
 };
 
-const char *books_session_drop_stage(enum session_drop reason)
+const char *ledger_session_drop_stage(enum session_drop reason)
 {
     static const char *const stages[] = {[SESSION_DROP_STACK_WALK] = "filter",
         [SESSION_DROP_BUDGET_SAMPLED] = "guard",
@@ -30,7 +30,7 @@ const char *books_session_drop_stage(enum session_drop reason)
     return stages[reason];
 }
 
-const char *books_session_drop_reason(enum session_drop reason)
+const char *ledger_session_drop_reason(enum session_drop reason)
 {
     static const char *const reasons[] = {[SESSION_DROP_STACK_WALK] = "stack_walk",
         [SESSION_DROP_BUDGET_SAMPLED] = "budget_sampled",
@@ -43,13 +43,13 @@ const char *books_session_drop_reason(enum session_drop reason)
     return reasons[reason];
 }
 
-const char *books_output_drop_stage(enum output_drop reason)
+const char *ledger_output_drop_stage(enum output_drop reason)
 {
     bool in_spool = reason >= OUTPUT_DROP_SPOOL_FULL && reason <= OUTPUT_DROP_SPOOL_DAMAGED;
     return in_spool ? "spool" : "output";
 }
 
-const char *books_output_drop_name(enum output_drop reason)
+const char *ledger_output_drop_name(enum output_drop reason)
 {
     switch (reason) {
     case OUTPUT_DROP_SPOOL_FULL:
@@ -61,11 +61,11 @@ const char *books_output_drop_name(enum output_drop reason)
     case OUTPUT_DROP_SPOOL_DAMAGED:
         return "spool_damaged";
     default:
-        return books_output_drop_reason(reason);
+        return ledger_output_drop_reason(reason);
     }
 }
 
-const char *books_output_drop_reason(enum output_drop reason)
+const char *ledger_output_drop_reason(enum output_drop reason)
 {
     static const char *const reasons[] = {[OUTPUT_DROP_REJECTED] = "rejected",
         [OUTPUT_DROP_TOO_OLD] = "too_old",
@@ -79,36 +79,36 @@ const char *books_output_drop_reason(enum output_drop reason)
     return reasons[reason];
 }
 
-struct books *books_create(size_t session_count, size_t output_count, struct error *err)
+struct ledger *ledger_create(size_t session_count, size_t output_count, struct error *err)
 {
-    struct books *books = calloc(1, sizeof(*books));
-    if (books) {
-        plat_mutex_init(&books->mutex);
-        plat_cond_init(&books->settled);
-        books->deadline_ns = UINT64_MAX;
-        books->session_count = session_count;
-        books->output_count = output_count;
-        books->sessions = calloc(session_count + 1, sizeof(*books->sessions));
-        books->outputs = calloc(output_count + 1, sizeof(*books->outputs));
-        books->left = calloc(output_count + 1, sizeof(*books->left));
+    struct ledger *ledger = calloc(1, sizeof(*ledger));
+    if (ledger) {
+        plat_mutex_init(&ledger->mutex);
+        plat_cond_init(&ledger->settled);
+        ledger->deadline_ns = UINT64_MAX;
+        ledger->session_count = session_count;
+        ledger->output_count = output_count;
+        ledger->sessions = calloc(session_count + 1, sizeof(*ledger->sessions));
+        ledger->outputs = calloc(output_count + 1, sizeof(*ledger->outputs));
+        ledger->left = calloc(output_count + 1, sizeof(*ledger->left));
     }
-    if (!books || !books->sessions || !books->outputs || !books->left) {
-        books_destroy(books);
+    if (!ledger || !ledger->sessions || !ledger->outputs || !ledger->left) {
+        ledger_destroy(ledger);
         error_set(err, ERR_MEMORY, "out of memory for counters");
         return NULL;
     }
-    return books;
+    return ledger;
 }
 
-void books_destroy(struct books *books)
+void ledger_destroy(struct ledger *ledger)
 {
-    if (books) {
-        plat_cond_fini(&books->settled);
-        plat_mutex_fini(&books->mutex);
-        free(books->sessions);
-        free(books->outputs);
-        free(books->left);
-        free(books);
+    if (ledger) {
+        plat_cond_fini(&ledger->settled);
+        plat_mutex_fini(&ledger->mutex);
+        free(ledger->sessions);
+        free(ledger->outputs);
+        free(ledger->left);
+        free(ledger);
     }
 }
 
@@ -133,10 +133,10 @@ static void note_times(struct session_counts *to, const struct session_counts *c
     }
 }
 
-void books_add_session(struct books *books, size_t session, const struct session_counts *counts)
+void ledger_add_session(struct ledger *ledger, size_t session, const struct session_counts *counts)
 {
-    plat_mutex_lock(&books->mutex);
-    struct session_counts *to = &books->sessions[session];
+    plat_mutex_lock(&ledger->mutex);
+    struct session_counts *to = &ledger->sessions[session];
     to->received += counts->received;
     to->metadata += counts->metadata;
     to->joined += counts->joined;
@@ -166,13 +166,14 @@ void books_add_session(struct books *books, size_t session, const struct session
     to->decode.silent += counts->decode.silent;
     to->decode.other_width += counts->decode.other_width;
     to->decode.learned_width += counts->decode.learned_width;
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-void books_offer(struct books *books, size_t output, uint64_t events, uint64_t filtered, bool own)
+void ledger_offer(
+    struct ledger *ledger, size_t output, uint64_t events, uint64_t filtered, bool own)
 {
-    plat_mutex_lock(&books->mutex);
-    struct output_counts *to = &books->outputs[output];
+    plat_mutex_lock(&ledger->mutex);
+    struct output_counts *to = &ledger->outputs[output];
     if (own) {
         to->own_offered += events;
         to->own_pending += events;
@@ -184,27 +185,27 @@ void books_offer(struct books *books, size_t output, uint64_t events, uint64_t f
         to->filtered += filtered;
         to->pending += events - filtered;
     }
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-void books_roll_up(struct books *books, size_t output, uint64_t events)
+void ledger_roll_up(struct ledger *ledger, size_t output, uint64_t events)
 {
-    plat_mutex_lock(&books->mutex);
-    books->outputs[output].rolled_up += events;
-    books->outputs[output].pending -= events;
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_lock(&ledger->mutex);
+    ledger->outputs[output].rolled_up += events;
+    ledger->outputs[output].pending -= events;
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-void books_settle(
-    struct books *books, size_t output, const struct books_settlement *settlement, bool own)
+void ledger_settle(
+    struct ledger *ledger, size_t output, const struct ledger_settlement *settlement, bool own)
 {
     uint64_t dropped = 0;
     for (size_t i = 0; i < OUTPUT_DROP_COUNT; i++) {
         dropped += settlement->dropped[i];
     }
     uint64_t settled = settlement->acked + settlement->dead_lettered + dropped;
-    plat_mutex_lock(&books->mutex);
-    struct output_counts *to = &books->outputs[output];
+    plat_mutex_lock(&ledger->mutex);
+    struct output_counts *to = &ledger->outputs[output];
     to->batches++;
     to->bytes += settlement->bytes;
     to->unexpected_duplicates += settlement->unexpected_duplicates;
@@ -229,110 +230,110 @@ void books_settle(
         }
         to->pending -= settled;
         if (to->pending == 0) {
-            plat_cond_broadcast(&books->settled);
+            plat_cond_broadcast(&ledger->settled);
         }
     }
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-void books_retry(struct books *books, size_t output)
+void ledger_retry(struct ledger *ledger, size_t output)
 {
-    plat_mutex_lock(&books->mutex);
-    books->outputs[output].retries++;
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_lock(&ledger->mutex);
+    ledger->outputs[output].retries++;
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-void books_set_parked(
-    struct books *books, size_t output, uint64_t events, uint64_t routes, const char *first)
+void ledger_set_parked(
+    struct ledger *ledger, size_t output, uint64_t events, uint64_t routes, const char *first)
 {
-    plat_mutex_lock(&books->mutex);
-    struct output_counts *to = &books->outputs[output];
+    plat_mutex_lock(&ledger->mutex);
+    struct output_counts *to = &ledger->outputs[output];
     to->parked = events;
     to->parked_routes = routes;
     snprintf(to->parked_first, sizeof(to->parked_first), "%s", first);
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-void books_set_guarantee(struct books *books, size_t output, const char *guarantee)
+void ledger_set_guarantee(struct ledger *ledger, size_t output, const char *guarantee)
 {
-    plat_mutex_lock(&books->mutex);
-    books->outputs[output].guarantee = guarantee;
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_lock(&ledger->mutex);
+    ledger->outputs[output].guarantee = guarantee;
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-void books_set_degraded(struct books *books, size_t output, bool degraded)
+void ledger_set_degraded(struct ledger *ledger, size_t output, bool degraded)
 {
-    plat_mutex_lock(&books->mutex);
-    books->outputs[output].degraded = degraded;
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_lock(&ledger->mutex);
+    ledger->outputs[output].degraded = degraded;
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-void books_set_trouble(struct books *books, size_t output, const char *why)
+void ledger_set_trouble(struct ledger *ledger, size_t output, const char *why)
 {
-    plat_mutex_lock(&books->mutex);
-    struct output_counts *to = &books->outputs[output];
+    plat_mutex_lock(&ledger->mutex);
+    struct output_counts *to = &ledger->outputs[output];
     snprintf(to->trouble, sizeof(to->trouble), "%s", why);
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-void books_add_latency(struct books *books, size_t output, uint64_t ms, uint64_t events)
+void ledger_add_latency(struct ledger *ledger, size_t output, uint64_t ms, uint64_t events)
 {
-    plat_mutex_lock(&books->mutex);
-    histogram_add(&books->outputs[output].latency, ms, events);
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_lock(&ledger->mutex);
+    histogram_add(&ledger->outputs[output].latency, ms, events);
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-static bool is_settled(const struct books *books)
+static bool is_settled(const struct ledger *ledger)
 {
-    for (size_t i = 0; i < books->output_count; i++) {
-        if (books->outputs[i].pending && !books->left[i]) {
+    for (size_t i = 0; i < ledger->output_count; i++) {
+        if (ledger->outputs[i].pending && !ledger->left[i]) {
             return false;
         }
     }
     return true;
 }
 
-void books_wait_settled(struct books *books)
+void ledger_wait_settled(struct ledger *ledger)
 {
-    plat_mutex_lock(&books->mutex);
+    plat_mutex_lock(&ledger->mutex);
     bool in_time = true;
-    while (in_time && !is_settled(books)) {
-        if (books->deadline_ns == UINT64_MAX) {
-            plat_cond_wait(&books->settled, &books->mutex);
+    while (in_time && !is_settled(ledger)) {
+        if (ledger->deadline_ns == UINT64_MAX) {
+            plat_cond_wait(&ledger->settled, &ledger->mutex);
         } else {
-            in_time = plat_cond_wait_until(&books->settled, &books->mutex, books->deadline_ns);
+            in_time = plat_cond_wait_until(&ledger->settled, &ledger->mutex, ledger->deadline_ns);
         }
     }
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-void books_set_deadline(struct books *books, uint64_t deadline_ns)
+void ledger_set_deadline(struct ledger *ledger, uint64_t deadline_ns)
 {
-    plat_mutex_lock(&books->mutex);
-    books->deadline_ns = deadline_ns;
-    plat_cond_broadcast(&books->settled);
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_lock(&ledger->mutex);
+    ledger->deadline_ns = deadline_ns;
+    plat_cond_broadcast(&ledger->settled);
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-void books_end_output(struct books *books, size_t output)
+void ledger_end_output(struct ledger *ledger, size_t output)
 {
-    plat_mutex_lock(&books->mutex);
-    books->left[output] = true;
-    plat_cond_broadcast(&books->settled);
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_lock(&ledger->mutex);
+    ledger->left[output] = true;
+    plat_cond_broadcast(&ledger->settled);
+    plat_mutex_unlock(&ledger->mutex);
 }
 
-void books_look(
-    struct books *books, struct session_counts *ret_sessions, struct output_counts *ret_outputs)
+void ledger_look(
+    struct ledger *ledger, struct session_counts *ret_sessions, struct output_counts *ret_outputs)
 {
-    plat_mutex_lock(&books->mutex);
-    if (ret_sessions && books->session_count) {
-        memcpy(ret_sessions, books->sessions, books->session_count * sizeof(*ret_sessions));
+    plat_mutex_lock(&ledger->mutex);
+    if (ret_sessions && ledger->session_count) {
+        memcpy(ret_sessions, ledger->sessions, ledger->session_count * sizeof(*ret_sessions));
     }
-    if (ret_outputs && books->output_count) {
-        memcpy(ret_outputs, books->outputs, books->output_count * sizeof(*ret_outputs));
+    if (ret_outputs && ledger->output_count) {
+        memcpy(ret_outputs, ledger->outputs, ledger->output_count * sizeof(*ret_outputs));
     }
-    plat_mutex_unlock(&books->mutex);
+    plat_mutex_unlock(&ledger->mutex);
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -340,7 +341,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-uint64_t books_session_error(const struct session_counts *counts)
+uint64_t ledger_session_error(const struct session_counts *counts)
 {
     uint64_t sum = counts->metadata + counts->joined + counts->filtered + counts->accepted;
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
@@ -349,7 +350,7 @@ uint64_t books_session_error(const struct session_counts *counts)
     return distance(counts->received, sum);
 }
 
-uint64_t books_output_error(const struct output_counts *counts)
+uint64_t ledger_output_error(const struct output_counts *counts)
 {
     uint64_t sum = counts->filtered + counts->rolled_up + counts->acked + counts->dead_lettered +
                    counts->pending;
@@ -361,12 +362,12 @@ uint64_t books_output_error(const struct output_counts *counts)
                counts->own_offered, counts->own_acked + counts->own_dropped + counts->own_pending);
 }
 
-bool books_session_balances(const struct session_counts *counts)
+bool ledger_session_balances(const struct session_counts *counts)
 {
-    return books_session_error(counts) == 0;
+    return ledger_session_error(counts) == 0;
 }
 
-bool books_output_balances(const struct output_counts *counts)
+bool ledger_output_balances(const struct output_counts *counts)
 {
-    return books_output_error(counts) == 0;
+    return ledger_output_error(counts) == 0;
 }
