@@ -17,6 +17,16 @@ enum {
 
 /* ---- what it says -------------------------------------------------------------------------------- */
 
+/* librdkafka frees the headers that a message still has after the report. The report is const, but
+ * rd_kafka_message_detach_headers is meant for it. */
+static void keep_headers(struct kafka_spare *spare, const rd_kafka_message_t *message)
+{
+    rd_kafka_headers_t *headers;
+    if (!rd_kafka_message_detach_headers((rd_kafka_message_t *)message, &headers)) {
+        spare->lists[spare->count++] = headers;
+    }
+}
+
 /* `_private` of a message is its result. */
 static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *message, void *self)
 {
@@ -30,6 +40,9 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
         result->partition = message->partition;
         result->unsure = message->err &&
                          rd_kafka_message_status(message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED;
+        if (result->spare) {
+            keep_headers(result->spare, message);
+        }
     }
     link->waiting -= link->waiting > 0;
 }

@@ -12,13 +12,23 @@
  * while a function of this file waits. One thread at a time.
  */
 
+/* Lists of headers that messages had, for later messages with the same headers. `lists` has room for each list that
+ * was made for it, so a message can always give its list back. */
+struct kafka_spare {
+    rd_kafka_headers_t **lists;
+    size_t count; /* of those that no message has now */
+    size_t made;
+    size_t room;
+};
+
 /* What became of one message. Handing it over resets the result. */
 struct kafka_result {
     int16_t code; /* rd_kafka_resp_err_t */
     bool known;   /* librdkafka has answered, or has given the message up */
     bool unsure;  /* the message failed, but may have arrived */
     int32_t partition;
-    int64_t offset; /* where it is, if it arrived */
+    int64_t offset;            /* where it is, if it arrived */
+    struct kafka_spare *spare; /* gets the headers of the message; NULL: librdkafka frees them */
 };
 
 struct kafka_link {

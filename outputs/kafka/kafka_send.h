@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_KAFKA_SEND_H
 #define ETWSHIP_OUTPUTS_KAFKA_SEND_H
 
+#include "base/map.h"
 #include "outputs/kafka/kafka_link.h"
 
 /* Records of a delivery as messages: topic, key and headers by their routes, the value as it is. */
@@ -10,6 +11,7 @@ struct kafka_target {
     bool known;
     rd_kafka_topic_t *topic; /* NULL: there can be none */
     struct span parts[KAFKA_PART_COUNT];
+    struct kafka_spare *spare; /* NULL: its headers are made anew for each record */
 };
 
 /* What is known of a record of the delivery under way. */
@@ -29,6 +31,14 @@ struct kafka_send {
     struct kafka_target *targets;
     size_t target_capacity;
     char topic_name[KAFKA_TOPIC_MAX_BYTES + 1];
+
+    /* Making a list of headers takes as long as all else that is done for a message, and lists differ in the id alone.
+     * So they are kept: as many as two batches need, then all are freed. */
+    struct map spares; /* provider and code -> kafka_spare */
+    struct arena spare_kept;
+    size_t lists;       /* made, and not freed here */
+    size_t most_events; /* of a batch so far */
+    int64_t now_ms;     /* when the delivery under way was handed over, of the Unix epoch */
 };
 
 /* False with ${err} set; kafka_send_fini must be called all the same. */
@@ -36,7 +46,8 @@ bool kafka_send_init(struct kafka_send *send, const struct kafka_settings *setti
     const struct output_env *env, struct error *err);
 void kafka_send_fini(struct kafka_send *send);
 
-/* Call it before the first record of ${delivery} is handed over. False: out of memory. */
+/* Call it before the first record of ${delivery} is handed over, while no message waits for its answer. False: out of
+ * memory. */
 bool kafka_send_begin(struct kafka_send *send, const struct delivery *delivery);
 
 /*

@@ -136,10 +136,42 @@ static void an_event_is_a_message_with_key_and_headers(void **state)
     begin("", false);
     assert_int_equal(send("{\"a\":1}\n{\"b\":2}\n", 0x10, false), OUTPUT_DELIVERED);
     char *text = kafka_fake_messages(fake, "t", false);
-    assert_string_equal(text, "pc1|provider=Prov,code=7,id=00000000000000ab0000000000000010,shape="
-                              "native,agent=6f1c|{\"a\":1}\n"
-                              "pc1|provider=Prov,code=7,id=00000000000000ab0000000000000011,shape="
-                              "native,agent=6f1c|{\"b\":2}\n");
+    assert_string_equal(text, "pc1|provider=Prov,code=7,shape=native,agent=6f1c,id="
+                              "00000000000000ab0000000000000010|{\"a\":1}\n"
+                              "pc1|provider=Prov,code=7,shape=native,agent=6f1c,id="
+                              "00000000000000ab0000000000000011|{\"b\":2}\n");
+    free(text);
+    end();
+}
+
+static void headers_of_earlier_messages_change_with_the_event(void **state)
+{
+    (void)state;
+    static const struct span names[] = {
+        {(const uint8_t *)"t|/k|/A|/7", 10}, {(const uint8_t *)"t|/k|/B|/unknown", 16}};
+    static const uint32_t routes[][3] = {{0, 1, 0}, {1, 1, 0}};
+    begin(", headers: [provider, code]", false);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            rig_send_routed(&rig, "1\n2\n3\n", routes[i], names, 2, NULL), OUTPUT_DELIVERED);
+    }
+    char *text = kafka_fake_messages(fake, "t", false);
+    assert_string_equal(text, "k|provider=A,code=7|1\nk|provider=B|2\nk|provider=A,code=7|3\n"
+                              "k|provider=B|1\nk|provider=B|2\nk|provider=A,code=7|3\n");
+    free(text);
+    end();
+}
+
+static void each_message_has_its_own_id(void **state)
+{
+    (void)state;
+    begin(", headers: [code, id]", false);
+    assert_int_equal(send("1\n2\n", 0x10, false), OUTPUT_DELIVERED);
+    assert_int_equal(send("3\n", 0x12, false), OUTPUT_DELIVERED);
+    char *text = kafka_fake_messages(fake, "t", false);
+    assert_string_equal(text, "pc1|code=7,id=00000000000000ab0000000000000010|1\n"
+                              "pc1|code=7,id=00000000000000ab0000000000000011|2\n"
+                              "pc1|code=7,id=00000000000000ab0000000000000012|3\n");
     free(text);
     end();
 }
@@ -487,6 +519,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_is_a_message_with_key_and_headers),
+        cmocka_unit_test(headers_of_earlier_messages_change_with_the_event),
+        cmocka_unit_test(each_message_has_its_own_id),
         cmocka_unit_test(the_header_id_may_stand_alone),
         cmocka_unit_test(a_topic_that_takes_nothing_blocks_its_own_events_alone),
         cmocka_unit_test(topics_are_named_by_events_in_letters_that_topics_have),
