@@ -91,7 +91,8 @@ bool kafka_send_begin(struct kafka_send *send, const struct delivery *delivery)
     if (delivery->record_count > send->most_events) {
         send->most_events = delivery->record_count;
     }
-    if (send->lists > 2 * send->most_events || send->spares.count == MAX_SPARES) {
+    if (send->lists > send->most_events + send->most_events / 2 ||
+        send->spares.count == MAX_SPARES) {
         free_spares(send);
     }
     send->now_ms = (int64_t)((plat_now_filetime() - EPOCH_FILETIME) / FILETIME_PER_MS);

@@ -33,7 +33,7 @@ struct kafka_send {
     char topic_name[KAFKA_TOPIC_MAX_BYTES + 1];
 
     /* Making a list of headers takes as long as all else that is done for a message, and lists differ in the id alone.
-     * So they are kept: as many as two batches need, then all are freed. */
+     * So they are kept; when they are more than one and a half batches need, all are freed. */
     struct map spares; /* provider and code -> kafka_spare */
     struct arena spare_kept;
     size_t lists;       /* made, and not freed here */

@@ -127,9 +127,9 @@ uint64_t kafka_settings_memory(const void *settings, uint64_t batch_bytes, uint6
 {
     enum {
         LIBRARY_BYTES = 10 * 1024 * 1024, /* its threads, connections and names */
-        MESSAGE_BYTES = 1024,             /* of one message, beside the event itself */
-        ID_BYTES = 100,                   /* of one id that the output remembers after a restart */
-        REMEMBERED_BATCHES = 16,          /* KAFKA_RING_SLOTS */
+        MESSAGE_BYTES = 1536,    /* of one message beside the event itself, and of kept headers */
+        ID_BYTES = 100,          /* of one id that the output remembers after a restart */
+        REMEMBERED_BATCHES = 16, /* KAFKA_RING_SLOTS */
         LEAST_EVENT_BYTES = 256,
     };
     const struct kafka_settings *s = settings;
