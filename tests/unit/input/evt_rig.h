@@ -192,6 +192,11 @@ static inline bool has_paused(size_t count)
     return rig.pauses && rig.paused_at == rig.number;
 }
 
+static inline bool has_pauses(size_t count)
+{
+    return rig.pauses >= count;
+}
+
 /* Wait until the session has read every record that the channel has. */
 static inline void await_all_read(void)
 {

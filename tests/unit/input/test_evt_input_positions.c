@@ -1,3 +1,4 @@
+#include "base/bytes.h"
 #include "unit/input/evt_rig.h"
 
 /* What sessions of channels read again, leave out and report as lost: over restarts, and where logs lose records. */
@@ -94,6 +95,76 @@ static void what_was_overwritten_between_two_runs_is_told_once(void **state)
     assert_int_equal(rig.gap_count, 0);
     assert_int_equal(rig.given[0].record_id, 26);
     end();
+    buf_fini(&kept);
+}
+
+/* The session selects event 9 alone. */
+static void select_nine(void)
+{
+    static const char *nine[] = {"9"};
+    rig.channels[0].ids = (struct config_strings){.items = nine, .count = 1};
+}
+
+/* Wait until the bookmark of the only channel is record ${id}. */
+static void await_bookmark(uint64_t id, struct buf *kept)
+{
+    for (;;) {
+        keep(rig.number, kept);
+        struct span state = buf_span(kept);
+        if (state.size > 8 && load_le64(state.data + state.size - 8) >= id) {
+            return;
+        }
+        plat_mutex_lock(&rig.mutex);
+        size_t pauses = rig.pauses;
+        plat_mutex_unlock(&rig.mutex);
+        await_rig(has_pauses, pauses + 1);
+    }
+}
+
+static void what_a_query_leaves_out_is_no_loss_once_it_was_examined(void **state)
+{
+    (void)state;
+    struct buf kept;
+    buf_init(&kept, 1 << 20);
+    evt_sim_channel("Small", EVT_CHANNEL_OPERATIONAL, 5);
+    select_nine();
+    start("Small", EVT_START_OLDEST, nothing);
+    write_one("Small", 9);
+    await_count(1);
+    write_many("Small", 4);
+    await_bookmark(5, &kept);
+    end();
+    assert_int_equal(rig.gap_count, 0);
+    write_many("Small", 4); /* 5 to 9 are left */
+    start("Small", EVT_START_OLDEST, buf_span(&kept));
+    write_one("Small", 9);
+    await_count(1);
+    await_all_read();
+    end();
+    assert_int_equal(rig.gap_count, 0);
+    assert_int_equal(rig.given[0].record_id, 10);
+    buf_fini(&kept);
+}
+
+/* Not one record was selected before: what was overwritten since may have had some. */
+static void what_was_overwritten_is_told_though_nothing_was_selected_before(void **state)
+{
+    (void)state;
+    struct buf kept;
+    buf_init(&kept, 1 << 20);
+    evt_sim_channel("Small", EVT_CHANNEL_OPERATIONAL, 10);
+    select_nine();
+    write_many("Small", 5);
+    start("Small", EVT_START_OLDEST, nothing);
+    await_bookmark(5, &kept);
+    end();
+    write_many("Small", 30); /* 26 to 35 are left, with event 9 as record 14 */
+    start("Small", EVT_START_OLDEST, buf_span(&kept));
+    await_all_read();
+    end();
+    assert_int_equal(rig.gap_count, 1);
+    assert_string_equal(rig.gaps[0].reason, "overwritten");
+    assert_int_equal(rig.gaps[0].count, 0); /* unknown */
     buf_fini(&kept);
 }
 
@@ -259,6 +330,8 @@ int main(void)
         TEST(a_session_that_starts_now_leaves_out_what_was_there),
         TEST(each_record_comes_once_over_300_kills),
         TEST(what_was_overwritten_between_two_runs_is_told_once),
+        TEST(what_a_query_leaves_out_is_no_loss_once_it_was_examined),
+        TEST(what_was_overwritten_is_told_though_nothing_was_selected_before),
         TEST(results_that_went_stale_are_replaced_and_told),
         TEST(stale_results_without_a_hole_are_told_without_a_number),
         TEST(a_log_that_is_cleared_is_followed),

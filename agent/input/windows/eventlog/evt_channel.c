@@ -98,6 +98,28 @@ static bool judge(struct evt_channel *channel, struct evt_channel_loss *ret_loss
     return true;
 }
 
+bool evt_channel_examine(struct evt_channel *channel)
+{
+    struct extent extent;
+    uint64_t before = channel->newest;
+    if (takes_all(channel->rule)) {
+        return false;
+    }
+    channel->newest = channel->results && look(channel, &extent) && extent.count
+                          ? extent.oldest + extent.count - 1
+                          : 0;
+    if (!channel->newest || before <= evt_channel_position(channel)) {
+        return false;
+    }
+    channel->examined = before;
+    return true;
+}
+
+uint64_t evt_channel_position(const struct evt_channel *channel)
+{
+    return channel->examined > channel->last ? channel->examined : channel->last;
+}
+
 /* ---- subscribing --------------------------------------------------------------------------------------- */
 
 static evt_handle make_bookmark(const struct evt_channel *channel)
@@ -156,9 +178,9 @@ static uint32_t select_after(
         code != EVT_ERROR_QUERY_RESULT_STALE) {
         return code;
     }
-    /* The record has just left the log, or Windows does not find it. Reading from the oldest record misses nothing, and
-     * records read before are skipped by their numbers. */
-    if (judge(channel, ret_loss) && !ret_loss->reason) {
+    /* The record has just left the log, or Windows does not find it; with a query it need not be one that the query
+     * selects. Reading from the oldest record misses nothing, and records read before are skipped by their numbers. */
+    if (judge(channel, ret_loss) && !ret_loss->reason && takes_all(channel->rule)) {
         *ret_loss = (struct evt_channel_loss){.reason = "bookmark_lost"};
     }
     return select_from(channel, signal, NULL);
@@ -170,6 +192,8 @@ bool evt_channel_subscribe(struct evt_channel *channel, evt_handle signal,
 {
     struct extent extent;
     *ret_loss = (struct evt_channel_loss){.reason = NULL};
+    channel->last = evt_channel_position(channel);
+    channel->examined = channel->newest = 0;
     if (channel->last == 0 && start == EVT_CHANNEL_NOW && look(channel, &extent) && extent.count) {
         channel->last = extent.oldest + extent.count - 1;
     }

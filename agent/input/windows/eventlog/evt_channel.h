@@ -31,6 +31,8 @@ struct evt_channel {
     evt_char wide[EVT_CHANNEL_NAME_CHARS];
     evt_handle results; /* the subscription; NULL: none */
     uint64_t last;      /* number of the last record read; 0: none */
+    uint64_t examined;  /* the query selects no record from `last` to this one; 0: unknown */
+    uint64_t newest;    /* record in the log at the last evt_channel_examine; 0: none */
     uint64_t last_time; /* its FILETIME */
     uint32_t batch;     /* size of the next EvtNext */
     size_t mark;        /* for the owner: its number in evt_marks.h */
@@ -61,6 +63,15 @@ bool evt_channel_subscribe(struct evt_channel *channel, evt_handle signal,
  * missing before ${id}. */
 void evt_channel_look_at_first(
     struct evt_channel *channel, uint64_t id, struct evt_channel_loss *ret_loss);
+
+/*
+ * Call when evt_channel_next had nothing. With a query, the records that the log had at the previous call, but that were
+ * not read, were not selected: a record that is overwritten later is no loss then. True: evt_channel_position has moved.
+ */
+bool evt_channel_examine(struct evt_channel *channel);
+
+/* Number of the record up to which the channel is read: the bookmark. 0: none. */
+uint64_t evt_channel_position(const struct evt_channel *channel);
 
 enum evt_channel_step {
     EVT_CHANNEL_EVENTS,

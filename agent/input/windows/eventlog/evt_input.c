@@ -23,6 +23,7 @@
  */
 enum {
     WAIT_MS = 1000,
+    EXAMINE_S = 1,     /* time between two looks at the newest records, at least */
     FIND_S = 60,       /* time between two searches for new channels */
     RETRY_FIRST_S = 2, /* first wait before a channel is retried; doubled each time */
     RETRY_LAST_S = 300,
@@ -47,6 +48,7 @@ struct evt_input {
     bool has_started;  /* the channels that existed at the start are known */
     bool has_left_out; /* a channel could not be added, and that was logged */
     uint64_t find_ns;
+    uint64_t examine_ns;
     struct etw_trace here;     /* facts about this machine */
     struct trace_info foreign; /* facts about other machines */
     struct arena arena;
@@ -287,7 +289,8 @@ static uint64_t number(const struct evt_input *in)
 
 static void mark(struct evt_input *in, const struct evt_channel *channel)
 {
-    if (channel->last && !evt_marks_add(in->marks, channel->mark, channel->last, number(in))) {
+    uint64_t position = evt_channel_position(channel);
+    if (position && !evt_marks_add(in->marks, channel->mark, position, number(in))) {
         note(in, INPUT_NOTE_WARNING,
             "out of memory for bookmarks: the next run may deliver events twice");
     }
@@ -521,6 +524,21 @@ static bool take_turns(struct evt_input *in, bool *ret_any)
     return true;
 }
 
+/* Nothing is left to read: bookmarks move over records that the queries leave out. */
+static void examine(struct evt_input *in)
+{
+    uint64_t now = plat_monotonic_ns();
+    if (now < in->examine_ns) {
+        return;
+    }
+    in->examine_ns = now + EXAMINE_S * second_ns;
+    for (size_t i = 0; i < in->channel_count && !is_stopped(in); i++) {
+        if (evt_channel_examine(in->channels[i])) {
+            mark(in, in->channels[i]);
+        }
+    }
+}
+
 static enum input_end run(void *self, const struct input_sink *sink, struct error *err)
 {
     struct evt_input *in = self;
@@ -544,6 +562,7 @@ static enum input_end run(void *self, const struct input_sink *sink, struct erro
         name_channels(in);
         goes_on = take_turns(in, &any);
         if (goes_on && !any) {
+            examine(in);
             goes_on = !sink->pause || sink->pause(sink->self);
             if (goes_on && !is_stopped(in)) {
                 in->api->wait_signal(in->signal, WAIT_MS);
