@@ -2,12 +2,14 @@
 arrives once; and what `check` and `explain` say. With --full, 300 kills.
 """
 
+import http.server
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -49,11 +51,11 @@ class EventLog(unittest.TestCase):
         (self.folder / "c.yaml").write_text(CONFIG)
         self.out = self.folder / "out.ndjson"
 
-    def start(self):
+    def start(self, records=RECORDS):
         errors = self.folder / "errors.txt"
         with open(errors, "wb") as file:
             agent = subprocess.Popen([SIM, "run", "-c", "c.yaml"], cwd=self.folder, stderr=file,
-                                     env=os.environ | {"ETWSIM_EVENTLOG": f"Security:{RECORDS}"})
+                                     env=os.environ | {"ETWSIM_EVENTLOG": f"Security:{records}"})
         self.addCleanup(agent.wait)
         self.addCleanup(agent.kill)
         wait_until(lambda: b"spool: events wait in" in errors.read_bytes(), process=agent)
@@ -85,6 +87,46 @@ class EventLog(unittest.TestCase):
             done = self.sim("run", "-c", "c.yaml", "--duration", "2s")
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([line["event"]["record_id"] for line in self.lines()], list(range(1, RECORDS + 1)))
+
+    def test_the_log_waits_where_the_spool_is_full(self):
+        """on_full is for what does not come again."""
+        records = 40000
+        taken = []
+        refused = []
+        is_open = threading.Event()
+
+        class Receiver(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if is_open.is_set():
+                    taken.extend(json.loads(line) for line in body.splitlines())
+                else:
+                    refused.append(len(body))
+                self.send_response(200 if is_open.is_set() else 503)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+        self.addCleanup(server.server_close)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.shutdown)
+        (self.folder / "c.yaml").write_text(
+            CONFIG.replace("type: file, path: out.ndjson", "type: http, compression: none, retry: {min: 10ms, max: 10ms}, "
+                           f"url: 'http://127.0.0.1:{server.server_port}/'")
+            + "spool: {mode: durable, max_size: 16MB, on_full: drop_oldest}\n")
+        agent = self.start(records)
+        spool = self.folder / "data" / "spool"
+        wait_until(lambda: sum(file.stat().st_size for file in spool.rglob("*") if file.is_file()) > 12 << 20)
+        tries = len(refused) + 5  # the session has come to the end of the room meanwhile
+        wait_until(lambda: len(refused) >= tries)
+        is_open.set()
+        wait_until(lambda: len(taken) >= records)
+        agent.send_signal(signal.SIGTERM)
+        self.assertEqual(agent.wait(TIMEOUT_S), 0)
+        self.assertEqual(sorted(event["event"]["record_id"] for event in taken), list(range(1, records + 1)))
 
     def test_values_have_their_types(self):
         agent = self.start()
