@@ -6,6 +6,12 @@
 /* What is read can be written, and reads back to the same text. */
 enum { MAX_TEXT = 1 << 26 };
 
+static const struct schema_parameters *texts_of(void *self, const struct event_schema *schema)
+{
+    const struct pack *pack = self;
+    return pack_parameters_find(&pack->parameters, &schema->provider, schema->provider_name);
+}
+
 static struct pack *read_and_write(struct span text, struct buf *out)
 {
     struct error err = {0};
@@ -17,7 +23,9 @@ static struct pack *read_and_write(struct span text, struct buf *out)
         }
         return NULL;
     }
-    pack_write((const struct event_schema *const *)pack->events, pack->event_count, out);
+    const struct pack_texts texts = {.self = pack, .find = texts_of};
+    pack_write_with(
+        (const struct event_schema *const *)pack->events, pack->event_count, &texts, out);
     return pack;
 }
 
@@ -53,6 +61,9 @@ static const char *const seeds[] = {
     "  field \"R\" Pointer rest optional\n"
     "  member \"X\" UInt32 map \"B\" count 3\n"
     "  member \"Y\" UnicodeString as 99 length 5 fixed_length fixed_count counted\n",
+    "etwship-pack 3\nprovider 1c95126e-7eea-49a9-a3fe-a378b03ddb4d \"P\"\n"
+    "parameters 0x409\n  parameter 1843 \"No\"\n  parameter 7 \"b\\n\"\nevent manifest 1 0\n"
+    "parameters 0\nparameter 4294967295 \"\"\n",
     "etwship-pack 1 # comment\nprovider {1C95126E-7EEA-49A9-A3FE-A378B03DDB4D} \"\"\r\n"
     "event mof 0 2 no_layout\n class 3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c\n opcode 36\n"
     "event eventsource 7 0\nfield \"a\" UInt8\nfield \"a\" UInt8\nfield \"\" AnsiString\n",

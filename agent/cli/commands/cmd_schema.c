@@ -46,6 +46,11 @@ static bool belongs_into_pack(const struct event_schema *schema)
            strcmp(schema->source, "builtin") != 0;
 }
 
+static const struct schema_parameters *texts_of(void *self, const struct event_schema *schema)
+{
+    return schema_cache_parameters(self, schema);
+}
+
 static int write_pack(const char *path, const struct buf *text)
 {
     struct error err;
@@ -108,6 +113,7 @@ static int export(const struct cli_args *args, struct schema_cache *cache)
     if (!schema_list_learn(args, 1, cache, &exit_code)) {
         return exit_code;
     }
+    const struct pack_texts texts = {.self = cache, .find = texts_of};
     struct schema_list list;
     schema_list_init(&list, cache);
     size_t count = 0;
@@ -118,7 +124,7 @@ static int export(const struct cli_args *args, struct schema_cache *cache)
     }
     struct buf text;
     buf_init(&text, MAX_OUTPUT_BYTES);
-    if (list.failed || !pack_write(list.items, count, &text)) {
+    if (list.failed || !pack_write_with(list.items, count, &texts, &text)) {
         cli_error("out of memory");
         exit_code = EXIT_FAILED;
     } else {

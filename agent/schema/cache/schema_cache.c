@@ -560,6 +560,12 @@ static void tell_corrected(void *self, const struct event_schema *schema)
     listing->each(listing->self, schema_copies_correct(&listing->cache->copies, schema));
 }
 
+const struct schema_parameters *schema_cache_parameters(
+    const struct schema_cache *cache, const struct event_schema *schema)
+{
+    return schema_source_set_parameters(&cache->sources, schema);
+}
+
 void schema_cache_list(struct schema_cache *cache,
     void (*each)(void *self, const struct event_schema *schema), void *self)
 {

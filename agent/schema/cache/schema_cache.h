@@ -74,6 +74,10 @@ void schema_cache_list_met(struct schema_cache *cache,
 void schema_cache_list(struct schema_cache *cache,
     void (*each)(void *self, const struct event_schema *schema), void *self);
 
+/* Texts that values of the events of ${schema}'s provider refer to by number; NULL: none are known. */
+const struct schema_parameters *schema_cache_parameters(
+    const struct schema_cache *cache, const struct event_schema *schema);
+
 /* Names of the sources in order; NULL after the last. */
 const char *schema_cache_source_name(size_t index);
 

@@ -36,6 +36,21 @@ struct key {
     uint8_t version;
 };
 
+struct pack *pack_read(struct span text, const char *file, struct error *err)
+{
+    return pack_read_in(text, file, NULL, err);
+}
+
+void pack_destroy(struct pack *pack)
+{
+    if (pack) {
+        arena_fini(&pack->arena);
+        pack_parameters_fini(&pack->parameters);
+        free(pack->events);
+        free(pack);
+    }
+}
+
 /* ---- the index ---------------------------------------------------------------------------------- */
 
 static struct key key_of(const struct event_schema *schema)
@@ -217,12 +232,24 @@ static void pack_source_list(
     }
 }
 
+static const struct schema_parameters *pack_source_parameters(
+    const void *self, const struct guid *provider, struct span name)
+{
+    const struct pack_source *source = self;
+    const struct schema_parameters *found = NULL;
+    for (size_t i = 0; i < source->pack_count && !found; i++) {
+        found = pack_parameters_find(&source->packs[i]->parameters, provider, name);
+    }
+    return found;
+}
+
 const struct schema_source_ops schema_source_pack = {
     .name = "pack",
     .endings = pack_endings,
     .shared = true,
     .create = pack_source_create,
     .find = pack_source_find,
+    .parameters = pack_source_parameters,
     .list = pack_source_list,
     .destroy = pack_source_destroy,
 };

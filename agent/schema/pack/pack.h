@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "event/model/schema.h"
+#include "schema/pack/pack_parameters.h"
 
 /*
  * Schema packs: definitions of events as text, written by `etwship schema export` and read by the
@@ -10,8 +11,8 @@
  * everything of a schema except `source` and `serial`.
  */
 enum {
-    /* version 1 had no zeros in descriptors; it is still read */
-    PACK_VERSION = 2,
+    /* version 1 had no zeros in descriptors, version 2 no texts of parameters; both are still read */
+    PACK_VERSION = 3,
     PACK_MAX_BYTES = 64 * 1024 * 1024,   /* limit of a file */
     PACK_MAX_MEMORY = 512 * 1024 * 1024, /* limit of its schemas in memory */
     PACK_MAX_KEYWORDS = 65536,           /* limit of names of one event */
@@ -25,12 +26,24 @@ enum {
  */
 bool pack_write(const struct event_schema *const *schemas, size_t count, struct buf *out);
 
+/* Where the texts of parameters are. */
+struct pack_texts {
+    void *self;
+    /* Those of the provider of ${schema}; NULL: it has none. */
+    const struct schema_parameters *(*find)(void *self, const struct event_schema *schema);
+};
+
+/* Like pack_write(), with the texts of parameters of each provider. */
+bool pack_write_with(const struct event_schema *const *schemas, size_t count,
+    const struct pack_texts *texts, struct buf *out);
+
 /* Content of a pack, in its order. */
 struct pack {
     struct arena arena;
     struct event_schema **events; /* finished */
     size_t event_count;
     size_t event_capacity;
+    struct pack_parameter_sets parameters;
 };
 
 /*

@@ -13,7 +13,7 @@
  * block or the end of the text finishes the open block (a map or an event). Field names are
  * resolved only then, because a struct names members that follow it.
  */
-enum block { BLOCK_NONE, BLOCK_PROVIDER, BLOCK_MAP, BLOCK_EVENT };
+enum block { BLOCK_NONE, BLOCK_PROVIDER, BLOCK_PARAMETERS, BLOCK_MAP, BLOCK_EVENT };
 
 enum { MAX_MAPS = 65536 };
 
@@ -102,6 +102,18 @@ static bool finish_map(struct pack_reader *r)
     r->map->entries = entries;
     r->map->entry_count = r->entry_count;
     return true;
+}
+
+/* ---- texts of parameters ---------------------------------------------------------------------------- */
+
+static bool read_parameters(struct pack_reader *r)
+{
+    return pack_parameters_begin(&r->pack->parameters, &r->in, &r->provider, r->provider_name);
+}
+
+static bool read_parameter(struct pack_reader *r)
+{
+    return pack_parameters_add(&r->pack->parameters, &r->in);
 }
 
 /* ---- fields ---------------------------------------------------------------------------------------- */
@@ -453,6 +465,8 @@ static const struct line_row {
     bool (*read)(struct pack_reader *r);
 } lines[] = {
     {"provider", BLOCK_NONE, BLOCK_PROVIDER, read_provider},
+    {"parameters", BLOCK_PROVIDER, BLOCK_PARAMETERS, read_parameters},
+    {"parameter", BLOCK_PARAMETERS, BLOCK_NONE, read_parameter},
     {"map", BLOCK_PROVIDER, BLOCK_MAP, read_map},
     {"entry", BLOCK_MAP, BLOCK_NONE, read_entry},
     {"event", BLOCK_PROVIDER, BLOCK_EVENT, read_event},
@@ -473,7 +487,10 @@ static bool finish_block(struct pack_reader *r)
 {
     enum block block = r->block;
     r->block = block == BLOCK_NONE ? BLOCK_NONE : BLOCK_PROVIDER;
-    return block == BLOCK_MAP ? finish_map(r) : block == BLOCK_EVENT ? finish_event(r) : true;
+    return block == BLOCK_PARAMETERS ? pack_parameters_end(&r->pack->parameters, &r->in)
+           : block == BLOCK_MAP      ? finish_map(r)
+           : block == BLOCK_EVENT    ? finish_event(r)
+                                     : true;
 }
 
 static bool may_stand_here(const struct pack_reader *r, const struct line_row *row)
@@ -528,7 +545,8 @@ static bool read_head(struct pack_reader *r)
     }
     if (!names_number(pack_line_word(&r->in), PACK_VERSION, &version) || version == 0 ||
         !pack_line_at_end(&r->in)) {
-        return pack_line_fail(&r->in, "its version is not 1 or 2; use the etwship that wrote it");
+        return pack_line_fail(
+            &r->in, "its version is not 1, 2 or 3; use the etwship that wrote it");
     }
     return true;
 }
@@ -544,11 +562,6 @@ static bool read_all(struct pack_reader *r)
         }
     }
     return finish_block(r);
-}
-
-struct pack *pack_read(struct span text, const char *file, struct error *err)
-{
-    return pack_read_in(text, file, NULL, err);
 }
 
 struct pack *pack_read_in(
@@ -581,13 +594,4 @@ struct pack *pack_read_in(
         return NULL;
     }
     return r.pack;
-}
-
-void pack_destroy(struct pack *pack)
-{
-    if (pack) {
-        arena_fini(&pack->arena);
-        free(pack->events);
-        free(pack);
-    }
 }

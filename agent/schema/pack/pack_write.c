@@ -28,8 +28,10 @@ struct label {
 
 struct writer {
     struct buf *out;
-    struct arena arena;    /* labels and their keys */
-    struct map by_pointer; /* -> struct label, like the other two */
+    const struct pack_texts *texts; /* NULL: none */
+    bool has_texts;                 /* some were written */
+    struct arena arena;             /* labels and their keys */
+    struct map by_pointer;          /* -> struct label, like the other two */
     struct map by_content;
     struct map by_text;
     bool failed;
@@ -365,6 +367,22 @@ static void clear_labels(struct writer *w)
     arena_fini(&w->arena);
 }
 
+static void add_parameters(struct writer *w, const struct event_schema *schema)
+{
+    const struct schema_parameters *texts = w->texts ? w->texts->find(w->texts->self, schema)
+                                                     : NULL;
+    if (!texts || texts->count == 0) {
+        return;
+    }
+    w->has_texts = true;
+    buf_printf(w->out, "parameters 0x%x\n", texts->language);
+    for (size_t i = 0; i < texts->count && !w->out->failed; i++) {
+        buf_printf(w->out, "  parameter %" PRIu32, texts->list[i].number);
+        add_text(w->out, texts->list[i].text);
+        buf_add_byte(w->out, '\n');
+    }
+}
+
 /* Write one provider; all items must belong to it. */
 static void add_provider(struct writer *w, const struct item *items, size_t count)
 {
@@ -373,6 +391,7 @@ static void add_provider(struct writer *w, const struct item *items, size_t coun
     add_guid(w->out, &first->provider);
     add_text(w->out, first->provider_name);
     buf_add_byte(w->out, '\n');
+    add_parameters(w, first);
     for (size_t i = 0; i < count && !w->failed; i++) {
         add_maps(w, items[i].schema);
     }
@@ -395,6 +414,13 @@ static void add_provider(struct writer *w, const struct item *items, size_t coun
 
 bool pack_write(const struct event_schema *const *schemas, size_t count, struct buf *out)
 {
+    return pack_write_with(schemas, count, NULL, out);
+}
+
+bool pack_write_with(const struct event_schema *const *schemas, size_t count,
+    const struct pack_texts *texts, struct buf *out)
+{
+    static const char head[] = "etwship-pack ";
     struct item *items = calloc(count + 1, sizeof(*items));
     if (!items) {
         return false;
@@ -406,12 +432,13 @@ bool pack_write(const struct event_schema *const *schemas, size_t count, struct 
         }
     }
     qsort(items, item_count, sizeof(*items), compare_items);
-    struct writer w = {.out = out};
+    struct writer w = {.out = out, .texts = texts};
     arena_init(&w.arena, MAX_LABEL_BYTES);
     map_init(&w.by_pointer, MAX_LABELS);
     map_init(&w.by_content, MAX_LABELS);
     map_init(&w.by_text, MAX_LABELS);
-    buf_printf(out, "etwship-pack %d\n", PACK_VERSION);
+    size_t version_at = out->size + sizeof(head) - 1;
+    buf_printf(out, "%s2\n", head);
     for (size_t i = 0; i < item_count && !w.failed;) {
         size_t end = i + 1;
         while (end < item_count && compare_providers(items[i].schema, items[end].schema) == 0) {
@@ -421,5 +448,8 @@ bool pack_write(const struct event_schema *const *schemas, size_t count, struct 
         i = end;
     }
     free(items);
+    if (w.has_texts && !out->failed) {
+        out->data[version_at] = '0' + PACK_VERSION; /* earlier versions cannot be read with texts */
+    }
     return !w.failed && !out->failed;
 }

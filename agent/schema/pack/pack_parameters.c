@@ -1,0 +1,100 @@
+#include "schema/pack/pack_parameters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void pack_parameters_fini(struct pack_parameter_sets *sets)
+{
+    free(sets->sets);
+    free(sets->list);
+    *sets = (struct pack_parameter_sets){.sets = NULL};
+}
+
+bool pack_parameters_begin(struct pack_parameter_sets *sets, struct pack_line *in,
+    const struct guid *provider, struct span name)
+{
+    uint64_t language;
+    if (!pack_line_number(in, UINT16_MAX, &language)) {
+        return false;
+    }
+    if (sets->count == sets->capacity) {
+        size_t capacity = sets->capacity * 2 + 16;
+        struct pack_parameters *grown = realloc(sets->sets, capacity * sizeof(*grown));
+        if (!grown) {
+            return pack_line_fail_memory(in);
+        }
+        sets->sets = grown;
+        sets->capacity = capacity;
+    }
+    sets->sets[sets->count++] = (struct pack_parameters){
+        .provider = *provider, .name = name, .texts = {.language = (uint16_t)language}};
+    sets->list_count = 0;
+    return true;
+}
+
+bool pack_parameters_add(struct pack_parameter_sets *sets, struct pack_line *in)
+{
+    uint64_t number;
+    struct span text;
+    if (!pack_line_number(in, UINT32_MAX, &number) || !pack_line_text(in, &text)) {
+        return false;
+    }
+    if (sets->list_count == PACK_MAX_PARAMETERS) {
+        return pack_line_fail(in, "too many parameters");
+    }
+    if (sets->list_count == sets->list_capacity) {
+        size_t capacity = sets->list_capacity * 2 + 256;
+        struct schema_parameter *grown = realloc(sets->list, capacity * sizeof(*grown));
+        if (!grown) {
+            return pack_line_fail_memory(in);
+        }
+        sets->list = grown;
+        sets->list_capacity = capacity;
+    }
+    sets->list[sets->list_count++] = (struct schema_parameter){
+        .number = (uint32_t)number, .text = text};
+    return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct schema_parameter *x = a;
+    const struct schema_parameter *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+bool pack_parameters_end(struct pack_parameter_sets *sets, struct pack_line *in)
+{
+    struct schema_parameters *texts = &sets->sets[sets->count - 1].texts;
+    struct schema_parameter *list = arena_alloc_array(in->arena, sets->list_count, sizeof(*list));
+    if (!list) {
+        return pack_line_fail_memory(in);
+    }
+    if (sets->list_count) {
+        memcpy(list, sets->list, sets->list_count * sizeof(*list));
+        qsort(list, sets->list_count, sizeof(*list), compare);
+    }
+    for (size_t i = 1; i < sets->list_count; i++) {
+        if (list[i].number == list[i - 1].number) {
+            return pack_line_fail(in, "the parameters above have two texts for one number");
+        }
+    }
+    texts->list = list;
+    texts->count = sets->list_count;
+    return true;
+}
+
+const struct schema_parameters *pack_parameters_find(
+    const struct pack_parameter_sets *sets, const struct guid *provider, struct span name)
+{
+    const struct schema_parameters *by_name = NULL;
+    for (size_t i = 0; i < sets->count; i++) {
+        const struct pack_parameters *set = &sets->sets[i];
+        if (set->texts.count && memcmp(&set->provider, provider, sizeof(*provider)) == 0) {
+            return &set->texts;
+        }
+        bool is_called = set->texts.count && name.size && span_equal(set->name, name);
+        by_name = !by_name && is_called ? &set->texts : by_name;
+    }
+    return by_name;
+}
