@@ -98,11 +98,12 @@ class EventLog(unittest.TestCase):
         class Receiver(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                if is_open.is_set():
+                takes = is_open.is_set()
+                if takes:
                     taken.extend(json.loads(line) for line in body.splitlines())
                 else:
                     refused.append(len(body))
-                self.send_response(200 if is_open.is_set() else 503)
+                self.send_response(200 if takes else 503)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
