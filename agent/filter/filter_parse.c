@@ -348,7 +348,8 @@ static bool parse_comparison(struct parser *p, struct filter_op *op)
     if (p->token.type == TOKEN_LEFT && !list) {
         return FAIL(p, p->token.offset, "expected one value. for any of several write in (…)");
     }
-    return list ? advance(p) && parse_list(p, op) : parse_one(p, op);
+    bool ok = list ? advance(p) && parse_list(p, op) : parse_one(p, op);
+    return ok && (filter_ranges_make(p->filter, op) || fail_memory(p));
 }
 
 /* Parse exists(FIELD) or cidr(FIELD, 'NETWORK', …). */

@@ -65,6 +65,12 @@ struct filter_literal {
     pcre2_code *regex;         /* MATCHES */
 };
 
+/* Numbers from ${first} to ${last}. */
+struct filter_range {
+    uint64_t first;
+    uint64_t last;
+};
+
 struct filter_op {
     uint8_t test;
     uint8_t need;      /* enum event_path_need */
@@ -76,6 +82,9 @@ struct filter_op {
     uint32_t literal_count;
     const struct filter_literal *literals;
     uint32_t sorted_count; /* IN: number of texts without `c`, which come first, sorted by bytes */
+    bool has_ranges;       /* filter_ranges_hold decides: the literals are not asked */
+    uint32_t range_count;
+    const struct filter_range *ranges; /* ascending, with gaps between them */
     struct event_path path;
     struct event_path names; /* HAS: names for numbers */
     struct span path_text;
@@ -186,6 +195,14 @@ int filter_number_compare(const struct filter_number *a, const struct filter_num
 
 /* The value as a number; false if it is not one. */
 bool filter_number_of(const struct event_value *value, struct filter_number *number);
+
+/* Express ${op}, whose literals are there, in ranges of numbers, if its field is a plain number of
+ * the header and each literal is an integer. False only if memory is out. */
+bool filter_ranges_make(struct filter *filter, struct filter_op *op);
+
+/* True if ${op}, which has ranges, holds for the record: what filter_value_test says of the value,
+ * and false if there is none. */
+bool filter_ranges_hold(const struct filter_op *op, const struct event_record *record);
 
 /* Parse an integer or real without sign. */
 bool filter_number_parse(struct span text, struct filter_number *ret_number);

@@ -60,6 +60,9 @@ static bool test(struct filter_look *look)
     const struct filter_op *op = look->op;
     struct event_path_context *paths = &look->scratch->paths;
     filter_look_note(look, (enum event_path_scope)op->scope);
+    if (op->has_ranges) {
+        return filter_ranges_hold(op, look->event->record);
+    }
     switch (op->test) {
     case TEST_EXISTS:
         return event_path_get(&op->path, look->event, paths).type != EVENT_VALUE_NONE;

@@ -23,6 +23,58 @@ static bool is_class(const struct event_record *record)
     return record->kind == RECORD_CLASSIC || record->kind == RECORD_KERNEL;
 }
 
+/* ---- numbers ------------------------------------------------------------------------------------- */
+
+bool event_path_is_number(const struct event_path *path)
+{
+    switch (path->field) {
+    case PATH_PROCESS_PID:
+    case PATH_PROCESS_THREAD_ID:
+    case PATH_EVENT_CODE:
+    case PATH_EVENT_VERSION:
+    case PATH_EVENT_LEVEL:
+    case PATH_EVENT_TASK:
+    case PATH_EVENT_OPCODE:
+    case PATH_ETW_CPU:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool event_path_number(
+    const struct event_path *path, const struct event_record *record, uint64_t *ret_number)
+{
+    const struct event_descriptor *d = &record->descriptor;
+    bool is_event = record->kind == RECORD_EVENT;
+    switch (path->field) {
+    case PATH_PROCESS_PID:
+        *ret_number = record->process_id;
+        return record->present & RECORD_HAS_PROCESS;
+    case PATH_PROCESS_THREAD_ID:
+        *ret_number = record->thread_id;
+        return record->present & RECORD_HAS_THREAD;
+    case PATH_EVENT_CODE:
+        *ret_number = d->id;
+        return is_event || record->kind == RECORD_MESSAGE;
+    case PATH_EVENT_VERSION:
+        *ret_number = d->version;
+        return is_event || is_class(record);
+    case PATH_EVENT_LEVEL:
+        *ret_number = d->level;
+        return is_event || (is_class(record) && d->level);
+    case PATH_EVENT_TASK:
+        *ret_number = d->task;
+        return is_event;
+    case PATH_EVENT_OPCODE:
+        *ret_number = d->opcode;
+        return is_event || is_class(record);
+    default:
+        *ret_number = record->cpu;
+        return true;
+    }
+}
+
 /* ---- provider, event ------------------------------------------------------------------------- */
 
 static struct event_value provider_guid(const struct event *event)
@@ -86,23 +138,13 @@ static struct event_value event_member(enum event_path_field field, const struct
     bool is_event = record->kind == RECORD_EVENT;
     bool is_log = record->present & RECORD_OF_LOG;
     switch (field) {
-    case PATH_EVENT_CODE:
-        return event_path_uint_if(is_event || record->kind == RECORD_MESSAGE, d->id);
     case PATH_EVENT_CLASS_GUID:
         return event_path_guid_if(
             is_class(record) && !guid_is_zero(&record->provider), record->provider.bytes);
     case PATH_EVENT_HEADER_TYPE:
         return event_path_uint_if(record->kind == RECORD_OPAQUE, record->header_type);
-    case PATH_EVENT_VERSION:
-        return event_path_uint_if(is_event || is_class(record), d->version);
     case PATH_EVENT_NAME:
         return name_if(record->kind != RECORD_OPAQUE, schema_of(event)->event_name);
-    case PATH_EVENT_LEVEL:
-        return event_path_uint_if(is_event || (is_class(record) && d->level), d->level);
-    case PATH_EVENT_TASK:
-        return event_path_uint_if(is_event, d->task);
-    case PATH_EVENT_OPCODE:
-        return event_path_uint_if(is_event || is_class(record), d->opcode);
     case PATH_EVENT_CHANNEL:
         return event_path_uint_if(is_event && !is_log, d->channel);
     case PATH_EVENT_RECORD_ID:
@@ -139,8 +181,6 @@ static struct event_value etw_member(enum event_path_field field, const struct e
                                                : event_value_utf8(trace->session_name);
     case PATH_ETW_SEQUENCE:
         return event_value_uint(record->sequence);
-    case PATH_ETW_CPU:
-        return event_value_uint(record->cpu);
     case PATH_ETW_KERNEL_TICKS:
         return event_path_uint_if(record_kernel_ticks(record), record->kernel_ticks);
     case PATH_ETW_USER_TICKS:
@@ -317,6 +357,11 @@ struct event_value event_path_header(
 {
     const struct event_record *record = event->record;
     enum event_path_field field = (enum event_path_field)path->field;
+    if (event_path_is_number(path)) {
+        uint64_t number;
+        bool is_there = event_path_number(path, record, &number);
+        return event_path_uint_if(is_there, number);
+    }
     switch (field) {
     case PATH_TIMESTAMP:
         return event_value_filetime(record->time);
@@ -336,12 +381,8 @@ struct event_value event_path_header(
         return provider_kind(event);
     case PATH_PROCESS:
         return event_path_object_if(record->present & (RECORD_HAS_PROCESS | RECORD_HAS_THREAD));
-    case PATH_PROCESS_PID:
-        return event_path_uint_if(record->present & RECORD_HAS_PROCESS, record->process_id);
     case PATH_PROCESS_THREAD:
         return event_path_object_if(record->present & RECORD_HAS_THREAD);
-    case PATH_PROCESS_THREAD_ID:
-        return event_path_uint_if(record->present & RECORD_HAS_THREAD, record->thread_id);
     case PATH_FILE:
     case PATH_FILE_PATH:
         return event_file_value(path, event->file);
