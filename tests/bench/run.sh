@@ -8,7 +8,8 @@
 # 3. Lists of rules, of one and of a thousand.
 # 4. Budgets of providers, against none; UTF-16 to JSON by instruction set.
 # 5. Live sessions on a simulated Windows: latency against its budget, bursts.
-# 6. `dump` as a whole process, against a program that does only that, and with descriptors that vary.
+# 6. `dump` as a whole process, against a program that does only that, with descriptors that vary, and with filters
+#    that need only the header.
 # 7. From a trace to a server on the loopback, against a program that does only that.
 # 8. The same with events that wait on a disk; with --full starts beside 10 GB of them, which takes 13 GB.
 set -eu
