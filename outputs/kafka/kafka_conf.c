@@ -166,8 +166,13 @@ static rd_kafka_resp_err_t on_thread_exit(
 static rd_kafka_resp_err_t on_new(
     rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *self, char *reason, size_t size)
 {
-    (void)conf, (void)self, (void)reason, (void)size;
-    return rd_kafka_interceptor_add_on_thread_exit(rk, "openssl", on_thread_exit, NULL);
+    (void)conf, (void)self;
+    rd_kafka_resp_err_t code = rd_kafka_interceptor_add_on_thread_exit(
+        rk, "openssl", on_thread_exit, NULL);
+    if (code) {
+        snprintf(reason, size, "%s", rd_kafka_err2str(code));
+    }
+    return code;
 }
 
 static void watch_threads(rd_kafka_conf_t *conf)

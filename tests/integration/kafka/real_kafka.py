@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from broker import POM, Missing, fetch
 from faults import Faults  # noqa: F401 (its tests run, too)
-from rig import BROKER_KILLS, KILLS, LOGIN, TIMEOUT_S, Rig, close_broker
+from rig import BROKER_KILLS, KILLS, LOGIN, TIMEOUT_S, Rig, close_broker, sequence_of
 
 SKIPPED = 77
 # Of the trace, and of the agent's own events.
@@ -26,14 +26,25 @@ class Kafka(Rig):
     def test_each_event_once_over_kills(self):
         chance = random.Random(7)
         self.tool("create", self.topic, 3)
-        self.write(delivery="exactly_once")
+        traces = self.folder / "traces"
+        traces.mkdir()
+        # A life is some ten batches long, so the events last for about as many kills.
+        self.write(session={"paths": [f"{traces}/*.etl"]}, delivery="exactly_once",
+                   batch={"events": max(1, self.events // KILLS // 20)})
         begun = time.monotonic()
+        self.make(traces / "1.etl", self.events)
         kills = 0
+        made = 1
+        longest = 1.2  # seconds of a life
         while kills < KILLS:
             agent = self.start()
             try:
-                agent.wait(chance.uniform(0.4, 1.2))
-                break  # all was delivered
+                code = agent.wait(chance.uniform(longest / 3, longest))
+                self.assertEqual(code, 0, agent.text[-3000:])
+                longest *= 0.9  # all was delivered, with kills left
+                made += 1
+                self.make(traces / f"{made}.etl", self.events, made)
+                continue
             except subprocess.TimeoutExpired:
                 agent.kill(TIMEOUT_S)
                 kills += 1
@@ -42,7 +53,9 @@ class Kafka(Rig):
                 self.broker.start()
         self.finish(self.start())
         messages = self.messages()
-        self.assert_each_once(messages)
+        sequences = {number for number in map(sequence_of, messages) if number is not None}
+        self.assertEqual(len(sequences), made * self.events, "some are lost")
+        self.assert_each_once(messages, sequences)
         self.assertEqual(len({message.id for message in messages}), len(messages))
         print(f"{kills} kills of the agent, {len(messages)} messages, {time.monotonic() - begun:.0f} s", flush=True)
 
