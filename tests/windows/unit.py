@@ -18,8 +18,6 @@ def main():
     try:
         return subprocess.run(
             [os.environ["ETWSHIP_CTEST"], "--test-dir", str(wine.TESTS), "-L", "^unit$", "-E", MODELS,
-             # They wait for Wine's server more than they compute.
-             "-j", "2",
              # Wine on a busy machine drops a connection or an answer at times. The same programs run
              # once, and have to pass, on Linux.
              "--repeat", "until-pass:2", "--output-on-failure", "--no-tests=error", "--timeout", str(wine.TIMEOUT_S)],
