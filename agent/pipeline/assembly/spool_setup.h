@@ -11,7 +11,8 @@ struct spool_setup {
     struct ledger *ledger;   /* borrowed; these two are set before the spool is started */
     struct losses *losses;   /* borrowed */
     const char **sessions;   /* names, the agent itself last: "" */
-    bool *replayable;        /* by session */
+    bool *replayable;        /* by session, as is the next */
+    bool *waits;
     struct spool_durable_stream *streams;
 };
 

@@ -307,6 +307,32 @@ static void words_of_the_agent_drop_nothing(void **state)
     rig_fini(&rig);
 }
 
+/* An Event Log keeps what is not taken. */
+static void a_session_whose_source_waits_drops_nothing(void **state)
+{
+    (void)state;
+    static const bool waits[RIG_SESSIONS] = {false, true, false};
+    enum { MORE = 20 }; /* batches, more than the reserve */
+    struct spool_rig rig;
+    struct error err = {0};
+    rig_init(&rig);
+    rig.settings.waits = waits;
+    uint64_t count = fill_on(&rig, SPOOL_FULL_DROP_OLDEST);
+    for (uint64_t i = 1; i <= MORE; i++) {
+        append_wide(&rig, RIG_LIVE, count + i);
+    }
+    assert_false(rig.spool->ops->flush(rig.spool, &err));
+    for (uint64_t i = 1; i <= count; i++) {
+        take_wide(&rig, 0, i);
+    }
+    rig_checkpoint(&rig, 0, "", true);
+    for (uint64_t i = count + 1; i <= count + MORE; i++) {
+        take_wide(&rig, 0, i);
+    }
+    assert_int_equal(atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_FULL]), 0);
+    rig_fini(&rig);
+}
+
 static void a_stop_ends_the_wait_for_room(void **state)
 {
     (void)state;
@@ -529,6 +555,7 @@ int main(void)
         cmocka_unit_test(the_oldest_events_make_room_if_the_user_wants_that),
         cmocka_unit_test(what_an_output_that_is_gone_loses_is_told_with_its_name),
         cmocka_unit_test(words_of_the_agent_drop_nothing),
+        cmocka_unit_test(a_session_whose_source_waits_drops_nothing),
         cmocka_unit_test(a_stop_ends_the_wait_for_room),
         cmocka_unit_test(a_disk_that_fails_for_a_while_is_waited_for),
         cmocka_unit_test(on_a_full_disk_positions_still_move_and_that_frees_it),
