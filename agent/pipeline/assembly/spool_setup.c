@@ -73,15 +73,15 @@ static bool fill(struct spool_setup *setup, struct error *err)
     const struct pipeline_settings *s = &setup->settings;
     setup->sessions = calloc(s->session_count + 1, sizeof(*setup->sessions));
     setup->replayable = calloc(s->session_count + 1, sizeof(*setup->replayable));
-    setup->waits = calloc(s->session_count + 1, sizeof(*setup->waits));
+    setup->comes_again = calloc(s->session_count + 1, sizeof(*setup->comes_again));
     setup->streams = calloc(s->stream_count + 1, sizeof(*setup->streams));
-    if (!setup->sessions || !setup->replayable || !setup->waits || !setup->streams) {
+    if (!setup->sessions || !setup->replayable || !setup->comes_again || !setup->streams) {
         return error_set(err, ERR_MEMORY, "out of memory for the spool");
     }
     for (size_t i = 0; i < s->session_count; i++) {
         setup->sessions[i] = s->sessions[i].name;
         setup->replayable[i] = s->sessions[i].replayable;
-        setup->waits[i] = s->sessions[i].waits;
+        setup->comes_again[i] = s->sessions[i].replayable || s->sessions[i].waits;
     }
     setup->sessions[s->session_count] = "";
     for (size_t i = 0; i < s->stream_count; i++) {
@@ -100,7 +100,7 @@ static struct spool *make_durable(struct spool_setup *setup, struct error *err)
         .stream_count = s->stream_count,
         .sessions = setup->sessions,
         .replayable = setup->replayable,
-        .waits = setup->waits,
+        .comes_again = setup->comes_again,
         .session_count = s->session_count + 1,
         .pool = setup->pool,
         .memory_bytes = budget_spool_bytes(s),
@@ -136,6 +136,6 @@ void spool_setup_fini(struct spool_setup *setup)
 {
     free(setup->sessions);
     free(setup->replayable);
-    free(setup->waits);
+    free(setup->comes_again);
     free(setup->streams);
 }

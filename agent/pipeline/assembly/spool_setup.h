@@ -12,7 +12,7 @@ struct spool_setup {
     struct losses *losses;   /* borrowed */
     const char **sessions;   /* names, the agent itself last: "" */
     bool *replayable;        /* by session, as is the next */
-    bool *waits;
+    bool *comes_again;
     struct spool_durable_stream *streams;
 };
 

@@ -47,7 +47,8 @@ struct spool_durable_settings {
      * Borrowed. */
     const char *const *sessions;
     const bool *replayable; /* by session; borrowed */
-    const bool *waits;      /* by session: its source keeps what is not taken; borrowed, or NULL */
+    /* By session: what is not taken comes again, as of those above and of Event Logs. Borrowed. */
+    const bool *comes_again;
     size_t session_count;
     struct block_pool *pool; /* for batches that are read; borrowed, NULL: none */
     size_t memory_bytes; /* for batches that wait to be written, and those that stay afterwards */

@@ -13,21 +13,15 @@ static bool is_replayable(const struct spool_durable *spool, uint32_t session)
     return session + 1 < spool->settings.session_count && spool->settings.replayable[session];
 }
 
-/* Would what is in the batch of a session be lost if it had to wait for room? */
-static bool cannot_wait(const struct spool_durable *spool, uint32_t session)
-{
-    return session + 1 >= spool->settings.session_count ||
-           (!spool->settings.replayable[session] &&
-               !(spool->settings.waits && spool->settings.waits[session]));
-}
-
-/* Is one of these batches of a session that cannot wait? What the agent says of itself is not worth that
- * others are dropped for it. */
+/* Would a session lose events if one of these batches waited for room? What the agent says of itself is
+ * not worth that others are dropped for it. */
 static bool has_live(const struct spool_durable *spool, const struct batch *batch)
 {
+    const struct spool_durable_settings *settings = &spool->settings;
     for (; batch; batch = batch->next) {
         for (size_t i = 0; i < batch->segment_count && !batch->own; i++) {
-            if (cannot_wait(spool, batch->segments[i].session)) {
+            uint32_t session = batch->segments[i].session;
+            if (session + 1 >= settings->session_count || !settings->comes_again[session]) {
                 return true;
             }
         }

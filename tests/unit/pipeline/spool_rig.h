@@ -77,6 +77,7 @@ static inline void rig_init(struct spool_rig *rig)
         .stream_count = RIG_STREAMS,
         .sessions = rig_sessions,
         .replayable = rig_replayable,
+        .comes_again = rig_replayable,
         .session_count = RIG_SESSIONS,
         .memory_bytes = 64 * 1024 * 1024,
         .sync_interval_ns = UINT64_C(5000000),

@@ -311,12 +311,12 @@ static void words_of_the_agent_drop_nothing(void **state)
 static void a_session_whose_source_waits_drops_nothing(void **state)
 {
     (void)state;
-    static const bool waits[RIG_SESSIONS] = {false, true, false};
+    static const bool comes_again[RIG_SESSIONS] = {true, true, false};
     enum { MORE = 20 }; /* batches, more than the reserve */
     struct spool_rig rig;
     struct error err = {0};
     rig_init(&rig);
-    rig.settings.waits = waits;
+    rig.settings.comes_again = comes_again;
     uint64_t count = fill_on(&rig, SPOOL_FULL_DROP_OLDEST);
     for (uint64_t i = 1; i <= MORE; i++) {
         append_wide(&rig, RIG_LIVE, count + i);
