@@ -7,10 +7,10 @@
 #include "platform/plat_system.h"
 
 /*
- * A batch in the hands of a lane: its host delivers it, or the part of it that the output has not had, and
- * what becomes of it is told to the ledger, the low-water mark and the spool. Records whose route is parked
- * are left out, and those that the host parks are marked: with them the batch is held (outlet_parked.c)
- * instead of settled.
+ * Delivers the batch of a lane. The host sends those records that the output does not have yet. The lane
+ * then counts the results in the ledger, moves the low-water mark and settles the batch in the spool. It
+ * leaves out records whose route is parked, and marks records that the host parks. A batch with either is
+ * held (outlet_parked.c), not settled.
  */
 /* A checkpoint may cost the output an fsync. */
 static const uint64_t checkpoint_every_ns = UINT64_C(100000000);
