@@ -69,9 +69,11 @@ bool event_path_number(
     case PATH_EVENT_OPCODE:
         *ret_number = d->opcode;
         return is_event || is_class(record);
-    default:
+    case PATH_ETW_CPU:
         *ret_number = record->cpu;
         return true;
+    default:
+        return false;
     }
 }
 

@@ -31,9 +31,9 @@ struct evt_channel {
     evt_char wide[EVT_CHANNEL_NAME_CHARS];
     evt_handle results; /* the subscription; NULL: none */
     uint64_t last;      /* number of the last record read; 0: none */
-    uint64_t examined;  /* the query selects no record from `last` to this one; 0: unknown */
-    uint64_t newest;    /* record in the log at the last evt_channel_examine; 0: none */
     uint64_t last_time; /* its FILETIME */
+    uint64_t examined;  /* the query selects no record after `last` up to this one; 0: unknown */
+    uint64_t newest;    /* record in the log at the last evt_channel_examine; 0: none */
     uint32_t batch;     /* size of the next EvtNext */
     size_t mark;        /* for the owner: its number in evt_marks.h */
     bool is_found;      /* by a pattern: the configuration does not name it */
