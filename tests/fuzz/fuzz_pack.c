@@ -24,8 +24,7 @@ static struct pack *read_and_write(struct span text, struct buf *out)
         return NULL;
     }
     const struct pack_texts texts = {.self = pack, .find = texts_of};
-    pack_write_with(
-        (const struct event_schema *const *)pack->events, pack->event_count, &texts, out);
+    pack_write((const struct event_schema *const *)pack->events, pack->event_count, &texts, out);
     return pack;
 }
 

@@ -75,7 +75,7 @@ static int export_registered(const char *path)
     buf_init(&text, MAX_OUTPUT_BYTES);
     if (!tdh_registry_add_all(&registry, &err)) {
         cli_error("%s", err.text);
-    } else if (registry.failed || !pack_write(registry.schemas, registry.count, &text)) {
+    } else if (registry.failed || !pack_write(registry.schemas, registry.count, NULL, &text)) {
         cli_error("out of memory");
     } else {
         exit_code = write_pack(path, &text);
@@ -124,7 +124,7 @@ static int export(const struct cli_args *args, struct schema_cache *cache)
     }
     struct buf text;
     buf_init(&text, MAX_OUTPUT_BYTES);
-    if (list.failed || !pack_write_with(list.items, count, &texts, &text)) {
+    if (list.failed || !pack_write(list.items, count, &texts, &text)) {
         cli_error("out of memory");
         exit_code = EXIT_FAILED;
     } else {

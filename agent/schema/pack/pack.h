@@ -18,14 +18,6 @@ enum {
     PACK_MAX_KEYWORDS = 65536,           /* limit of names of one event */
 };
 
-/*
- * Append the definitions of kinds manifest, eventsource and mof to ${out}, sorted by provider, id
- * or opcode, and version. Equal keys keep their order, duplicates are written once. Other kinds are
- * omitted because they are part of every event or carry no definition. The schemas must be finished
- * (schema_finish). False if memory is short or ${out} is full; pack_read accepts PACK_MAX_BYTES.
- */
-bool pack_write(const struct event_schema *const *schemas, size_t count, struct buf *out);
-
 /* Where the texts of parameters are. */
 struct pack_texts {
     void *self;
@@ -33,8 +25,14 @@ struct pack_texts {
     const struct schema_parameters *(*find)(void *self, const struct event_schema *schema);
 };
 
-/* Like pack_write(), with the texts of parameters of each provider. */
-bool pack_write_with(const struct event_schema *const *schemas, size_t count,
+/*
+ * Append the definitions of kinds manifest, eventsource and mof to ${out}, sorted by provider, id
+ * or opcode, and version, after the texts of each provider; ${texts} may be NULL. Equal keys keep
+ * their order, duplicates are written once. Other kinds are omitted because they are part of every
+ * event or carry no definition. The schemas must be finished (schema_finish). False if memory is
+ * short or ${out} is full; pack_read accepts PACK_MAX_BYTES.
+ */
+bool pack_write(const struct event_schema *const *schemas, size_t count,
     const struct pack_texts *texts, struct buf *out);
 
 /* Content of a pack, in its order. */

@@ -90,7 +90,7 @@ const struct schema_parameters *pack_parameters_find(
     const struct schema_parameters *by_name = NULL;
     for (size_t i = 0; i < sets->count; i++) {
         const struct pack_parameters *set = &sets->sets[i];
-        if (set->texts.count && memcmp(&set->provider, provider, sizeof(*provider)) == 0) {
+        if (set->texts.count && guid_equal(&set->provider, provider)) {
             return &set->texts;
         }
         bool is_called = set->texts.count && name.size && span_equal(set->name, name);

@@ -412,12 +412,7 @@ static void add_provider(struct writer *w, const struct item *items, size_t coun
     clear_labels(w);
 }
 
-bool pack_write(const struct event_schema *const *schemas, size_t count, struct buf *out)
-{
-    return pack_write_with(schemas, count, NULL, out);
-}
-
-bool pack_write_with(const struct event_schema *const *schemas, size_t count,
+bool pack_write(const struct event_schema *const *schemas, size_t count,
     const struct pack_texts *texts, struct buf *out)
 {
     static const char head[] = "etwship-pack ";

@@ -47,7 +47,7 @@ static void assert_export(struct schema_cache *cache, const char *expected)
     struct buf out;
     buf_init(&out, 1 << 20);
     schema_cache_list(cache, add, &list);
-    assert_true(pack_write_with(list.items, list.count, &texts, &out));
+    assert_true(pack_write(list.items, list.count, &texts, &out));
     assert_span(buf_span(&out), expected);
     buf_fini(&out);
 }

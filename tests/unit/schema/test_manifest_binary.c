@@ -67,7 +67,7 @@ static void write_pack(const struct manifest *manifest, struct buf *out)
 {
     buf_init(out, 1 << 20);
     assert_true(pack_write(
-        (const struct event_schema *const *)manifest->events, manifest->event_count, out));
+        (const struct event_schema *const *)manifest->events, manifest->event_count, NULL, out));
     buf_add_byte(out, 0);
 }
 

@@ -201,7 +201,7 @@ static struct pack *write_and_read(
     const struct event_schema *const *schemas, size_t count, struct buf *text)
 {
     buf_init(text, MAX_TEXT);
-    assert_true(pack_write(schemas, count, text));
+    assert_true(pack_write(schemas, count, NULL, text));
     struct error err = {0};
     struct pack *pack = pack_read(buf_span(text), "test.pack", &err);
     if (!pack) {
@@ -451,7 +451,7 @@ static void definitions_of_different_kinds_stay_in_their_order(void **state)
         const struct event_schema *const list[] = {&a, &b};
         struct buf text;
         buf_init(&text, 1 << 20);
-        assert_true(pack_write(list, COUNT_OF(list), &text));
+        assert_true(pack_write(list, COUNT_OF(list), NULL, &text));
         struct error err = {0};
         struct pack *pack = pack_read(buf_span(&text), "t.pack", &err);
         assert_non_null(pack);
@@ -470,7 +470,7 @@ static void writing_into_a_full_buffer_fails(void **state)
     for (size_t max = 0; max < 80; max++) {
         struct buf text;
         buf_init(&text, max);
-        assert_false(pack_write(list, 1, &text));
+        assert_false(pack_write(list, 1, NULL, &text));
         buf_fini(&text);
     }
 }
