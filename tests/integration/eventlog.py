@@ -2,7 +2,6 @@
 arrives once; and what `check` and `explain` say. With --full, 300 kills.
 """
 
-import http.server
 import json
 import os
 import signal
@@ -14,6 +13,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from support.scripted_http import Fault, Lines, Reply, Server  # noqa: E402
 from support.waiting import wait_until  # noqa: E402
 
 BINARY = os.environ["ETWSHIP_BIN"]
@@ -91,43 +91,23 @@ class EventLog(unittest.TestCase):
     def test_the_log_waits_where_the_spool_is_full(self):
         """on_full is for what does not come again."""
         records = 40000
-        taken = []
-        refused = []
         is_open = threading.Event()
-
-        class Receiver(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                takes = is_open.is_set()
-                if takes:
-                    taken.extend(json.loads(line) for line in body.splitlines())
-                else:
-                    refused.append(len(body))
-                self.send_response(200 if takes else 503)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-        self.addCleanup(server.server_close)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.shutdown)
+        server = Server(Lines(), lambda request: None if is_open.is_set() else Fault(Reply(503)))
+        self.addCleanup(server.stop)
         (self.folder / "c.yaml").write_text(
             CONFIG.replace("type: file, path: out.ndjson", "type: http, compression: none, retry: {min: 10ms, max: 10ms}, "
-                           f"url: 'http://127.0.0.1:{server.server_port}/'")
+                           f"url: '{server.url}'")
             + "spool: {mode: durable, max_size: 16MB, on_full: drop_oldest}\n")
         agent = self.start(records)
         spool = self.folder / "data" / "spool"
-        wait_until(lambda: sum(file.stat().st_size for file in spool.rglob("*") if file.is_file()) > 12 << 20)
-        tries = len(refused) + 5  # the session has come to the end of the room meanwhile
-        wait_until(lambda: len(refused) >= tries)
+        wait_until(lambda: sum(file.stat().st_size for file in spool.iterdir()) > 12 << 20, process=agent)
+        tries = len(server.posts()) + 5  # the session has come to the end of the room meanwhile
+        server.wait_for(lambda: len(server.posts()) >= tries)
         is_open.set()
-        wait_until(lambda: len(taken) >= records)
+        server.wait_for(lambda: len(server.app.records) >= records)
         agent.send_signal(signal.SIGTERM)
         self.assertEqual(agent.wait(TIMEOUT_S), 0)
-        self.assertEqual(sorted(event["event"]["record_id"] for event in taken), list(range(1, records + 1)))
+        self.assertEqual(sorted(event["event"]["record_id"] for event in server.app.records), list(range(1, records + 1)))
 
     def test_values_have_their_types(self):
         agent = self.start()
