@@ -150,7 +150,7 @@ static const struct config_field spool_fields[] = {
         .help = "the spool counts as full, too, when the disk has less free space than this"},
     {CONFIG_ROW("on_full", ENUM, struct app_spool, on_full), .names = spool_full_names,
         .default_text = "drop_oldest",
-        .help = "what live sessions do when the spool is full; recorded traces wait"},
+        .help = "what live ETW sessions do when the spool is full; recorded traces and event logs wait"},
     {CONFIG_STRUCT_ROW("sync", struct app_spool, sync, sync_fields),
         .help = "what a power failure may cost"},
     {CONFIG_ROW("compression", ENUM, struct app_spool, compression),
