@@ -120,7 +120,7 @@ static struct kafka_spare *spare_of(
     struct kafka_send *send, const struct span parts[KAFKA_PART_COUNT])
 {
     uint8_t name[2 * EVENT_TEMPLATE_MAX_NAME + 2];
-    struct span key = span_make(name, 0);
+    struct span key = {.data = name};
     for (int i = 0; i < 2; i++) {
         struct span part = send->headers[i] ? parts[header_parts[i]] : span_make(NULL, 0);
         if (key.size + part.size + 1 > sizeof(name)) {
