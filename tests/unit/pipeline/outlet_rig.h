@@ -23,6 +23,7 @@ struct rig {
     size_t saves;
     bool warns;
     struct buf warnings; /* their kinds */
+    struct buf texts;
     struct dead_letters letters;
     struct buf kept;
     uint64_t first_kept;     /* which record of the spool the first letter is of */
@@ -41,6 +42,7 @@ static inline void on_warn(void *self, const char *output, const char *kind, con
         fail_msg("%s: %s: %s", output, kind, text);
     }
     buf_printf(&rig->warnings, "%s;", kind);
+    buf_printf(&rig->texts, "%s|", text);
 }
 
 /* Sessions of the next rig that are recorded. */
@@ -109,6 +111,7 @@ static inline void setup_behind(struct rig *rig, const uint64_t delivered[SESSIO
         delivered_set(&rig->steps[i], delivered[i], waiting[i]);
     }
     buf_init(&rig->warnings, 10000);
+    buf_init(&rig->texts, 10000);
     buf_init(&rig->kept, 10000);
     buf_init(&rig->kept_records, 10000);
     rig->letters.ops = &letter_ops;
@@ -178,6 +181,7 @@ static inline void teardown(struct rig *rig)
     slab_queue_destroy(rig->queue);
     losses_destroy(rig->losses);
     buf_fini(&rig->warnings);
+    buf_fini(&rig->texts);
     buf_fini(&rig->kept);
     buf_fini(&rig->kept_records);
 }

@@ -142,6 +142,51 @@ static void an_outlet_that_leaves_tries_nothing_again(void **state)
     assert_true(outlet_join(rig.outlet));
     assert_int_equal(fake_output_counts(rig.fake).sends, 1);
     assert_int_equal(counts_of(&rig).acked, 0);
+    assert_span(buf_span(&rig.texts), "as the script says; trying again|"); /* it was to be */
+    teardown(&rig);
+}
+
+static void an_outlet_that_leaves_waits_for_no_destination_that_asked_for_time(void **state)
+{
+    (void)state;
+    static const struct fake_step steps[] = {{.verdict = OUTPUT_RETRY, .wait_ms = UINT32_MAX}};
+    struct error err = {0};
+    struct rig rig;
+    setup_paced(&rig, (const uint64_t[]){0, 0}, false, 1, true, LONG_MS);
+    rig.warns = true;
+    rig.spool->keeps = true;
+    fake_output_script(rig.fake, steps, 1);
+    add_batch(&rig, 0, 1, 1);
+    /* It does not wait for the time of its next try, but as long as it was asked to. */
+    outlet_move(rig.outlet, OUTLET_RETRIES_NOW);
+    assert_true(outlet_start(rig.outlet, &err));
+    AWAIT(counts_of(&rig).retries > 0);
+    outlet_move(rig.outlet, OUTLET_HANDS_OVER);
+    assert_true(outlet_join(rig.outlet));
+    assert_int_equal(fake_output_counts(rig.fake).sends, 1);
+    assert_int_equal(counts_of(&rig).acked, 0);
+    teardown(&rig);
+}
+
+static void an_outlet_that_leaves_says_of_no_failure_that_it_tries_again(void **state)
+{
+    (void)state;
+    static const struct fake_step steps[] = {{.verdict = OUTPUT_RETRY}};
+    struct error err = {0};
+    struct rig rig;
+    setup_paced(&rig, (const uint64_t[]){0, 0}, false, 1, true, LONG_MS);
+    rig.warns = true;
+    rig.spool->keeps = true;
+    fake_output_script(rig.fake, steps, 1);
+    add_batch(&rig, 0, 1, 1);
+    fake_output_hold(rig.fake);
+    assert_true(outlet_start(rig.outlet, &err));
+    fake_output_let_go_once(rig.fake); /* its connect */
+    fake_output_wait_sends(rig.fake, 1);
+    outlet_move(rig.outlet, OUTLET_HANDS_OVER);
+    fake_output_let_go(rig.fake);
+    assert_true(outlet_join(rig.outlet));
+    assert_span(buf_span(&rig.texts), "as the script says|");
     teardown(&rig);
 }
 
@@ -154,6 +199,8 @@ int main(void)
         cmocka_unit_test(a_stop_ends_a_long_wait_that_was_asked_for),
         cmocka_unit_test(a_stop_brings_one_more_try_at_once),
         cmocka_unit_test(an_outlet_that_leaves_tries_nothing_again),
+        cmocka_unit_test(an_outlet_that_leaves_waits_for_no_destination_that_asked_for_time),
+        cmocka_unit_test(an_outlet_that_leaves_says_of_no_failure_that_it_tries_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
