@@ -37,7 +37,7 @@ static bool make_name(struct filter *filter, const struct filter_rule *rule,
 }
 
 static bool make_key(struct filter *filter, const struct filter_rule *rule,
-    const struct hmac_key **ret_key, struct error *err)
+    const struct plat_hash_key **ret_key, struct error *err)
 {
     if (rule->action != FILTER_ACTION_HASH) {
         return true;
@@ -47,19 +47,18 @@ static bool make_key(struct filter *filter, const struct filter_rule *rule,
             "the key has less than %d bytes, so hashes could be reversed. make a random one",
             FILTER_MIN_KEY_BYTES);
     }
-    struct hmac_key *key = arena_alloc(&filter->arena, sizeof(*key));
+    struct plat_hash_key *key = arena_alloc(&filter->arena, sizeof(*key));
     if (!key) {
         return error_set(err, ERR_MEMORY, "no memory left for filters");
     }
-    hmac_key_init(key, rule->key);
     *ret_key = key;
-    return true;
+    return plat_hash_key_init(key, rule->key, err);
 }
 
 bool filter_edit_compile(struct filter *filter, const struct filter_rule *rule,
     struct filter_code *code, struct filter_place *ret_place, struct error *err)
 {
-    const struct hmac_key *key = NULL;
+    const struct plat_hash_key *key = NULL;
     size_t step = rule->field_step ? rule->field_step : 1;
     bool is_tag = rule->action == FILTER_ACTION_TAG;
     if (rule->field_count == 0 || rule->field_count > FILTER_MAX_EDITS) {

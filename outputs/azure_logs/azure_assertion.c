@@ -3,55 +3,16 @@
 #include <stdlib.h>
 
 #include "base/guid.h"
-#include "base/sha256.h"
 #include "base/text/base64.h"
+#include "outputs/pem.h"
 #include "platform/plat_file.h"
+#include "platform/plat_hash.h"
 #include "platform/plat_sign.h"
 #include "platform/plat_system.h"
 
 enum { MAX_FILE_BYTES = 64 * 1024, MAX_TEXT_BYTES = 64 * 1024, LASTS_SECONDS = 10 * 60 };
 
 /* ---- files --------------------------------------------------------------------------------------- */
-
-/* The first line of ${text}, without white space around it. */
-static struct span take_line(struct span *text)
-{
-    const uint8_t *feed = memchr(text->data, '\n', text->size);
-    struct span line = feed ? span_first(*text, (size_t)(feed - text->data)) : *text;
-    *text = span_from(*text, line.size + (feed ? 1 : 0));
-    return span_trim(line);
-}
-
-static bool is_edge(struct span line, const char *edge, const char *label)
-{
-    static const char dashes[] = "-----";
-    size_t head = strlen(edge);
-    size_t tail = strlen(label) + sizeof(dashes) - 1;
-    return line.size >= head + tail && memcmp(line.data, edge, head) == 0 &&
-           memcmp(line.data + line.size - tail, label, strlen(label)) == 0 &&
-           memcmp(line.data + line.size - (sizeof(dashes) - 1), dashes, sizeof(dashes) - 1) == 0;
-}
-
-bool azure_assertion_read_pem(struct span pem, const char *label, struct buf *out)
-{
-    struct buf digits;
-    bool inside = false;
-    bool whole = false;
-    buf_init(&digits, MAX_FILE_BYTES);
-    while (pem.size && !whole) {
-        struct span line = take_line(&pem);
-        if (is_edge(line, "-----END ", label)) {
-            whole = inside;
-        } else if (inside) {
-            buf_add_span(&digits, line);
-        } else {
-            inside = is_edge(line, "-----BEGIN ", label);
-        }
-    }
-    bool good = whole && !digits.failed && base64_read(buf_span(&digits), out) && !out->failed;
-    buf_fini(&digits);
-    return good;
-}
 
 /* ${what} of ${path}, as DER. */
 static bool load(const char *path, const char *label, struct buf *out, struct error *err)
@@ -64,7 +25,7 @@ static bool load(const char *path, const char *label, struct buf *out, struct er
     bool locked = strstr(text, "-----BEGIN ENCRYPTED PRIVATE KEY-----") != NULL ||
                   strstr(text, "Proc-Type: 4,ENCRYPTED") != NULL;
     bool key = strcmp(label, "CERTIFICATE") != 0;
-    bool good = !(key && locked) && azure_assertion_read_pem(span_make(text, size), label, out);
+    bool good = !(key && locked) && pem_read(span_make(text, size), label, out);
     memset(text, 0, size);
     free(text);
     if (key && locked) {
@@ -104,14 +65,13 @@ static void add_string(struct buf *out, const char *text)
     }
 }
 
-static bool add_head(struct buf *out, struct span certificate)
+static bool add_head(struct buf *out, struct span certificate, struct error *err)
 {
-    struct sha256 sha;
-    uint8_t digest[SHA256_SIZE];
+    uint8_t digest[PLAT_HASH_BYTES];
     struct buf head;
-    sha256_init(&sha);
-    sha256_update(&sha, certificate);
-    sha256_final(&sha, digest);
+    if (!plat_hash_of(certificate, digest, err)) {
+        return false;
+    }
     buf_init(&head, MAX_TEXT_BYTES);
     buf_add_text(&head, "{\"alg\":\"PS256\",\"typ\":\"JWT\",\"x5t#S256\":\"");
     add_coded(&head, span_make(digest, sizeof(digest)));
@@ -119,7 +79,7 @@ static bool add_head(struct buf *out, struct span certificate)
     add_coded(out, buf_span(&head));
     bool good = !head.failed;
     buf_fini(&head);
-    return good;
+    return good || error_set(err, ERR_MEMORY, "out of memory");
 }
 
 static bool add_claims(
@@ -155,8 +115,8 @@ static bool write_signed(const struct azure_auth *auth, uint64_t now, struct spa
 {
     struct buf signature;
     buf_reset(out);
-    if (!add_head(out, certificate)) {
-        return error_set(err, ERR_MEMORY, "out of memory");
+    if (!add_head(out, certificate, err)) {
+        return false;
     }
     buf_add_byte(out, '.');
     if (!add_claims(out, auth, now, err)) {

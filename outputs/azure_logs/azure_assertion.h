@@ -14,8 +14,4 @@
 bool azure_assertion_write(
     const struct azure_auth *auth, uint64_t now, struct buf *out, struct error *err);
 
-/* Append the bytes of the first block of ${pem} whose label ends with ${label}. False: there is none, or
- * it is no base64. */
-bool azure_assertion_read_pem(struct span pem, const char *label, struct buf *out);
-
 #endif

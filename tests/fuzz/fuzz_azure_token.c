@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "outputs/azure_logs/azure_assertion.h"
 #include "outputs/http/http_token.h"
+#include "outputs/pem.h"
 
 /* Any bytes as a reply with a token: what is taken for one can stand in a header, lies within the bytes, and ends. And
  * as a file of PEM: what is in it is shorter than its text. */
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buf der;
     uint64_t seconds;
     buf_init(&der, 1 << 20);
-    if (azure_assertion_read_pem(span_make(data, size), "CERTIFICATE", &der) && der.size > size) {
+    if (pem_read(span_make(data, size), "CERTIFICATE", &der) && der.size > size) {
         abort();
     }
     buf_fini(&der);

@@ -112,8 +112,8 @@ static void write(const struct event *event)
 }
 
 /* What byte ${what} and byte ${where} stand for; not all of them go together. */
-static bool compile(uint8_t what, uint8_t where, const struct hmac_key *key, struct arena *arena,
-    struct event_edit *ret_edit)
+static bool compile(uint8_t what, uint8_t where, const struct plat_hash_key *key,
+    struct arena *arena, struct event_edit *ret_edit)
 {
     struct event_edit_words words = {.kind = (enum event_edit_kind)(what % KINDS),
         .path = span_text(paths[where % PATHS]),
@@ -127,9 +127,9 @@ static void edit(const struct event *event, struct span script, struct arena *ar
 {
     struct event_editor *editors[] = {event_editor_create(NULL), event_editor_create(NULL)};
     struct event_path_context context;
-    struct hmac_key key;
-    hmac_key_init(&key, span_text("0123456789abcdef"));
-    if (event_path_context_init(&context, NULL, NULL) && editors[0] && editors[1]) {
+    struct plat_hash_key key;
+    if (plat_hash_key_init(&key, span_text("0123456789abcdef"), NULL) &&
+        event_path_context_init(&context, NULL, NULL) && editors[0] && editors[1]) {
         size_t half = script.size / 4 * 2;
         event_editor_begin(editors[0], event, NULL);
         for (size_t at = 0; at + 2 <= script.size; at += 2) {

@@ -27,7 +27,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 # Of libraries, as the page names them.
 LIBRARIES = {"archive.h": "libarchive", "curl/curl.h": "libcurl", "expat.h": "expat", "isa-l/igzip_lib.h": "ISA-L",
              "librdkafka/rdkafka.h": "librdkafka", "openssl/bio.h": "OpenSSL",
-             "openssl/crypto.h": "OpenSSL", "openssl/err.h": "OpenSSL", "openssl/ssl.h": "OpenSSL",
+             "openssl/crypto.h": "OpenSSL", "openssl/err.h": "OpenSSL", "openssl/evp.h": "OpenSSL",
+             "openssl/rsa.h": "OpenSSL", "openssl/ssl.h": "OpenSSL",
              "pcre2.h": "PCRE2", "sqlite3.h": "SQLite", "xxhash.h": "xxHash", "yaml.h": "libyaml", "zlib.h": "zlib",
              "zstd.h": "zstd"}
 

@@ -1,7 +1,7 @@
 #include "app/config/app_edits.h"
 
 #include "app/config/app_rules.h"
-#include "base/hmac.h"
+#include "platform/plat_hash.h"
 
 #define WHERE_ROW                                                                              \
     {                                                                                          \
@@ -174,10 +174,13 @@ void app_edits_describe(const struct app_rule *rule, struct buf *out)
     }
     buf_printf(out, "bytes %lu\n", (unsigned long)parts.bytes);
     if (parts.key.size) {
-        uint8_t digest[SHA256_SIZE];
-        struct hmac_key key;
-        hmac_key_init(&key, parts.key);
-        hmac_of(&key, span_text("which key of etwship this is"), digest);
+        uint8_t digest[PLAT_HASH_BYTES];
+        struct plat_hash_key key;
+        struct plat_hash *hash = plat_hash_create(NULL);
+        out->failed |= !hash || !plat_hash_key_init(&key, parts.key, NULL) ||
+                       !plat_hash_keyed(
+                           hash, &key, span_text("which key of etwship this is"), digest);
         buf_add(out, digest, sizeof(digest));
+        plat_hash_destroy(hash);
     }
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/put.h"
-#include "base/sha256.h"
+#include "platform/plat_hash.h"
 
 static const char first_line[] = "etwship installation 1";
 
@@ -21,14 +21,15 @@ static bool is_line(const char *text)
     return true;
 }
 
-void install_note_digest(struct span text, char ret_digest[INSTALL_NOTE_DIGEST_BYTES])
+bool install_note_digest(
+    struct span text, char ret_digest[INSTALL_NOTE_DIGEST_BYTES], struct error *err)
 {
-    struct sha256 sha;
-    uint8_t digest[SHA256_SIZE];
-    sha256_init(&sha);
-    sha256_update(&sha, text);
-    sha256_final(&sha, digest);
+    uint8_t digest[PLAT_HASH_BYTES];
+    if (!plat_hash_of(text, digest, err)) {
+        return false;
+    }
     *put_hex_bytes((uint8_t *)ret_digest, span_make(digest, sizeof(digest))) = 0;
+    return true;
 }
 
 bool install_note_write(const struct install_note *note, struct buf *out, struct error *err)

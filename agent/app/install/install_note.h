@@ -25,7 +25,8 @@ struct install_note {
 };
 
 /* The digest of ${text}. */
-void install_note_digest(struct span text, char ret_digest[INSTALL_NOTE_DIGEST_BYTES]);
+bool install_note_digest(
+    struct span text, char ret_digest[INSTALL_NOTE_DIGEST_BYTES], struct error *err);
 
 /* Append it as lines `key value`. False (ERR_FORMAT) for texts that hold control characters. */
 bool install_note_write(const struct install_note *note, struct buf *out, struct error *err);

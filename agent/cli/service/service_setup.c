@@ -119,8 +119,8 @@ static bool make_folders(const struct step *step, const char *account, struct er
 static bool write_first(
     const struct step *step, struct install_note *note, struct span text, struct error *err)
 {
-    install_note_digest(text, note->wrote);
-    return service_note_write(note, err) && plat_file_replace(step->config, text, err);
+    return install_note_digest(text, note->wrote, err) && service_note_write(note, err) &&
+           plat_file_replace(step->config, text, err);
 }
 
 static bool copy_config(
@@ -394,8 +394,11 @@ static bool take_config_back(
         return true;
     }
     if (plat_file_load(step->config, MAX_CONFIG_BYTES, &text, &size, &why)) {
-        install_note_digest(span_make(text, size), digest);
+        bool known = install_note_digest(span_make(text, size), digest, err);
         free(text);
+        if (!known) {
+            return false;
+        }
     }
     if (strcmp(digest, note->wrote) != 0) {
         cli_warning("%s was changed after the installation, and stays", step->config);

@@ -2,8 +2,8 @@
 #define ETWSHIP_EVENT_EVENT_EDIT_H
 
 #include "base/arena.h"
-#include "base/hmac.h"
 #include "event/write/event_path.h"
+#include "platform/plat_hash.h"
 
 /*
  * One edit of an event by a filter rule (docs/reference/filter-language.md, "Rules that edit").
@@ -21,10 +21,10 @@ enum event_edit_kind {
 /* The arguments of an edit. */
 struct event_edit_words {
     enum event_edit_kind kind;
-    struct span path;           /* unused by TAG */
-    struct span value;          /* SET: the text, TAG: the tag, RENAME: the name */
-    uint32_t bytes;             /* TRUNCATE: UTF-8 bytes to keep */
-    const struct hmac_key *key; /* HASH; outlives the edit */
+    struct span path;                /* unused by TAG */
+    struct span value;               /* SET: the text, TAG: the tag, RENAME: the name */
+    uint32_t bytes;                  /* TRUNCATE: UTF-8 bytes to keep */
+    const struct plat_hash_key *key; /* HASH; outlives the edit */
 };
 
 struct event_edit {
@@ -33,7 +33,7 @@ struct event_edit {
     struct span path_text;
     struct span value;
     uint32_t bytes;
-    const struct hmac_key *key;
+    const struct plat_hash_key *key;
     struct schema_field
         field; /* SET of data: schema of the value; RENAME: name and keys, for values without a
                   schema of their own */

@@ -23,6 +23,7 @@ void event_editor_destroy(struct event_editor *editor)
 {
     if (editor) {
         arena_fini(&editor->memory);
+        plat_hash_destroy(editor->hash);
         free(editor->fields);
         event_editor_fini_processes(editor);
         free(editor);
@@ -97,10 +98,14 @@ struct event_record *event_editor_record(struct event_editor *editor)
     return &editor->record;
 }
 
-void event_editor_put_hash(const struct event_edit *edit, struct span text, uint8_t *ret_text)
+void event_editor_put_hash(
+    struct event_editor *editor, const struct event_edit *edit, struct span text, uint8_t *ret_text)
 {
-    uint8_t digest[SHA256_SIZE];
-    hmac_of(edit->key, text, digest);
+    uint8_t digest[PLAT_HASH_BYTES] = {0};
+    if (!editor->hash) {
+        editor->hash = plat_hash_create(NULL);
+    }
+    editor->failed |= !editor->hash || !plat_hash_keyed(editor->hash, edit->key, text, digest);
     put_hex_bytes(ret_text, span_make(digest, sizeof(digest)));
 }
 
@@ -139,7 +144,7 @@ static struct span edit_message(
         if (!hash) {
             return span_make(NULL, 0);
         }
-        event_editor_put_hash(edit, message, hash);
+        event_editor_put_hash(editor, edit, message, hash);
         return span_make(hash, HASH_TEXT_SIZE);
     }
     case EVENT_EDIT_TRUNCATE:

@@ -142,8 +142,8 @@ static void hash_packed(const struct walk *walk, uint32_t index)
     }
     walk->editor->hashes_left -= field->count;
     for (uint32_t i = 0; i < field->count; i++) {
-        event_editor_put_hash(walk->edit, shown(walk, before, event_element(field, i)),
-            hashes + (size_t)i * HASH_TEXT_SIZE);
+        event_editor_put_hash(walk->editor, walk->edit,
+            shown(walk, before, event_element(field, i)), hashes + (size_t)i * HASH_TEXT_SIZE);
     }
     field->schema = schema;
     field->data = hashes;
@@ -171,8 +171,8 @@ static void hash_leaf(const struct walk *walk, uint32_t index)
         return;
     }
     walk->editor->hashes_left--;
-    event_editor_put_hash(
-        walk->edit, shown(walk, field->schema, span_make(field->data, field->size)), hash);
+    event_editor_put_hash(walk->editor, walk->edit,
+        shown(walk, field->schema, span_make(field->data, field->size)), hash);
     put_text(walk, index, span_make(hash, HASH_TEXT_SIZE));
 }
 

@@ -75,7 +75,7 @@ static struct span hash_of(
         editor->failed = true;
         return span_make(NULL, 0);
     }
-    event_editor_put_hash(edit, text, hash);
+    event_editor_put_hash(editor, edit, text, hash);
     return span_make(hash, HASH_TEXT_SIZE);
 }
 
@@ -239,13 +239,14 @@ static void remove_items(struct event_editor *editor, const struct event_path *p
 }
 
 /* A GUID stays a GUID: the first 32 digits of its hash. */
-static struct guid hash_guid(const struct event_edit *edit, const struct guid *guid)
+static struct guid hash_guid(
+    struct event_editor *editor, const struct event_edit *edit, const struct guid *guid)
 {
     char text[GUID_TEXT_SIZE];
     uint8_t hash[HASH_TEXT_SIZE];
     static const uint8_t dashes[] = {8, 13, 18, 23};
     guid_write(guid, text);
-    event_editor_put_hash(edit, span_make(text, sizeof(text)), hash);
+    event_editor_put_hash(editor, edit, span_make(text, sizeof(text)), hash);
     for (size_t i = 0, from = 0, dash = 0; i < sizeof(text); i++) {
         bool is_dash = dash < sizeof(dashes) && i == dashes[dash];
         text[i] = is_dash ? '-' : (char)hash[from];
@@ -271,7 +272,7 @@ static void hash_items(struct event_editor *editor, const struct event_edit *edi
             struct guid *guid = arena_alloc(&editor->memory, sizeof(*guid));
             if (guid && item->data.size >= sizeof(guid->bytes)) {
                 memcpy(guid->bytes, item->data.data, sizeof(guid->bytes));
-                *guid = hash_guid(edit, guid);
+                *guid = hash_guid(editor, edit, guid);
             }
             item->data = span_make(guid ? guid->bytes : NULL, guid ? sizeof(guid->bytes) : 0);
             continue;
@@ -329,7 +330,7 @@ static void edit_record(struct event_editor *editor, const struct event_edit *ed
         break;
     case PATH_ACTIVITY_ID:
         record->activity_id = hash && !guid_is_zero(&record->activity_id)
-                                  ? hash_guid(edit, &record->activity_id)
+                                  ? hash_guid(editor, edit, &record->activity_id)
                                   : none;
         break;
     default:

@@ -9,7 +9,7 @@
 /* Shared by the files of the editor; not for users of event_editor.h. */
 
 enum {
-    HASH_TEXT_SIZE = 2 * SHA256_SIZE,
+    HASH_TEXT_SIZE = 2 * PLAT_HASH_BYTES,
     EDITOR_MAX_MESSAGE_EDITS = 64,
     EDITOR_MAX_PROCESS_EDITS = 64,
     EDITOR_PROCESS_SLOTS = 256,
@@ -28,7 +28,7 @@ struct event_editor {
     const struct event *source;
     struct event event;
     bool changed; /* `event` differs from the source */
-    bool failed;  /* out of memory: all values are removed */
+    bool failed;  /* no memory or no hash: all values are removed */
 
     /* Copies of the source's parts, made when the first value in them changes. */
     bool has_fields;
@@ -57,13 +57,15 @@ struct event_editor {
     struct editor_process *processes; /* malloc'd on first use */
 
     uint32_t hashes_left;
+    struct plat_hash *hash;             /* made on first use */
     const struct schema_field *text_of; /* the schema that `text_schema` was made of */
     struct schema_field *text_schema;
     struct arena memory; /* for one event */
 };
 
-/* The hash of ${text} in hex, HASH_TEXT_SIZE bytes. */
-void event_editor_put_hash(const struct event_edit *edit, struct span text, uint8_t *ret_text);
+/* The hash of ${text} in hex, HASH_TEXT_SIZE bytes. If there is none, they are zeros and the editor has failed. */
+void event_editor_put_hash(struct event_editor *editor, const struct event_edit *edit,
+    struct span text, uint8_t *ret_text);
 
 /* A writable copy of the record. */
 struct event_record *event_editor_record(struct event_editor *editor);

@@ -71,7 +71,8 @@ static void remove_other(struct event_process *process, uint8_t field)
 }
 
 /* ${hash} has room for one. */
-static void apply(struct event_process *process, const struct event_edit *edit, uint8_t *hash)
+static void apply(struct event_editor *editor, struct event_process *process,
+    const struct event_edit *edit, uint8_t *hash)
 {
     struct span *text = text_of(process, edit->path.field);
     if (!text) {
@@ -79,7 +80,7 @@ static void apply(struct event_process *process, const struct event_edit *edit, 
     } else if (edit->kind == EVENT_EDIT_TRUNCATE) {
         text->size = event_editor_fit(*text, edit->bytes);
     } else if (edit->kind == EVENT_EDIT_HASH && text->size) {
-        event_editor_put_hash(edit, *text, hash);
+        event_editor_put_hash(editor, edit, *text, hash);
         *text = span_make(hash, HASH_TEXT_SIZE);
     } else {
         *text = span_make(NULL, 0);
@@ -139,7 +140,11 @@ void event_editor_make_process(struct event_editor *editor)
             return;
         }
         for (size_t i = 0; i < editor->process_edit_count; i++) {
-            apply(&slot->process, editor->process_edits[i], slot->texts + i * HASH_TEXT_SIZE);
+            apply(
+                editor, &slot->process, editor->process_edits[i], slot->texts + i * HASH_TEXT_SIZE);
+        }
+        if (editor->failed) {
+            return;
         }
         slot->process.serial = next_serial();
         slot->source_serial = before->serial;

@@ -5,8 +5,8 @@
 #include <bcrypt.h>
 #include <stdlib.h>
 
-#include "base/sha256.h"
-#include "platform/windows/plat_wide.h"
+#include "platform/plat_hash.h"
+#include "platform/windows/plat_cng.h"
 
 /* ---- keys ---------------------------------------------------------------------------------------- */
 
@@ -98,7 +98,6 @@ static ULONG write_blob(const struct span parts[PART_COUNT], uint8_t room[MAX_KE
 
 /* ---- signing ------------------------------------------------------------------------------------- */
 
-/* Functions of bcrypt.dll, found at run time as in plat_random. */
 struct cng {
     NTSTATUS(WINAPI *open)(BCRYPT_ALG_HANDLE *, LPCWSTR, LPCWSTR, ULONG);
     NTSTATUS(WINAPI *close)(BCRYPT_ALG_HANDLE, ULONG);
@@ -111,34 +110,22 @@ struct cng {
 
 static bool load(struct cng *ret, struct error *err)
 {
-    HMODULE library = LoadLibraryExW(L"bcrypt.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
-    const struct {
-        const char *name;
-        void *to;
-    } functions[] = {{"BCryptOpenAlgorithmProvider", &ret->open},
+    const struct plat_cng_function functions[] = {{"BCryptOpenAlgorithmProvider", &ret->open},
         {"BCryptCloseAlgorithmProvider", &ret->close}, {"BCryptImportKeyPair", &ret->import},
         {"BCryptDestroyKey", &ret->destroy}, {"BCryptSignHash", &ret->sign}};
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-        FARPROC found = library ? GetProcAddress(library, functions[i].name) : NULL;
-        if (!found) {
-            return plat_wide_error(err, GetLastError(), functions[i].name, "nothing can be signed");
-        }
-        memcpy(functions[i].to, &found, sizeof(found));
-    }
-    return true;
+    return plat_cng_find(functions, sizeof(functions) / sizeof(functions[0]), err);
 }
 
 static bool sign_hash(const struct cng *cng, BCRYPT_KEY_HANDLE key, struct span text,
     struct buf *out, struct error *err)
 {
     static const WCHAR hash_name[] = L"SHA256";
-    BCRYPT_PSS_PADDING_INFO padding = {.pszAlgId = hash_name, .cbSalt = SHA256_SIZE};
-    uint8_t digest[SHA256_SIZE];
-    struct sha256 sha;
+    BCRYPT_PSS_PADDING_INFO padding = {.pszAlgId = hash_name, .cbSalt = PLAT_HASH_BYTES};
+    uint8_t digest[PLAT_HASH_BYTES];
     ULONG size = 0;
-    sha256_init(&sha);
-    sha256_update(&sha, text);
-    sha256_final(&sha, digest);
+    if (!plat_hash_of(text, digest, err)) {
+        return false;
+    }
     if (!buf_reserve(out, MAX_KEY_BYTES)) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }

@@ -25,7 +25,7 @@ struct rig {
     struct event_writer *writers[3]; /* one for a format, as it keeps what it has rendered */
     struct event_writer_settings settings;
     struct arena memory;
-    struct hmac_key key;
+    struct plat_hash_key key;
     struct buf line;
 };
 
@@ -39,7 +39,7 @@ static void rig_init(struct rig *rig, enum record_kind kind, enum schema_kind sc
     buf_init(&rig->line, 1 << 24);
     memset(rig->writers, 0, sizeof(rig->writers));
     rig->settings = (struct event_writer_settings){.colors = false};
-    hmac_key_init(&rig->key, span_text("0123456789abcdef"));
+    assert_true(plat_hash_key_init(&rig->key, span_text("0123456789abcdef"), NULL));
 }
 
 static void rig_fini(struct rig *rig)

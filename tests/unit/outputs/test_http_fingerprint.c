@@ -27,7 +27,7 @@ static void it_is_read_with_and_without_colons_in_either_case(void **state)
         assert_true(http_fingerprint_read(span_text(texts[i]), &fingerprint));
         assert_true(http_fingerprint_fits(&fingerprint, span_text(pem)));
         assert_int_equal(fingerprint.bytes[0], 0xBA);
-        assert_int_equal(fingerprint.bytes[SHA256_SIZE - 1], 0x53);
+        assert_int_equal(fingerprint.bytes[PLAT_HASH_BYTES - 1], 0x53);
     }
 }
 
@@ -73,7 +73,7 @@ static void every_other_certificate_has_another_one(void **state)
     char text[sizeof(pem)];
     assert_true(http_fingerprint_read(span_text(without), &fingerprint));
     other = fingerprint;
-    other.bytes[SHA256_SIZE - 1] ^= 1;
+    other.bytes[PLAT_HASH_BYTES - 1] ^= 1;
     assert_false(http_fingerprint_fits(&other, span_text(pem)));
     size_t dash = strlen(pem) - strlen("-----END CERTIFICATE-----\n");
     for (size_t size = 0; size <= dash; size++) {

@@ -7,6 +7,7 @@
 /* After windows.h, on which it depends. */
 #include <psapi.h>
 
+#include "platform/windows/plat_cng.h"
 #include "platform/windows/plat_wide.h"
 
 static uint64_t ticks_of(FILETIME time)
@@ -129,27 +130,12 @@ void plat_host_name(char *name, size_t size)
     free(wide);
 }
 
-/* BCryptGenRandom, found at run time: bcrypt.dll is not one of the "known DLLs", so Windows would
- * first search the program's folder. */
-typedef LONG WINAPI random_fn(void *algorithm, UCHAR *data, ULONG size, ULONG flags);
-
-static random_fn *find_random(struct error *err)
-{
-    random_fn *random = NULL;
-    HMODULE bcrypt = LoadLibraryExW(L"bcrypt.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
-    FARPROC found = bcrypt ? GetProcAddress(bcrypt, "BCryptGenRandom") : NULL;
-    if (!found) {
-        plat_wide_error(err, GetLastError(), "BCryptGenRandom", "cannot get random numbers");
-    }
-    memcpy(&random, &found, sizeof(random));
-    return random;
-}
-
 bool plat_random(void *data, size_t size, struct error *err)
 {
     enum { MAX_CALL_BYTES = 65536, SYSTEM_PREFERRED = 2 };
-    random_fn *random = find_random(err);
-    if (!random) {
+    LONG(WINAPI * random)(void *algorithm, UCHAR *data, ULONG size, ULONG flags);
+    const struct plat_cng_function function = {"BCryptGenRandom", &random};
+    if (!plat_cng_find(&function, 1, err)) {
         return false;
     }
     while (size) {
