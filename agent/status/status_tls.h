@@ -4,7 +4,7 @@
 #include "platform/plat_socket.h"
 
 /*
- * TLS 1.2 and 1.3 (RFC 5246, RFC 8446) by OpenSSL, over a connection that never blocks. In builds without OpenSSL,
+ * TLS 1.2 and 1.3 (RFC 5246, RFC 8446) by OpenSSL, over a connection that never blocks. On Windows
  * making a context fails with ERR_UNSUPPORTED.
  *
  * Callers read until PLAT_SOCKET_LATER before they wait for the socket. Bytes that the socket does not take stay in

@@ -1,6 +1,6 @@
 #include "status/status_tls.h"
 
-/* Replaces status_tls_openssl.c in builds without OpenSSL. Contexts cannot be made, so there are no connections. */
+/* Replaces status_tls_openssl.c on Windows. Contexts cannot be made, so there are no connections. */
 
 bool status_tls_is_there(void)
 {
