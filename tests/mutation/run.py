@@ -40,8 +40,6 @@ SOURCE = WORK / "src"
 BUILD = WORK / "build"
 RUN = WORK / "run"
 PRODUCT = ("agent", "config", "outputs")
-# Folders that have no folder of tests to themselves.
-TESTED_AS = {"cli": "app"}
 
 BUILD_TIMEOUT_S = 3600
 LONGEST_TEST_S = 120
@@ -164,13 +162,12 @@ class Layer:
     def __init__(self, name, objects, args, scratch):
         self.name, self.objects, self.args, self.scratch = name, objects, args, scratch
         self.code = {}
-        self.tested_as = TESTED_AS.get(name, name)
-        folder = ROOT / "tests" / "unit" / self.tested_as
+        folder = ROOT / "tests" / "unit" / name
         # In seconds: how long a test may take.
         self.limits = {path.stem.removeprefix("test_"): LONGEST_TEST_S for path in sorted(folder.glob("test_*.c"))}
 
     def build(self, tests):
-        targets = [f"unit_{self.tested_as}_{test}" for test in tests]
+        targets = [f"unit_{self.name}_{test}" for test in tests]
         return run(["ninja", "-C", str(BUILD), f"-j{self.args.jobs}", *targets], BUILD_TIMEOUT_S) == 0
 
     def run_test(self, test):
@@ -178,7 +175,7 @@ class Layer:
         scratch = tempfile.mkdtemp(dir=self.scratch)
         environment = {**os.environ, "TMPDIR": scratch, "ETWSHIP_SHARED": str(ROOT.parent / "shared")}
         begin = time.monotonic()
-        code = run([str(BUILD / "tests" / "unit" / f"unit_{self.tested_as}_{test}")], self.limits[test],
+        code = run([str(BUILD / "tests" / "unit" / f"unit_{self.name}_{test}")], self.limits[test],
                    cwd=folder, env=environment)
         remove(folder)
         remove(scratch)
@@ -194,7 +191,7 @@ class Layer:
             if passed:
                 self.limits[test] = max(LEAST_TEST_TIMEOUT_S, SLOWER * seconds)
             else:
-                print(f"{self.name:12} left out: unit.{self.tested_as}.{test} fails here without a change",
+                print(f"{self.name:12} left out: unit.{self.name}.{test} fails here without a change",
                       flush=True)
                 del self.limits[test]
 
@@ -247,7 +244,7 @@ def sources_by_layer():
             continue
         path = path.relative_to(SOURCE)
         name = path.parts[1] if path.parts[0] == "agent" else path.parts[0]
-        if path.parts[0] in PRODUCT and (ROOT / "tests" / "unit" / TESTED_AS.get(name, name)).is_dir():
+        if path.parts[0] in PRODUCT and (ROOT / "tests" / "unit" / name).is_dir():
             found[name].setdefault(path, BUILD / re.search(r" -o (\S+)", entry["command"])[1])
     return dict(sorted(found.items()))
 
