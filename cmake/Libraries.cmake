@@ -6,6 +6,7 @@
 
 if(NOT MSVC)
     find_package(PkgConfig REQUIRED)
+    pkg_check_modules(ISAL IMPORTED_TARGET libisal) # faster gzip and CRC-32C, where it is there
     set(ETWSHIP_LIBM m)
 endif()
 

@@ -2,10 +2,8 @@
 
 #include "base/bytes.h"
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#define CRC32C_HAVE_X86 1
-#include <nmmintrin.h>
-#include <wmmintrin.h>
+#ifdef ETWSHIP_ISAL
+#include <isa-l/crc.h>
 #endif
 
 /* table[i][n]: the four bits n after the next 4 * (i + 1) bits, for the polynomial 0x82f63b78 (bits
@@ -54,87 +52,17 @@ uint32_t crc32c_add_plain(uint32_t before, struct span bytes)
     return ~crc;
 }
 
-#ifdef CRC32C_HAVE_X86
-
-#define CRC32C_X86 __attribute__((target("sse4.2,pclmul")))
-
-/*
- * The instruction has a latency of three cycles and a throughput of one, so three blocks are
- * processed in parallel. The first two CRCs are then shifted over the bytes after their blocks, a
- * multiplication by x^(8 * bytes): by x^(8 * bytes - 33) carry-less, and by x^33 in the instruction
- * (V. Gopal et al., "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction", Intel
- * 2011).
- *
- * Bytes written by another processor arrive more slowly. The next blocks are prefetched, because
- * the hardware prefetcher does not recognise three streams that end after 1 KB.
- */
-enum { BLOCK_BYTES = 1024, LINE_BYTES = 64 };
-static const uint32_t over_two_blocks = 0xa51b6135;
-static const uint32_t over_one_block = 0x170076fa;
-
-CRC32C_X86 static uint64_t move_over(uint64_t crc, uint32_t factor)
-{
-    __m128i product = _mm_clmulepi64_si128(
-        _mm_cvtsi64_si128((int64_t)crc), _mm_cvtsi64_si128(factor), 0);
-    return _mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(product));
-}
-
-/* Prefetch a line of each of the three blocks at ${at}. */
-CRC32C_X86 static void fetch_lines(const uint8_t *at)
-{
-    _mm_prefetch(at, _MM_HINT_T0);
-    _mm_prefetch(at + BLOCK_BYTES, _MM_HINT_T0);
-    _mm_prefetch(at + 2 * (size_t)BLOCK_BYTES, _MM_HINT_T0);
-}
-
-/* ${next}: the following three blocks. */
-CRC32C_X86 static uint64_t add_three_blocks(uint64_t crc, const uint8_t *at, const uint8_t *next)
-{
-    uint64_t second = 0;
-    uint64_t third = 0;
-    for (size_t line = 0; line < BLOCK_BYTES; line += LINE_BYTES) {
-        fetch_lines(next + line);
-        for (size_t i = line; i < line + LINE_BYTES; i += 8) {
-            crc = _mm_crc32_u64(crc, load_le64(at + i));
-            second = _mm_crc32_u64(second, load_le64(at + BLOCK_BYTES + i));
-            third = _mm_crc32_u64(third, load_le64(at + 2 * (size_t)BLOCK_BYTES + i));
-        }
-    }
-    return move_over(crc, over_two_blocks) ^ move_over(second, over_one_block) ^ third;
-}
-
-CRC32C_X86 static uint32_t add_x86(uint32_t before, struct span bytes)
-{
-    uint64_t crc = ~before;
-    const uint8_t *at = bytes.data;
-    size_t left = bytes.size;
-    while (left >= 3 * (size_t)BLOCK_BYTES) {
-        left -= 3 * (size_t)BLOCK_BYTES;
-        bool more = left >= 3 * (size_t)BLOCK_BYTES;
-        crc = add_three_blocks(crc, at, more ? at + 3 * (size_t)BLOCK_BYTES : at);
-        at += 3 * (size_t)BLOCK_BYTES;
-    }
-    for (; left >= 8; at += 8, left -= 8) {
-        crc = _mm_crc32_u64(crc, load_le64(at));
-    }
-    uint32_t last = (uint32_t)crc;
-    for (; left; at++, left--) {
-        last = _mm_crc32_u8(last, *at);
-    }
-    return ~last;
-}
-
 uint32_t crc32c_add(uint32_t before, struct span bytes)
 {
-    bool has_both = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
-    return has_both ? add_x86(before, bytes) : crc32c_add_plain(before, bytes);
-}
-
+#ifdef ETWSHIP_ISAL
+    enum { MOST_BYTES = 1 << 30 }; /* a size is an int there */
+    uint32_t crc = ~before;
+    for (; bytes.size; bytes = span_from(bytes, MOST_BYTES)) {
+        struct span part = span_first(bytes, MOST_BYTES);
+        crc = crc32_iscsi((unsigned char *)(uintptr_t)part.data, (int)part.size, crc);
+    }
+    return ~crc;
 #else
-
-uint32_t crc32c_add(uint32_t before, struct span bytes)
-{
     return crc32c_add_plain(before, bytes);
-}
-
 #endif
+}

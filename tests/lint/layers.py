@@ -25,8 +25,8 @@ OS_HEADER = re.compile(r"(sys|netinet|arpa|linux)/.*|(unistd|pthread|fcntl|diren
                        r"winternl|authz|sddl|lmaccess|lmerr)\.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 # Of libraries, as the page names them.
-LIBRARIES = {"archive.h": "libarchive", "curl/curl.h": "libcurl", "expat.h": "expat", "isa-l/igzip_lib.h": "ISA-L",
-             "librdkafka/rdkafka.h": "librdkafka", "openssl/bio.h": "OpenSSL",
+LIBRARIES = {"archive.h": "libarchive", "curl/curl.h": "libcurl", "expat.h": "expat", "isa-l/crc.h": "ISA-L",
+             "isa-l/igzip_lib.h": "ISA-L", "librdkafka/rdkafka.h": "librdkafka", "openssl/bio.h": "OpenSSL",
              "openssl/crypto.h": "OpenSSL", "openssl/err.h": "OpenSSL", "openssl/evp.h": "OpenSSL",
              "openssl/rsa.h": "OpenSSL", "openssl/ssl.h": "OpenSSL",
              "pcre2.h": "PCRE2", "sqlite3.h": "SQLite", "xxhash.h": "xxHash", "yaml.h": "libyaml", "zlib.h": "zlib",
