@@ -41,19 +41,13 @@ static void clean_up(void)
     temp_folder_remove_empty(folder);
 }
 
-/* In memory where the system has such a disk: the catalogue is no model. */
+/* The catalogue is no model, so TMPDIR had better be in memory. */
 static void make_folder(void)
 {
     if (folder[0]) {
         return;
     }
-    if (plat_path_kind("/dev/shm") == PLAT_PATH_DIR) {
-        snprintf(
-            folder, sizeof(folder), "/dev/shm/etwship-rebuild-%u", (unsigned)plat_process_id());
-        if (!plat_dir_create(folder, NULL)) {
-            abort();
-        }
-    } else if (temp_folder_make(folder, "rebuild") != 0) {
+    if (temp_folder_make(folder, "rebuild") != 0) {
         abort();
     }
     snprintf(catalogue, sizeof(catalogue), "%s/catalogue.db", folder);

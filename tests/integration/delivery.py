@@ -17,6 +17,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support import small_disk  # noqa: E402
 from support.scripted_http import Bulk, Fault, Lines, Reply, Server, script  # noqa: E402
 from support.waiting import wait_until  # noqa: E402
 
@@ -283,11 +284,8 @@ class Delivery(unittest.TestCase):
     def test_a_full_disk_is_waited_for_and_costs_no_letter(self):
         disk = self.folder / "disk"
         disk.mkdir()
-        if sys.platform != "linux" or os.geteuid() != 0 or subprocess.run(
-                ["mount", "-t", "tmpfs", "-o", "size=4m", "none", disk], check=False,
-                stderr=subprocess.DEVNULL).returncode != 0:
+        if not small_disk.mount(self, disk, "size=4m"):
             self.skipTest("cannot mount a small tmpfs here")
-        self.addCleanup(subprocess.run, ["umount", disk], check=True)
         # An agent that was here has left a catalogue: there is room to open that, and for few letters.
         self.write({"name": "local", "type": "file", "path": str(self.folder / "out")},
                    trace=self.make_trace(10), spool={"mode": "memory"}, data_dir=str(disk), log={"stats": "0s"})

@@ -15,6 +15,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support import small_disk  # noqa: E402
+
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 # A net under a program that does not end, no measure.
@@ -103,11 +106,8 @@ class Outputs(unittest.TestCase):
     def test_a_full_disk_is_waited_for_and_costs_no_event(self):
         disk = self.folder / "disk"
         disk.mkdir()
-        if sys.platform != "linux" or os.geteuid() != 0 or subprocess.run(
-                ["mount", "-t", "tmpfs", "-o", "size=40m", "none", disk], check=False,
-                stderr=subprocess.DEVNULL).returncode != 0:
+        if not small_disk.mount(self, disk, "size=40m"):
             self.skipTest("cannot mount a small tmpfs here")
-        self.addCleanup(subprocess.run, ["umount", disk], check=True)
         ballast = disk / "ballast"
         with ballast.open("wb") as file:
             for _ in range(38):

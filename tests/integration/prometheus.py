@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 from status_rig import AWAY, ETLGEN, TIMEOUT_S, Rig, always  # noqa: E402
+from support import small_disk  # noqa: E402
 from support.scripted_http import Fault, Reply  # noqa: E402
 from support.waiting import wait_until  # noqa: E402
 
@@ -37,11 +38,7 @@ class Prometheus(Rig):
         super().setUp()
         self.disk = self.folder / "disk"
         self.disk.mkdir()
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", self.disk],
-                              stderr=subprocess.DEVNULL, check=False)
-        self.has_disk = done.returncode == 0
-        if self.has_disk:
-            self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
+        self.has_disk = small_disk.mount(self, self.disk, f"size={DISK}")
         script = self.folder / "script"
         script.write_text("provider Sim-Process\nawait etwship-live Sim-Process\n" +
                           "burst Sim-Process 3000 300\nstop etwship-live\n" + "burst Sim-Process 30000 300\nstop etwship-live\n" * 200)

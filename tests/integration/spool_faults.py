@@ -16,6 +16,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support import small_disk  # noqa: E402
 from support.scripted_http import Bulk, Server  # noqa: E402
 from support.spool_rig import (BINARY, DONE, EVENTS, FAILED, LOSSES, TIMEOUT_S, SpoolRig,  # noqa: E402
                                down)
@@ -60,11 +61,8 @@ class SpoolFaults(SpoolRig):
 
     def mount(self, size):
         self.disk.mkdir()
-        if sys.platform != "linux" or os.geteuid() != 0 or subprocess.run(
-                ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "none", self.disk],
-                check=False, stderr=subprocess.DEVNULL).returncode != 0:
+        if not small_disk.mount(self, self.disk, f"size={size},mode=0700"):
             self.skipTest("cannot mount a file system here")
-        self.addCleanup(subprocess.run, ["umount", self.disk], check=True)
 
     def remount(self, how):
         subprocess.run(["mount", "-o", f"remount,{how}", self.disk], check=True)

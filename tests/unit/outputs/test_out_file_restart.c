@@ -164,10 +164,7 @@ struct durable {
 };
 
 static struct durable *durable;
-/* In memory where that can be: thousands of runs. */
-static char in_memory[] = "/dev/shm/etwship-restart-XXXXXX";
-static char on_disk[TEMP_FOLDER_BYTES];
-static char *folder = in_memory;
+static char folder[TEMP_FOLDER_BYTES];
 
 struct host {
     void *output;
@@ -228,7 +225,7 @@ static bool send_batch(const struct subject *subject, struct host *host, size_t 
     char bytes[BATCH * EVENT_BYTES];
     uint32_t ends[BATCH];
     uint32_t routes[BATCH];
-    char names[ROUTES][128];
+    char names[ROUTES][TEMP_FOLDER_BYTES + 128];
     struct span route_names[ROUTES];
     size_t count = EVENTS - first < BATCH ? EVENTS - first : BATCH;
     for (size_t i = 0; i < count; i++) {
@@ -477,11 +474,7 @@ static int setup(void **state)
     (void)state;
     durable = mmap(
         NULL, sizeof(*durable), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (durable == MAP_FAILED || mkdtemp(folder)) {
-        return durable == MAP_FAILED ? -1 : 0;
-    }
-    folder = on_disk;
-    return temp_folder_make(on_disk, "restart");
+    return durable == MAP_FAILED ? -1 : temp_folder_make(folder, "restart");
 }
 
 static int teardown(void **state)
