@@ -14,7 +14,7 @@
 #include "app/trace/session_run.h"
 #include "config/config.h"
 #include "event/write/event_writer.h"
-#include "input/registry.h"
+#include "input/registry/registry.h"
 #include "platform/plat_system.h"
 
 enum { MAX_RULES = 1000, TEXT_BYTES = 128 };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
-#include "input/registry.h"
+#include "input/registry/registry.h"
 #include "pipeline/assembly/pipeline.h"
 #include "platform/plat_system.h"
 

@@ -3,7 +3,7 @@
 #include "app/trace/session_run.h"
 #include "config/config.h"
 #include "event/write/event_writer.h"
-#include "input/registry.h"
+#include "input/registry/registry.h"
 #include "support/path_oracle.h"
 
 /*

@@ -1,7 +1,7 @@
 #include "app/config/app_modules.h"
 
-#include "input/registry.h"
-#include "outputs/registry.h"
+#include "input/registry/registry.h"
+#include "outputs/registry/registry.h"
 
 enum { MAX_MODULES = 64 };
 

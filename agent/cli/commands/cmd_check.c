@@ -14,7 +14,7 @@
 #include "config/config_reference.h"
 #include "config/config_schema.h"
 #include "config/config_value.h"
-#include "outputs/registry.h"
+#include "outputs/registry/registry.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 

@@ -9,7 +9,7 @@
 #include "cli/options/where.h"
 #include "config/config_path.h"
 #include "event/write/event_fields.h"
-#include "outputs/registry.h"
+#include "outputs/registry/registry.h"
 #include "pipeline/deliver/stream.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"

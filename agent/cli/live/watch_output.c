@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
-#include "outputs/registry.h"
+#include "outputs/registry/registry.h"
 
 static const char *const style_names[] = {"ndjson", "pretty", NULL};
 

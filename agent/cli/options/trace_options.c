@@ -7,7 +7,7 @@
 #include "cli/options/trace_times.h"
 #include "input/file/input_file.h"
 #include "input/file/trace_box.h"
-#include "input/registry.h"
+#include "input/registry/registry.h"
 #include "platform/plat_file.h"
 #include "schema/source/schema_files.h"
 #include "schema/wpp/pdb.h"

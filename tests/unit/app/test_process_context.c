@@ -4,7 +4,7 @@
 #include "config/config.h"
 #include "event/write/event_file.h"
 #include "event/write/event_process.h"
-#include "input/registry.h"
+#include "input/registry/registry.h"
 #include "support/etl_encode.h"
 #include "support/etl_writer.h"
 #include "support/temp_folder.h"

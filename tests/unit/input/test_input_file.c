@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "input/registry.h"
+#include "input/registry/registry.h"
 #include "support/test.h"
 #include "unit/input/trace_bytes.h"
 

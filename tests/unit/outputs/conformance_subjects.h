@@ -13,7 +13,7 @@
 #include "config/config.h"
 #include "config/config_check.h"
 #include "config/config_report.h"
-#include "outputs/registry.h"
+#include "outputs/registry/registry.h"
 #include "platform/plat_file.h"
 #include "support/bulk_fake.h"
 #include "support/fake_output.h"

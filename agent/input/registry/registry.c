@@ -1,4 +1,4 @@
-#include "input/registry.h"
+#include "input/registry/registry.h"
 
 #include <string.h>
 

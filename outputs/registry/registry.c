@@ -1,4 +1,4 @@
-#include "outputs/registry.h"
+#include "outputs/registry/registry.h"
 
 #include "outputs/outputs.h"
 
