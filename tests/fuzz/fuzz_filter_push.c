@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "filter/filter_push.h"
+#include "filter/push/filter_push.h"
 
 /*
  * An event's header and an expression: bytes 0 to 15 are the header, the rest the expression. What keeps

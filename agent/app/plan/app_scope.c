@@ -4,7 +4,7 @@
 
 #include "etw/etw_enable.h"
 #include "etw/etw_names.h"
-#include "filter/filter_push.h"
+#include "filter/push/filter_push.h"
 #include "input/live/live_options.h"
 #include "input/windows/etw_plan.h"
 

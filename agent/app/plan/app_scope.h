@@ -8,7 +8,7 @@
 
 /*
  * What ETW need not write of the providers of a live session, as no rule and no output keeps it
- * (filter/filter_push.h): each entry gets its scope.
+ * (filter/push/filter_push.h): each entry gets its scope.
  */
 struct app_scope_settings {
     const struct app_session *session;

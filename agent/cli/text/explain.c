@@ -9,7 +9,7 @@
 #include "base/visible.h"
 #include "cli/text/keyword_words.h"
 #include "etw/etw_names.h"
-#include "filter/filter_push.h"
+#include "filter/push/filter_push.h"
 
 static void look_at_list(void *self, const char *where, const struct config_list *list)
 {

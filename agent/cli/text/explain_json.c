@@ -5,7 +5,7 @@
 #include "etw/etw_hold.h"
 #include "etw/etw_keywords.h"
 #include "event/value/value_json.h"
-#include "filter/filter_push.h"
+#include "filter/push/filter_push.h"
 
 /* The content of explain_words.c as one JSON object. */
 

@@ -9,7 +9,7 @@
 #include "etw/etw_hold.h"
 #include "etw/etw_keywords.h"
 #include "event/model/schema.h"
-#include "filter/filter_push.h"
+#include "filter/push/filter_push.h"
 #include "input/live/live_options.h"
 
 /* Text in columns: a setting, then its value. */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What rules and outputs keep of a session of event logs, as far as ids and levels tell (filter/filter_push.h). Whatever
+/* What rules and outputs keep of a session of event logs, as far as ids and levels tell (filter/push/filter_push.h). Whatever
  * they keep is in the scope. */
 enum { EVT_SCOPE_IDS = 65536, EVT_SCOPE_EVERY_LEVEL = 0xff };
 

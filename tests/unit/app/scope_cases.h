@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "filter/filter_push.h"
+#include "filter/push/filter_push.h"
 #include "input/live/provider_scope.h"
 #include "support/test.h"
 

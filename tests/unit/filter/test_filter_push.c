@@ -1,4 +1,4 @@
-#include "filter/filter_push.h"
+#include "filter/push/filter_push.h"
 
 #include <stdio.h>
 

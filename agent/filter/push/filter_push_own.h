@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_FILTER_FILTER_PUSH_OWN_H
 #define ETWSHIP_FILTER_FILTER_PUSH_OWN_H
 
-#include "filter/filter_part.h"
+#include "filter/push/filter_part.h"
 
 /*
  * Internals of filter_push. Every decision is made in one way: take the set of events that ETW

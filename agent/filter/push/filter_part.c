@@ -1,4 +1,4 @@
-#include "filter/filter_part.h"
+#include "filter/push/filter_part.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "filter/filter_push_own.h"
+#include "filter/push/filter_push_own.h"
 
 /*
  * A mask is valid if every kept event has one of its bits, or no keyword at all. Fewer bits let

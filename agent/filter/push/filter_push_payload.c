@@ -1,7 +1,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "filter/filter_push_own.h"
+#include "filter/push/filter_push_own.h"
 
 /*
  * Payload tests of ETW (tdhcreatepayloadfilter, payload_filter_predicate on learn.microsoft.com):

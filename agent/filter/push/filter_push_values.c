@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "filter/filter_push_own.h"
+#include "filter/push/filter_push_own.h"
 
 /*
  * Ids, levels and processes: tests divide values into ranges without differences, and one value of

@@ -2,7 +2,7 @@
 #define ETWSHIP_FILTER_FILTER_PART_H
 
 #include "filter/filter_program.h"
-#include "filter/filter_push.h"
+#include "filter/push/filter_push.h"
 
 /*
  * A set of events, described by what is known of all of them, and whether a list of rules may keep

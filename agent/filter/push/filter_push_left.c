@@ -1,4 +1,4 @@
-#include "filter/filter_push_own.h"
+#include "filter/push/filter_push_own.h"
 
 /* Lists, for reports, which fields of rules ETW cannot evaluate, and why. */
 enum { MAX_LEFT = 24 };

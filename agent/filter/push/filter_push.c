@@ -1,8 +1,8 @@
-#include "filter/filter_push.h"
+#include "filter/push/filter_push.h"
 
 #include <stdlib.h>
 
-#include "filter/filter_push_own.h"
+#include "filter/push/filter_push_own.h"
 
 /*
  * An event of the provider belongs to one of up to four parts: with the provider's name; without
