@@ -1,4 +1,4 @@
-# The keywords with side effects (agent/etw/etw_keywords.tsv) as rows of C: for each line
+# The keywords with side effects (agent/etw/enable/etw_keywords.tsv) as rows of C: for each line
 # KEYWORD("provider", mask, "keyword", "effect", <16 bytes of the GUID>).
 #
 #   etwship_keywords(<file.tsv> <file.def>)

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 
+#include "etw/enable/etw_registrations.h"
 #include "etw/etw_api.h"
-#include "etw/etw_block.h"
-#include "etw/etw_kernel.h"
-#include "etw/etw_registrations.h"
+#include "etw/session/etw_block.h"
+#include "etw/session/etw_kernel.h"
 #include "fuzz/fuzz.h"
 
 /* What Windows answers, or whatever stands in its place: any bytes are read within their bounds. */

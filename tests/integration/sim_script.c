@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 #include "input/windows/session/etw_session.h"
 #include "platform/plat_system.h"
 #include "support/etw_sim/sim_boot.h"

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "etw/etw_enable.h"
+#include "etw/enable/etw_enable.h"
 #include "etw/etw_names.h"
 #include "filter/push/filter_push.h"
 #include "input/live/live_options.h"

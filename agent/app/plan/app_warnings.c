@@ -15,7 +15,7 @@
 #include "app/state/data_folder.h"
 #include "config/config_text.h"
 #include "config/config_value.h"
-#include "etw/etw_keywords.h"
+#include "etw/enable/etw_keywords.h"
 #include "input/live/live_options.h"
 #include "input/windows/etw_plan.h"
 #include "platform/plat_file.h"

@@ -6,7 +6,7 @@
 #include "etw/etw_api.h"
 #include "etw/etw_hold.h"
 #include "etw/etw_image_flags.h"
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_kernel.h"
 #include "input/live/kernel_flags.h"
 #include "platform/plat_file.h"
 

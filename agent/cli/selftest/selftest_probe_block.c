@@ -1,6 +1,6 @@
 #include "cli/selftest/selftest_probes.h"
-#include "etw/etw_heap.h"
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_heap.h"
+#include "etw/session/etw_kernel.h"
 #include "platform/plat_system.h"
 
 /*

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "cli/selftest/selftest_probes.h"
+#include "etw/enable/etw_keywords.h"
+#include "etw/enable/etw_registrations.h"
 #include "etw/etw_api.h"
-#include "etw/etw_control.h"
-#include "etw/etw_keywords.h"
-#include "etw/etw_registrations.h"
+#include "etw/session/etw_control.h"
 #include "platform/plat_system.h"
 
 /*

@@ -1,11 +1,11 @@
 #include <stdlib.h>
 
 #include "cli/selftest/selftest_probes.h"
+#include "etw/enable/etw_enable.h"
+#include "etw/enable/etw_registrations.h"
 #include "etw/etw_api.h"
-#include "etw/etw_control.h"
-#include "etw/etw_enable.h"
 #include "etw/etw_names.h"
-#include "etw/etw_registrations.h"
+#include "etw/session/etw_control.h"
 #include "platform/plat_system.h"
 
 /*

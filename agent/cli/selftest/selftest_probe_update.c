@@ -1,6 +1,6 @@
 #include "cli/selftest/selftest_probes.h"
-#include "etw/etw_enable.h"
-#include "etw/etw_kernel.h"
+#include "etw/enable/etw_enable.h"
+#include "etw/session/etw_kernel.h"
 
 /*
  * What does UPDATE do to the kernel events of a session, and are they enabled after the agent's own

@@ -1,9 +1,9 @@
 #include <stdatomic.h>
 
 #include "cli/selftest/selftest_probes.h"
+#include "etw/enable/etw_enable.h"
 #include "etw/etw_api.h"
-#include "etw/etw_control.h"
-#include "etw/etw_enable.h"
+#include "etw/session/etw_control.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/visible.h"
 #include "etw/etw_api.h"
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 #include "event/value/value_json.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"

@@ -2,8 +2,8 @@
 
 #include "app/config/app_fields.h"
 #include "cli/text/explain.h"
+#include "etw/enable/etw_keywords.h"
 #include "etw/etw_hold.h"
-#include "etw/etw_keywords.h"
 #include "event/value/value_json.h"
 #include "filter/push/filter_push.h"
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "etw/etw_keywords.h"
+#include "etw/enable/etw_keywords.h"
 
 void keyword_words_each(const struct etw_request *request, const struct provider_spec *spec,
     void (*note)(void *self, const char *text), void *self)

@@ -2,7 +2,7 @@
 #define ETWSHIP_CLI_SESSION_TEXT_H
 
 #include "base/buf.h"
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 
 /* Text of ETW's sessions for `etwship sessions`. */
 

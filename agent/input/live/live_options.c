@@ -4,8 +4,8 @@
 
 #include "config/config_text.h"
 #include "config/config_value.h"
-#include "etw/etw_heap.h"
 #include "etw/etw_image_flags.h"
+#include "etw/session/etw_heap.h"
 #include "input/live/kernel_flags.h"
 #include "platform/plat_child.h"
 

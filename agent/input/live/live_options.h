@@ -137,7 +137,7 @@ void live_options_heap_warnings(const void *settings, struct config_check *check
 /* Parse a process id; false if ${text} is not one. */
 bool live_options_pid(const char *text, uint32_t *ret_pid);
 
-/* Type of the heap events that ${text} names (etw/etw_heap.h); false if there is none. */
+/* Type of the heap events that ${text} names (etw/session/etw_heap.h); false if there is none. */
 bool live_options_heap_stack(const char *text, uint8_t *ret_type);
 
 #endif

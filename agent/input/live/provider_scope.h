@@ -3,7 +3,7 @@
 
 #include "input/live/provider_spec.h"
 
-struct etw_payload_filter; /* etw/etw_enable.h */
+struct etw_payload_filter; /* etw/enable/etw_enable.h */
 struct filter_push_left;
 
 /*

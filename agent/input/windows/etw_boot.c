@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "etw/etw_keywords.h"
+#include "etw/enable/etw_keywords.h"
 #include "input/windows/etw_plan.h"
 #include "platform/plat_path.h"
 

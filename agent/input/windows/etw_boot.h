@@ -2,7 +2,7 @@
 #define ETWSHIP_INPUT_WINDOWS_ETW_BOOT_H
 
 #include "etw/etw_autologger.h"
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 #include "input/input.h"
 
 /*

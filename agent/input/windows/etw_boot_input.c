@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "etw/etw_api.h"
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 #include "input/file/input_file.h"
 #include "input/windows/etw_boot.h"
 #include "platform/plat_file.h"

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_INPUT_WINDOWS_ETW_KEPT_H
 #define ETWSHIP_INPUT_WINDOWS_ETW_KEPT_H
 
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 
 /*
  * Notes about a session that may outlive the agent, for the next one: the file etw-SESSION.kept in

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_INPUT_WINDOWS_ETW_LOSS_H
 #define ETWSHIP_INPUT_WINDOWS_ETW_LOSS_H
 
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 #include "event/model/event.h"
 
 /*

@@ -1,6 +1,6 @@
 #include "input/windows/etw_narrow.h"
 
-#include "etw/etw_keywords.h"
+#include "etw/enable/etw_keywords.h"
 
 /*
  * An event must pass both the entry and the rules, so either mask may be used; the entry's stays

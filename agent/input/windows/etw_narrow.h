@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_INPUT_WINDOWS_ETW_NARROW_H
 #define ETWSHIP_INPUT_WINDOWS_ETW_NARROW_H
 
-#include "etw/etw_enable.h"
+#include "etw/enable/etw_enable.h"
 #include "input/live/provider_scope.h"
 
 /*

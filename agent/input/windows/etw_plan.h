@@ -2,8 +2,8 @@
 #define ETWSHIP_INPUT_WINDOWS_ETW_PLAN_H
 
 #include "base/arena.h"
-#include "etw/etw_enable.h"
-#include "etw/etw_kernel.h"
+#include "etw/enable/etw_enable.h"
+#include "etw/session/etw_kernel.h"
 #include "input/input.h"
 #include "input/live/live_options.h"
 #include "input/live/provider_spec.h"

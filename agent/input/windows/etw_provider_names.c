@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "etw/etw_known.h"
+#include "etw/enable/etw_known.h"
 
 static void note(const struct etw_provider_names *names, enum input_note level, const char *format,
     ...) ETWSHIP_PRINTF(3, 4);

@@ -5,7 +5,7 @@
 #include "input/windows/etw_provider_payload.h"
 
 /* Resolves the providers of a plan's entries. Names are looked up repeatedly, because providers are
- * installed while the agent runs (etw/etw_known.h). Runs on the session's thread. */
+ * installed while the agent runs (etw/enable/etw_known.h). Runs on the session's thread. */
 
 struct etw_provider_entry {
     const struct etw_plan_entry *plan;

@@ -2,7 +2,7 @@
 #define ETWSHIP_INPUT_WINDOWS_ETW_PROVIDER_PAYLOAD_H
 
 #include "base/arena.h"
-#include "etw/etw_enable.h"
+#include "etw/enable/etw_enable.h"
 #include "input/live/provider_spec.h"
 
 /* Payload filters in ETW's form. They name each version of an event; the manifests of this machine

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "etw/enable/etw_known.h"
+#include "etw/enable/etw_registrations.h"
 #include "etw/etw_api.h"
-#include "etw/etw_known.h"
-#include "etw/etw_registrations.h"
 #include "input/windows/etw_provider_names.h"
 #include "platform/plat_system.h"
 

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_INPUT_WINDOWS_ETW_TARGETS_H
 #define ETWSHIP_INPUT_WINDOWS_ETW_TARGETS_H
 
-#include "etw/etw_heap.h"
+#include "etw/session/etw_heap.h"
 #include "input/input.h"
 #include "input/windows/etw_plan.h"
 

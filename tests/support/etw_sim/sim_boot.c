@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/guid.h"
+#include "etw/enable/etw_enable.h"
 #include "etw/etw_autologger.h"
-#include "etw/etw_control.h"
-#include "etw/etw_enable.h"
+#include "etw/session/etw_control.h"
 
 enum { FILE_BYTES = 2048, MAX_NAMES = 64 };
 

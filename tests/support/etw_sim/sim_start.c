@@ -2,7 +2,7 @@
  * session that comes of it. */
 #include <stdlib.h>
 
-#include "etw/etw_heap.h"
+#include "etw/session/etw_heap.h"
 #include "event/model/kernel_groups.h"
 #include "support/etw_sim/sim_remote.h"
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "cli/options/cli.h"
-#include "etw/etw_control.h"
 #include "etw/etw_hold.h"
+#include "etw/session/etw_control.h"
 #include "support/etw_sim/etw_sim.h"
 #include "support/test.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "etw/etw_api.h"
-#include "etw/etw_control.h"
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_control.h"
+#include "etw/session/etw_kernel.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "support/etw_sim/etw_sim.h"

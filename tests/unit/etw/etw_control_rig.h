@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_UNIT_ETW_ETW_CONTROL_RIG_H
 #define ETWSHIP_TESTS_UNIT_ETW_ETW_CONTROL_RIG_H
 
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 #include "etw_fake.h"
 
 /* Offsets are those of EVENT_TRACE_PROPERTIES_V2 in the Windows SDK, written as numbers. */

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_UNIT_ETW_ETW_ENABLE_RIG_H
 #define ETWSHIP_TESTS_UNIT_ETW_ETW_ENABLE_RIG_H
 
-#include "etw/etw_enable.h"
+#include "etw/enable/etw_enable.h"
 #include "etw_fake.h"
 
 /* A request to a Windows of the test's own. Offsets and limits of evntprov.h, written as numbers. */

@@ -1,5 +1,5 @@
 /* Updates of sessions, and all sessions of a machine. */
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_kernel.h"
 #include "etw_control_rig.h"
 
 /* ---- update ---------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-#include "etw/etw_enable.h"
+#include "etw/enable/etw_enable.h"
 #include "support/test.h"
 
 /* What is asserted of random pairs: whatever one of two requests would get, their union gets. What a

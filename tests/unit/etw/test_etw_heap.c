@@ -1,5 +1,5 @@
-#include "etw/etw_heap.h"
 #include "etw/etw_toolkit.h"
+#include "etw/session/etw_heap.h"
 #include "etw_fake.h"
 
 /* The bytes are written by hand from the layout of TRACE_ENABLE_FLAG_EXT_HEADER and its items

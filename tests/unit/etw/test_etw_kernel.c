@@ -1,4 +1,4 @@
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_kernel.h"
 #include "etw_fake.h"
 
 static struct guid guid_of(const char *text)

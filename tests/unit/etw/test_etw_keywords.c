@@ -1,6 +1,6 @@
-#include "etw/etw_keywords.h"
+#include "etw/enable/etw_keywords.h"
 
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_kernel.h"
 #include "etw_enable_rig.h"
 
 /* Keywords at which providers act. Values are those of TraceEvent's ClrTraceEventParser.Keywords and of

@@ -1,4 +1,4 @@
-#include "etw/etw_registrations.h"
+#include "etw/enable/etw_registrations.h"
 #include "etw_fake.h"
 
 /* Answers of EnumerateTraceGuidsEx, put together from numbers. */

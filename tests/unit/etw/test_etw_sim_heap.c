@@ -1,4 +1,4 @@
-#include "etw/etw_heap.h"
+#include "etw/session/etw_heap.h"
 #include "support/etw_sim/etw_sim.h"
 #include "support/test.h"
 

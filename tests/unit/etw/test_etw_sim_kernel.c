@@ -2,7 +2,7 @@
  * system-providers). */
 #include "support/test.h"
 
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_kernel.h"
 #include "event/model/kernel_groups.h"
 #include "support/etl_put.h"
 #include "support/etw_sim/etw_sim_rig.h"

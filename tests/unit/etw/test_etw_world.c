@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "etw/etw_enable.h"
-#include "etw/etw_kernel.h"
-#include "etw/etw_registrations.h"
+#include "etw/enable/etw_enable.h"
+#include "etw/enable/etw_registrations.h"
+#include "etw/session/etw_kernel.h"
 #include "support/etw_sim/etw_sim.h"
 #include "support/test.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 #include "etw_session_rig.h"
 #include "input/windows/etw_boot.h"
 #include "platform/plat_file.h"

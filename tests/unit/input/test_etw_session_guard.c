@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_kernel.h"
 #include "etw_guard_rig.h"
 #include "support/await.h"
 #include "support/etw_sim/etw_sim.h"

@@ -1,6 +1,6 @@
 #include "etw_heap_rig.h"
 
-#include "etw/etw_heap.h"
+#include "etw/session/etw_heap.h"
 #include "input/windows/etw_targets.h"
 #include "support/etw_sim/etw_sim.h"
 

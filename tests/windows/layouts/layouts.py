@@ -202,7 +202,7 @@ def kernel_flags():
 
 def system_providers():
     """System…ProviderGuid, and SYSTEM_…_KW_* by their bits."""
-    code = code_of("agent/etw/etw_kernel_provider.c")
+    code = code_of("agent/etw/session/etw_kernel_provider.c")
     values = {}
     for name, numbers, keywords in re.findall(r'\{"System(\w+)Provider",\s*GUID\((.*?)\),(.*?)\}', code, re.S):
         parts = [int(number, 16) for number in numbers.split(",")]
@@ -219,7 +219,7 @@ def status_names():
     return {name: int(number, 0) for number, name in rows}
 
 
-NAMES = {"agent/input/live/kernel_flags.def": kernel_flags, "agent/etw/etw_kernel_provider.c": system_providers,
+NAMES = {"agent/input/live/kernel_flags.def": kernel_flags, "agent/etw/session/etw_kernel_provider.c": system_providers,
          "agent/event/value/status_names.c": status_names}
 
 

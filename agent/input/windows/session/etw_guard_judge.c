@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "etw/etw_keywords.h"
+#include "etw/enable/etw_keywords.h"
 
 static const uint64_t units_per_ms = 10000; /* of FILETIME */
 

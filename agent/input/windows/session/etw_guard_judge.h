@@ -1,10 +1,10 @@
 #ifndef ETWSHIP_INPUT_WINDOWS_ETW_GUARD_JUDGE_H
 #define ETWSHIP_INPUT_WINDOWS_ETW_GUARD_JUDGE_H
 
-#include "etw/etw_control.h"
-#include "etw/etw_enable.h"
-#include "etw/etw_kernel.h"
-#include "etw/etw_registrations.h"
+#include "etw/enable/etw_enable.h"
+#include "etw/enable/etw_registrations.h"
+#include "etw/session/etw_control.h"
+#include "etw/session/etw_kernel.h"
 
 /*
  * Decisions of a session's guard, as pure functions: no calls, no clock, no memory of their own.

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_kernel.h"
 #include "input/windows/session/etw_session_internal.h"
 
 /* Connects a session to its consumer; the callbacks here run on the consumer's threads. */

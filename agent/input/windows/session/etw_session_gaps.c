@@ -1,4 +1,4 @@
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 #include "input/windows/session/etw_session_internal.h"
 #include "platform/plat_system.h"
 

@@ -1,5 +1,5 @@
-#include "etw/etw_enable.h"
-#include "etw/etw_filters.h"
+#include "etw/enable/etw_enable.h"
+#include "etw/enable/etw_filters.h"
 
 /*
  * Two requests for one provider in one session: ETW accepts one, so it gets a request that covers

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_ETW_ETW_BLOCK_H
 #define ETWSHIP_ETW_ETW_BLOCK_H
 
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 
 /*
  * The block of memory for ETW's session calls: EVENT_TRACE_PROPERTIES(_V2), then room for both

@@ -1,10 +1,10 @@
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 
 #include <stdio.h>
 
 #include "etw/etw_api.h"
-#include "etw/etw_block.h"
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_block.h"
+#include "etw/session/etw_kernel.h"
 
 /*
  * Version of the block and unit of the flush timer: the newer form is tried first; if Windows

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_ETW_ETW_KERNEL_H
 #define ETWSHIP_ETW_ETW_KERNEL_H
 
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 
 /*
  * Sessions with kernel events: groups as masks, stacks, the profile timer, the system providers of

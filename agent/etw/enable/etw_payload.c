@@ -1,4 +1,4 @@
-#include "etw/etw_payload.h"
+#include "etw/enable/etw_payload.h"
 
 #include "etw/etw_api.h"
 #include "etw/etw_text.h"

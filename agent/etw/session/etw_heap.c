@@ -1,9 +1,9 @@
-#include "etw/etw_heap.h"
+#include "etw/session/etw_heap.h"
 
 #include "base/bytes.h"
 #include "etw/etw_api.h"
-#include "etw/etw_block.h"
 #include "etw/etw_toolkit.h"
+#include "etw/session/etw_block.h"
 
 const struct guid etw_heap_guid = {/* 222962ab-6180-4b88-a825-346b75f2a24a */
     {0xab, 0x62, 0x29, 0x22, 0x80, 0x61, 0x88, 0x4b, 0xa8, 0x25, 0x34, 0x6b, 0x75, 0xf2, 0xa2,

@@ -1,11 +1,11 @@
-#include "etw/etw_known.h"
+#include "etw/enable/etw_known.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "etw/enable/etw_registrations.h"
 #include "etw/etw_api.h"
 #include "etw/etw_names.h"
-#include "etw/etw_registrations.h"
 #include "platform/plat_system.h"
 
 /* The querying thread holds `busy`, mostly for microseconds: other threads would need the same

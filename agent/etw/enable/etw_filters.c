@@ -1,6 +1,6 @@
-#include "etw/etw_filters.h"
+#include "etw/enable/etw_filters.h"
 
-#include "etw/etw_keywords.h"
+#include "etw/enable/etw_keywords.h"
 #include "etw/etw_text.h"
 
 static const struct {

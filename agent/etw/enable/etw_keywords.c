@@ -1,4 +1,4 @@
-#include "etw/etw_keywords.h"
+#include "etw/enable/etw_keywords.h"
 
 #include "base/guid.h"
 

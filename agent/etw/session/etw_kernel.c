@@ -1,4 +1,4 @@
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_kernel.h"
 
 #include "etw/etw_api.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "etw/etw_api.h"
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_kernel.h"
 
 /* The profile timer and the processor's counters: TraceSampledProfileIntervalInfo and
  * TraceProfileSourceListInfo, both without a session (evntrace.h). */

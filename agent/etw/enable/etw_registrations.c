@@ -1,4 +1,4 @@
-#include "etw/etw_registrations.h"
+#include "etw/enable/etw_registrations.h"
 
 #include <stdlib.h>
 

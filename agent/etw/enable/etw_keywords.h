@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_ETW_ETW_KEYWORDS_H
 #define ETWSHIP_ETW_ETW_KEYWORDS_H
 
-#include "etw/etw_enable.h"
+#include "etw/enable/etw_enable.h"
 
 /*
  * Keywords with side effects: a provider that is enabled with one of them does more than writing

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_ETW_ETW_HEAP_H
 #define ETWSHIP_ETW_ETW_HEAP_H
 
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 
 /*
  * Sessions with the events of processes' heaps (startheaptrace on learn.microsoft.com; ETW_EXT_PIDS

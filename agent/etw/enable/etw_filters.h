@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_ETW_ETW_FILTERS_H
 #define ETWSHIP_ETW_ETW_FILTERS_H
 
-#include "etw/etw_enable.h"
+#include "etw/enable/etw_enable.h"
 
 /*
  * A request's filters as EVENT_FILTER_DESCRIPTORs: all of their data is in one block of a fixed

@@ -1,4 +1,4 @@
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_kernel.h"
 
 /*
  * The system providers of Windows 11 and Server 2022 (evntrace.h: System*ProviderGuid and

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 
 #include "etw/etw_api.h"
-#include "etw/etw_block.h"
-#include "etw/etw_control.h"
-#include "etw/etw_kernel.h"
+#include "etw/session/etw_block.h"
+#include "etw/session/etw_control.h"
+#include "etw/session/etw_kernel.h"
 
 /*
  * All sessions in one call: ETW fills the given blocks and returns the number of sessions. It

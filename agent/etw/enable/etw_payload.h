@@ -2,7 +2,7 @@
 #define ETWSHIP_ETW_ETW_PAYLOAD_H
 
 #include "base/error.h"
-#include "etw/etw_enable.h"
+#include "etw/enable/etw_enable.h"
 
 /*
  * The filter that TDH makes from conditions on event fields; its format is undocumented

@@ -1,13 +1,13 @@
-#include "etw/etw_enable.h"
+#include "etw/enable/etw_enable.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "etw/enable/etw_filters.h"
+#include "etw/enable/etw_keywords.h"
+#include "etw/enable/etw_payload.h"
+#include "etw/enable/etw_registrations.h"
 #include "etw/etw_api.h"
-#include "etw/etw_filters.h"
-#include "etw/etw_keywords.h"
-#include "etw/etw_payload.h"
-#include "etw/etw_registrations.h"
 
 /*
  * A Windows without some kind of filter or property refuses the whole call with INVALID_PARAMETER

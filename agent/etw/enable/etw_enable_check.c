@@ -1,7 +1,7 @@
-#include "etw/etw_filters.h"
-#include "etw/etw_kernel.h"
-#include "etw/etw_keywords.h"
+#include "etw/enable/etw_filters.h"
+#include "etw/enable/etw_keywords.h"
 #include "etw/etw_text.h"
+#include "etw/session/etw_kernel.h"
 
 /* Checks a request against ETW's limits (evntprov.h, MAX_EVENT_FILTER_*). Pure functions. */
 

@@ -1,4 +1,4 @@
-#include "etw/etw_block.h"
+#include "etw/session/etw_block.h"
 
 /* EnableFlags that point to an extension with its own header (TRACE_ENABLE_FLAG_EXTENSION with
  * Length 0xff, ntwmi.h); the low 16 bits are the offset. */

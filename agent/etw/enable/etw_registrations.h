@@ -2,7 +2,7 @@
 #define ETWSHIP_ETW_ETW_REGISTRATIONS_H
 
 #include "base/error.h"
-#include "etw/etw_control.h"
+#include "etw/session/etw_control.h"
 
 /*
  * Registrations: those of a provider, and the sessions that have enabled it (enumeratetraceguidsex on
