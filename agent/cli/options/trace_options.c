@@ -9,7 +9,7 @@
 #include "input/file/trace_box.h"
 #include "input/registry/registry.h"
 #include "platform/plat_file.h"
-#include "schema/source/schema_files.h"
+#include "schema/cache/schema_source_set.h"
 #include "schema/wpp/pdb.h"
 
 enum { MAX_PATHS = 1024, MAX_DAMAGE_LINES = 20 };
@@ -23,7 +23,7 @@ static void warn(void *self, const char *text)
 /* PDB files are recognised by their content, too. */
 static bool is_known(const char *path)
 {
-    return schema_files_is_any(path) || pdb_file_kind(path) != MSF_NONE;
+    return schema_source_set_reads(path) || pdb_file_kind(path) != MSF_NONE;
 }
 
 bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_exit)

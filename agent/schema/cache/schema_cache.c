@@ -4,11 +4,11 @@
 
 #include "base/map.h"
 #include "schema/cache/schema_copies.h"
-#include "schema/cache/schema_key.h"
 #include "schema/cache/schema_log.h"
 #include "schema/cache/schema_memory.h"
 #include "schema/cache/schema_recent.h"
 #include "schema/source/known_providers.h"
+#include "schema/source/schema_key.h"
 
 /*
  * Entries live in an arena. Their key consists of the kind of record, the provider or class GUID,

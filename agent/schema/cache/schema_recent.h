@@ -2,7 +2,7 @@
 #define ETWSHIP_SCHEMA_SCHEMA_RECENT_H
 
 #include "base/bytes.h"
-#include "schema/cache/schema_key.h"
+#include "schema/source/schema_key.h"
 
 /*
  * Entries of the cache that were used recently. Most events have a recent type, and then neither key nor hash is computed.

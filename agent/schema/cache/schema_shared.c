@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "schema/cache/schema_source_set.h"
+
 static const struct schema_source_ops *const sources[] = {
 #define SCHEMA_SOURCE(id) &schema_source_##id,
 #include "schema/source/schema_sources.def"
@@ -42,6 +44,7 @@ struct schema_shared *schema_shared_create(
     shared->budget.max_bytes = settings->max_definition_bytes ? settings->max_definition_bytes
                                                               : SIZE_MAX;
     charged.budget = &shared->budget;
+    charged.is_read = schema_source_set_reads;
     /* the built-in table is charged to the budget first */
     shared->corrections = corrections_create(&charged, err);
     bool ok = shared->corrections != NULL;

@@ -1,5 +1,8 @@
 #include "schema/cache/schema_source_set.h"
 
+#include "schema/source/corrections.h"
+#include "schema/source/schema_files.h"
+
 static const struct schema_source_ops *const sources[SCHEMA_SOURCE_COUNT] = {
 #define SCHEMA_SOURCE(id) &schema_source_##id,
 #include "schema/source/schema_sources.def"
@@ -9,6 +12,16 @@ static const struct schema_source_ops *const sources[SCHEMA_SOURCE_COUNT] = {
 const char *schema_source_set_name(size_t index)
 {
     return index < SCHEMA_SOURCE_COUNT ? sources[index]->name : NULL;
+}
+
+bool schema_source_set_reads(const char *path)
+{
+    for (size_t i = 0; i < SCHEMA_SOURCE_COUNT; i++) {
+        if (sources[i]->endings && schema_files_is_one(path, sources[i]->endings)) {
+            return true;
+        }
+    }
+    return schema_files_is_one(path, corrections_endings);
 }
 
 /* ---- creation ---------------------------------------------------------------------------------- */
@@ -47,7 +60,9 @@ static bool make(struct schema_source_set *set, size_t source,
         set->shared[source] = set->instances[source] != NULL;
     }
     if (!set->shared[source]) {
-        set->instances[source] = sources[source]->create(&settings->sources, err);
+        struct schema_source_settings told = settings->sources;
+        told.is_read = schema_source_set_reads;
+        set->instances[source] = sources[source]->create(&told, err);
     }
     if (sources[source] == &schema_source_eventsource) {
         set->by_process = set->instances[source];

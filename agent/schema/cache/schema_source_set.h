@@ -44,6 +44,9 @@ bool schema_source_set_init(struct schema_source_set *set,
     const struct schema_source_set_settings *settings, struct error *err);
 void schema_source_set_fini(struct schema_source_set *set);
 
+/* True if some source reads files with the ending of ${path}. */
+bool schema_source_set_reads(const char *path);
+
 /* Names of the sources in table order; NULL after the last. */
 const char *schema_source_set_name(size_t index);
 

@@ -2,7 +2,7 @@
 
 #include "base/map.h"
 #include "base/reader.h"
-#include "schema/cache/schema_key.h"
+#include "schema/source/schema_key.h"
 #include "schema/source/schema_shelves.h"
 #include "schema/source/schema_source.h"
 #include "schema/text/layout.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "platform/plat_file.h"
-#include "schema/source/corrections.h"
 
 static bool each_below(
     const char *folder, bool (*each)(void *self, const char *path), void *self, struct error *err)
@@ -40,21 +39,6 @@ bool schema_files_is_one(const char *path, const char *const *endings)
         endings++;
     }
     return *endings != NULL;
-}
-
-bool schema_files_is_any(const char *path)
-{
-    static const struct schema_source_ops *const sources[] = {
-#define SCHEMA_SOURCE(id) &schema_source_##id,
-#include "schema/source/schema_sources.def"
-#undef SCHEMA_SOURCE
-    };
-    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
-        if (sources[i]->endings && schema_files_is_one(path, sources[i]->endings)) {
-            return true;
-        }
-    }
-    return schema_files_is_one(path, corrections_endings);
 }
 
 struct search {

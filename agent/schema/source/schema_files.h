@@ -28,9 +28,6 @@ void schema_files_each(const struct schema_source_settings *settings, const char
 /* True if ${path} has one of ${endings}. */
 bool schema_files_is_one(const char *path, const char *const *endings);
 
-/* True if some source reads files with the ending of ${path}. */
-bool schema_files_is_any(const char *path);
-
 /*
  * Load a file like plat_file_load, charging the budget of ${settings} until schema_files_unload.
  * False with ${err} set if it cannot be read or is larger than ${max_bytes} or the remaining

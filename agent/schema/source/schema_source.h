@@ -66,6 +66,9 @@ struct schema_source_settings {
     /* Set by schema_shared_create: charged for reading files and for their definitions. Outlives
      * the sources. NULL: none. */
     struct arena_budget *budget;
+    /* Set by schema_shared_create and schema_source_set_init: true if some source reads files with
+     * the ending of ${path}. NULL: no other source does. */
+    bool (*is_read)(const char *path);
     /* Called with one line of text for each unusable file; may be NULL. */
     void (*warn)(void *warn_self, const char *text);
     void *warn_self;

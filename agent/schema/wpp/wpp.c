@@ -340,6 +340,12 @@ static void tell_unknown(struct wpp_source *source, const char *path)
     }
 }
 
+static bool is_of_some_source(const struct wpp_source *source, const char *path)
+{
+    return schema_files_is_one(path, wpp_endings) ||
+           (source->settings->is_read && source->settings->is_read(path));
+}
+
 static bool load_if_format(void *self, const char *path)
 {
     struct wpp_source *source = self;
@@ -356,7 +362,7 @@ static bool load_if_format(void *self, const char *path)
         bool is_wanted = is_pdb || (has_ending && (source->is_named || !is_managed_pdb(path)));
         if (is_wanted && has_room(source, path)) {
             load_pdb(source, path);
-        } else if (!is_pdb && !schema_files_is_any(path)) {
+        } else if (!is_pdb && !is_of_some_source(source, path)) {
             tell_unknown(source, path);
         }
     }

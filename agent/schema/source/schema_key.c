@@ -1,4 +1,4 @@
-#include "schema/cache/schema_key.h"
+#include "schema/source/schema_key.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
