@@ -15,7 +15,7 @@ bool config_path_is_absolute(struct span path);
 void config_path_join(const char *base, struct span path, struct buf *out);
 
 /* Append the folder ${base} to ${out} as the start of a path template: characters that a template
- * (event/write/event_template.h) gives a meaning are doubled. */
+ * (event/select/event_template.h) gives a meaning are doubled. */
 void config_path_add_literal(const char *base, struct buf *out);
 
 /* The part before the last component of ${path}, with its separator; may be empty. */

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/span.h"
-#include "event/write/event_template.h"
+#include "event/select/event_template.h"
 #include "event/write/event_writer.h"
 
 /*

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_FILE_BOUND_H
 #define ETWSHIP_OUTPUTS_FILE_BOUND_H
 
-#include "event/write/event_template.h"
+#include "event/select/event_template.h"
 
 /*
  * Limits how many files a template makes. Writers of events control its fields, and could otherwise

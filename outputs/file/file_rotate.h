@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_FILE_ROTATE_H
 #define ETWSHIP_OUTPUTS_FILE_ROTATE_H
 
-#include "event/write/event_template.h"
+#include "event/select/event_template.h"
 #include "outputs/file/file_gzip.h"
 #include "outputs/file/file_set.h"
 

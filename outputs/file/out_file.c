@@ -18,7 +18,7 @@
 
 #include "config/config.h"
 #include "config/config_check.h"
-#include "event/write/template_shape.h"
+#include "event/select/template_shape.h"
 #include "outputs/file/file_batch.h"
 #include "outputs/file/file_number.h"
 #include "outputs/file/file_try.h"

@@ -2,7 +2,7 @@
 #define ETWSHIP_OUTPUTS_KAFKA_SETTINGS_H
 
 #include "config/config_check.h"
-#include "event/write/event_template.h"
+#include "event/select/event_template.h"
 #include "outputs/http/http_options.h"
 
 /* Settings of an output of type `kafka`. */

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/write/event_fields.h"
+#include "event/select/event_fields.h"
 #include "fuzz/fuzz.h"
 #include "support/json_check.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/write/event_template.h"
+#include "event/select/event_template.h"
 #include "fuzz/fuzz.h"
 
 /*

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "decode/decode.h"
+#include "event/formats/event_format.h"
 #include "event/model/schema_parameters.h"
 #include "event/write/event_writer.h"
 #include "schema/cache/schema_log.h"

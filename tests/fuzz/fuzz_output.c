@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "decode/decode.h"
+#include "event/formats/event_format.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/output_rig.h"
 #include "support/json_check.h"

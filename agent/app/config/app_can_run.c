@@ -3,6 +3,7 @@
 #include "config/config_check.h"
 #include "config/config_text.h"
 #include "etw/etw_api.h"
+#include "event/formats/event_format.h"
 #include "event/write/event_writer.h"
 #include "evt/evt_api.h"
 

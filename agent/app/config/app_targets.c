@@ -1,6 +1,6 @@
 #include "app/config/app_targets.h"
 
-#include "event/write/template_shape.h"
+#include "event/select/template_shape.h"
 
 enum { MAX_SHAPE_BYTES = 64 * 1024 };
 

@@ -9,6 +9,7 @@
 #include "app/config/app_shape.h"
 #include "app/plan/app_budgets.h"
 #include "app/plan/app_scope.h"
+#include "event/formats/event_format.h"
 #include "platform/plat_system.h"
 
 /*

@@ -9,7 +9,7 @@
 #include "app/state/data_folder.h"
 #include "base/visible.h"
 #include "config/config_path.h"
-#include "event/write/event_template.h"
+#include "event/select/event_template.h"
 #include "platform/plat_child.h"
 #include "platform/plat_file.h"
 #include "platform/plat_rights.h"

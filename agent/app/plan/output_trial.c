@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "app/state/agent_identity.h"
+#include "event/formats/event_format.h"
 #include "event/write/event_path.h"
 #include "event/write/event_writer.h"
 #include "platform/plat_system.h"

@@ -119,21 +119,6 @@ size_t event_writer_given_bytes(const struct event_writer *writer)
     return writer ? writer->given_bytes : 0;
 }
 
-const struct event_format *event_format_find(struct span name)
-{
-    static const struct event_format *const formats[] = {
-#define FORMAT(id) &event_format_##id,
-#include "event/write/formats.def"
-#undef FORMAT
-    };
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        if (span_is(name, formats[i]->name)) {
-            return formats[i];
-        }
-    }
-    return NULL;
-}
-
 /* ---- time ------------------------------------------------------------------------------------- */
 
 uint8_t *event_put_time(struct event_writer *writer, uint8_t *p, uint64_t filetime)

@@ -80,9 +80,6 @@ struct event_format {
     void (*rollup)(const struct event_rollup *rollup, struct buf *out);
 };
 
-/* NULL if there is none of that name. */
-const struct event_format *event_format_find(struct span name);
-
 #define FORMAT(id) extern const struct event_format event_format_##id;
 #include "event/write/formats.def"
 #undef FORMAT

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "event/select/event_fields.h"
 #include "event/write/event_edits.h"
-#include "event/write/event_fields.h"
 #include "pipeline/record/event_text.h"
 #include "platform/plat_system.h"
 

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_PIPELINE_DECODE_WORKER_H
 #define ETWSHIP_PIPELINE_DECODE_WORKER_H
 
-#include "event/write/event_template.h"
+#include "event/select/event_template.h"
 #include "event/write/event_writer.h"
 #include "pipeline/record/flow.h"
 #include "pipeline/slab/slab_queue.h"

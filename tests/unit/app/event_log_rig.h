@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "decode/decode.h"
+#include "event/formats/event_format.h"
 #include "event/write/event_writer.h"
 #include "input/etl/etl_merge.h"
 #include "schema/cache/schema_cache.h"

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "decode/decode.h"
+#include "event/formats/event_format.h"
 #include "event/write/event_path.h"
 #include "event/write/event_writer.h"
 #include "input/etl/etl_merge.h"

@@ -1,4 +1,4 @@
-#include "event/write/event_template.h"
+#include "event/select/event_template.h"
 
 #include "unit/event/writer_fixture.h"
 

@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "event/formats/event_format.h"
 #include "event/write/event_edits.h"
 #include "event/write/event_writer_internal.h"
 #include "support/json_check.h"

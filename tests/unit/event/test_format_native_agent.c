@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "event/formats/event_format.h"
 #include "unit/event/writer_fixture.h"
 
 /* Lines written by hand after the rules of docs/reference/events.md: events of the agent itself, and

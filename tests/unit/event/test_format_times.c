@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "event/formats/event_format.h"
 #include "event/write/event_process.h"
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"

@@ -1,4 +1,4 @@
-#include "event/write/template_shape.h"
+#include "event/select/template_shape.h"
 
 #include <stdio.h>
 

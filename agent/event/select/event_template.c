@@ -1,11 +1,11 @@
-#include "event/write/event_template.h"
+#include "event/select/event_template.h"
 
 #include <stdlib.h>
 
 #include "base/put.h"
 #include "base/utf.h"
-#include "event/write/template_shape.h"
-#include "event/write/template_value.h"
+#include "event/select/template_shape.h"
+#include "event/select/template_value.h"
 
 /*
  * A template is a list of parts. The parser fixes the maximum size of each field: a component's

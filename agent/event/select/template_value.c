@@ -1,4 +1,4 @@
-#include "event/write/template_value.h"
+#include "event/select/template_value.h"
 
 #include "base/utf.h"
 

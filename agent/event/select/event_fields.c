@@ -1,4 +1,4 @@
-#include "event/write/event_fields.h"
+#include "event/select/event_fields.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
-#include "event/write/template_shape.h"
+#include "event/select/template_shape.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/write/event_template.h"
+#include "event/select/event_template.h"
 
 /*
  * Two shapes meet if their automata accept a common text. A state is a pair of positions; a field

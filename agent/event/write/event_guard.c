@@ -1,16 +1,5 @@
 #include "event/write/event_writer_internal.h"
 
-const char *event_guard_action_name(enum guard_action action)
-{
-    static const char *const names[GUARD_ACTIONS] = {
-        [GUARD_NONE] = "none",
-        [GUARD_REPAIRED] = "repaired",
-        [GUARD_FAILED] = "failed",
-        [GUARD_GAVE_UP] = "gave_up",
-    };
-    return names[action];
-}
-
 uint8_t event_guard_level(const struct guard_report *report)
 {
     enum { ERROR = 2, WARNING = 3 };
