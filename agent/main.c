@@ -1,4 +1,4 @@
-#include "cli/options/cli.h"
+#include "cli/commands/cli_main.h"
 #include "platform/plat_system.h"
 
 int main(int argc, char **argv)

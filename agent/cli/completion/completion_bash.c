@@ -109,12 +109,12 @@ static void add_value(
     }
 }
 
-static void add_values(struct buf *out)
+static void add_values(const struct cli_command *const *commands, struct buf *out)
 {
     buf_add_text(out, "# What the value of option $2 of command $1 may be. False: it takes none.\n"
                       "_etwship_value()\n{\n    case $1:$2 in\n");
-    for (size_t i = 0; cli_command_at(i); i++) {
-        const struct cli_command *command = cli_command_at(i);
+    for (size_t i = 0; commands[i]; i++) {
+        const struct cli_command *command = commands[i];
         for (const struct cli_option *o = command->options; o && o->name; o++) {
             if (o->argument) {
                 add_value(command, o, out);
@@ -144,20 +144,20 @@ static void add_command(const struct cli_command *command, struct buf *out)
         completion_takes_providers(command) ? "providers " : "");
 }
 
-void completion_write_bash(struct buf *out)
+void completion_write_bash(const struct cli_command *const *commands, struct buf *out)
 {
     buf_add_text(out, head);
     buf_add_text(out, "_etwship_commands='");
-    for (size_t i = 0; cli_command_at(i); i++) {
-        buf_printf(out, "%s ", cli_command_at(i)->name);
+    for (size_t i = 0; commands[i]; i++) {
+        buf_printf(out, "%s ", commands[i]->name);
     }
     buf_add_text(out, "'\n\n# What may follow command $1. False: nothing.\n"
                       "_etwship_command()\n{\n    case $1 in\n");
-    for (size_t i = 0; cli_command_at(i); i++) {
-        add_command(cli_command_at(i), out);
+    for (size_t i = 0; commands[i]; i++) {
+        add_command(commands[i], out);
     }
     buf_add_text(out, "    *) return 1 ;;\n    esac\n}\n\n");
-    add_values(out);
+    add_values(commands, out);
     buf_add_text(out, providers);
     buf_add_text(out, body);
 }

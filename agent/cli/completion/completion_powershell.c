@@ -139,11 +139,11 @@ static void add_command(struct buf *out, const struct cli_command *command)
     buf_add_text(out, "            }\n        }\n");
 }
 
-void completion_write_powershell(struct buf *out)
+void completion_write_powershell(const struct cli_command *const *commands, struct buf *out)
 {
     buf_add_text(out, head);
-    for (size_t i = 0; cli_command_at(i); i++) {
-        add_command(out, cli_command_at(i));
+    for (size_t i = 0; commands[i]; i++) {
+        add_command(out, commands[i]);
     }
     buf_add_text(out, body);
 }

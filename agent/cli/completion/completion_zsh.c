@@ -143,18 +143,18 @@ static void add_operands(const struct cli_command *command, struct buf *out)
     }
 }
 
-void completion_write_zsh(struct buf *out)
+void completion_write_zsh(const struct cli_command *const *commands, struct buf *out)
 {
     buf_add_text(out, head);
     buf_add_text(out, body_start);
-    for (size_t i = 0; cli_command_at(i); i++) {
-        buf_printf(out, "            '%s:", cli_command_at(i)->name);
-        add_text(out, span_text(cli_command_at(i)->summary));
+    for (size_t i = 0; commands[i]; i++) {
+        buf_printf(out, "            '%s:", commands[i]->name);
+        add_text(out, span_text(commands[i]->summary));
         buf_add_text(out, "'\n");
     }
     buf_add_text(out, body_middle);
-    for (size_t i = 0; cli_command_at(i); i++) {
-        const struct cli_command *command = cli_command_at(i);
+    for (size_t i = 0; commands[i]; i++) {
+        const struct cli_command *command = commands[i];
         buf_printf(out,
             "        %s)\n            _arguments \\\n"
             "                '(- *)'{-h,--help}'[print the page of the command]'",

@@ -101,15 +101,10 @@ void cli_lines(bool are_warnings, struct span lines);
  * `, or lines. NULL: none. Called on the thread that reports. */
 void cli_listen(void (*hear)(void *self, bool is_warning, const char *text), void *self);
 
-/* Commands, in the order of the help. NULL after the last. */
-const struct cli_command *cli_command_at(size_t index);
-
 /* Parse the arguments and run the command; its exit code. argv[0] is its name. */
 int cli_run(const struct cli_command *command, int argc, char **argv);
 
-/* The whole program; main() only calls it. */
-int cli_main(int argc, char **argv);
-
+/* The commands, each in a file of its name. */
 extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_check;
 extern const struct cli_command cmd_explain;

@@ -1,4 +1,4 @@
-#include "cli/options/cli.h"
+#include "cli/commands/cli_main.h"
 #include "cli/options/trace_options.h"
 
 #include "support/test.h"
@@ -266,8 +266,8 @@ static void every_command_says_what_it_needs(void **state)
 {
     (void)state;
     size_t i = 0;
-    for (; cli_command_at(i); i++) {
-        const struct cli_command *c = cli_command_at(i);
+    for (; cli_main_commands[i]; i++) {
+        const struct cli_command *c = cli_main_commands[i];
         assert_true(c->name && c->synopsis && c->summary && c->description);
         assert_true(c->min_operands == 0 || c->operand);
         size_t count = 0;

@@ -2,6 +2,7 @@
 
 #include "app/trace/session_run.h"
 #include "app/trace/trace_census.h"
+#include "cli/commands/cli_main.h"
 #include "cli/completion/completion.h"
 #include "cli/text/schema_list.h"
 #include "etw/etw_names.h"
@@ -118,7 +119,7 @@ static int run(const struct cli_args *args)
 {
     static const struct {
         const char *name;
-        void (*write)(struct buf *out);
+        void (*write)(const struct cli_command *const *commands, struct buf *out);
     } shells[] = {{"bash", completion_write_bash}, {"zsh", completion_write_zsh},
         {"powershell", completion_write_powershell}};
     struct buf out;
@@ -127,7 +128,7 @@ static int run(const struct cli_args *args)
     for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
         if (strcmp(args->operands[0], shells[i].name) == 0) {
             is_shell = true;
-            shells[i].write(&out);
+            shells[i].write(cli_main_commands, &out);
         }
     }
     if (is_shell && args->operand_count > 1) {
