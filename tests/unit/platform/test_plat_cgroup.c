@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "platform/linux/machine/plat_cgroup.h"
+#include "platform/machine/linux/plat_cgroup.h"
 #include "platform/plat_file.h"
 #include "support/temp_folder.h"
 

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "platform/linux/machine/plat_cgroup.h"
+#include "platform/machine/linux/plat_cgroup.h"
 
 /* ---- memory and CPU ---------------------------------------------------------------------------- */
 

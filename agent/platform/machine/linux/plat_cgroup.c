@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 
-#include "platform/linux/machine/plat_cgroup.h"
+#include "platform/machine/linux/plat_cgroup.h"
 
 #include <limits.h>
 #include <stdio.h>
