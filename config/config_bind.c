@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/order.h"
 #include "config/config_hint.h"
 #include "config/config_leaf.h"
 #include "config/config_variant.h"
@@ -330,12 +331,8 @@ static int compare_places(const void *a_, const void *b_)
 {
     const struct config_place *a = a_;
     const struct config_place *b = b_;
-    uintptr_t at = (uintptr_t)a->start;
-    uintptr_t bt = (uintptr_t)b->start;
-    if (at != bt) {
-        return at < bt ? -1 : 1;
-    }
-    return a->order < b->order ? -1 : 1;
+    int order = order_u64((uintptr_t)a->start, (uintptr_t)b->start);
+    return order ? order : order_u64(a->order, b->order);
 }
 
 void config_bind(struct config *config, yaml_document_t *document,

@@ -18,6 +18,12 @@ static inline bool guid_equal(const struct guid *a, const struct guid *b)
            load_le64(a->bytes + 8) == load_le64(b->bytes + 8);
 }
 
+/* The order of the bytes, for sorting. */
+static inline int guid_compare(const struct guid *a, const struct guid *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof(a->bytes));
+}
+
 static inline bool guid_is_zero(const struct guid *g)
 {
     return (load_le64(g->bytes) | load_le64(g->bytes + 8)) == 0;

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/span_compare.h"
 #include "base/text/fold.h"
 #include "base/text/nearest.h"
@@ -288,7 +289,7 @@ static int compare_literals(const void *a, const void *b)
     const struct filter_literal *y = b;
     int groups = is_sortable(y) - is_sortable(x);
     if (groups || !is_sortable(x)) {
-        return groups ? groups : (x->offset > y->offset) - (x->offset < y->offset);
+        return groups ? groups : order_u64(x->offset, y->offset);
     }
     return span_compare(x->text, y->text);
 }

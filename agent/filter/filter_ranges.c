@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "filter/filter_program.h"
 
 /*
@@ -50,7 +51,7 @@ static int compare_ranges(const void *a, const void *b)
 {
     const struct filter_range *x = a;
     const struct filter_range *y = b;
-    return (x->first > y->first) - (x->first < y->first);
+    return order_u64(x->first, y->first);
 }
 
 /* Sort ranges and join those that meet; returns how many are left. */

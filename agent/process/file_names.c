@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 enum {
     FIRST_SLOTS = 1024,
     GAP_BITS = 1 << 16,
@@ -294,16 +296,10 @@ static bool is_behind(const struct statement *statement, uint64_t time)
 static int order_of(const struct statement *a, uint64_t time, enum file_told what, struct span path)
 {
     struct span text = path_text(a->path);
-    if (a->time != time) {
-        return a->time < time ? -1 : 1;
-    }
-    if (a->what != what) {
-        return (int)a->what - (int)what;
-    }
-    if (text.size != path.size) {
-        return text.size < path.size ? -1 : 1;
-    }
-    return text.size ? memcmp(text.data, path.data, text.size) : 0;
+    int order = order_u64(a->time, time);
+    order = order ? order : order_u64(a->what, what);
+    order = order ? order : order_u64(text.size, path.size);
+    return order || !text.size ? order : memcmp(text.data, path.data, text.size);
 }
 
 /* Index of the first statement after ${time}. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "outputs/loki/loki_event.h"
 #include "outputs/loki/loki_json.h"
 #include "outputs/loki/loki_proto.h"
@@ -84,16 +85,10 @@ static int by_slice_stream_and_time(const void *a_, const void *b_)
 {
     const struct loki_entry *a = a_;
     const struct loki_entry *b = b_;
-    if (a->slice != b->slice) {
-        return a->slice < b->slice ? -1 : 1;
-    }
-    if (a->stream != b->stream) {
-        return a->stream < b->stream ? -1 : 1;
-    }
-    if (a->nanos != b->nanos) {
-        return a->nanos < b->nanos ? -1 : 1;
-    }
-    return (a->record > b->record) - (a->record < b->record);
+    int order = order_u64(a->slice, b->slice);
+    order = order ? order : order_u64(a->stream, b->stream);
+    order = order ? order : (a->nanos > b->nanos) - (a->nanos < b->nanos);
+    return order ? order : order_u64(a->record, b->record);
 }
 
 static bool reserve(struct loki_frame *frame, size_t count)

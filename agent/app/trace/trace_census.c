@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/order.h"
 #include "base/text/nearest.h"
 
 /* A hostile trace can hold as many names as records: what comes beyond is only counted. */
@@ -125,10 +126,8 @@ static int by_events(const void *a, const void *b)
 {
     const struct census_provider *x = *(const struct census_provider *const *)a;
     const struct census_provider *y = *(const struct census_provider *const *)b;
-    if (x->events != y->events) {
-        return x->events > y->events ? -1 : 1;
-    }
-    int order = memcmp(x->guid.bytes, y->guid.bytes, sizeof(x->guid.bytes));
+    int order = order_u64(y->events, x->events);
+    order = order ? order : guid_compare(&x->guid, &y->guid);
     return order ? order : strcmp(x->kind, y->kind);
 }
 

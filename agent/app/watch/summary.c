@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/order.h"
 #include "base/visible.h"
 #include "platform/plat_system.h"
 
@@ -245,12 +246,8 @@ static int by_events(const void *a, const void *b)
 {
     const struct provider_row *x = *(struct provider_row *const *)a;
     const struct provider_row *y = *(struct provider_row *const *)b;
-    uint64_t more = value_of(&x->events);
-    uint64_t less = value_of(&y->events);
-    if (more != less) {
-        return more > less ? -1 : 1;
-    }
-    return memcmp(x->guid.bytes, y->guid.bytes, sizeof(x->guid.bytes));
+    int order = order_u64(value_of(&y->events), value_of(&x->events));
+    return order ? order : guid_compare(&x->guid, &y->guid);
 }
 
 static void write_providers(const struct summary *summary, struct buf *out)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "app/plan/app_dead_letters.h"
+#include "base/order.h"
 #include "base/visible.h"
 #include "cli/options/config_options.h"
 #include "cli/text/deadletter_replay.h"
@@ -48,19 +49,12 @@ static bool fail(const struct error *err)
     return false;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static bool is_wanted(const void *self, const struct dead_letter *letter)
 {
     const struct call *call = self;
     return (!call->output || span_is(letter->output, call->output)) &&
            (call->id_count == 0 ||
-               bsearch(&letter->id, call->ids, call->id_count, sizeof(*call->ids), by_number));
+               bsearch(&letter->id, call->ids, call->id_count, sizeof(*call->ids), order_numbers));
 }
 
 static bool each(struct call *call, bool (*function)(void *self, const struct dead_letter *letter))
@@ -180,8 +174,8 @@ static bool collect(void *self, const struct dead_letter *letter)
 static bool found_all(const struct call *call)
 {
     for (size_t i = 0; i < call->id_count; i++) {
-        if (!bsearch(
-                &call->ids[i], call->found, call->found_count, sizeof(*call->found), by_number)) {
+        if (!bsearch(&call->ids[i], call->found, call->found_count, sizeof(*call->found),
+                order_numbers)) {
             cli_error("there is no dead letter %llu%s%s", (unsigned long long)call->ids[i],
                 call->output ? " of output " : "", call->output ? call->output : "");
             return false;
@@ -198,7 +192,7 @@ static bool find(struct call *call)
         return false;
     }
     if (call->found_count) {
-        qsort(call->found, call->found_count, sizeof(*call->found), by_number);
+        qsort(call->found, call->found_count, sizeof(*call->found), order_numbers);
     }
     return good && found_all(call);
 }
@@ -393,7 +387,7 @@ static bool parse_usage(
         cli_error("out of memory");
         return false;
     }
-    qsort(ids, count, sizeof(*ids), by_number);
+    qsort(ids, count, sizeof(*ids), order_numbers);
     for (size_t i = 0; i < count; i++) {
         unique -= unique && ids[unique - 1] == ids[i];
         ids[unique++] = ids[i];

@@ -92,7 +92,7 @@ static int compare_rows(const void *a, const void *b)
     const struct row *x = a;
     const struct row *y = b;
     int order = span_compare(x->name, y->name);
-    return order ? order : memcmp(x->guid.bytes, y->guid.bytes, sizeof(x->guid.bytes));
+    return order ? order : guid_compare(&x->guid, &y->guid);
 }
 
 static void put_row(const struct row *row, bool json, bool with_events, struct buf *out)

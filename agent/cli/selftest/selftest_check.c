@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "config/config.h"
 #include "platform/plat_system.h"
 
@@ -247,19 +248,12 @@ void selftest_check_sent(const uint64_t sent[SELFTEST_KINDS])
     atomic_store(&check.is_sent, true);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 void selftest_check_end(struct selftest_seen *ret_seen)
 {
     size_t count = check.latency_count < check.latency_room ? check.latency_count
                                                             : check.latency_room;
     if (count) {
-        qsort(check.latencies, count, sizeof(*check.latencies), compare_numbers);
+        qsort(check.latencies, count, sizeof(*check.latencies), order_numbers);
         check.seen.p50_ns = check.latencies[count / 2];
         check.seen.p99_ns = check.latencies[count - 1 - count / 100];
         check.seen.max_ns = check.latencies[count - 1];

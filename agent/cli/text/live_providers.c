@@ -99,7 +99,7 @@ static int compare_rows(const void *a, const void *b)
         return x->name.size == 0 ? 1 : -1;
     }
     int order = span_compare(x->name, y->name);
-    return order ? order : memcmp(x->guid.bytes, y->guid.bytes, sizeof(x->guid.bytes));
+    return order ? order : guid_compare(&x->guid, &y->guid);
 }
 
 static void put_row(const struct row *row, bool json, struct buf *out)

@@ -32,7 +32,7 @@ static int compare_schemas(const void *a, const void *b)
     const struct event_schema *x = *(const struct event_schema *const *)a;
     const struct event_schema *y = *(const struct event_schema *const *)b;
     int order = span_compare(x->provider_name, y->provider_name);
-    order = order ? order : memcmp(x->provider.bytes, y->provider.bytes, 16);
+    order = order ? order : guid_compare(&x->provider, &y->provider);
     order = order ? order : span_compare(x->task_name, y->task_name) * (x->kind == SCHEMA_MOF);
     order = order ? order : x->descriptor.id - y->descriptor.id;
     order = order ? order : x->descriptor.opcode - y->descriptor.opcode;

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "base/order.h"
 #include "store/disk/segments.h"
 #include "store/ids.h"
 #include "store/letters/letter_files.h"
@@ -129,13 +130,6 @@ static bool on_letter(void *self, const struct catalogue_letter *letter)
     return ids_add(&job->letters, letter->id, job->err);
 }
 
-static int by_id(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static bool on_gone(void *self, uint64_t to, struct span ids)
 {
     struct job *job = self;
@@ -149,10 +143,10 @@ static bool on_gone(void *self, uint64_t to, struct span ids)
     for (size_t i = 0; i < count; i++) {
         gone[i] = load_le64(ids.data + 8 * i);
     }
-    qsort(gone, count, sizeof(*gone), by_id);
+    qsort(gone, count, sizeof(*gone), order_numbers);
     for (size_t i = 0; i < letters->count; i++) {
         uint64_t id = letters->at[i];
-        if (id > to && !bsearch(&id, gone, count, sizeof(*gone), by_id)) {
+        if (id > to && !bsearch(&id, gone, count, sizeof(*gone), order_numbers)) {
             letters->at[left++] = id;
         }
     }

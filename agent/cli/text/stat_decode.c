@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/order.h"
 #include "base/visible.h"
 #include "event/value/value_json.h"
 
@@ -219,7 +220,7 @@ static int by_count(const void *a, const void *b)
 {
     const struct key_count *x = *(struct key_count *const *)a;
     const struct key_count *y = *(struct key_count *const *)b;
-    return x->count == y->count ? 0 : x->count > y->count ? -1 : 1;
+    return order_u64(y->count, x->count);
 }
 
 /* Missing trace message formats, most messages first: their files are named by the GUID. */

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "event/model/schema.h"
 
 /* Merge the sorted halves of ${entries} by way of ${spare}; of equal values the left one first. */
@@ -30,7 +31,7 @@ static int compare_entries(const void *a, const void *b)
 {
     const struct schema_map_entry *x = a;
     const struct schema_map_entry *y = b;
-    return (x->value > y->value) - (x->value < y->value);
+    return order_u64(x->value, y->value);
 }
 
 /* The first of several entries for one value counts, so equal values keep their order, unless

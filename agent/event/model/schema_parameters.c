@@ -1,6 +1,20 @@
 #include "event/model/schema_parameters.h"
 
+#include <stdlib.h>
+
+#include "base/order.h"
 #include "base/utf.h"
+
+static int by_number(const void *a, const void *b)
+{
+    return order_u64(
+        ((const struct schema_parameter *)a)->number, ((const struct schema_parameter *)b)->number);
+}
+
+void schema_parameters_sort(struct schema_parameter *list, size_t count)
+{
+    qsort(list, count, sizeof(*list), by_number);
+}
 
 struct span schema_parameters_find(const struct schema_parameters *parameters, uint32_t number)
 {

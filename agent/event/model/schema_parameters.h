@@ -20,6 +20,8 @@ struct schema_parameters {
     uint16_t language; /* LANGID; 0: unknown */
 };
 
+void schema_parameters_sort(struct schema_parameter *list, size_t count);
+
 /* The text of ${number}; NULL data: there is none. ${parameters} may be NULL. */
 struct span schema_parameters_find(const struct schema_parameters *parameters, uint32_t number);
 

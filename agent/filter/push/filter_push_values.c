@@ -3,6 +3,8 @@
 
 #include "filter/push/filter_push_own.h"
 
+#include "base/order.h"
+
 /*
  * Ids, levels and processes: tests divide values into ranges without differences, and one value of
  * each range is tried. Values with a definition are tried one by one.
@@ -89,13 +91,6 @@ static void cut_by(void *self, const struct filter_op *op)
     }
 }
 
-static int compare_cuts(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void find_cuts(
     const struct filter_push_maker *maker, struct cuts *cuts, uint8_t field, uint64_t max)
 {
@@ -110,7 +105,7 @@ static void find_cuts(
 static void sort_cuts(struct cuts *cuts)
 {
     size_t count = 0;
-    qsort(cuts->at, cuts->count, sizeof(cuts->at[0]), compare_cuts);
+    qsort(cuts->at, cuts->count, sizeof(cuts->at[0]), order_numbers);
     for (size_t i = 0; i < cuts->count; i++) {
         if (count == 0 || cuts->at[i] != cuts->at[count - 1]) {
             cuts->at[count++] = cuts->at[i];

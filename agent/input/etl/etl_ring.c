@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
+#include "base/order.h"
 
 /*
  * Design: after the header buffer come slots with uncompressed buffers of the session's size; the
@@ -112,10 +113,8 @@ static int compare(const void *a, const void *b)
 {
     const struct slot *x = a;
     const struct slot *y = b;
-    if (x->sequence != y->sequence) {
-        return x->sequence < y->sequence ? -1 : 1;
-    }
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
+    int order = order_u64(x->sequence, y->sequence);
+    return order ? order : order_u64(x->offset, y->offset);
 }
 
 /* Note buffers newer than the last delivered one. */

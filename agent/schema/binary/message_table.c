@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/reader.h"
 #include "base/utf.h"
 #include "schema/text/names.h"
@@ -71,10 +72,8 @@ static int compare_entries(const void *a, const void *b)
 {
     const struct message_table_entry *x = a;
     const struct message_table_entry *y = b;
-    if (x->id != y->id) {
-        return x->id < y->id ? -1 : 1;
-    }
-    return (x->offset > y->offset) - (x->offset < y->offset);
+    int order = order_u64(x->id, y->id);
+    return order ? order : order_u64(x->offset, y->offset);
 }
 
 bool message_table_init(struct message_table *table, struct span bytes, struct error *err)

@@ -112,13 +112,6 @@ static bool read_text(struct reading *reading, const struct message_table *table
 }
 
 /* Both lists ascend, and an earlier table goes before a later one. */
-static int compare(const void *a, const void *b)
-{
-    const struct schema_parameter *x = a;
-    const struct schema_parameter *y = b;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
 static bool has_number(const struct reading *reading, size_t count, uint32_t number)
 {
     const struct schema_parameters before = {.list = reading->list, .count = count};
@@ -137,7 +130,7 @@ static bool read_table(struct reading *reading, const struct message_table *tabl
         }
     }
     if (before && reading->count > before) {
-        qsort(reading->list, reading->count, sizeof(*reading->list), compare);
+        schema_parameters_sort(reading->list, reading->count);
     }
     return true;
 }

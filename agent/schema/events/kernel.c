@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "schema/events/kernel_class.h"
 #include "schema/source/schema_source.h"
 
@@ -299,16 +300,10 @@ static int compare_entries(const void *a, const void *b)
 {
     const struct entry *x = a;
     const struct entry *y = b;
-    if (x->class_number != y->class_number) {
-        return x->class_number < y->class_number ? -1 : 1;
-    }
-    if (x->type != y->type) {
-        return x->type < y->type ? -1 : 1;
-    }
-    if (x->version != y->version) {
-        return x->version > y->version ? -1 : 1;
-    }
-    return x->row < y->row ? -1 : x->row > y->row;
+    int order = order_u64(x->class_number, y->class_number);
+    order = order ? order : order_u64(x->type, y->type);
+    order = order ? order : order_u64(y->version, x->version);
+    return order ? order : order_u64(x->row, y->row);
 }
 
 static bool index_types(struct kernel_source *source)

@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 static int compare_keys(
     const struct event_schema *a, const struct guid *provider, uint16_t id, uint8_t version)
 {
-    int order = memcmp(a->provider.bytes, provider->bytes, sizeof(provider->bytes));
-    if (order == 0) {
-        order = (a->descriptor.id > id) - (a->descriptor.id < id);
-    }
-    return order ? order : (a->descriptor.version > version) - (a->descriptor.version < version);
+    int order = guid_compare(&a->provider, provider);
+    order = order ? order : order_u64(a->descriptor.id, id);
+    return order ? order : order_u64(a->descriptor.version, version);
 }
 
 /* Sort by key; equal keys keep file order. `serial` is unused before the cache assigns it, so it
@@ -19,7 +19,7 @@ static int compare_events(const void *a, const void *b)
     const struct event_schema *x = *(struct event_schema *const *)a;
     const struct event_schema *y = *(struct event_schema *const *)b;
     int order = compare_keys(x, &y->provider, y->descriptor.id, y->descriptor.version);
-    return order ? order : (x->serial > y->serial) - (x->serial < y->serial);
+    return order ? order : order_u64(x->serial, y->serial);
 }
 
 void manifest_events_sort(struct manifest *manifest)

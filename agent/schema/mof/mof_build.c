@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "schema/mof/mof_fields.h"
 
 enum { MAX_SHOWN = 100, MAX_EVENTS = 1024 * 1024 };
@@ -365,14 +366,14 @@ static struct key key_of(const struct event_schema *schema)
 
 static int compare_types(const struct key *a, const struct key *b)
 {
-    int order = memcmp(a->class_guid->bytes, b->class_guid->bytes, sizeof(a->class_guid->bytes));
-    return order ? order : (a->type > b->type) - (a->type < b->type);
+    int order = guid_compare(a->class_guid, b->class_guid);
+    return order ? order : order_u64(a->type, b->type);
 }
 
 static int compare_keys(const struct key *a, const struct key *b)
 {
     int order = compare_types(a, b);
-    return order ? order : (a->version < b->version) - (a->version > b->version);
+    return order ? order : order_u64(b->version, a->version);
 }
 
 static int compare_events(const void *a, const void *b)
@@ -382,7 +383,7 @@ static int compare_events(const void *a, const void *b)
     struct key x_key = key_of(x->schema);
     struct key y_key = key_of(y->schema);
     int order = compare_keys(&x_key, &y_key);
-    return order ? order : (x->place > y->place) - (x->place < y->place);
+    return order ? order : order_u64(x->place, y->place);
 }
 
 static bool list_events(const struct builder *b, struct mof_schemas *ret_schemas)

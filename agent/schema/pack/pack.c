@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "platform/plat_file.h"
 #include "schema/source/schema_files.h"
 
@@ -64,17 +65,10 @@ static struct key key_of(const struct event_schema *schema)
 
 static int compare_keys(const struct key *a, const struct key *b)
 {
-    if (a->is_classic != b->is_classic) {
-        return a->is_classic ? 1 : -1;
-    }
-    int order = memcmp(a->guid->bytes, b->guid->bytes, sizeof(a->guid->bytes));
-    if (order) {
-        return order;
-    }
-    if (a->number != b->number) {
-        return a->number < b->number ? -1 : 1;
-    }
-    return (a->version > b->version) - (a->version < b->version);
+    int order = order_u64(a->is_classic, b->is_classic);
+    order = order ? order : guid_compare(a->guid, b->guid);
+    order = order ? order : order_u64(a->number, b->number);
+    return order ? order : order_u64(a->version, b->version);
 }
 
 static int compare_indexed(const void *a, const void *b)
@@ -84,7 +78,7 @@ static int compare_indexed(const void *a, const void *b)
     struct key x_key = key_of(x->schema);
     struct key y_key = key_of(y->schema);
     int order = compare_keys(&x_key, &y_key);
-    return order ? order : (x->place > y->place) - (x->place < y->place);
+    return order ? order : order_u64(x->place, y->place);
 }
 
 static bool make_index(struct pack_source *source)

@@ -56,13 +56,6 @@ bool pack_parameters_add(struct pack_parameter_sets *sets, struct pack_line *in)
     return true;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct schema_parameter *x = a;
-    const struct schema_parameter *y = b;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
 bool pack_parameters_end(struct pack_parameter_sets *sets, struct pack_line *in)
 {
     struct schema_parameters *texts = &sets->sets[sets->count - 1].texts;
@@ -72,7 +65,7 @@ bool pack_parameters_end(struct pack_parameter_sets *sets, struct pack_line *in)
     }
     if (sets->list_count) {
         memcpy(list, sets->list, sets->list_count * sizeof(*list));
-        qsort(list, sets->list_count, sizeof(*list), compare);
+        schema_parameters_sort(list, sets->list_count);
     }
     for (size_t i = 1; i < sets->list_count; i++) {
         if (list[i].number == list[i - 1].number) {

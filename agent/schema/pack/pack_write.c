@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/order.h"
 #include "base/span_compare.h"
 #include "base/utf.h"
 #include "event/model/type_names.h"
@@ -323,23 +324,18 @@ static void add_event(struct writer *w, const struct event_schema *schema)
 static int compare_providers(const struct event_schema *a, const struct event_schema *b)
 {
     int order = span_compare(a->provider_name, b->provider_name);
-    return order ? order : memcmp(a->provider.bytes, b->provider.bytes, sizeof(a->provider.bytes));
-}
-
-static int compare_numbers(unsigned a, unsigned b)
-{
-    return (a > b) - (a < b);
+    return order ? order : guid_compare(&a->provider, &b->provider);
 }
 
 static int compare_events(const struct event_schema *a, const struct event_schema *b)
 {
     int orders[] = {
         compare_providers(a, b),
-        memcmp(a->class_guid.bytes, b->class_guid.bytes, sizeof(a->class_guid.bytes)),
-        compare_numbers(a->descriptor.id, b->descriptor.id),
-        compare_numbers(a->kind == SCHEMA_MOF ? a->descriptor.opcode : 0,
+        guid_compare(&a->class_guid, &b->class_guid),
+        order_u64(a->descriptor.id, b->descriptor.id),
+        order_u64(a->kind == SCHEMA_MOF ? a->descriptor.opcode : 0,
             b->kind == SCHEMA_MOF ? b->descriptor.opcode : 0),
-        compare_numbers(a->descriptor.version, b->descriptor.version),
+        order_u64(a->descriptor.version, b->descriptor.version),
     };
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
         if (orders[i]) {
@@ -354,7 +350,7 @@ static int compare_items(const void *a, const void *b)
     const struct item *x = a;
     const struct item *y = b;
     int order = compare_events(x->schema, y->schema);
-    return order ? order : (x->place > y->place) - (x->place < y->place);
+    return order ? order : order_u64(x->place, y->place);
 }
 
 /* ---- packs ---------------------------------------------------------------------------------------- */

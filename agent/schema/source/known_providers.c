@@ -38,7 +38,7 @@ struct span known_providers_name(const struct guid *provider)
     size_t high = PROVIDER_COUNT;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = memcmp(by_guid[middle].guid.bytes, provider->bytes, sizeof(provider->bytes));
+        int order = guid_compare(&by_guid[middle].guid, provider);
         if (order == 0) {
             return span_text(names + by_guid[middle].name);
         }

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "base/order.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
@@ -77,9 +78,8 @@ static bool add_file(void *self, const char *name)
 
 static int by_number(const void *a, const void *b)
 {
-    uint64_t x = ((const struct letter_file *)a)->number;
-    uint64_t y = ((const struct letter_file *)b)->number;
-    return (x > y) - (x < y);
+    return order_u64(
+        ((const struct letter_file *)a)->number, ((const struct letter_file *)b)->number);
 }
 
 bool letter_files_list(const char *folder, struct letter_file_list *ret_list, struct error *err)
