@@ -3,7 +3,7 @@
 import os
 import time
 
-TIMEOUT_S = 200
+TIMEOUT_S = int(os.environ.get("ETWSHIP_AWAIT_S", "90"))
 TICK_S = 0.02
 REST, MOST_S = 4, 1  # how many times as long as a look took; at most
 
