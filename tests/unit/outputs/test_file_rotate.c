@@ -92,6 +92,24 @@ static void chores_are_stored_as_long_as_there_is_room(void **state)
     event_template_destroy(template);
 }
 
+/* What is left out is found again when the folder is read next. */
+static void chores_are_remembered_up_to_a_limit(void **state)
+{
+    (void)state;
+    static const struct file_rotation rules = {.keep = 1};
+    struct event_template *template = event_template_create(
+        span_text("{provider.name}"), EVENT_TEMPLATE_PATH, NULL);
+    struct file_rotator rotator;
+    char path[] = "e";
+    file_rotator_init(&rotator, &rules, NULL, template);
+    for (size_t i = 0; i < 10001; i++) {
+        file_rotator_began(&rotator, &(struct file_entry){.path = path});
+    }
+    assert_int_equal(rotator.count, 10000);
+    file_rotator_fini(&rotator);
+    event_template_destroy(template);
+}
+
 /* All that is left to do; one call takes no longer than a pause between two deliveries may. */
 static void finish_chores(struct fixture *f)
 {
@@ -302,6 +320,7 @@ int main(void)
         cmocka_unit_test(numbers_go_on_behind_those_that_are_there),
         cmocka_unit_test(the_highest_number_is_used_and_none_beyond_it),
         cmocka_unit_test(chores_are_stored_as_long_as_there_is_room),
+        cmocka_unit_test(chores_are_remembered_up_to_a_limit),
         cmocka_unit_test(rotated_files_are_compressed_in_the_end),
         cmocka_unit_test(it_says_when_there_is_more_to_do),
         cmocka_unit_test(nothing_is_made_for_good_before_the_checkpoint_is_stored),

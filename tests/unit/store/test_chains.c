@@ -54,9 +54,56 @@ static void the_range_that_an_output_reads_is_kept_when_it_is_drained(void **sta
     catalogue_close(catalogue);
 }
 
+/* The catalogue knows outputs by their ids. */
+static void a_new_output_has_an_id_that_none_of_the_catalogue_has(void **state)
+{
+    (void)state;
+    static const uint64_t ids[] = {1, 7, 3};
+    struct error err = {0};
+    for (size_t known = 1; known <= sizeof(ids) / sizeof(ids[0]); known++) {
+        struct catalogue *catalogue = rig_create();
+        struct chains chains;
+        chains_init(&chains);
+        rig_begin(catalogue);
+        for (size_t i = 0; i < known; i++) {
+            const char name[] = {(char)('a' + i), '\0'};
+            const struct catalogue_output output = {.id = ids[i], .name = span_text(name)};
+            assert_good(catalogue_put_output(catalogue, &output, &rig_err));
+        }
+        rig_commit(catalogue);
+        assert_good(chains_load(&chains, catalogue, &rig_err));
+        const struct chain *added = chains_add(&chains, span_text("new"), &err);
+        assert_non_null(added);
+        for (size_t i = 0; i < known; i++) {
+            assert_true(added->id != ids[i]);
+        }
+        chains_fini(&chains);
+        catalogue_close(catalogue);
+        rig_remove_folder(NULL);
+        rig_make_folder(NULL);
+    }
+}
+
+static void a_name_may_be_as_long_as_it_says_and_no_longer(void **state)
+{
+    (void)state;
+    static uint8_t name[STORE_NAME_MAX + 1];
+    struct chains chains;
+    struct error err = {0};
+    chains_init(&chains);
+    memset(name, 'n', sizeof(name));
+    assert_non_null(chains_add(&chains, span_make(name, STORE_NAME_MAX), &err));
+    assert_null(chains_add(&chains, span_make(name, STORE_NAME_MAX + 1), &err));
+    assert_int_equal(err.code, ERR_LIMIT);
+    chains_fini(&chains);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_may_be_as_long_as_it_says_and_no_longer),
+        cmocka_unit_test_setup_teardown(a_new_output_has_an_id_that_none_of_the_catalogue_has,
+            rig_make_folder, rig_remove_folder),
         cmocka_unit_test_setup_teardown(of_early_ids_no_more_are_read_than_an_output_may_have,
             rig_make_folder, rig_remove_folder),
         cmocka_unit_test_setup_teardown(the_range_that_an_output_reads_is_kept_when_it_is_drained,
