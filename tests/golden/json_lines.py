@@ -79,26 +79,32 @@ def the_reader_is_strict(report):
         report.true(f"{line!r} is refused", inner.failures, "it is not")
 
 
+NATIVE, ECS = (check_native, []), (check_ecs, ["-f", "ecs"])
+
+
+def check(report, trace, runs):
+    for check_event, shape, schema in runs:
+        count = 0
+        for line in common.stream(*shape, *schema, trace):
+            count += 1
+            what = f"{trace.name} {' '.join(shape)} {bool(schema)}:{count}"
+            event = parse(report, what, line)
+            if event:
+                check_event(report, what, event)
+        report.true(f"{trace.name}: events", count, "none")
+
+
 def main():
     report = common.Report()
     the_reader_is_strict(report)
     definitions = ["--schema", common.manifests()] if common.manifests().is_dir() else None
     if not definitions:
         print("without definitions of providers: they are not there")
-    native, ecs = (check_native, []), (check_ecs, ["-f", "ecs"])
-    runs = [(*native, definitions or []), (*ecs, [])]
+    runs = [(*NATIVE, definitions or []), (*ECS, [])]
     if definitions and "--full" in sys.argv:
-        runs += [(*native, []), (*ecs, definitions)]
+        runs += [(*NATIVE, []), (*ECS, definitions)]
     for trace in common.traces():
-        for check, shape, schema in runs:
-            count = 0
-            for line in common.stream(*shape, *schema, trace):
-                count += 1
-                what = f"{trace.name} {' '.join(shape)} {bool(schema)}:{count}"
-                event = parse(report, what, line)
-                if event:
-                    check(report, what, event)
-            report.true(f"{trace.name}: events", count, "none")
+        check(report, trace, runs)
     report.finish()
 
 

@@ -76,25 +76,29 @@ def dump(stacks, path):
     return common.dump("--no-process-context", "--stack-walk", stacks, path)
 
 
+def check(report, path):
+    trace = minietl.Trace(path)
+    apart = dump("events", path)
+    check_records(report, path.name, trace, apart)
+    check_order(report, path.name, apart)
+    if any(map(is_stack, apart)):
+        joined = dump("join", path)
+        check_order(report, path.name, joined)
+        check_stacks(report, path.name, joined, apart)
+        dropped = dump("drop", path)
+        report.equal(f"{path.name}: with --stack-walk drop",
+                     [shape_of_event(e) for e in dropped],
+                     [shape_of_event(e) for e in apart if not is_stack(e)])
+    with_metadata = common.run("dump", "--metadata", "--stack-walk", "events", path)
+    report.equal(f"{path.name}: with --metadata",
+                 with_metadata.count(b"\n") - with_metadata.count(b'"kind":"agent"'),
+                 sum(map(len, trace.by_cpu.values())))
+
+
 def main():
     report = common.Report()
     for path in common.traces():
-        trace = minietl.Trace(path)
-        apart = dump("events", path)
-        check_records(report, path.name, trace, apart)
-        check_order(report, path.name, apart)
-        if any(map(is_stack, apart)):
-            joined = dump("join", path)
-            check_order(report, path.name, joined)
-            check_stacks(report, path.name, joined, apart)
-            dropped = dump("drop", path)
-            report.equal(f"{path.name}: with --stack-walk drop",
-                         [shape_of_event(e) for e in dropped],
-                         [shape_of_event(e) for e in apart if not is_stack(e)])
-        with_metadata = common.run("dump", "--metadata", "--stack-walk", "events", path)
-        report.equal(f"{path.name}: with --metadata",
-                     with_metadata.count(b"\n") - with_metadata.count(b'"kind":"agent"'),
-                     sum(map(len, trace.by_cpu.values())))
+        check(report, path)
     report.finish()
 
 

@@ -291,6 +291,12 @@ static void files_beyond_the_limit_are_told_and_not_read(void **state)
         assert_int_equal(controls.count, max - 1);
         assert_int_equal(strstr(warnings, told) != NULL, max == 2);
     }
+    /* Not the next one, nor any other behind it. */
+    stop(NULL);
+    start(NULL);
+    controls.max_files = 1;
+    assert_true(wpp_controls_read(&controls, path, &err));
+    assert_int_equal(controls.count, 1);
 }
 
 int main(void)
