@@ -156,7 +156,7 @@ bool etw_autologger_install(const struct etw_autologger *items, size_t count, st
         if (!put_back(items[i - 1].name, &before[i - 1])) {
             size_t size = strlen(why.text);
             snprintf(why.text + size, sizeof(why.text) - size,
-                "; the changes of %.100s could not be undone", items[i - 1].name);
+                "; the changes to %.100s could not be undone", items[i - 1].name);
         }
     }
     for (size_t i = 0; i < count; i++) {

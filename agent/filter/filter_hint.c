@@ -86,7 +86,7 @@ bool filter_hint_value(struct span word, struct span field, struct error *err)
     }
     if (is_nothing(word)) {
         return error_set(err, ERR_CONFIG,
-            "no value is %.*s. for a missing field write not exists(%.*s)", SPAN_ARG(shown),
+            "%.*s is not a value. for a missing field write not exists(%.*s)", SPAN_ARG(shown),
             SPAN_ARG(span_first(field, 60)));
     }
     return error_set(

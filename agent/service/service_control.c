@@ -363,7 +363,8 @@ bool service_control_reload(struct error *err)
               wait_while(opened.service, SERVICE_STATE_START_PENDING, &status, err);
     if (ok && status.state != SERVICE_STATE_RUNNING) {
         ok = error_set(err, ERR_STOPPED,
-            "service %s: it does not run. it reads its configuration when it starts", SERVICE_NAME);
+            "service %s: it is not running. it reads its configuration when it starts",
+            SERVICE_NAME);
     }
     uint32_t code = ok ? service_api_get()->reload(opened.service) : SERVICE_OK;
     close_all(&opened);

@@ -239,7 +239,8 @@ bool service_host_run(const struct service_host_work *work, int *ret_exit, struc
         return true;
     }
     if (code == SERVICE_E_CONTROLLER_CONNECT) {
-        return error_set(err, ERR_MISSING, "Windows' service control manager did not start this");
+        return error_set(
+            err, ERR_MISSING, "the service control manager of Windows did not start this process");
     }
     return service_api_fail(err, code, "service %s: its control", SERVICE_NAME);
 }

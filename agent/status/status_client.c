@@ -96,7 +96,7 @@ static bool wait_for(
         .socket = channel->socket, .read = !to_write, .write = to_write};
     plat_socket_wait(&wait, 1, NULL, timeout_ms ? (int)timeout_ms : -1);
     return wait.ret_read || wait.ret_write ||
-           error_set(err, ERR_IO, "the agent has not answered for %u s", timeout_ms / 1000);
+           error_set(err, ERR_IO, "the agent did not answer for %u s", timeout_ms / 1000);
 }
 
 static bool send_request(struct status_channel *channel, const struct status_client *client,

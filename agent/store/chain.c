@@ -39,8 +39,8 @@ struct chain_range *chain_add_range(struct chain *chain, struct span about, stru
 {
     if (chain->range_count == CHAIN_RANGES_MAX) {
         error_set(err, ERR_LIMIT,
-            "an output was changed %d times, and has not taken all events from before the first "
-            "change",
+            "an output was changed %d times, and has not delivered all events from before the "
+            "first change",
             CHAIN_RANGES_MAX);
         return NULL;
     }
@@ -211,7 +211,7 @@ bool chain_move(struct chain *chain, uint64_t position, const uint64_t *early, s
 {
     for (size_t i = 1; i < early_count; i++) {
         if (early[i] <= early[i - 1]) {
-            return error_set(err, ERR_FORMAT, "ids that do not ascend");
+            return error_set(err, ERR_FORMAT, "ids that do not increase");
         }
     }
     if (early_count > STORE_EARLY_MAX || (checkpoint && checkpoint->size > STORE_VALUE_MAX)) {

@@ -83,9 +83,9 @@ static void tell(
     struct store *store, const struct rebuild *rebuild, const char *aside, const char *why)
 {
     store_tell(store, STORE_NEWS_REBUILT,
-        "the spool's catalogue was made anew from its files (%s): %" PRIu64 " batches with %" PRIu64
-        " records were found, and are delivered (again); %" PRIu64 " batches and %" PRIu64
-        " other bytes cannot be read%s%s%s",
+        "the agent rebuilt the catalogue of the spool from its files (%s): %" PRIu64
+        " batches with %" PRIu64 " records were found, and are delivered (again); %" PRIu64
+        " batches and %" PRIu64 " other bytes cannot be read%s%s%s",
         why, rebuild->batches, rebuild->records, rebuild->damaged, rebuild->skipped_bytes,
         rebuild->damaged || rebuild->skipped_bytes ? ", see the folder 'damaged'" : "",
         aside[0] ? "; the old catalogue is now called " : "", aside);

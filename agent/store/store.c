@@ -48,7 +48,7 @@ void store_let_go(const struct store *store)
 bool store_is_whole(const struct store *store, struct error *err)
 {
     return store->catalogue ||
-           error_set(err, ERR_DAMAGED, "%s was lost, and is made anew by the next commit",
+           error_set(err, ERR_DAMAGED, "%s was lost; the next commit creates it again",
                store->catalogue_path);
 }
 

@@ -72,7 +72,7 @@ bool store_age_open(struct store *store, struct error *err)
     }
     if (newest > now) {
         store_tell(store, STORE_NEWS_CLOCK,
-            "the clock was set back since the last run: what waits counts as new from now on");
+            "the clock was set back since the last run: waiting events count as new from now on");
         store->is_clock_set = true;
     }
     return true;

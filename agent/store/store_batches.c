@@ -28,7 +28,8 @@ bool store_append(struct store *store, const struct store_batch *batch, struct s
         return false;
     }
     if (store->next_id >= STORE_NUMBER_END || store->next_record >= STORE_NUMBER_END) {
-        return error_set(err, ERR_LIMIT, "the spool has no numbers left: begin a new one");
+        return error_set(
+            err, ERR_LIMIT, "the spool has no numbers left: use another agent.data_dir");
     }
     struct store_row row = {.id = store->next_id,
         .stream = batch->stream,

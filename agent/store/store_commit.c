@@ -165,7 +165,7 @@ static void delete_files(struct store *store)
         }
         store->deleting.at[kept++] = id;
         if (!store->is_lingering) {
-            store_tell(store, STORE_NEWS_LINGERING, "%s: it is tried again", why.text);
+            store_tell(store, STORE_NEWS_LINGERING, "%s: the agent tries again", why.text);
             store->is_lingering = true;
         }
     }

@@ -305,7 +305,7 @@ bool store_set_aside(struct store *store, const struct store_row *row,
     }
     damaged_copy(store, batch.segment, batch.offset, batch.bytes, "batch-damaged");
     store_tell(store, STORE_NEWS_DAMAGED,
-        "batch %llu with %lu records cannot be read and is lost: what is left of it is in %s",
+        "batch %llu with %lu records cannot be read and is lost: its remains are in %s",
         (unsigned long long)row->id, (unsigned long)batch.records, store->damaged_path);
     return true;
 }

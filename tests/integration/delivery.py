@@ -254,7 +254,7 @@ class Delivery(unittest.TestCase):
             del config["agent"]["data_dir"]
             self.config.write_text(json.dumps(config))
             told = self.run_agent(LOSSES)
-            self.assertIn("what it refuses is lost. set agent.data_dir", told)
+            self.assertIn("rejected events are lost. set agent.data_dir", told)
             gaps = [json.loads(d)["gap"] for d in server.app.documents() if b'"gap":{' in d]
             self.assertEqual(sum(gap["count"] for gap in gaps if gap["reason"] == "rejected"),
                              EVENTS - len(self.sequences(server.app.documents())))

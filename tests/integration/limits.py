@@ -59,7 +59,7 @@ class Limits(machine.Shared):
     def test_what_does_not_hold_is_told(self):
         agent = self.start_with(memory="1GB", cpu="12.5%")
         said = agent.said()
-        self.assertIn("agent.limits.memory does not hold: ", said)
+        self.assertIn("agent.limits.memory is not in effect: ", said)
         self.assertIn("MemoryMax=1073741824", said)
         self.assertIn("agent.limits.cpu does not hold: ", said)
         self.assertIn("CPUQuota=", said)

@@ -314,7 +314,7 @@ class Selftest(Machine):
         done = self.run_sim(self.environment(), "selftest", "--rate", 400, "--duration", "500ms")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for word in ("TraceLogging", "manifest", "classic", "message", "latency", "names          as expected: ",
-                     "all is right"):
+                     "every check has passed"):
             self.assertIn(word, done.stdout)
 
     def test_what_is_too_much_is_lost_and_counted(self):

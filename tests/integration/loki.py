@@ -207,7 +207,7 @@ class LokiOutput(siem_rig.Agent):
                 {"name": "b", "type": "realtime", "providers": ["Provider-C:verbose"]}]
         # Session a: one host, two providers, three levels; session b: one, one, five.
         said = self.check(live)
-        self.assertIn("at most 11 streams for each set of values that events bring for channel; most by level, "
+        self.assertIn("at most 11 streams for each combination of values of channel; most by level, "
                       "with 5 values; no more than 1000 are made", said)
         self.assertNotIn("share one stream", said)
         said = self.check(live, labels=["host", "provider"], max_streams=2)

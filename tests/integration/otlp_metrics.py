@@ -197,7 +197,7 @@ class OtlpMetrics(unittest.TestCase):
             agent.terminate()
             agent.wait(TIMEOUT_S)
             said = agent.stderr.read()
-            self.assertEqual(said.count("the agent's own metrics are not taken"), 1, said)
+            self.assertEqual(said.count("the collector rejects the agent's own metrics"), 1, said)
 
     def test_a_collector_that_never_answers_holds_up_the_end_for_two_seconds(self):
         def hang(request):

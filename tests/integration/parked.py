@@ -179,9 +179,9 @@ class Parked(unittest.TestCase):
                     self.assert_all(app)
                     self.assertEqual(app.twice, 0)
                     self.assertEqual(self.dead_letters(config), [])
-                    self.assertIn(f"{SHUT} takes no events: status {reply[0]} {reply[1]}: {reply[2]}"[:120],
+                    self.assertIn(f"{SHUT} accepts no events: status {reply[0]} {reply[1]}: {reply[2]}"[:120],
                                   told)
-                    self.assertIn(f"{SHUT} takes events again", told)
+                    self.assertIn(f"{SHUT} accepts events again", told)
                     self.assertNotIn("duplicate", told)
 
     def test_an_index_that_opens_and_refuses_everything_holds_nothing_else_up(self):
@@ -288,12 +288,12 @@ class Parked(unittest.TestCase):
                 # The third is held, and asked for by one event at a time.
                 self.assertGreater(len(refused), 10)
                 self.assertEqual(set(refused[3:]), {1})
-                self.assertIn(f"{SHUT} takes no events: status 400 mapper_parsing_exception: failed to parse",
+                self.assertIn(f"{SHUT} accepts no events: status 400 mapper_parsing_exception: failed to parse",
                               self.told())
                 self.assertIn("every event for it is refused", self.told())
                 self.open(app, server)
                 told = self.end(agent, LOSSES)
-                self.assertEqual(told.count(f"{SHUT} takes events again"), 1)
+                self.assertEqual(told.count(f"{SHUT} accepts events again"), 1)
                 self.assertEqual(self.dead_letters(config), letters)
                 self.assertEqual(app.arrived() + len(letters), EVENTS)
                 for index, sequences in self.sequences(app).items():
@@ -325,7 +325,7 @@ class Parked(unittest.TestCase):
                 self.assertEqual(len(self.assert_divided(app, bad, config)), len(bad))
                 self.assertEqual(app.twice, 0)
                 self.assertIn("every event for it is refused", told)
-                self.assertIn(f"{SHUT} takes events again", told)
+                self.assertIn(f"{SHUT} accepts events again", told)
                 # Those that were asked for go ahead, one at a time.
                 arrived = self.sequences(app)[SHUT]
                 ahead = sum(1 for a, b in zip(arrived, arrived[1:]) if a > b)
@@ -365,7 +365,7 @@ class Parked(unittest.TestCase):
         self.assertEqual(self.dead_letters(config), letters)
         self.assertEqual(app.arrived() + len(letters), EVENTS)
         for index in shut:
-            self.assertEqual(told.count(f"{index} takes events again"), 1)
+            self.assertEqual(told.count(f"{index} accepts events again"), 1)
 
     def test_kills_while_a_wrong_mapping_is_held(self):
         for mode in ("durable", "memory"):
@@ -428,7 +428,7 @@ class Parked(unittest.TestCase):
         self.assertEqual({letter["type"] for letter in letters}, {"too_old", "mapper_parsing_exception"})
         self.assertEqual({letter["status"] for letter in letters}, {400})
         self.assertEqual(app.arrived(), EVENTS - self.shut_events)
-        self.assertNotIn("takes events again", told)
+        self.assertNotIn("accepts events again", told)
 
     # ---- kills and stops ------------------------------------------------------------------------
 
@@ -545,9 +545,9 @@ class Parked(unittest.TestCase):
                                      (403, "too_old", SHUT))
                     self.assertRegex(letter["reason"], r"^too_old: .*blocked by")
                 self.assertEqual(app.arrived(), EVENTS - self.shut_events)
-                self.assertRegex(told, "given up after retry.max_age: .*kept: see etwship deadletter")
+                self.assertRegex(told, "given up after retry.max_age: .*kept as dead letters: see etwship deadletter")
                 self.assertIn(f", {self.shut_events} given up as too old (etwship deadletter list)", told)
-                self.assertNotIn("takes events again", told)
+                self.assertNotIn("accepts events again", told)
                 # They can be sent again.
                 self.open(app, server)
                 subprocess.run([BINARY, "deadletter", "replay", "-c", str(config)], check=True,

@@ -213,7 +213,7 @@ class Live(machine.Shared):
         agent.process.send_signal(signal.SIGHUP)
         wait_until(lambda: "the previous configuration does not start either" in agent.said(), agent.said)
         self.assertEqual(agent.stop(), 1, agent.said())
-        self.assertIn("session live is stopped: no agent started", agent.said())
+        self.assertIn("session live is stopped, and the events in it are lost: no agent", agent.said())
         self.assertEqual(self.sessions("list"), {})
 
     def test_a_kept_session_stays_over_reload_and_restart(self):

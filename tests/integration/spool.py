@@ -81,7 +81,7 @@ class Spool(Kills):
             said = self.run_agent()
             self.assertIn(f"{EVENTS} events of an earlier run wait for output siem in {self.folder}/state/spool",
                           said)
-            self.assertIn(f"events wait in {self.folder}/state/spool until their outputs have them", said)
+            self.assertIn(f"events wait in {self.folder}/state/spool until outputs have delivered them", said)
             self.assert_each_once(server.app.documents())
             self.assertEqual(server.app.twice, 0)
             self.assertEqual(self.stat()[1]["siem"]["events"], 0)

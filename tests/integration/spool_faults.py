@@ -189,7 +189,7 @@ class SpoolFaults(SpoolRig):
             server.faults = None
             self.wait_until(lambda: self.stored(server) == EVENTS)
             self.stop(agent)
-            self.assertRegex(self.said(agent), "there is room again|it is written again")
+            self.assertRegex(self.said(agent), "there is room again|the agent writes to it again")
             self.assertEqual(server.app.twice, 0)
 
     def test_a_disk_below_min_free_disk_is_reported_with_a_remedy(self):
@@ -235,7 +235,7 @@ class SpoolFaults(SpoolRig):
             self.waits_for("siem", 0)
             self.stop(agent)
             self.assertLess(len(trouble.findall(self.said(agent))), 3, self.said(agent))
-            self.assertIn("it is written again", self.said(agent))
+            self.assertIn("the agent writes to it again", self.said(agent))
             self.assertEqual(server.app.twice, 0)
 
     def test_a_disk_that_is_read_only_for_a_while_is_waited_out(self):

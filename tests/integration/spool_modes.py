@@ -99,7 +99,7 @@ class Modes(unittest.TestCase):
             self.run_agent()
             self.traces.append(self.make_trace("b", 1000, "--seed", "7"))
             self.write("durable", server)
-            self.assertIn("outputs continue after what they took in an earlier run", self.run_agent())
+            self.assertIn("outputs continue after the last events that they delivered in an earlier run", self.run_agent())
             self.assertNotIn("outputs continue after what", self.run_agent())
             self.assert_each_once(server.app.documents(), EVENTS + 1000)
             self.assertEqual(server.app.twice, 0)

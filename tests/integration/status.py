@@ -314,7 +314,7 @@ class Status(Rig):
                 self.assertEqual(len(events), 5)
                 self.assertTrue(all(event["process"]["pid"] > 0 and event["etw"]["session"] == "traces"
                                     for event in events))
-        for arguments, code, word in ((["nothing"], 2, "no session and no output"),
+        for arguments, code, word in ((["nothing"], 2, "no running session or output"),
                                       (["siem", "--where", "a =="], 2, "expression"),
                                       (["siem", "--rate", "0"], 2, "from 1 to")):
             with self.subTest(arguments):
@@ -362,9 +362,9 @@ class Status(Rig):
 
     def test_addresses_of_others_are_refused_by_check(self):
         for listen, word in (("0.0.0.0:9187", "add tls and token"), ("10.0.0.1:1", "add tls and token"),
-                             ("[::]:80", "add tls and token"), ("127.0.0.1", "no address and port"),
-                             ("127.0.0.1:0", "no address and port"), ("::1:80", "no address and port"),
-                             ("example.org:80", "no address and port")):
+                             ("[::]:80", "add tls and token"), ("127.0.0.1", "not an address and port"),
+                             ("127.0.0.1:0", "not an address and port"), ("::1:80", "not an address and port"),
+                             ("example.org:80", "not an address and port")):
             with self.subTest(listen):
                 self.write({"listen": listen})
                 done = self.etwship("check")

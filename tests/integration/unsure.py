@@ -22,7 +22,7 @@ MANIFEST = f"""<instrumentationManifest xmlns="http://schemas.microsoft.com/win/
 </provider></events></instrumentation></instrumentationManifest>"""
 EASY, HARD = "yyy", "y" * 60 + "!"
 SLOW = "data.text matches '(y+)+$'"
-NOTE = "could not be judged"
+NOTE = "could not be evaluated"
 
 
 def record(text):

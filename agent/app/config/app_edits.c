@@ -3,11 +3,12 @@
 #include "app/config/app_rules.h"
 #include "platform/plat_hash.h"
 
-#define WHERE_ROW                                                                              \
-    {                                                                                          \
-        CONFIG_ROW("where", STRING, struct app_edit, where),                                   \
-            .default_text = "true",                                                            \
-            .help = "an expression; the rule is for events for which it is true, as they came" \
+#define WHERE_ROW                                                                                  \
+    {                                                                                              \
+        CONFIG_ROW("where", STRING, struct app_edit, where),                                       \
+            .default_text = "true",                                                                \
+            .help = "an expression; the rule applies to events for which it is true before rules " \
+                    "change them"                                                                  \
     }
 
 #define FIELDS_ROW(name, text)                                                  \
@@ -30,25 +31,26 @@ const struct config_field app_edits_set_fields[] = {
 
 const struct config_field app_edits_tag_fields[] = {
     WHERE_ROW,
-    FIELDS_ROW("tags", "what is added, each once"),
+    FIELDS_ROW("tags", "tags to add; a tag that the event already has is not added again"),
     {.key = NULL},
 };
 
 const struct config_field app_edits_remove_fields[] = {
     WHERE_ROW,
-    FIELDS_ROW("fields", "what is left out, from messages, too"),
+    FIELDS_ROW("fields", "fields to leave out, also from messages"),
     {.key = NULL},
 };
 
 const struct config_field app_edits_rename_fields[] = {
     WHERE_ROW,
-    VALUES_ROW("`data.OLD: NEW`; the field stays where it is, unless there is one of that name"),
+    VALUES_ROW("`data.OLD: NEW`; the field keeps its place. Nothing changes if the event already "
+               "has a field NEW"),
     {.key = NULL},
 };
 
 const struct config_field app_edits_hash_fields[] = {
     WHERE_ROW,
-    FIELDS_ROW("fields", "whose values are hashed; of a list or struct all in it"),
+    FIELDS_ROW("fields", "fields whose values are hashed; of a list or struct all values in it"),
     {CONFIG_ROW("key", SECRET, struct app_edit, key), .required = true,
         .help = "the key of HMAC-SHA-256, at least 16 bytes: `file:PATH`, or `${VARIABLE}`"},
     {.key = NULL},
@@ -56,9 +58,9 @@ const struct config_field app_edits_hash_fields[] = {
 
 const struct config_field app_edits_truncate_fields[] = {
     WHERE_ROW,
-    FIELDS_ROW("fields", "whose texts are cut"),
+    FIELDS_ROW("fields", "fields whose texts are cut"),
     {CONFIG_ROW("bytes", INT, struct app_edit, bytes), .required = true, .min = 1,
-        .max = EVENT_VALUE_MAX_TEXT, .help = "of UTF-8 that stay at most; no character is cut"},
+        .max = EVENT_VALUE_MAX_TEXT, .help = "maximum length as UTF-8; no character is split"},
     {.key = NULL},
 };
 
@@ -122,7 +124,7 @@ bool app_edits_check(
     }
     if (strlen(key) < FILTER_MIN_KEY_BYTES) {
         config_error_at(memory, &rule->hash.key, sizeof(key), report,
-            "key: it has less than %d bytes, so that values could be guessed from hashes. make a "
+            "key: it has less than %d bytes, so values could be guessed from hashes. create a "
             "random one",
             FILTER_MIN_KEY_BYTES);
         return false;

@@ -42,7 +42,7 @@ bool app_listen_parse(
     if (!colon || !parse_port(span_from(all, colon), ret_port) || !ip_parse(address, ret_address) ||
         (ret_address->size == 16) != in_brackets) {
         return error_set(err, ERR_CONFIG,
-            "'%.100s' is no address and port. write one as in 127.0.0.1:9187 or '[::1]:9187'",
+            "'%.100s' is not an address and port. write one as in 127.0.0.1:9187 or '[::1]:9187'",
             text);
     }
     return true;
@@ -102,7 +102,7 @@ void app_listen_check(
     if (size < TOKEN_MIN_BYTES || size > TOKEN_MAX_BYTES ||
         (status->token && !is_text(status->token))) {
         config_error_at(memory, &status->token, sizeof(status->token), report,
-            "token: it is no text of %d to %d visible ASCII characters. make one with openssl rand "
+            "token: it must have %d to %d visible ASCII characters. create one with openssl rand "
             "-hex 16",
             TOKEN_MIN_BYTES, TOKEN_MAX_BYTES);
     }

@@ -30,7 +30,7 @@ static void check_events(const struct config *memory, const char *key,
         }
         bool is_near = kernel_names_meant(text, meant);
         config_error_at(memory, &events->items[i], sizeof(events->items[i]), report,
-            "%s: %s is no kernel event. %s%s%s", key, config_text_quote(text).text,
+            "%s: %s is not a kernel event. %s%s%s", key, config_text_quote(text).text,
             is_near ? "did you mean '" : "",
             is_near
                 ? meant

@@ -45,7 +45,7 @@ static bool split_keywords(const struct checker *checker, const struct config_st
         } else if (items->items[i][0] == 0 ||
                    (items->items[i][0] >= '0' && items->items[i][0] <= '9')) {
             complain(checker, &items->items[i], sizeof(items->items[i]), "keywords",
-                "this is no mask. write a number such as 0x10, or the name of a keyword");
+                "this is not a mask. write a number such as 0x10, or the name of a keyword");
         } else {
             names[keywords->name_count++] = items->items[i];
         }
@@ -101,7 +101,7 @@ static void check_payload(const struct checker *checker, const struct provider_p
     uint64_t id;
     if (!provider_spec_parse_bits(span_text(payload->id), &id) || id > MAX_ID) {
         complain(checker, payload, sizeof(*payload), "payload",
-            "this is no event id. write a number from 0 to 65535");
+            "this is not an event id. write a number from 0 to 65535");
     }
     const struct provider_predicate *list = payload->fields.items;
     for (size_t i = 0; i < payload->fields.count; i++) {
@@ -133,7 +133,7 @@ static void check_processes(const struct checker *checker, const struct app_proc
         if (!provider_spec_parse_bits(span_text(processes->pids.items[i]), &pid) ||
             pid > UINT32_MAX) {
             complain(checker, &processes->pids.items[i], sizeof(const char *), "pids",
-                "this is no process id. write a number");
+                "this is not a process id. write a number");
         } else if (spec->pid_count < PROVIDER_MAX_PIDS) {
             spec->pids[spec->pid_count++] = (uint32_t)pid;
         }
@@ -158,7 +158,7 @@ static bool check_stacks(
     }
     if (any.name_count || all.name_count) {
         complain(checker, &from->keywords, sizeof(from->keywords), "keywords",
-            "stacks choose their events by numbers. write the bits");
+            "keywords of stacks are masks, without names. write the bits");
     }
     to->by_level = from->level || any.given || all.given;
     to->any = any.bits;
@@ -177,7 +177,7 @@ static void check_group(const struct checker *checker, const struct app_provider
     for (size_t i = 0; i < disallow->count; i++) {
         if (!guid_parse(span_text(disallow->items[i]), &guid)) {
             complain(checker, &disallow->items[i], sizeof(const char *), "disallow",
-                "this is no GUID. write that of a provider");
+                "this is not a GUID. write that of a provider");
         }
     }
     if (disallow->count && !provider->group) {

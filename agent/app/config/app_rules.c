@@ -150,7 +150,7 @@ static bool check_sample(
         return true;
     }
     config_error_at(memory, &rule->sample.rate, sizeof(rule->sample.rate), report,
-        "rate: %s is no rate. write 1/10 for one in ten", config_text_quote(rate).text);
+        "rate: %s is not a rate. write 1/10 for one in ten", config_text_quote(rate).text);
     return false;
 }
 
@@ -161,7 +161,7 @@ static bool check_limit(
     struct span rate = span_text(rule->limit.rate);
     if (!filter_limit_parse(rate, &rule->tokens)) {
         config_error_at(memory, &rule->limit.rate, sizeof(rule->limit.rate), report,
-            "rate: %s is no rate. write 100/s, or so many per m, h or d, at most %d",
+            "rate: %s is not a rate. write 100/s, or a number per m, h or d, at most %d",
             config_text_quote(rate).text, FILTER_MAX_BURST);
         return false;
     }

@@ -84,9 +84,9 @@ static void complain_of_flag(struct question *q, const char *flag)
     }
     const char *meant = config_text_meant(&nearest);
     config_error_at(q->memory, &q->provider->flags, sizeof(q->provider->flags), q->report,
-        "flags: %s is no flag that wpp names. %s%s%sknown are: %s",
-        config_text_quote(span_text(flag)).text, meant ? "did you mean '" : "", meant ? meant : "",
-        meant ? "'? " : "", known.size ? known.text : "none");
+        "flags: wpp names no flag %s. %s%s%sknown: %s", config_text_quote(span_text(flag)).text,
+        meant ? "did you mean '" : "", meant ? meant : "", meant ? "'? " : "",
+        known.size ? known.text : "none");
 }
 
 /* ---- choosing ------------------------------------------------------------------------------------ */

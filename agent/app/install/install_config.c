@@ -74,16 +74,9 @@ static void put_lines(struct buf *out, const char *text)
 
 static const char head[] =
     "# The configuration of the service etwship, as its installation wrote it. No installation "
-    "writes\n"
-    "# it again. Change it, then, as administrator:\n"
-    "#\n"
-    "#   etwship check -v -c FILE          says what it amounts to, and what is wrong with it\n"
-    "#   etwship service stop\n"
-    "#   etwship service start\n"
-    "version: 1\n"
-    "\n"
-    "sessions:\n"
-    "  - name: first\n";
+    "writes\n# it again. Change it, then, as administrator:\n#\n#   etwship check -v -c FILE       "
+    "   shows what it does, and what is wrong with it\n#   etwship service stop\n#   etwship "
+    "service start\nversion: 1\n\nsessions:\n  - name: first\n";
 
 static const char off[] =
     "    enabled: false     # true: these events are read, and written to the file below\n";

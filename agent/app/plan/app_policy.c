@@ -24,7 +24,7 @@ static bool check_config_file(const char *text, struct error *err)
 {
     return config_path_is_absolute(span_text(text)) ||
            error_set(err, ERR_CONFIG,
-               "'%.200s' is no whole path. write one, as in "
+               "'%.200s' is not a full path. write one, as in "
                "C:\\ProgramData\\etwship\\config\\etwship.yaml",
                text);
 }
@@ -46,14 +46,14 @@ static bool take_text(
     const struct etw_registry_value *value, char text[APP_POLICY_TEXT_BYTES], struct error *err)
 {
     if (value->type != ETW_REGISTRY_TEXT) {
-        return error_set(err, ERR_CONFIG, "it is no text. make it a string (REG_SZ)");
+        return error_set(err, ERR_CONFIG, "it is not a string. make it one (REG_SZ)");
     }
     if (value->data.size >= APP_POLICY_TEXT_BYTES) {
         return error_set(
             err, ERR_CONFIG, "it has more than %d bytes. shorten it", APP_POLICY_TEXT_BYTES - 1);
     }
     if (value->data.size && memchr(value->data.data, 0, value->data.size)) {
-        return error_set(err, ERR_CONFIG, "it holds a NUL. write it again");
+        return error_set(err, ERR_CONFIG, "it contains a NUL character. remove it");
     }
     memcpy(text, value->data.data, value->data.size);
     text[value->data.size] = '\0';

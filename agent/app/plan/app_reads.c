@@ -29,7 +29,7 @@ static void check_file(
     }
     if (!check->is_windows && is_of_windows(path)) {
         config_error_at(check->memory, member, sizeof(*member), check->refusals,
-            "output %s: %s: %s is a path of Windows", check->output->name, field->key,
+            "output %s: %s: %s is a Windows path", check->output->name, field->key,
             config_text_quote(span_text(path)).text);
         return;
     }

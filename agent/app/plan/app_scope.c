@@ -42,7 +42,7 @@ const char *app_scope_hindrance(const struct app_session *session, const struct 
         return "as classic and WPP providers choose by level and flags in their own code";
     }
     if (live.groups && !session->ops->kernel) {
-        return "as the file is to hold all of it";
+        return "as the file must hold all events";
     }
     return live.session && live.session->push_down ? NULL : "as push_down is false";
 }

@@ -51,7 +51,7 @@ static void write(const struct output_streams *streams, struct buf *out)
 {
     buf_printf(out, "%" PRIu64 " stream%s", streams->count, streams->count == 1 ? "" : "s");
     if (streams->unknown[0]) {
-        buf_printf(out, " for each set of values that events bring for %s", streams->unknown);
+        buf_printf(out, " for each combination of values of %s", streams->unknown);
     }
     if (streams->most_count > 1) {
         buf_printf(

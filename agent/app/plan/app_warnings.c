@@ -198,8 +198,7 @@ static void warn_of_providers(const struct search *search, const struct app_sess
         }
         if (spec->all.bits && !spec->any.given && session->ops->needs_etw) {
             WARN(search, p,
-                "ETW does not look at `all` where `any` is missing. write any: "
-                "[0xffffffffffffffff], too");
+                "ETW ignores `all` where `any` is missing. write any: [0xffffffffffffffff], too");
         }
         if (!session->ops->needs_etw &&
             (p->payload.count || spec->executables.count || spec->packages.count ||
@@ -368,7 +367,7 @@ static void warn_of_schemas(const struct search *search)
             WARN(search, schema, "tdh works on Windows only. name folders of manifests");
         } else if (schema->type == APP_SCHEMA_FOLDER &&
                    plat_path_kind(schema->path) == PLAT_PATH_NONE) {
-            WARN(search, &schema->path, "there is no %s. make it, or remove the entry",
+            WARN(search, &schema->path, "%s does not exist. create it, or remove the entry",
                 config_text_quote(span_text(schema->path)).text);
         }
     }
@@ -454,7 +453,7 @@ static void warn_of_unknown(const struct search *search, const struct app_provid
     const char *const *text = provider->text.compact ? &provider->text.compact
                                                      : &provider->text.name;
     if (facts->meant.size) {
-        WARN(search, text, "no definition is of provider %s. did you mean %s?",
+        WARN(search, text, "there is no definition of provider %s. did you mean %s?",
             config_text_quote(facts->spec->name).text, config_text_quote(facts->meant).text);
     }
 }

@@ -97,7 +97,8 @@ static bool judge(const struct trial *trial, enum output_verdict verdict,
     }
     return trial->reason[0]
                ? error_set(err, ERR_IO, "the test event was refused: %s", trial->reason)
-               : error_set(err, ERR_IO, "%s", text[0] ? text : "the test event was not taken");
+               : error_set(err, ERR_IO, "%s",
+                     text[0] ? text : "the destination did not accept the test event");
 }
 
 static bool send_event(struct trial *trial, void *object, bool routed, struct error *err)

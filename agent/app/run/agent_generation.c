@@ -124,7 +124,8 @@ static void output_ended(void *self, size_t output, bool closed)
     const char *name = plan->output_configs[output]->name;
     log_write_as(agent->log, LOG_CAUSE_OUTPUT_ENDED, closed ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR,
         NULL,
-        closed ? "output %s: its reader has gone" : "output %s has ended: it takes nothing more",
+        closed ? "output %s: its reader has closed it"
+               : "output %s has ended: it accepts no more events",
         name);
     bool any_left = false;
     plat_mutex_lock(&agent->mutex);

@@ -231,8 +231,8 @@ static bool tell_failed(struct error *err)
 {
     struct error why = *err;
     return error_set(err, why.code,
-        "%s. an earlier run kept no events on the disk, and the spool cannot store how far it "
-        "came. make room on the disk",
+        "%s. an earlier run kept no events on the disk, and the spool cannot store how far that "
+        "run came. make room on the disk",
         why.text);
 }
 
@@ -278,8 +278,8 @@ bool agent_handover_done(const struct agent *agent, struct store *store,
         return tell_failed(err);
     }
     log_write(agent->log, LOG_LEVEL_INFO, NULL,
-        "spool: outputs continue after what they took in an earlier run that kept no events on the "
-        "disk");
+        "spool: outputs continue after the last events that they delivered in an earlier run, "
+        "which kept no events on the disk");
     return true;
 }
 

@@ -10,7 +10,7 @@ static bool is_done(
 {
     if (!done) {
         log_write_as(process->log, LOG_CAUSE_LIMITS, LOG_LEVEL_WARNING, NULL,
-            "agent.limits.%s does not hold: %s", limit, err->text);
+            "agent.limits.%s is not in effect: %s", limit, err->text);
     }
     return done;
 }

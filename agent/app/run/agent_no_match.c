@@ -69,7 +69,7 @@ static uint64_t find(struct agent *agent, size_t index)
     struct no_match found = {.findings = 0};
     if (!cache || !no_match_find(&settings, &found, &err)) {
         log_write_as(agent->log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL,
-            "session %s: the agent cannot find out what matched nothing: %s", findings.session,
+            "session %s: cannot determine which selection matched nothing: %s", findings.session,
             err.text);
     }
     if (nothing) {

@@ -110,10 +110,11 @@ static void send(struct agent_push *push, struct target *target)
     }
     if (!good && !target->fails) {
         say(target, LOG_LEVEL_WARNING,
-            "the agent's own metrics are not taken, trying again later: ", err.text);
+            "the collector rejects the agent's own metrics; the agent tries again later: ",
+            err.text);
     }
     if (good && target->fails) {
-        say(target, LOG_LEVEL_INFO, "the agent's own metrics are taken again", "");
+        say(target, LOG_LEVEL_INFO, "the collector accepts the agent's own metrics again", "");
     }
     target->fails = !good;
 }

@@ -272,8 +272,8 @@ static void tell_abandoned(const struct agent_process *process, struct agent_run
 {
     for (size_t i = 0; i < process->takeover.count; i++) {
         log_write_as(process->log, LOG_CAUSE_SESSION_FAILED, LOG_LEVEL_ERROR, NULL,
-            "session %s is stopped: no agent started that could read the events in it, which are "
-            "lost",
+            "session %s is stopped, and the events in it are lost: no agent has started to read "
+            "them",
             process->takeover.items[i].session);
     }
     result->failed_sessions += process->takeover.count;

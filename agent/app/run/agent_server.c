@@ -184,7 +184,7 @@ static void answer(
     } else {
         reply->status = 404;
         reply->type = "text/plain; charset=utf-8";
-        buf_add_text(&reply->body, "there is: / /metrics /health /ready /status /history /tap\n");
+        buf_add_text(&reply->body, "available: / /metrics /health /ready /status /history /tap\n");
     }
 }
 
@@ -291,7 +291,7 @@ void agent_server_apply(struct agent_process *process, const struct app_config *
     process->server = any ? create(process, wanted, &err) : NULL;
     if (any && !process->server) {
         log_write_as(process->log, LOG_CAUSE_STATUS, LOG_LEVEL_ERROR, NULL,
-            "status: %s. there is no status server", err.text);
+            "status: %s. the status server does not run", err.text);
     } else if (any) {
         log_write_as(process->log, LOG_CAUSE_STATUS, LOG_LEVEL_INFO, NULL,
             "status: served at %s%s%s", wanted->listen ? wanted->listen : "",

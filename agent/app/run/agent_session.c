@@ -193,7 +193,8 @@ void agent_sessions_note_running(struct agent *agent)
         if (session->is_taken_over && !agent_takeover_add(&agent->process->takeover, config->name,
                                           config->ops, session->input)) {
             log_write_as(agent->log, LOG_CAUSE_MEMORY, LOG_LEVEL_WARNING, NULL,
-                "session %s: out of memory, so it starts anew", config->name);
+                "session %s: out of memory, so the session starts again instead of continuing",
+                config->name);
         }
     }
 }

@@ -234,7 +234,7 @@ static void tell_waiting(const struct agent *agent)
     struct error ignored;
     const char *folder = agent->spool->folder;
     log_write(agent->log, LOG_LEVEL_INFO, NULL,
-        "spool: events wait in %s until their outputs have them", folder);
+        "spool: events wait in %s until outputs have delivered them", folder);
     struct catalogue *reader = agent_spool_take_reader(agent->spool, &ignored);
     bool ok = reader && spool_facts_read(reader, &facts, &ignored);
     plat_mutex_unlock(&agent->spool->mutex);
@@ -264,9 +264,8 @@ static void tell_begin(struct agent *agent, const struct earlier *earlier)
                 session_name(agent, s));
         } else if (agent->plan->sessions[s].replayable && find_resume(agent, s)) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
-                "session %s resumes after event %llu: an earlier run has read what comes before, "
-                "as "
-                "%s says%s",
+                "session %s resumes after event %llu: an earlier run has read the events before "
+                "it, according to %s%s",
                 session_name(agent, s), (unsigned long long)find_resume(agent, s), agent->data_dir,
                 agent->config->agent.data_dir
                     ? ""
@@ -288,12 +287,12 @@ static bool commit_beginning(struct agent *agent, struct error *err)
     }
     if (agent->spool->is_back) {
         return error_set(err, why.code,
-            "%s. formats or filters of outputs have changed, and outputs get the events that they "
-            "lack again: make room on the disk first",
+            "%s. formats or filters of outputs have changed, so outputs get undelivered events "
+            "again. make room on the disk first",
             why.text);
     }
     log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "spool",
-        "spool: %s; it is tried again", why.text);
+        "spool: %s; the agent tries again", why.text);
     return true;
 }
 

@@ -283,7 +283,7 @@ bool agent_spool_is_done(
     }
     if (!ok) {
         log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "spool done",
-            "spool: the agent cannot find out whether a file was read before: %s", err.text);
+            "spool: cannot determine whether a file was read before: %s", err.text);
     }
     return ok && found;
 }

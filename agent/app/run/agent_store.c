@@ -60,7 +60,7 @@ static void find_position(struct agent *agent, size_t output, struct span name, 
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
             "output %s continues after event %llu of session %s%s%s", output_name(agent, output),
             (unsigned long long)sequence, session_name(agent, s),
-            agent->data_dir ? ", as the state says in " : "",
+            agent->data_dir ? ", according to the state in " : "",
             agent->data_dir ? agent->data_dir : "");
     }
 }

@@ -61,16 +61,16 @@ static bool find_place(const struct agent_plan *plan, struct span name,
         settings->session = session;
         return is_session_text(plan, session) ||
                error_set(err, ERR_UNSUPPORTED,
-                   "the first output of this session gets no text (protocol: protobuf). name "
+                   "the first output of this session gets binary data (protocol: protobuf). name "
                    "an output that gets text");
     }
     if (output < plan->output_count) {
         settings->stream = plan->outputs[output].stream;
         return is_text(plan, settings->stream) ||
                error_set(err, ERR_UNSUPPORTED,
-                   "the events of this output are no text. name a session instead");
+                   "the events of this output are not text. name a session instead");
     }
-    return error_set(err, ERR_MISSING, "no session and no output that runs has this name");
+    return error_set(err, ERR_MISSING, "no running session or output has this name");
 }
 
 static bool compile(struct span text, struct filter **ret_filter, struct error *err)
@@ -99,7 +99,7 @@ static bool parse_rate(struct span text, unsigned *ret_rate, struct error *err)
     }
     *ret_rate = rate;
     return (text.size && text.size < 6 && rate > 0 && rate <= TAP_MAX_RATE) ||
-           error_set(err, ERR_CONFIG, "rate: it is a number of events a second, from 1 to %d",
+           error_set(err, ERR_CONFIG, "rate: write a number of events per second from 1 to %d",
                TAP_MAX_RATE);
 }
 
@@ -110,7 +110,7 @@ static struct tap *open_tap(struct agent_process *process, struct span name,
     struct agent *agent = agent_process_borrow(process);
     struct tap *tap = NULL;
     if (!agent) {
-        error_set(err, ERR_BUSY, "the agent does not run now");
+        error_set(err, ERR_BUSY, "the agent starts, loads a configuration or stops. try again later");
         filter_destroy(settings->filter);
         return NULL;
     }
@@ -173,7 +173,7 @@ void agent_tap_answer(struct agent_process *process, const struct status_request
     if (!trusted) {
         reply->status = 403;
         buf_add_text(&reply->body,
-            "events are shown over status.unix and status.pipe alone, or with status.token\n");
+            "events are shown only over status.unix and status.pipe, or with status.token\n");
         return;
     }
     if (looker) {

@@ -7,9 +7,8 @@ static void tell(
 {
     enum { MAX_NAME_BYTES = 200 };
     log_write_as(agent->log, LOG_CAUSE_RULE, LOG_LEVEL_WARNING, NULL,
-        "rule %.*s of %s could not be judged for %llu events, as a regular expression met its "
-        "limits. "
-        "they are kept with a note, or as `unsure` says. make the expression simpler",
+        "rule %.*s of %s could not be evaluated for %llu events: a regular expression exceeded its "
+        "limits. they are kept with a note, or as `unsure` says. simplify the expression",
         SPAN_ARG(span_first(filter_rule_name(filter->filter, rule), MAX_NAME_BYTES)), filter->where,
         (unsigned long long)count);
 }

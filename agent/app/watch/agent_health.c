@@ -146,12 +146,12 @@ static void look_at_delivery(struct agent_health *health, const char *name,
             counts->parked_first);
     } else if (counts->degraded) {
         add(health, AGENT_CAUSE_OUTPUT_DEGRADED, NULL, name, "%s",
-            counts->trouble[0] ? counts->trouble : "its set-up is at fault");
+            counts->trouble[0] ? counts->trouble : "its set-up is wrong");
     } else if (counts->trouble[0]) {
         add(health, AGENT_CAUSE_OUTPUT_FAILING, NULL, name, "%s", counts->trouble);
     } else if (counts->pending && now - counts->progress_ns > patience) {
         add(health, AGENT_CAUSE_OUTPUT_STALLED, NULL, name,
-            "%llu events wait, and nothing was taken for %llu s",
+            "%llu events wait, and the destination has accepted none for %llu s",
             (unsigned long long)counts->pending, seconds_since(counts->progress_ns, now));
     }
 }
@@ -162,7 +162,7 @@ static void look_at_output(
     const struct output_counts *counts = &source->status->outputs[index];
     const struct app_output *config = source->plan->output_configs[index];
     if (source->ended_outputs[index]) {
-        add(health, AGENT_CAUSE_OUTPUT_ENDED, NULL, config->name, "it takes nothing more");
+        add(health, AGENT_CAUSE_OUTPUT_ENDED, NULL, config->name, "it accepts no more events");
     } else {
         look_at_delivery(health, config->name, counts, config->batch.age_ns, source->now_ns);
     }
@@ -183,7 +183,7 @@ static void look_at_output(
     }
     if (counts->unexpected_duplicates) {
         add(health, AGENT_CAUSE_OUTPUT_DUPLICATES, NULL, config->name,
-            "it had %llu events already that were not sent before",
+            "the destination already had %llu events that were never sent before",
             (unsigned long long)counts->unexpected_duplicates);
     }
 }
@@ -196,7 +196,8 @@ static void look_at_spool(struct agent_health *health, const struct agent_health
     }
     if (source->spool_keeps && spool->room == SPOOL_NO_ROOM_FULL) {
         add(health, AGENT_CAUSE_SPOOL_FULL, NULL, NULL,
-            "the spool has its spool.max_size of %llu bytes", (unsigned long long)spool->max_bytes);
+            "the spool has reached its spool.max_size of %llu bytes",
+            (unsigned long long)spool->max_bytes);
     }
     if (source->spool_keeps && spool->room == SPOOL_NO_ROOM_DISK) {
         add(health, AGENT_CAUSE_SPOOL_FULL, NULL, NULL,
@@ -209,7 +210,7 @@ static void look_at_spool(struct agent_health *health, const struct agent_health
     }
     if (source->letters_evicted) {
         add(health, AGENT_CAUSE_LETTERS_EVICTED, NULL, NULL,
-            "%llu dead letters made room for others and are lost",
+            "%llu dead letters were removed to make room for newer ones, and are lost",
             (unsigned long long)source->letters_evicted);
     }
 }

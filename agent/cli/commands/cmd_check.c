@@ -43,7 +43,7 @@ static const struct cli_option options[] = {
 static bool print(struct buf *out)
 {
     struct error err;
-    bool good = !out->failed || error_set(&err, ERR_LIMIT, "too much to print");
+    bool good = !out->failed || error_set(&err, ERR_LIMIT, "the text is too long to print");
     good = good &&
            (plat_file_write(plat_file_stdout(), buf_span(out), &err) || err.code == ERR_STOPPED);
     if (!good) {
@@ -337,9 +337,8 @@ const struct cli_command cmd_check = {
         "All errors are reported at once, as FILE:LINE:COLUMN: error: what. what to do. Without "
         "errors it describes what `run` would do: sessions, providers, rules and where each acts, "
         "outputs, which of them share encoded events, and the limits of memory and disk. It warns "
-        "of settings that are valid but hardly meant.\n"
-        "A configuration for another system or build is checked too; settings that cannot run here "
-        "are listed.",
+        "of valid settings that are probably mistakes.\nA configuration for another system or "
+        "build is checked too; settings that cannot run here are listed.",
     .options = options,
     .examples = "       etwship check -c etwship.yaml -v\n"
                 "       etwship check --print-schema > etwship.schema.json\n",

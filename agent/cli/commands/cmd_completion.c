@@ -153,11 +153,10 @@ const struct cli_command cmd_completion = {
     .name = "completion",
     .synopsis = "bash|zsh|powershell | providers [TRACE...]",
     .summary = "print a script that completes words in a shell",
-    .description =
-        "Prints a script for bash, zsh or PowerShell. It completes commands, options, values that "
-        "are known, files, and names of providers: those of the traces on the line (.etl, up to 32 "
-        "MB), else those that are known on this machine.\n"
-        "providers prints these names, a line each: the scripts ask for them.",
+    .description = "Prints a script for bash, zsh or PowerShell. It completes commands, options, "
+                   "known values, files, and names of providers: those in the traces on the "
+                   "command line (.etl, up to 32 MB), else those known on this machine.\nproviders "
+                   "prints these names, one per line, for the scripts.",
     .options = options,
     .examples =
         "       source <(etwship completion bash)\n"

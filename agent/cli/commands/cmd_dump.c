@@ -64,7 +64,7 @@ static const struct cli_option options[] = {
         .help = "Windows code page of ANSI strings in payloads; 1252 without this option."},
     {.name = "uint64", .argument = "number|string",
         .help = "Type of unsigned 64-bit numbers in JSON: number (the default), or string for readers that lose digits above 2^53. ecs always has strings."},
-    {.name = "carve", .help = "Also the records that an event log (.evtx) has no longer, but that are still in its file: behind the records of chunks, and where there are no chunks. Such events have evtx.carved."},
+    {.name = "carve", .help = "Also recover records that an event log (.evtx) has dropped, but that are still in its file: after the records of chunks, and between chunks. Such events have evtx.carved."},
     {.name = "metadata", .help = "Also ship records that only carry metadata."},
     {.name = "no-process-context",
         .help = "Do not add the process (name, path, command line, parent, user) and the file of each event, as known from the trace."},
@@ -217,7 +217,8 @@ static bool take_fields(const struct cli_args *args, struct dump *dump, int *ret
     bool lists_all = cli_value(args, "pretty") && plain_format(args) != &event_format_native;
     struct error err;
     if ((list || lists_all) && plain_format(args) == &event_format_otel) {
-        cli_error("--format: otel has lists of attributes, of which %s shows none. leave one out",
+        cli_error("--format otel: %s does not work with its lists of attributes. leave one of the "
+                  "two out",
             list ? "--fields" : "--pretty");
         *ret_exit = EXIT_USAGE;
         return false;
@@ -347,8 +348,8 @@ static int finish(const struct cli_args *args, const struct dump *dump,
         where_warn_fields(&dump->where, dump->cache);
     }
     if (result->counts.unsure) {
-        cli_warning("--where could not be judged for %llu events, as a regular expression "
-                    "reached its limits. they are in the output, with a note",
+        cli_warning("--where could not be evaluated for %llu events: a regular expression exceeded "
+                    "its limits. the output contains them, with a note",
             (unsigned long long)result->counts.unsure);
     }
     int exit_code = exit_code_of(result, picker, dump->host, strict);

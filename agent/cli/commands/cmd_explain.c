@@ -30,7 +30,7 @@ static bool print(
     bool good = cli_value(args, "json") ? explain_write_json(explain, session, &out)
                                         : explain_write(explain, session, "", &out);
     visible_make(&out, 0);
-    good = (good && !out.failed) || error_set(err, ERR_LIMIT, "too much to print");
+    good = (good && !out.failed) || error_set(err, ERR_LIMIT, "the text is too long to print");
     good = good &&
            (plat_file_write(plat_file_stdout(), buf_span(&out), err) || err->code == ERR_STOPPED);
     buf_fini(&out);

@@ -143,7 +143,7 @@ static const char *demanded(const struct app_policy *policy, enum app_policy_val
     const char *given = cli_value(args, option);
     const char *text = policy->texts[which];
     if (*text && given && strcmp(text, given) != 0) {
-        cli_warning("the policy %s of this machine goes before --%s: %s", app_policy_names[which],
+        cli_warning("the policy %s of this machine overrides --%s: %s", app_policy_names[which],
             option, text);
     }
     return *text ? text : given;
@@ -277,7 +277,7 @@ static int start_service(void)
         return EXIT_DONE;
     }
     if (status.exit_code == SERVICE_OK) {
-        printf("service %s has run and ended\n", SERVICE_NAME);
+        printf("service %s has run and stopped\n", SERVICE_NAME);
         return EXIT_DONE;
     }
     if (status.exit_code != SERVICE_E_SPECIFIC_ERROR) {
@@ -285,8 +285,8 @@ static int start_service(void)
         fail(&err);
         return EXIT_FAILED;
     }
-    cli_error("service %s: it has ended with exit code %u. look into the Event Log, source %s",
-        SERVICE_NAME, status.specific_code, SERVICE_NAME);
+    cli_error("service %s: it ended with exit code %u. see the Event Log, source %s", SERVICE_NAME,
+        status.specific_code, SERVICE_NAME);
     if (status.specific_code != EXIT_USAGE) {
         return EXIT_FAILED;
     }

@@ -235,7 +235,7 @@ static bool read_batch(struct call *call, const struct catalogue_batch *batch,
     *ret_gone = false;
     if (segments_read(call->segments, &place, &call->room, ret_frame, err)) {
         return ret_frame->batch == batch->id ||
-               error_set(err, ERR_FORMAT, "another batch is in its place");
+               error_set(err, ERR_FORMAT, "another batch lies in its place");
     }
     *ret_gone = catalogue_find_batch(call->catalogue, batch->id, &now, &found, &ignored) && !found;
     return false;

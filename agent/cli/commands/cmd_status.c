@@ -74,7 +74,7 @@ const struct cli_command cmd_status = {
         "Prints a line per problem, with what to do about it. The exit code is 0 if the agent is "
         "healthy, 1 if no agent answers, 3 if there is a problem.",
     .options = options,
-    .examples = "       etwship status -c etwship.yaml || echo 'look after it'\n",
+    .examples = "       etwship status -c etwship.yaml || echo 'etwship needs attention'\n",
     .min_operands = 0,
     .max_operands = 0,
     .run = run,

@@ -151,9 +151,8 @@ static bool write_bundle(struct call *call, const char *path, struct error *err)
     }
     buf_add_text(&call->readme,
         "What `etwship support` found. *** stands for a secret that the configuration holds, for "
-        "the\n"
-        "value of a variable in it, and for what looks like a secret. Names of machines, files,\n"
-        "sessions and providers are in it: look through it before you give it away.\n\n");
+        "the\nvalue of a variable in it, and for what looks like a secret. Names of machines, "
+        "files,\nsessions and providers are in it: read it before you share it.\n\n");
     bool good = true;
     const struct support_part *part = support_part_at(0);
     for (size_t i = 0; good && part; part = support_part_at(++i)) {

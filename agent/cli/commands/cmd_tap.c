@@ -9,9 +9,9 @@
 // clang-format off
 static const struct cli_option options[] = {
     CLI_OPTIONS_CONFIG,
-    {.name = "where", .argument = "EXPR", .help = "Only events for which this is true; the filter language of the configuration. At most 20000 events a second are looked at."},
-    {.name = "rate", .argument = "N", .help = "At most so many a second, 10000 at most; default: 100. What is more is left out and counted."},
-    {.name = "max-events", .letter = 'n', .argument = "N", .help = "End after so many."},
+    {.name = "where", .argument = "EXPR", .help = "Only events for which this is true; the filter language of the configuration. The agent tests at most 20000 events per second."},
+    {.name = "rate", .argument = "N", .help = "At most N events per second, up to 10000; default: 100. Further events are left out and counted."},
+    {.name = "max-events", .letter = 'n', .argument = "N", .help = "End after N events."},
     {.name = NULL},
 };
 // clang-format on
@@ -135,7 +135,7 @@ static int show(const struct cli_args *args, const struct app_config *config)
                    &client, (const char *)target.data, &status, take, &watch, &refusal, &err);
     int code = !ok ? agent_ask_failed(&err) : status == OK ? EXIT_DONE : refused(status, &refusal);
     if (watch.omitted) {
-        cli_warning("%llu events were left out. raise --rate, or be more exact with --where",
+        cli_warning("%llu events were left out. raise --rate, or narrow --where",
             (unsigned long long)watch.omitted);
     }
     buf_fini(&target);

@@ -61,13 +61,10 @@ static void print_help(const struct cli_command *command)
         print_option(o);
     }
     print_option(&help);
-    printf("\nEXIT STATUS\n"
-           "       0  done\n"
-           "       1  failed\n"
-           "       2  wrong usage or configuration\n"
-           "       3  finished, but something was damaged, undelivered or (--strict) undecoded\n"
-           "          or unmatched; what waits in the spool for the next run is not undelivered\n"
-           "       130  ended by a second signal\n");
+    printf("\nEXIT STATUS\n       0  done\n       1  failed\n       2  wrong usage or "
+           "configuration\n       3  finished, but something was damaged, undelivered or "
+           "(--strict) undecoded\n          or unmatched; events that wait in the spool for the "
+           "next run do not count as undelivered\n       130  ended by a second signal\n");
     if (command->examples) {
         printf("\nEXAMPLES\n%s", command->examples);
     }

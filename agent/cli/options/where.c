@@ -26,7 +26,8 @@ static bool parse_sample(const char *sample, struct filter_rule *rule, const cha
     const char *colon = strchr(sample, ':');
     size_t size = colon ? (size_t)(colon - sample) : strlen(sample);
     if (!filter_rate_parse(span_first(span_text(sample), size), &rule->every)) {
-        cli_error("--sample %s: no rate. write 1/10 for one in ten, or 1/10:process.pid", sample);
+        cli_error(
+            "--sample %s: not a rate. write 1/10 for one in ten, or 1/10:process.pid", sample);
         return false;
     }
     *ret_field = colon ? colon + 1 : NULL;

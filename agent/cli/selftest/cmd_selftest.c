@@ -86,7 +86,7 @@ static const char *verdict(const struct result *result, int *ret_exit)
         return "events were lost, and all of them were counted";
     }
     *ret_exit = EXIT_DONE;
-    return "all is right";
+    return "every check has passed";
 }
 
 /* ---- report ----------------------------------------------------------------------------------------- */

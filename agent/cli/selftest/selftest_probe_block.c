@@ -66,7 +66,7 @@ static bool takes_groups(struct selftest_answer *answer)
     }
     if (knows && !(told.words[2] & hives.words[2])) {
         selftest_probes_answer(answer, SELFTEST_OTHERWISE,
-            "a session started with groups of kernel events as a list has not got them");
+            "a session started with a list of groups of kernel events does not have them");
         return false;
     }
     return true;

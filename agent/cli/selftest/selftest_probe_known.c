@@ -53,7 +53,7 @@ static void look(struct seen *seen)
 static void judge(const struct seen *seen, struct selftest_answer *answer)
 {
     if (!seen->is_told || !seen->has_list) {
-        selftest_probes_answer(answer, SELFTEST_UNKNOWN, "Windows does not tell %s",
+        selftest_probes_answer(answer, SELFTEST_UNKNOWN, "Windows does not say %s",
             seen->is_told ? "which providers are installed" : "whether a provider is registered");
         return;
     }

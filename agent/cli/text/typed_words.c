@@ -10,7 +10,7 @@ static const char *word_of(enum index_type type)
 {
     static const char *const words[] = {[INDEX_TEXT] = "text",
         [INDEX_NATURAL] = "a number",
-        [INDEX_LONG] = "a number; values above 2^63 - 1 are not found",
+        [INDEX_LONG] = "a number; values above 2^63 - 1 are not searchable",
         [INDEX_UNSIGNED] = "an unsigned number",
         [INDEX_DOUBLE] = "a float",
         [INDEX_NONE] = "stored but not searchable"};
@@ -57,14 +57,15 @@ static void say_counts(struct lines *lines, const struct typed_fields *typed)
     finish(lines);
     if (counts.chosen < counts.fields) {
         buf_printf(&lines->line,
-            "%zu fields have no room: they are kept, and not found. raise setup.max_fields, or "
-            "name fewer providers or events",
+            "%zu fields have no room in the index: they are stored but not searchable. raise "
+            "setup.max_fields, or name fewer providers or events",
             counts.fields - counts.chosen);
         finish(lines);
     }
     if (counts.unusable) {
         buf_printf(&lines->line,
-            "%zu fields have names that no index takes: they are kept, and not found",
+            "%zu fields have names that an index does not accept: they are stored but not "
+            "searchable",
             counts.unusable);
         finish(lines);
     }
@@ -79,13 +80,13 @@ static void say_unknown(struct lines *lines, const struct typed_fields *typed)
             buf_add_text(&lines->line, ", such as ");
             visible_add(&lines->line, typed->unknown);
         }
-        buf_add_text(&lines->line, ": what only they have is kept, and not found");
+        buf_add_text(&lines->line, ": fields that only they have are stored but not searchable");
         finish(lines);
     }
     if (typed->open_sessions) {
         buf_printf(&lines->line,
-            "%zu session%s no providers, such as %s: what only their events have is kept, and not "
-            "found, unless a trace has it that setup reads",
+            "%zu session%s no providers, such as %s: fields that only their events have are stored "
+            "but not searchable, unless a trace that setup reads has them",
             typed->open_sessions, typed->open_sessions == 1 ? " names" : "s name", typed->open);
         finish(lines);
     }

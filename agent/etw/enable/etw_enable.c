@@ -252,7 +252,8 @@ bool etw_enable_disallow(
 {
     struct guid list[ETW_MAX_DISALLOWED];
     if (count > ETW_MAX_DISALLOWED) {
-        return error_set(err, ERR_LIMIT, "%zu providers to leave out of a group, at most %d", count,
+        return error_set(err, ERR_LIMIT,
+            "%zu providers are excluded from a group; ETW takes %d at most", count,
             ETW_MAX_DISALLOWED);
     }
     if (!etw_api_get()->TraceSetInformation) {

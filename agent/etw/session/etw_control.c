@@ -19,7 +19,7 @@ static bool may_be_too_new(uint32_t result)
 static bool encode_name(const char *name, etw_char *units, struct error *err)
 {
     if (!name || !*name) {
-        return error_set(err, ERR_CONFIG, "a session without a name. give it one");
+        return error_set(err, ERR_CONFIG, "a session has no name. give it one");
     }
     if (!etw_text_encode(span_text(name), units, ETW_MAX_NAME_CHARS, NULL)) {
         return error_set(err, ERR_LIMIT,
@@ -138,7 +138,7 @@ static bool already_exists(const struct etw_session_spec *spec, struct error *er
     }
     if (owner) {
         error_set_os(err, code, "stop that one first, if it is not needed",
-            "session %.100s cannot be started: session '%.100s' runs with its GUID", spec->name,
+            "session %.100s cannot be started: session '%.100s' already has its GUID", spec->name,
             owner->name);
     } else {
         etw_api_fail(err, code, "session %.100s cannot be started", spec->name);

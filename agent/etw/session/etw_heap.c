@@ -65,8 +65,8 @@ static bool is_taken(const struct etw_session_spec *spec, struct error *err)
     if (owner) {
         error_set_os(err, ETW_ERROR_ALREADY_EXISTS,
             "wait until it has ended, or stop it: `etwship sessions stop NAME`",
-            "session %.100s cannot be started: events of heaps go to one session at a time, and "
-            "that is '%.100s'",
+            "session %.100s cannot be started: only one session at a time can trace heaps, and "
+            "'%.100s' does",
             spec->name, owner->name);
     }
     etw_control_list_fini(&list);

@@ -161,7 +161,7 @@ bool etw_kernel_rundown(uint64_t session, const char *name, struct error *err)
         session, &etw_kernel_guid, ETW_PROVIDER_CAPTURE_STATE, 0, 0, 0, 0, &parameters);
     return result == ETW_SUCCESS ||
            etw_api_fail(err, result,
-               "session %.100s: processes that run already cannot be listed into it", name);
+               "session %.100s: the kernel does not list the running processes in it", name);
 }
 
 /* ---- start --------------------------------------------------------------------------------------------------- */
@@ -197,7 +197,8 @@ static bool check_start(const struct etw_session_spec *spec, size_t stack_count,
     bool has_old_name = spec->name && etw_text_same_name(spec->name, ETW_KERNEL_LOGGER);
     if (has_old_name != guid_equal(&spec->guid, &etw_kernel_guid)) {
         return error_set(err, ERR_CONFIG,
-            "session %.100s: the name '%s' and its GUID go together. use both or neither",
+            "session %.100s: the name '%s' needs its GUID, and the GUID this name. use both or "
+            "neither",
             spec->name ? spec->name : "", ETW_KERNEL_LOGGER);
     }
     if (!etw_control_is_system(&wanted)) {

@@ -199,8 +199,8 @@ static void drop_values(struct event_editor *editor)
     event->field_count = 0;
     event->status = event->status == DECODE_RAW ? DECODE_RAW : DECODE_PARTIAL;
     event->rest = span_make(NULL, 0);
-    event->error =
-        "its values are left out: no memory to edit them, or too many rules for one field";
+    event->error = "its values are left out: there is no memory to edit them, or too many rules "
+                   "change one field";
     event->stack_count = 0;
     event->process = NULL;
     event->file = NULL;

@@ -146,14 +146,14 @@ static bool check_sums(struct evtx_chunk *c)
         switch ((enum sum)c->sums_checked++) {
         case SUM_OF_HEADER:
             if (!is_header_right(c)) {
-                fail(c, 0, "the chunk's header does not have its checksum");
+                fail(c, 0, "the checksum of the chunk's header is wrong");
                 return false;
             }
             break;
         case SUM_OF_RECORDS:
             if (!are_records_right(c)) {
                 fail(c, EVTX_CHUNK_HEADER_BYTES,
-                    "the chunk's records do not have their checksum; they are read all the same");
+                    "the checksum of the chunk's records is wrong; they are read anyway");
                 return false;
             }
             break;
@@ -290,7 +290,7 @@ static enum evtx_step next_leftover(struct evtx_chunk *c)
         bool is_known = read_record(c, size);
         if (!is_known || c->problem) {
             c->at += ALIGNMENT; /* what cannot be read may hold another one */
-            c->problem = "a leftover record refers to what was overwritten";
+            c->problem = "a dropped record refers to overwritten data";
             c->problem_at = at;
             return EVTX_STEP_DAMAGED;
         }

@@ -290,7 +290,7 @@ static bool open_element(
 static bool close_element(struct parse *p, struct place *place)
 {
     if (place->open == 0) {
-        return fail(p, "damaged record: more elements end than begin");
+        return fail(p, "damaged record: more ends of elements than starts");
     }
     place->open--;
     place->element = p->tree->nodes[place->element].parent;
@@ -302,7 +302,7 @@ static bool read_attribute(struct parse *p, struct stream *s, struct place *plac
 {
     struct span name;
     if (place->open == 0) {
-        return fail(p, "damaged record: an attribute of no element");
+        return fail(p, "damaged record: an attribute outside of an element");
     }
     if (!read_name(p, &s->r, &name)) {
         return false;
@@ -332,7 +332,7 @@ static bool read_content(
     switch (token) {
     case EVTX_TOKEN_VALUE:
         if (reader_u8(r) != EVTX_TEXT16) {
-            return fail(p, "damaged record: a value that is no text stands in the XML");
+            return fail(p, "damaged record: its XML contains a value that is not text");
         }
         return read_text(p, r, parent);
     case EVTX_TOKEN_CDATA:
@@ -353,7 +353,7 @@ static bool read_content(
     case EVTX_TOKEN_PI_DATA:
         return skip_instruction(p, s, token);
     default:
-        return fail(p, "damaged record: a token that binary XML does not have");
+        return fail(p, "damaged record: an unknown token of binary XML");
     }
 }
 

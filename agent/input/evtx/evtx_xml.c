@@ -109,11 +109,12 @@ static bool read_number(struct xml *x, uint32_t *ret_character)
     for (unsigned digit; (digit = digit_of(peek(x))) < base; x->at += 2) {
         number = number * base + digit;
         if (number > LAST) {
-            return fail(x, "damaged record: a reference to no character");
+            return fail(x, "damaged record: a reference to an invalid character");
         }
     }
     *ret_character = number;
-    return (x->at > from && take(x, ';')) || fail(x, "damaged record: a reference to no character");
+    return (x->at > from && take(x, ';')) ||
+           fail(x, "damaged record: a reference to an invalid character");
 }
 
 /* After `&`. */
@@ -187,7 +188,7 @@ static bool read_name(struct xml *x, struct span *ret_name)
         }
     }
     *ret_name = span_make(from, (size_t)(x->at - from));
-    return ret_name->size || fail(x, "damaged record: its XML has a name that is empty");
+    return ret_name->size || fail(x, "damaged record: its XML contains an empty name");
 }
 
 static bool read_attribute(struct xml *x)
@@ -263,7 +264,7 @@ static bool read_end(struct xml *x)
         return false;
     }
     if (x->open == 0 || !span_equal(name, x->tree->nodes[x->element].bytes)) {
-        return fail(x, "damaged record: an element of its XML ends that has not begun");
+        return fail(x, "damaged record: an end tag without its start tag");
     }
     close_element(x);
     skip_spaces(x);

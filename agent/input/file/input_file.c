@@ -30,8 +30,7 @@ static const struct config_field fields[] = {
     {CONFIG_ROW("follow", BOOL, struct input_file_settings, follow), .default_text = "false",
      .help = "Never end: read traces while they are written, and new files."},
     {CONFIG_ROW("carve", BOOL, struct input_file_settings, carve), .default_text = "false",
-     .help = "Also read the records that an event log (.evtx) has no longer, but that are still in its "
-             "file. Such events have evtx.carved. Not with follow."},
+     .help = "Also recover records that an event log (.evtx) has dropped, but that are still in its file. Such events have evtx.carved. Not with follow."},
     {CONFIG_ROW("poll", DURATION, struct input_file_settings, poll_ns), .default_text = "500ms",
      .min = 10000000, .max = 3600000000000,
      .help = "With follow: how often to check for new files and new data; "
@@ -70,9 +69,8 @@ static void check(const void *settings, struct config_check *check)
     }
     if (s->follow && s->carve) {
         CONFIG_FAULT(check, &s->carve,
-            "carve: leftovers are found in complete files, which follow does not wait for. leave "
-            "one "
-            "of them out");
+            "carve: it searches complete files, and follow reads files that still grow. remove one "
+            "of the two");
     }
     for (size_t i = 0; s->follow && i < s->paths.count; i++) {
         if (s->paths.items[i] && packed_is_named(s->paths.items[i])) {
@@ -232,7 +230,7 @@ static enum input_end run(void *self, const struct input_sink *sink, struct erro
     if (in->skipping && !in->position_known) {
         struct error why;
         error_set(
-            &why, ERR_FORMAT, "the position to resume from is in none of the session's files");
+            &why, ERR_FORMAT, "none of the session's files contains the position to resume from");
         input_file_remember(in, &why);
     }
     if (in->failures) {

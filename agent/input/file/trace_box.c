@@ -169,7 +169,7 @@ static enum packed_step list_bytes(void *self, struct span bytes)
 static void list_damage(void *self, uint64_t offset, const char *what)
 {
     struct listing *list = self;
-    snprintf(list->damage, sizeof(list->damage), ". it is damaged at byte %llu: %.180s",
+    snprintf(list->damage, sizeof(list->damage), "; damaged at byte %llu: %.180s",
         (unsigned long long)offset, what);
 }
 

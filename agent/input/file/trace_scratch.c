@@ -31,9 +31,8 @@ static bool has_room(struct trace_scratch *scratch, struct error *err)
     return room.free_bytes >= kept + LOOK_EVERY_BYTES ||
            error_set(err, ERR_FULL,
                "no room to unpack: %" PRIu64
-               " MB of the disk for temporary files stay free. free some, or name a folder with "
-               "room in "
-               "TMPDIR (on Windows in TMP)",
+               " MB of the disk for temporary files must stay free. free some, or name a folder "
+               "with room in TMPDIR (on Windows in TMP)",
                kept / MB);
 }
 

@@ -258,7 +258,7 @@ static bool read_ends(struct reader *r, struct piece *piece, uint32_t size, stru
         piece->ends[piece->count] = end;
         before = end;
     }
-    return before == size || damaged(err, "its records are not all of it");
+    return before == size || damaged(err, "its records do not cover all of its bytes");
 }
 
 /* The number that the session called ${name} has in this run. */
@@ -305,11 +305,12 @@ static bool read_segment_list(struct reader *r, const uint32_t *sessions, uint32
     for (; batch->segment_count < count; batch->segment_count++) {
         struct batch_segment *segment = &batch->segments[batch->segment_count];
         if (!read_segment(r, sessions, session_count, batch, segment)) {
-            return damaged(err, "a segment is not of it");
+            return damaged(err, "a segment lies outside of it");
         }
     }
     size_t covered = count ? batch->segments[count - 1].record_end : 0;
-    return batch->own || covered == batch->piece.count || damaged(err, "records are of no session");
+    return batch->own || covered == batch->piece.count ||
+           damaged(err, "records belong to no session");
 }
 
 static bool read_segments(
@@ -401,7 +402,7 @@ static bool read_positions(struct reader *r, struct piece *piece, struct error *
         struct record_position *position = &piece->positions[piece->position_count];
         uint32_t file = reader_u32(r);
         if (file > count) {
-            return damaged(err, "a record is of no file");
+            return damaged(err, "a record belongs to no file");
         }
         if (file) {
             memcpy(

@@ -231,8 +231,8 @@ static bool is_lost(const struct letters *letters, struct error *err)
     }
     if (files) {
         error_set(err, ERR_DAMAGED,
-            "%s is not there, but files of dead letters are. the next start of the agent makes it "
-            "anew from them",
+            "%s is missing, but files of dead letters exist. the next start of the agent rebuilds "
+            "it from them",
             letters->path);
     }
     return files != 0;

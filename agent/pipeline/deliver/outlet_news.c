@@ -12,15 +12,15 @@ static const struct {
     const char *behind;
 } lines[] = {[DELIVERY_FAILS] = {"retry", "", "; trying again"},
     [DELIVERY_REFUSED] = {"refused", "",
-        "; what it refuses is lost. set agent.data_dir, then it is kept"},
+        "; rejected events are lost. set agent.data_dir to keep them"},
     [DELIVERY_DEGRADED] = {"degraded",
         "degraded: ", "; trying again slowly until its set-up is corrected"},
     [DELIVERY_MENDED] = {"mended", "delivers again", ""},
     [DELIVERY_DUPLICATES] = {"duplicates",
-        "it had events already that were not sent before. does a proxy send requests twice, or a "
-        "copy of this machine the same events?",
+        "the destination already had events that were never sent before. look for a proxy that "
+        "repeats requests, or a copy of this machine",
         ""},
-    [DELIVERY_AGED] = {"aged", "", "; they are lost. set agent.data_dir, then they are kept"}};
+    [DELIVERY_AGED] = {"aged", "", "; they are lost. set agent.data_dir to keep them"}};
 
 void outlet_news_init(struct outlet_news *news)
 {
@@ -49,9 +49,9 @@ static void warn(
     if (what == DELIVERY_FAILS && ended) {
         behind = "";
     } else if (what == DELIVERY_REFUSED && news->dead_letters) {
-        behind = "; what it refuses is kept: see etwship deadletter list";
+        behind = "; rejected events are kept as dead letters: see etwship deadletter list";
     } else if (what == DELIVERY_AGED && news->dead_letters) {
-        behind = "; they are kept: see etwship deadletter list";
+        behind = "; they are kept as dead letters: see etwship deadletter list";
     }
     char line[MAX_LINE_BYTES];
     snprintf(line, sizeof(line), "%s%s%s", lines[what].before, text, behind);
@@ -85,10 +85,11 @@ void outlet_news_parked(
         news->ledger, news->index, news->degraded_lanes > 0 || news->parked_routes > 0);
     if (parked) {
         snprintf(line, sizeof(line),
-            "degraded: %s takes no events: %s; they are held until it does, all others continue",
+            "degraded: %s accepts no events: %s; its events are held until it does, all others "
+            "continue",
             route, text);
     } else {
-        snprintf(line, sizeof(line), "%s takes events again", route);
+        snprintf(line, sizeof(line), "%s accepts events again", route);
     }
     if (what != PARKING_EMPTY) {
         news->warn(news->self, news->output, kinds[what], line);
@@ -111,8 +112,8 @@ void outlet_news_full(struct outlet_news *news, bool full)
     plat_mutex_lock(&news->mutex);
     if (full && !news->full) {
         news->warn(news->self, news->output, "full",
-            "degraded: held events have filled their share of the spool; nothing more is sent "
-            "until some of them are taken");
+            "degraded: held events have filled their share of the spool; the output sends nothing "
+            "more until some of them are accepted");
     }
     news->full = full;
     plat_mutex_unlock(&news->mutex);

@@ -58,7 +58,7 @@ struct parked_route *parking_route_get(struct parking *parking, struct span name
     }
     back_off_init(&route->back_off, parking->retry.min_ms, parking->retry.max_ms,
         parking->seed++ ^ route->hash);
-    snprintf(route->text, sizeof(route->text), "it takes nothing");
+    snprintf(route->text, sizeof(route->text), "it accepts no events");
     show(route, name);
     route->next = parking->routes;
     parking->routes = route;

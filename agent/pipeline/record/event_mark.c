@@ -10,7 +10,7 @@ void event_mark_unsure(struct event_mark *mark, struct filter_scratch *scratch, 
     }
     const char *before = event->error ? event->error : "";
     snprintf(mark->text, sizeof(mark->text),
-        "%s%srule %.*s could not be judged: a regular expression met its limits", before,
+        "%s%srule %.*s could not be evaluated: a regular expression exceeded its limits", before,
         *before ? "; " : "", SPAN_ARG(span_first(scratch->unsure, MAX_NAME_BYTES)));
     event->error = mark->text;
     scratch->unsure = span_make(NULL, 0);

@@ -145,7 +145,7 @@ static void note_failure(struct spool_durable *spool, const struct error *err)
 static void note_success(struct spool_durable *spool)
 {
     if (spool->failures) {
-        spool_durable_warn(spool, "spool again", "it is written again");
+        spool_durable_warn(spool, "spool again", "the agent writes to it again");
         spool->failures = 0;
     }
 }

@@ -40,7 +40,7 @@ static bool check_ordinary(int fd, const char *path, struct error *err)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) {
-        return fail(err, path, "cannot look at it");
+        return fail(err, path, "cannot read its attributes");
     }
     if (S_ISDIR(st.st_mode)) {
         return error_set(err, ERR_CONFIG, "%s: is a folder, not a file", path);
@@ -85,7 +85,7 @@ bool plat_file_check_own(int fd, const char *path, struct error *err)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) {
-        return fail(err, path, "cannot look at it");
+        return fail(err, path, "cannot read its attributes");
     }
     return !S_ISREG(st.st_mode) || st.st_nlink <= 1 ||
            error_set(err, ERR_CONFIG,

@@ -41,7 +41,7 @@ bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, stru
     struct stat st;
     bool found = stat(path, &st) == 0;
     if (!found && errno != ENOENT && errno != ENOTDIR) {
-        return fail(err, path, "cannot look at it");
+        return fail(err, path, "cannot read its attributes");
     }
     *ret_there = found && S_ISREG(st.st_mode);
     *ret_bytes = *ret_there ? (uint64_t)st.st_size : 0;

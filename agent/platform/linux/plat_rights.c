@@ -40,7 +40,7 @@ bool plat_rights_read(const char *path, struct plat_rights *ret_rights, struct e
     struct plat_rights rights = {.kind = PLAT_RIGHTS_NONE};
     if (lstat(path, &st) != 0) {
         if (errno != ENOENT && errno != ENOTDIR) {
-            return fail(err, path, "cannot look at it");
+            return fail(err, path, "cannot read its attributes");
         }
         *ret_rights = rights;
         return true;

@@ -52,7 +52,7 @@ bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, stru
     free(wide);
     if (handle == INVALID_HANDLE_VALUE) {
         if (code != ERROR_FILE_NOT_FOUND && code != ERROR_PATH_NOT_FOUND) {
-            return plat_wide_error(err, code, path, "cannot look at it");
+            return plat_wide_error(err, code, path, "cannot read its attributes");
         }
         *ret_there = false;
         *ret_bytes = 0;
@@ -63,7 +63,7 @@ bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, stru
     code = GetLastError();
     CloseHandle(handle);
     if (!good) {
-        return plat_wide_error(err, code, path, "cannot look at it");
+        return plat_wide_error(err, code, path, "cannot read its attributes");
     }
     *ret_there = !(info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY);
     *ret_bytes = *ret_there ? (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow : 0;

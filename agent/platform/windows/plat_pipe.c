@@ -107,7 +107,7 @@ static wchar_t *path_of(const char *name, struct error *err)
     size_t size = strlen(name);
     if (size == 0 || size > MAX_NAME_BYTES || strchr(name, '\\')) {
         error_set(err, ERR_CONFIG,
-            "'%.200s' is no name of a pipe: it has 1 to %d bytes and no backslash", name,
+            "'%.200s' is not a valid pipe name. write 1 to %d bytes without a backslash", name,
             MAX_NAME_BYTES);
         return NULL;
     }

@@ -56,7 +56,7 @@ static bool read_all(HANDLE file, const char *path, struct plat_rights *rights, 
         return true;
     }
     if (!GetFileInformationByHandle(file, &info)) {
-        return plat_wide_error(err, GetLastError(), path, "cannot look at it");
+        return plat_wide_error(err, GetLastError(), path, "cannot read its attributes");
     }
     bool is_link = info.dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT;
     rights->is_folder = info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY;
@@ -199,7 +199,7 @@ static HANDLE open_folder(
     const DWORD kinds = FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT;
     bool good = GetFileInformationByHandle(folder, &info);
     if (!good) {
-        plat_wide_error(err, GetLastError(), path, "cannot look at it");
+        plat_wide_error(err, GetLastError(), path, "cannot read its attributes");
     } else if ((info.dwFileAttributes & kinds) != FILE_ATTRIBUTE_DIRECTORY) {
         good = error_set(err, ERR_CONFIG,
             "%s: is a link or not a folder. check where it leads and remove it", path);

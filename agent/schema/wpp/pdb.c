@@ -392,12 +392,10 @@ const char *pdb_lack(const struct pdb_about *about)
                "/DEBUG:FULL";
     }
     if (about->is_stripped) {
-        return "has no private symbols, they were removed from it: take the one that the linker "
-               "wrote";
+        return "has no private symbols: they were stripped. use the PDB that the linker wrote";
     }
     if (about->modules == 0) {
-        return "has no modules, as those of the compiler have none: take the one that the linker "
-               "wrote";
+        return "has no modules, like every PDB of the compiler. use the PDB that the linker wrote";
     }
     return about->with_symbols == 0 ? "has modules, but none of them has symbols" : NULL;
 }

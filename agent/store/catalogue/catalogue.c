@@ -146,10 +146,10 @@ static bool use_log(struct catalogue *catalogue, struct error *err)
             catalogue, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &is_log, err)) {
         return false;
     }
-    return is_log ||
-           error_set(err, ERR_UNSUPPORTED,
-               "%s: no write-ahead log can be kept there: data_dir must be on a local disk",
-               catalogue->path);
+    return is_log || error_set(err, ERR_UNSUPPORTED,
+                         "%s: SQLite cannot keep a write-ahead log there: agent.data_dir must be "
+                         "on a local disk",
+                         catalogue->path);
 }
 
 /* SQLite only reads a database whose head says that it is of a format to come. */
@@ -196,13 +196,12 @@ static bool get_version(struct catalogue *catalogue, unsigned *ret_version, stru
     }
     if (application != CATALOGUE_APPLICATION || version < 1) {
         return error_set(
-            err, ERR_DAMAGED, "%s is damaged: this is no catalogue of etwship", catalogue->path);
+            err, ERR_DAMAGED, "%s is damaged: this is not a catalogue of etwship", catalogue->path);
     }
     if (version > CATALOGUE_VERSION) {
         return error_set(err, ERR_UNSUPPORTED,
-            "%s has format %d, of a newer etwship, and this one knows up to %d: use that version, "
-            "or "
-            "another data_dir",
+            "%s has format %d, of a newer etwship, and this one supports up to %d: use that "
+            "version, or another data_dir",
             catalogue->path, (int)version, CATALOGUE_VERSION);
     }
     *ret_version = (unsigned)version;
@@ -212,7 +211,7 @@ static bool get_version(struct catalogue *catalogue, unsigned *ret_version, stru
 static bool no_catalogue(const struct catalogue *catalogue, struct error *err)
 {
     return error_set(err, ERR_MISSING,
-        "%s: there is no catalogue: an agent that has this folder makes it", catalogue->path);
+        "%s: there is no catalogue: an agent with this folder creates it", catalogue->path);
 }
 
 /* Inside a transaction. */
@@ -450,12 +449,12 @@ bool catalogue_check_place(const struct catalogue *catalogue, struct error *err)
 bool catalogue_begin(struct catalogue *catalogue, struct error *err)
 {
     if (catalogue->mode == CATALOGUE_READ) {
-        return error_set(err, ERR_READ_ONLY, "%s: opened to be read", catalogue->path);
+        return error_set(err, ERR_READ_ONLY, "%s: opened for reading", catalogue->path);
     }
     if (catalogue_is_open(catalogue)) {
         catalogue_rollback(catalogue);
-        return error_set(
-            err, ERR_STOPPED, "%s: two transactions at a time: both are undone", catalogue->path);
+        return error_set(err, ERR_STOPPED, "%s: two transactions at once: both are rolled back",
+            catalogue->path);
     }
     if (!catalogue_check_place(catalogue, err)) {
         return false;

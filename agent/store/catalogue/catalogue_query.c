@@ -292,7 +292,7 @@ bool query_end(struct query *query, struct error *err)
     if (query->code == ERR_IO) {
         catalogue_error(catalogue->path, catalogue->db, query->result, err);
     } else if (!good) {
-        say(catalogue->path, query->code, "a value that was not stored so", 0, err);
+        say(catalogue->path, query->code, "it contains a value of the wrong type", 0, err);
     }
     sqlite3_reset(query->statement);
     sqlite3_clear_bindings(query->statement);

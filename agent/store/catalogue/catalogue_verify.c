@@ -19,34 +19,32 @@ enum {
 static const char *const checks[] = {
     /* At most 100 rows. Given as an argument, SQLite 3.54 takes the number for the name of a table. */
     "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
-    "SELECT printf('a row of %s names a row of %s that is not there', \"table\", parent)"
-    " FROM pragma_foreign_key_check",
-    "SELECT printf('segment %d: %d batches of %d bytes are noted, %d of %d bytes are there', s.id,"
-    " s.batches, s.batch_bytes, count(b.id), ifnull(sum(b.bytes), 0))"
-    " FROM segment s LEFT JOIN batch b ON b.segment = s.id GROUP BY s.id"
-    " HAVING s.batches <> count(b.id) OR s.batch_bytes <> ifnull(sum(b.bytes), 0)",
+    "SELECT printf('a row of %s refers to a missing row of %s', \"table\", parent) FROM "
+    "pragma_foreign_key_check",
+    "SELECT printf('segment %d: its row counts %d batches of %d bytes, but there are %d of %d "
+    "bytes', s.id, s.batches, s.batch_bytes, count(b.id), ifnull(sum(b.bytes), 0)) FROM segment s "
+    "LEFT JOIN batch b ON b.segment = s.id GROUP BY s.id HAVING s.batches <> count(b.id) OR "
+    "s.batch_bytes <> ifnull(sum(b.bytes), 0)",
     "SELECT printf('batch %d ends after the end of segment %d', b.id, b.segment)"
     " FROM batch b JOIN segment s ON s.id = b.segment WHERE b.offset + b.bytes > s.bytes",
-    "SELECT printf('%d batches of %d bytes are noted, %d of %d bytes are there', m.batches,"
-    " m.batch_bytes, b.n, b.bytes) FROM meta m,"
-    " (SELECT count(*) AS n, ifnull(sum(bytes), 0) AS bytes FROM batch) b"
-    " WHERE m.batches <> b.n OR m.batch_bytes <> b.bytes",
-    "SELECT printf('%d dead letters of %d bytes are noted, %d of %d bytes are there', m.letters,"
-    " m.letter_bytes, l.n, l.bytes) FROM meta m,"
-    " (SELECT count(*) AS n, ifnull(sum(bytes), 0) AS bytes FROM letter) l"
-    " WHERE m.letters <> l.n OR m.letter_bytes <> l.bytes",
-    "SELECT 'the sums that batches keep of those before them do not ascend' FROM"
-    " (SELECT batches_before - lag(batches_before) OVER w AS batches,"
-    "   records_before - lag(records_before + records) OVER w AS records,"
-    "   bytes_before - lag(bytes_before + bytes) OVER w AS bytes"
-    "  FROM batch WINDOW w AS (PARTITION BY stream ORDER BY id))"
-    " WHERE batches < 1 OR records < 0 OR bytes < 0 LIMIT 1",
-    "SELECT printf('stream %d: its last batch, %d, does not fit its sums', s.id, b.id)"
-    " FROM stream s JOIN batch b ON b.id = (SELECT max(id) FROM batch WHERE stream = s.id)"
-    " WHERE b.batches_before >= s.batches OR b.records_before + b.records > s.records"
-    "  OR b.bytes_before + b.bytes > s.bytes",
-    "SELECT 'numbers of records will be given a second time' FROM meta"
-    " WHERE next_record < (SELECT max(first_record + records) FROM batch)",
+    "SELECT printf('the totals count %d batches of %d bytes, but there are %d of %d bytes', "
+    "m.batches, m.batch_bytes, b.n, b.bytes) FROM meta m, (SELECT count(*) AS n, "
+    "ifnull(sum(bytes), 0) AS bytes FROM batch) b WHERE m.batches <> b.n OR m.batch_bytes <> "
+    "b.bytes",
+    "SELECT printf('the totals count %d dead letters of %d bytes, but there are %d of %d bytes', "
+    "m.letters, m.letter_bytes, l.n, l.bytes) FROM meta m, (SELECT count(*) AS n, "
+    "ifnull(sum(bytes), 0) AS bytes FROM letter) l WHERE m.letters <> l.n OR m.letter_bytes <> "
+    "l.bytes",
+    "SELECT 'the running totals of batches do not increase' FROM (SELECT batches_before - "
+    "lag(batches_before) OVER w AS batches,   records_before - lag(records_before + records) OVER "
+    "w AS records,   bytes_before - lag(bytes_before + bytes) OVER w AS bytes  FROM batch WINDOW w "
+    "AS (PARTITION BY stream ORDER BY id)) WHERE batches < 1 OR records < 0 OR bytes < 0 LIMIT 1",
+    "SELECT printf('stream %d: its totals do not match its last batch, %d', s.id, b.id) FROM "
+    "stream s JOIN batch b ON b.id = (SELECT max(id) FROM batch WHERE stream = s.id) WHERE "
+    "b.batches_before >= s.batches OR b.records_before + b.records > s.records  OR b.bytes_before "
+    "+ b.bytes > s.bytes",
+    "SELECT 'numbers of records would be assigned twice' FROM meta WHERE next_record < (SELECT "
+    "max(first_record + records) FROM batch)",
 };
 
 struct finder {

@@ -225,7 +225,7 @@ bool frame_read(struct span bytes, struct frame *ret_frame, struct error *err)
     frame.body.data = frame.sources.data + frame.sources.size;
     uint32_t crc = crc32c_add(crc32c_add(0, frame.sources), frame.body);
     if (crc != load_le32(bytes.data + 96)) {
-        return error_set(err, ERR_FORMAT, "the frame's checksum does not fit");
+        return error_set(err, ERR_FORMAT, "the frame's checksum is wrong");
     }
     struct frame_stream stream;
     if (frame.kind == FRAME_BATCH ? !check_sources(&frame)

@@ -122,13 +122,13 @@ class Mended(etwship.ServerCase):
         agent = etwship.Agent(self, self.config(
             self.trace(FEW), data_stream=None, index=self.dataset + "-{provider.name}", retry=SOON,
             workers=1, batch={"events": batch}))
-        agent.wait_for_text(f"degraded: {wrong} takes no events: status 400 ")
+        agent.wait_for_text(f"degraded: {wrong} accepts no events: status 400 ")
         # A quarter of the events goes there.
         agent.wait_until(lambda: self.server.count(f"{self.dataset}-*") >= FEW * 7 // 10)
         letters = len(self.dead_letters(agent.config).splitlines())
         self.assertLess(letters, 2 * batch)
         self.server.ask("DELETE", f"/{wrong}")
-        self.assertIn(f"{wrong} takes events again", agent.end(etwship.LOSSES))
+        self.assertIn(f"{wrong} accepts events again", agent.end(etwship.LOSSES))
         self.assertEqual(len(self.dead_letters(agent.config).splitlines()), letters)
         self.assertEqual(self.server.count(f"{self.dataset}-*"), FEW - letters)
 

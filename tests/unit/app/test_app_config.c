@@ -266,10 +266,9 @@ static void what_spans_several_keys_is_checked(void **state)
         const char *text;
         const char *errors;
     } cases[] = {
-        {"{}", "f.yaml:1:1: error: the key 'sessions' is missing. add it: a list of where events "
-               "come from\n"
-               "f.yaml:1:1: error: the key 'outputs' is missing. add it: a list of where events "
-               "go\n"},
+        {"{}", "f.yaml:1:1: error: the key 'sessions' is missing. add it: where events come from, "
+               "a list\nf.yaml:1:1: error: the key 'outputs' is missing. add it: where events go, "
+               "a list\n"},
         {"version: 2\nsessions: []\noutputs: [{type: clock}]\n",
             "f.yaml:1:10: error: version: 2 is out of range. the only value is 1\n"
             "f.yaml:2:11: error: sessions: 0 items are too few. write from 1 to 1024\n"},

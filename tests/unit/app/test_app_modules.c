@@ -122,19 +122,20 @@ static void sessions_check_what_belongs_together(void **state)
             "f.yaml:2:47: error: providers: sessions of type 'kernel' have none. remove the key, "
             "or use type: realtime"},
         {"- {type: system, flags: [process], stacks: [Process]}",
-            "f.yaml:2:45: error: stacks: 'Process' is no kernel event. did you mean 'Process/"},
+            "f.yaml:2:45: error: stacks: 'Process' is not a kernel event. did you mean 'Process/"},
         {"- {type: system, flags: [process], stacks: [Process/Start, Process/Strat]}",
-            "f.yaml:2:60: error: stacks: 'Process/Strat' is no kernel event. did you mean "
+            "f.yaml:2:60: error: stacks: 'Process/Strat' is not a kernel event. did you mean "
             "'Process/Start'?"},
         {"- {type: record, flags: [process], stacks: [Some/Other], log_file: {path: a.etl}}",
-            "f.yaml:2:45: error: stacks: 'Some/Other' is no kernel event. write Class/Name, as in "
-            "Process/Start, or the number of a hook, as in 0x1402"},
+            "f.yaml:2:45: error: stacks: 'Some/Other' is not a kernel event. write Class/Name, as "
+            "in Process/Start, or the number of a hook, as in 0x1402"},
         {"- {type: system, flags: [process], stacks: [0xffff]}",
-            "f.yaml:2:45: error: stacks: '0xffff' is no kernel event. write Class/Name, as in "},
+            "f.yaml:2:45: error: stacks: '0xffff' is not a kernel event. write Class/Name, as in "},
         {"- {type: kernel, flags: [process], stacks: [65536]}",
-            "f.yaml:2:45: error: stacks: '65536' is no kernel event. write Class/Name, as in "},
+            "f.yaml:2:45: error: stacks: '65536' is not a kernel event. write Class/Name, as in "},
         {"- {type: kernel, flags: [process], counters: {sources: [A], events: [Thread/CSwich]}}",
-            "error: counters: 'Thread/CSwich' is no kernel event. did you mean 'Thread/CSwitch'?"},
+            "error: counters: 'Thread/CSwich' is not a kernel event. did you mean "
+            "'Thread/CSwitch'?"},
         {"- {type: system, flags: [process], buffers: {paged: true}}",
             "f.yaml:2:53: error: buffers: paged memory cannot hold kernel events. remove paged"},
         {"- {type: record, providers: [A, 'SystemProcessProvider:::1'], buffers: {paged: true}, "

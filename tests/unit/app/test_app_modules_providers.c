@@ -125,12 +125,12 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
         "error, warning, information or verbose",
         "f.yaml:11:35: error: events: '9-5' is not an event id. write a number from 0 to 65535, or "
         "a range such as 5-9",
-        "f.yaml:12:33: error: keywords: this is no mask. write a number such as 0x10, or the name "
-        "of a keyword",
-        "f.yaml:13:26: error: payload: this is no event id. write a number from 0 to 65535",
+        "f.yaml:12:33: error: keywords: this is not a mask. write a number such as 0x10, or the "
+        "name of a keyword",
+        "f.yaml:13:26: error: payload: this is not an event id. write a number from 0 to 65535",
         "f.yaml:14:30: error: payload: a field takes one condition. write one, as in {contains: "
         "text}",
-        "f.yaml:15:35: error: pids: this is no process id. write a number",
+        "f.yaml:15:35: error: pids: this is not a process id. write a number",
         "f.yaml:16:23: error: flags: only WPP has flags. write keywords: {any: [...]}",
         "f.yaml:17:12: error: providers: 'A:::::' has too many parts. write (Name|GUID)"
         "[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]",
@@ -149,10 +149,11 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
         "work in the long form, keywords: {any: [NAME]}",
         "f.yaml:21:23: error: group: a group is known by its GUID alone. write name: GUID",
         "f.yaml:22:26: error: disallow: only groups have members. add group: true",
-        "f.yaml:22:27: error: disallow: this is no GUID. write that of a provider",
+        "f.yaml:22:27: error: disallow: this is not a GUID. write that of a provider",
         "f.yaml:23:35: error: level: 'x' is not a level. write a number from 0 to 255, critical, "
         "error, warning, information or verbose",
-        "f.yaml:23:48: error: keywords: stacks choose their events by numbers. write the bits",
+        "f.yaml:23:48: error: keywords: keywords of stacks are masks, without names. write the "
+        "bits",
         "f.yaml:24:7: error: providers: ' A' begins or ends with a space, which no provider name "
         "does. remove it",
     };

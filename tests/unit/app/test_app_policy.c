@@ -64,7 +64,7 @@ static void a_value_of_another_type_or_size_is_named(void **state)
     (void)state;
     static char text[APP_POLICY_TEXT_BYTES + 1];
     demand_as(ETW_REGISTRY_DWORD, "OutputCa", span_make("\1\0\0\0", 4));
-    assert_refused("policy OutputCa: it is no text");
+    assert_refused("policy OutputCa: it is not a string");
     memset(text, 'a', APP_POLICY_TEXT_BYTES);
     demand("OutputCa", text);
     assert_refused("policy OutputCa: it has more than 1023 bytes");

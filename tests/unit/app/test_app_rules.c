@@ -73,7 +73,8 @@ static void rules_that_edit_say_where_they_cannot(void **state)
             "f.yaml:3:27: error: set: data.A.B: of the payload, only data.NAME can be set",
             "    data.A.B\n    ^"},
         {"filters: [{remove: {fields: [tags, provider.name]}}]",
-            "f.yaml:3:36: error: remove: provider.name stays as it is. what a rule can remove is ",
+            "f.yaml:3:36: error: remove: provider.name cannot be changed by this kind of rule. a "
+            "rule can remove only ",
             "    provider.name\n    ^"},
         {"filters: [{hash: {fields: [process.pid], key: 0123456789abcdef}}]",
             "f.yaml:3:28: error: hash: process.pid stays as it is. what a rule can hash is ",
@@ -126,10 +127,10 @@ static void a_sample_has_a_rate(void **state)
     (void)state;
     static const struct finding cases[] = {
         {"filters: [{sample: {rate: 1/0}}]",
-            "f.yaml:3:27: error: rate: '1/0' is no rate. write 1/10 for one in ten", NULL},
+            "f.yaml:3:27: error: rate: '1/0' is not a rate. write 1/10 for one in ten", NULL},
         {"filters: [{sample: {where: 'true', by: process.pid}}]",
-            "f.yaml:3:20: error: the key 'rate' is missing. add it: `1/N`: of N values of the "
-            "field one is kept, with all its events",
+            "f.yaml:3:20: error: the key 'rate' is missing. add it: `1/N`: one of N values of the "
+            "field is kept, with all its events",
             NULL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -142,8 +143,8 @@ static void a_limit_has_a_rate(void **state)
     (void)state;
     static const struct finding cases[] = {
         {"filters:\n- limit: {rate: 100}",
-            "f.yaml:4:17: error: rate: '100' is no rate. write 100/s, or so many per m, h or d, at "
-            "most 10000000",
+            "f.yaml:4:17: error: rate: '100' is not a rate. write 100/s, or a number per m, h or "
+            "d, at most 10000000",
             NULL},
         {"filters:\n- limit: {rate: 1/s, burst: 10000001}", "f.yaml:4:29: error: burst: ", NULL},
         {"filters:\n- limit: {rate: 1/s, per: [process.pid, data]}",

@@ -97,7 +97,7 @@ static void a_leftover_that_refers_to_what_was_overwritten_is_told(void **state)
     assert_null(next(&r));
     assert_int_equal(r.damage.count, 2);
     assert_int_equal(r.damage.offsets[0], leftover);
-    assert_string_equal(r.damage.what[0], "a leftover record refers to what was overwritten");
+    assert_string_equal(r.damage.what[0], "a dropped record refers to overwritten data");
     reading_fini(&r);
 }
 

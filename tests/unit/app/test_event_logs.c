@@ -272,10 +272,10 @@ static void wrong_checksums_are_told_and_cost_nothing(void **state)
     reading_init(&r);
     assert_int_equal(r.damage.count, 2);
     assert_int_equal(r.damage.offsets[0], second);
-    assert_string_equal(r.damage.what[0], "the chunk's header does not have its checksum");
+    assert_string_equal(r.damage.what[0], "the checksum of the chunk's header is wrong");
     assert_int_equal(r.damage.offsets[1], second + EVTX_PUT_CHUNK_HEADER_BYTES);
-    assert_string_equal(r.damage.what[1],
-        "the chunk's records do not have their checksum; they are read all the same");
+    assert_string_equal(
+        r.damage.what[1], "the checksum of the chunk's records is wrong; they are read anyway");
     assert_int_equal(next(&r)->log_record_id, 1);
     assert_int_equal(next(&r)->log_record_id, 2);
     assert_null(next(&r));

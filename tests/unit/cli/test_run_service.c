@@ -340,7 +340,7 @@ static void a_wrong_policy_is_told_where_there_is_no_configuration(void **state)
     assert_int_equal(count_events(SERVICE_MESSAGE_IDLE_NO_CONFIG), 0);
     assert_int_equal(count_events(SERVICE_MESSAGE_CONFIG), 1);
     assert_int_equal(fake.events[0].message, SERVICE_MESSAGE_CONFIG);
-    assert_non_null(strstr(fake.events[0].text, "policy ServiceAccount: it is no text"));
+    assert_non_null(strstr(fake.events[0].text, "policy ServiceAccount: it is not a string"));
 }
 
 /* ---- with one -------------------------------------------------------------------------------------- */

@@ -325,7 +325,7 @@ static void a_session_of_another_name_with_our_guid_is_named(void **state)
     fake.api.QueryAllTracesW = list_one_with_our_guid;
     assert_false(etw_control_start(&spec, &session, &err));
     assert_int_equal(err.os_code, 183);
-    assert_non_null(strstr(err.text, "session 'EtwShip-A' runs with its GUID"));
+    assert_non_null(strstr(err.text, "session 'EtwShip-A' already has its GUID"));
 }
 
 /* ---- systems without ---------------------------------------------------------------------------------------- */

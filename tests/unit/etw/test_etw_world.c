@@ -109,7 +109,7 @@ static void what_runs_already_is_named(void **state)
     spec.guid = session.guid;
     assert_false(etw_control_start(&spec, &session, &err));
     assert_int_equal(err.os_code, ETW_ERROR_ALREADY_EXISTS);
-    assert_non_null(strstr(err.text, "session 'Foreign' runs with its GUID"));
+    assert_non_null(strstr(err.text, "session 'Foreign' already has its GUID"));
     spec.guid = (struct guid){{0}};
     spec.name = "foreign";
     assert_false(etw_control_start(&spec, &session, &err));

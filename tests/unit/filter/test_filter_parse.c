@@ -54,7 +54,7 @@ static const struct {
     {"data.A ~ 'x'", 7, "~ is not part of this language. write matches"},
     {"data.A in [1]", 10, "[ is not part of this language. write ( ) around a list"},
     {"data.A like *.exe", 12, "unexpected *. write text in quotes"},
-    {"data.A == null", 10, "no value is null. for a missing field write not exists(data.A)"},
+    {"data.A == null", 10, "null is not a value. for a missing field write not exists(data.A)"},
     {"data.A == \xe2\x80\x9cx\xe2\x80\x9d", 10,
         "typographic quotes are not supported. write ' or \""},
     {"data.A == 'it's'", 13, "write a quote inside a text twice: 'it''s'"},

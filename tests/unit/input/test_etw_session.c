@@ -286,7 +286,7 @@ static void raw_buffers_of_processors_come_in_one_order_of_time(void **state)
     rig_await(&rig, has_all, &count);
     assert_int_equal(rig.disorders, 0);
     rig_stop(&rig);
-    assert_false(rig_has_note(&rig, "after younger ones"));
+    assert_false(rig_has_note(&rig, "after newer ones"));
     assert_nothing_left(&rig);
     rig_fini(&rig);
 }
@@ -375,7 +375,7 @@ static void a_stop_comes_to_an_end_whatever_windows_does(void **state)
     etw_sim_fail_control(rig.sim, ETW_CONTROL_STOP, 1, 1, ETW_ERROR_ACCESS_DENIED);
     assert_true(etw_sim_fail(rig.sim, "CloseTrace", 1, 1, ETW_ERROR_INVALID_HANDLE));
     rig_stop(&rig);
-    assert_true(rig_has_note(&rig, "the reader is abandoned"));
+    assert_true(rig_has_note(&rig, "the agent abandons the reader"));
     assert_true(rig_has_gap(&rig, "reader_failed"));
     uint64_t events = rig.events;
     write_events(provider, 3);

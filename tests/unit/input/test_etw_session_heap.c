@@ -266,7 +266,7 @@ static void while_there_is_another_heap_session_nothing_is_launched(void **state
     assert_true(etw_heap_start(
         &spec, &(struct etw_heap_request){.pids = &pid, .pid_count = 1}, &theirs, NULL));
     start_heap(&rig);
-    rig_await(&rig, rig_has_note, "go to one session at a time, and that is 'Theirs'");
+    rig_await(&rig, rig_has_note, "only one session at a time can trace heaps, and 'Theirs' does");
     assert_true(rig_has_note(&rig, "trying again"));
     assert_false(rig_has_note(&rig, "launched"));
     assert_true(etw_control_stop("Theirs", NULL, NULL));

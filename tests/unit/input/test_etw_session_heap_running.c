@@ -34,7 +34,7 @@ static void processes_are_traced_by_number_until_all_have_ended(void **state)
     settings.pids = (struct config_strings){.items = pids, .count = 2};
     start_heap(&rig);
     rig_await(&rig, rig_reads, NAME);
-    assert_true(rig_has_note(&rig, "no process has the number 2147483632"));
+    assert_true(rig_has_note(&rig, "no process has the id 2147483632"));
     assert_int_equal(info_of(&rig).pid_count, 1);
     assert_int_equal(info_of(&rig).pids[0], plat_child_pid(child));
     allocate(&rig, plat_child_pid(child));

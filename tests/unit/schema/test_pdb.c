@@ -423,10 +423,10 @@ static void it_is_told_why_there_may_be_nothing(void **state)
                                                 "are in the object files: link with /DEBUG:FULL");
     assert_true(read_modules(&(struct pdb_put_options){.is_stripped = true}, &bare, 1));
     assert_string_equal(pdb_lack(&found.about),
-        "has no private symbols, they were removed from it: take the one that the linker wrote");
+        "has no private symbols: they were stripped. use the PDB that the linker wrote");
     assert_true(read_modules(&plain, NULL, 0));
     assert_string_equal(pdb_lack(&found.about),
-        "has no modules, as those of the compiler have none: take the one that the linker wrote");
+        "has no modules, like every PDB of the compiler. use the PDB that the linker wrote");
     assert_true(read_modules(&plain, &bare, 1));
     assert_string_equal(pdb_lack(&found.about), "has modules, but none of them has symbols");
     assert_true(read_modules(&plain, &full, 1));

@@ -236,12 +236,10 @@ static void pdb_files_are_read_like_formats(void **state)
         "test_wpp_files/p/3.tmf:2: message 10 of " GUID_A
         " differs from test_wpp_files/p/1.pdb(d.obj):52, which is used because it came first\n"
         "test_wpp_files/p/3.tmf:6: message 11 of " GUID_A
-        " differs from test_wpp_files/p/2.PDB(d.obj):52, which is used because it came first\n"
-        "test_wpp_files/p/removed.pdb: has no private symbols, they were removed from it: take the "
-        "one that the linker wrote\n"
-        "test_wpp_files/p/sub/linked.pdb: was linked with /DEBUG:FASTLINK, so its symbols are in "
-        "the "
-        "object files: link with /DEBUG:FULL\n");
+        " differs from test_wpp_files/p/2.PDB(d.obj):52, which is used because it came "
+        "first\ntest_wpp_files/p/removed.pdb: has no private symbols: they were stripped. use the "
+        "PDB that the linker wrote\ntest_wpp_files/p/sub/linked.pdb: was linked with "
+        "/DEBUG:FASTLINK, so its symbols are in the object files: link with /DEBUG:FULL\n");
     ops->destroy(source);
 }
 

@@ -294,7 +294,8 @@ static void a_newer_version_is_refused_and_left_alone(void **state)
     char *after;
     size_t size;
     assert_true(plat_file_load(rig_path, SIZE_MAX / 2, &before, &size, NULL));
-    assert_refused(ERR_UNSUPPORTED, "has format 5, of a newer etwship, and this one knows up to 4");
+    assert_refused(
+        ERR_UNSUPPORTED, "has format 5, of a newer etwship, and this one supports up to 4");
     size_t again;
     assert_true(plat_file_load(rig_path, SIZE_MAX / 2, &after, &again, NULL));
     assert_int_equal(size, again);
@@ -318,7 +319,7 @@ static void what_is_no_catalogue_is_damage(void **state)
     }
     assert_true(plat_path_remove(rig_path, NULL));
     run_sql("CREATE TABLE other(a)");
-    assert_refused(ERR_DAMAGED, "no catalogue of etwship");
+    assert_refused(ERR_DAMAGED, "not a catalogue of etwship");
 }
 
 static void missing_tables_columns_and_rows_are_damage(void **state)

@@ -150,8 +150,8 @@ static void restore(void *self, struct span bytes)
     struct evt_input *in = self;
     if (!evt_marks_read(in->marks, bytes)) {
         note(in, INPUT_NOTE_WARNING,
-            "the stored bookmarks of its channels are damaged: the agent reads a channel without a "
-            "bookmark from where `start` says");
+            "the stored bookmarks of its channels are damaged: the agent reads each channel again "
+            "from where `start` says");
     }
 }
 
@@ -362,7 +362,7 @@ static void recover(struct evt_input *in, struct evt_channel *channel)
     if (channel->is_told) {
         char text[EVT_CHANNEL_NAME_BYTES + 64];
         channel->is_told = false;
-        snprintf(text, sizeof(text), "channel %s is read again", channel->name);
+        snprintf(text, sizeof(text), "channel %s can be read again", channel->name);
         note(in, INPUT_NOTE_INFO, text);
         tell_trouble(in);
     }

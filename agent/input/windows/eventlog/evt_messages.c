@@ -40,8 +40,8 @@ static bool find_locale(struct evt_messages *messages, const char *language, str
         messages->locale = messages->api->locale(name);
     }
     return messages->locale ||
-           error_set(err, ERR_CONFIG, "language: Windows knows no '%s'. write one such as en-US",
-               language);
+           error_set(err, ERR_CONFIG,
+               "language: Windows does not know '%s'. write one such as en-US", language);
 }
 
 struct evt_messages *evt_messages_create(const char *language, struct error *err)
@@ -180,6 +180,6 @@ bool evt_messages_add(struct evt_messages *messages, evt_handle handle, struct s
         return true;
     }
     return is_told(messages, provider) ||
-           evt_api_fail(err, code, "provider %.*s: its events have no message here",
+           evt_api_fail(err, code, "provider %.*s: this machine has no messages for its events",
                SPAN_ARG(span_first(provider, 128)));
 }

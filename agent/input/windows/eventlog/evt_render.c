@@ -155,7 +155,7 @@ bool evt_render_position(
     }
     size_t size = used < sizeof(render->mark) ? used / 2 : BOOKMARK_CHARS;
     return find_number(render->mark, size, ret_id) ||
-           error_set(err, ERR_FORMAT, "a bookmark of Windows has no record number");
+           error_set(err, ERR_FORMAT, "a bookmark from Windows has no record number");
 }
 
 /* ---- values -------------------------------------------------------------------------------------------- */

@@ -187,13 +187,13 @@ static void end_consumer(struct etw_session *s, bool ends_by_itself)
     if (!etw_consume_wait(s->consume, plat_monotonic_ns() + step, &code)) {
         etw_consume_abandon(s->consume);
         etw_session_note(s, INPUT_NOTE_WARNING,
-            "Windows does not stop reading %s; the reader is abandoned", s->plan->name);
+            "Windows does not end the reading of %s; the agent abandons the reader", s->plan->name);
         if (is_news) {
             miss_the_rest(s, "reader_failed");
         }
     } else if (etw_consume_late(s->consume)) {
         etw_session_note(s, INPUT_NOTE_INFO,
-            "%s: %llu events arrived late and were delivered after younger ones", s->plan->name,
+            "%s: %llu events arrived late and were delivered after newer ones", s->plan->name,
             (unsigned long long)etw_consume_late(s->consume));
     }
     etw_consume_close(s->consume);

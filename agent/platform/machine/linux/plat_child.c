@@ -224,7 +224,7 @@ struct plat_child *plat_child_open(uint32_t pid, struct error *err)
         if (started) {
             error_set(err, ERR_MEMORY, "out of memory");
         } else {
-            error_set(err, ERR_MISSING, "no process has the number %" PRIu32, pid);
+            error_set(err, ERR_MISSING, "no process has the id %" PRIu32, pid);
         }
         return NULL;
     }

@@ -124,7 +124,7 @@ struct plat_child *plat_child_open(uint32_t pid, struct error *err)
     }
     plat_child_close(child);
     if (code == ERROR_INVALID_PARAMETER) {
-        error_set(err, ERR_MISSING, "no process has the number %lu", (unsigned long)pid);
+        error_set(err, ERR_MISSING, "no process has the id %lu", (unsigned long)pid);
     } else {
         plat_wide_error(err, code, "the process", "cannot be opened");
     }

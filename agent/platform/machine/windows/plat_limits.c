@@ -42,10 +42,8 @@ static bool make_job(struct error *err)
         return true;
     } else if (GetLastError() == ERROR_ACCESS_DENIED) {
         error_set_os(err, ERROR_ACCESS_DENIED, "access is denied",
-            "the process is in a job of the program that started it, and before Windows 8 there "
-            "can be no "
-            "other. "
-            "set the limit there, or start it otherwise");
+            "the program that started the process put it into a job, and before Windows 8 a "
+            "process has only one. set the limit in that job, or start the agent in another way");
     } else {
         fail(err, "the process");
     }
@@ -80,8 +78,8 @@ bool plat_limits_set_cpu(uint32_t hundredths, struct error *err)
     return make_job(err) && (SetInformationJobObject(own.job, JobObjectCpuRateControlInformation,
                                  &rate, sizeof(rate)) ||
                                 plat_wide_error(err, GetLastError(), "cpu",
-                                    "cannot be limited: that needs Windows 8, and no sessions that "
-                                    "share processors fairly (Remote Desktop Services)"));
+                                    "cannot be limited: that needs Windows 8 or newer, without "
+                                    "fair sharing of processors (Remote Desktop Services)"));
 }
 
 bool plat_limits_set_priority(enum plat_priority priority, struct error *err)
