@@ -110,7 +110,8 @@ static struct tap *open_tap(struct agent_process *process, struct span name,
     struct agent *agent = agent_process_borrow(process);
     struct tap *tap = NULL;
     if (!agent) {
-        error_set(err, ERR_BUSY, "the agent starts, loads a configuration or stops. try again later");
+        error_set(
+            err, ERR_BUSY, "the agent starts, loads a configuration or stops. try again later");
         filter_destroy(settings->filter);
         return NULL;
     }

@@ -142,9 +142,8 @@ static bool check_field(const struct event_edit *edit, struct error *err)
                         edit->kind != EVENT_EDIT_REMOVE;
     bool elements = path->field != PATH_DATA && path->each;
     if (!(kinds_of(path) >> edit->kind & 1) || whole_labels || elements) {
-        return error_set(err, ERR_CONFIG,
-            "%.*s cannot be changed by this kind of rule. a rule can %s only %s",
-            SPAN_ARG(span_first(edit->path_text, 100)), event_edit_word(edit->kind),
+        return error_set(err, ERR_CONFIG, "a rule cannot %s %.*s. choose from %s",
+            event_edit_word(edit->kind), SPAN_ARG(span_first(edit->path_text, 100)),
             fields_for(edit->kind));
     }
     return path->field != PATH_DATA || check_data(edit, err);

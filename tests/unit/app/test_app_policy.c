@@ -46,7 +46,7 @@ static void a_value_that_makes_no_sense_is_named(void **state)
         const char *value;
         const char *text;
     } rows[] = {
-        {"ConfigFile", "etwship.yaml", "policy ConfigFile: 'etwship.yaml' is no whole path"},
+        {"ConfigFile", "etwship.yaml", "policy ConfigFile: 'etwship.yaml' is not a full path"},
         {"ServiceAccount", "root", "policy ServiceAccount: "},
         {"OutputUrl", "siem:9200", "policy OutputUrl: "},
         {"OutputUrl", "https://me:word@siem", "holds a name or a password"},
@@ -69,7 +69,7 @@ static void a_value_of_another_type_or_size_is_named(void **state)
     demand("OutputCa", text);
     assert_refused("policy OutputCa: it has more than 1023 bytes");
     demand_as(ETW_REGISTRY_TEXT, "OutputCa", span_make("a\0b", 3));
-    assert_refused("policy OutputCa: it holds a NUL");
+    assert_refused("policy OutputCa: it contains a NUL");
     text[APP_POLICY_TEXT_BYTES - 1] = '\0';
     demand("OutputCa", text);
     assert_true(app_policy_read(&policy, &err));

@@ -199,7 +199,7 @@ static void an_unknown_position_is_an_error(void **state)
         position.file_id[5] ^= 1;
         assert_int_equal(run(&settings, &position), INPUT_FAILED);
         assert_int_equal(seen.records, 0);
-        assert_non_null(strstr(err.text, "is in none"));
+        assert_non_null(strstr(err.text, "none of the session's files"));
     }
 }
 

@@ -257,9 +257,9 @@ static void what_refuses_everything_is_claimed_alone_and_is_suspect(void **state
     setup(&f, 1, 0);
     struct parked_batch *batch = park(&f, 1, "abca");
     parking_close_route(&f.parking, span_text("a"), &why);
-    assert_span(
-        buf_span(&f.told), "parked c it accepts no events;parked b it accepts no events;parked a "
-                           "it accepts no events;refuses a status 400 bad: no: mend it;");
+    assert_span(buf_span(&f.told),
+        "parked c it accepts no events;parked b it accepts no events;parked a "
+        "it accepts no events;refuses a status 400 bad: no: mend it;");
     expect_claim(&f, batch, "1 2 ", true); /* the other two go together */
     assert_false(batch->suspect);
     assert_false(parking_return(&f.parking, batch, none, true));
