@@ -11,7 +11,7 @@
  */
 struct store;
 
-/* What the catalogue has of outputs. Zero-initialised: nothing. */
+/* The outputs that the catalogue knows. Zero-initialised: none. */
 struct agent_handover {
     /* [stream * session_count + session]: rows of progress say where the stream begins. */
     bool *known;

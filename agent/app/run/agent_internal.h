@@ -13,10 +13,10 @@
 #include "schema/cache/schema_log.h"
 
 /*
- * What the files of the running agent (agent_*.c) share; not for users of agent_run.h.
+ * Shared by the files of the running agent (agent_*.c); not for users of agent_run.h.
  *
- * A process (agent_process.h) runs one agent after the other: the first with the configuration of its
- * start, and a new one for each that is reloaded.
+ * A process (agent_process.h) runs one agent after another: the first with the configuration at its
+ * start, and a new one for each reloaded configuration.
  */
 
 /* One session: an input on a thread. */
@@ -62,7 +62,7 @@ enum agent_state {
     AGENT_STATE_ENDED,      /* its threads have ended; positions are stored a last time */
 };
 
-/* What the thread that waits for the end of the agent waits for. */
+/* What wakes the thread that waits for the end of the agent. */
 enum agent_drain {
     AGENT_DRAIN_SESSIONS, /* to end */
     AGENT_DRAIN_OUTPUTS,  /* to deliver what the sessions gave */
@@ -184,7 +184,7 @@ uint64_t agent_no_match(struct agent *agent);
  * last call. One thread at a time. */
 void agent_unsure_warn(struct agent *agent);
 
-/* agent_live.c: positions of live sessions, under the store's mutex but for open and close. */
+/* agent_live.c: positions of live sessions. Under the store's mutex, except open and close. */
 bool agent_live_open(struct agent *agent, struct error *err);
 void agent_live_close(struct agent *agent);
 /* After the outputs' states were taken; with a spool that keeps, while staging. */

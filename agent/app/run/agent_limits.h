@@ -5,8 +5,8 @@
 
 struct agent_process;
 
-/* Put the process under the limits that ${config} asks for, in place of those that it is under. What cannot
- * be had is told in the log, and the agent runs without. On the thread of agent_run. */
+/* Replace the limits of the process by those in ${config}. The log names a limit that the system
+ * refuses, and the agent runs without it. On the thread of agent_run. */
 void agent_limits_apply(struct agent_process *process, const struct app_config *config);
 
 #endif

@@ -39,8 +39,9 @@ void agent_notify_fini(struct agent_notify *notify); /* zeroed is fine */
 uint64_t agent_notify_tick(struct agent_notify *notify, const struct agent_moment *moment,
     uint64_t shutdown_ns, uint64_t now_ns);
 
-/* A line for people, of which the manager shows the latest: its beginning, where it is long. What is
- * no text becomes U+FFFD or a blank. One that the manager has no room for is left out. */
+/* A status line for people. The manager shows the latest line, and of a long line the beginning.
+ * Bytes that are not text become U+FFFD or a blank. A line for which the manager has no room is
+ * dropped. */
 void agent_notify_status(struct agent_notify *notify, struct span line);
 
 #endif

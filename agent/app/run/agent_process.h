@@ -98,8 +98,8 @@ void agent_process_show(struct agent_process *process, struct agent *agent);
 bool agent_process_begin(
     struct agent_process *process, struct agent_setup *setup, bool *ret_stuck, struct error *err);
 
-/* Wait for the end of the agent that runs, or that was asked for, and free it. What it did is added to
- * ${result}. False: an output is stuck inside a call, and nothing is freed. */
+/* Wait for the running or requested agent to end, free it, and add its counts to ${result}. False:
+ * an output is stuck inside a call, and nothing is freed. */
 bool agent_process_end(struct agent_process *process, struct agent_run_result *result);
 
 #endif

@@ -4,17 +4,19 @@
 #include "app/run/agent_process.h"
 
 /*
- * The configuration is read again, and used if it can be.
+ * Read the configuration again and run an agent with it:
  *
- * First everything is made of it that can be made beside what runs: mistakes end here, and so does a
- * configuration that says what it said before. Then the agent that runs makes way: its sessions end, all but
- * those of ETW that go on; what they gave is in the spool, or, in memory, goes out within agent.shutdown. If the
- * next agent does not start, the one before is started again, as often as it takes; a request for a reload
- * meanwhile has the source read again, and what it says tried first.
+ * 1. Build everything that can exist beside the running agent. An invalid or unchanged configuration
+ *    ends the reload here.
+ * 2. Stop the running agent. Its sessions end, except ETW sessions that continue. Its events are in the
+ *    spool; with a spool in memory, outputs get agent.shutdown to deliver them.
+ * 3. Start the new agent. If it does not start, start the previous configuration again, and repeat
+ *    until an agent runs. A reload request in the meantime reads the configuration again and tries
+ *    it first.
  *
- * When this returns, an agent of ${setup} runs, which is the new one if that was possible; or none does, and
- * the process is to stop. What agents did that have ended is added to ${result}. False: an output is stuck inside
- * a call, with all that it uses, and the process is to stop. On the thread of agent_run.
+ * On return an agent of ${setup} runs, with the new configuration if that was possible; or none runs,
+ * and the process must stop. The counts of ended agents are added to ${result}. False: an output is
+ * stuck inside a call with all its resources, and the process must stop. On the thread of agent_run.
  */
 bool agent_reload(
     struct agent_process *process, struct agent_setup **setup, struct agent_run_result *result);

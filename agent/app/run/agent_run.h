@@ -25,10 +25,10 @@ struct agent_keeper {
     void *self;
 };
 
-/* What `reloaded` is told where that is all. */
+/* Text for `reloaded` when the configuration has not changed. */
 #define AGENT_RELOAD_SAME "nothing has changed"
 
-/* Where the configuration comes from when it is reloaded. */
+/* Reads the configuration for a reload. */
 struct agent_source {
     /* Read and check it as for the start: everything that is wrong goes to ${tell}, a line each. False: it
      * cannot be used. ${ret_config} is to be freed with app_config_fini. On the thread of agent_run. */
@@ -67,12 +67,12 @@ struct agent_run_result {
 bool agent_run(const struct agent_run_settings *settings, struct agent_run_result *ret_result,
     struct error *err);
 
-/* What the first signal does: ask the running agent, or the one that will start, to end in good order.
- * From agent_keeper.started on, any thread. */
+/* Ask the running agent, or the next one that starts, to stop in good order, as the first signal
+ * does. After agent_keeper.started; any thread. */
 void agent_run_stop(void);
 
-/* What a hangup does, too: have the configuration read again. Requests that come before that begins are one.
- * From agent_keeper.started on, any thread. */
+/* Request a reload of the configuration, as SIGHUP does. Requests before the reload begins count as
+ * one. After agent_keeper.started; any thread. */
 void agent_run_reload(void);
 
 #endif

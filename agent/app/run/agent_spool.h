@@ -9,17 +9,17 @@
  * the spool's thread. If not, agent_store.c owns it.
  */
 
-/* Open the store. Where it keeps batches, name the plan's streams and fill `resume`. False with ${err} set;
- * close is allowed. */
+/* Open the store. If it keeps batches on disk, name the plan's streams and fill `resume`. False
+ * with ${err} set; closing is allowed. */
 bool agent_spool_open(struct agent *agent, struct error *err);
 
 /* Dead letters that were lost with the catalogue, while the store was open. Before agent_spool_close. */
 uint64_t agent_spool_letters_lost(const struct agent *agent);
 
-/* The pipeline is gone, or was never made. Never opened is fine. */
+/* The pipeline was destroyed, or never created. A store that was never opened is fine. */
 void agent_spool_close(struct agent *agent);
 
-/* What the pipeline needs to know of it; none unless it keeps batches. */
+/* The settings that the pipeline needs; none unless the store keeps batches. */
 struct pipeline_store agent_spool_store(const struct agent *agent);
 
 /* The checkpoint that ${output} left in a run whose batches waited in memory; empty: it left none. */

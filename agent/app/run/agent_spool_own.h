@@ -9,9 +9,9 @@
 #include "store/store.h"
 
 /*
- * The insides of the agent's store; not for users of agent_spool.h. Its rooms: agent_spool.c, its life and
- * what becomes true with a commit; agent_sources.c, where sources go on if batches wait on the disk;
- * agent_store.c, how far outputs are if they do not.
+ * Shared by the files of the agent's store; not for users of agent_spool.h. agent_spool.c: opening,
+ * closing, and what a commit contains. agent_sources.c: where sources resume if batches wait on
+ * disk. agent_store.c: positions of outputs if they do not.
  */
 struct agent_spool {
     struct store *store;

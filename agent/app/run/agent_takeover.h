@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "input/input.h"
 
-/* What sessions of one agent leave running for those of the next agent in the same process, by the names of the
- * sessions (input_ops.takeover). One thread at a time. */
+/* ETW sessions that an agent leaves running for the next agent of the process, by session name
+ * (input_ops.takeover). One thread at a time. */
 struct agent_takeover_item {
     char *session;
     const struct input_ops *ops;
@@ -17,8 +17,8 @@ struct agent_takeover {
     size_t count;
 };
 
-/* Ask ${input}, which has ended, what it has left for the next one of ${session}; nothing is fine. Zeroed
- * ${takeover} is empty. False: out of memory; then what was left is ended. */
+/* Take from ${input}, which has ended, what it leaves running for the next input of ${session}, if
+ * anything. A zeroed ${takeover} is empty. False: out of memory; the ETW session is ended. */
 bool agent_takeover_add(
     struct agent_takeover *takeover, const char *session, const struct input_ops *ops, void *input);
 

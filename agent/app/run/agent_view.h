@@ -10,9 +10,9 @@ struct agent_loads;
 struct agent_process;
 struct agent_status;
 
-/* Fill both from the same moment. Where no agent runs, the set has what is of the process alone. ${set} may be
- * NULL. Names in ${ret_health} are copied into ${names}, which is empty and initialised, and outlive the agent.
- * False: out of memory. */
+/* Fill both with values of one moment. While no agent runs, ${set} has only the metrics of the
+ * process. ${set} may be NULL. Names in ${ret_health} are copied into ${names}, which is empty and
+ * initialised, and outlive the agent. False: out of memory. */
 bool agent_view_take(struct agent_process *process, struct metric_set *set,
     struct agent_health *ret_health, struct arena *names);
 

@@ -36,7 +36,7 @@ struct agent_session_state {
     char trouble[AGENT_TROUBLE_BYTES]; /* why it is not read now, and tried again; "": it is */
 };
 
-/* What the agent that runs looks like; pointers are as long as its plan. */
+/* State of the running agent; pointers are valid as long as its plan. */
 struct agent_health_source {
     const struct agent_status *status;
     const struct agent_plan *plan;
@@ -67,7 +67,7 @@ void agent_health_json(const struct agent_health *health, struct buf *out);
 /* As text: "healthy" or "degraded", then a line for each cause with what to do. */
 void agent_health_text(const struct agent_health *health, struct buf *out);
 
-/* What is wrong, in a line: "output siem: connection refused; spool full"; nothing if all is well. */
+/* All causes in one line: "output siem: connection refused; spool full"; empty if healthy. */
 void agent_health_line(const struct agent_health *health, struct buf *out);
 
 #endif

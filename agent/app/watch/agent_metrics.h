@@ -6,7 +6,7 @@
 
 struct summary;
 
-/* What the metrics are of. All of it stays as it is during the call. */
+/* Sources of the metrics. Nothing of them changes during the call. */
 struct agent_metrics_source {
     const struct agent_status *status; /* looked at just now */
     const struct agent_plan *plan;

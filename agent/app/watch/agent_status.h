@@ -3,7 +3,7 @@
 
 #include "app/plan/agent_plan.h"
 
-/* What the agent knows of itself at one moment. */
+/* Counters and state of the agent at one moment. */
 struct agent_status {
     struct session_counts *sessions; /* with the agent itself after them */
     struct output_counts *outputs;

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "pipeline/record/flow.h"
 
-/* What went through a run, in a page: events, bytes, by provider, undecoded, time. */
+/* The summary at the end of a run: events, bytes, providers, undecoded events, time. */
 struct summary;
 
 struct summary *summary_create(void); /* NULL: out of memory */
@@ -13,7 +13,7 @@ void summary_destroy(struct summary *summary);
 /* Counts events as a consumer of flows. */
 struct flow_consumer summary_consumer(struct summary *summary);
 
-/* What a provider has sent so far. */
+/* Counts of one provider so far. */
 struct summary_provider {
     const struct guid *guid; /* NULL: all that found no row of their own */
     struct span name;        /* empty: unknown */

@@ -11,10 +11,11 @@ size_t budget_process_bytes(size_t memory_bytes, size_t tables);
 /* The table of file names that each table of processes has beside it. */
 size_t budget_file_bytes(size_t memory_bytes, size_t tables);
 
-/* What a cache of definitions, one of ${caches}, may keep of what events say. */
+/* Memory that one of ${caches} definition caches may use for definitions from events. */
 size_t budget_learned_bytes(size_t memory_bytes, size_t caches);
 
-/* What definitions of files may take beside all that these settings need, and room for batches. */
+/* Memory left for definitions from files, after the needs of these settings and room for
+ * batches. */
 size_t budget_definition_bytes(const struct pipeline_settings *settings);
 
 /* Slabs before decoding. */

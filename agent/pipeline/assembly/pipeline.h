@@ -64,7 +64,7 @@ struct pipeline_output {
  * destroyed; both on one thread, which may use it then. */
 struct pipeline_store {
     struct store *store; /* borrowed; NULL: batches wait in memory, and a restart finds none */
-    const char *folder;  /* as it was opened with, as are these; NULL: not to be told */
+    const char *folder;  /* as it was opened with, as are these; NULL: not called */
     uint64_t max_bytes;  /* 0: no limit */
     uint64_t min_free_bytes;
     uint64_t sync_interval_ns;
@@ -86,12 +86,13 @@ struct pipeline_settings {
     const struct pipeline_output *outputs;
     size_t output_count;
     /*
-     * [session * output_count + output]: sequence that the output has come to in an earlier run; NULL:
-     * there was none. With a store what it knows of the output's stream counts where that is more, so
-     * only a stream that is new needs to be told where it begins.
+     * [session * output_count + output]: sequence up to which the output has settled the session in
+     * an earlier run; NULL: no earlier run. With a store, the higher of this and the store's own
+     * position counts, so it matters only for new streams.
      */
     const uint64_t *resume;
-    /* Earlier runs may have delivered more than it says; with a store: sessions begin anew. */
+    /* Earlier runs may have delivered more than this; with a store: sessions start from the
+     * beginning. */
     bool restarted;
     struct pipeline_store store;
     size_t worker_count;
@@ -102,8 +103,9 @@ struct pipeline_settings {
     size_t limiter_tables; /* of limits that go by fields */
     size_t queue_bytes;    /* of it, for slabs before decoding; 0: a sixteenth */
     uint64_t gap_age_ns;   /* 0: 1 s */
-    /* Losses that the pipeline before in this process has not told; they are, once this one runs. And what it
-     * leaves itself if it passes on and there is no store. NULL: none before or after it. */
+    /* In: losses that the previous pipeline of the process has not reported; this one reports them.
+     * Out: losses that this pipeline leaves to the next one if there is no store. NULL: no pipeline
+     * before or after. */
     struct losses_left *left;
     struct dead_letters *dead_letters; /* NULL: what outputs refuse is lost */
     const char *output_folder;         /* output_env.folder; NULL: there is none */
@@ -148,7 +150,7 @@ void pipeline_destroy(struct pipeline *pipeline);
 
 bool pipeline_start(struct pipeline *pipeline, struct error *err);
 
-/* What the input of ${session} hands its records to; see source.h. */
+/* Fill ${ret_sink} for the input of ${session}; see source.h. */
 void pipeline_sink(struct pipeline *pipeline, size_t session, struct input_sink *ret_sink);
 
 /* The input of ${session} has ended; ${stopped}: before its end. On the thread that it ran on. */
@@ -161,9 +163,10 @@ struct source_counts pipeline_source_counts(const struct pipeline *pipeline, siz
  * under way. One thread at a time. */
 void pipeline_report(struct pipeline *pipeline, const struct status *status, uint64_t now);
 
-/* Another agent of this process will continue where the outputs are. What they leave of sessions that are read again
- * is no loss, whether positions are stored or not. Without a store the next agent reports what is lost from here on,
- * because these outputs may take nothing any more. Any thread. */
+/* Announce that another agent of this process continues at the positions of the outputs.
+ * Undelivered events of sessions that are read again are then not lost, whether positions are
+ * stored or not. Without a store the next agent reports losses from now on, because these outputs
+ * may accept nothing more. Any thread. */
 void pipeline_expect_successor(struct pipeline *pipeline);
 
 /* Every source is finished, and another agent continues with the store. When this returns, the spool has what the
@@ -178,8 +181,9 @@ bool pipeline_drain(struct pipeline *pipeline);
 /* The agent stops: outputs try again at once what waits for its next try. Any thread. */
 void pipeline_retry_now(struct pipeline *pipeline);
 
-/* The time to stop is over: the pipeline does not wait for destinations or for room any more, and counts what is left
- * as dropped. It still delivers gaps, which report that, for a moment. Any thread. */
+/* The time for the shutdown is over: the pipeline no longer waits for destinations or room, and
+ * counts what is left as dropped. For a moment it still delivers the gaps that report this. Any
+ * thread. */
 void pipeline_cancel(struct pipeline *pipeline);
 
 /* With a store: the sequence up to which the session is in it with the commit that is being made, in

@@ -4,8 +4,8 @@
 #include "pipeline/assembly/pipeline.h"
 
 /*
- * What the parts of a pipeline are told of sessions, streams and outputs: built once, read by them for as
- * long as it lives. The agent itself is one more session, after the others, in every stream.
+ * Sessions, streams and outputs as the parts of a pipeline see them: built once, then only read.
+ * The agent itself is one more session, after the others, in every stream.
  */
 struct pipeline_tables {
     size_t session_count; /* with the agent itself */
@@ -29,11 +29,11 @@ bool pipeline_tables_init(
     struct pipeline_tables *tables, const struct pipeline_settings *settings, struct error *err);
 void pipeline_tables_fini(struct pipeline_tables *tables); /* zeroed is fine */
 
-/* What ${settings} say and, where it keeps, ${spool} knows. */
+/* Build the tables from ${settings} and, if it keeps batches on disk, ${spool}. */
 void pipeline_tables_fill(struct pipeline_tables *tables, const struct pipeline_settings *settings,
     const struct spool *spool);
 
-/* What ${output} needs no more of ${session}: everything up to this sequence. */
+/* The sequence of ${session} up to which ${output} needs no events. */
 static inline uint64_t pipeline_tables_resume(
     const struct pipeline_tables *tables, size_t session, size_t output)
 {

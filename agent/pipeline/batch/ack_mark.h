@@ -21,8 +21,8 @@ struct ack_mark {
 bool ack_mark_init(struct ack_mark *mark, size_t session_count, const uint64_t *resume);
 void ack_mark_fini(struct ack_mark *mark); /* zeroed is fine */
 
-/* Every record of ${batch} is settled, which is told once. False: it is too far ahead of the mark to
- * be noted; ask again when the mark has moved. */
+/* Note that every record of ${batch} is settled; call it once per batch. False: the batch is too
+ * far ahead of the mark; call again when the mark has moved. */
 bool ack_mark_settle(struct ack_mark *mark, const struct batch *batch);
 
 /* May ${batches} more be settled before the mark moves? */

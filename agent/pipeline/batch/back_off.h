@@ -26,8 +26,9 @@ void back_off_init(struct back_off *back_off, unsigned min_ms, unsigned max_ms, 
 void back_off_reset(struct back_off *back_off);
 
 /*
- * The next wait in milliseconds, at least 1: a random part of the bound. What the destination asked
- * for, ${asked_ms}, is waited in full, up to BACK_OFF_ASKED_MAX_MS, and the random part after it.
+ * The next wait in milliseconds, at least 1: a random part of the bound. The wait that the
+ * destination asked for, ${asked_ms} up to BACK_OFF_ASKED_MAX_MS, comes first in full, then the
+ * random part.
  */
 unsigned back_off_next(struct back_off *back_off, uint32_t asked_ms);
 

@@ -46,9 +46,9 @@ struct batch *batch_create(size_t route_count, struct block_pool *pool, uint64_t
 void batch_destroy(struct batch *batch); /* NULL is fine */
 
 /*
- * Note that the batch takes a session as far as ${segment} says, with the records that are in it now:
- * its record_end is theirs. Merged into the segment before where that is of the same session and was
- * not cut. False: out of memory.
+ * Note that, with the records in it now, the batch covers a session up to the end of ${segment};
+ * its record_end is their count. Merged into the previous segment if that has the same session and
+ * was not cut. False: out of memory.
  */
 bool batch_mark(struct batch *batch, const struct batch_segment *segment);
 
@@ -64,10 +64,10 @@ size_t batch_size(const struct batch *batch);
 /* Index of the segment that record ${index} is in: there is one, as in all batches but own ones. */
 size_t batch_segment_of(const struct batch *batch, size_t index);
 
-/* What a batch beside its records costs. */
+/* Bytes that a batch costs beside its records. */
 size_t batch_memory(const struct batch *batch);
 
-/* What names the batch's records, for a stream whose hash is ${stream_hash}. Views. */
+/* The parts of the ids of the batch's records, in a stream with hash ${stream_hash}. Views. */
 struct delivery_ids batch_ids(const struct batch *batch, uint64_t epoch, uint32_t stream_hash);
 
 /* Records ${first} to ${first} + ${count} for an output that wants routes of template ${route}

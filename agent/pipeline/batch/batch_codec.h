@@ -5,9 +5,9 @@
 #include "pipeline/batch/batch.h"
 
 /*
- * A batch as bytes, to lie on a disk over restarts: its records as they are, and after them a tail
- * with all else that its delivery needs. Numbers of sessions hold for one run, so the tail names
- * them. What the spool itself knows of a batch (number, first record, epoch) is not in it.
+ * A batch as bytes, for the disk: its records unchanged, then a tail with everything else that its
+ * delivery needs. Session numbers are valid in one run only, so the tail has names. What the spool
+ * knows of a batch (number, first record, epoch) is not part of it.
  *
  * Layout, little endian: bytes of the records; tail; u32 size of the records' bytes, u32 version.
  * The tail: u8 flags (1 own, 2 positions); u32 records, their ends; u32 sessions, each u16 size and

@@ -5,11 +5,10 @@
 #include <stddef.h>
 
 /*
- * Large blocks of memory that one thread takes and another gives back, again and again. Kept here
- * they stay mapped; the C library gives them back to the system and faults in every page anew. What
- * is taken and what is kept count together, so that keeping never needs more than the most that is
- * in use at a time may need anyway. A block is malloc'd memory like any other: it may be grown
- * before it is given back. Any thread.
+ * Large blocks of memory that one thread takes and another returns, over and over. The pool keeps
+ * them mapped; the C library would unmap them and fault in every page again. Taken and kept blocks
+ * share one limit, so the pool never needs more memory than the blocks in use may need. A block is
+ * ordinary malloc'd memory, which may grow before it is returned. Any thread.
  */
 struct block_pool;
 

@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 /*
- * What an output delivered of a session in earlier runs, and so leaves out when it is given again: events up to a
- * number, but none of batches up to the last one of that time, which still waited for it. If an output begins again
- * before it has taken those, both statements hold: the earlier one for batches between the two.
+ * Which events of a session an output delivered in earlier runs, so that it skips them when they
+ * are read again: all up to a sequence, except those in batches up to the last one of that run,
+ * which still waited for it. If an output starts over before it has delivered these, both limits
+ * hold: the earlier one for the batches between the two.
  */
 enum {
     DELIVERED_STEPS = 4
@@ -16,7 +17,7 @@ enum {
 
 struct delivered_step {
     uint64_t number;     /* it delivered everything up to here … */
-    uint64_t last_batch; /* … but of no batch up to this one */
+    uint64_t last_batch; /* … except in batches up to this one */
 };
 
 struct delivered {
@@ -30,8 +31,9 @@ static inline uint64_t delivered_number(const struct delivered *delivered)
     return delivered->count ? delivered->steps[delivered->count - 1].number : 0;
 }
 
-/* It delivered everything up to ${number}, and ${last_batch} is the last batch that there is. Where it was known to
- * have delivered less, that stays; where more, it is no more than this; where as much, nothing changes. */
+/* Note that the output delivered everything up to ${number}, and that ${last_batch} is the last
+ * existing batch. A lower earlier number stays beside it, a higher one is reduced to it, an equal
+ * one changes nothing. */
 void delivered_set(struct delivered *delivered, uint64_t number, uint64_t last_batch);
 
 /* Did it deliver what batch ${batch} has of its session, up to ${number}? */

@@ -17,7 +17,8 @@ struct piece {
     size_t count;
     size_t capacity;
     size_t sequence_capacity;
-    /* Where each record was read, unknown for live ones; NULL: not wanted, or all are. */
+    /* Position of each record in its file, unknown for live ones; NULL: not wanted, or all are
+     * unknown. */
     struct record_position *positions;
     size_t position_count; /* `count`, or one more for the record that is being written */
     size_t position_capacity;
@@ -45,8 +46,8 @@ void piece_reserve(struct piece *piece, size_t bytes);
  * asks for ids. False: out of memory. */
 bool piece_add_position(struct piece *piece, const struct record_position *position);
 
-/* What was appended to `bytes` since the record before is a record; its routes were added, and
- * its position if it has one. False: out of memory, and the record is taken back with them. */
+/* End a record: the bytes appended since the previous one. Its routes were added before, and its
+ * position if it has one. False: out of memory; the record is removed with them. */
 bool piece_end_record(struct piece *piece, uint64_t sequence);
 
 /* Take back what was appended to `bytes` after ${start}, and to routes and positions, since the last
@@ -60,7 +61,7 @@ bool piece_append(struct piece *piece, const struct piece *from, size_t first, s
 /* At least as many bytes as the piece takes where it is written down with all that belongs to it. */
 size_t piece_size(const struct piece *piece);
 
-/* Where record ${index} starts in `bytes`; also for index == count. */
+/* Offset of record ${index} in `bytes`; also for index == count. */
 static inline uint32_t piece_start(const struct piece *piece, size_t index)
 {
     return index ? piece->ends[index - 1] : 0;

@@ -10,7 +10,7 @@
 struct dead_letter {
     uint64_t id;   /* within the store: 1, 2, 3, … */
     uint64_t time; /* FILETIME, when it was put aside */
-    /* The record's name in its spool, by which one that comes again is known; epoch 0: unknown. */
+    /* The record's id in its spool, by which a repeated record is recognised; epoch 0: unknown. */
     uint64_t epoch;
     uint64_t record;
     bool waits; /* where there is no room, it does not take the place of an older one */

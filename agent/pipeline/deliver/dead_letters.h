@@ -7,9 +7,9 @@
 #include "store/catalogue/catalogue_letters.h"
 
 /*
- * Where dead letters are kept, in bounded space: the oldest make room for new ones, and are counted;
- * unless those that come wait, and none is removed for them.
- * All functions: any thread. Several processes may work on one store at a time.
+ * Keeps dead letters in bounded space. Either the oldest are removed for new ones, and counted, or
+ * new ones must wait and none is removed. All functions: any thread. Several processes may use one
+ * store at a time.
  */
 struct dead_letters;
 
@@ -53,7 +53,7 @@ struct dead_letters_catalogue_settings {
     void *self;
 };
 
-/* Where no other limit is given. */
+/* Default limit. */
 #define DEAD_LETTERS_CATALOGUE_MAX_BYTES (UINT64_C(64) * 1024 * 1024)
 
 /* As the catalogue keeps it: borrowed from ${letter}; a document that is too long is left out. */

@@ -24,15 +24,15 @@ enum delivery_loss {
     DELIVERY_UNDELIVERED, /* given up on: the agent stopped, or the output ended */
 };
 
-/* What people should know: each is told once until a batch arrives whole, DELIVERY_MENDED whenever
- * it comes true. */
+/* News for the log. Each kind is reported once until a batch is delivered completely,
+ * DELIVERY_MENDED whenever it happens. */
 enum delivery_news {
     DELIVERY_FAILS,      /* it is tried again, unless the output has ended */
     DELIVERY_REFUSED,    /* records that the destination will never take */
     DELIVERY_DEGRADED,   /* the output's set-up must be corrected: tried again slowly */
     DELIVERY_MENDED,     /* no longer degraded: it delivers again */
     DELIVERY_DUPLICATES, /* the destination had records already that were not sent before */
-    DELIVERY_AGED,       /* records are given up after retry.max_age: told each time */
+    DELIVERY_AGED,       /* records are given up after retry.max_age: reported each time */
 };
 
 /* At most so many refused records are handed to `keep` at a time. */
@@ -52,7 +52,7 @@ struct delivery_host_settings {
     const struct output_ops *ops;
     const void *settings;         /* of the output; borrowed */
     const char *name;             /* of the output; borrowed */
-    const struct output_env *env; /* but for its name; NULL: none. Copied */
+    const struct output_env *env; /* except its name; NULL: none. Copied */
     struct delivery_retry retry;
     bool ends_on_failure; /* at the first one: for commands that a person waits for */
 
@@ -76,17 +76,17 @@ struct delivery_host_settings {
     bool (*keep)(
         void *self, const struct delivery_refusal *refusals, size_t count, struct error *err);
     /*
-     * Hold record ${record} of the delivery until its destination opens: it has left the delivery when
-     * this returns, and the host has settled nothing of it. ${why}: what the destination said, valid
-     * during the call. NULL: blocked records are tried again with the others. A record that is tried for
-     * longer than retry.max_age is not parked again but given up, if it can be.
+     * Park record ${record} of the delivery until its destination accepts events again. The record
+     * leaves the delivery unsettled. ${why}: the answer of the destination, valid during the call.
+     * NULL: blocked records are sent again with the others. A record older than retry.max_age is
+     * given up, if possible, instead of parked again.
      */
     void (*park)(void *self, size_t record, const struct output_rejection *why);
     /* Told of each record that is given up on: ${count} of the delivery, from ${first} on. NULL:
      * it is not wanted. */
     void (*lost)(void *self, size_t first, size_t count, enum delivery_loss why);
-    /* Told what is left of a delivery of which a part is settled: ${count} records, ascending. NULL:
-     * it is not wanted. */
+    /* Called with the unsettled records of a partly settled delivery: ${count} numbers, ascending.
+     * NULL: not wanted. */
     void (*left)(void *self, const uint32_t *records, size_t count);
     void *self;
 };
@@ -110,13 +110,13 @@ struct delivery_host *delivery_host_create(
     const struct delivery_host_settings *settings, struct error *err);
 void delivery_host_destroy(struct delivery_host *host); /* NULL is fine */
 
-/* False if the output has ended and will take nothing more. */
+/* False if the output has ended and accepts nothing more. */
 bool delivery_host_deliver(struct delivery_host *host, const struct delivery *delivery);
 
-/* As delivery_host_deliver, for records that are tried since plat_monotonic_ns() was ${since_ns}, as
- * retry.max_age counts.
- * ${parked}: they were parked before. Where the output is degraded, or they are too old and cannot be kept now,
- * they are parked again after one try, as what goes elsewhere may be taken meanwhile. */
+/* As delivery_host_deliver, for records that were first tried when plat_monotonic_ns() was
+ * ${since_ns}, for retry.max_age. ${parked}: they were parked before. If the output is degraded, or
+ * they are too old and cannot be kept now, they are parked again after one try, because records for
+ * other routes may be accepted meanwhile. */
 bool delivery_host_deliver_since(
     struct delivery_host *host, const struct delivery *delivery, uint64_t since_ns, bool parked);
 
@@ -130,7 +130,7 @@ bool delivery_host_checkpoint(struct delivery_host *host, struct buf *out, struc
 
 struct delivery_counts delivery_host_counts(const struct delivery_host *host);
 
-/* Has the output ended? It takes nothing more. */
+/* True if the output has ended: it accepts nothing more. */
 bool delivery_host_ended(const struct delivery_host *host);
 
 /* Has the reader of the output gone away (a closed pipe)? Then ending is no failure. */

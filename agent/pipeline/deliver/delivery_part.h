@@ -9,10 +9,10 @@
 size_t delivery_part_rejected(const enum record_status *statuses, size_t count);
 
 /*
- * Count ${rejected} records. The dead letters of ${counts} since ${before} are those that were kept; the others are
- * sent again. Of the letters, as many count as dead as the destination surely rejected, and the others as delivered.
- * Records that are sent again are counted by the answer that they get then. Some of them may have arrived already:
- * these are possible duplicates.
+ * Count ${rejected} records. Those kept as dead letters are the dead letters of ${counts} since
+ * ${before}; the others are sent again. Of the letters, as many count as dead as the destination
+ * surely rejected, and the others as delivered. Records that are sent again are counted by the
+ * answer that they get then. Some of them may have arrived already: these are possible duplicates.
  */
 void delivery_part_count(const struct output_report *report, size_t rejected, uint64_t before,
     struct delivery_counts *counts);

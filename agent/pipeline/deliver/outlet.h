@@ -50,11 +50,12 @@ struct outlet_settings {
      * place to store it.
      */
     bool (*save)(void *self, struct error *err);
-    /* The output has ended for good; ${closed}: as its reader wished. Any thread. May be NULL. */
+    /* The output has ended permanently; ${closed}: because its reader closed it. Any thread. May be
+     * NULL. */
     void (*ended)(void *self, size_t index, bool closed);
-    /* What people should know; ${kind}, a word, says which warnings are about the same. Any thread. */
+    /* Log a warning. Warnings with equal ${kind}, a word, are about the same cause. Any thread. */
     void (*warn)(void *self, const char *output, const char *kind, const char *text);
-    /* What is no trouble. Any thread. May be NULL. */
+    /* Log information. Any thread. May be NULL. */
     void (*note)(void *self, const char *output, const char *text);
     void *self;
 };
@@ -73,7 +74,8 @@ bool outlet_start(struct outlet *outlet, struct error *err);
  */
 void outlet_close(struct outlet *outlet);
 
-/* What the agent asks of an outlet. Each includes what comes before it, and none goes back. */
+/* How far the agent has asked an outlet to stop. Each value includes those before it, and it never
+ * decreases. */
 enum outlet_state {
     OUTLET_RUNS,
     /* The agent stops: it tries at once what waits for its next try, as much may have changed since the last one.
@@ -82,8 +84,9 @@ enum outlet_state {
     /* With a spool that keeps: it ends after the batch that it is sending has arrived or failed. The spool keeps the
      * rest for the next run, or the next agent. */
     OUTLET_HANDS_OVER,
-    /* It does not wait for the destination any more: it counts what is left as dropped, and positions stay. It still
-     * delivers events of the agent itself for a moment, since they say what was dropped. */
+    /* It no longer waits for the destination: it counts what is left as dropped, and positions
+     * stay. For a moment it still delivers events of the agent itself, which report what was
+     * dropped. */
     OUTLET_CANCELS,
 };
 
@@ -100,9 +103,9 @@ enum { OUTLET_LAST_WORDS_MS = 1500, OUTLET_STUCK_MS = 2000 };
 bool outlet_join(struct outlet *outlet);
 
 /*
- * What must be stored to continue from here: by session the sequence up to which everything is acked,
- * and the checkpoint that belongs to it, appended to ${checkpoint}. Returns a number that grows
- * with every change; with ${known_change} equal to it, nothing is written. Any thread.
+ * Get the state to store for a restart: per session the sequence up to which everything is acked,
+ * and the matching checkpoint, appended to ${checkpoint}. Returns a number that grows with every
+ * change; if ${known_change} equals it, nothing is written. Any thread.
  */
 uint64_t outlet_progress(
     struct outlet *outlet, uint64_t known_change, uint64_t *ret_sequences, struct buf *checkpoint);

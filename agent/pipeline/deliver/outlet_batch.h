@@ -3,7 +3,7 @@
 
 #include "pipeline/deliver/outlet_lane.h"
 
-/* What a lane does with one batch. On the lane's thread, without the outlet's mutex. */
+/* Delivery of one batch by a lane. On the lane's thread, without the outlet's mutex. */
 
 /* Deliver what this output has not had of the batch, and settle it, or hold what its routes do not take. */
 void outlet_batch_work_on(struct outlet_lane *lane, const struct spool_item *item);
@@ -25,7 +25,7 @@ void outlet_batch_begin(
     struct outlet_lane *lane, const struct spool_item *item, bool tried, uint64_t since_ns);
 void outlet_batch_end(struct outlet_lane *lane);
 
-/* Deliver these records of the batch, ascending. What is parked of them is marked. */
+/* Deliver these records of the batch, ascending. Parked ones are marked. */
 void outlet_batch_deliver_list(struct outlet_lane *lane, const uint32_t *records, size_t count);
 
 /* Records of the batch will not be delivered in this run. */

@@ -27,11 +27,11 @@ struct outlet_lane {
     size_t end_capacity;
     struct delivery_counts told; /* to the ledger */
 
-    /* What it works on: a batch, and the records of it that the host has. */
+    /* The current batch, and its records that the host has. */
     const struct spool_item *item;
     const struct batch *batch; /* of it */
     size_t first;
-    struct batch_part part; /* what is left of a batch that an earlier run has begun */
+    struct batch_part part; /* unsettled records of a batch that an earlier run began */
     uint32_t *left;         /* what a host has left, as records of the batch */
     size_t left_capacity;
     const uint32_t *records; /* that the host has; NULL: those from `first` on */
@@ -47,14 +47,14 @@ struct outlet_lane {
     size_t marks_capacity;
     size_t marks_count;    /* 0: none of the batch can be parked */
     size_t parked;         /* by what was done with the batch just now: so many records */
-    uint32_t closed_route; /* the route that was said last to take nothing */
+    uint32_t closed_route; /* the route that was reported last as accepting nothing */
     bool *shut;            /* by route of the batch: it was parked before, … */
     size_t shut_capacity;
     bool any_shut; /* … as one of them was */
     size_t later;  /* segments of the batch from this one on: the host does not have them yet */
-    bool noted;    /* the spool was told what is left of the batch */
+    bool noted;    /* the spool knows the unsettled records of the batch */
     uint64_t lost[OUTPUT_DROP_COUNT]; /* of the batch */
-    uint64_t undelivered;             /* of it: neither delivered nor given up for good */
+    uint64_t undelivered;             /* records neither delivered nor given up permanently */
     uint64_t delivered_before;        /* of it: an earlier run delivered them */
 
     uint64_t checkpoint_ns; /* when the last one was taken */
@@ -64,7 +64,7 @@ struct outlet_lane {
 enum outlet_end {
     OUTLET_OPEN,
     OUTLET_ENDED,  /* it takes nothing more */
-    OUTLET_CLOSED, /* it takes nothing more, as its reader has gone away */
+    OUTLET_CLOSED, /* it accepts nothing more because its reader closed it */
 };
 
 struct outlet {
@@ -84,7 +84,7 @@ struct outlet {
 
     struct parking parking;
     bool parks;    /* the output has routes, and may hold what one of them does not take */
-    bool restless; /* as the spool was told */
+    bool restless; /* as reported to the spool */
 
     struct ack_mark mark;
     uint64_t *stored;      /* by session: the mark as of the checkpoint */

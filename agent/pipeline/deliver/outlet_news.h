@@ -10,8 +10,8 @@
 #include "platform/plat_thread.h"
 
 /*
- * What the lanes of an output have to say, as one voice: in words for people, and in the ledger. An
- * output is degraded while one of its lanes is, and both ends of that are told once and in order.
+ * Reports of all lanes of an output, merged into one: as log lines, and in the ledger. An output is
+ * degraded while one of its lanes is. Beginning and end are each reported once, in order.
  */
 struct outlet_news {
     const char *output; /* its name; borrowed */
@@ -23,7 +23,7 @@ struct outlet_news {
     void (*warn)(void *self, const char *output, const char *kind, const char *text);
     void *self;
 
-    struct plat_mutex mutex; /* held while people are told; for what follows */
+    struct plat_mutex mutex; /* held while a line is logged; protects what follows */
     size_t degraded_lanes;
     size_t parked_routes; /* these make it degraded, too */
     bool full;            /* so much is parked that the output waits */
@@ -33,22 +33,23 @@ struct outlet_news {
 void outlet_news_init(struct outlet_news *news);
 void outlet_news_fini(struct outlet_news *news);
 
-/* What a lane's host has to say. ${ended}: nothing is tried again. Any lane. */
+/* Report news of a lane's host. ${ended}: nothing is tried again. Any lane. */
 void outlet_news_tell(
     struct outlet_news *news, enum delivery_news what, const char *text, bool ended);
 
-/* What became of a route, for which events are held. Any lane. */
+/* Report the state of a route for which events are held. Any lane. */
 void outlet_news_parked(
     struct outlet_news *news, enum parking_news what, const char *route, const char *text);
 
 /* So much is held that the oldest ${count} events of that were given up. Any lane. */
 void outlet_news_gave_way(struct outlet_news *news, size_t count);
 
-/* So much is held that the output takes no more, or it goes on. Any lane. */
+/* Report that the output holds as many records as it may and pauses, or that it resumes. Any
+ * lane. */
 void outlet_news_full(struct outlet_news *news, bool full);
 
-/* Keep refused records of ${batch}, which is of ${epoch}, as dead letters. Where there is no room for more,
- * recorded events wait (ERR_LIMIT), while live ones take the place of the oldest. Any lane. */
+/* Keep rejected records of ${batch}, from ${epoch}, as dead letters. Without room, recorded events
+ * wait (ERR_LIMIT), while live ones replace the oldest. Any lane. */
 bool outlet_news_keep(const struct outlet_news *news, uint64_t epoch, const struct batch *batch,
     const struct delivery_refusal *refusals, size_t count, struct error *err);
 

@@ -3,11 +3,11 @@
 
 #include "pipeline/deliver/outlet_lane.h"
 
-/* What a lane does with batches of which the destination does not take all records now (parking.h). On the
- * lane's thread, without the outlet's mutex. */
+/* How a lane handles batches with records that the destination does not accept now (parking.h). On
+ * the lane's thread, without the outlet's mutex. */
 
-/* The lane has delivered its batch but for what is marked: hold that, and tell the ledger of the rest. False:
- * the outlet cancels, and what was marked counts as undelivered. */
+/* The lane has delivered its batch except the marked records: park these, and count the others in
+ * the ledger. False: the outlet cancels, and the marked records count as undelivered. */
 bool outlet_parked_hold(struct outlet_lane *lane);
 
 /* Try what is due. False: nothing is. */
@@ -20,7 +20,7 @@ bool outlet_parked_make_room(struct outlet_lane *lane);
  * or is lost. */
 void outlet_parked_release(struct outlet_lane *lane);
 
-/* What became of a route of the outlet's: parking.tell. ${self}: the outlet. */
+/* Report the state of a route of the outlet: parking.tell. ${self}: the outlet. */
 void outlet_parked_tell(void *self, enum parking_news news, const char *route, const char *text);
 
 #endif

@@ -9,14 +9,15 @@
 #include "platform/plat_thread.h"
 
 /*
- * Where an output holds records whose route takes nothing now, while it continues with all others. A route
- * with such records is parked: whatever else goes there is held, too, in the order of the batches, so that
- * nothing overtakes. The batches stay in the spool, not acked. A claim hands out the oldest batch of a route
- * that is due for a try, with its records for that route and for others that are due and oldest in it; what
- * the destination takes opens the route bit by bit. A route that refuses every event for itself (RECORD_HELD)
- * is claimed alone, as one event of it is asked for first. Every other claim of such a route is of an event that
- * came later, and of that event alone, as the oldest events may be bad themselves. If it is taken, the destination
- * works: the oldest events are tried next, in their order.
+ * Holds records whose route accepts nothing now, while the output continues with all others. A
+ * route with such records is parked: later records for it are held too, in the order of the
+ * batches, so none overtakes another. The batches stay in the spool, not acked. A claim returns the
+ * oldest batch of a route that is due for a try, with its records for that route and for other due
+ * routes whose oldest records it has. Accepted records open the route step by step. A route that
+ * refuses every event (RECORD_HELD) is claimed alone, because the output sends one of its events
+ * first. Every other claim of such a route is of an event that came later, and of that event alone,
+ * as the oldest events may be bad themselves. If it is taken, the destination works: the oldest
+ * events are tried next, in their order.
  *
  * Any thread; functions for a claimed batch: only the thread that claimed it. Bounded by parking_is_full, which
  * a lane asks before it takes a batch. Embedded.
@@ -30,7 +31,7 @@ enum {
 };
 
 enum parking_news {
-    PARKING_PARKED,  /* it takes nothing: what the destination said */
+    PARKING_PARKED,  /* it accepts nothing: the answer of the destination */
     PARKING_REFUSES, /* it is parked, and refuses every event for itself from now on */
     PARKING_OPENED,  /* it takes events again */
     PARKING_EMPTY,   /* nothing is held for it any more, as that was given up */
@@ -93,7 +94,8 @@ struct parking {
     uint64_t bytes;       /* of the spool */
     atomic_bool any;      /* is a route parked? */
 
-    /* What became of a route, by the name of its destination as people know it. With the mutex held. May be NULL. */
+    /* Report the state of a route, by the name of its destination for people. With the mutex held.
+     * May be NULL. */
     void (*tell)(void *self, enum parking_news news, const char *route, const char *text);
     void *self;
 };
@@ -117,7 +119,8 @@ bool parking_is_full(struct parking *parking);
 bool parking_look(
     struct parking *parking, const struct span *names, size_t count, bool *ret_parked);
 
-/* ${name} takes nothing, and ${why}: it is parked from now on. Without memory that is left to parking_put. */
+/* ${name} accepts nothing because of ${why}: park it from now on. Without memory, parking_put does
+ * that. */
 void parking_close_route(
     struct parking *parking, struct span name, const struct output_rejection *why);
 
@@ -143,9 +146,9 @@ size_t parking_mark(const struct parked_batch *batch, bool claimed, uint8_t *mar
 /* Records of the batch that are parked. */
 size_t parking_count(const struct parked_batch *batch);
 
-/* Of what was claimed the records whose mark is not 0 are parked again; the others are done with. NULL: all
- * are parked again. ${answered}: the destination took some. True: nothing of the batch is left, and it is the
- * caller's to free. */
+/* End a claim: records with a mark other than 0 are parked again, the others are settled. NULL: all
+ * are parked again. ${answered}: the destination accepted some. True: nothing of the batch is left,
+ * and the caller frees it. */
 bool parking_return(
     struct parking *parking, struct parked_batch *batch, const uint8_t *marks, bool answered);
 

@@ -35,7 +35,7 @@ struct parked_route *parking_route_get(struct parking *parking, struct span name
 /* Set when to try again, after a try that took ${spent_ns}. */
 void parking_route_wait(struct parked_route *route, uint64_t spent_ns);
 
-/* What people hear of a route that has not been told. */
+/* A report about a route that was not made yet. */
 void parking_route_tell(struct parking *parking, struct parked_route *route);
 
 /* Forget the route if nothing waits for it, ${why} that is so. */

@@ -4,9 +4,9 @@
 #include "outputs/output.h"
 
 /*
- * What a destination said of the records that it refuses, collected during one call of send: only
- * its verdict tells which of them are refused in the end. Bounded: long texts are cut, and when there
- * is no room any more, the status is all that is kept. One thread.
+ * The reasons of a destination for rejected records, collected during one call of send. The verdict
+ * decides which of them count in the end. Bounded: long texts are cut, and without room only the
+ * status is kept. One thread.
  */
 struct refusal_note;
 
@@ -35,8 +35,8 @@ void refusals_begin(struct refusals *refusals, size_t count);
  * the delivery has not is ignored. */
 void refusals_add(struct refusals *refusals, size_t record, const struct output_rejection *why);
 
-/* What was record ${from} of the delivery is its record ${to} now; records are moved in their order, to
- * the front. */
+/* Record ${from} of the delivery became its record ${to}; records are moved in order, to the
+ * front. */
 void refusals_move(struct refusals *refusals, size_t from, size_t to);
 
 /* Why record ${record} is refused: all zero where nothing was said. Valid until the next add. */

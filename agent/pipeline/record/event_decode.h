@@ -17,17 +17,17 @@ struct event_decode {
 };
 
 /*
- * Decode ${record} with the first definition that takes its payload to the last byte, else with the
- * first one. A classic event that fits both widths of pointers is decoded with that of its class in
- * its trace, as far as event_decode_weigh was told, else with the header's unless its own text is
- * garbage with that. Never fails: see enum decode_status. ${ret_event} is valid until the next call
- * with the same decoder, and as long as the record.
+ * Decode ${record} with the first definition that consumes its payload exactly, else with the first
+ * one. A classic event that fits both widths of pointers is decoded with that of its class in its
+ * trace, as known from event_decode_weigh, else with the header's unless its own text is garbage
+ * with that. Never fails: see enum decode_status. ${ret_event} is valid until the next call with
+ * the same decoder, and as long as the record.
  */
 void event_decode_run(
     struct event_decode *decode, const struct event_record *record, struct event *ret_event);
 
-/* As event_decode_run, with the definitions that schema_cache_find gave for ${record}: for filters, which look
- * at them first. */
+/* As event_decode_run, with the definitions that schema_cache_find gave for ${record}: for filters,
+ * which use them first. */
 void event_decode_with(struct event_decode *decode, const struct event_record *record,
     const struct schema_choice *choice, struct event *ret_event);
 

@@ -4,9 +4,9 @@
 #include "event/write/event_writer.h"
 
 /*
- * How long the text of one event may be. Names and messages come from definitions, which may be as
- * hostile as events are: 320 bytes of payload can say 32,767 structs of no bytes with a long name
- * each. So an event with a definition has so many bytes of text, and so many for each byte that it
+ * How long the text of one event may be. Names and messages come from definitions, which may be
+ * hostile like events: 320 bytes of payload can describe 32,767 empty structs, each with a long
+ * name. So an event with a definition has so many bytes of text, and so many for each byte that it
  * brings (payload, extended items, frames of its stack). What the machine and the configuration say
  * beside it (event_writer_given_bytes) is not counted. No event has more than EVENT_TEXT_MAX_BYTES.
  *

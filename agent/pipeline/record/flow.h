@@ -33,8 +33,9 @@ struct flow_settings {
     uint64_t max_events;              /* 0: no limit */
     const struct flow_filter *filter; /* copied; NULL: all events */
 
-    /* Is the event wanted, as far as its record and schema tell? Asked only for events with a certain schema, before
-     * they are decoded: ${event} has record and schema alone. NULL: all are wanted. */
+    /* True if the event is wanted, judged by record and schema. Called only for events with a
+     * certain schema, before they are decoded: ${event} has only record and schema. NULL: all are
+     * wanted. */
     bool (*wants)(void *self, const struct event *event);
     void *wants_self;
 
@@ -64,7 +65,8 @@ struct flow_counts {
 struct flow *flow_create(const struct flow_settings *settings, struct error *err);
 void flow_destroy(struct flow *flow); /* NULL is fine */
 
-/* What an input hands its records to: fill ${ret_sink}; damage and progress are the caller's. */
+/* Fill ${ret_sink}, to which an input passes its records; the caller handles damage and
+ * progress. */
 void flow_sink(struct flow *flow, struct input_sink *ret_sink);
 
 /* Hand on what is held back, at the end of the input. False if a consumer ended the flow. */

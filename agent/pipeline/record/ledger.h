@@ -59,7 +59,7 @@ struct session_counts {
 enum output_drop {
     OUTPUT_DROP_REJECTED,   /* the destination will never take it */
     OUTPUT_DROP_TOO_OLD,    /* retry.max_age */
-    OUTPUT_DROP_ENDED,      /* the output cannot go on */
+    OUTPUT_DROP_ENDED,      /* the output cannot continue */
     OUTPUT_DROP_STOPPED,    /* undelivered at the deadline of the stop */
     OUTPUT_DROP_SPOOL_FULL, /* these are lost in a spool on a disk: the oldest make room in it … */
     OUTPUT_DROP_SPOOL_DISK,    /* … or on the disk … */
@@ -82,13 +82,13 @@ struct output_counts {
     uint64_t kept_too_old; /* of these: given up after retry.max_age */
     uint64_t dropped[OUTPUT_DROP_COUNT];
     uint64_t pending;
-    uint64_t parked;        /* of the pending: held, as their routes take nothing now; about */
+    uint64_t parked;        /* of the pending: held, as their routes accept nothing; approximate */
     uint64_t parked_routes; /* these routes */
     char parked_first[LEDGER_PARKED_MAX_BYTES]; /* "ROUTE: why", of one of them */
     uint64_t bytes;                             /* acked */
     uint64_t batches;
     uint64_t retries;
-    uint64_t unexpected_duplicates; /* of the acked: the destination had them already, unsent */
+    uint64_t unexpected_duplicates; /* of the acked: already there, though never sent */
     uint64_t maybe_duplicates;      /* sent again, and may have arrived before */
     const char *guarantee;          /* output_env.guarantee; NULL: none */
     bool degraded;                  /* its set-up must be corrected; it tries again slowly */
@@ -125,7 +125,7 @@ void ledger_offer(
 /* ${events} of those that are pending are counted in the record of another one. */
 void ledger_roll_up(struct ledger *ledger, size_t output, uint64_t events);
 
-/* What became of pending events. */
+/* How pending events were settled. */
 struct ledger_settlement {
     uint64_t acked;
     uint64_t bytes; /* of the acked ones */
@@ -145,7 +145,7 @@ void ledger_retry(struct ledger *ledger, size_t output);
 void ledger_set_parked(
     struct ledger *ledger, size_t output, uint64_t events, uint64_t routes, const char *first);
 
-/* What the output can guarantee now; static. */
+/* The delivery guarantee of the output now; a static text. */
 void ledger_set_guarantee(struct ledger *ledger, size_t output, const char *guarantee);
 
 void ledger_set_degraded(struct ledger *ledger, size_t output, bool degraded);

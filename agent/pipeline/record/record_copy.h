@@ -5,7 +5,7 @@
 
 /*
  * A record that outlives its source's call: header, extended items and payload in one piece of
- * memory. What the record's trace points to is shared, not copied.
+ * memory. The data behind the record's trace pointer is shared, not copied.
  */
 
 /* Bytes that the copy needs, a multiple of the alignment of struct event_record. */

@@ -4,17 +4,17 @@
 #include "event/model/record.h"
 
 /*
- * What stack keys stand for. The kernel keeps stacks in a cache and names each by a key. A record
+ * The stacks of stack keys. The kernel keeps stacks in a cache and names each by a key. A record
  * defines a key when its stack enters the cache (type 34, create), leaves it (35, delete) or is
  * still in it at the end of the session (36, rundown). After a delete the kernel uses the key again
- * for another stack, so a key has one life after the other. A reference belongs to the life that
- * contains the time of the reference record itself, which is later than its event.
- * Sources: PERFINFO_STACKWALK_* in ntwmi.h; tests/golden/stacks.py over recorded traces.
+ * for another stack, so a key has several lives, one after another. A reference belongs to the life
+ * that contains the time of the reference record itself, which is later than its event. Sources:
+ * PERFINFO_STACKWALK_* in ntwmi.h; tests/golden/stacks.py over recorded traces.
  *
- * At most 8 MB are kept. A key's life gives its memory back when its end has passed by and no
- * reference to it can come any more, so the limit is one on the lives at a time. A recorded trace
- * has all of its lives learned ahead of time; where they do not fit, the last eighth of the memory
- * is for rundowns, which describe the stacks that are referred to most. One thread at a time.
+ * At most 8 MB are kept. The memory of a life is freed when no later reference to it is possible,
+ * so the limit applies to simultaneous lives. A recorded trace has all of its lives learned ahead
+ * of time; where they do not fit, the last eighth of the memory is for rundowns, which describe the
+ * stacks that are referred to most. One thread at a time.
  */
 struct stack_keys;
 

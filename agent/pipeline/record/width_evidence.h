@@ -38,7 +38,7 @@ enum width_text {
     WIDTH_TEXT_GARBAGE, /* it begins with what no text has */
 };
 
-/* What the first text of a decoded event looks like. */
+/* How plausible the first text of a decoded event is. */
 enum width_text width_evidence_text(const struct event *event);
 
 #endif

@@ -6,8 +6,8 @@
 #include "pipeline/slab/slab.h"
 
 /*
- * The open gaps of a source, one per stage, reason and provider, each with the slab that it is going to be
- * shipped in. Embedded; one thread, but for the slabs, which are freed on any.
+ * The open gaps of a source, one per stage, reason and provider, each with the slab that will ship
+ * it. Embedded; one thread, except that slabs are freed on any.
  */
 enum { GAP_LIST_MAX = 16 };
 

@@ -5,18 +5,17 @@
 #include "pipeline/slab/slab_queue.h"
 
 /*
- * What was lost after the sources, on its way to becoming gaps: events that an output did not
- * deliver, or that the stop of the agent left undecoded. One gap is open per session, output and
- * reason, with its place from the beginning; losses are added to it until it goes out, as an event
- * of its session, to every output that takes the session. All functions: any thread.
+ * Losses after the sources, before they are shipped as gaps: events that an output did not deliver,
+ * or that the agent left undecoded when it stopped. One gap is open per session, output and reason,
+ * with its place reserved from the beginning. Losses are added to it until it is shipped as an
+ * event of its session, to every output that takes the session. All functions: any thread.
  */
 struct losses;
 
 struct losses_settings {
     size_t session_count;
     const char *const *sessions; /* names; borrowed, as the list */
-    /* By session: what is left undelivered of it comes again after a restart, so it is no loss.
-     * Copied. */
+    /* By session: undelivered events are read again after a restart, so they are not lost. Copied. */
     const bool *comes_again;
     bool ends_with_us; /* but no agent follows this one, unless losses_expect_successor says so */
     const char *const *outputs; /* names; the list is copied, they are borrowed */
@@ -58,8 +57,8 @@ bool losses_are_held(const struct losses *losses);
 /* Add what is open to ${left}, and nothing is open any more. False: no memory, and some is. */
 bool losses_hand_over(struct losses *losses, struct losses_left *left);
 
-/* The losses of ${left} are open here, by their names, and that is empty: its run, or a session or output of it,
- * need not be here. What there is no memory for stays. */
+/* Move the losses of ${left} here, by name. Its run, sessions and outputs need not exist here.
+ * Losses for which there is no memory stay in ${left}. */
 void losses_take(struct losses *losses, struct losses_left *left);
 
 void losses_left_fini(struct losses_left *left);
@@ -72,8 +71,8 @@ void losses_add(struct losses *losses, const struct loss *loss);
 void losses_add_records(struct losses *losses, const struct batch *batch, size_t first,
     size_t count, size_t output, enum output_drop reason);
 
-/* An output that this run does not have lost events that waited for it: told as the agent's, with its
- * name. Only where there is a store. */
+/* Count lost events that waited for an output that this run does not have: reported as a gap of the
+ * agent, with the output's name. Only with a store. */
 void losses_add_stranger(struct losses *losses, struct span output, enum output_drop reason,
     uint64_t count, struct time_range times);
 
@@ -89,11 +88,12 @@ void losses_stop(struct losses *losses);
 struct store;
 
 /*
- * Open gaps live in a store until the batches that tell of them do: then they come true together, and a
- * crash loses no count (it may tell one twice). losses_load: what the last run has left is open; what a
- * session has lost that is not there now is told as the agent's, and with the name of its output, be that
- * there or not; before anything is shipped. losses_begin is called when a commit begins, losses_stage when
- * everything that was sealed before that is staged (or not ${all} of it).
+ * The store keeps open gaps until the batches that report them are committed in the same
+ * transaction, so a crash loses no count (it may report one twice). losses_load: open the gaps that
+ * the last run left, before anything is shipped. Gaps of sessions that no longer exist are reported
+ * as the agent's, with the name of their output, whether it exists or not. losses_begin is called
+ * when a commit begins, losses_stage when everything that was sealed before that is staged (or not
+ * ${all} of it).
  */
 bool losses_load(struct losses *losses, struct store *store, struct error *err);
 void losses_begin(struct losses *losses);

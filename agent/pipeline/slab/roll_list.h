@@ -5,8 +5,8 @@
 #include "pipeline/batch/time_range.h"
 
 /*
- * What one slab has of those events of a stream that `rollup` rules count: how many of each key and
- * window there are, and the first of them, written. One owner at a time, as the slab.
+ * The events of a stream in one slab that `rollup` rules count: per key and window their number,
+ * and the first of them, encoded. One owner at a time, like the slab.
  */
 
 /* A count: which rule's, of which values, and of what time. */

@@ -15,7 +15,7 @@
  */
 struct rollup;
 
-/* What is open at most; what finds no room is shipped with what its slab had of it. */
+/* Limits of open windows. Without room, a window is shipped with the events of its slab alone. */
 enum { ROLLUP_MAX_WINDOWS = 4096, ROLLUP_MAX_BYTES = 4 * 1024 * 1024 };
 
 /* ${replayable}: the session is read at any speed, so its windows are over by the time of events alone,
@@ -23,7 +23,7 @@ enum { ROLLUP_MAX_WINDOWS = 4096, ROLLUP_MAX_BYTES = 4 * 1024 * 1024 };
 struct rollup *rollup_create(size_t route_count, bool replayable);
 void rollup_destroy(struct rollup *rollup); /* with what is open; NULL is fine */
 
-/* The session goes on: something of it came at plat_monotonic_ns() ${now_ns}. */
+/* Note that the session had an event at plat_monotonic_ns() ${now_ns}. */
 void rollup_feed(struct rollup *rollup, uint64_t now_ns);
 
 /*

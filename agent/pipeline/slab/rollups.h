@@ -4,14 +4,14 @@
 #include "pipeline/slab/rollup.h"
 #include "pipeline/slab/slab.h"
 
-/* The open windows of all sessions and streams: the sealer's, under its mutex. What rolls nothing up costs
- * nothing. */
+/* The open windows of all sessions and streams. They belong to the sealer, under its mutex. Without
+ * `rollup` rules they cost nothing. */
 struct rollups;
 
 struct rollups *rollups_create(size_t session_count, size_t stream_count, struct error *err);
 void rollups_destroy(struct rollups *rollups); /* with what is open; NULL is fine */
 
-/* What became of a piece's rolled-up events. */
+/* What happened to a piece's rolled-up events. */
 struct rolled {
     uint64_t events;
     uint64_t absorbed; /* the part of them that has no record of its own any more */

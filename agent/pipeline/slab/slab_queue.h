@@ -43,7 +43,7 @@ void slab_queue_learned(struct slab_queue *queue, struct slab *metadata);
 /* Nothing more will be pushed: pop returns NULL when everything was taken. */
 void slab_queue_close(struct slab_queue *queue);
 
-/* Wake the threads that wait in push, which fails from now on. What is in the queue stays in it. */
+/* Wake the threads that wait in push, which fails from now on. Queued slabs stay in the queue. */
 void slab_queue_cancel(struct slab_queue *queue);
 
 /* Was it called? Any thread, at any time: nothing waits for memory any more either. */

@@ -5,13 +5,13 @@
 #include "pipeline/batch/batch.h"
 
 /*
- * Where sealed batches wait for their outputs. A stream has batches in order and cursors that read
- * them, one per output; a batch stays until every cursor has acked it. The spool decides how much
- * may wait: that is where back-pressure begins. All functions but add_cursor, start and destroy: any
- * thread.
+ * Holds sealed batches until their outputs have delivered them. A stream has batches in order, and
+ * one cursor per output that reads them. A batch stays until every cursor has acked it. The spool
+ * limits how much may wait: back-pressure begins here. All functions but add_cursor, start and
+ * destroy: any thread.
  *
- * A spool that `keeps` has them on a disk (spool_durable.h): what is left in it at the end is delivered
- * by the next run, and it remembers how far each output is. One in memory (below) keeps nothing.
+ * A spool that `keeps` stores them on a disk (spool_durable.h): the next run delivers what is left,
+ * and the spool stores each output's position. One in memory (below) keeps nothing over a restart.
  */
 struct spool;
 
@@ -35,12 +35,11 @@ enum spool_room {
     SPOOL_CANCELLED,    /* nothing waits any more */
 };
 
-/* Has a cursor the batch in hand again? */
+/* Whether a cursor has got its batch again. */
 enum spool_pick {
     SPOOL_PICKED,
     SPOOL_PICK_LATER, /* it cannot be read now */
-    SPOOL_PICK_GONE, /* it made room, or cannot be read any more: the spool counts what was left of it, and
-                        acks it */
+    SPOOL_PICK_GONE, /* dropped to make room, or unreadable: the spool counts the loss, and acks it */
 };
 
 /* A restless cursor waits no longer than that for a batch. */
@@ -59,7 +58,7 @@ struct spool_usage {
     bool failing;         /* what comes cannot be written now */
 };
 
-/* What waits for one cursor. */
+/* Size and age of what waits for one cursor. */
 struct spool_backlog {
     uint64_t batches;
     uint64_t records;
@@ -67,7 +66,7 @@ struct spool_backlog {
     uint64_t oldest_ms; /* as above */
 };
 
-/* What a cursor is made of. */
+/* Settings of a cursor. */
 struct spool_reader {
     const char *name; /* of the output, the same over restarts; borrowed */
     size_t stream;
@@ -114,9 +113,9 @@ struct spool_ops {
     enum spool_next (*next)(
         struct spool *spool, size_t cursor, uint64_t deadline_ns, struct spool_item *ret_item);
 
-    /* The cursor is done with a batch that it was given; in any order. Not ${settled}: some of it was
-     * neither delivered nor given up for good, so a spool that keeps hands it out again in the next
-     * run. */
+    /* The cursor has finished a batch that it got; in any order. Not ${settled}: some records were
+     * neither delivered nor given up permanently, so a spool that keeps hands the batch out again
+     * in the next run. */
     void (*ack)(struct spool *spool, size_t cursor, const struct spool_item *item, bool settled);
 
     /* Of a batch that the cursor still has, only these records (ascending) are to be delivered. Becomes
@@ -125,15 +124,16 @@ struct spool_ops {
         const uint32_t *records, size_t count);
 
     /*
-     * The cursor continues to hold a batch of which ${count} records are not settled, but does not look at
-     * it until pick_up, which sets ${item}->batch anew: the spool may let go of its memory.
+     * The cursor keeps a batch of which ${count} records are not settled, but does not read it
+     * until pick_up, which sets ${item}->batch again. Meanwhile the spool may free its memory.
      */
     void (*put_down)(
         struct spool *spool, size_t cursor, const struct spool_item *item, size_t count);
     enum spool_pick (*pick_up)(struct spool *spool, size_t cursor, struct spool_item *item);
 
-    /* The number of a batch that was put down and is lost, as it made room or was too old: the spool has counted
-     * what was left of it, and the cursor is to ack it. Told once; pick_up says it as well. 0: there is none. */
+    /* The number of a batch that was put down and then dropped, to make room or because of its age.
+     * The spool has counted its unsettled records, and the cursor must ack it. Each is returned
+     * once; pick_up reports it too. 0: none. */
     uint64_t (*next_gone)(struct spool *spool, size_t cursor);
 
     /* While it is ${restless}, `next` says SPOOL_NOTHING after SPOOL_RESTLESS_MS, whatever the deadline:
@@ -141,10 +141,10 @@ struct spool_ops {
     void (*set_restless)(struct spool *spool, size_t cursor, bool restless);
 
     /*
-     * What the cursor has acked so far, and ${bytes}, the checkpoint of its output, become true
-     * together; not before, so an output without checkpoints says so, too, with none. ${now}: they
-     * are when this returns, else soon. False with ${err} set: what was true before still is. In memory
-     * the outlet keeps both itself.
+     * Commit the cursor's acks so far and ${bytes}, the checkpoint of its output, in one
+     * transaction. Acks are committed by this call alone, so an output without checkpoints calls it
+     * too, with empty ${bytes}. ${now}: committed when this returns, else with the next commit.
+     * False with ${err} set: nothing has changed. In memory the outlet keeps both itself.
      */
     bool (*checkpoint)(
         struct spool *spool, size_t cursor, struct span bytes, bool now, struct error *err);
@@ -160,8 +160,8 @@ struct spool_ops {
      * destroyed, as an output is stuck with a batch of it. */
     void (*halt)(struct spool *spool);
 
-    /* The cursor takes no batch any more, whatever waits for it: `next` says SPOOL_END. In memory it
-     * takes what is left, to drop it. */
+    /* The cursor gets no further batch, whatever waits for it: `next` returns SPOOL_END. In memory
+     * it gets what is left, to drop it. */
     void (*end_cursor)(struct spool *spool, size_t cursor);
 
     void (*close)(struct spool *spool);  /* nothing more will be appended */

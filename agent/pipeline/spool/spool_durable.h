@@ -5,25 +5,25 @@
 #include "pipeline/spool/spool.h"
 
 /*
- * The spool on a disk: threads and a memory cache around a store (store/store.h). What is appended waits
- * in memory for the next group commit, and is handed out when that has come true. What has been
- * committed stays in memory as long as there is room, so that outputs that keep up cause no reading.
+ * The spool on a disk: threads and a memory cache around a store (store/store.h). Appended
+ * batches wait in memory for the next group commit, and are handed out after it. Committed batches
+ * stay in memory while there is room, so outputs that keep up cause no reads.
  *
- * A thread of its own, `spool`, is the only one that uses the store from start to halt or destroy; but
- * batches are read on the threads of the outputs. Before and after, the caller may use the store, on
- * the thread that creates and destroys the spool.
+ * From start to halt or destroy only the thread `spool` uses the store, except that outputs read
+ * batches on their own threads. Before and after, the caller may use the store, on the thread that
+ * creates and destroys the spool.
  */
 struct store;
 
 enum spool_full {
     SPOOL_FULL_BLOCK,       /* wait: the queue fills, and sources drop by their own rule */
     SPOOL_FULL_DROP_OLDEST, /* the oldest batches make room */
-    SPOOL_FULL_DROP_NEWEST, /* what comes from live sessions is dropped */
+    SPOOL_FULL_DROP_NEWEST, /* new events of live sessions are dropped */
 };
 
 struct spool_durable_stream {
-    /* Says all that decides what stands in its batches: format and options, filters, sessions, routes.
-     * An output whose stream has another key than in the run before drains the old one first. */
+    /* Describes everything that decides the content of its batches: format and options, filters, sessions,
+     * routes. An output whose stream has another key than in the previous run drains the old one first. */
     const char *key;
     uint32_t hash; /* see delivery_ids */
 };
@@ -47,7 +47,8 @@ struct spool_durable_settings {
      * Borrowed. */
     const char *const *sessions;
     const bool *replayable; /* by session; borrowed */
-    /* By session: what is not taken comes again, as of those above and of Event Logs. Borrowed. */
+    /* By session: undelivered events can be read again, as those above and those of Event Logs.
+     * Borrowed. */
     const bool *comes_again;
     size_t session_count;
     struct block_pool *pool; /* for batches that are read; borrowed, NULL: none */
@@ -72,7 +73,7 @@ struct spool_durable_settings {
      */
     bool (*stage)(void *self, struct store *store, bool all, struct error *err);
     void (*lost)(void *self, const struct spool_durable_loss *loss);
-    /* What people should know; ${kind} as in outlet_settings.warn. */
+    /* Log a warning; ${kind} as in outlet_settings.warn. */
     void (*warn)(void *self, const char *kind, const char *text);
     void *self;
 };
@@ -81,7 +82,7 @@ struct spool_durable_settings {
 struct spool *spool_durable_create(
     const struct spool_durable_settings *settings, struct error *err);
 
-/* In `stage`: how far the session is in the store with this commit, as far as the stream goes. */
+/* In `stage`: set the position of the session in the stream that this commit stores. */
 uint64_t spool_durable_sequence(const struct spool *base, size_t session, size_t stream);
 
 #endif

@@ -47,7 +47,7 @@ struct spool_flight {
     struct spool_entry entry;
     struct batch *batch;
     bool settled;
-    bool damaged;    /* the writer was told, and settles it when it has counted that */
+    bool damaged;    /* the writer knows, and settles it after counting the loss */
     bool put_down;   /* for later, … */
     size_t held;     /* … and so many of its records are not settled */
     bool in_reading; /* as it is picked up */
@@ -56,7 +56,7 @@ struct spool_flight {
     bool waits;      /* it could not be read, and is tried again … */
     uint64_t due_ns; /* … then */
     unsigned tries;
-    uint32_t *noted; /* what is left of it, to be staged; NULL: nothing is to be staged */
+    uint32_t *noted; /* its unsettled records, to be staged; NULL: nothing to stage */
     size_t noted_count;
 };
 
@@ -68,7 +68,7 @@ struct spool_cursor {
     size_t window_first;
     size_t window_count;
     bool at_tip; /* after the window is nothing */
-    bool left;   /* it takes nothing any more */
+    bool left;   /* it gets no further batch */
     bool restless;
     uint64_t fetched; /* of the writer: the id that the window ends with */
     uint64_t taken;   /* the id that was handed out last */
@@ -82,7 +82,7 @@ struct spool_cursor {
     uint64_t *before;     /* ids beyond it that earlier runs have settled, ascending */
     size_t before_count;
 
-    /* What becomes true next. */
+    /* What the next commit contains. */
     bool changed;      /* since it was staged */
     uint64_t noted_in; /* rounds that had begun when it was noted */
     uint64_t stored_position;
@@ -150,7 +150,7 @@ struct spool_durable {
     uint64_t retry_ns;            /* a commit that failed is tried again then */
     uint64_t refill_ns;           /* and rows that were not given are asked for again */
     unsigned failures;            /* in a row */
-    enum spool_room told_room;    /* what people were told last */
+    enum spool_room told_room;    /* what was logged last */
     uint64_t looked_ns;           /* when ages and usage were looked at */
     bool lets_go;                 /* batches leave memory before all have taken them */
     bool dropped;                 /* something was, and the files go with a commit */
@@ -290,13 +290,14 @@ bool spool_position_stage(struct spool_durable *spool, size_t index, struct erro
 /* Batches that could not be read. */
 void spool_stage_damaged(struct spool_durable *spool);
 
-/* What was taken, as far as there is room. ${ret_room}: for what is left; ${ret_again}: older batches
- * were given up for it, so there may be some as soon as that is committed. */
+/* Accept what there is room for. ${ret_room}: room is left; ${ret_again}: older batches were
+ * dropped, so there may be room after the next commit. */
 void spool_stage_batches(struct spool_durable *spool, enum spool_room *ret_room, bool *ret_again);
 
 void spool_stage_too_old(struct spool_durable *spool);
 
-/* Outputs that have not been there for too long: what waits for them is lost, and told with this commit. */
+/* Remove outputs that were absent for max_age: what waits for them is lost, and this commit stores
+ * the gap. */
 void spool_stage_remove_old(struct spool_durable *spool);
 
 enum spool_room spool_stage_room(struct spool_durable *spool, uint64_t bytes);

@@ -36,7 +36,7 @@ struct worker_session {
     const char *name;                /* etw.session; NULL: the agent itself */
     uint8_t pointer_size;            /* event_decode.h */
     const struct codepage *ansi;     /* of its strings */
-    struct process_table *processes; /* whose events they are; NULL: not to be told */
+    struct process_table *processes; /* the process of an event; NULL: not added */
     const struct gate *gates;        /* lists of rules that every event must pass */
     size_t gate_count;
     /* Is a decoded event wanted at all (the session's providers)? Any worker. NULL: all are. */
@@ -57,7 +57,7 @@ struct decode_worker_settings {
     size_t index;
     struct slab_queue *queue; /* borrowed, like all else here */
     struct sealer *sealer;
-    struct losses *losses; /* is told of what limits held back; NULL: none */
+    struct losses *losses; /* gets the counts of what limits held back; NULL: none */
     const struct worker_stream *streams;
     size_t stream_count;
     const struct worker_session *sessions;

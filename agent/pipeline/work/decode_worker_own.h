@@ -7,7 +7,7 @@
 #include "pipeline/work/tap.h"
 #include "process/process_reader.h"
 
-/* What the files of a decode worker share, on its thread; not for users of decode_worker.h. */
+/* Shared by the files of a decode worker, on its thread; not for users of decode_worker.h. */
 
 struct context {
     struct event_decode decode;
@@ -48,7 +48,7 @@ static inline const struct worker_stream *decode_worker_stream(
     return &worker->settings.streams[session->streams[piece]];
 }
 
-/* Whose event it is; NULL: unknown, or not to be told. */
+/* The process of the event; NULL: unknown, or not added. */
 static inline const struct event_process *decode_worker_process(
     const struct context *context, const struct event_record *record)
 {
@@ -72,7 +72,7 @@ void decode_worker_gates_fini(struct decode_worker *worker, size_t index);
 bool decode_worker_gates_decode(
     struct decode_worker *worker, const struct slab *slab, struct event *event, bool *ret_accepted);
 
-/* What was counted since the last slab goes to the counts of all. */
+/* Add the counts since the last slab to the shared counts. */
 void decode_worker_gates_flush(struct decode_worker *worker, const struct slab *slab);
 
 /* ---- decode_worker_tap.c ----------------------------------------------------------------------- */

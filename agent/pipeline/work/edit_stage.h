@@ -4,9 +4,9 @@
 #include "pipeline/work/decode_worker.h"
 
 /*
- * What rules that edit make of the events that a worker writes: those of the agent's, the session's and
- * its providers' lists for all streams, those of an output's list on top, for its stream. One per worker
- * thread.
+ * Applies rules that edit to the events that a worker writes: first those of the agent's, the
+ * session's and its providers' lists, for all streams; then those of an output's list, for its
+ * stream. One per worker thread.
  */
 struct edit_stage {
     struct event_editor *all;

@@ -59,8 +59,8 @@ enum filter_verdict gate_ask_all(struct gate_view *views, size_t count,
     struct filter_scratch *scratch, const struct event *event, const struct schema_choice *choice,
     bool decoded);
 
-/* How many of the top-level fields of event->schema the gates look at that are still open: see
- * filter_fields. Views without a gate are passed by. */
+/* The number of top-level fields of event->schema that open gates still test: see filter_fields.
+ * Views without a gate do not count. */
 uint16_t gate_fields(const struct gate_view *views, size_t count, struct filter_scratch *scratch,
     const struct event *event);
 

@@ -15,7 +15,7 @@
  */
 struct limiter;
 
-/* What the table of buckets of a list in a session takes, where limits go by fields. */
+/* Memory of the bucket table of a list in a session, if limits use fields. */
 enum { LIMITER_BYTES = 128 * 1024 };
 
 /* NULL: out of memory. ${filter} outlives it. */

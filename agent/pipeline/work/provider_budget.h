@@ -7,8 +7,8 @@
 #include "pipeline/work/provider_ladder.h"
 
 /*
- * The budgets of one session's providers, by GUID, each with its ladder (provider_ladder.h), and what
- * was left out since it was last told. One thread. Nothing is allocated per event.
+ * The budgets of one session's providers, by GUID, each with its ladder (provider_ladder.h), and
+ * what was left out since the last report. One thread. Nothing is allocated per event.
  *
  * Records that describe others are always kept: metadata, manifests, rundowns (opcodes 3 and 4),
  * names of files and keys, stack keys, the configuration of the system. Those of the kernel cost
@@ -48,7 +48,7 @@ enum provider_cut provider_budget_ask(struct provider_budget *budget,
 /* About once a second: may providers step down? */
 void provider_budget_tick(struct provider_budget *budget, uint64_t now_ns);
 
-/* A provider is on another step than the one last told. */
+/* True if a provider is on another step than the one last reported. */
 struct provider_change {
     const char *provider; /* lives as long as the budget */
     const struct provider_limit *limit;
@@ -63,8 +63,8 @@ bool provider_budget_next_change(
 /* Was anything left out since the last time? */
 bool provider_budget_has_gaps(const struct provider_budget *budget);
 
-/* What was left out of one provider for one reason since the last time, as a gap that refers to the
- * budget; it counts as told. Start with *cursor = 0; false at the end. */
+/* Get the events that were left out of one provider for one reason since the last report, as a gap
+ * that refers to the budget; they count as reported. Start with *cursor = 0; false at the end. */
 bool provider_budget_next_gap(struct provider_budget *budget, size_t *cursor, struct gap *ret_gap);
 
 /* For gaps and counters: "budget_sampled". */

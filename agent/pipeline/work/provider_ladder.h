@@ -86,7 +86,7 @@ void provider_ladder_charge(struct provider_ladder *ladder, uint64_t bytes, uint
 /* Time passes: may the ladder step down? About once a second, also where no events come. */
 void provider_ladder_tick(struct provider_ladder *ladder, uint64_t now_ns);
 
-/* What ${step} keeps, in words: "1 event in 4 is kept". */
+/* A text for what ${step} keeps: "1 event in 4 is kept". */
 const char *provider_ladder_words(unsigned step);
 
 #endif

@@ -24,8 +24,8 @@ struct sealer_stream {
 struct sealer_session {
     const size_t *streams; /* by piece of a slab; borrowed */
     size_t stream_count;
-    bool replayable; /* what the spool has no room for comes again: worth any wait */
-    bool waits;      /* what the spool has no room for comes again in the next run */
+    bool replayable; /* events without room can be read again: wait as long as needed */
+    bool waits;      /* events without room in the spool are read again in the next run */
 };
 
 struct sealer_settings {

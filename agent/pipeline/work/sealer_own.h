@@ -7,7 +7,7 @@
 #include "pipeline/work/sealer.h"
 #include "platform/plat_thread.h"
 
-/* What the parts of the sealer share. Every function: with the mutex. */
+/* Shared by the parts of the sealer. Every function: with the mutex held. */
 
 struct stream {
     const struct sealer_stream *settings;
@@ -57,8 +57,8 @@ size_t sealer_count_fitting(const struct stream *stream, const struct batch *bat
 void sealer_move_records(
     struct sealer *sealer, size_t index, struct piece *piece, size_t first, size_t count);
 
-/* The open batch takes its session as far as ${segment} says, but not beyond the first event of an open
- * window. */
+/* The open batch covers its session up to the end of ${segment}, but not beyond the first event of
+ * an open window. */
 void sealer_mark(struct sealer *sealer, size_t index, const struct batch_segment *segment);
 
 /* ---- windows of rollup rules (sealer_windows.c) --------------------------------------------------- */
@@ -73,7 +73,7 @@ void sealer_close_windows(struct sealer *sealer, uint64_t time, uint64_t now_ns)
 /* When one may be over by the clock; UINT64_MAX: none is open. */
 uint64_t sealer_next_window(const struct sealer *sealer);
 
-/* What of ${slab} found no room among the windows of all slabs is a window by itself. */
+/* Ship the counts of ${slab} that found no room in the shared windows as windows of their own. */
 void sealer_add_left(struct sealer *sealer, size_t index, const struct slab *slab, size_t piece);
 
 #endif

@@ -6,10 +6,10 @@
 
 /*
  * Taps: copies of some of the events that pass, for a client that watches. Workers never wait for a tap: events
- * beyond the rate, or without room, are left out and counted. Without open taps, a slab costs one look at a
+ * beyond the rate, or without room, are left out and counted. Without open taps, a slab costs one read of a
  * number.
  *
- * A hub outlives the pipelines that run with it; a tap is of one of them, and is over when that ends.
+ * A hub outlives the pipelines that use it; a tap belongs to one of them and ends with it.
  */
 struct tap_hub;
 struct tap;
@@ -34,7 +34,7 @@ struct tap_settings {
 struct tap_hub *tap_hub_create(struct error *err);
 void tap_hub_destroy(struct tap_hub *hub); /* no tap is open any more. NULL is fine */
 
-/* The pipeline ends: its workers have ended, or will not look at taps any more. */
+/* The pipeline ends: its workers have ended, or do not use taps any more. */
 void tap_hub_end(struct tap_hub *hub); /* NULL is fine */
 
 /* ---- who looks on: one thread for each tap ----------------------------------------------------- */
@@ -83,8 +83,8 @@ struct tap_asker {
     const struct event_path_context *paths; /* what the event is looked at with */
 };
 
-/* Does tap number ${index} of ${view} have a wish left? Else the event is counted as left out. Costs one look at a
- * number that seldom changes. */
+/* True if tap ${index} of ${view} accepts another event; else the event is counted as left out.
+ * Costs one read of a number that seldom changes. */
 bool tap_may_want(struct tap_view *view, size_t index);
 
 /* Is ${event} to be given? After tap_may_want. */
