@@ -4,8 +4,8 @@
 #include "store/catalogue/catalogue.h"
 #include "store/chain.h"
 
-/* What waits for the output of ${chain}, as the catalogue says: what it has settled early does not. Costs
- * the same for any number of batches. False with ${err} set: the catalogue cannot be read. */
+/* Count what waits for the output of ${chain}, from the catalogue and without batches settled
+ * early. Constant time. False with ${err} set: the catalogue cannot be read. */
 bool backlog_measure(struct catalogue *catalogue, const struct chain *chain,
     struct store_backlog *ret_backlog, struct error *err);
 

@@ -5,10 +5,10 @@
 #include "store/store.h"
 
 /*
- * What one output reads, as a chain of ranges of ids, each of one stream, and how far it has come. Ids
- * run over all streams, so one position is enough for the whole chain: what lies before it, in any
- * range, is settled. Of the catalogue it knows only what is not written there yet. One thread at a
- * time.
+ * What one output reads: a chain of ranges of batch ids, each of one stream, and the output's
+ * position. Ids run over all streams, so one position is enough for the whole chain: everything
+ * before it, in any range, is settled. The chain holds only changes that the catalogue does not
+ * have yet. One thread at a time.
  */
 enum { CHAIN_RANGES_MAX = 1024 };
 
@@ -52,7 +52,7 @@ struct chain_range *chain_last_range(const struct chain *chain);
 bool chain_extend(
     struct chain *chain, uint64_t stream, struct span about, uint64_t boundary, struct error *err);
 
-/* Where reading continues in a range: after what was settled before. */
+/* The id in a range after which reading continues. */
 uint64_t chain_lower(const struct chain *chain, const struct chain_range *range);
 
 /* Has it still to take batch ${id} of ${stream}? */
@@ -69,7 +69,7 @@ bool chain_move(struct chain *chain, uint64_t position, const uint64_t *early, s
 /* Give it ids that it is done with beyond its position. */
 bool chain_set_early(struct chain *chain, const uint64_t *early, size_t count, struct error *err);
 
-/* A range after the others, of which only the words are set; it has no end. */
+/* Add a range after the others, with only its words set; it has no end. */
 struct chain_range *chain_add_range(struct chain *chain, struct span about, struct error *err);
 
 /* Everything of it was written to the catalogue. */

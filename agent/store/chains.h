@@ -6,9 +6,9 @@
 #include "store/chain.h"
 
 /*
- * All outputs that the catalogue knows, in memory: what each reads, as a chain of ranges of ids, and
- * how far it has come. Those of this run are open; the others only pin what they have not settled.
- * Changes are made here first and written with the next commit. One thread at a time.
+ * All outputs of the catalogue, in memory: the chain of each (chain.h) and its position. Outputs of
+ * this run are open; the others only pin what they have not settled. Changes are made here first
+ * and written with the next commit. One thread at a time.
  */
 enum { CHAINS_MAX = 4096 };
 
@@ -57,7 +57,7 @@ bool chains_are_changed(const struct chains *chains);
 bool chains_write(const struct chains *chains, struct catalogue *catalogue, struct error *err);
 void chains_written(struct chains *chains);
 
-/* The catalogue was lost: everything is to be written anew, by the next chains_write. */
+/* The catalogue was lost: the next chains_write writes everything. */
 void chains_unwritten(struct chains *chains);
 
 #endif

@@ -6,7 +6,7 @@
 /* Within store_commit.c alone: the parts of its transaction. Each puts into the catalogue, or removes from
  * it, and changes nothing in memory but the commit. */
 
-/* What a transaction is about. */
+/* What a transaction contains. */
 struct commit {
     struct store *store;
     bool has_batches;       /* those that are pending, and what depends on them */

@@ -4,9 +4,9 @@
 #include "store/store_own.h"
 
 /*
- * What cannot be read is not thrown away: it is moved, or copied, to where a person finds it, under a
- * name that says what it is. Bounded: beyond a quarter of a gigabyte, or a thousand files, nothing
- * more is kept. Nothing here ever fails what it is part of.
+ * Unreadable data is kept: it is moved or copied to a folder for people, under a name that says
+ * what it is. Bounded: at most 256 MB and 1,000 files are kept. A failure here never fails the
+ * caller.
  */
 
 /* Copy ${bytes} at ${offset} of segment ${id} to `damaged/<segment>-<offset>-<what>`. */

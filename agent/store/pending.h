@@ -27,14 +27,15 @@ struct pending {
 
 void pending_fini(struct pending *pending); /* a zeroed one is a fresh one */
 
-/* A copy of ${batch}, but for a body that is lent, with the numbers of ${row}. False: out of memory, nothing changed. */
+/* Add a copy of ${batch}, except a borrowed body, with the numbers of ${row}. False: out of memory,
+ * nothing changed. */
 bool pending_add(struct pending *pending, const struct store_batch *batch,
     const struct store_row *row, struct error *err);
 
 /* Take back what was added last. */
 void pending_drop_last(struct pending *pending);
 
-/* What segments_append is given. Views of ${batch}. */
+/* The arguments of segments_append. Views of ${batch}. */
 struct segments_batch pending_frame(const struct pending_batch *batch);
 
 /* Write those that are not written. False: some may be. */
@@ -43,7 +44,7 @@ bool pending_place(struct pending *pending, struct segments *segments, struct er
 /* Sync what was written. False: what was not durable before is to be written again. */
 bool pending_sync(struct pending *pending, struct segments *segments, struct error *err);
 
-/* What was written and is not durable goes from the files again: they may be given up. */
+/* The unsynced frames are removed from the files, which may be given up. */
 void pending_undo(struct pending *pending, struct segments *segments);
 
 /* Has one of them a place in ${segment}? */

@@ -4,18 +4,19 @@
 #include "store/store_own.h"
 
 /*
- * The catalogue from the segments: batches, streams, how far sources were, and all numbers. What
- * outputs had taken is not in them, so everything that is there is delivered again; neither are
- * inputs' states, and open gaps. Dead letters come from files of their own (letter_files.h); what cannot
- * be read of those is told, and becomes a gap.
+ * Rebuild the catalogue from the segments: batches, streams, positions of sources, and all numbers.
+ * Segments do not have positions of outputs, so everything is delivered again; nor states of inputs
+ * and open gaps. Dead letters come from files of their own (letter_files.h); unreadable ones are
+ * reported, and become a gap.
  *
- * Which output wants what cannot be known before they are opened. Until then an artificial output,
- * REBUILD_ORPHANS, pins what was found; an output that opens a stream of it begins at its head. What no
- * output of this run claims stays with it, as with one that was removed from the configuration.
+ * Until outputs are opened, it is unknown which of them reads what. An artificial output,
+ * REBUILD_ORPHANS, pins what was found; an output that opens a stream of it begins at its head.
+ * What no output of this run claims stays with it, as with an output that was removed from the
+ * configuration.
  */
 #define REBUILD_ORPHANS "(rebuilt)"
 
-/* What was found, and what was not. */
+/* Counts of what was found and lost. */
 struct rebuild {
     struct store *store;
     uint64_t last_id; /* of batches that count */
@@ -48,19 +49,20 @@ bool rebuild_compare_letters(struct store *store, struct error *err);
 /* Inside the same: what was found waits for its outputs; numbers continue after all that were seen. */
 bool rebuild_finish(struct rebuild *rebuild, struct error *err);
 
-/* At the start: set aside the catalogue, if there is one, and make it anew. ${why} says
- * what was found, and is told. */
+/* At the start: set an existing catalogue aside, and build a new one. ${why}, the reason, is
+ * reported. */
 bool rebuild_all(struct store *store, const struct error *why, struct error *err);
 
 /* In a running store whose catalogue has turned out to be damaged, or gone: the same, but outputs are
  * still where they are in memory. ${why} says what was found; on failure why not. */
 bool rebuild_running(struct store *store, struct error *why);
 
-/* Was anything of ${stream} found that waits for its outputs? Then it begins after ${ret_after}. An
- * output that has something else to take after that cannot have it, and then it goes on waiting. */
+/* True if batches of ${stream} were found that wait for its outputs; they begin after ${ret_after}.
+ * An output that must read something else after that cannot have them, and they continue to
+ * wait. */
 bool rebuild_orphans(const struct store *store, uint64_t stream, uint64_t *ret_after);
 
-/* What outputs that are open have claimed is theirs. */
+/* Release what open outputs have claimed. */
 void rebuild_claim(struct store *store);
 
 #endif

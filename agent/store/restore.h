@@ -4,9 +4,9 @@
 #include "store/store_own.h"
 
 /*
- * The catalogue's file, or its log, was removed or replaced while the store had it open: write it anew from
- * what is still open, which costs nothing that was committed. What lies in its place is set aside. False:
- * that cannot be done, and the store has the catalogue that it had.
+ * The catalogue's file or log was removed or replaced while the store had it open: write a copy of
+ * the open one, so nothing committed is lost. The file in its place is set aside. False: that
+ * cannot be done, and the store keeps the catalogue that it had.
  */
 bool restore_catalogue(struct store *store, struct error *err);
 

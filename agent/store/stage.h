@@ -47,8 +47,8 @@ void stage_fini(struct stage *stage);
  * False, and nothing changed: ERR_MEMORY; ERR_LIMIT: more than the maximum waits. */
 bool stage_put(struct stage *stage, const struct stage_entry *entry, struct error *err);
 
-/* What waits under a key of numbers alone (LEFTOVER, REMOVED; ${second} is 0 where there is one),
- * or NULL. Valid until the stage is changed. */
+/* The staged entry with a key of numbers (LEFTOVER, REMOVED; ${second} is 0 for a key of one
+ * number), or NULL. Valid until the stage changes. */
 const struct stage_entry *stage_find(
     const struct stage *stage, enum stage_kind kind, uint64_t first, uint64_t second);
 

@@ -6,14 +6,15 @@
 #include "base/span.h"
 
 /*
- * Batches on disk, and everything about them that must be true: segment files for the bytes, a
- * catalogue in SQLite for the rest. Knows nothing of events, sessions or outputs but their names.
+ * Batches on disk with their state: segment files for the bytes, a catalogue in SQLite for the
+ * rest. Of events, sessions and outputs it knows only names.
  *
- * Changes are staged in memory, and what is staged between two store_commit becomes true together or
- * not at all. A commit that fails leaves everything staged, to be tried again: a full disk is waited
- * out. Nothing is on disk, and nothing is to be handed to an output, before it was committed.
+ * Changes are staged in memory. store_commit commits everything staged since the last one, in one
+ * transaction. A failed commit leaves everything staged, and the caller tries again, as after a
+ * full disk. Only committed batches may be handed to an output.
  *
- * One thread at a time, but for store_read: any thread, beside anything but store_close.
+ * One thread at a time, except store_read: any thread, at the same time as everything but
+ * store_close.
  */
 struct catalogue;
 struct catalogue_gap;      /* catalogue_sources.h */
@@ -23,7 +24,7 @@ struct store;
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
-/* Where the time comes from. */
+/* The clock. */
 struct store_clock {
     uint64_t (*now)(void *self);          /* FILETIME; may jump */
     uint64_t (*monotonic_ns)(void *self); /* never does */
@@ -32,7 +33,7 @@ struct store_clock {
 
 /* Something that people should know; none of it stops the store. */
 enum store_news {
-    STORE_NEWS_REBUILT, /* the catalogue was lost or unreadable, and made anew from the segments */
+    STORE_NEWS_REBUILT, /* the catalogue was lost or unreadable, and rebuilt from the segments */
     STORE_NEWS_DAMAGED, /* something cannot be read; set aside where that is possible */
     STORE_NEWS_MISSING, /* a segment that the catalogue knows is not there */
     STORE_NEWS_UNCLEAN, /* the last run did not end by itself: what it had not committed is cut off */
@@ -81,19 +82,19 @@ struct store *store_open(const struct store_settings *settings, struct error *er
 /* In the folder: the folder of dead letters beside the catalogue (letter_files.h). */
 #define STORE_LETTERS_FOLDER "letters"
 
-/* Dead letters that could not be made anew with the catalogue, since the store was opened; where only bytes
- * are known to be lost at least one. */
+/* Dead letters that were lost in rebuilds of the catalogue since the store was opened; at least one
+ * if only bytes are known to be lost. */
 uint64_t store_letters_lost(const struct store *store);
 
 /* Without a commit: what is staged is dropped. NULL is fine. */
 void store_close(struct store *store);
 
 /*
- * 64 random bits that batches appended now bear. With a record's number they name it among the
- * records of all stores: each run draws new ones, and draws again when the clock was set, so that a
- * machine that was cloned or set back to an earlier state, and its store with it, gives other names.
- * A batch keeps its epoch (store_row). What is not noticed: a running machine that is set back,
- * until its clock is set right.
+ * The epoch of batches appended now: 64 random bits. With a record's number they identify it among
+ * the records of all stores. Each run draws a new epoch, and another one when the clock is set, so
+ * that a cloned machine, or one that was set back to a snapshot, never repeats ids. A batch keeps
+ * its epoch (store_row). Not noticed: a running machine that is set back, until its clock is
+ * corrected.
  */
 uint64_t store_epoch(const struct store *store);
 
@@ -107,7 +108,7 @@ enum {
     STORE_ABOUT_MAX = 64 * 1024, /* of what a stream or range is about */
     STORE_BODY_MAX = 64 << 20,   /* of a batch */
     STORE_SOURCES_MAX = 4096,    /* of a batch */
-    STORE_VALUE_MAX = 4 << 20,   /* of a checkpoint, a source's state, what is left of a batch */
+    STORE_VALUE_MAX = 4 << 20,   /* of a checkpoint, a source's state, a batch's leftover */
     STORE_EARLY_MAX = 4096,      /* ids beyond an output's position */
 };
 
@@ -125,13 +126,13 @@ struct store_output_state {
 
 /*
  * Open output ${name}, which reads ${stream} from now on. An output has a chain of ranges of ids, each
- * of one stream, with the words ${about} that the caller needs to read it (such as which routes it
- * takes). Where stream and words are those of the chain's last range it goes on; else that one ends
- * at the last batch that was committed, what is left in it is read first, and a new range begins.
+ * of one stream, with the words ${about} that the caller needs to read it (such as its routes). If
+ * stream and words equal those of the last range, that range continues. Else it ends at the last
+ * committed batch, the output reads what is left in it first, and a new range begins.
  *
- * A new output begins after the last batch, or with ${from_head} at the first one of the stream that
- * is still there. From then on it pins what it has not settled. ${ret_output} is its number in this
- * run, from 0 in the order of calls. Becomes true with the next commit. Before anything is appended.
+ * A new output begins after the last batch, or with ${from_head} at the oldest batch of the stream.
+ * From then on it pins what it has not settled. ${ret_output} is its number in this run, from 0 in the
+ * order of calls. Takes effect with the next commit. Call it before anything is appended.
  */
 bool store_output(struct store *store, struct span name, uint64_t stream, struct span about,
     bool from_head, size_t *ret_output, struct store_output_state *ret_state, struct error *err);
@@ -142,14 +143,14 @@ bool store_checkpoint(struct store *store, size_t output, struct buf *ret_value,
 /* Ids beyond the position that it is done with, ascending. Valid until it is moved. */
 const uint64_t *store_early(const struct store *store, size_t output, size_t *ret_count);
 
-/* Remove an output that is not open in this run: it pins nothing any more, and begins anew if it
- * comes back. Staged. ${ret_known}: there was one. The store itself removes outputs that were not
+/* Remove an output that is not open in this run: it no longer pins batches, and starts as a new one
+ * if it returns. Staged. ${ret_known}: it existed. The store itself removes outputs that were not
  * open for max_age. */
 bool store_remove_output(struct store *store, struct span name, bool *ret_known, struct error *err);
 
 /* ---- batches ------------------------------------------------------------------------------------ */
 
-/* With a batch its session ${session} is in the store, as far as its stream goes, up to ${sequence}. */
+/* The batch takes session ${session} in its stream up to ${sequence}. */
 struct store_source {
     struct span session;
     uint64_t sequence;
@@ -166,7 +167,7 @@ struct store_batch {
     size_t source_count;
 };
 
-/* What is known of a batch without reading it. */
+/* What the catalogue knows of a batch. */
 struct store_row {
     uint64_t id; /* ascending over all streams, with holes */
     uint64_t stream;
@@ -180,7 +181,7 @@ struct store_row {
     uint64_t entered; /* FILETIME */
     size_t range;     /* where it came from store_next: which of the output's ranges */
     bool has_left;    /* and whether something was left of it by store_leftover */
-    /* Where it lies; for store_read. */
+    /* Its place, for store_read. */
     uint64_t segment;
     uint64_t offset;
 };
@@ -210,7 +211,7 @@ bool store_next(struct store *store, size_t output, uint64_t after, struct store
  * such range (any more). Valid until the next commit. */
 struct span store_range_about(const struct store *store, size_t output, size_t range);
 
-/* What was left of batch ${id} for the output; empty if nothing was noted. ${ret_left} grows. */
+/* Append the output's leftover of batch ${id} to ${ret_left}; nothing if none was noted. */
 bool store_left(
     struct store *store, size_t output, uint64_t id, struct buf *ret_left, struct error *err);
 
@@ -220,7 +221,7 @@ enum store_read {
     STORE_READ_FAILED,  /* the disk, or memory; may be tried again */
 };
 
-/* What ${room} of store_read may come to need: the frame, and the body unpacked. */
+/* Upper limit of ${room} of store_read: the frame and the unpacked body. */
 enum { STORE_READ_ROOM_BYTES = 2 * STORE_BODY_MAX + (4 << 20) };
 
 /* Read a committed batch: ${ret_body} points into ${room}, emptied before. Its checksum, id, epoch and
@@ -233,11 +234,12 @@ enum store_read store_read(struct store *store, const struct store_row *row, str
  * or beyond the limits; nothing was staged then. Values are copied. */
 
 /*
- * How far an output is, in one of two ways:
- * - Batches wait in segments: its place in its chain. It is done with every batch up to `position`, which never goes
- *   back, and with those of `early` (ascending, beyond the position).
- * - Batches wait in memory: the output has a name here, and is as far as `sessions` says (catalogue_progress_add) with
- *   sessions that are read again. No sessions and no checkpoint: the store removes the row.
+ * The position of an output, in one of two forms:
+ * - Batches wait in segments: its place in its chain. It has settled every batch up to `position`,
+ *   which never decreases, and those of `early` (ascending, beyond the position).
+ * - Batches wait in memory: the output has a name here, and `sessions` has its position in sessions
+ *   that are read again (catalogue_progress_add). The store removes a row without sessions and
+ *   checkpoint.
  */
 struct store_progress {
     size_t output; /* of store_output */
@@ -260,8 +262,8 @@ bool store_progress(struct store *store, const struct store_progress *progress, 
 bool store_leftover(
     struct store *store, size_t output, uint64_t id, struct span left, struct error *err);
 
-/* Session ${session} is in the store up to ${sequence}, as far as ${stream} goes. Appending does that
- * by itself; this is for what brought no batch. Never goes back. */
+/* Set the position of session ${session} in ${stream} to ${sequence}. Appending a batch sets it
+ * too; this is for events that gave no batch. Never decreases. */
 bool store_source(struct store *store, struct span session, uint64_t stream, uint64_t sequence,
     struct error *err);
 
@@ -285,12 +287,12 @@ bool store_live(struct store *store, struct span session, uint64_t time, struct 
  * fine. */
 bool store_drop_checkpoint(struct store *store, struct span output, struct error *err);
 
-/* A gap that is open: told, but in no batch yet. `count` 0 closes it, with the batches that were
- * appended so far. Its key: session, output, stage, reason, unit. */
+/* Stage an open gap: a counted loss that no batch reports yet. `count` 0 closes it together with
+ * the batches appended so far. Its key: session, output, stage, reason, unit. */
 bool store_gap(struct store *store, const struct catalogue_gap *gap, struct error *err);
 
 /* ---- reading it back ------------------------------------------------------------------------------ */
-/* What was committed, without what is staged. Spans live during the call. */
+/* Committed state, without what is staged. Spans are valid during the call. */
 
 /* 0: the store knows nothing of it. */
 bool store_find_source(struct store *store, struct span session, uint64_t stream,
@@ -306,8 +308,8 @@ bool store_each_progress(struct store *store,
     bool (*each)(void *self, const struct catalogue_progress *progress), void *self,
     struct error *err);
 
-/* What was committed, to be read on the store's thread, until the next call that changes anything. NULL:
- * the catalogue was lost, and is made anew by the next commit. */
+/* The catalogue with the committed state, for reading on the store's thread until the next change.
+ * NULL: the catalogue was lost, and the next commit rebuilds it. */
 struct catalogue *store_catalogue(struct store *store);
 
 bool store_each_gap(struct store *store, bool (*each)(void *self, const struct catalogue_gap *gap),
@@ -341,9 +343,9 @@ bool store_rest_is_true(const struct store *store);
  * Then the system is to keep them in memory if it can. At first they are not. */
 void store_expect_reads(struct store *store, bool expected);
 
-/* After each commit, successful or not, when no thread waits for it any more: delete files that are not needed
- * (one may take a tenth of a second), and measure the free room. What cannot be
- * deleted is tried again by the next. True if there is more room now. */
+/* Call it after each commit, successful or not, when no thread waits for the commit: delete
+ * unneeded files (one may take 0.1 s) and measure the free space. Files that cannot be deleted are
+ * tried again next time. True if there is more room now. */
 bool store_tidy(struct store *store);
 
 /* ---- limits ----------------------------------------------------------------------------------- */
@@ -361,7 +363,7 @@ struct store_usage {
 
 bool store_usage(struct store *store, struct store_usage *ret_usage, struct error *err);
 
-/* What waits for one output. */
+/* Size and age of what waits for one output. */
 struct store_backlog {
     uint64_t batches;
     uint64_t records;
@@ -419,9 +421,9 @@ bool store_drop(struct store *store, enum store_drop why, const struct store_los
  * themselves, and only `tell` hears of it. */
 void store_remove_old(struct store *store, const struct store_loss *loss);
 
-/* A batch that store_read found damaged: what can be read of its bytes is kept in `damaged/`, the
- * batch is lost for all outputs (${loss}->lost), and told. Staged. One that is not there any more is
- * no failure. */
+/* Give up a batch that store_read found damaged: its readable bytes are kept in `damaged/`, and it
+ * is lost for all outputs (${loss}->lost) and reported. Staged. A batch that no longer exists is
+ * not an error. */
 bool store_set_aside(struct store *store, const struct store_row *row,
     const struct store_loss *loss, struct error *err);
 

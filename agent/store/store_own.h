@@ -13,7 +13,7 @@
 #include "store/store.h"
 #include "store/streams.h"
 
-/* What the files store*.c and rebuild.c share; not for other modules. */
+/* Shared by the files store*.c and rebuild.c; not for other modules. */
 enum {
     STORE_PATH_BYTES = 4096,
     STORE_STAGE_BYTES = 32 << 20,
@@ -43,7 +43,7 @@ struct store {
     struct stage stage;
     struct pending pending;
 
-    /* Numbers. What lies below `reserved` may have been given out, says the catalogue. */
+    /* Numbers. According to the catalogue, those below `reserved` may be in use. */
     uint64_t epoch;
     struct epochs epochs; /* of this run, before it */
     uint64_t next_id;
@@ -58,7 +58,7 @@ struct store {
     /* Files: to be deleted; gone, but still in the catalogue. */
     struct ids deleting;
     struct ids gone;
-    bool is_lingering; /* that one cannot be deleted was told */
+    bool is_lingering; /* a file that cannot be deleted was reported */
     bool has_settled;  /* batches may have been settled or dropped since the last commit */
     bool is_in_need;   /* of room: an empty file that is being written goes, too */
 
@@ -86,7 +86,7 @@ void store_let_go(const struct store *store);
 
 struct store_row store_row_of(const struct catalogue_batch *batch);
 
-/* False with ${err}: the catalogue was lost, and could not be made anew so far. */
+/* False with ${err}: the catalogue was lost, and could not be rebuilt yet. */
 bool store_is_whole(const struct store *store, struct error *err);
 
 /* Output ${output} of this run; NULL with ${err}: there is none. */
@@ -107,7 +107,7 @@ bool store_begin_epoch(struct store *store, struct error *err);
 
 /* ---- store_age.c ------------------------------------------------------------------------------------ */
 
-/* FILETIME. A clock that was set is told, and seen to by the next commit. */
+/* The time as FILETIME. A clock change is reported, and the next commit handles it. */
 uint64_t store_now(struct store *store);
 
 /* At the start: nothing entered in the future. */
@@ -116,7 +116,7 @@ bool store_age_open(struct store *store, struct error *err);
 /* Inside a transaction. */
 bool store_shift_ages(struct store *store, struct error *err);
 
-/* What entered before is too old; 0: nothing is. */
+/* Batches that entered before this time are too old; 0: none. */
 uint64_t store_oldest_allowed(struct store *store);
 
 /* Outputs that have not been there for max_age, unless the caller sees to them (store_remove_old). */

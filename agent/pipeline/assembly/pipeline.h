@@ -60,20 +60,21 @@ struct pipeline_output {
     struct span checkpoint;
 };
 
-/* The store that batches are kept in, opened before the pipeline is created and closed after it was
- * destroyed; both on one thread, which may use it then. */
+/* The store that keeps batches on disk, opened before the pipeline is created and closed after it
+ * was destroyed; both on one thread, which may use it before and after. */
 struct pipeline_store {
     struct store *store; /* borrowed; NULL: batches wait in memory, and a restart finds none */
-    const char *folder;  /* as it was opened with, as are these; NULL: not called */
+    const char *folder;  /* as the store was opened with, as are the next four; NULL: unknown */
     uint64_t max_bytes;  /* 0: no limit */
     uint64_t min_free_bytes;
     uint64_t sync_interval_ns;
     uint64_t sync_bytes;
     enum spool_full on_full;
-    /* [session * output_count + output]: what outputs had before there was this store; NULL: nothing. */
+    /* [session * output_count + output]: what outputs had delivered before this store existed;
+     * NULL: nothing. */
     const struct delivered *delivered;
-    /* Stage what else is to become true with a commit; see spool_durable.h. How far a session is in the
-     * store then says pipeline_staged. On the spool's thread. May be NULL. */
+    /* Stage what else belongs into a commit; see spool_durable.h. pipeline_staged returns the
+     * position of a session in that commit. On the spool's thread. May be NULL. */
     bool (*stage)(void *self, struct store *store, bool all, struct error *err);
 };
 

@@ -53,23 +53,22 @@ struct spool_durable_settings {
     size_t session_count;
     struct block_pool *pool; /* for batches that are read; borrowed, NULL: none */
     size_t memory_bytes; /* for batches that wait to be written, and those that stay afterwards */
-    uint64_t
-        sync_interval_ns; /* what is appended is true after that, and the time a commit takes */
-    uint64_t sync_bytes;  /* or as soon as so many bytes wait */
-    const char *folder;   /* of the store, for its status, as are these; borrowed, or NULL */
+    uint64_t sync_interval_ns; /* longest wait of appended batches for a commit */
+    uint64_t sync_bytes;       /* or when this many bytes wait */
+    const char *folder; /* of the store, for its status, as are the next two; borrowed, or NULL */
     uint64_t max_bytes;
     uint64_t min_free_bytes; /* of its disk; 0: no limit */
     enum spool_full on_full; /* what live sessions do; replayable ones wait */
-    uint64_t reserve_bytes;  /* so much stays free for live sessions when replayable ones fill it */
+    uint64_t reserve_bytes;  /* kept free for live sessions when replayable ones fill it */
 
     /* These are called on the spool's thread, without locks. All may be NULL. */
-    /* A commit begins: what is appended from now on may not be in it. */
+    /* A commit begins: batches appended from now on may not be in it. */
     void (*begin)(void *self);
     /*
-     * Stage what else is to become true with this commit (store_source_state, store_done, store_live,
-     * store_gap, …): all that was appended before `begin` is staged, if ${all}; without room on the
-     * disk some of it waits. spool_durable_sequence says how far. False: it is tried again with the
-     * next commit; what was staged stands.
+     * Stage what else belongs into this commit (store_source_state, store_done, store_live,
+     * store_gap, …). ${all}: everything appended before `begin` is staged; else some of it waits
+     * for room on the disk, and spool_durable_sequence returns how far it is staged. False: the
+     * spool calls again at the next commit; what was staged stays staged.
      */
     bool (*stage)(void *self, struct store *store, bool all, struct error *err);
     void (*lost)(void *self, const struct spool_durable_loss *loss);
@@ -78,11 +77,11 @@ struct spool_durable_settings {
     void *self;
 };
 
-/* The store's streams are looked up, and sequences of an earlier run. NULL with ${err} set. */
+/* Look up the store's streams and the sequences of earlier runs. NULL with ${err} set. */
 struct spool *spool_durable_create(
     const struct spool_durable_settings *settings, struct error *err);
 
-/* In `stage`: set the position of the session in the stream that this commit stores. */
+/* In `stage`: the position of the session in the stream that this commit stores. */
 uint64_t spool_durable_sequence(const struct spool *base, size_t session, size_t stream);
 
 #endif

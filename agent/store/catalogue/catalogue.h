@@ -5,20 +5,19 @@
 #include "base/span.h"
 
 /*
- * All that must be true of a spool, in one SQLite database: which batches lie where, how far each
- * output has come, where the sources were, dead letters. It says nothing of threads or of segments'
- * bytes. What is in it: here the whole and its transactions; catalogue_batches.h,
- * catalogue_outputs.h, catalogue_sources.h, catalogue_letters.h the rest.
+ * The state of a spool in one SQLite database: the places of batches, the positions of outputs and
+ * sources, dead letters. It does not know threads or the bytes of segments. This header has the
+ * database and its transactions; catalogue_batches.h, catalogue_outputs.h, catalogue_sources.h and
+ * catalogue_letters.h have the rest.
  *
- * A catalogue object is for one thread at a time. Several processes may have one database open:
- * the agent, which writes, and commands, which read or work on dead letters. So it is not locked
- * exclusively; one who holds a read transaction keeps the write-ahead log from being reused, so
- * every function that reads ends its transaction before it returns.
+ * One thread at a time per catalogue object. Several processes may have one database open: the
+ * agent, which writes, and commands, which read or change dead letters. So it is not locked
+ * exclusively. An open read transaction keeps the write-ahead log from being reused, so every
+ * reading function ends its transaction before it returns.
  *
- * Changes stand between catalogue_begin and catalogue_commit. After any of them failed, commit
- * included, everything is as it was at begin and the transaction is over: begin again and do
- * everything again. (If it was the disk that failed, a crash right then may still show the
- * transaction as done; never a part of it.)
+ * Changes are made between catalogue_begin and catalogue_commit. If one fails, or the commit, the
+ * transaction is rolled back and over: begin again and repeat everything. (If the disk failed, a
+ * crash at that moment may still show the transaction as committed, but never a part of it.)
  *
  * Numbers: ids, counts and positions are below 2^62 (SQLite's integers have a sign, and sums must
  * fit, too); larger ones are refused with ERR_LIMIT. Ids begin at 1. Times, hashes and epochs are any
@@ -81,7 +80,7 @@ struct catalogue *catalogue_create(
  * it knows that work was left. */
 void catalogue_keep_log(struct catalogue *catalogue);
 
-/* What was not committed is undone. NULL is fine. */
+/* Uncommitted changes are rolled back. NULL is fine. */
 void catalogue_close(struct catalogue *catalogue);
 
 /* ---- transactions -------------------------------------------------------------------------------- */
@@ -92,9 +91,9 @@ bool catalogue_begin(struct catalogue *catalogue, struct error *err);
 /* True: all of it is on the disk, and stays after a loss of power. */
 bool catalogue_commit(struct catalogue *catalogue, struct error *err);
 
-/* Is the file that is open, and its log, where it was opened? Else (ERR_MISSING) later processes do not find
- * what is committed to it, unless its owner writes it anew (catalogue_copy). After a commit: true means that
- * every later copy has that. On Windows an open file stays where it is. */
+/* True if the open file and its log are still at their path. Else (ERR_MISSING) later processes do
+ * not find what is committed to it, unless its owner writes a copy (catalogue_copy). True after a
+ * commit means that every later copy contains it. On Windows an open file cannot be moved. */
 bool catalogue_check_place(const struct catalogue *catalogue, struct error *err);
 
 /* Undo what was done since begin. Nothing to undo is fine. */
@@ -113,7 +112,7 @@ bool catalogue_copy(struct catalogue *catalogue, const char *path, struct error 
 
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
-/* What the next one of each kind is numbered. Putting rows raises them. */
+/* The next number of each kind. Adding rows raises them. */
 struct catalogue_counters {
     uint64_t stream;
     uint64_t segment;
@@ -160,8 +159,8 @@ bool catalogue_shrink(struct catalogue *catalogue, uint32_t max_pages, struct er
  */
 bool catalogue_reserve(struct catalogue *catalogue, struct error *err);
 
-/* Move the log's content into the database and begin it anew in its place, which stays the catalogue's.
- * Not inside a transaction. False: the database has no room, or another process reads it. */
+/* Checkpoint the write-ahead log: move its content into the database and reuse its space. Not
+ * inside a transaction. False: the database has no room, or another process reads it. */
 bool catalogue_rewind_log(struct catalogue *catalogue);
 
 /*

@@ -38,7 +38,7 @@ enum catalogue_segment_state {
 
 struct catalogue_segment {
     uint64_t id;
-    uint64_t bytes; /* of the file, as far as it is committed: what lies after is torn */
+    uint64_t bytes; /* committed size of the file; bytes after it are torn */
     enum catalogue_segment_state state;
     uint64_t batches;     /* that lie in it; kept by the catalogue */
     uint64_t batch_bytes; /* the same */
@@ -73,8 +73,8 @@ struct catalogue_batch {
     uint64_t entered;
 };
 
-/* Add a batch; its stream and segment are there, its id is new. Where the ids of a stream do not ascend,
- * catalogue_sum_again follows. */
+/* Add a batch with a new id; its stream and segment exist. If the ids of a stream do not increase,
+ * catalogue_sum_again must follow. */
 bool catalogue_put_batch(
     struct catalogue *catalogue, const struct catalogue_batch *batch, struct error *err);
 
@@ -119,9 +119,9 @@ struct catalogue_sum {
 };
 
 /*
- * What ${stream} has with ids above ${after} and up to ${last} (UINT64_MAX: no end), in a time that
- * does not depend on how much it is: from sums that each batch notes of those before it. So a batch
- * that was removed from between others is still counted, until those before it are removed.
+ * Count the batches of ${stream} with ids above ${after} and up to ${last} (UINT64_MAX: no end), in
+ * constant time: each batch has totals of those before it. So a batch that was removed from between
+ * others still counts until those before it are removed.
  */
 bool catalogue_sum_batches(struct catalogue *catalogue, uint64_t stream, uint64_t after,
     uint64_t last, struct catalogue_sum *ret_sum, struct error *err);

@@ -15,8 +15,7 @@ struct catalogue_output {
     uint64_t seen;          /* FILETIME, when it was configured last */
 };
 
-/* Add it, or change all of it. What is left over of batches up to `position` is removed
- * (catalogue_put_leftover). */
+/* Add or replace it. Leftovers of batches up to `position` are removed (catalogue_put_leftover). */
 bool catalogue_put_output(
     struct catalogue *catalogue, const struct catalogue_output *output, struct error *err);
 
@@ -78,7 +77,7 @@ bool catalogue_leftovers(struct catalogue *catalogue,
     bool (*each)(void *self, const struct catalogue_leftover *leftover), void *self,
     struct error *err);
 
-/* Append what is left to ${left}; nothing if nothing is. */
+/* Append the leftover to ${left}; nothing if there is none. */
 bool catalogue_find_leftover(struct catalogue *catalogue, uint64_t output, uint64_t batch,
     struct buf *left, struct error *err);
 

@@ -14,8 +14,8 @@
  *     while (query_next(&q)) { … query_get_number(&q, 0) … }
  *     return query_end(&q, err);
  *
- * What goes wrong on the way is kept, and everything after it does nothing; query_end says it once
- * and, inside a transaction, undoes all of that.
+ * After an error the other functions do nothing; query_end returns the error and, inside a
+ * transaction, rolls back.
  */
 enum catalogue_statement {
 #define STATEMENT(name, text) CATALOGUE_##name,
@@ -61,8 +61,9 @@ void query_proof(struct query *query);
 /* Is there a row (more)? */
 bool query_next(struct query *query);
 
-/* Its columns, from 0 on. What has another type, or is no such number, is damage: then 0 or empty, and
- * query_is_good says no. Spans are valid until the next query_next or query_end. */
+/* Read a column, from 0. A value of another type or out of range is damage: the result is 0 or
+ * empty, and query_is_good returns false. Spans are valid until the next query_next or
+ * query_end. */
 uint64_t query_get_number(struct query *query, int column);
 uint64_t query_get_bits(struct query *query, int column);
 struct span query_get_span(struct query *query, int column);
@@ -75,7 +76,7 @@ void query_get_proof(struct query *query, int column);
 /* Append a column of bytes to ${out}. */
 void query_add_to(struct query *query, int column, struct buf *out);
 
-/* What is not ${so} was not stored so: damage. */
+/* Report damage unless ${so}. */
 void query_expect(struct query *query, bool so);
 
 static inline bool query_is_good(const struct query *query)

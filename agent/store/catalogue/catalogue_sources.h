@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "store/catalogue/catalogue.h"
 
-/* Where the sources were, and what they lost. Sessions go by name, of at most
+/* Positions and losses of sources. A session is identified by its name, of at most
  * CATALOGUE_NAME_MAX_BYTES. Put and remove inside a transaction (catalogue.h). */
 
 enum { CATALOGUE_DONE_MAX = 100000 }; /* files of a session; the oldest are removed */

@@ -5,8 +5,8 @@
 #include "base/span.h"
 
 /*
- * What the store does with files, as a table: the operating system's, or a test's model of a disk
- * that is full, fails or loses power. Paths are UTF-8. A failure has a code:
+ * File operations of the store as a table: those of the operating system, or a test's model of a
+ * disk that is full, fails or loses power. Paths are UTF-8. A failure has a code:
  *   ERR_FULL    there is no room on the disk, or the quota is used up
  *   ERR_IO      anything else that the system refused; os_code says why
  *   ERR_MEMORY
@@ -28,9 +28,8 @@ struct disk_ops {
     bool (*read_at)(struct disk *disk, struct disk_file *file, uint64_t offset, void *data,
         size_t size, size_t *ret_read, struct error *err);
 
-    /* Write the ${count} pieces one after the other to the end. After a failure any part of them may
-     * stand there. Others may see them only after a sync, or when the file is closed, and that the disk
-     * is full may be told only by the sync. */
+    /* Append ${count} pieces. After a failure any part of them may be in the file. Others may see
+     * them only after a sync or the close of the file, and only the sync may report a full disk. */
     bool (*append)(struct disk *disk, struct disk_file *file, const struct span *pieces,
         size_t count, struct error *err);
 
@@ -41,12 +40,13 @@ struct disk_ops {
     /* Cut the file, open for appending, to ${bytes}. */
     bool (*truncate)(struct disk *disk, struct disk_file *file, uint64_t bytes, struct error *err);
 
-    /* What was written, and the size, survive a loss of power from now on. After a failure nothing is
-     * known of what was written since the last success, and a later success says nothing of it.
-     * ERR_DAMAGED: another program has cut the file. */
+    /* Content and size survive a power failure from now on. After a failure the data since the last
+     * success is unknown, and a later success does not change that. ERR_DAMAGED: another program
+     * has cut the file. */
     bool (*sync)(struct disk *disk, struct disk_file *file, struct error *err);
 
-    /* Is there an ordinary file ${path}, and how large? False: that cannot be told. */
+    /* Find out whether there is an ordinary file ${path}, and its size. False: that cannot be
+     * determined. */
     bool (*find)(struct disk *disk, const char *path, bool *ret_there, uint64_t *ret_bytes,
         struct error *err);
 
@@ -63,10 +63,10 @@ struct disk_ops {
     /* With those above it. Those that were missing are durable where the system lets us see to it. */
     bool (*make_folder)(struct disk *disk, const char *folder, struct error *err);
 
-    /* What was made, renamed and unlinked in ${folder} survives a loss of power from now on. */
+    /* Files created, renamed and unlinked in ${folder} stay so after a power failure from now on. */
     bool (*sync_folder)(struct disk *disk, const char *folder, struct error *err);
 
-    /* What this process may still write to the file system that ${folder} is on. */
+    /* Bytes that this process may still write to the file system of ${folder}. */
     bool (*free_bytes)(
         struct disk *disk, const char *folder, uint64_t *ret_bytes, struct error *err);
 };

@@ -89,7 +89,7 @@ bool frame_put_sources(
 /* Add the body of a frame that describes a stream. ERR_LIMIT: too long. */
 bool frame_put_stream(struct buf *out, const struct frame_stream *stream, struct error *err);
 
-/* Does the head say what frame_read would take? ERR_LIMIT if not. Does not look at the body. */
+/* True if frame_read would accept the head, else ERR_LIMIT. Does not read the body. */
 bool frame_check(const struct frame *frame, struct error *err);
 
 /* Write the head of ${frame}, after which its sources and body are to stand. ERR_LIMIT if it says what
@@ -110,7 +110,7 @@ bool frame_read_head(struct span bytes, struct frame *ret_frame, struct error *e
 /* A whole frame, which begins ${bytes}; its views point into them. ERR_FORMAT: damaged, cut off. */
 bool frame_read(struct span bytes, struct frame *ret_frame, struct error *err);
 
-/* What a frame that was read says of its stream. */
+/* The description of a stream in a frame that was read. */
 bool frame_read_stream(
     const struct frame *frame, struct frame_stream *ret_stream, struct error *err);
 

@@ -4,9 +4,9 @@
 #include "store/disk/frame.h"
 
 /*
- * All that can still be read of a segment file, in order, whatever happened to it: after damage the
- * next head is looked for. What is left out is said, to the byte. Memory: the largest frame at most;
- * time: in proportion to the file, however hostile.
+ * Read every intact frame of a segment file, in order, whatever happened to the file: after damage
+ * the scan searches for the next head, and reports the skipped bytes exactly. Memory: the largest
+ * frame at most. Time: proportional to the file, however hostile.
  */
 struct frame_scan {
     bool (*read_at)(
@@ -29,7 +29,7 @@ enum frame_found {
     FRAME_FAILED, /* could not be read: ERR_IO, ERR_MEMORY; ERR_UNSUPPORTED: of a newer version */
 };
 
-/* Where the answer lies in the file. Damaged frames end where the next one begins. */
+/* Place of the frame in the file. A damaged frame ends where the next one begins. */
 struct frame_extent {
     uint64_t offset;
     uint64_t bytes;

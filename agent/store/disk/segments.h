@@ -7,14 +7,15 @@
 
 /*
  * The segment files of a spool, `folder/<id, 16 hex digits>.seg`: frames (frame.h) one after the
- * other. A file is written by one run of the agent, is ended when it is full, and never changes again.
- * Which frames count is the catalogue's business; this module knows none.
+ * other. One run of the agent writes a file, ends it when it is full, and never changes it again.
+ * The catalogue says which frames count; this module does not know it.
  *
  * Threads: segments_read, segments_usage, segments_count, segments_get any; all others one at a time.
  *
- * Durable is what was appended before the last segments_sync that returned true. When one returns false,
- * everything appended since the last good one is void: it is cut off as far as the disk allows, its file
- * is never written to again, and the caller appends it anew, under the same ids, to a new file.
+ * Frames are durable if they were appended before the last segments_sync that returned true. After
+ * a false one, everything appended since the last good sync is void: it is cut off as far as the
+ * disk allows, its file is never written again, and the caller appends it again, with the same ids,
+ * to a new file.
  */
 struct segments;
 
@@ -29,7 +30,7 @@ struct segments_settings {
     void *step_self;
 };
 
-/* Where a frame lies; what the catalogue keeps of it. */
+/* The place of a frame, as the catalogue keeps it. */
 struct segment_place {
     uint64_t segment;
     uint64_t offset;
@@ -59,7 +60,7 @@ struct segments_batch {
 /* Find the files that are there; nothing is changed but that the folder is made. NULL on failure. */
 struct segments *segments_create(const struct segments_settings *settings, struct error *err);
 
-/* NULL is fine. What was appended is written, but not synced. */
+/* NULL is fine. Appended frames are written, but not synced. */
 void segments_destroy(struct segments *segments);
 
 /* The files in the order of their ids, as they are now. segments_get: false if there are not as many. */
@@ -71,16 +72,16 @@ bool segments_get(struct segments *segments, size_t index, struct segment_info *
  * that no id which the catalogue knows comes a second time, even if its file has gone. */
 void segments_begin(struct segments *segments, uint64_t epoch, uint64_t first_id);
 
-/* What ${stream} is: written into each file before its first batch there, so that files alone are
- * enough to rebuild the catalogue. Copied. Needed before a batch of the stream; again: replaces it.
- * ERR_LIMIT: key and about are longer than FRAME_MAX_STREAM_BYTES. */
+/* Describe ${stream}. Each file gets the description before the stream's first batch in it, so that
+ * the catalogue can be rebuilt from files alone. Copied. Required before a batch of the stream; a
+ * second call replaces it. ERR_LIMIT: key and about are longer than FRAME_MAX_STREAM_BYTES. */
 bool segments_describe(
     struct segments *segments, const struct frame_stream *stream, struct error *err);
 
 /*
- * Write a batch after the others; the body is written from where it is. False, and nothing is appended
- * while what was before stays good: ERR_FULL if the disk is, ERR_IO, ERR_MEMORY, to be tried again;
- * ERR_LIMIT if the batch is beyond the limits of frame.h, which segments_fits tells beforehand.
+ * Append a batch; the body is not copied. On failure nothing is appended and earlier frames stay
+ * good. ERR_FULL (of the disk), ERR_IO, ERR_MEMORY: may be tried again. ERR_LIMIT: the batch
+ * exceeds the limits of frame.h; segments_fits checks that beforehand.
  */
 bool segments_append(struct segments *segments, const struct segments_batch *batch,
     struct segment_place *ret_place, struct error *err);
@@ -95,7 +96,7 @@ bool segments_fits(const struct segments_batch *batch, struct error *err);
  * another program has removed or cut the file meanwhile. */
 bool segments_sync(struct segments *segments, struct error *err);
 
-/* What was appended since the last good sync goes, as if it had failed. */
+/* Discard what was appended since the last good sync, as after a failed one. */
 void segments_undo(struct segments *segments);
 
 /*
@@ -150,15 +151,15 @@ struct segments_usage {
 
 void segments_usage(struct segments *segments, struct segments_usage *ret_usage);
 
-/* What may still be written to this disk. */
+/* Bytes that may still be written to this disk. */
 bool segments_free_bytes(struct segments *segments, uint64_t *ret_bytes, struct error *err);
 
 /* Give up the ballast, so that there is room for what frees more: commits that move cursors. True if
  * there was one. */
 bool segments_release_ballast(struct segments *segments);
 
-/* Make the ballast if it is missing and, with it, ${floor_bytes} and as much again as itself would stay
- * free. False: it is not there and could not be made; not to be told. */
+/* Create the ballast file if it is missing and ${floor_bytes} plus its size would stay free with
+ * it. False: it is missing and could not be created; no reason to report. */
 bool segments_keep_ballast(struct segments *segments, uint64_t floor_bytes);
 
 #endif

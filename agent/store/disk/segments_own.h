@@ -5,7 +5,7 @@
 #include "store/disk/body.h"
 #include "store/disk/segments.h"
 
-/* What the files segments*.c share; not for other modules. */
+/* Shared by the files segments*.c; not for other modules. */
 
 enum { SEGMENTS_HANDLES = 8, SEGMENTS_PATH_BYTES = 4096 };
 

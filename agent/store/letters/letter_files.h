@@ -4,18 +4,18 @@
 #include "store/catalogue/catalogue_letters.h"
 
 /*
- * Dead letters a second time, beside the catalogue: when that is damaged or gone, they are made anew from
- * here. Files of frames (frame.h) in a folder of their own, appended to and never changed, so that damage
- * costs what it hits and no more. Their names are NUMBER-FIRST.let: their number, ascending, and the number
- * of the first letter that may stand in them.
+ * A second copy of dead letters, beside the catalogue: if that is damaged or lost, it gets them
+ * from here. Files of frames (frame.h) in a folder of their own, appended to and never changed, so
+ * damage costs only what it hits. Their names are NUMBER-FIRST.let: their number, ascending, and
+ * the number of the first letter that may stand in them.
  *
- * A frame of stream 1 is a letter: its batch is the letter's number, its body what the catalogue keeps of
- * it. A frame of stream 2 tells of letters that are gone: those up to a number, and some others. Frames
- * count in their order, so a number may be given again.
+ * A frame of stream 1 is a letter: its batch is the letter's number, its body what the catalogue
+ * keeps of it. A frame of stream 2 lists removed letters: those up to a number, and some others.
+ * Frames apply in order, so a number may be used again.
  *
- * A letter stands here before it does in the catalogue, and is told as gone after that. So a letter that was
- * removed comes back only if the process ended between the two and the catalogue was lost later; nothing
- * else does. Several processes may append; the file `lock` keeps them apart for that moment.
+ * A letter is written here before the catalogue, and listed as removed after it. So a removed
+ * letter comes back only if the process ended between the two and the catalogue was lost later.
+ * Several processes may append, one at a time by the file `lock`.
  */
 enum { LETTER_FILES_FILE_BYTES = 8 << 20 /* a longer file gets nothing more */ };
 
@@ -32,7 +32,8 @@ struct letter_files_change {
 bool letter_files_append(
     const char *folder, const struct letter_files_change *change, struct error *err);
 
-/* Remove the files that hold no letter from ${first} on. What cannot be removed now is tried again later. */
+/* Remove the files without letters from ${first} on. Files that cannot be removed now are tried
+ * again later. */
 void letter_files_trim(const char *folder, uint64_t first);
 
 /* Write all letters of ${catalogue} to a new file and remove the others. In a transaction, so that
@@ -42,8 +43,8 @@ bool letter_files_rewrite(const char *folder, struct catalogue *catalogue, struc
 /* Bytes of the files, and how many there are; 0 where there is no such folder. */
 uint64_t letter_files_bytes(const char *folder, uint64_t *ret_files);
 
-/* What there is, in order. Functions return false to end the reading, which then fails; they set ${err} of
- * letter_files_read themselves. */
+/* Callbacks for the content, in order. They return false to end the reading, which then fails, and
+ * set ${err} of letter_files_read themselves. */
 struct letter_files_reader {
     bool (*letter)(void *self, const struct catalogue_letter *letter); /* with its id */
     bool (*gone)(void *self, uint64_t to, struct span ids);            /* ids: 8 bytes each, LE */

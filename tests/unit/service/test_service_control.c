@@ -257,7 +257,7 @@ static void a_reload_is_asked_of_one_that_runs(void **state)
     const struct service_status stopped = {.state = SERVICE_STATE_STOPPED};
     scm_states(&stopped, 1);
     assert_false(service_control_reload(&err));
-    assert_non_null(strstr(err.text, "does not run"));
+    assert_non_null(strstr(err.text, "is not running"));
     scm_asked("connect\nopen etwship 0x44\n");
 
     scm_states(&states[1], 1);

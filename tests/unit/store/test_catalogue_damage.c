@@ -332,7 +332,7 @@ static void verify_says_what_does_not_fit(void **state)
         {"UPDATE meta SET batches = 7", "7 batches of "},
         {"UPDATE meta SET letter_bytes = 7",
             "the totals count 1 dead letters of 7 bytes, but there are 1 of "},
-        {"UPDATE segment SET batches = 7 WHERE id = 2", "segment 2: 7 batches"},
+        {"UPDATE segment SET batches = 7 WHERE id = 2", "segment 2: its row counts 7 batches"},
         {"UPDATE batch SET offset = 1 << 41 WHERE id = 5",
             "batch 5 ends after the end of segment 1"},
         {"PRAGMA foreign_keys = OFF; DELETE FROM stream WHERE id = 2",
