@@ -6,9 +6,9 @@
 enum { EVENT_MEMO_SECOND = 20 };
 
 /*
- * What finished events that follow each other mostly share, so that an output need not read it anew of each: the
- * second of their time, and how they end, from their `host` on. For JSON that a format has written. One thread at a
- * time.
+ * Remembers what consecutive finished events mostly share, so that an output need not parse it in
+ * each: the second of their time, and their end, from `host` on. For JSON that a format has
+ * written. One thread at a time.
  */
 struct event_memo {
     uint8_t second[EVENT_MEMO_SECOND]; /* "2026-11-21T09:30:00."; of zeros: none */

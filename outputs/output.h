@@ -119,8 +119,7 @@ struct output_report {
 struct config_check;
 struct config_field;
 
-/* What the host gives to create(), and functions that the output may call. All but `name` may be
- * NULL. */
+/* Arguments of create(), and functions that the output may call. All but `name` may be NULL. */
 struct output_env {
     const char *name;       /* of the output in the configuration */
     const char *format;     /* name of the records' event format */
@@ -230,7 +229,7 @@ struct output_ops {
     const char *refuses_old;
     unsigned refuses_older_days; /* with it: of which age, by default */
 
-    /* It shows events to a person who watches now: without a setting nothing is spooled for it. */
+    /* It shows events to a person watching now: by default nothing is spooled for it. */
     bool shows;
 
     /* The formats that `format` may name, with spaces between; NULL: any. */

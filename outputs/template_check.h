@@ -4,7 +4,7 @@
 #include "config/config_check.h"
 #include "event/select/event_template.h"
 
-/* What is wrong with the template ${*text}, the setting ${key}, is a fault at its place in it. */
+/* Report an error in the template ${*text} of the setting ${key}, at its place in the text. */
 void template_check(struct config_check *check, const char *key, const char *const *text,
     enum event_template_safety safety);
 

@@ -76,7 +76,7 @@ struct input_sink {
     /* Records of earlier runs cannot be repeated as they were (damage() gave the reason). What
      * follows gets new numbers above every acked one, although some of it was delivered before.
      * Returns the number after which it continues; later runs must start by passing that number as
-     * ${behind}. ${behind} 0: above everything. May be NULL. */
+     * ${behind}; 0: above everything. May be NULL. */
     uint64_t (*renumber)(void *self, uint64_t behind);
 };
 

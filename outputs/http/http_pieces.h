@@ -5,14 +5,15 @@
 #include "outputs/rejections.h"
 
 /*
- * A delivery in as many requests as its server wants: all of it, until the server finds it too big or refuses
- * something in it; then less at a time, down to the record that is refused. The caller's post function returns
- * the result of each request; this file decides what follows for the records.
+ * Sends a delivery in as many requests as its server needs: first all of it; if the server finds
+ * that too large or rejects something in it, smaller parts, down to the rejected record. The
+ * caller's post function returns the result of each request; this file decides what follows for the
+ * records.
  *
- * A server that refuses one record after the other is set up in a wrong way more likely than that all of them
- * are bad. After HTTP_PIECES_BAD_IN_A_ROW records, with none taken between, nothing is rejected any more: one
- * record is asked alone per try, another one each time, until one is taken. What waits since its route takes
- * nothing is not asked for then.
+ * If a server rejects one record after another, its set-up is more likely wrong than every record.
+ * After HTTP_PIECES_BAD_IN_A_ROW rejections without an accepted record nothing is rejected any
+ * more: each try sends one record, another one each time, until one is accepted. Records that wait
+ * because their route accepts nothing are not sent then.
  */
 enum { HTTP_PIECES_BAD_IN_A_ROW = 16, HTTP_PIECES_MAX_REQUESTS = 1000 };
 
@@ -24,11 +25,11 @@ enum http_piece_verdict {
     HTTP_PIECE_TAKEN,   /* arrived */
     HTTP_PIECE_TOO_BIG, /* less at a time; a single record that is too big is rejected */
     HTTP_PIECE_REFUSED, /* a record of it will never be taken */
-    HTTP_PIECE_BLOCKED, /* one of its routes takes nothing now; without routes: HTTP_PIECE_MEND */
+    HTTP_PIECE_BLOCKED, /* one of its routes accepts nothing now; without routes: HTTP_PIECE_MEND */
 };
 
-/* What goes into one request: those records of ${delivery} from ${first} on, over a stretch of ${count}, that
- * http_piece_holds; the first of the stretch is one. */
+/* The records of one request: of the ${count} records of ${delivery} from ${first} on those that
+ * http_piece_holds; the first is one of them. */
 struct http_piece {
     const struct delivery *delivery;
     const enum record_status
@@ -66,7 +67,7 @@ struct http_pieces {
     size_t most_bytes;      /* set by the owner: of the records of one request; 0: no limit */
 };
 
-/* Zeroed memory but for what the owner sets. */
+/* Zeroed memory, except what the owner sets. */
 void http_pieces_init(struct http_pieces *pieces);
 void http_pieces_fini(struct http_pieces *pieces);
 
@@ -79,11 +80,11 @@ bool http_pieces_send(struct http_pieces *pieces, const struct delivery *deliver
 /* The verdict of ${status} where the reply itself is no acknowledgement: HTTP_PIECE_MEND also for a success. */
 enum http_piece_verdict http_pieces_of_status(int status);
 
-/* What was taken of a piece of ${delivery} with this stretch did not arrive after all. */
+/* The accepted records of this piece of ${delivery} did not arrive after all. */
 void http_pieces_take_back(
     struct http_pieces *pieces, const struct delivery *delivery, size_t first, size_t count);
 
-/* What became of ${delivery} in all. */
+/* The result of the whole ${delivery}. */
 enum output_verdict http_pieces_verdict(const struct http_pieces *pieces,
     const struct delivery *delivery, struct output_report *report);
 

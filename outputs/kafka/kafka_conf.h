@@ -7,7 +7,8 @@
 
 /* Settings as options of librdkafka. */
 
-/* What connects: brokers, TLS, login, and the user's own options. NULL with ${err} set. */
+/* The configuration of a connection: brokers, TLS, login, and the user's own options. NULL with
+ * ${err} set. */
 rd_kafka_conf_t *kafka_conf_create(const struct kafka_settings *settings, struct error *err);
 
 /* So many bytes of messages go to a partition in one request at most, unless one message is larger. */

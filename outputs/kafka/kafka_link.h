@@ -21,7 +21,7 @@ struct kafka_spare {
     size_t room;
 };
 
-/* What became of one message. Handing it over resets the result. */
+/* The result of one message. Handing the message over resets it. */
 struct kafka_result {
     int16_t code; /* rd_kafka_resp_err_t */
     bool known;   /* librdkafka has answered, or has given the message up */
@@ -40,7 +40,7 @@ struct kafka_link {
     struct arena topic_names;
     size_t waiting;    /* messages without an answer */
     bool transactions; /* of `rk` */
-    bool broken;       /* `rk` is of no more use: make another */
+    bool broken;       /* `rk` is no longer usable: create another */
     uint64_t connect_timeout_ns;
     uint64_t timeout_ns;
     uint32_t throttled_ms; /* the longest wait that brokers imposed since the caller cleared it */
@@ -79,8 +79,8 @@ rd_kafka_topic_t *kafka_link_topic(struct kafka_link *link, const char *name);
  * messages are given up and `broken` is set, as some may still arrive. */
 bool kafka_link_wait(struct kafka_link *link);
 
-/* Begin, commit, or abort a transaction. Commit and abort wait. False with the reason. Where the outcome is unknown,
- * `broken` is set: the next producer with the same id finds it out. */
+/* Begin, commit, or abort a transaction. Commit and abort wait. False with the reason. If the
+ * outcome is unknown, `broken` is set, and the next producer with the same id determines it. */
 bool kafka_link_begin(struct kafka_link *link, rd_kafka_resp_err_t *ret_code, struct error *err);
 bool kafka_link_commit(struct kafka_link *link, rd_kafka_resp_err_t *ret_code, struct error *err);
 void kafka_link_abort(struct kafka_link *link);

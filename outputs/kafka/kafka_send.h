@@ -6,19 +6,19 @@
 
 /* Records of a delivery as messages: topic, key and headers by their routes, the value as it is. */
 
-/* Where the records of one route go; views into the delivery's names and `topic_name`. */
+/* The topic of the records of one route; views into the delivery's names and `topic_name`. */
 struct kafka_target {
     bool known;
     rd_kafka_topic_t *topic; /* NULL: there can be none */
     struct span parts[KAFKA_PART_COUNT];
-    struct kafka_spare *spare; /* NULL: its headers are made anew for each record */
+    struct kafka_spare *spare; /* NULL: each record needs headers of its own */
 };
 
-/* What is known of a record of the delivery under way. */
+/* State of a record of the current delivery. */
 struct kafka_mark {
     bool skip;    /* it is not to be sent: delivered already, refused or blocked */
     bool refused; /* … refused */
-    bool blocked; /* … blocked: its topic takes nothing now */
+    bool blocked; /* … blocked: its topic accepts nothing now */
     bool last;    /* the last one of a group that was taken */
 };
 

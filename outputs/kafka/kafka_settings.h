@@ -46,7 +46,7 @@ struct kafka_tls {
     int verify; /* enum kafka_verify */
 };
 
-/* What `setup` makes of a topic; -1 and 0: as the brokers have it. */
+/* Settings of topics that `setup` creates; -1 and 0: the brokers' defaults. */
 struct kafka_create {
     int64_t partitions;
     int64_t replicas;

@@ -15,7 +15,8 @@ struct kafka_token *kafka_token_create(const struct kafka_settings *settings,
     struct error *err);
 void kafka_token_destroy(struct kafka_token *token); /* NULL does nothing */
 
-/* Ask for a token and give it to ${rk}. False with ${err} set; ${rk} is told of the failure, and asks again later. */
+/* Ask for a token and give it to ${rk}. False with ${err} set; ${rk} gets the failure, and asks
+ * again later. */
 bool kafka_token_give(struct kafka_token *token, rd_kafka_t *rk, struct error *err);
 
 #endif

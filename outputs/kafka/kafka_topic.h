@@ -5,7 +5,7 @@
 
 /* Finds and makes topics of the cluster. */
 
-/* What a new topic is like. */
+/* Properties of a new topic. */
 struct kafka_topic_shape {
     int partitions;            /* -1: as the brokers have it */
     int replicas;              /* the same */

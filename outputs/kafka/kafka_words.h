@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* What an error of librdkafka or of a broker leads to. */
+/* What follows from an error of librdkafka or of a broker. */
 enum kafka_class {
     KAFKA_LATER,   /* passes by itself */
     KAFKA_TOO_BIG, /* this message, or those that were sent with it, are too large */
@@ -15,7 +15,8 @@ enum kafka_class {
 
 enum kafka_class kafka_words_class(rd_kafka_resp_err_t code);
 
-/* Does ${code} mean that the topic takes nothing until somebody mends it? Other topics may. */
+/* True if ${code} means that the topic accepts nothing until a person corrects it. Other topics may
+ * accept events. */
 bool kafka_words_is_of_topic(rd_kafka_resp_err_t code);
 
 /* Does ${code} mean that the brokers, or their rules, allow our user no transactions? Then at_least_once may still

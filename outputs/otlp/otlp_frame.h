@@ -31,7 +31,7 @@ enum otlp_frame_result {
     OTLP_NO_RECORD, /* a record is in another protocol's encoding */
 };
 
-/* Zeroed memory but for `protocol`. */
+/* Zeroed memory, except `protocol`. */
 void otlp_frame_init(struct otlp_frame *frame, enum otlp_protocol protocol);
 void otlp_frame_fini(struct otlp_frame *frame);
 

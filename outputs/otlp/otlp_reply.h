@@ -20,7 +20,7 @@ enum otlp_verdict {
 
 enum otlp_verdict otlp_reply_verdict(int status);
 
-/* What it means for people. Static. */
+/* A text for people. Static. */
 const char *otlp_reply_words(int status);
 
 /* Append the table as a section of a page in Markdown. */

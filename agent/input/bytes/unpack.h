@@ -41,7 +41,7 @@ enum { UNPACK_HUFF_LOOKUP_BITS = 10, UNPACK_HUFF_SYMBOLS = 512, UNPACK_HUFF_MAX_
 /* State between two calls: about 3 KB of plain data, to embed; no fini. Members are private. */
 struct unpack {
     enum unpack_format format;
-    /* once UNPACK_END or UNPACK_CORRUPT was returned, it is returned for good */
+    /* once UNPACK_END or UNPACK_CORRUPT was returned, every later call returns it */
     enum unpack_status ended;
     uint64_t match_left; /* rest of a match that did not fit */
     uint32_t match_distance;

@@ -20,7 +20,7 @@ struct etl_buffer {
     uint16_t type;
     bool empty;     /* contains no record */
     bool truncated; /* the file ends inside it */
-    bool leftover;  /* of an event log: what is behind the records of a chunk, from `end` on */
+    bool leftover;  /* of an event log: the bytes after the records of a chunk, from `end` on */
 };
 
 /*

@@ -30,7 +30,8 @@ bool evtx_file_is_dirty(struct etl_bytes *bytes, bool *ret_is_dirty, struct erro
 bool evtx_file_chunk(struct etl_file *file, uint64_t offset, struct etl_buffer *ret_buffer,
     bool *ret_found, struct error *err);
 
-/* Like evtx_file_chunk, for what the place of a chunk has behind its records; there need be no chunk. */
+/* Like evtx_file_chunk, for the bytes after the records at a chunk's place; the chunk itself may be
+ * missing. */
 bool evtx_file_leftover(struct etl_file *file, uint64_t offset, struct etl_buffer *ret_buffer,
     bool *ret_found, struct error *err);
 

@@ -23,7 +23,7 @@ enum evtx_tail_step { EVTX_TAIL_CHUNK, EVTX_TAIL_NONE, EVTX_TAIL_FAILED };
 /* What evtx_tail_next found. */
 struct evtx_tail_found {
     struct evtx_chunk *chunk; /* its new records follow; valid until the next call */
-    uint64_t mark;            /* behind them */
+    uint64_t mark;            /* after them */
     uint64_t lost;            /* records before them that were overwritten unread */
 };
 

@@ -23,7 +23,8 @@ void evtx_carve_reset(struct evtx_carve *carve);
 /* Note a record. True if it was not known yet. */
 bool evtx_carve_note(struct evtx_carve *carve, uint64_t id, uint64_t time);
 
-/* Take the leftover at ${offset} of the file, which must be behind the one taken last. False: out of memory. */
+/* Take the dropped record at ${offset} of the file, which must lie after the one taken last. False:
+ * out of memory. */
 bool evtx_carve_take(struct evtx_carve *carve, uint64_t offset);
 
 /* True if the leftover at ${offset} was taken. */

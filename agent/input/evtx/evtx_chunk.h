@@ -16,7 +16,7 @@ struct evtx_place {
     uint64_t last_number;
     uint32_t end; /* of its records, in the chunk */
     bool empty;
-    bool carves; /* read the leftovers behind `end` instead of the records */
+    bool carves; /* read dropped records after `end` instead of the records */
 };
 
 enum evtx_step {
@@ -29,7 +29,7 @@ enum evtx_step {
 /* Do these, the first bytes of a file, begin an event log? */
 bool evtx_chunk_is_log(struct span head);
 
-/* The bytes of a chunk's header that evtx_chunk_parse looks at. */
+/* The bytes of a chunk's header that evtx_chunk_parse reads. */
 enum { EVTX_CHUNK_HEAD_BYTES = 128 };
 
 /* The chunk at ${offset}. False: there is no chunk header. */

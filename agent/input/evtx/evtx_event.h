@@ -43,7 +43,7 @@ struct evtx_event {
     struct event_record record;
     struct extended_item items[EVTX_EVENT_ITEMS];
     struct evtx_steps steps; /* of the last evtx_event_fill */
-    struct span computer;    /* UTF-8; empty: not told */
+    struct span computer;    /* UTF-8; empty: unknown */
     struct guid related;
     uint8_t session[4];
     uint8_t sid[EVTX_VALUE_SID_BYTES];
@@ -65,7 +65,7 @@ bool evtx_event_fill(
 struct evtx_system;
 struct evtx_shared;
 
-/* What all records of a template whose values have the same types need to be filled. */
+/* Steps that fill an event from any record of a template with the same types of values. */
 struct evtx_outline {
     const struct evtx_tree *tree; /* of the record at hand */
     const struct evtx_system *system;
@@ -75,8 +75,8 @@ struct evtx_outline {
     struct span blob; /* the metadata that evtx_event_fill made */
 };
 
-/* Like evtx_event_fill, by the steps of an earlier record. False: the values make other fields; ${event} is of no use
- * then. */
+/* Like evtx_event_fill, by the steps of an earlier record. False: the values give other fields, and
+ * ${event} is unusable. */
 bool evtx_event_repeat(struct evtx_event *event, const struct evtx_outline *outline);
 
 /* The metadata that evtx_event_fill made. */

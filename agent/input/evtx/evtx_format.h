@@ -7,7 +7,7 @@
  * All numbers are little-endian. Offsets in a chunk count from the chunk's start.
  */
 enum {
-    EVTX_FILE_HEADER_BYTES = 4096, /* the chunks follow behind it */
+    EVTX_FILE_HEADER_BYTES = 4096, /* the chunks follow it */
     EVTX_FILE_HEADER_SIZE_AT = 40, /* u16: bytes before the first chunk */
     EVTX_FILE_FLAGS_AT = 120,      /* u32: enum evtx_flag */
 

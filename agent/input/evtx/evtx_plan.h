@@ -30,8 +30,8 @@ struct evtx_plan *evtx_plans_find(struct evtx_plans *plans, struct evtx_room *ro
     struct span chunk, uint32_t at, uint32_t size);
 
 /*
- * Fill ${event} with the values in ${room}; ${work} as for evtx_tree_read. False: the plan does not fit the values, or
- * they are too much work; ${event} is of no use then.
+ * Fill ${event} with the values in ${room}; ${work} as for evtx_tree_read. False: the plan does not
+ * fit the values, or they are too much work; ${event} is unusable then.
  */
 bool evtx_plan_run(
     struct evtx_plan *plan, const struct evtx_room *room, uint32_t *work, struct evtx_event *event);

@@ -22,8 +22,9 @@ void evtx_out_add(struct evtx_out *out, const void *bytes, size_t size);
 size_t evtx_value_pointer_size(const struct evtx_tree *tree, bool *ret_has_arrays);
 
 /*
- * Add a value as the payload of a self-describing event has it. ${pointer_size}: 4 or 8, for arrays of sizes.
- * ${ret_type}: its type there, an enum in_type, with 0x40 for an array behind its count. False: there is no value.
+ * Add a value as the payload of a self-describing event has it. ${pointer_size}: 4 or 8, for arrays
+ * of sizes. ${ret_type}: its type there, an enum in_type, with 0x40 for an array preceded by its
+ * count. False: there is no value.
  */
 bool evtx_value_add(
     struct evtx_out *out, uint8_t type, struct span bytes, size_t pointer_size, uint8_t *ret_type);

@@ -4,9 +4,10 @@
 #include "platform/plat_winhttp.h"
 
 /*
- * What WPAD or a script (PAC) says of an address, by WinHttpGetProxyForUrl. The call waits for name servers, DHCP
- * and the server of the script. It cannot be ended, and the timeouts of the session do not bound all of it. So a
- * thread of its own makes it, and is left behind where the answer is not waited for any longer.
+ * Ask WPAD or a script (PAC) for the proxy of an address, by WinHttpGetProxyForUrl. The call waits
+ * for name servers, DHCP and the server of the script. It cannot be cancelled, and the timeouts of
+ * the session do not bound all of it. So a thread of its own makes the call, and is abandoned when
+ * the caller stops waiting.
  */
 enum {
     HTTP_PAC_LIMIT_MS = 60000, /* a working search takes less, with the timeouts of the session */

@@ -4,16 +4,16 @@
 #include "outputs/http/proxy/http_system_proxy.h"
 
 /*
- * Which proxy a request goes through, for http_client.c alone. What the configuration writes down holds for
+ * Finds the proxy of a request, for http_client.c only. A proxy in the configuration applies to
  * every address. Else (`proxy: system`, the default) the environment decides, as libcurl reads it
- * (http_proxy, HTTPS_PROXY, ALL_PROXY, NO_PROXY); where it names none for the scheme, Windows' own settings do
- * (http_system_proxy.h), but for this machine itself, which is never asked for through a proxy.
+ * (http_proxy, HTTPS_PROXY, ALL_PROXY, NO_PROXY). If it names none for the scheme, the settings of
+ * Windows decide (http_system_proxy.h), except for this machine itself, which is never reached
+ * through a proxy.
  *
- * Answers of Windows are kept for a while, of a bounded number of addresses. Where one names several proxies,
- * and one cannot be connected to, the next request takes the next, and after the last the first again. A
- * request goes without a proxy only where the answer says so: a network that has proxies may want to see all
- * that leaves it. The caller pauses between attempts.
- * One thread at a time.
+ * Answers of Windows are kept for a while, of a bounded number of addresses. If an answer names
+ * several proxies and a connection to one fails, the next request uses the next one, and after the
+ * last the first again. A request uses no proxy only if the answer says so, because a network with
+ * proxies may require them. The caller pauses between attempts. One thread at a time.
  */
 enum { HTTP_PROXY_KEPT = 16 };
 
@@ -35,7 +35,7 @@ struct http_proxy {
     http_proxy_env_fn *env;
     struct http_proxy_entry *entries; /* the newest first */
     size_t count;
-    void (*note)(void *host, const char *text); /* NULL: is not told */
+    void (*note)(void *host, const char *text); /* NULL: not called */
     bool (*stopping)(void *host);               /* as in struct http_client_setup */
     void *host;
 };

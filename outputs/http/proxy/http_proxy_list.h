@@ -6,11 +6,11 @@
 /*
  * Lists of proxies as Windows keeps them (WINHTTP_PROXY_INFO, INTERNET_PROXY_INFO):
  * `gateway.example:8080`, `http=a:80;https=b:80`, and hosts that are reached without one:
- * `<local>;*.example.com;10.*`. Entries are parted by semicolons or white space. What cannot be understood is
- * left out.
+ * `<local>;*.example.com;10.*`. Entries are separated by semicolons or white space. Invalid ones
+ * are left out.
  */
 
-/* Where a request goes to. */
+/* The address of a request. */
 struct http_origin {
     struct span scheme; /* http or https */
     struct span host;   /* of an IPv6 address with its brackets */
