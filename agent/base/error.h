@@ -20,7 +20,7 @@ enum error_code {
     ERR_UNSUPPORTED, /* valid, but not in this build or on this system */
     ERR_STOPPED,     /* a stop was requested */
     ERR_DAMAGED,     /* stored data differs from what was written */
-    ERR_MISSING,     /* stored data is gone or never existed */
+    ERR_MISSING,     /* stored data was removed or never existed */
     ERR_FULL,        /* no space on the disk, or quota exceeded; retry later */
     ERR_BUSY,        /* another process uses it; retry later */
     ERR_READ_ONLY,   /* the disk or our rights allow no writing */

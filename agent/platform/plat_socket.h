@@ -33,8 +33,8 @@ uint16_t plat_socket_port(const struct plat_socket *listener);
 /* The next waiting connection; NULL: none. */
 struct plat_socket *plat_socket_accept(struct plat_socket *listener);
 
-/* Is the other side of a local connection root or this account, so that it may be told everything? Windows checks that
- * when a client opens a pipe. False for TCP. */
+/* True if the peer of a local connection is root or this account, and so may see everything.
+ * Windows checks that when a client opens a pipe. False for TCP. */
 bool plat_socket_is_ours(const struct plat_socket *socket);
 
 /* Connect, and wait for ${timeout_ms} at most. NULL with ${err} set; ERR_MISSING: no process listens there. */
@@ -51,13 +51,13 @@ enum plat_socket_result plat_socket_write(
 /* True while written bytes wait in this process; closing loses them. Always false except for pipes. */
 bool plat_socket_has_output(const struct plat_socket *socket);
 
-/* End the writing side; reading goes on. A pipe cannot tell the other side. */
+/* Shut down writing; reading continues. A pipe cannot report that to the peer. */
 void plat_socket_finish(struct plat_socket *socket);
 
 /* For a local listener, also remove its path. NULL is fine. */
 void plat_socket_close(struct plat_socket *socket);
 
-/* What to wait for, and what has come. A socket that has failed is both readable and writable. */
+/* What to wait for, and the result. A failed socket is both readable and writable. */
 struct plat_socket_wait {
     const struct plat_socket *socket;
     bool read;

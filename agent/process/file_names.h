@@ -51,8 +51,8 @@ enum file_told {
 
 struct file_names_settings {
     size_t max_bytes;
-    /* Names hold from when they are told on, never before: so answers do not depend on how far ahead of
-     * the events the telling is. An end of what has no name is nothing then. */
+    /* A name is valid from its record on, never before, so answers do not depend on how far ahead
+     * of the events names are read. The end of an object without a name has no effect. */
     bool forward;
 };
 

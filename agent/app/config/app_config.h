@@ -41,13 +41,13 @@ struct app_log {
     uint64_t stats_ns; /* between two lines, and status events, of counters; 0: none */
 };
 
-/* What the status server shows over TLS, as files in PEM. */
+/* Certificate and key of the status server, as PEM files. */
 struct app_status_tls {
     const char *cert; /* NULL: no TLS */
     const char *key;
 };
 
-/* Where a running agent shows its status; nothing: nowhere. */
+/* Addresses of the status server; none: it does not run. */
 struct app_status {
     const char *listen;    /* ADDRESS:PORT; NULL: no TCP */
     const char *unix_path; /* NULL: no socket of the file system */
@@ -129,11 +129,12 @@ struct app_limit {
     struct config_strings per;
 };
 
-/* What app_rule does to fields: set, tag, remove, rename, hash and truncate use a part each. */
+/* The edit of an app_rule; each of set, tag, remove, rename, hash and truncate uses some
+ * members. */
 struct app_edit {
     const char *where;
     struct config_map values;     /* set, rename: fields, and what they become */
-    struct config_strings fields; /* the others; of tag the tags */
+    struct config_strings fields; /* fields of the others; the tags of tag */
     const char *key;              /* hash; a secret */
     int64_t bytes;                /* truncate */
 };
@@ -192,7 +193,7 @@ struct app_processes {
     const char *container;
 };
 
-/* What a provider may send per second. */
+/* The budget of a provider per second. */
 struct app_budget {
     int64_t events; /* 0: no limit */
     uint64_t bytes; /* 0: no limit */
@@ -325,8 +326,8 @@ bool app_config_parse(struct span text, const char *name, const struct app_regis
 void app_config_fini(struct app_config *config);
 
 /*
- * The content of the file ${path} as far as it can be read, whatever errors it has: bound by ${fields}, those
- * of app_fields_create, in ${memory}. It must not be used to run. NULL if there is no file, or no YAML in it.
+ * Read the file ${path} despite errors in it: bound by ${fields}, those of app_fields_create, in
+ * ${memory}. Do not run it. NULL if the file is missing or is not YAML.
  */
 const struct app_root *app_config_bind(struct config *memory, const char *path,
     const struct config_field *fields, const struct app_config_options *options,

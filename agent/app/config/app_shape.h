@@ -10,11 +10,12 @@
 struct event_options app_shape_options(const struct app_output *output);
 
 /*
- * 32 bits that tell apart documents of one event that differ: a part of the ids of records that are read from
- * files (delivery_id.h). They depend on the format and its options alone, and are the same on all machines
- * for ever. Sessions and filters do not count: they decide which events arrive, not their shape, and a user
- * who changes a filter and reads a trace again wants the missing events, not all of them twice. The data
- * stream does not count either, as ids are unique within it only.
+ * 32 bits that tell apart documents of one event that differ: a part of the ids of records that are
+ * read from files (delivery_id.h). They depend only on the format and its options, are equal on all
+ * machines, and never change. Sessions and filters do not count: they decide which events arrive,
+ * not their shape, and a user who changes a filter and reads a trace again wants the missing
+ * events, not all of them twice. The data stream does not count either, as ids are unique within it
+ * only.
  */
 uint32_t app_shape_hash(const struct app_output *output);
 

@@ -5,8 +5,8 @@
 #include "schema/cache/schema_cache.h"
 
 /*
- * What the available definitions have for a provider: its other name, the bits of its keywords, and which of
- * the wanted events. Spans live as long as the cache.
+ * What the available definitions say of a provider: its other name, the bits of its keywords, and
+ * which of the wanted events exist. Spans live as long as the cache.
  */
 struct provider_facts {
     const struct provider_spec *spec;

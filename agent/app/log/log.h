@@ -14,7 +14,7 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
-/* What a line is about (log_causes.def): programs file lines by it. */
+/* The cause of a line (log_causes.def), by which programs sort lines. */
 enum log_cause {
 #define CAUSE(id, name, todo) LOG_CAUSE_##id,
 #include "app/log/log_causes.def"
@@ -81,7 +81,7 @@ void log_recent(struct log *log,
  * and then (the agent does, with its statistics) so that they come without one. */
 void log_tick(struct log *log);
 
-/* The file was moved away (SIGHUP): close it, the next line makes it anew. */
+/* The file was moved away (SIGHUP): close it; the next line creates a new one. */
 void log_reopen(struct log *log);
 
 #endif

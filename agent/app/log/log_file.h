@@ -32,7 +32,7 @@ void log_file_fini(struct log_file *file);
  */
 bool log_file_write(struct log_file *file, struct span line, uint64_t now_ns, struct error *err);
 
-/* Close it; the next line opens PATH anew. */
+/* Close it; the next line opens PATH again. */
 void log_file_reopen(struct log_file *file);
 
 #endif

@@ -6,8 +6,8 @@
 #include "pipeline/assembly/pipeline.h"
 
 /*
- * What a configuration amounts to: which sessions run, which outputs share a stream (the same
- * format, sessions and filters), where they route, and every filter compiled. Read-only once made.
+ * The plan of a configuration: which sessions run, which outputs share a stream (equal format,
+ * sessions and filters), their routes, and every filter compiled. Read-only after creation.
  */
 struct agent_plan {
     struct pipeline_session *sessions;
@@ -65,7 +65,7 @@ void agent_plan_fini(struct agent_plan *plan);
 size_t agent_plan_find_session(const struct agent_plan *plan, struct span name);
 size_t agent_plan_find_output(const struct agent_plan *plan, struct span name);
 
-/* What the entries of a session select; NULL: it has none. */
+/* The selection of a session's provider entries; NULL: it has none. */
 const struct provider_selection *agent_plan_selection(
     const struct agent_plan *plan, size_t session);
 

@@ -12,8 +12,8 @@
  * Session" on learn.microsoft.com). No I/O.
  */
 
-/* Why ${account} has too few rights for the session, as "why. what to do"; NULL: it has enough, as far as
- * its configuration tells. */
+/* Why ${account} has too few rights for the session, as "why. what to do"; NULL: its configuration
+ * shows no lack of rights. */
 const char *app_account_lacks(enum service_account account, const struct app_session *session);
 
 /* Add that to ${report} for each session that is enabled, at its place. */

@@ -5,11 +5,11 @@
 #include "base/arena.h"
 #include "pipeline/work/provider_budget.h"
 
-/* What providers of a live session may send per second. */
+/* The budgets of the providers of a live session. */
 
-/* What is counted apart: the budgets of the session's entries, whose GUIDs are in ${specs} as far as
- * they are known, and of its other providers. Arrays are of ${memory}, which lives as long, as does
- * the configuration. False: out of memory. */
+/* Build the budgets of the session's entries, whose known GUIDs are in ${specs}, and of its other
+ * providers. Arrays are allocated from ${memory}, which must outlive them, like the configuration.
+ * False: out of memory. */
 bool app_budgets_plan(const struct app_config *config, const struct app_session *session,
     const struct provider_spec *specs, struct arena *memory,
     struct provider_budget_settings *ret_settings);

@@ -4,10 +4,10 @@
 #include "app/config/app_config.h"
 
 /*
- * What a configuration amounts to, as one number: every value, by whatever files, variables and --set it came
- * about, and every file that is read because of it (config_field.is_read: certificates, definitions of
- * events), by when it was last changed. Two with the same number have nothing to tell apart. It is made of
- * secrets, too, so it is nothing to show.
+ * A hash of a configuration: of every value, from files, variables and --set, and of every file
+ * that the configuration reads (config_field.is_read: certificates, definitions of events), by its
+ * time of change. Configurations with equal hashes behave equally. It covers secrets too, so never
+ * show it.
  */
 struct app_digest {
     uint64_t high;

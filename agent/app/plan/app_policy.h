@@ -4,9 +4,9 @@
 #include "app/config/app_config.h"
 
 /*
- * What the policy of the machine demands: values below HKEY_LOCAL_MACHINE\SOFTWARE\Policies\etwship, which
- * only administrators and Group Policy write (packaging/windows/policy has the templates). They go before
- * the command line, which goes before the configuration file.
+ * The policy of the machine: values below HKEY_LOCAL_MACHINE\SOFTWARE\Policies\etwship, which only
+ * administrators and Group Policy write (packaging/windows/policy has the templates). They override
+ * the command line, which overrides the configuration file.
  */
 enum app_policy_value {
     APP_POLICY_CONFIG_FILE,     /* the configuration of the service */
@@ -20,7 +20,7 @@ enum app_policy_value {
 /* Their names in the registry. */
 extern const char *const app_policy_names[APP_POLICY_COUNT];
 
-/* Where they are, below HKEY_LOCAL_MACHINE. */
+/* Their key below HKEY_LOCAL_MACHINE. */
 #define APP_POLICY_KEY "SOFTWARE\\Policies\\etwship"
 
 enum { APP_POLICY_TEXT_BYTES = 1024, APP_POLICY_MAX_SETTINGS = 2 };
@@ -39,7 +39,7 @@ bool app_policy_read(struct app_policy *ret_policy, struct error *err);
 /* Does it demand anything? */
 bool app_policy_is_empty(const struct app_policy *policy);
 
-/* Settings as --set takes them, which go on top of all others. */
+/* Settings in the form of --set, which override all others. */
 struct app_policy_settings {
     const char *texts[APP_POLICY_MAX_SETTINGS];
     size_t count;
@@ -47,9 +47,9 @@ struct app_policy_settings {
 };
 
 /*
- * What ${policy} makes of ${config}, which was read without it. Without an output that has an address there is
- * nothing to set. ERR_CONFIG: several have one, or none has the name that the policy gives. The caller calls
- * app_policy_settings_fini.
+ * The settings that ${policy} adds to ${config}, which was read without it. Without an output with
+ * an address there are none. ERR_CONFIG: several have one, or none has the name that the policy
+ * gives. The caller calls app_policy_settings_fini.
  */
 bool app_policy_settings_init(struct app_policy_settings *settings, const struct app_policy *policy,
     const struct app_config *config, struct error *err);

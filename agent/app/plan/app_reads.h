@@ -3,8 +3,9 @@
 
 #include "app/config/app_config.h"
 
-/* Report each file that an enabled output reads (certificates, keys) and that is not there, or cannot be read,
- * at its place. What has a path of Windows elsewhere goes to ${refusals}: it cannot be looked for here. */
+/* Report, at its place in the configuration, each file that an enabled output reads (certificates,
+ * keys) and that is missing or unreadable. A Windows path on another system goes to ${refusals}: it
+ * cannot be checked here. */
 void app_reads_check(
     const struct app_config *config, struct config_report *report, struct config_report *refusals);
 

@@ -7,8 +7,8 @@
 #include "schema/cache/schema_cache.h"
 
 /*
- * What ETW need not write of the providers of a live session, as no rule and no output keeps it
- * (filter/push/filter_push.h): each entry gets its scope.
+ * Set the scope of each provider entry of a live session: ETW need not write events that no rule
+ * and no output keeps (filter/push/filter_push.h).
  */
 struct app_scope_settings {
     const struct app_session *session;
@@ -26,8 +26,8 @@ struct app_scope_settings {
 bool app_scope_find(const struct app_scope_settings *settings, struct provider_spec *specs,
     size_t count, struct error *err);
 
-/* What of the records of event logs may be kept; ${ret_scope} NULL: any. Its memory is that of ${settings}. False: out
- * of memory. */
+/* Find which records of event logs may be kept; ${ret_scope} NULL: any. It is allocated from the
+ * memory of ${settings}. False: out of memory. */
 bool app_scope_of_logs(const struct app_scope_settings *settings,
     const struct evt_scope **ret_scope, struct error *err);
 

@@ -3,8 +3,8 @@
 
 #include "app/config/app_config.h"
 
-/* How many streams an output will make at its destination, as far as the configuration says: each costs memory there,
- * and an output makes no more than its limit. */
+/* Estimate from the configuration how many streams an output will create at its destination. Each
+ * costs memory there, and an output creates no more than its limit. */
 
 /* Append a line about it, without its end. False: ${output} makes none. */
 bool app_streams_write(

@@ -22,7 +22,7 @@ enum app_trust_scope {
     APP_TRUST_ALL, /* the program that runs, too */
 };
 
-/* Whose own files are trusted. */
+/* The account whose own files are trusted. */
 enum app_trust_owner {
     APP_TRUST_PROCESS, /* this process's, which is the agent */
     APP_TRUST_CHECKER, /* this process's; but on Linux the data folder may belong to any account, as the

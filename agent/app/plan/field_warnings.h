@@ -5,9 +5,9 @@
 #include "app/config/provider_names.h"
 
 /*
- * Warn, at their place in the rules, of payload fields that no event of the providers has by what
- * ${cache} knows. ${facts} are those of all providers, in order. Nothing is said where events of
- * unknown providers may come, too: then it cannot be told.
+ * Warn, at their place in the rules, of payload fields that no event of the providers has according
+ * to ${cache}. ${facts} are those of all providers, in order. No warning if events of unknown
+ * providers may arrive, which may have the field.
  */
 void field_warnings_find(const struct app_config *config, struct schema_cache *cache,
     const struct provider_facts *facts, size_t fact_count, struct config_report *report);

@@ -4,10 +4,10 @@
 #include "app/plan/agent_plan.h"
 
 /*
- * What a stream of the plan is called over restarts, in at most STREAM_KEY_BYTES with the terminator:
- * its format, and a hash of all that decides what stands in its batches (options, sessions, the rules of
- * its outputs, routes). Streams of two configurations have the same key if and only if outputs can
- * read on in one where they left off in the other.
+ * The name of a stream of the plan, stable over restarts, in at most STREAM_KEY_BYTES with the
+ * terminator: its format, and a hash of everything that decides the content of its batches
+ * (options, sessions, the rules of its outputs, routes). Streams of two configurations have equal
+ * keys if and only if an output can continue in one at its position in the other.
  */
 enum { STREAM_KEY_BYTES = 64 };
 

@@ -9,7 +9,7 @@ struct plat_lock;
 
 enum { DATA_FOLDER_PATH_BYTES = 4096 };
 
-/* What outputs keep of their own (output_env.folder). */
+/* The folder for files of outputs (output_env.folder). */
 #define DATA_FOLDER_OUTPUTS "outputs"
 
 /* ${path} = folder/name. False (ERR_CONFIG) if that is too long. */
@@ -22,7 +22,7 @@ bool data_folder_path(
  */
 struct plat_lock *data_folder_take(const char *folder, struct error *err);
 
-/* What is free on the disk of ${folder}, or of where it will be made. False: that is not known. */
+/* Free bytes on the disk of ${folder}, or of the place where it will be created. False: unknown. */
 bool data_folder_free(const char *folder, uint64_t *ret_bytes);
 
 #endif

@@ -6,8 +6,8 @@
 #include "store/catalogue/catalogue_batches.h"
 #include "store/chains.h"
 
-/* What stands in a spool, read from its catalogue in short transactions, beside a running agent or
- * without one, and reckoned as the agent does. */
+/* The content of a spool, read from its catalogue in short transactions, with or without a running
+ * agent, and counted as the agent does. */
 
 struct spool_output_facts {
     char *name;

@@ -4,9 +4,9 @@
 #include "base/buf.h"
 
 /*
- * Takes secrets out of texts that are given away. What is known to be secret goes wherever it stands, in
- * every form in which programs write it; besides, what looks like a secret by what stands in front of it, as
- * a log may hold one that was in use before. One thread at a time.
+ * Removes secrets from texts that are given away: known secrets anywhere, in every form in which
+ * programs write them; and text that looks like a secret because of the words before it, since a
+ * log may contain an earlier secret. One thread at a time.
  */
 struct redactor {
     char **items; /* what is hidden, each form by itself */
@@ -22,9 +22,10 @@ enum { REDACTOR_SHORTEST_BYTES = 4, REDACTOR_MAX_ITEMS = 20000 };
 void redactor_fini(struct redactor *redactor);
 
 /*
- * Hide ${text} from now on, and what it is as JSON, for people (visible.h), in an address, and in base64; with
- * a ${user} (or NULL) as Basic has it, too. Of `scheme credentials` and `id:key` the second half alone as well.
- * What is shorter than REDACTOR_SHORTEST_BYTES would be found everywhere, and stays.
+ * Hide ${text} from now on, also in its forms as JSON, for people (visible.h), in an address, and
+ * in base64; with a ${user} (or NULL) also as Basic authentication. Of `scheme credentials` and
+ * `id:key` also the second half. Texts shorter than REDACTOR_SHORTEST_BYTES would match everywhere,
+ * and stay visible.
  */
 void redactor_add(struct redactor *redactor, const char *text, const char *user);
 

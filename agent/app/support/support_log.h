@@ -8,8 +8,8 @@
 
 enum { SUPPORT_LOG_MAX_BYTES = 1024 * 1024, SUPPORT_LOG_PATH_BYTES = 4096 };
 
-/* Where the log of ${config} is, which may be NULL; of a service where it is without a file in the
- * configuration. False: it is in no file. */
+/* Find the log file of ${config}, which may be NULL, or the default one of a service. False: the
+ * log is not in a file. */
 bool support_log_path(const struct app_log *log, char path[SUPPORT_LOG_PATH_BYTES]);
 
 /*

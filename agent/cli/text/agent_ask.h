@@ -4,8 +4,8 @@
 #include "app/config/app_config.h"
 #include "status/status_client.h"
 
-/* Where commands ask the agent that runs with ${config}: at the local socket or pipe, else over TCP. False with ${err}
- * set: the configuration has no section `status` (ERR_MISSING), or a wrong address. */
+/* Find the address of the agent that runs with ${config}: its local socket or pipe, else TCP. False
+ * with ${err} set: the configuration has no section `status` (ERR_MISSING), or a wrong address. */
 bool agent_ask_find(const struct app_config *config, unsigned timeout_ms,
     struct status_client *ret_client, struct error *err);
 

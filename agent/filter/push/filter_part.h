@@ -77,7 +77,7 @@ struct filter_part_list {
     size_t count;
 };
 
-/* What parts are asked with. */
+/* The arguments of parts. */
 struct filter_asker {
     struct filter_fields fields;
     struct filter_scratch *scratch;

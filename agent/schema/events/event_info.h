@@ -16,7 +16,7 @@ enum event_info_source {
     EVENT_INFO_TLG = 3,
 };
 
-/* What identifies the event that an info describes. */
+/* The identity of the event that an info describes. */
 struct event_info_key {
     enum event_info_source source;
     struct guid provider;

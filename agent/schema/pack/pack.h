@@ -18,7 +18,7 @@ enum {
     PACK_MAX_KEYWORDS = 65536,           /* limit of names of one event */
 };
 
-/* Where the texts of parameters are. */
+/* Source of the texts of parameters. */
 struct pack_texts {
     void *self;
     /* Those of the provider of ${schema}; NULL: it has none. */

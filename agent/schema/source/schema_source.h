@@ -30,8 +30,8 @@ void schema_candidates_add_yielding(
 void schema_candidates_put_layouts_first(struct schema_candidates *candidates);
 
 /*
- * What a learning source could not keep. Any process may write events, so memory is limited, and
- * everything beyond is counted.
+ * Counts of what a learning source could not keep. Any process may write events, so memory is
+ * limited, and everything beyond is counted.
  */
 struct schema_losses {
     uint64_t evicted;     /* definitions evicted by others; they may be learned again */
