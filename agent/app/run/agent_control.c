@@ -9,7 +9,7 @@
 /*
  * What is due: counters at intervals, positions a moment after they move, the end of the patience with
  * outputs once the agent stops. It takes the agent's locks and looks at the ledger, so the signs of life of its
- * thread (agent_process.c) show that no other thread holds these for ever.
+ * thread (agent_runner.c) show that no other thread holds these for ever.
  */
 enum { MAX_LINE_BYTES = 64 * 1024 };
 
@@ -43,12 +43,12 @@ static void write_counters(struct agent *agent, const struct agent_loads *loads,
 }
 
 /* What is wrong, in a line. */
-static void add_health(struct agent_process *process, struct buf *line)
+static void add_health(struct agent_runner *runner, struct buf *line)
 {
     struct agent_health health;
     struct arena names;
     arena_init(&names, MAX_LINE_BYTES);
-    if (agent_view_take(process, NULL, &health, &names) && !health.healthy) {
+    if (agent_view_take(runner, NULL, &health, &names) && !health.healthy) {
         buf_add_text(line, "degraded: ");
         agent_health_line(&health, line);
         buf_add_text(line, "; ");
@@ -60,13 +60,13 @@ static void add_health(struct agent_process *process, struct buf *line)
  * that has changed. */
 static void tell_manager(struct agent *agent, bool always)
 {
-    struct agent_notify *notify = &agent->process->notify;
+    struct agent_notify *notify = &agent->runner->notify;
     struct buf line;
     if (!notify->manager) {
         return;
     }
     buf_init(&line, 2 * MAX_LINE_BYTES);
-    add_health(agent->process, &line);
+    add_health(agent->runner, &line);
     uint64_t hash = line.size ? XXH3_64bits(line.data, line.size) : 0;
     if (always || hash != notify->told_health) {
         notify->told_health = hash;
@@ -78,15 +78,15 @@ static void tell_manager(struct agent *agent, bool always)
 
 static void report(struct agent *agent)
 {
-    struct agent_process *process = agent->process;
+    struct agent_runner *runner = agent->runner;
     struct buf line;
     struct buf json;
-    plat_mutex_lock(&process->mutex);
-    struct agent_loads loads = process->loads;
-    plat_mutex_unlock(&process->mutex);
+    plat_mutex_lock(&runner->mutex);
+    struct agent_loads loads = runner->loads;
+    plat_mutex_unlock(&runner->mutex);
     buf_init(&line, MAX_LINE_BYTES);
     buf_init(&json, 1024 * 1024);
-    agent_processes_warn(&process->processes, agent->plan, agent->tables, agent->log);
+    agent_process_tables_warn(&runner->process_tables, agent->plan, agent->tables, agent->log);
     agent_unsure_warn(agent);
     agent_status_look(&agent->status, agent->pipeline);
     agent_status_line(&agent->status, agent->plan, &line);
@@ -123,7 +123,7 @@ void agent_control_begin(struct agent *agent)
     uint64_t stats_ns = agent->config->agent.log.stats_ns;
     agent->clock.next_stats = stats_ns ? agent->started_ns + stats_ns : UINT64_MAX;
     agent->clock.next_save = !agent->keeps ? agent->started_ns + save_every_ns : UINT64_MAX;
-    agent->clock.next_health = agent->process->notify.manager ? agent->started_ns + health_every_ns
+    agent->clock.next_health = agent->runner->notify.manager ? agent->started_ns + health_every_ns
                                                               : UINT64_MAX;
 }
 

@@ -153,7 +153,7 @@ static bool make_identity(struct agent *agent, struct error *err)
             &agent->identity, agent->data_dir, &config->labels, &config->tags, err)) {
         return false;
     }
-    agent_identity_keep(&agent->identity, agent->process->ephemeral_id);
+    agent_identity_keep(&agent->identity, agent->runner->ephemeral_id);
     event_tail_render(&agent->identity.agent, &agent->tail);
     return !agent->tail.failed || error_set(err, ERR_MEMORY, "out of memory");
 }
@@ -225,8 +225,8 @@ static bool make_pipeline(struct agent *agent, struct error *err)
     if (!agent->tables) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    if (!agent_processes_plan(
-            &agent->process->processes, plan, (size_t)config->memory_bytes, agent->tables, err)) {
+    if (!agent_process_tables_plan(
+            &agent->runner->process_tables, plan, (size_t)config->memory_bytes, agent->tables, err)) {
         return false;
     }
     struct pipeline_settings settings = {.sessions = plan->sessions,
@@ -238,12 +238,12 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .resume = agent->resume,
         .restarted = agent->restarted,
         .store = agent_spool_store(agent),
-        .left = &agent->process->losses,
+        .left = &agent->runner->losses,
         .dead_letters = agent->dead_letters,
         .output_folder = *agent->output_folder ? agent->output_folder : NULL,
         .worker_count = (size_t)config->decode_workers,
         .memory_bytes = (size_t)config->memory_bytes,
-        .process_tables = agent_processes_count(plan),
+        .process_tables = agent_process_tables_count(plan),
         .definition_bytes = schema_shared_bytes(agent->setup->schemas),
         .rolls_up = app_rules_roll_up(agent->config),
         .limiter_tables = app_rules_bucket_tables(agent->config),
@@ -252,7 +252,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .make_cache = make_cache,
         .definitions = warn_definitions,
         .silent = note_silent,
-        .taps = agent->process->taps,
+        .taps = agent->runner->taps,
         .observe = observe,
         .observed = agent->observed,
         .step = agent_session_step,
@@ -277,7 +277,7 @@ static bool find_observed(struct agent *agent, struct error *err)
     for (size_t i = 0; agent->observed && i < plan->session_count; i++) {
         if (plan->sessions[i].replayable) {
             agent->observed[i] = agent_observed_find(
-                &agent->process->observed, plan->session_configs[i]->name);
+                &agent->runner->observed, plan->session_configs[i]->name);
         }
     }
     return agent->observed || error_set(err, ERR_MEMORY, "out of memory");
@@ -300,16 +300,16 @@ static bool make(struct agent *agent, struct error *err)
 }
 
 struct agent *agent_create(
-    struct agent_process *process, struct agent_setup *setup, struct error *err)
+    struct agent_runner *runner, struct agent_setup *setup, struct error *err)
 {
     struct agent *agent = calloc(1, sizeof(*agent));
     if (!agent) {
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    agent->process = process;
-    agent->settings = process->settings;
-    agent->log = process->log;
+    agent->runner = runner;
+    agent->settings = runner->settings;
+    agent->log = runner->log;
     agent->setup = setup;
     agent->config = &setup->config;
     agent->plan = &setup->plan;
@@ -334,7 +334,7 @@ struct agent *agent_create(
 void agent_destroy(struct agent *agent)
 {
     if (agent->pipeline) {
-        agent_processes_warn(&agent->process->processes, agent->plan, agent->tables, agent->log);
+        agent_process_tables_warn(&agent->runner->process_tables, agent->plan, agent->tables, agent->log);
     }
     pipeline_destroy(agent->pipeline);
     for (size_t i = 0; agent->tables && i < agent->plan->session_count; i++) {
@@ -383,7 +383,7 @@ static void count_sessions(struct agent *agent, struct agent_run_result *result)
 {
     for (size_t i = 0; i < agent->plan->session_count; i++) {
         if (agent->plan->sessions[i].replayable) {
-            agent_observed_note(&agent->process->observed, agent->plan->session_configs[i]->name,
+            agent_observed_note(&agent->runner->observed, agent->plan->session_configs[i]->name,
                 pipeline_observed(agent->pipeline, i));
         }
         const struct session_counts *counts = &agent->status.sessions[i];
@@ -446,7 +446,7 @@ void agent_add_result(struct agent *agent, struct agent_run_result *result)
     uint64_t evicted = atomic_load(&agent->letters_evicted);
     summary_add_evicted(result->summary, evicted);
     result->damaged += agent_spool_letters_lost(agent);
-    if (evicted && agent->process->logs_to_file) {
+    if (evicted && agent->runner->logs_to_file) {
         tell_evicted(agent, evicted);
     }
     count_sessions(agent, result);
@@ -454,7 +454,7 @@ void agent_add_result(struct agent *agent, struct agent_run_result *result)
     result->unmatched = agent_no_match(agent);
     agent_unsure_warn(agent);
     /* On the terminal, the summary says what became of all. */
-    if (agent->process->logs_to_file || agent->has_successor) {
+    if (agent->runner->logs_to_file || agent->has_successor) {
         struct buf line;
         buf_init(&line, 64 * 1024);
         agent_status_line(&agent->status, agent->plan, &line);
@@ -468,11 +468,11 @@ void agent_add_result(struct agent *agent, struct agent_run_result *result)
 
 static void set_drained(struct agent *agent, enum agent_drain drained)
 {
-    struct agent_process *process = agent->process;
-    plat_mutex_lock(&process->mutex);
+    struct agent_runner *runner = agent->runner;
+    plat_mutex_lock(&runner->mutex);
     agent->drained = drained;
-    plat_cond_broadcast(&process->changed);
-    plat_mutex_unlock(&process->mutex);
+    plat_cond_broadcast(&runner->changed);
+    plat_mutex_unlock(&runner->mutex);
 }
 
 static void drain_pipeline(struct agent *agent)
@@ -491,10 +491,10 @@ static void drain(void *self)
 
 bool agent_start(struct agent *agent, struct error *err)
 {
-    agent_process_show(agent->process, agent);
+    agent_runner_show(agent->runner, agent);
     if (!pipeline_start(agent->pipeline, err)) {
         drain_pipeline(agent);
-        agent_process_show(agent->process, NULL);
+        agent_runner_show(agent->runner, NULL);
         return false;
     }
     bool ok = agent_sessions_start(agent, err);
@@ -502,10 +502,10 @@ bool agent_start(struct agent *agent, struct error *err)
     if (!agent->drain) {
         agent_stop(agent);
         drain(agent);
-        agent_process_show(agent->process, NULL);
+        agent_runner_show(agent->runner, NULL);
         return false;
     }
-    agent_processes_look(&agent->process->processes);
+    agent_process_tables_look(&agent->runner->process_tables);
     return true;
 }
 
@@ -515,7 +515,7 @@ bool agent_start(struct agent *agent, struct error *err)
 static bool begin_stop(struct agent *agent, enum agent_state how)
 {
     bool first = agent_state_change(agent, how);
-    agent_process_wake(agent->process);
+    agent_runner_wake(agent->runner);
     return first;
 }
 
@@ -531,7 +531,7 @@ void agent_stop(struct agent *agent)
 
 void agent_make_way(struct agent *agent, const struct agent_setup *next)
 {
-    struct agent_process *process = agent->process;
+    struct agent_runner *runner = agent->runner;
     if (!begin_stop(agent, AGENT_STATE_MAKING_WAY)) {
         return;
     }
@@ -541,11 +541,11 @@ void agent_make_way(struct agent *agent, const struct agent_setup *next)
         pipeline_retry_now(agent->pipeline);
     }
     agent_sessions_stop(agent);
-    plat_mutex_lock(&process->mutex);
+    plat_mutex_lock(&runner->mutex);
     while (agent->drained < AGENT_DRAIN_OUTPUTS) {
-        plat_cond_wait(&process->changed, &process->mutex);
+        plat_cond_wait(&runner->changed, &runner->mutex);
     }
-    plat_mutex_unlock(&process->mutex);
+    plat_mutex_unlock(&runner->mutex);
     pipeline_hand_over(agent->pipeline);
 }
 
@@ -555,7 +555,7 @@ static void wait_for_stuck(struct agent *agent)
     enum { LOOK_MS = 100 };
     log_write_as(agent->log, LOG_CAUSE_OUTPUT, LOG_LEVEL_WARNING, NULL,
         "reload: an output does not return from a call. the agent reads nothing until it does");
-    while (agent->drained == AGENT_DRAIN_STUCK && !agent_process_is_stopping(agent->process)) {
+    while (agent->drained == AGENT_DRAIN_STUCK && !agent_runner_is_stopping(agent->runner)) {
         plat_sleep_ms(LOOK_MS);
         drain_pipeline(agent);
     }
@@ -563,14 +563,14 @@ static void wait_for_stuck(struct agent *agent)
 
 bool agent_finish(struct agent *agent)
 {
-    struct agent_process *process = agent->process;
+    struct agent_runner *runner = agent->runner;
     plat_thread_join(agent->drain);
     agent->drain = NULL;
     if (agent->drained == AGENT_DRAIN_STUCK && agent->has_successor) {
         wait_for_stuck(agent);
     }
-    agent_push_last(process);
-    agent_process_show(process, NULL);
+    agent_push_last(runner);
+    agent_runner_show(runner, NULL);
     agent_state_change(agent, AGENT_STATE_ENDED);
     agent_control_save(agent);
     return agent->drained == AGENT_DRAIN_DONE;

@@ -3,7 +3,7 @@
 
 #include "app/log/log.h"
 #include "app/plan/agent_plan.h"
-#include "app/run/agent_process.h"
+#include "app/run/agent_runner.h"
 #include "app/run/agent_setup.h"
 #include "app/state/agent_identity.h"
 #include "app/state/data_folder.h"
@@ -15,7 +15,7 @@
 /*
  * Shared by the files of the running agent (agent_*.c); not for users of agent_run.h.
  *
- * A process (agent_process.h) runs one agent after another: the first with the configuration at its
+ * A process (agent_runner.h) runs one agent after another: the first with the configuration at its
  * start, and a new one for each reloaded configuration.
  */
 
@@ -71,7 +71,7 @@ enum agent_drain {
 };
 
 struct agent {
-    struct agent_process *process;
+    struct agent_runner *runner;
     const struct agent_run_settings *settings; /* of the process */
     struct log *log;                           /* of the process */
     struct agent_setup *setup;                 /* borrowed */
@@ -132,7 +132,7 @@ struct agent {
 
 /* Everything that can fail before a thread runs. NULL with ${err} set. */
 struct agent *agent_create(
-    struct agent_process *process, struct agent_setup *setup, struct error *err);
+    struct agent_runner *runner, struct agent_setup *setup, struct error *err);
 
 /* Run it, as the one of its process. False with ${err} set: nothing of it runs any more. */
 bool agent_start(struct agent *agent, struct error *err);

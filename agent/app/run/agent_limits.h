@@ -3,10 +3,10 @@
 
 #include "app/config/app_config.h"
 
-struct agent_process;
+struct agent_runner;
 
 /* Replace the limits of the process by those in ${config}. The log names a limit that the system
  * refuses, and the agent runs without it. On the thread of agent_run. */
-void agent_limits_apply(struct agent_process *process, const struct app_config *config);
+void agent_limits_apply(struct agent_runner *runner, const struct app_config *config);
 
 #endif

@@ -31,7 +31,7 @@ struct target {
 };
 
 struct agent_push {
-    struct agent_process *process;
+    struct agent_runner *runner;
     struct target *targets;
     size_t count;
     struct plat_thread *thread;
@@ -57,10 +57,10 @@ struct agent_push {
 static void say(
     const struct target *target, enum log_level level, const char *what, const char *words)
 {
-    struct agent_process *process = target->push->process;
-    plat_mutex_lock(&process->mutex);
-    log_write(process->log, level, NULL, "output %s: %s%s", target->name, what, words);
-    plat_mutex_unlock(&process->mutex);
+    struct agent_runner *runner = target->push->runner;
+    plat_mutex_lock(&runner->mutex);
+    log_write(runner->log, level, NULL, "output %s: %s%s", target->name, what, words);
+    plat_mutex_unlock(&runner->mutex);
 }
 
 static void note(void *target, const char *text)
@@ -89,7 +89,7 @@ static bool look(struct agent_push *push)
 {
     metric_set_reset(&push->set);
     arena_reset(&push->names);
-    return agent_view_take(push->process, &push->set, &push->health, &push->names);
+    return agent_view_take(push->runner, &push->set, &push->health, &push->names);
 }
 
 static void send(struct agent_push *push, struct target *target)
@@ -98,7 +98,7 @@ static void send(struct agent_push *push, struct target *target)
         .instance = span_text(push->instance),
         .host = span_text(push->host),
         .now = nanos(plat_now_filetime()),
-        .started = nanos(push->process->started)};
+        .started = nanos(push->runner->started)};
     struct error err;
     buf_reset(&push->request);
     metric_otlp_write(&push->set, &source, target->encoding, &push->request);
@@ -212,7 +212,7 @@ static void destroy(struct agent_push *push)
 }
 
 static struct agent_push *create(
-    struct agent_process *process, const struct app_config *config, size_t count)
+    struct agent_runner *runner, const struct app_config *config, size_t count)
 {
     struct agent_push *push = calloc(1, sizeof(*push));
     struct target *targets = calloc(count, sizeof(*targets));
@@ -221,7 +221,7 @@ static struct agent_push *create(
         free(targets);
         return NULL;
     }
-    push->process = process;
+    push->runner = runner;
     push->targets = targets;
     push->deadline_ns = UINT64_MAX;
     plat_mutex_init(&push->mutex);
@@ -230,7 +230,7 @@ static struct agent_push *create(
     arena_init(&push->names, NAMES_MAX_BYTES);
     buf_init(&push->request, REQUEST_MAX_BYTES);
     plat_host_name(push->host, sizeof(push->host));
-    memcpy(push->instance, process->ephemeral_id, sizeof(push->instance));
+    memcpy(push->instance, runner->ephemeral_id, sizeof(push->instance));
     for (size_t i = 0; i < config->output_count; i++) {
         if (wants(&config->outputs[i])) {
             add_target(push, &config->outputs[i]);
@@ -239,11 +239,11 @@ static struct agent_push *create(
     return push;
 }
 
-void agent_push_apply(struct agent_process *process, const struct app_config *config)
+void agent_push_apply(struct agent_runner *runner, const struct app_config *config)
 {
     struct error err;
     size_t count = 0;
-    agent_push_stop(process);
+    agent_push_stop(runner);
     for (size_t i = 0; i < config->output_count; i++) {
         count += wants(&config->outputs[i]);
     }
@@ -251,26 +251,26 @@ void agent_push_apply(struct agent_process *process, const struct app_config *co
         return;
     }
     error_set(&err, ERR_MEMORY, "out of memory");
-    struct agent_push *push = create(process, config, count);
+    struct agent_push *push = create(runner, config, count);
     if (push) {
         push->thread = plat_thread_start("metrics", run, push, &err);
     }
     if (push && push->thread) {
-        process->push = push;
+        runner->push = push;
         return;
     }
-    plat_mutex_lock(&process->mutex);
-    log_write(process->log, LOG_LEVEL_ERROR, NULL, "the agent's own metrics cannot be sent: %s",
+    plat_mutex_lock(&runner->mutex);
+    log_write(runner->log, LOG_LEVEL_ERROR, NULL, "the agent's own metrics cannot be sent: %s",
         err.text);
-    plat_mutex_unlock(&process->mutex);
+    plat_mutex_unlock(&runner->mutex);
     if (push) {
         destroy(push);
     }
 }
 
-void agent_push_last(struct agent_process *process)
+void agent_push_last(struct agent_runner *runner)
 {
-    struct agent_push *push = process->push;
+    struct agent_push *push = runner->push;
     if (!push) {
         return;
     }
@@ -288,9 +288,9 @@ void agent_push_last(struct agent_process *process)
     plat_mutex_unlock(&push->mutex);
 }
 
-void agent_push_stop(struct agent_process *process)
+void agent_push_stop(struct agent_runner *runner)
 {
-    struct agent_push *push = process->push;
+    struct agent_push *push = runner->push;
     if (push) {
         plat_mutex_lock(&push->mutex);
         push->over = true;
@@ -298,6 +298,6 @@ void agent_push_stop(struct agent_process *process)
         plat_mutex_unlock(&push->mutex);
         plat_thread_join(push->thread);
         destroy(push);
-        process->push = NULL;
+        runner->push = NULL;
     }
 }

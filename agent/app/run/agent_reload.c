@@ -17,7 +17,7 @@ static const uint64_t longest_pause_ns = UINT64_C(60000000000);
 
 static void tell(void *self, enum log_level level, const char *line)
 {
-    log_write_as(((struct agent_process *)self)->log, LOG_CAUSE_RELOAD_REFUSED, level, NULL,
+    log_write_as(((struct agent_runner *)self)->log, LOG_CAUSE_RELOAD_REFUSED, level, NULL,
         "reload: %s", line);
 }
 
@@ -40,15 +40,15 @@ static bool is_same(const struct agent_setup *before, const struct app_config *n
 }
 
 /* Everything that can be made of ${config}, which is the setup's. NULL: it cannot be used. */
-static struct agent_setup *prepare(struct agent_process *process, const struct agent_setup *before,
+static struct agent_setup *prepare(struct agent_runner *runner, const struct agent_setup *before,
     const struct app_config *config)
 {
     struct error err;
-    struct agent_setup *next = agent_setup_create(process, config, true, &err);
+    struct agent_setup *next = agent_setup_create(runner, config, true, &err);
     if (next && may_change(&before->config, &next->config, &err) && agent_setup_try(next, &err)) {
         return next;
     }
-    tell(process, LOG_LEVEL_ERROR, err.text);
+    tell(runner, LOG_LEVEL_ERROR, err.text);
     agent_setup_destroy(next);
     return NULL;
 }
@@ -63,54 +63,54 @@ static bool same_log(const struct app_log *a, const struct app_log *b)
 
 /* Open the log that ${next} asks for. If that fails, the agent keeps the log that it has. */
 static void change_log(
-    struct agent_process *process, const struct app_config *before, const struct app_config *next)
+    struct agent_runner *runner, const struct app_config *before, const struct app_config *next)
 {
     struct error err;
     if (!same_log(&before->agent.log, &next->agent.log) &&
-        !agent_process_open_log(process, next, &err)) {
-        log_write_as(process->log, LOG_CAUSE_LOG, LOG_LEVEL_WARNING, NULL, "reload: %s", err.text);
+        !agent_runner_open_log(runner, next, &err)) {
+        log_write_as(runner->log, LOG_CAUSE_LOG, LOG_LEVEL_WARNING, NULL, "reload: %s", err.text);
     }
 }
 
 /* False: the process is to stop. Asking for another reload ends the pause, as its cause may have been
  * corrected. */
 static bool pause_before_retry(
-    struct agent_process *process, uint64_t pause_ns, bool *ret_asked_to_reload)
+    struct agent_runner *runner, uint64_t pause_ns, bool *ret_asked_to_reload)
 {
     uint64_t until = plat_monotonic_ns() + pause_ns;
     bool in_time = true;
-    plat_mutex_lock(&process->mutex);
-    while (in_time && !process->asked_to_stop && !process->asked_to_reload) {
-        in_time = plat_cond_wait_until(&process->changed, &process->mutex, until);
+    plat_mutex_lock(&runner->mutex);
+    while (in_time && !runner->asked_to_stop && !runner->asked_to_reload) {
+        in_time = plat_cond_wait_until(&runner->changed, &runner->mutex, until);
     }
-    bool stops = process->asked_to_stop;
-    *ret_asked_to_reload = process->asked_to_reload;
-    process->asked_to_reload = false;
-    plat_mutex_unlock(&process->mutex);
+    bool stops = runner->asked_to_stop;
+    *ret_asked_to_reload = runner->asked_to_reload;
+    runner->asked_to_reload = false;
+    plat_mutex_unlock(&runner->mutex);
     return !stops;
 }
 
-static void count(struct agent_process *process, bool done)
+static void count(struct agent_runner *runner, bool done)
 {
-    plat_mutex_lock(&process->mutex);
-    process->loads.reloads += done;
-    process->loads.failed_reloads += !done;
-    process->loads.refused = !done;
-    plat_mutex_unlock(&process->mutex);
+    plat_mutex_lock(&runner->mutex);
+    runner->loads.reloads += done;
+    runner->loads.failed_reloads += !done;
+    runner->loads.refused = !done;
+    plat_mutex_unlock(&runner->mutex);
 }
 
 /* The file says again what runs. */
-static void set_accepted(struct agent_process *process)
+static void set_accepted(struct agent_runner *runner)
 {
-    plat_mutex_lock(&process->mutex);
-    process->loads.refused = false;
-    plat_mutex_unlock(&process->mutex);
+    plat_mutex_lock(&runner->mutex);
+    runner->loads.refused = false;
+    plat_mutex_unlock(&runner->mutex);
 }
 
-static void say(struct agent_process *process, const char *text)
+static void say(struct agent_runner *runner, const char *text)
 {
-    const struct agent_keeper *keeper = process->settings->keeper;
-    tell(process, LOG_LEVEL_INFO, text);
+    const struct agent_keeper *keeper = runner->settings->keeper;
+    tell(runner, LOG_LEVEL_INFO, text);
     if (keeper) {
         keeper->reloaded(keeper->self, text);
     }
@@ -118,35 +118,35 @@ static void say(struct agent_process *process, const char *text)
 
 /* The process is to stop: sessions that were left running hold unread events, so an agent starts once more to
  * read them, and stops at once. False: stuck. */
-static bool end_takeover(struct agent_process *process, struct agent_setup *setup)
+static bool end_takeover(struct agent_runner *runner, struct agent_setup *setup)
 {
     struct error err;
     bool stuck = false;
-    if (process->takeover.count && !agent_process_begin(process, setup, &stuck, &err)) {
-        tell(process, LOG_LEVEL_ERROR, err.text);
+    if (runner->takeover.count && !agent_runner_begin(runner, setup, &stuck, &err)) {
+        tell(runner, LOG_LEVEL_ERROR, err.text);
     }
     return !stuck;
 }
 
 /* ${shown}: 0 if it is unknown. */
-static void refuse(struct agent_process *process, uint64_t shown)
+static void refuse(struct agent_runner *runner, uint64_t shown)
 {
-    count(process, false);
-    plat_mutex_lock(&process->mutex);
-    agent_loads_add(&process->loads, plat_now_filetime(), shown, AGENT_LOAD_REFUSED);
-    plat_mutex_unlock(&process->mutex);
-    tell(process, LOG_LEVEL_ERROR, "new configuration rejected; the previous one stays active");
+    count(runner, false);
+    plat_mutex_lock(&runner->mutex);
+    agent_loads_add(&runner->loads, plat_now_filetime(), shown, AGENT_LOAD_REFUSED);
+    plat_mutex_unlock(&runner->mutex);
+    tell(runner, LOG_LEVEL_ERROR, "new configuration rejected; the previous one stays active");
 }
 
 /* What the source says by now, if it can be used and is another one than ${before}. NULL: ${ret_same} or refused. */
 static struct agent_setup *read_next(
-    struct agent_process *process, const struct agent_setup *before, bool *ret_same)
+    struct agent_runner *runner, const struct agent_setup *before, bool *ret_same)
 {
-    const struct agent_source *source = process->settings->source;
+    const struct agent_source *source = runner->settings->source;
     struct app_config config;
     *ret_same = false;
-    if (!source->read(source->self, &config, tell, process)) {
-        refuse(process, 0);
+    if (!source->read(source->self, &config, tell, runner)) {
+        refuse(runner, 0);
         return NULL;
     }
     if (is_same(before, &config)) {
@@ -155,38 +155,38 @@ static struct agent_setup *read_next(
         return NULL;
     }
     uint64_t shown = app_digest_shown(&config);
-    struct agent_setup *next = prepare(process, before, &config);
+    struct agent_setup *next = prepare(runner, before, &config);
     if (!next) {
-        refuse(process, shown);
+        refuse(runner, shown);
     }
     return next;
 }
 
 /* Start an agent of ${next} where none runs, which takes the place of ${*setup}; the setup that is not used is
  * destroyed. False: it does not start; nothing of it is left unless it is stuck. */
-static bool begin_next(struct agent_process *process, struct agent_setup **setup,
+static bool begin_next(struct agent_runner *runner, struct agent_setup **setup,
     struct agent_setup *next, bool *ret_stuck)
 {
     struct agent_setup *before = *setup;
     struct error err;
-    change_log(process, &before->config, &next->config);
-    agent_limits_apply(process, &next->config);
-    if (agent_process_begin(process, next, ret_stuck, &err)) {
+    change_log(runner, &before->config, &next->config);
+    agent_limits_apply(runner, &next->config);
+    if (agent_runner_begin(runner, next, ret_stuck, &err)) {
         agent_setup_destroy(before);
         *setup = next;
-        count(process, true);
-        agent_server_apply(process, &next->config);
-        agent_push_apply(process, &next->config);
-        say(process, "the new configuration runs");
+        count(runner, true);
+        agent_server_apply(runner, &next->config);
+        agent_push_apply(runner, &next->config);
+        say(runner, "the new configuration runs");
         return true;
     }
-    count(process, false);
-    log_write_as(process->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, NULL,
+    count(runner, false);
+    log_write_as(runner->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, NULL,
         "reload: the new configuration does not start: %s. the previous one stays active",
         err.text);
     if (!*ret_stuck) { /* else its threads use the setup and the log */
-        change_log(process, &next->config, &before->config);
-        agent_limits_apply(process, &before->config);
+        change_log(runner, &next->config, &before->config);
+        agent_limits_apply(runner, &before->config);
         agent_setup_destroy(next);
     }
     return false;
@@ -195,20 +195,20 @@ static bool begin_next(struct agent_process *process, struct agent_setup **setup
 /* Start the previous configuration, as often as it takes; at each request for a reload, the one that the source
  * has then.
  * Returns early if the process is to stop, or an output is stuck. */
-static void go_back(struct agent_process *process, struct agent_setup **setup, bool *ret_stuck)
+static void go_back(struct agent_runner *runner, struct agent_setup **setup, bool *ret_stuck)
 {
     uint64_t pause_ns = first_pause_ns;
     struct error err;
     bool asked;
     bool same;
-    while (!agent_process_begin(process, *setup, ret_stuck, &err)) {
-        log_write_as(process->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, "reload",
+    while (!agent_runner_begin(runner, *setup, ret_stuck, &err)) {
+        log_write_as(runner->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, "reload",
             "reload: the previous configuration does not start either: %s. trying again", err.text);
-        if (*ret_stuck || !pause_before_retry(process, pause_ns, &asked)) {
+        if (*ret_stuck || !pause_before_retry(runner, pause_ns, &asked)) {
             return;
         }
-        struct agent_setup *next = asked ? read_next(process, *setup, &same) : NULL;
-        if (next && (begin_next(process, setup, next, ret_stuck) || *ret_stuck)) {
+        struct agent_setup *next = asked ? read_next(runner, *setup, &same) : NULL;
+        if (next && (begin_next(runner, setup, next, ret_stuck) || *ret_stuck)) {
             return;
         }
         pause_ns = pause_ns * 2 < longest_pause_ns ? pause_ns * 2 : longest_pause_ns;
@@ -217,60 +217,60 @@ static void go_back(struct agent_process *process, struct agent_setup **setup, b
 
 /* The agent of ${*setup} ends, that of ${next} begins, or that of ${*setup} again. The setup that does not run
  * is destroyed. False: stuck. */
-static bool change(struct agent_process *process, struct agent_setup **setup,
+static bool change(struct agent_runner *runner, struct agent_setup **setup,
     struct agent_setup *next, struct agent_run_result *result)
 {
     bool stuck = false;
-    agent_make_way(process->agent, next);
-    if (!agent_process_end(process, result)) {
+    agent_make_way(runner->agent, next);
+    if (!agent_runner_end(runner, result)) {
         return false; /* and so is the process: nothing is freed */
     }
-    if (agent_process_is_stopping(process)) {
+    if (agent_runner_is_stopping(runner)) {
         agent_setup_destroy(next);
-        return end_takeover(process, *setup);
+        return end_takeover(runner, *setup);
     }
-    if (!begin_next(process, setup, next, &stuck) && !stuck) {
-        go_back(process, setup, &stuck);
+    if (!begin_next(runner, setup, next, &stuck) && !stuck) {
+        go_back(runner, setup, &stuck);
     }
     return !stuck;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------ */
 
-static void set_begun(struct agent_process *process)
+static void set_begun(struct agent_runner *runner)
 {
-    plat_mutex_lock(&process->mutex);
-    process->asked_to_reload = false;
-    process->reloads_begun++;
-    plat_mutex_unlock(&process->mutex);
-    agent_process_wake(process);
+    plat_mutex_lock(&runner->mutex);
+    runner->asked_to_reload = false;
+    runner->reloads_begun++;
+    plat_mutex_unlock(&runner->mutex);
+    agent_runner_wake(runner);
 }
 
-static void set_over(struct agent_process *process)
+static void set_over(struct agent_runner *runner)
 {
-    plat_mutex_lock(&process->mutex);
-    process->reloads_over = process->reloads_begun;
-    plat_mutex_unlock(&process->mutex);
-    agent_process_wake(process);
+    plat_mutex_lock(&runner->mutex);
+    runner->reloads_over = runner->reloads_begun;
+    plat_mutex_unlock(&runner->mutex);
+    agent_runner_wake(runner);
 }
 
 static bool reload(
-    struct agent_process *process, struct agent_setup **setup, struct agent_run_result *result)
+    struct agent_runner *runner, struct agent_setup **setup, struct agent_run_result *result)
 {
     bool same;
-    struct agent_setup *next = read_next(process, *setup, &same);
+    struct agent_setup *next = read_next(runner, *setup, &same);
     if (same) {
-        set_accepted(process);
-        say(process, AGENT_RELOAD_SAME);
+        set_accepted(runner);
+        say(runner, AGENT_RELOAD_SAME);
     }
-    return !next || change(process, setup, next, result);
+    return !next || change(runner, setup, next, result);
 }
 
 bool agent_reload(
-    struct agent_process *process, struct agent_setup **setup, struct agent_run_result *result)
+    struct agent_runner *runner, struct agent_setup **setup, struct agent_run_result *result)
 {
-    set_begun(process);
-    bool whole = reload(process, setup, result);
-    set_over(process);
+    set_begun(runner);
+    bool whole = reload(runner, setup, result);
+    set_over(runner);
     return whole;
 }

@@ -18,7 +18,7 @@
  * a client that reads slowly holds nothing but its connection.
  */
 struct agent_server {
-    struct agent_process *process;
+    struct agent_runner *runner;
     struct status_server *server; /* not of its thread, which runs before this is set */
     char *listen;                 /* what it was made of, to tell whether it is the same still */
     char *local;
@@ -40,7 +40,7 @@ static bool look(struct agent_server *server, bool with_metrics)
     metric_set_reset(&server->set);
     arena_reset(&server->names);
     return agent_view_take(
-        server->process, with_metrics ? &server->set : NULL, &server->health, &server->names);
+        server->runner, with_metrics ? &server->set : NULL, &server->health, &server->names);
 }
 
 static void add_requests(struct agent_server *server, struct status_server_counts counts)
@@ -117,19 +117,19 @@ static void add_loads(const struct agent_loads *loads, struct buf *out)
 
 static void answer_status(struct agent_server *server, struct status_reply *reply)
 {
-    struct agent_process *process = server->process;
+    struct agent_runner *runner = server->runner;
     reply->type = "application/json";
     reply->body.failed = !look(server, true);
     buf_add_text(&reply->body, "{\"version\":\"" ETWSHIP_VERSION "\",\"health\":");
     agent_health_json(&server->health, &reply->body);
     buf_add_byte(&reply->body, ',');
     metric_json_members(&server->set, &reply->body);
-    plat_mutex_lock(&process->mutex); /* the log may be another one after a reload */
+    plat_mutex_lock(&runner->mutex); /* the log may be another one after a reload */
     buf_add_text(&reply->body, ",\"loads\":[");
-    add_loads(&process->loads, &reply->body);
+    add_loads(&runner->loads, &reply->body);
     buf_add_text(&reply->body, "],\"recent\":[");
-    log_recent(process->log, add_line, &reply->body);
-    plat_mutex_unlock(&process->mutex);
+    log_recent(runner->log, add_line, &reply->body);
+    plat_mutex_unlock(&runner->mutex);
     buf_add_text(&reply->body, "]}\n");
 }
 
@@ -174,9 +174,9 @@ static void answer(
         answer_health(server, request, true, reply);
     } else if (span_is(request->path, "/history")) {
         reply->type = "application/json";
-        agent_history_json(server->process->history, &reply->body);
+        agent_history_json(server->runner->history, &reply->body);
     } else if (span_is(request->path, "/tap")) {
-        agent_tap_answer(server->process, request, trusted, reply);
+        agent_tap_answer(server->runner, request, trusted, reply);
     } else if (span_is(request->path, "/")) {
         reply->type = "text/html; charset=utf-8";
         reply->headers = STATUS_PAGE_HEADERS;
@@ -192,16 +192,16 @@ static void mark(void *self)
 {
     struct agent_server *server = self;
     if (look(server, true)) {
-        agent_history_mark(server->process->history, &server->set);
+        agent_history_mark(server->runner->history, &server->set);
     }
 }
 
 static void log_request(void *self, const char *line)
 {
-    struct agent_process *process = ((struct agent_server *)self)->process;
-    plat_mutex_lock(&process->mutex);
-    log_write_as(process->log, LOG_CAUSE_STATUS, LOG_LEVEL_DEBUG, NULL, "%s", line);
-    plat_mutex_unlock(&process->mutex);
+    struct agent_runner *runner = ((struct agent_server *)self)->runner;
+    plat_mutex_lock(&runner->mutex);
+    log_write_as(runner->log, LOG_CAUSE_STATUS, LOG_LEVEL_DEBUG, NULL, "%s", line);
+    plat_mutex_unlock(&runner->mutex);
 }
 
 /* ---- begin and end ------------------------------------------------------------------------------ */
@@ -252,16 +252,16 @@ static bool start(struct agent_server *server, const struct app_status *wanted, 
 }
 
 static struct agent_server *create(
-    struct agent_process *process, const struct app_status *wanted, struct error *err)
+    struct agent_runner *runner, const struct app_status *wanted, struct error *err)
 {
     struct agent_server *server = calloc(1, sizeof(*server));
-    process->history = process->history ? process->history : agent_history_create();
-    if (!server || !process->history) {
+    runner->history = runner->history ? runner->history : agent_history_create();
+    if (!server || !runner->history) {
         free(server);
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    server->process = process;
+    server->runner = runner;
     server->listen = copy_text(wanted->listen);
     server->local = copy_text(app_listen_local(wanted));
     server->token = copy_text(wanted->token);
@@ -275,10 +275,10 @@ static struct agent_server *create(
     return server;
 }
 
-void agent_server_apply(struct agent_process *process, const struct app_config *config)
+void agent_server_apply(struct agent_runner *runner, const struct app_config *config)
 {
     const struct app_status *wanted = &config->status;
-    struct agent_server *server = process->server;
+    struct agent_server *server = runner->server;
     const char *local = app_listen_local(wanted);
     bool any = wanted->listen || local;
     struct error err;
@@ -287,20 +287,20 @@ void agent_server_apply(struct agent_process *process, const struct app_config *
         same(server->local, local) && same(server->token, wanted->token)) {
         return;
     }
-    agent_server_stop(process);
-    process->server = any ? create(process, wanted, &err) : NULL;
-    if (any && !process->server) {
-        log_write_as(process->log, LOG_CAUSE_STATUS, LOG_LEVEL_ERROR, NULL,
+    agent_server_stop(runner);
+    runner->server = any ? create(runner, wanted, &err) : NULL;
+    if (any && !runner->server) {
+        log_write_as(runner->log, LOG_CAUSE_STATUS, LOG_LEVEL_ERROR, NULL,
             "status: %s. the status server does not run", err.text);
     } else if (any) {
-        log_write_as(process->log, LOG_CAUSE_STATUS, LOG_LEVEL_INFO, NULL,
+        log_write_as(runner->log, LOG_CAUSE_STATUS, LOG_LEVEL_INFO, NULL,
             "status: served at %s%s%s", wanted->listen ? wanted->listen : "",
             wanted->listen && local ? " and " : "", local ? local : "");
     }
 }
 
-void agent_server_stop(struct agent_process *process)
+void agent_server_stop(struct agent_runner *runner)
 {
-    destroy(process->server);
-    process->server = NULL;
+    destroy(runner->server);
+    runner->server = NULL;
 }

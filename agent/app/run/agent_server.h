@@ -7,13 +7,13 @@
  * The pages of the running agent (status/status_server.h): /, /metrics, /health, /ready, /status, /tap. All functions
  * on the thread of agent_run.
  */
-struct agent_process;
+struct agent_runner;
 
 /* Listen where ${config} says, and nowhere else. If that fails, the log says so, and
  * the agent runs on without it. */
-void agent_server_apply(struct agent_process *process, const struct app_config *config);
+void agent_server_apply(struct agent_runner *runner, const struct app_config *config);
 
 /* Answer no request any more. */
-void agent_server_stop(struct agent_process *process);
+void agent_server_stop(struct agent_runner *runner);
 
 #endif

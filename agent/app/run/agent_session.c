@@ -91,7 +91,7 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
             .scope = agent->plan->evt_scopes[i],
             .kernel_event = kernel_names_find,
             .last_time = agent_spool_last_time(agent, i),
-            .takeover = agent_takeover_find(&agent->process->takeover, config->name, config->ops),
+            .takeover = agent_takeover_find(&agent->runner->takeover, config->name, config->ops),
             .language = agent->config->agent.language,
             .data_dir = agent->data_dir,
             .once = agent->settings->once,
@@ -190,7 +190,7 @@ void agent_sessions_note_running(struct agent *agent)
     for (size_t i = 0; i < agent->plan->session_count; i++) {
         const struct app_session *config = agent->plan->session_configs[i];
         const struct agent_session *session = &agent->sessions[i];
-        if (session->is_taken_over && !agent_takeover_add(&agent->process->takeover, config->name,
+        if (session->is_taken_over && !agent_takeover_add(&agent->runner->takeover, config->name,
                                           config->ops, session->input)) {
             log_write_as(agent->log, LOG_CAUSE_MEMORY, LOG_LEVEL_WARNING, NULL,
                 "session %s: out of memory, so the session starts again instead of continuing",

@@ -107,13 +107,13 @@ static bool open_store(struct agent *agent, struct error *err)
 /* A store in memory outlives the agent: the next one continues from it. */
 static bool open_in_memory(struct agent *agent, struct error *err)
 {
-    struct agent_process *process = agent->process;
+    struct agent_runner *runner = agent->runner;
     const struct store_settings settings = {.no_batches = true};
-    if (!process->store) {
-        process->store = store_open(&settings, err);
+    if (!runner->store) {
+        runner->store = store_open(&settings, err);
     }
-    agent->spool->store = process->store;
-    return process->store != NULL;
+    agent->spool->store = runner->store;
+    return runner->store != NULL;
 }
 
 static bool open_in_folder(struct agent *agent, struct error *err)
@@ -214,7 +214,7 @@ void agent_spool_close(struct agent *agent)
     }
     agent_handover_fini(&spool->handover, agent->plan->output_count);
     catalogue_close(spool->reader);
-    if (spool->store != agent->process->store) {
+    if (spool->store != agent->runner->store) {
         store_close(spool->store);
     }
     for (size_t s = 0; spool->states && s < agent->plan->session_count; s++) {

@@ -104,10 +104,10 @@ static bool parse_rate(struct span text, unsigned *ret_rate, struct error *err)
 }
 
 /* The names are looked up, and the tap is opened, while the agent that they are of is held. */
-static struct tap *open_tap(struct agent_process *process, struct span name,
+static struct tap *open_tap(struct agent_runner *runner, struct span name,
     struct tap_settings *settings, struct error *err)
 {
-    struct agent *agent = agent_process_borrow(process);
+    struct agent *agent = agent_runner_borrow(runner);
     struct tap *tap = NULL;
     if (!agent) {
         error_set(
@@ -118,16 +118,16 @@ static struct tap *open_tap(struct agent_process *process, struct span name,
     if (find_place(agent->plan, name, settings, err)) {
         settings->worker_count = (size_t)agent->config->agent.decode_workers;
         settings->session_count = agent->plan->session_count + 1;
-        tap = tap_open(process->taps, settings, err);
+        tap = tap_open(runner->taps, settings, err);
     } else {
         filter_destroy(settings->filter);
     }
-    agent_process_give_back(process);
+    agent_runner_give_back(runner);
     return tap;
 }
 
 static struct tap *ask(
-    struct agent_process *process, const struct status_request *request, struct error *err)
+    struct agent_runner *runner, const struct status_request *request, struct error *err)
 {
     struct tap_settings settings = {.rate = DEFAULT_RATE};
     struct tap *tap = NULL;
@@ -141,7 +141,7 @@ static struct tap *ask(
     }
     buf_reset(&value);
     if (ok && status_request_query(request, "of", &value)) {
-        tap = open_tap(process, buf_span(&value), &settings, err);
+        tap = open_tap(runner, buf_span(&value), &settings, err);
     } else if (ok) {
         filter_destroy(settings.filter);
         error_set(err, ERR_CONFIG, "of: name a session or an output");
@@ -165,7 +165,7 @@ static unsigned status_of(enum error_code code)
     }
 }
 
-void agent_tap_answer(struct agent_process *process, const struct status_request *request,
+void agent_tap_answer(struct agent_runner *runner, const struct status_request *request,
     bool trusted, struct status_reply *reply)
 {
     struct error err = {.code = ERR_NONE};
@@ -178,7 +178,7 @@ void agent_tap_answer(struct agent_process *process, const struct status_request
         return;
     }
     if (looker) {
-        looker->tap = ask(process, request, &err);
+        looker->tap = ask(runner, request, &err);
         looker->since_ns = plat_monotonic_ns();
     }
     if (!looker || !looker->tap) {

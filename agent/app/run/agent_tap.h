@@ -5,9 +5,9 @@
 
 /* /tap?of=NAME&where=EXPR&rate=N: events of a session or an output as they pass, a line each, and now and then a line
  * {"tap":{"omitted":N}}. Only for ${trusted} clients. On the status server's thread. */
-struct agent_process;
+struct agent_runner;
 
-void agent_tap_answer(struct agent_process *process, const struct status_request *request,
+void agent_tap_answer(struct agent_runner *runner, const struct status_request *request,
     bool trusted, struct status_reply *reply);
 
 #endif

@@ -80,9 +80,9 @@ static bool keep_names(struct agent_health *health, struct arena *names)
     return ok;
 }
 
-static uint64_t uptime_of(const struct agent_process *process)
+static uint64_t uptime_of(const struct agent_runner *runner)
 {
-    return plat_monotonic_ns() - process->started_ns;
+    return plat_monotonic_ns() - runner->started_ns;
 }
 
 void agent_view_collect(struct agent *agent, const struct agent_status *status,
@@ -94,7 +94,7 @@ void agent_view_collect(struct agent *agent, const struct agent_status *status,
         .summaries = agent->summaries,
         .worker_count = (size_t)agent->config->agent.decode_workers,
         .loads = loads,
-        .uptime_ns = uptime_of(agent->process)};
+        .uptime_ns = uptime_of(agent->runner)};
     agent_metrics_collect(&source, set);
 }
 
@@ -115,23 +115,23 @@ static bool look(struct agent *agent, const struct agent_loads *loads, struct me
     return ok;
 }
 
-bool agent_view_take(struct agent_process *process, struct metric_set *set,
+bool agent_view_take(struct agent_runner *runner, struct metric_set *set,
     struct agent_health *ret_health, struct arena *names)
 {
-    plat_mutex_lock(&process->mutex);
-    struct agent_loads loads = process->loads;
-    bool stops = process->asked_to_stop || process->over;
-    bool has_run = process->has_run;
-    plat_mutex_unlock(&process->mutex);
-    struct agent *agent = agent_process_borrow(process);
+    plat_mutex_lock(&runner->mutex);
+    struct agent_loads loads = runner->loads;
+    bool stops = runner->asked_to_stop || runner->over;
+    bool has_run = runner->has_run;
+    plat_mutex_unlock(&runner->mutex);
+    struct agent *agent = agent_runner_borrow(runner);
     bool ok = !agent || (look(agent, &loads, set, ret_health) && keep_names(ret_health, names));
     if (!ok) {
         ret_health->count = 0; /* findings may still point to names of the agent */
     }
     if (agent) {
-        agent_process_give_back(process);
+        agent_runner_give_back(runner);
     } else if (set) {
-        agent_metrics_process(uptime_of(process), set);
+        agent_metrics_process(uptime_of(runner), set);
     }
     if (stops) {
         agent_health_set(ret_health, AGENT_CAUSE_STOPPING, "the agent stops");

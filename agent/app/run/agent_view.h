@@ -7,13 +7,13 @@
 /* A snapshot of the process and the agent that runs in it, for pages and commands. Any thread. */
 struct agent;
 struct agent_loads;
-struct agent_process;
+struct agent_runner;
 struct agent_status;
 
 /* Fill both with values of one moment. While no agent runs, ${set} has only the metrics of the
  * process. ${set} may be NULL. Names in ${ret_health} are copied into ${names}, which is empty and
  * initialised, and outlive the agent. False: out of memory. */
-bool agent_view_take(struct agent_process *process, struct metric_set *set,
+bool agent_view_take(struct agent_runner *runner, struct metric_set *set,
     struct agent_health *ret_health, struct arena *names);
 
 /* Add the metrics of ${agent}, of which ${status} was looked at just now. */

@@ -4,7 +4,7 @@
 /* An agent that makes way for another while an output does not return from a call. */
 
 struct fixture {
-    struct agent_process process;
+    struct agent_runner runner;
     struct agent agent;
     size_t warnings;
 };
@@ -18,14 +18,14 @@ static void count_line(void *self, struct span line)
 static void fixture_init(struct fixture *f, struct pipeline *pipeline, bool stops)
 {
     struct error err;
-    *f = (struct fixture){.process = {.asked_to_stop = stops}};
-    f->agent = (struct agent){.process = &f->process,
+    *f = (struct fixture){.runner = {.asked_to_stop = stops}};
+    f->agent = (struct agent){.runner = &f->runner,
         .pipeline = pipeline,
         .drained = AGENT_DRAIN_STUCK,
         .state = AGENT_STATE_CANCELLING,
         .has_successor = true};
-    plat_mutex_init(&f->process.mutex);
-    plat_cond_init(&f->process.changed);
+    plat_mutex_init(&f->runner.mutex);
+    plat_cond_init(&f->runner.changed);
     plat_mutex_init(&f->agent.mutex);
     f->agent.log = log_create(
         &(struct log_settings){.level = LOG_LEVEL_WARNING, .console = count_line, .self = f}, &err);
@@ -36,8 +36,8 @@ static void fixture_fini(struct fixture *f)
 {
     log_destroy(f->agent.log);
     plat_mutex_fini(&f->agent.mutex);
-    plat_cond_fini(&f->process.changed);
-    plat_mutex_fini(&f->process.mutex);
+    plat_cond_fini(&f->runner.changed);
+    plat_mutex_fini(&f->runner.mutex);
 }
 
 static void a_process_that_stops_does_not_wait_for_the_output(void **state)

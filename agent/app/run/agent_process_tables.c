@@ -1,4 +1,4 @@
-#include "app/run/agent_processes.h"
+#include "app/run/agent_process_tables.h"
 
 #include "pipeline/assembly/budget.h"
 #include "platform/plat_processes.h"
@@ -6,7 +6,7 @@
 #include "platform/plat_volumes.h"
 
 static bool make_live(
-    struct agent_processes *processes, size_t max_bytes, size_t max_file_bytes, struct error *err)
+    struct agent_process_tables *processes, size_t max_bytes, size_t max_file_bytes, struct error *err)
 {
     processes->names = processes->names ? processes->names : account_names_create(NULL, err);
     if (!processes->live && processes->names) {
@@ -19,7 +19,7 @@ static bool make_live(
     return processes->live != NULL;
 }
 
-size_t agent_processes_count(const struct agent_plan *plan)
+size_t agent_process_tables_count(const struct agent_plan *plan)
 {
     size_t count = 0;
     bool any_live = false;
@@ -32,12 +32,12 @@ size_t agent_processes_count(const struct agent_plan *plan)
     return count + any_live;
 }
 
-bool agent_processes_plan(struct agent_processes *processes, struct agent_plan *plan,
+bool agent_process_tables_plan(struct agent_process_tables *processes, struct agent_plan *plan,
     size_t memory_bytes, struct process_table **ret_tables, struct error *err)
 {
     struct process_table_settings recorded = {
-        .max_bytes = budget_process_bytes(memory_bytes, agent_processes_count(plan)),
-        .max_file_bytes = budget_file_bytes(memory_bytes, agent_processes_count(plan))};
+        .max_bytes = budget_process_bytes(memory_bytes, agent_process_tables_count(plan)),
+        .max_file_bytes = budget_file_bytes(memory_bytes, agent_process_tables_count(plan))};
     for (size_t i = 0; i < plan->session_count; i++) {
         const struct app_session *config = plan->session_configs[i];
         struct pipeline_session *session = &plan->sessions[i];
@@ -72,7 +72,7 @@ static void warn(struct process_table *table, const char *session, struct log *l
     }
 }
 
-void agent_processes_warn(const struct agent_processes *processes, const struct agent_plan *plan,
+void agent_process_tables_warn(const struct agent_process_tables *processes, const struct agent_plan *plan,
     struct process_table *const *tables, struct log *log)
 {
     for (size_t i = 0; i < plan->session_count; i++) {
@@ -110,7 +110,7 @@ static void add_process(void *self, const struct plat_process *process)
     process_table_add(self, &news);
 }
 
-void agent_processes_look(struct agent_processes *processes)
+void agent_process_tables_look(struct agent_process_tables *processes)
 {
     struct error
         err; /* of systems that have no such list; events are then named by the stream alone */
@@ -120,9 +120,9 @@ void agent_processes_look(struct agent_processes *processes)
     }
 }
 
-void agent_processes_fini(struct agent_processes *processes)
+void agent_process_tables_fini(struct agent_process_tables *processes)
 {
     process_table_destroy(processes->live);
     account_names_destroy(processes->names);
-    *processes = (struct agent_processes){.live = NULL};
+    *processes = (struct agent_process_tables){.live = NULL};
 }

@@ -1,9 +1,9 @@
-#ifndef ETWSHIP_APP_AGENT_PROCESS_H
-#define ETWSHIP_APP_AGENT_PROCESS_H
+#ifndef ETWSHIP_APP_AGENT_RUNNER_H
+#define ETWSHIP_APP_AGENT_RUNNER_H
 
 #include "app/run/agent_notify.h"
 #include "app/run/agent_observed.h"
-#include "app/run/agent_processes.h"
+#include "app/run/agent_process_tables.h"
 #include "app/run/agent_run.h"
 #include "app/run/agent_takeover.h"
 #include "app/watch/agent_status.h"
@@ -28,7 +28,7 @@ struct agent_setup;
 struct plat_lock;
 struct store;
 
-struct agent_process {
+struct agent_runner {
     const struct agent_run_settings *settings;
     struct log *log; /* another one only while no agent runs, and under the mutex */
     bool logs_to_file;
@@ -41,7 +41,7 @@ struct agent_process {
     struct tap_hub *taps;           /* the open taps */
     struct losses_left losses;      /* what an agent could not tell any more */
     struct app_limits limits;       /* that hold */
-    struct agent_processes processes;
+    struct agent_process_tables process_tables;
     char ephemeral_id[GUID_TEXT_SIZE + 1];
     uint64_t started_ns;
     uint64_t started; /* FILETIME: the same moment */
@@ -72,34 +72,34 @@ struct agent_process {
 };
 
 /* The log that ${config} asks for, in place of the one that there is. While no agent runs. */
-bool agent_process_open_log(
-    struct agent_process *process, const struct app_config *config, struct error *err);
+bool agent_runner_open_log(
+    struct agent_runner *runner, const struct app_config *config, struct error *err);
 
 /* A whole life of the control thread, until the process is over. */
-void agent_process_keep_time(void *self);
+void agent_runner_keep_time(void *self);
 
 /* Wake the control thread, and threads that wait for the agent, as something has changed. Any thread. */
-void agent_process_wake(struct agent_process *process);
+void agent_runner_wake(struct agent_runner *runner);
 
 /* End the agent that runs and the one that would follow; ${signalled}: a stop was asked for. Any thread. */
-void agent_process_stop(struct agent_process *process, bool signalled);
+void agent_runner_stop(struct agent_runner *runner, bool signalled);
 
-bool agent_process_is_stopping(struct agent_process *process);
+bool agent_runner_is_stopping(struct agent_runner *runner);
 
 /* The agent that runs, which stays until it is given back; NULL: none does. Any thread. */
-struct agent *agent_process_borrow(struct agent_process *process);
-void agent_process_give_back(struct agent_process *process);
+struct agent *agent_runner_borrow(struct agent_runner *runner);
+void agent_runner_give_back(struct agent_runner *runner);
 
 /* It runs from now on, or, NULL, does not any more: only the caller uses it then. */
-void agent_process_show(struct agent_process *process, struct agent *agent);
+void agent_runner_show(struct agent_runner *runner, struct agent *agent);
 
 /* Make an agent of ${setup} and start it. False with ${err} set: none runs, and nothing is left of it;
  * ${ret_stuck}: but an output inside a call, with all that it uses. */
-bool agent_process_begin(
-    struct agent_process *process, struct agent_setup *setup, bool *ret_stuck, struct error *err);
+bool agent_runner_begin(
+    struct agent_runner *runner, struct agent_setup *setup, bool *ret_stuck, struct error *err);
 
 /* Wait for the running or requested agent to end, free it, and add its counts to ${result}. False:
  * an output is stuck inside a call, and nothing is freed. */
-bool agent_process_end(struct agent_process *process, struct agent_run_result *result);
+bool agent_runner_end(struct agent_runner *runner, struct agent_run_result *result);
 
 #endif
