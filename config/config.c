@@ -46,9 +46,9 @@ void *config_alloc(struct config *config, size_t size)
     return arena_alloc(&config->arena, size);
 }
 
-void config_use(struct config *config, const struct config_sources *sources)
+void config_use(struct config *config, const struct config_additions *additions)
 {
-    config->sources = sources;
+    config->additions = additions;
 }
 
 /* ---- sources --------------------------------------------------------------------------------------- */
@@ -225,15 +225,15 @@ static void include_files(struct config_tree *tree, const char *key)
 
 static void *bind(struct config_tree *tree, const struct config_field *fields, size_t size)
 {
-    const struct config_sources *sources = tree->config->sources;
-    if (sources && sources->include_key && !sources->no_include) {
-        include_files(tree, sources->include_key);
+    const struct config_additions *additions = tree->config->additions;
+    if (additions && additions->include_key && !additions->no_include) {
+        include_files(tree, additions->include_key);
     }
-    for (size_t i = 0; sources && i < sources->override_count && config_tree_root(tree); i++) {
-        config_override_apply(tree, "--set", sources->overrides[i]);
+    for (size_t i = 0; additions && i < additions->override_count && config_tree_root(tree); i++) {
+        config_override_apply(tree, "--set", additions->overrides[i]);
     }
-    for (size_t i = 0; sources && i < sources->policy_count && config_tree_root(tree); i++) {
-        config_override_apply(tree, "policy", sources->policies[i]);
+    for (size_t i = 0; additions && i < additions->policy_count && config_tree_root(tree); i++) {
+        config_override_apply(tree, "policy", additions->policies[i]);
     }
     if (tree->failed) {
         return NULL;

@@ -174,7 +174,7 @@ enum {
 };
 
 /* What a configuration consists of besides its first file. Zero: nothing. */
-struct config_sources {
+struct config_additions {
     /* The key of the root that lists further files, or patterns of them: relative to the first
      * file, in byte order of their paths. Lists are appended, mappings merged; one value in two
      * files is an error. NULL: there is no such key. */
@@ -197,7 +197,7 @@ struct config_sources {
 void config_report_remarks(const struct config *config, struct config_report *report);
 
 /* Before config_parse or config_load: read these, too. They outlive the loading. */
-void config_use(struct config *config, const struct config_sources *sources);
+void config_use(struct config *config, const struct config_additions *additions);
 
 /*
  * Bind the YAML ${text}, called ${name} in messages, to a new struct of ${size} bytes described by ${fields}.

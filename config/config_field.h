@@ -37,7 +37,7 @@ struct config {
     struct arena arena;
     config_env_fn env;
     void *env_self;
-    const struct config_sources *sources;              /* NULL: one file */
+    const struct config_additions *additions;          /* NULL: one file */
     const char *base;                                  /* of what is being bound */
     const char *secret_files[CONFIG_MAX_SECRET_FILES]; /* that secrets were read from */
     size_t secret_file_count;

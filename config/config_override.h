@@ -3,7 +3,7 @@
 
 #include "config/config_tree.h"
 
-/* Apply "KEY=VALUE" (struct config_sources) to a tree whose root is a mapping. Errors are reported under
+/* Apply "KEY=VALUE" (struct config_additions) to a tree whose root is a mapping. Errors are reported under
  * the name `${origin} KEY`. */
 void config_override_apply(struct config_tree *tree, const char *origin, const char *text);
 

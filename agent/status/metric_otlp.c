@@ -4,7 +4,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-bool metric_otlp_resource(const struct metric_otlp_source *source, size_t index,
+bool metric_otlp_resource(const struct metric_otlp_origin *origin, size_t index,
     const char **ret_key, struct span *ret_value)
 {
     const struct {
@@ -12,9 +12,9 @@ bool metric_otlp_resource(const struct metric_otlp_source *source, size_t index,
         struct span value;
     } attributes[] = {
         {"service.name", span_text("etwship")},
-        {"service.version", source->version},
-        {"service.instance.id", source->instance},
-        {"host.name", source->host},
+        {"service.version", origin->version},
+        {"service.instance.id", origin->instance},
+        {"host.name", origin->host},
     };
     if (index >= sizeof(attributes) / sizeof(attributes[0])) {
         return false;
@@ -39,7 +39,7 @@ uint64_t metric_otlp_start(const struct metric_otlp *self, enum metric_id id)
     }
     bool is_of_process = id == METRIC_CPU || id == METRIC_CONFIG_RELOADS ||
                          id == METRIC_CONFIG_FAILED_RELOADS;
-    return is_of_process || !self->loaded ? self->source->started : self->loaded;
+    return is_of_process || !self->loaded ? self->origin->started : self->loaded;
 }
 
 const char *metric_otlp_unit(const struct metric *metric)
@@ -49,10 +49,10 @@ const char *metric_otlp_unit(const struct metric *metric)
                                                   : "";
 }
 
-void metric_otlp_write(const struct metric_set *set, const struct metric_otlp_source *source,
+void metric_otlp_write(const struct metric_set *set, const struct metric_otlp_origin *origin,
     enum metric_otlp_encoding encoding, struct buf *out)
 {
-    struct metric_otlp self = {.set = set, .source = source};
+    struct metric_otlp self = {.set = set, .origin = origin};
     if (!metric_order_init(&self.order, set)) {
         out->failed = true;
         return;

@@ -13,7 +13,7 @@
 enum metric_otlp_encoding { METRIC_OTLP_PROTOBUF, METRIC_OTLP_JSON };
 
 /* The agent that the numbers describe, and the start of its counters. Times are nanoseconds since 1970. */
-struct metric_otlp_source {
+struct metric_otlp_origin {
     struct span version;  /* of the service etwship */
     struct span instance; /* its id */
     struct span host;
@@ -23,7 +23,7 @@ struct metric_otlp_source {
 };
 
 /* Append the request to ${out}, which fails if the set has failed. */
-void metric_otlp_write(const struct metric_set *set, const struct metric_otlp_source *source,
+void metric_otlp_write(const struct metric_set *set, const struct metric_otlp_origin *origin,
     enum metric_otlp_encoding encoding, struct buf *out);
 
 #endif

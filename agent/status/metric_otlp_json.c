@@ -60,7 +60,7 @@ static void add_point(
     if (start) {
         buf_printf(out, ",\"startTimeUnixNano\":\"%" PRIu64 "\"", start);
     }
-    buf_printf(out, ",\"timeUnixNano\":\"%" PRIu64 "\"", self->source->now);
+    buf_printf(out, ",\"timeUnixNano\":\"%" PRIu64 "\"", self->origin->now);
     if (metric->kind == METRIC_KIND_HISTOGRAM) {
         add_histogram(out, sample->histogram);
     } else if (metric->divisor == 1) {
@@ -101,14 +101,14 @@ void metric_otlp_json(const struct metric_otlp *self, struct buf *out)
     struct span value;
     const char *before = "";
     buf_add_text(out, "{\"resourceMetrics\":[{\"resource\":{\"attributes\":[");
-    for (size_t i = 0; metric_otlp_resource(self->source, i, &key, &value); i++) {
+    for (size_t i = 0; metric_otlp_resource(self->origin, i, &key, &value); i++) {
         if (value.size) {
             add_attribute(out, before, span_text(key), value);
             before = ",";
         }
     }
     buf_add_text(out, "]},\"scopeMetrics\":[{\"scope\":{\"name\":\"etwship\",\"version\":");
-    add_text(out, self->source->version);
+    add_text(out, self->origin->version);
     buf_add_text(out, "},\"metrics\":[");
     before = "";
     for (int id = 0; id < METRIC_COUNT; id++) {

@@ -108,7 +108,7 @@ static void add_point(
     if (start) {
         protobuf_buf_fixed64(out, POINT_START, start);
     }
-    protobuf_buf_fixed64(out, POINT_TIME, self->source->now);
+    protobuf_buf_fixed64(out, POINT_TIME, self->origin->now);
     if (is_histogram) {
         add_histogram(out, sample->histogram);
     } else {
@@ -152,7 +152,7 @@ void metric_otlp_proto(const struct metric_otlp *self, struct buf *out)
     struct span value;
     struct protobuf_place all = protobuf_buf_open(out, REQUEST_RESOURCE_METRICS, SIZE_MAX);
     struct protobuf_place resource = protobuf_buf_open(out, RESOURCE_METRICS_RESOURCE, SIZE_MAX);
-    for (size_t i = 0; metric_otlp_resource(self->source, i, &key, &value); i++) {
+    for (size_t i = 0; metric_otlp_resource(self->origin, i, &key, &value); i++) {
         if (value.size) {
             add_attribute(out, RESOURCE_ATTRIBUTES, span_text(key), value);
         }
@@ -161,7 +161,7 @@ void metric_otlp_proto(const struct metric_otlp *self, struct buf *out)
     struct protobuf_place scoped = protobuf_buf_open(out, RESOURCE_METRICS_SCOPE_METRICS, SIZE_MAX);
     struct protobuf_place scope = protobuf_buf_open(out, SCOPE_METRICS_SCOPE, SIZE_MAX);
     protobuf_buf_bytes(out, SCOPE_NAME, span_text("etwship"));
-    protobuf_buf_bytes(out, SCOPE_VERSION, self->source->version);
+    protobuf_buf_bytes(out, SCOPE_VERSION, self->origin->version);
     protobuf_buf_close(out, scope);
     for (int id = 0; id < METRIC_COUNT; id++) {
         if (metric_otlp_has(self, (enum metric_id)id)) {

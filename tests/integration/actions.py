@@ -236,7 +236,7 @@ class Actions(unittest.TestCase):
                       "provider takes none", done.stderr.decode())
 
     def test_a_wrong_sample_is_refused(self):
-        for text, error in (("1/0", "no rate"), ("0.5", "no rate"),
+        for text, error in (("1/0", "not a rate"), ("0.5", "not a rate"),
                             ("1/2:proces.pid", "--sample:1:1: error: events have no field")):
             done = etwship("dump", "--sample", text, self.trace, code=USAGE)
             self.assertIn(error, done.stderr.decode())

@@ -297,15 +297,15 @@ static const struct app_root *bind(struct config *memory, const struct span *tex
     const struct config_field *fields, const struct app_config_options *options,
     struct config_report *report)
 {
-    struct config_sources sources = {.include_key = "include"};
+    struct config_additions additions = {.include_key = "include"};
     if (options) {
-        sources.no_include = options->no_include;
-        sources.overrides = options->settings;
-        sources.override_count = options->setting_count;
-        sources.policies = options->policies;
-        sources.policy_count = options->policy_count;
+        additions.no_include = options->no_include;
+        additions.overrides = options->settings;
+        additions.override_count = options->setting_count;
+        additions.policies = options->policies;
+        additions.policy_count = options->policy_count;
     }
-    config_use(memory, &sources);
+    config_use(memory, &additions);
     const struct app_root *root = text ? config_parse(
                                              memory, *text, name, fields, sizeof(*root), report)
                                        : config_load(memory, name, fields, sizeof(*root), report);

@@ -75,7 +75,7 @@ uint64_t app_digest_shown(const struct app_config *config)
 void app_digest_sources(const char *path, struct app_digest *ret_digest)
 {
     static const struct config_field no_keys[] = {{.key = NULL}};
-    static const struct config_sources sources = {.include_key = "include"};
+    static const struct config_additions additions = {.include_key = "include"};
     static struct config_report report;
     struct files files = {.count = 0};
     struct config *memory = config_create(NULL, NULL);
@@ -83,7 +83,7 @@ void app_digest_sources(const char *path, struct app_digest *ret_digest)
     add_file(&files, path);
     if (memory) {
         config_report_init(&report);
-        config_use(memory, &sources);
+        config_use(memory, &additions);
         config_load(memory, path, no_keys, 1, &report);
         for (size_t i = 1; (included = config_file_name(memory, i)); i++) {
             add_file(&files, included);

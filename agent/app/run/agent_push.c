@@ -94,14 +94,14 @@ static bool look(struct agent_push *push)
 
 static void send(struct agent_push *push, struct target *target)
 {
-    const struct metric_otlp_source source = {.version = span_text(ETWSHIP_VERSION),
+    const struct metric_otlp_origin origin = {.version = span_text(ETWSHIP_VERSION),
         .instance = span_text(push->instance),
         .host = span_text(push->host),
         .now = nanos(plat_now_filetime()),
         .started = nanos(push->runner->started)};
     struct error err;
     buf_reset(&push->request);
-    metric_otlp_write(&push->set, &source, target->encoding, &push->request);
+    metric_otlp_write(&push->set, &origin, target->encoding, &push->request);
     bool good = !push->request.failed ||
                 error_set(&err, ERR_MEMORY, "out of memory for a request of metrics");
     good = good && target->ops->send(target->self, buf_span(&push->request), &err);
@@ -260,8 +260,8 @@ void agent_push_apply(struct agent_runner *runner, const struct app_config *conf
         return;
     }
     plat_mutex_lock(&runner->mutex);
-    log_write(runner->log, LOG_LEVEL_ERROR, NULL, "the agent's own metrics cannot be sent: %s",
-        err.text);
+    log_write(
+        runner->log, LOG_LEVEL_ERROR, NULL, "the agent's own metrics cannot be sent: %s", err.text);
     plat_mutex_unlock(&runner->mutex);
     if (push) {
         destroy(push);

@@ -40,8 +40,8 @@ static bool is_same(const struct agent_setup *before, const struct app_config *n
 }
 
 /* Everything that can be made of ${config}, which is the setup's. NULL: it cannot be used. */
-static struct agent_setup *prepare(struct agent_runner *runner, const struct agent_setup *before,
-    const struct app_config *config)
+static struct agent_setup *prepare(
+    struct agent_runner *runner, const struct agent_setup *before, const struct app_config *config)
 {
     struct error err;
     struct agent_setup *next = agent_setup_create(runner, config, true, &err);
@@ -142,10 +142,10 @@ static void refuse(struct agent_runner *runner, uint64_t shown)
 static struct agent_setup *read_next(
     struct agent_runner *runner, const struct agent_setup *before, bool *ret_same)
 {
-    const struct agent_source *source = runner->settings->source;
+    const struct agent_config_reader *config_reader = runner->settings->config_reader;
     struct app_config config;
     *ret_same = false;
-    if (!source->read(source->self, &config, tell, runner)) {
+    if (!config_reader->read(config_reader->self, &config, tell, runner)) {
         refuse(runner, 0);
         return NULL;
     }

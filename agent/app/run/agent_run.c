@@ -48,7 +48,7 @@ static void stop_current(void *self)
 static void ask_to_reload(struct agent_runner *runner)
 {
     plat_mutex_lock(&runner->mutex);
-    runner->asked_to_reload = runner->settings->source != NULL;
+    runner->asked_to_reload = runner->settings->config_reader != NULL;
     plat_mutex_unlock(&runner->mutex);
     agent_runner_wake(runner);
 }

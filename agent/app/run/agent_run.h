@@ -29,7 +29,7 @@ struct agent_keeper {
 #define AGENT_RELOAD_SAME "nothing has changed"
 
 /* Reads the configuration for a reload. */
-struct agent_source {
+struct agent_config_reader {
     /* Read and check it as for the start: everything that is wrong goes to ${tell}, a line each. False: it
      * cannot be used. ${ret_config} is to be freed with app_config_fini. On the thread of agent_run. */
     bool (*read)(void *self, struct app_config *ret_config,
@@ -38,8 +38,8 @@ struct agent_source {
 };
 
 struct agent_run_settings {
-    const struct app_config *config;   /* of the start; outlives the run */
-    const struct agent_source *source; /* NULL: it cannot be reloaded */
+    const struct app_config *config;                 /* of the start; outlives the run */
+    const struct agent_config_reader *config_reader; /* NULL: it cannot be reloaded */
     struct span schema_pack; /* text of a schema pack beside those of files; empty: none */
     struct span schema_tmf;  /* the same of trace message formats; outlives the run */
     uint64_t max_events;     /* per session; 0: no limit */

@@ -46,7 +46,7 @@ static void look_at_health(struct view *view, struct agent *agent, const struct 
     struct agent_health *ret_health)
 {
     struct spool *spool = pipeline_spool(agent->pipeline);
-    struct agent_health_source source = {.status = &view->status,
+    struct agent_health_inputs inputs = {.status = &view->status,
         .plan = agent->plan,
         .loads = loads,
         .sessions = view->sessions,
@@ -56,8 +56,8 @@ static void look_at_health(struct view *view, struct agent *agent, const struct 
         .letters_evicted = atomic_load(&agent->letters_evicted),
         .error = agent_metrics_error(&view->status, agent->plan),
         .now_ns = plat_monotonic_ns()};
-    spool->ops->usage(spool, &source.spool);
-    agent_health_look(&source, ret_health);
+    spool->ops->usage(spool, &inputs.spool);
+    agent_health_look(&inputs, ret_health);
 }
 
 static bool keep_name(const char **name, struct arena *names)
@@ -88,14 +88,14 @@ static uint64_t uptime_of(const struct agent_runner *runner)
 void agent_view_collect(struct agent *agent, const struct agent_status *status,
     const struct agent_loads *loads, struct metric_set *set)
 {
-    const struct agent_metrics_source source = {.status = status,
+    const struct agent_metrics_inputs inputs = {.status = status,
         .plan = agent->plan,
         .pipeline = agent->pipeline,
         .summaries = agent->summaries,
         .worker_count = (size_t)agent->config->agent.decode_workers,
         .loads = loads,
         .uptime_ns = uptime_of(agent->runner)};
-    agent_metrics_collect(&source, set);
+    agent_metrics_collect(&inputs, set);
 }
 
 static bool look(struct agent *agent, const struct agent_loads *loads, struct metric_set *set,

@@ -110,28 +110,28 @@ static uint64_t count_losses(const struct session_counts *counts)
 }
 
 static void look_at_session(
-    struct agent_health *health, const struct agent_health_source *source, size_t index)
+    struct agent_health *health, const struct agent_health_inputs *inputs, size_t index)
 {
-    const struct session_counts *counts = &source->status->sessions[index];
-    const char *name = source->plan->session_configs[index]->name;
-    if (source->sessions[index].failed) {
+    const struct session_counts *counts = &inputs->status->sessions[index];
+    const char *name = inputs->plan->session_configs[index]->name;
+    if (inputs->sessions[index].failed) {
         add(health, AGENT_CAUSE_SESSION_FAILED, name, NULL, "it has failed and does not run");
-    } else if (source->sessions[index].trouble[0]) {
-        add(health, AGENT_CAUSE_SESSION_WAITING, name, NULL, "%s", source->sessions[index].trouble);
+    } else if (inputs->sessions[index].trouble[0]) {
+        add(health, AGENT_CAUSE_SESSION_WAITING, name, NULL, "%s", inputs->sessions[index].trouble);
     }
-    look_at_guard(health, name, counts, source->now_ns);
-    if (is_recent(counts->loss_ns, source->now_ns, recent_ns)) {
+    look_at_guard(health, name, counts, inputs->now_ns);
+    if (is_recent(counts->loss_ns, inputs->now_ns, recent_ns)) {
         add(health, AGENT_CAUSE_SESSION_LOST_EVENTS, name, NULL,
             "it lost events %llu s ago; %llu events, %llu buffers of ETW, and records of the Event "
             "Log %llu times in all",
-            seconds_since(counts->loss_ns, source->now_ns),
+            seconds_since(counts->loss_ns, inputs->now_ns),
             (unsigned long long)count_losses(counts), (unsigned long long)counts->etw_buffers_lost,
             (unsigned long long)counts->gaps_eventlog);
     }
-    if (is_recent(counts->unread_ns, source->now_ns, recent_ns)) {
+    if (is_recent(counts->unread_ns, inputs->now_ns, recent_ns)) {
         add(health, AGENT_CAUSE_SESSION_UNREAD, name, NULL,
             "the agent had stopped reading it, and continued %llu s ago",
-            seconds_since(counts->unread_ns, source->now_ns));
+            seconds_since(counts->unread_ns, inputs->now_ns));
     }
 }
 
@@ -157,28 +157,28 @@ static void look_at_delivery(struct agent_health *health, const char *name,
 }
 
 static void look_at_output(
-    struct agent_health *health, const struct agent_health_source *source, size_t index)
+    struct agent_health *health, const struct agent_health_inputs *inputs, size_t index)
 {
-    const struct output_counts *counts = &source->status->outputs[index];
-    const struct app_output *config = source->plan->output_configs[index];
-    if (source->ended_outputs[index]) {
+    const struct output_counts *counts = &inputs->status->outputs[index];
+    const struct app_output *config = inputs->plan->output_configs[index];
+    if (inputs->ended_outputs[index]) {
         add(health, AGENT_CAUSE_OUTPUT_ENDED, NULL, config->name, "it accepts no more events");
     } else {
-        look_at_delivery(health, config->name, counts, config->batch.age_ns, source->now_ns);
+        look_at_delivery(health, config->name, counts, config->batch.age_ns, inputs->now_ns);
     }
-    if (is_recent(counts->loss_ns, source->now_ns, recent_ns)) {
+    if (is_recent(counts->loss_ns, inputs->now_ns, recent_ns)) {
         uint64_t lost = 0;
         for (int i = 0; i < OUTPUT_DROP_COUNT; i++) {
             lost += counts->dropped[i];
         }
         add(health, AGENT_CAUSE_OUTPUT_LOST_EVENTS, NULL, config->name,
             "it lost events %llu s ago, %llu in all",
-            seconds_since(counts->loss_ns, source->now_ns), (unsigned long long)lost);
+            seconds_since(counts->loss_ns, inputs->now_ns), (unsigned long long)lost);
     }
-    if (is_recent(counts->refused_ns, source->now_ns, recent_ns)) {
+    if (is_recent(counts->refused_ns, inputs->now_ns, recent_ns)) {
         add(health, AGENT_CAUSE_OUTPUT_REFUSES, NULL, config->name,
             "events became dead letters %llu s ago, %llu in all",
-            seconds_since(counts->refused_ns, source->now_ns),
+            seconds_since(counts->refused_ns, inputs->now_ns),
             (unsigned long long)counts->dead_lettered);
     }
     if (counts->unexpected_duplicates) {
@@ -188,53 +188,53 @@ static void look_at_output(
     }
 }
 
-static void look_at_spool(struct agent_health *health, const struct agent_health_source *source)
+static void look_at_spool(struct agent_health *health, const struct agent_health_inputs *inputs)
 {
-    const struct spool_usage *spool = &source->spool;
-    if (source->spool_keeps && spool->failing) {
+    const struct spool_usage *spool = &inputs->spool;
+    if (inputs->spool_keeps && spool->failing) {
         add(health, AGENT_CAUSE_SPOOL_FAILING, NULL, NULL, "the spool cannot be written");
     }
-    if (source->spool_keeps && spool->room == SPOOL_NO_ROOM_FULL) {
+    if (inputs->spool_keeps && spool->room == SPOOL_NO_ROOM_FULL) {
         add(health, AGENT_CAUSE_SPOOL_FULL, NULL, NULL,
             "the spool has reached its spool.max_size of %llu bytes",
             (unsigned long long)spool->max_bytes);
     }
-    if (source->spool_keeps && spool->room == SPOOL_NO_ROOM_DISK) {
+    if (inputs->spool_keeps && spool->room == SPOOL_NO_ROOM_DISK) {
         add(health, AGENT_CAUSE_SPOOL_FULL, NULL, NULL,
             "the disk is full, or has less left than spool.min_free_disk");
     }
-    if (source->positions_fail && !(source->spool_keeps && spool->failing)) {
+    if (inputs->positions_fail && !(inputs->spool_keeps && spool->failing)) {
         add(health, AGENT_CAUSE_POSITIONS_FAILING, NULL, NULL,
             "positions of outputs cannot be stored, so events may be delivered twice after a "
             "crash");
     }
-    if (source->letters_evicted) {
+    if (inputs->letters_evicted) {
         add(health, AGENT_CAUSE_LETTERS_EVICTED, NULL, NULL,
             "%llu dead letters were removed to make room for newer ones, and are lost",
-            (unsigned long long)source->letters_evicted);
+            (unsigned long long)inputs->letters_evicted);
     }
 }
 
-void agent_health_look(const struct agent_health_source *source, struct agent_health *ret_health)
+void agent_health_look(const struct agent_health_inputs *inputs, struct agent_health *ret_health)
 {
     ret_health->count = 0;
     ret_health->left_out = 0;
     ret_health->healthy = true;
     ret_health->ready = true;
-    for (size_t i = 0; i < source->plan->session_count; i++) {
-        look_at_session(ret_health, source, i);
+    for (size_t i = 0; i < inputs->plan->session_count; i++) {
+        look_at_session(ret_health, inputs, i);
     }
-    for (size_t i = 0; i < source->plan->output_count; i++) {
-        look_at_output(ret_health, source, i);
+    for (size_t i = 0; i < inputs->plan->output_count; i++) {
+        look_at_output(ret_health, inputs, i);
     }
-    look_at_spool(ret_health, source);
-    if (source->loads->refused) {
+    look_at_spool(ret_health, inputs);
+    if (inputs->loads->refused) {
         add(ret_health, AGENT_CAUSE_RELOAD_REFUSED, NULL, NULL,
             "the last reload failed, and the previous configuration stays active");
     }
-    if (source->error) {
+    if (inputs->error) {
         add(ret_health, AGENT_CAUSE_CONSERVATION, NULL, NULL, "%llu events are not accounted for",
-            (unsigned long long)source->error);
+            (unsigned long long)inputs->error);
     }
 }
 

@@ -37,7 +37,7 @@ struct agent_session_state {
 };
 
 /* State of the running agent; pointers are valid as long as its plan. */
-struct agent_health_source {
+struct agent_health_inputs {
     const struct agent_status *status;
     const struct agent_plan *plan;
     const struct agent_loads *loads;
@@ -52,7 +52,7 @@ struct agent_health_source {
 };
 
 /* The agent runs. */
-void agent_health_look(const struct agent_health_source *source, struct agent_health *ret_health);
+void agent_health_look(const struct agent_health_inputs *inputs, struct agent_health *ret_health);
 
 /* It does not, as ${cause}. */
 void agent_health_set(struct agent_health *ret_health, enum agent_cause cause, const char *text);

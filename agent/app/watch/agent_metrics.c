@@ -273,11 +273,11 @@ static void add_provider(
     metric_set_number(set, METRIC_PROVIDER_UNDECODED, count->undecoded);
 }
 
-static void add_providers(struct metric_set *set, const struct agent_metrics_source *source)
+static void add_providers(struct metric_set *set, const struct agent_metrics_inputs *inputs)
 {
     struct provider_counts counts = {.count = 0};
-    for (size_t i = 0; i < source->worker_count; i++) {
-        summary_look(source->summaries[i], count_provider, &counts);
+    for (size_t i = 0; i < inputs->worker_count; i++) {
+        summary_look(inputs->summaries[i], count_provider, &counts);
     }
     metric_set_list(set, METRIC_PROVIDER_LIST);
     for (size_t i = 0; i < counts.count; i++) {
@@ -326,10 +326,10 @@ void agent_metrics_process(uint64_t uptime_ns, struct metric_set *set)
     metric_set_number(set, METRIC_BUILD, 1);
 }
 
-void agent_metrics_collect(const struct agent_metrics_source *source, struct metric_set *set)
+void agent_metrics_collect(const struct agent_metrics_inputs *inputs, struct metric_set *set)
 {
-    const struct agent_plan *plan = source->plan;
-    const struct agent_status *status = source->status;
+    const struct agent_plan *plan = inputs->plan;
+    const struct agent_status *status = inputs->status;
     metric_set_list(set, METRIC_SESSION_LIST);
     for (size_t i = 0; i < plan->session_count; i++) {
         add_session(set, plan->session_configs[i]->name, &status->sessions[i]);
@@ -337,16 +337,16 @@ void agent_metrics_collect(const struct agent_metrics_source *source, struct met
     metric_set_list(set, METRIC_OUTPUT_LIST);
     for (size_t i = 0; i < plan->output_count; i++) {
         add_output(set, plan->output_configs[i]->name, &status->outputs[i],
-            pipeline_spool(source->pipeline), i);
+            pipeline_spool(inputs->pipeline), i);
     }
     metric_set_list(set, METRIC_FILTER_LIST);
     for (size_t i = 0; i < plan->filter_count; i++) {
         add_filter(set, &plan->filters[i], i);
     }
-    add_memory(set, source->pipeline);
-    add_dead_letters(set, pipeline_dead_letters(source->pipeline));
-    add_providers(set, source);
-    add_loads(set, source->loads);
+    add_memory(set, inputs->pipeline);
+    add_dead_letters(set, pipeline_dead_letters(inputs->pipeline));
+    add_providers(set, inputs);
+    add_loads(set, inputs->loads);
     metric_set_number(set, METRIC_CONSERVATION_ERROR, agent_metrics_error(status, plan));
-    agent_metrics_process(source->uptime_ns, set);
+    agent_metrics_process(inputs->uptime_ns, set);
 }

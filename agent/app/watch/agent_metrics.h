@@ -7,7 +7,7 @@
 struct summary;
 
 /* Sources of the metrics. Nothing of them changes during the call. */
-struct agent_metrics_source {
+struct agent_metrics_inputs {
     const struct agent_status *status; /* looked at just now */
     const struct agent_plan *plan;
     struct pipeline *pipeline;
@@ -18,7 +18,7 @@ struct agent_metrics_source {
 };
 
 /* Add every value but those of the status server. Any thread. */
-void agent_metrics_collect(const struct agent_metrics_source *source, struct metric_set *set);
+void agent_metrics_collect(const struct agent_metrics_inputs *inputs, struct metric_set *set);
 
 /* Add what is of the process alone; agent_metrics_collect has it, too. */
 void agent_metrics_process(uint64_t uptime_ns, struct metric_set *set);

@@ -58,7 +58,7 @@ static int exit_code_of(const struct agent_run_result *result, bool strict)
 /* ---- reloading ----------------------------------------------------------------------------------- */
 
 /* The sources of the configuration, and the log for errors when it is read again. */
-struct source {
+struct reading {
     const struct cli_args *args;
     bool is_service;
     void (*tell)(void *self, enum log_level level, const char *line);
@@ -67,43 +67,45 @@ struct source {
 
 static void tell_error(void *self, const char *line)
 {
-    const struct source *source = self;
-    source->tell(source->tell_self, LOG_LEVEL_ERROR, line);
+    const struct reading *reading = self;
+    reading->tell(reading->tell_self, LOG_LEVEL_ERROR, line);
 }
 
 static void tell_include(void *self, const char *line)
 {
-    const struct source *source = self;
-    bool strict = cli_value(source->args, "strict") != NULL;
-    source->tell(source->tell_self, strict ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, line);
+    const struct reading *reading = self;
+    bool strict = cli_value(reading->args, "strict") != NULL;
+    reading->tell(reading->tell_self, strict ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, line);
 }
 
 static void tell_untrusted(void *self, const char *text)
 {
-    const struct source *source = self;
+    const struct reading *reading = self;
     char line[LOG_MAX_TEXT_BYTES];
     snprintf(line, sizeof(line), "others could use the rights of %s. %s",
-        source->is_service ? "the service" : "this process", text);
-    source->tell(source->tell_self, source->is_service ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, line);
+        reading->is_service ? "the service" : "this process", text);
+    reading->tell(
+        reading->tell_self, reading->is_service ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, line);
 }
 
 static bool read_again(void *self, struct app_config *ret_config,
     void (*tell)(void *tell_self, enum log_level level, const char *line), void *tell_self)
 {
-    struct source *source = self;
-    source->tell = tell;
-    source->tell_self = tell_self;
-    if (!config_options_reload(source->args, source->is_service, ret_config, tell_error, source)) {
+    struct reading *reading = self;
+    reading->tell = tell;
+    reading->tell_self = tell_self;
+    if (!config_options_reload(
+            reading->args, reading->is_service, ret_config, tell_error, reading)) {
         return false;
     }
-    if (!config_options_remarks(source->args, ret_config, tell_include, source)) {
+    if (!config_options_remarks(reading->args, ret_config, tell_include, reading)) {
         app_config_fini(ret_config);
         return false;
     }
-    bool asks = source->is_service || app_trust_matters();
+    bool asks = reading->is_service || app_trust_matters();
     bool trusted = app_trust_find(ret_config, asks ? APP_TRUST_ALL : APP_TRUST_OUTPUTS,
-                       APP_TRUST_PROCESS, tell_untrusted, source) == 0;
-    if (source->is_service && !trusted) {
+                       APP_TRUST_PROCESS, tell_untrusted, reading) == 0;
+    if (reading->is_service && !trusted) {
         app_config_fini(ret_config);
         return false;
     }
@@ -116,11 +118,11 @@ static bool read_again(void *self, struct app_config *ret_config,
 static int run_config(const struct cli_args *args, const struct app_config *config,
     const struct agent_keeper *keeper, struct run_service_end *ret_end)
 {
-    static struct source origin; /* never freed: an output is stuck */
-    static const struct agent_source source = {.read = read_again, .self = &origin};
-    origin = (struct source){.args = args, .is_service = keeper != NULL};
+    static struct reading origin; /* never freed: an output is stuck */
+    static const struct agent_config_reader config_reader = {.read = read_again, .self = &origin};
+    origin = (struct reading){.args = args, .is_service = keeper != NULL};
     struct agent_run_settings settings = {.config = config,
-        .source = &source,
+        .config_reader = &config_reader,
         .keeper = keeper,
         .colors = plat_is_terminal(1) && !plat_no_color()};
     if (!cli_count(args, "max-events", &settings.max_events) ||

@@ -22,7 +22,7 @@ struct rig {
     struct agent_loads loads;
     struct agent_session_state states[1];
     bool ended[1];
-    struct agent_health_source source;
+    struct agent_health_inputs inputs;
     struct agent_health health;
 };
 
@@ -37,7 +37,7 @@ static void rig_init(struct rig *rig)
         .session_count = 1,
         .output_configs = rig->outputs,
         .output_count = 1};
-    rig->source = (struct agent_health_source){.status = &rig->status,
+    rig->inputs = (struct agent_health_inputs){.status = &rig->status,
         .plan = &rig->plan,
         .loads = &rig->loads,
         .sessions = rig->states,
@@ -51,7 +51,7 @@ static void expect(struct rig *rig, bool healthy, const char *names)
 {
     char found[400] = "";
     size_t size = 0;
-    agent_health_look(&rig->source, &rig->health);
+    agent_health_look(&rig->inputs, &rig->health);
     for (size_t i = 0; i < rig->health.count; i++) {
         size += (size_t)snprintf(found + size, sizeof(found) - size, "%s ",
             agent_health_cause_name(rig->health.findings[i].cause));
@@ -140,20 +140,20 @@ static void what_is_of_the_agent_itself_is_told(void **state)
     (void)state;
     struct rig rig;
     rig_init(&rig);
-    rig.source.spool.room = SPOOL_NO_ROOM_DISK;
-    rig.source.spool.failing = true;
-    rig.source.letters_evicted = 1;
-    rig.source.error = 2;
+    rig.inputs.spool.room = SPOOL_NO_ROOM_DISK;
+    rig.inputs.spool.failing = true;
+    rig.inputs.letters_evicted = 1;
+    rig.inputs.error = 2;
     rig.loads.refused = true;
     expect(&rig, false,
         "spool_failing spool_full dead_letters_evicted reload_refused conservation_error ");
-    rig.source.positions_fail = true; /* is what a spool that fails means */
+    rig.inputs.positions_fail = true; /* is what a spool that fails means */
     expect(&rig, false,
         "spool_failing spool_full dead_letters_evicted reload_refused conservation_error ");
-    rig.source.spool_keeps = false; /* one in memory is full as a matter of course */
-    rig.source.error = 0;
+    rig.inputs.spool_keeps = false; /* one in memory is full as a matter of course */
+    rig.inputs.error = 0;
     expect(&rig, false, "positions_failing dead_letters_evicted reload_refused ");
-    rig.source.positions_fail = false;
+    rig.inputs.positions_fail = false;
     expect(&rig, true, "dead_letters_evicted reload_refused ");
 }
 
@@ -173,7 +173,7 @@ static void texts_of_others_are_escaped(void **state)
     struct buf out;
     rig_init(&rig);
     snprintf(rig.output.trouble, sizeof(rig.output.trouble), "said \"no\"\n");
-    agent_health_look(&rig.source, &rig.health);
+    agent_health_look(&rig.inputs, &rig.health);
     buf_init(&out, 10000);
     agent_health_json(&rig.health, &out);
     size_t at;

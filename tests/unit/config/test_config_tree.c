@@ -131,7 +131,7 @@ static void put(const char *name, const char *text)
 struct loaded {
     struct config *config;
     const struct root *root;
-    struct config_sources sources;
+    struct config_additions additions;
     struct config_report report;
 };
 
@@ -140,11 +140,11 @@ static void load(struct loaded *l, const char *const *settings)
     l->config = config_create(NULL, NULL);
     assert_non_null(l->config);
     config_report_init(&l->report);
-    l->sources = (struct config_sources){.include_key = "include", .overrides = settings};
-    while (settings && settings[l->sources.override_count]) {
-        l->sources.override_count++;
+    l->additions = (struct config_additions){.include_key = "include", .overrides = settings};
+    while (settings && settings[l->additions.override_count]) {
+        l->additions.override_count++;
     }
-    config_use(l->config, &l->sources);
+    config_use(l->config, &l->additions);
     l->root = config_load(
         l->config, path_of("main.yaml"), root_fields, sizeof(struct root), &l->report);
 }

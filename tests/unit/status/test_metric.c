@@ -114,7 +114,7 @@ static void openmetrics_names_families_without_total(void **state)
 static void otlp_has_sums_since_their_beginning_gauges_and_histograms(void **state)
 {
     (void)state;
-    const struct metric_otlp_source source = {.version = span_text("1.2"),
+    const struct metric_otlp_origin origin = {.version = span_text("1.2"),
         .host = span_text("PC"),
         .now = UINT64_C(1795253400000000001),
         .started = 7};
@@ -124,7 +124,7 @@ static void otlp_has_sums_since_their_beginning_gauges_and_histograms(void **sta
     fill(&set);
     metric_set_number(&set, METRIC_CONFIG_LOADED_TIME, 1795253400000);
     metric_set_number(&set, METRIC_CPU, 1050);
-    metric_otlp_write(&set, &source, METRIC_OTLP_JSON, &out);
+    metric_otlp_write(&set, &origin, METRIC_OTLP_JSON, &out);
     buf_add_byte(&out, 0);
     const char *text = (const char *)out.data;
     static const char *const parts[] = {
