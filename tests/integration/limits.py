@@ -61,11 +61,11 @@ class Limits(machine.Shared):
         said = agent.said()
         self.assertIn("agent.limits.memory is not in effect: ", said)
         self.assertIn("MemoryMax=1073741824", said)
-        self.assertIn("agent.limits.cpu does not hold: ", said)
+        self.assertIn("agent.limits.cpu is not in effect: ", said)
         self.assertIn("CPUQuota=", said)
         self.assertNotIn("limits of the system", said)
         self.reload(agent)
-        self.assertEqual(agent.said().count("does not hold"), 2)
+        self.assertEqual(agent.said().count("is not in effect"), 2)
         self.assertEqual(agent.stop(), 0, agent.said())
 
     def test_a_limit_below_the_memory_of_the_agent_is_refused(self):

@@ -124,7 +124,7 @@ void agent_control_begin(struct agent *agent)
     agent->clock.next_stats = stats_ns ? agent->started_ns + stats_ns : UINT64_MAX;
     agent->clock.next_save = !agent->keeps ? agent->started_ns + save_every_ns : UINT64_MAX;
     agent->clock.next_health = agent->runner->notify.manager ? agent->started_ns + health_every_ns
-                                                              : UINT64_MAX;
+                                                             : UINT64_MAX;
 }
 
 /* The outputs' time is over, or when it will be. */

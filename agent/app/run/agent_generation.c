@@ -225,8 +225,8 @@ static bool make_pipeline(struct agent *agent, struct error *err)
     if (!agent->tables) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    if (!agent_process_tables_plan(
-            &agent->runner->process_tables, plan, (size_t)config->memory_bytes, agent->tables, err)) {
+    if (!agent_process_tables_plan(&agent->runner->process_tables, plan,
+            (size_t)config->memory_bytes, agent->tables, err)) {
         return false;
     }
     struct pipeline_settings settings = {.sessions = plan->sessions,
@@ -334,7 +334,8 @@ struct agent *agent_create(
 void agent_destroy(struct agent *agent)
 {
     if (agent->pipeline) {
-        agent_process_tables_warn(&agent->runner->process_tables, agent->plan, agent->tables, agent->log);
+        agent_process_tables_warn(
+            &agent->runner->process_tables, agent->plan, agent->tables, agent->log);
     }
     pipeline_destroy(agent->pipeline);
     for (size_t i = 0; agent->tables && i < agent->plan->session_count; i++) {

@@ -38,8 +38,7 @@ void agent_limits_apply(struct agent_runner *runner, const struct app_config *co
         changed = true;
     }
     if (wanted->cpu_hundredths != now->cpu_hundredths &&
-        is_done(
-            runner, "cpu", plat_limits_set_cpu((uint32_t)wanted->cpu_hundredths, &err), &err)) {
+        is_done(runner, "cpu", plat_limits_set_cpu((uint32_t)wanted->cpu_hundredths, &err), &err)) {
         now->cpu_hundredths = wanted->cpu_hundredths;
         changed = true;
     }

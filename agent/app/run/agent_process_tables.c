@@ -5,8 +5,8 @@
 #include "platform/plat_system.h"
 #include "platform/plat_volumes.h"
 
-static bool make_live(
-    struct agent_process_tables *processes, size_t max_bytes, size_t max_file_bytes, struct error *err)
+static bool make_live(struct agent_process_tables *processes, size_t max_bytes,
+    size_t max_file_bytes, struct error *err)
 {
     processes->names = processes->names ? processes->names : account_names_create(NULL, err);
     if (!processes->live && processes->names) {
@@ -72,8 +72,8 @@ static void warn(struct process_table *table, const char *session, struct log *l
     }
 }
 
-void agent_process_tables_warn(const struct agent_process_tables *processes, const struct agent_plan *plan,
-    struct process_table *const *tables, struct log *log)
+void agent_process_tables_warn(const struct agent_process_tables *processes,
+    const struct agent_plan *plan, struct process_table *const *tables, struct log *log)
 {
     for (size_t i = 0; i < plan->session_count; i++) {
         bool is_live = plan->session_configs[i]->ops->needs_etw;

@@ -15,7 +15,8 @@ struct agent_process_tables {
     struct process_table *live; /* NULL: no session has wanted it yet */
 };
 
-void agent_process_tables_fini(struct agent_process_tables *processes); /* zero-initialised is fine */
+void agent_process_tables_fini(
+    struct agent_process_tables *processes); /* zero-initialised is fine */
 
 /* How many tables the sessions of a plan have. */
 size_t agent_process_tables_count(const struct agent_plan *plan);
@@ -28,8 +29,8 @@ bool agent_process_tables_plan(struct agent_process_tables *processes, struct ag
 
 /* Log a warning for each table that has begun to evict names of files, once. ${tables}: those that
  * agent_process_tables_plan gave. */
-void agent_process_tables_warn(const struct agent_process_tables *processes, const struct agent_plan *plan,
-    struct process_table *const *tables, struct log *log);
+void agent_process_tables_warn(const struct agent_process_tables *processes,
+    const struct agent_plan *plan, struct process_table *const *tables, struct log *log);
 
 /* Add the running processes to the table of live sessions, if this system lists them. The sessions run already:
  * they report processes that start later. */

@@ -102,15 +102,13 @@ static void set_current(struct agent_runner *runner)
 /* ---- start ------------------------------------------------------------------------------------ */
 
 /* A service believes what lies in the data folder, and a warning would not be seen. */
-static bool make_folder(
-    const struct agent_runner *runner, const char *data_dir, struct error *err)
+static bool make_folder(const struct agent_runner *runner, const char *data_dir, struct error *err)
 {
     return !runner->settings->keeper || app_trust_make_private(data_dir, err);
 }
 
 /* A killed run over recorded traces is expected to go on where it was: say that this one does not. */
-static void tell_nothing_is_kept(
-    const struct agent_runner *runner, const struct app_config *config)
+static void tell_nothing_is_kept(const struct agent_runner *runner, const struct app_config *config)
 {
     if (config->spool_reason == APP_SPOOL_ONLY_RECORDED) {
         log_write(runner->log, LOG_LEVEL_INFO, NULL,
@@ -165,7 +163,7 @@ static struct agent_runner *make_process(
     runner->started_ns = plat_monotonic_ns();
     runner->started = plat_now_filetime();
     runner->end_ns = settings->duration_ns ? runner->started_ns + settings->duration_ns
-                                            : UINT64_MAX;
+                                           : UINT64_MAX;
     runner->limits = (struct app_limits){.cpu_hundredths = PLAT_LIMITS_ALL_CPU};
     plat_mutex_init(&runner->mutex);
     plat_cond_init(&runner->changed);
@@ -202,8 +200,8 @@ static void tell_started(struct agent_runner *runner)
 }
 
 /* Everything up to the first agent that runs. */
-static bool start(struct agent_runner *runner, struct agent_setup **ret_setup, bool *ret_stuck,
-    struct error *err)
+static bool start(
+    struct agent_runner *runner, struct agent_setup **ret_setup, bool *ret_stuck, struct error *err)
 {
     const struct app_config *config = runner->settings->config;
     *ret_stuck = false;
@@ -249,8 +247,8 @@ static void end_control(struct agent_runner *runner)
     runner->control = NULL;
 }
 
-static bool live(struct agent_runner *runner, struct agent_run_result *ret_result,
-    bool *ret_stuck, struct error *err)
+static bool live(struct agent_runner *runner, struct agent_run_result *ret_result, bool *ret_stuck,
+    struct error *err)
 {
     struct agent_setup *setup = NULL;
     bool ok = start(runner, &setup, ret_stuck, err);

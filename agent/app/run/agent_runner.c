@@ -156,8 +156,8 @@ static struct agent_moment look(const struct agent_runner *runner)
 {
     bool stops = runner->asked_to_stop || runner->over;
     return (struct agent_moment){.phase = !runner->has_run ? AGENT_STARTING
-                                          : stops           ? AGENT_STOPPING
-                                                            : AGENT_RUNNING,
+                                          : stops          ? AGENT_STOPPING
+                                                           : AGENT_RUNNING,
         .reloads_begun = runner->reloads_begun,
         .reloads_over = runner->reloads_over};
 }

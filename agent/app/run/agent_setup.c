@@ -9,12 +9,11 @@
 
 static void warn_schema(void *self, const char *text)
 {
-    log_write_as(((struct agent_runner *)self)->log, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_WARNING,
-        NULL, "%s", text);
+    log_write_as(((struct agent_runner *)self)->log, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_WARNING, NULL,
+        "%s", text);
 }
 
-static bool read_schemas(
-    struct agent_setup *setup, struct agent_runner *runner, struct error *err)
+static bool read_schemas(struct agent_setup *setup, struct agent_runner *runner, struct error *err)
 {
     const struct app_config *config = &setup->config;
     size_t count;

@@ -104,8 +104,8 @@ static bool parse_rate(struct span text, unsigned *ret_rate, struct error *err)
 }
 
 /* The names are looked up, and the tap is opened, while the agent that they are of is held. */
-static struct tap *open_tap(struct agent_runner *runner, struct span name,
-    struct tap_settings *settings, struct error *err)
+static struct tap *open_tap(
+    struct agent_runner *runner, struct span name, struct tap_settings *settings, struct error *err)
 {
     struct agent *agent = agent_runner_borrow(runner);
     struct tap *tap = NULL;
