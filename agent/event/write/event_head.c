@@ -9,7 +9,7 @@
  * The part of an event between its time and its process: provider and event objects. It depends on
  * the schema and the event descriptor only, and most types have one descriptor or a few, so it is
  * rendered once per descriptor and cached. Keywords may differ in each event, so in a cached head
- * they are rewritten if they differ.
+ * they are rewritten if they differ. Events without a schema are told apart by the record alone.
  */
 
 /* No padding: all but the keywords is one number. */
@@ -79,7 +79,7 @@ static void add_keywords(struct event_writer *writer, const struct event *event,
     event_add_keyword_names(event, ",\"keywords_name\":[", out);
 }
 
-static const struct event_schema no_schema;
+static const struct event_schema no_schema = {.serial = UINT32_MAX};
 
 struct event_names event_head_names(const struct event *event)
 {
@@ -226,9 +226,27 @@ void event_head_clear(struct event_writer *writer)
     }
 }
 
-/* Grow the table so that ${serial} has a slot and it is at most half full. False: out of memory. */
-static bool make_table(struct event_writer *writer, uint32_t serial)
+/* Nothing else tells what such an event is called, as do names that come with each event of a log. */
+static bool is_known_by_record(const struct event_record *record)
 {
+    return record->kind != RECORD_OPAQUE && !(record->present & RECORD_OF_LOG);
+}
+
+/* A schema without a serial belongs to a single event. */
+static bool is_kept(const struct event *event)
+{
+    return event->schema ? event->schema->serial != UINT32_MAX : is_known_by_record(event->record);
+}
+
+static const struct event_schema *schema_of(const struct event *event)
+{
+    return event->schema ? event->schema : &no_schema;
+}
+
+/* Grow the table so that the serial of ${schema} has a slot and it is at most half full. False: out of memory. */
+static bool make_table(struct event_writer *writer, const struct event_schema *schema)
+{
+    uint32_t serial = schema == &no_schema ? 0 : schema->serial;
     uint32_t count = writer->head_count;
     bool is_enough = serial < count && writer->heads_kept < count / 2;
     if (count && (is_enough || count == EVENT_MAX_HEADS)) {
@@ -253,7 +271,7 @@ static bool make_table(struct event_writer *writer, uint32_t serial)
  * it is the serial. */
 static uint32_t place_of(const struct event_writer *writer, const struct event *event)
 {
-    const struct event_schema *schema = event->schema;
+    const struct event_schema *schema = schema_of(event);
     const struct event_record *record = event->record;
     uint64_t differs = numbers_of(&record->descriptor) ^ numbers_of(&schema->descriptor);
     uint64_t provider = load_le64(record->provider.bytes) ^ load_le64(schema->provider.bytes);
@@ -264,7 +282,7 @@ static uint32_t place_of(const struct event_writer *writer, const struct event *
 static bool is_of(const struct event_head *head, const struct event *event)
 {
     const struct event_record *record = event->record;
-    return head->valid && head->serial == event->schema->serial &&
+    return head->valid && head->serial == schema_of(event)->serial && head->kind == record->kind &&
            head->hook_id == record->hook_id &&
            numbers_of(&head->descriptor) == numbers_of(&record->descriptor) &&
            guid_equal(&head->provider, &record->provider);
@@ -287,7 +305,7 @@ static struct event_head *find(struct event_writer *writer, const struct event *
 /* A slot for a new head: the first one. Its previous head moves to the second one. */
 static struct event_head *make_place(struct event_writer *writer, const struct event *event)
 {
-    if (!make_table(writer, event->schema->serial)) {
+    if (!make_table(writer, schema_of(event))) {
         return NULL;
     }
     uint32_t place = place_of(writer, event);
@@ -368,9 +386,10 @@ static bool keep(struct event_writer *writer, const struct event *event, struct 
     }
     *slot = (struct event_head){.descriptor = record->descriptor,
         .provider = record->provider,
+        .kind = record->kind,
         .hook_id = record->hook_id,
         .valid = true,
-        .serial = event->schema->serial,
+        .serial = schema_of(event)->serial,
         .head = span_make(memory + message.size, head.size),
         .cuts = writer->fresh.cuts,
         .message = span_make(memory, message.size),
@@ -425,9 +444,8 @@ static bool change_keywords(struct event_writer *writer, const struct event *eve
 const struct event_head *event_head_get_as(
     struct event_writer *writer, const struct event *event, const struct event_head_shape *shape)
 {
-    /* A schema without a serial belongs to a single event. */
-    bool is_kept = event->schema && event->schema->serial != UINT32_MAX;
-    struct event_head *head = is_kept ? find(writer, event) : NULL;
+    bool keeps = is_kept(event);
+    struct event_head *head = keeps ? find(writer, event) : NULL;
     if (head && (head->descriptor.keyword == event->record->descriptor.keyword ||
                     change_keywords(writer, event, shape, head))) {
         return head;
@@ -436,7 +454,7 @@ const struct event_head *event_head_get_as(
         drop(writer, head);
     }
     bool whole = render_fresh(writer, event, shape);
-    head = is_kept && whole ? keep_with_others(writer, event) : NULL;
+    head = keeps && whole ? keep_with_others(writer, event) : NULL;
     return head ? head : &writer->fresh;
 }
 

@@ -49,9 +49,10 @@ enum { EVENT_MAX_HEADS = 16384, EVENT_MAX_HEAD_BYTES = 8 * 1024 * 1024 };
 struct event_head {
     struct event_descriptor descriptor;
     struct guid provider; /* of the record: one schema may serve several */
+    enum record_kind kind;
     uint16_t hook_id;
     bool valid;
-    uint32_t serial; /* event_schema.serial */
+    uint32_t serial; /* event_schema.serial; UINT32_MAX: no schema */
     struct span head; /* native: `","provider":{…},"event":{…}`; PUT_PADDING readable bytes after */
     struct event_head_cuts cuts; /* offsets of its parts, for formats that put values in between */
     struct span message;         /* JSON-escaped template, empty if none */

@@ -83,11 +83,60 @@ static void keywords_take_no_place(void **state)
     fixture_fini(&f);
 }
 
+/* Nothing describes them: the record alone says what they are called. */
+static void events_without_a_schema_take_turns(void **state)
+{
+    (void)state;
+    enum { TURNS = 3, KINDS = RECORD_OPAQUE + 1 };
+    const struct event_format *const formats[] = {
+        &event_format_native, &event_format_ecs, &event_format_otel, &event_format_otlp};
+    for (size_t n = 0; n < sizeof(formats) / sizeof(formats[0]); n++) {
+        struct writer_fixture f;
+        fixture_init(&f, RECORD_EVENT, SCHEMA_UNKNOWN);
+        f.event.schema = NULL;
+        f.event.status = DECODE_RAW;
+        for (unsigned i = 0; i < TURNS * KINDS * 64; i++) {
+            f.record.kind = (enum record_kind)(i % KINDS);
+            f.record.present = i & 8 && f.record.kind == RECORD_EVENT ? RECORD_OF_LOG : 0;
+            f.record.header_type = (uint8_t)(i % 3 + 1);
+            f.record.hook_id = (uint16_t)(f.record.kind == RECORD_KERNEL ? 0x100 + i % 7 : 0);
+            f.record.provider.bytes[0] = (uint8_t)(i & 16 ? 1 : 0);
+            f.record.descriptor = (struct event_descriptor){.id = (uint16_t)(i & 32),
+                .level = (uint8_t)(i % 2),
+                .opcode = (uint8_t)(i / KINDS % 2),
+                .keyword = (uint64_t)(i % 4) << (i % 5 * 8)};
+            assert_as_alone(&f, formats[n]);
+        }
+        assert_in_range(f.writer->heads_kept, 1, 512);
+        fixture_fini(&f);
+    }
+}
+
+/* What a log names in each of its events is not kept. */
+static void undescribed_events_are_kept_as_one(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_UNKNOWN);
+    f.event.schema = NULL;
+    f.event.status = DECODE_RAW;
+    for (unsigned i = 0; i < 1000; i++) {
+        f.record.present = i % 2 ? RECORD_OF_LOG : 0;
+        buf_reset(&f.out);
+        event_format_native.event(f.writer, &f.event, &f.out);
+        assert_false(f.out.failed);
+    }
+    assert_int_equal(f.writer->heads_kept, 1);
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(descriptors_of_a_type_take_turns),
         cmocka_unit_test(keywords_take_no_place),
+        cmocka_unit_test(events_without_a_schema_take_turns),
+        cmocka_unit_test(undescribed_events_are_kept_as_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
