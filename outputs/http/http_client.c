@@ -38,6 +38,7 @@ struct transfer {
     size_t at;
     uint64_t body_bytes;
     uint64_t reply_bytes;
+    bool has_moved;             /* some of the body was read since this was last cleared */
     bool has_head;              /* all headers of the reply have arrived */
     bool asked_for_tunnel;      /* the proxy was reached and got the tunnel request */
     enum http_failure ended_by; /* set by a callback; HTTP_REPLIED: by none */
@@ -68,6 +69,7 @@ static size_t on_read(char *to, size_t one, size_t room, void *client)
     const struct http_request *request = transfer->request;
     size_t size = 0;
     room *= one;
+    transfer->has_moved = true;
     while (transfer->part < request->part_count) {
         struct span rest = span_from(request->parts[transfer->part], transfer->at);
         struct span piece = span_first(rest, room - size);
@@ -397,6 +399,15 @@ static bool prepare(struct http_client *self, struct curl_slist **ret_headers)
     return *ret_headers && !curl_easy_setopt(self->easy, CURLOPT_HTTPHEADER, *ret_headers);
 }
 
+/* libcurl sends one piece of the body in each step, and looks first whether the socket takes it: there is nothing to
+ * wait for until it did not. */
+static bool may_go_on(struct transfer *transfer)
+{
+    bool has_moved = transfer->has_moved;
+    transfer->has_moved = false;
+    return has_moved && transfer->part < transfer->request->part_count;
+}
+
 /* Run until the request of ${easy} is done, or `stopping` is true. */
 static CURLcode perform(struct http_client *self, CURLM *multi, CURL *easy)
 {
@@ -413,7 +424,8 @@ static CURLcode perform(struct http_client *self, CURLM *multi, CURL *easy)
             self->transfer.ended_by = HTTP_STOPPED;
             break;
         }
-        if (running && curl_multi_poll(multi, NULL, 0, LOOK_MS, NULL)) {
+        if (running && !may_go_on(&self->transfer) &&
+            curl_multi_poll(multi, NULL, 0, LOOK_MS, NULL)) {
             break;
         }
     }
