@@ -1,13 +1,20 @@
 """What shipping a trace over HTTP takes: `run` from an .etl file to a sink on the loopback, against a
 program that knows every event in advance (linux/limit_ship.c) and the same sink.
 
-    ship.py [--events N] [--rounds N] [--only NAME]
+    ship.py [--events N] [--rounds N] [--only NAME] [--pin]
 
 First each way once, to see that both sides send the same bytes. Then rounds, in each of which every way runs
 once, so that ratios hold whatever else the machine does; medians are printed. CPU is the program's own, user
-and system, without the sink's. `beyond` is how far the peak is above agent.memory, which is meant for the whole
-process: below 0, it stays within. "on disk": the spool is durable, and empty at first. Of the clock little is to be learned where other programs run, and nothing
-where the sink has no processor of its own.
+and system, without the sink's; `start` is what of it is the same for any trace. `beyond` is how far the peak is
+above agent.memory, which is meant for the whole process: below 0, it stays within.
+
+"on disk": the spool is durable, and empty at first. The program of the limit appends its bodies to a file then, and
+synchronises it as often. "bulk": it writes the action lines of elasticsearch, and reads the replies without looking
+at their items.
+
+With --pin the programs run on one processor and the sink on another. Where two threads share a core, both take
+longer, which a program with one thread never meets. Of the clock little is to be learned where other programs run,
+and nothing where the sink has no processor of its own.
 """
 
 import argparse
@@ -27,15 +34,19 @@ SINK = os.path.abspath(os.environ["ETWSHIP_SINK"])
 LIMIT = os.path.abspath(os.environ["ETWSHIP_LIMIT_SHIP"])
 BODY_BYTES = 1000000
 MEMORY_MB = 128
+# What elasticsearch has before an event; the limit's own way to write the id is as long.
+ACTION = '{"create":{"_index":"logs-etw.native-default","_id":"'
+# The agent synchronises its segments and its catalogue once for so much.
+SYNC_BYTES = 2600000
 # Peers were measured with events of this size.
 PEER_BYTES = 770
 DURABLE = {"mode": "durable", "min_free_disk": "1MB", "recorded": "copy"}
 
 
 class Sink:
-    def __init__(self, *options):
-        self.process = subprocess.Popen([SINK, *options], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+    def __init__(self, *options, processors=()):
+        self.process = subprocess.Popen([SINK, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        preexec_fn=lambda: processors and os.sched_setaffinity(0, processors))
         self.port = int(self.process.stdout.readline())
 
     def taken(self):
@@ -56,11 +67,12 @@ class Way:
         self.name, self.command, self.folder = name, command, folder
         self.limit, self.bulk, self.rounds = limit, bulk, []
 
-    def run(self, sink):
+    def run(self, sink, processors=()):
         begun = time.monotonic()
         with open(self.folder / "said", "w+b") as said:
             process = subprocess.Popen(self.command(sink.port), cwd=self.folder,
-                                       stdout=subprocess.DEVNULL, stderr=said)
+                                       stdout=subprocess.DEVNULL, stderr=said,
+                                       preexec_fn=lambda: processors and os.sched_setaffinity(0, processors))
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             if process.returncode:
@@ -73,7 +85,7 @@ class Way:
         return statistics.median(one[what] for one in self.rounds)
 
 
-def agent(folder, name, output, workers, spool=None):
+def agent(folder, name, output, workers, spool=None, trace="trace.etl"):
     path = folder / f"{name}.yaml"
 
     def command(port):
@@ -84,7 +96,7 @@ def agent(folder, name, output, workers, spool=None):
             "version": 1, "spool": spool or {"mode": "memory"},
             "agent": {"decode_workers": workers, "memory": f"{MEMORY_MB}MB", "data_dir": "state"},
             # The limit knows an event by itself, and nothing of its process.
-            "sessions": [{"name": "s", "type": "file", "paths": ["trace.etl"],
+            "sessions": [{"name": "s", "type": "file", "paths": [trace],
                           "process_context": False}],
             "outputs": [{"workers": workers, "batch": {"bytes": BODY_BYTES}, **output, **where}]}))
         return [BINARY, "run", "-c", path.name]
@@ -104,33 +116,51 @@ def agent_member(folder):
     return line[line.index(',"host":'):].rstrip("}\n") + "}"
 
 
+def limit(name, folder, kind, member, *more, bulk=False):
+    return Way(name, lambda port: [LIMIT, "trace.etl", str(port), str(BODY_BYTES), kind, member, *more],
+               folder, bulk=bulk)
+
+
 def ways(folder):
     member = agent_member(folder)
     result = []
     for compression in ("none", "gzip", "zstd"):
-        limit = Way(f"limit, {compression}", lambda port, kind=compression: [
-            LIMIT, "trace.etl", str(port), str(BODY_BYTES), kind, member], folder)
-        result.append(limit)
+        plain = limit(f"limit, {compression}", folder, compression, member)
+        disk = limit(f"limit, {compression}, on disk", folder, compression, member, "", "limit.spool",
+                     str(SYNC_BYTES))
+        result += [plain, disk]
         for workers in (1, 2):
             name = f"http, {compression}, {workers}"
             result.append(Way(name, agent(folder, name, {
-                "type": "http", "compression": compression}, workers), folder, limit))
+                "type": "http", "compression": compression}, workers), folder, plain))
         name = f"http, {compression}, 1, on disk"
         result.append(Way(name, agent(folder, name, {
-            "type": "http", "compression": compression}, 1, DURABLE), folder, limit))
+            "type": "http", "compression": compression}, 1, DURABLE), folder, disk))
     name = "http, none, 1, zstd on disk"
     result.append(Way(name, agent(folder, name, {"type": "http", "compression": "none"}, 1,
-                                  DURABLE | {"compression": "zstd"}), folder, result[0]))
+                                  DURABLE | {"compression": "zstd"}), folder, result[1]))
     for compression in ("none", "gzip"):
+        of_bulk = limit(f"limit, bulk, {compression}", folder, compression, member, ACTION, bulk=True)
+        result.append(of_bulk)
         for workers in (1, 2):
             name = f"elasticsearch, {compression}, {workers}"
             result.append(Way(name, agent(folder, name, {
-                "type": "elasticsearch", "compression": compression}, workers), folder, bulk=True))
+                "type": "elasticsearch", "compression": compression}, workers), folder, of_bulk, bulk=True))
     return result
 
 
+def start_seconds(folder, rounds, processors):
+    """Of a trace with one event."""
+    way = Way("start", agent(folder, "start", {"type": "http", "compression": "none"}, 1, trace="one.etl"), folder)
+    sink = Sink()
+    way.rounds = [way.run(sink, processors) for _ in range(rounds)]
+    sink.close()
+    return way.median("cpu")
+
+
 def check(every, events):
-    """All ways of one kind send the same number of bytes, one line per event. Returns the bytes of http's."""
+    """All ways of one kind send the same number of bytes, one line per event; what elasticsearch has in quotes, as
+    JavaScript would round it, the limit has without. Returns the bytes of http's."""
     sizes = {}
     for way in every:
         sink = Sink("--bulk" if way.bulk else "--count")
@@ -138,8 +168,11 @@ def check(every, events):
         taken = sink.taken()
         sink.close()
         assert taken["lines"] == events * (1 + way.bulk), (way.name, taken)
-        assert sizes.setdefault(way.bulk, taken["bytes"]) == taken["bytes"], (way.name, taken, sizes)
-    return sizes.get(False)
+        kind = (way.bulk, way.bulk and way.limit is None)
+        assert sizes.setdefault(kind, taken["bytes"]) == taken["bytes"], (way.name, taken, sizes)
+    if (True, True) in sizes:
+        assert 0.99 < sizes[True, True] / sizes[True, False] < 1.01, sizes
+    return sizes.get((False, False))
 
 
 def main():
@@ -147,7 +180,9 @@ def main():
     parser.add_argument("--events", type=int, default=500000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="ways whose names hold this text, and the limit's")
+    parser.add_argument("--pin", action="store_true", help="all but the sink on one processor")
     options = parser.parse_args()
+    own, others = ({0}, {1}) if options.pin else ((), ())
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         subprocess.run([ETLGEN, "--mix", "limit", "--cpus", "1", "--events", str(options.events), "-o",
@@ -156,12 +191,14 @@ def main():
         every += [way.limit for way in every if way.limit and way.limit not in every]
         every = list(dict.fromkeys(every))
         size = check(every, options.events)
-        sinks = {bulk: Sink(*["--bulk"] * bulk) for bulk in {way.bulk for way in every}}
+        start = start_seconds(folder, options.rounds, own)
+        sinks = {bulk: Sink(*["--bulk"] * bulk, processors=others) for bulk in {way.bulk for way in every}}
         for _ in range(options.rounds):
             for way in every:
-                way.rounds.append(way.run(sinks[way.bulk]))
+                way.rounds.append(way.run(sinks[way.bulk], own))
         for sink in sinks.values():
             sink.close()
+    print(f"start: {start:.3f} s CPU, which is in each row of the agent")
     report(every, options.events, size / options.events if size else PEER_BYTES)
 
 
@@ -174,7 +211,7 @@ def report(every, events, event_bytes):
         ratio = "" if not way.limit else "{:.2f}".format(statistics.median(
             ours["cpu"] / theirs["cpu"] for ours, theirs in zip(way.rounds, way.limit.rounds)))
         peak = way.median("rss") / 1024**2
-        beyond = f"{peak - MEMORY_MB:.1f}" if way.limit or way.bulk else ""
+        beyond = f"{peak - MEMORY_MB:.1f}" if way.limit else ""
         print(f"{way.name:27} {cpu:7.2f} {cpu * PEER_BYTES / event_bytes:7.2f} {ratio:>6} "
               f"{events / way.median('wall'):11,.0f} {peak:8.1f} {beyond:>7}")
 

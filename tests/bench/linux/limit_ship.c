@@ -2,7 +2,11 @@
  * The limit program (limit.h) as a shipper: what the way from a trace to a server costs a program that
  * knows every event in advance, and does nothing else.
  *
- *   limit_ship TRACE PORT BODY_BYTES none|gzip|zstd AGENT      (PORT 0: to nowhere)
+ *   limit_ship TRACE PORT BODY_BYTES none|gzip|zstd AGENT [ACTION [FILE SYNC_BYTES]]
+ *
+ * PORT 0: to nowhere. ACTION: a line before each record, as the _bulk API has it; the text up to the id, which is made
+ * as the agent makes it. Empty: none. FILE: each body is appended to it before it is posted, and after every SYNC_BYTES the
+ * file is synchronised with the disk.
  *
  * Maps the trace (etlgen --mix limit --cpus 1, so that file order is the order of time), frames its
  * records with the agent's two functions for one record, writes their JSON one behind the other and posts
@@ -12,6 +16,7 @@
  *
  * Prints the number of events, and of bytes of JSON.
  */
+#define _POSIX_C_SOURCE 200809L /* fdatasync */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/put.h"
 #include "bench/limit.h"
 #include "input/etl/etl_file.h"
 #include "input/etl/etl_format.h"
@@ -32,7 +38,12 @@
 #include "outputs/compress.h"
 #include "outputs/http/http_options.h"
 
-enum { HEAD_BYTES = 512, REPLY_BYTES = 4096, COMPRESSED_MAX_BYTES = 128 * 1024 * 1024 };
+enum {
+    HEAD_BYTES = 512,
+    REPLY_BYTES = 256 * 1024,
+    ACTION_BYTES = 512,
+    COMPRESSED_MAX_BYTES = 128 * 1024 * 1024
+};
 
 struct shipper {
     int socket;
@@ -45,6 +56,12 @@ struct shipper {
     size_t body_size;
     struct limit limit;
     struct etl_info info;
+    struct span action;     /* empty: none */
+    uint64_t buffer_offset; /* where the record in hand was read, for its id */
+    uint64_t record_offset;
+    int file; /* -1: none */
+    uint64_t sync_bytes;
+    uint64_t unsynced_bytes;
     uint64_t events;
     uint64_t bytes;
 };
@@ -86,21 +103,61 @@ static void send_both(int socket, char *head, size_t head_size, struct span body
     }
 }
 
-/* The sink's, which has no body and comes in one piece. */
+/* The sink's. Of its body, which no one needs but for its first bytes, nothing is looked at. */
 static void await_reply(int socket)
 {
-    char reply[REPLY_BYTES];
+    static char reply[REPLY_BYTES + 1];
     static const char good[] = "HTTP/1.1 200 ";
-    ssize_t size = recv(socket, reply, sizeof(reply), 0);
-    if (size < (ssize_t)sizeof(good) || memcmp(reply, good, sizeof(good) - 1) != 0 ||
-        memcmp(reply + size - 4, "\r\n\r\n", 4) != 0) {
+    size_t size = 0;
+    char *body = NULL;
+    while (!body) {
+        ssize_t here = recv(socket, reply + size, REPLY_BYTES - size, 0);
+        if (here <= 0) {
+            die("no reply");
+        }
+        size += (size_t)here;
+        reply[size] = '\0';
+        body = strstr(reply, "\r\n\r\n");
+    }
+    const char *length = strstr(reply, "Content-Length: ");
+    if (strncmp(reply, good, sizeof(good) - 1) != 0 || !length) {
         die("no good reply");
+    }
+    size_t left = strtoul(length + strlen("Content-Length: "), NULL, 10);
+    left -= size - (size_t)(body + 4 - reply);
+    while (left) {
+        ssize_t here = recv(socket, reply, left < REPLY_BYTES ? left : REPLY_BYTES, 0);
+        if (here <= 0) {
+            die("half a reply");
+        }
+        left -= (size_t)here;
+    }
+}
+
+static void append_to_file(struct shipper *s)
+{
+    for (size_t at = 0; at < s->body_size;) {
+        ssize_t here = write(s->file, s->body + at, s->body_size - at);
+        if (here <= 0) {
+            die(strerror(errno));
+        }
+        at += (size_t)here;
+    }
+    s->unsynced_bytes += s->body_size;
+    if (s->unsynced_bytes >= s->sync_bytes) {
+        s->unsynced_bytes = 0;
+        if (fdatasync(s->file)) {
+            die(strerror(errno));
+        }
     }
 }
 
 static void post(struct shipper *s)
 {
     s->bytes += s->body_size;
+    if (s->file >= 0) {
+        append_to_file(s);
+    }
     if (s->port == 0) {
         s->body_size = 0;
         return;
@@ -127,12 +184,31 @@ static void post(struct shipper *s)
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
+/* Of the id, what differs from record to record: where it was read (outputs/delivery_id.h). */
+static size_t write_action(const struct shipper *s, uint8_t *to)
+{
+    static const char rest[] = "\"}}\n";
+    static const char stream[] = "0123abcd";
+    static const char trace[] = "0123456789abcdef0123456789abcdef";
+    uint8_t *p = to;
+    memcpy(p, s->action.data, s->action.size);
+    p += s->action.size;
+    memcpy(p, trace, sizeof(trace) - 1);
+    p = put_hex_all(p + sizeof(trace) - 1, s->buffer_offset << 16) - 4;
+    p = put_hex_all(p, s->record_offset << 32) - 8;
+    memcpy(p, stream, sizeof(stream) - 1);
+    p += sizeof(stream) - 1;
+    memcpy(p, rest, sizeof(rest) - 1);
+    return (size_t)(p - to) + sizeof(rest) - 1;
+}
+
 static void ship_record(struct shipper *s, struct event_record *record)
 {
     record->sequence = s->events + 1;
-    size_t size = limit_write(&s->limit, record, s->body + s->body_size);
+    size_t line = s->action.size ? write_action(s, s->body + s->body_size) : 0;
+    size_t size = limit_write(&s->limit, record, s->body + s->body_size + line);
     s->events += size > 0;
-    s->body_size += size;
+    s->body_size += size ? line + size : 0;
     if (s->body_size >= s->body_bytes) {
         post(s);
     }
@@ -151,6 +227,7 @@ static void ship_buffer(struct shipper *s, struct span buffer)
            etl_record_frame(buffer.data + at, &size) == ETL_FRAME_RECORD && size <= end - at) {
         struct event_record record;
         etl_record_read(span_make(buffer.data + at, size), &scope, items, &record);
+        s->record_offset = at;
         ship_record(s, &record);
         at += (size + ETL_RECORD_ALIGNMENT - 1) & ~(size_t)(ETL_RECORD_ALIGNMENT - 1);
     }
@@ -210,26 +287,40 @@ static void set_compression(struct shipper *s, const char *name)
 
 int main(int argc, char **argv)
 {
-    static struct shipper s;
-    if (argc != 6) {
-        die("limit_ship TRACE PORT BODY_BYTES none|gzip|zstd AGENT");
+    static struct shipper s = {.file = -1};
+    if (argc != 6 && argc != 7 && argc != 9) {
+        die("limit_ship TRACE PORT BODY_BYTES none|gzip|zstd AGENT [ACTION [FILE SYNC_BYTES]]");
     }
     struct span trace = map(argv[1]);
     s.port = (unsigned)strtoul(argv[2], NULL, 10);
     s.body_bytes = strtoul(argv[3], NULL, 10);
-    s.body = malloc(s.body_bytes + 2 * limit_bound(&(struct event_record){.payload.size = 65536}));
+    s.body = malloc(s.body_bytes + 2 * limit_bound(&(struct event_record){.payload.size = 65536}) +
+                    2 * ACTION_BYTES);
     if (!s.body) {
         die("memory");
     }
     set_compression(&s, argv[4]);
+    s.action = span_text(argc > 6 ? argv[6] : "");
+    if (s.action.size > ACTION_BYTES) {
+        die("a shorter ACTION");
+    }
+    if (argc > 8) {
+        s.file = open(argv[7], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        s.sync_bytes = strtoul(argv[8], NULL, 10);
+        if (s.file < 0) {
+            die(strerror(errno));
+        }
+    }
     prepare(&s, trace, argv[1], argv[5]);
     if (s.port) {
         connect_to(&s);
     }
     for (size_t at = 0; at + s.info.buffer_size <= trace.size; at += s.info.buffer_size) {
+        s.buffer_offset = at;
         ship_buffer(&s, span_make(trace.data + at, s.info.buffer_size));
     }
     if (s.body_size) {
+        s.sync_bytes = 0;
         post(&s);
     }
     printf("%" PRIu64 " %" PRIu64 "\n", s.events, s.bytes);
