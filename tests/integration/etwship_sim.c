@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/options/cli.h"
+#include "cli/commands/cli_main.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "sim_script.h"
