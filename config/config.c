@@ -432,7 +432,8 @@ bool config_set(struct config *config, const struct config_field *fields, void *
 {
     const struct config_field *field = config_field_find(fields, span_text(key));
     if (!field) {
-        return error_set(err, ERR_CONFIG, "there is no option %s. see the reference",
+        return error_set(err, ERR_CONFIG,
+            "there is no option %s. see docs/reference/configuration.md",
             config_text_quote(span_text(key)).text);
     }
     void *member = (uint8_t *)settings + field->offset;

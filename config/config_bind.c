@@ -71,7 +71,7 @@ static bool start_target(
         }
     }
     if (rows > CONFIG_MAX_ROWS) {
-        config_walk_stop(walk, node, "this build has too many keys here. report it");
+        config_walk_stop(walk, node, "this build has too many keys here. please report this");
         return false;
     }
     return true;

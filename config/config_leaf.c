@@ -44,8 +44,7 @@ static bool check_variables(const struct config *config, const struct config_fie
         return true;
     }
     return error_set(err, ERR_CONFIG,
-        "the environment variable %.*s is set, but holds nothing. give it the secret, or remove "
-        "the key",
+        "the environment variable %.*s is empty. set it to the secret, or remove the key",
         SPAN_ARG(blank));
 }
 

@@ -236,7 +236,7 @@ void config_override_apply(struct config_tree *tree, const char *origin, const c
         return;
     }
     if (!equals) {
-        refuse(&step, "this is no setting. write KEY=VALUE, as in agent.memory=64MB");
+        refuse(&step, "this is not a setting. write KEY=VALUE, as in agent.memory=64MB");
         return;
     }
     struct span value = span_from(all, key.size + 1);

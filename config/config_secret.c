@@ -31,13 +31,15 @@ static bool unprotect(struct span text, struct buf *out, struct error *err)
     bool good = base64_read(span_from(text, sizeof(dpapi_prefix) - 1), &bytes);
     if (!good || bytes.size == 0) {
         error_set(err, ERR_CONFIG,
-            "what follows dpapi: is no base64. write there all that etwship secret protect prints");
+            "the text after dpapi: is not base64. write the whole output of etwship secret protect "
+            "after it");
         good = false;
     } else if (!plat_secret_unprotect(buf_span(&bytes), out, &why)) {
         error_set(err, why.code == ERR_UNSUPPORTED ? ERR_CONFIG : why.code, "%s%s", why.text,
             why.code == ERR_UNSUPPORTED
                 ? ""
-                : ". was it made on this machine? make it here with etwship secret protect");
+                : ". only the machine that protected it can read it. protect the secret on this "
+                  "machine with etwship secret protect");
         good = false;
     }
     buf_fini(&bytes);

@@ -119,7 +119,7 @@ const char *config_text_secret_fault(struct span secret)
     bool has_break = secret.size && (memchr(secret.data, '\n', secret.size) ||
                                         memchr(secret.data, '\r', secret.size));
     return secret.size == 0   ? "is empty. write the secret there, or remove the key"
-           : is_blank(secret) ? "holds white space alone. write the secret there, or remove the key"
+           : is_blank(secret) ? "holds only white space. write the secret there, or remove the key"
            : has_break        ? "has more than one line. write the secret there, and nothing else"
                               : NULL;
 }

@@ -117,7 +117,7 @@ bool config_value_int(struct span text, int64_t *ret_value, struct error *err)
     }
     if (!good || value > INT64_MAX) {
         return error_set(err, ERR_CONFIG,
-            "%s is no whole number. write it in decimal, or in hexadecimal with 0x",
+            "%s is not a whole number. write it in decimal, or in hexadecimal with 0x",
             config_text_quote(text).text);
     }
     *ret_value = negative ? -(int64_t)value : (int64_t)value;
@@ -141,7 +141,7 @@ bool config_value_size(struct span text, uint64_t *ret_bytes, struct error *err)
         }
     }
     return error_set(err, ERR_CONFIG,
-        "%s is no size. write a whole number and a unit (B KB MB GB TB), as in 64KB",
+        "%s is not a size. write a whole number and a unit (B KB MB GB TB), as in 64KB",
         config_text_quote(text).text);
 }
 
@@ -170,7 +170,7 @@ bool config_value_percent(struct span text, uint64_t *ret_hundredths, struct err
     }
     if (!good || !span_is(rest, "%") || whole * 100 + part > 10000) {
         return error_set(err, ERR_CONFIG,
-            "%s is no percentage. write a number up to 100 and %%, as in 20%%",
+            "%s is not a percentage. write a number up to 100 and %%, as in 20%%",
             config_text_quote(text).text);
     }
     *ret_hundredths = whole * 100 + part;
@@ -216,7 +216,7 @@ bool config_value_duration(struct span text, uint64_t *ret_ns, struct error *err
         return true;
     }
     return error_set(err, ERR_CONFIG,
-        "%s is no duration. write whole numbers with units (ms s m h d), as in 30s or 1h30m",
+        "%s is not a duration. write whole numbers with units (ms s m h d), as in 30s or 1h30m",
         config_text_quote(text).text);
 }
 
@@ -227,7 +227,7 @@ bool config_value_time(struct span text, uint64_t *ret_filetime, struct error *e
         return true;
     }
     return error_set(err, ERR_CONFIG,
-        "%s is no time. write it as in 2026-11-21T09:30:00Z, or its beginning, as in 2026-11-21",
+        "%s is not a time. write it as in 2026-11-21T09:30:00Z, or its beginning, as in 2026-11-21",
         config_text_quote(text).text);
 }
 

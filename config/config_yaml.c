@@ -95,7 +95,7 @@ static const struct {
     {"did not find expected <document start>", NULL, false,
         "this does not fit the lines above. align the keys of one mapping"},
     {"could not find expected ':'", "while scanning a simple key", true,
-        "this line is no key: value. put a colon and a space after the key, or a text of several "
+        "this line is not key: value. put a colon and a space after the key, or a text of several "
         "lines in quotes"},
     {"found unexpected end of stream", "while scanning a quoted scalar", true,
         "a quote is not closed. close it"},
@@ -163,12 +163,14 @@ static bool refuse_syntax(const struct scan *scan, const yaml_parser_t *parser)
     if (parser->context) {
         config_report_add(scan->report, scan->file, config_yaml_line(mark),
             config_yaml_column(mark),
-            "no YAML: %s, %s that starts at %u:%u. check indentation, quotes and brackets there",
+            "not valid YAML: %s, %s that starts at %u:%u. check indentation, quotes and brackets "
+            "there",
             parser->problem, parser->context, config_yaml_line(&parser->context_mark),
             config_yaml_column(&parser->context_mark));
     } else {
         config_report_add(scan->report, scan->file, config_yaml_line(mark),
-            config_yaml_column(mark), "no YAML: %s. check indentation, quotes and brackets here",
+            config_yaml_column(mark),
+            "not valid YAML: %s. check indentation, quotes and brackets here",
             parser->problem ? parser->problem : "it cannot be read");
     }
     return false;

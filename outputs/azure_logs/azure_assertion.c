@@ -34,7 +34,7 @@ static bool load(const char *path, const char *label, struct buf *out, struct er
             "pkey",
             path);
     }
-    return good || error_set(err, ERR_FORMAT, "%s: there is no %s in it. write it as PEM", path,
+    return good || error_set(err, ERR_FORMAT, "%s: it contains no %s. write it as PEM", path,
                        key ? "private key" : "certificate");
 }
 

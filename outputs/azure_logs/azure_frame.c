@@ -201,10 +201,10 @@ bool azure_frame_setup(const void *settings, const struct output_talk *talk)
     bool good = show_table(talk) && show_rule(s, talk, ecs, "", "Custom-Etw_CL",
                                         ecs ? ecs_transform : native_transform);
     talk->say(talk->host, OUTPUT_FOUND_NOTE,
-        "nothing was made in Azure: send the two requests to https://management.azure.com, or to "
-        "that of a sovereign cloud (az rest), with your values in place of the braces. then give "
-        "the identity the role Monitoring Metrics Publisher on the rule, and write its immutable "
-        "id and its endpoint into the output");
+        "setup changes nothing in Azure: send the two requests to https://management.azure.com, or "
+        "to that of a sovereign cloud (az rest), with your values in place of the braces. then "
+        "give the identity the role Monitoring Metrics Publisher on the rule, and write its "
+        "immutable id and its endpoint into the output");
     for (size_t i = 0; good && !ecs && i < sizeof(standards) / sizeof(standards[0]); i++) {
         char stream[64];
         snprintf(stream, sizeof(stream), "Microsoft-%s", standards[i].table);
@@ -212,9 +212,9 @@ bool azure_frame_setup(const void *settings, const struct output_talk *talk)
     }
     if (good && !ecs) {
         talk->say(talk->host, OUTPUT_FOUND_NOTE,
-            "the last two rules are for tables of the workspace's own, where their events fit: "
-            "queries of the DNS client, and any event of a provider with event ids. they need no "
-            "table, and an output of its own each, with their immutable id as dcr");
+            "the last two rules write to tables that the workspace already has: queries of the DNS "
+            "client, and any event of a provider with event ids. each needs an output of its own, "
+            "with its immutable id as dcr, and no new table");
     }
     return good;
 }

@@ -12,19 +12,18 @@ static const char *const compressions[] = {"none", "gzip", NULL};
 static const struct config_field auth_fields[] = {
     {CONFIG_ROW("method", ENUM, struct azure_auth, method), .names = method_names,
         .default_text = "client_secret",
-        .help = "client_secret, certificate: of an application of Entra; managed_identity: of this virtual machine, or "
-                "of Azure Arc; workload_identity: by a token in a file, as Kubernetes writes one"},
+        .help = "client_secret, certificate: an application of Entra; managed_identity: of this virtual machine, or of Azure Arc; workload_identity: by a token in a file, as Kubernetes writes one"},
     {CONFIG_ROW("tenant", STRING, struct azure_auth, tenant),
         .help = "id or name of the directory; managed identities need none"},
     {CONFIG_ROW("client_id", STRING, struct azure_auth, client_id),
         .help = "id of the application, or of a managed identity that was assigned by a user"},
     {CONFIG_ROW("client_secret", SECRET, struct azure_auth, client_secret), .help = "its secret"},
     {CONFIG_ROW("certificate", PATH, struct azure_auth, certificate), .is_read = true,
-        .help = "of certificate: the file with it, as PEM, read anew each time"},
+        .help = "certificate: its file, as PEM; read again for each token"},
     {CONFIG_ROW("key", PATH, struct azure_auth, key), .is_read = true,
         .help = "the file with its RSA key, as PEM and without a password; by default that of the certificate"},
     {CONFIG_ROW("token_file", PATH, struct azure_auth, token_file), .is_read = true,
-        .help = "of workload_identity: the file with the token of this workload, read anew each time"},
+        .help = "workload_identity: the file with the token of this workload; read again for each token"},
     {CONFIG_ROW("authority", STRING, struct azure_auth, authority), .is_address = true,
         .default_text = "https://login.microsoftonline.com",
         .help = "where tokens come from; sovereign clouds have their own, as "
@@ -74,7 +73,7 @@ static void check_auth(const struct azure_auth *auth, struct config_check *check
     }
     if (auth->method == AZURE_CLIENT_SECRET && !auth->client_secret) {
         CONFIG_FAULT(check, auth,
-            "auth: there is no client_secret. add it, or write method: managed_identity");
+            "auth: client_secret is missing. add it, or write method: managed_identity");
     }
     if (auth->method != AZURE_CLIENT_SECRET && auth->client_secret) {
         CONFIG_FAULT(check, &auth->client_secret,
@@ -105,13 +104,13 @@ void azure_settings_check(const void *settings, struct config_check *check)
     http_options_check_url(check, "endpoint", &s->endpoint);
     if (s->dcr && !is_word(s->dcr)) {
         CONFIG_FAULT(check, &s->dcr,
-            "dcr: this is no immutable id of a rule. write it as the portal shows it, dcr- and 32 "
-            "digits");
+            "dcr: this is not the immutable id of a rule. write it as the portal shows it, dcr- "
+            "and 32 digits");
     }
     if (s->stream && azure_settings_route(s)) {
         if (s->stream[0] == '{' || s->stream[0] == '%') {
             CONFIG_FAULT(check, &s->stream,
-                "stream: it must begin with text of its own, as in Custom-{etw.session}");
+                "stream: it must begin with literal text, as in Custom-{etw.session}");
         } else {
             template_check(check, "stream", &s->stream, EVENT_TEMPLATE_PATH);
         }

@@ -190,7 +190,7 @@ static enum azure_token_result ask_entra(
     }
     return said->reply.status == 200 ? keep(token, said, token->auth.authority, err)
                                      : refuse(said, token->auth.authority,
-                                           "Entra gives no token. check tenant, client_id and the "
+                                           "Entra issued no token. check tenant, client_id and the "
                                            "secret, certificate or token_file",
                                            err);
 }
@@ -216,7 +216,7 @@ static bool read_key(struct azure_token *token, const char *challenge, struct er
     }
     if (!good || !ours) {
         return error_set(err, ERR_FORMAT,
-            "the identity service names a file that is none of Azure Arc's. check "
+            "the identity service names a file that does not belong to Azure Arc. check "
             "identity_endpoint");
     }
     char *text;
@@ -282,8 +282,8 @@ static enum azure_token_result ask_machine(
     }
     return said->reply.status == 200 ? keep(token, said, url, err)
                                      : refuse(said, url,
-                                           "the identity service gives no token. does this machine "
-                                           "have a managed identity?",
+                                           "the identity service issued no token. check that this "
+                                           "machine has a managed identity",
                                            err);
 }
 

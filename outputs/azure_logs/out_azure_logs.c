@@ -286,7 +286,7 @@ static bool try_rule(struct out_azure *self, const struct output_talk *talk)
         return false;
     }
     talk->say(
-        talk->host, OUTPUT_FOUND_GOOD, "the service takes the token for this rule and stream");
+        talk->host, OUTPUT_FOUND_GOOD, "the service accepts the token for this rule and stream");
     return true;
 }
 
@@ -297,7 +297,7 @@ static bool azure_examine(const void *settings, const struct output_talk *talk)
     struct out_azure *self = azure_create(settings, &env, &err);
     bool good = self && azure_token_get(&self->token, &self->said, &err) == AZURE_TOKEN;
     if (good) {
-        talk->say(talk->host, OUTPUT_FOUND_GOOD, "there is a token");
+        talk->say(talk->host, OUTPUT_FOUND_GOOD, "a token was issued");
         compress_destroy(self->compress);
         self->compress = NULL; /* nothing is compressed here */
         if (!azure_settings_route(settings)) {

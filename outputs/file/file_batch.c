@@ -98,8 +98,8 @@ static void warn_of_overflow(const struct file_batch *batch, const struct file_r
 {
     char text[160];
     snprintf(text, sizeof(text),
-        "max_files: there are %zu files, and events need more: they go to the one that is "
-        "called " FILE_BOUND_OVERFLOW,
+        "max_files: there are %zu files, and events need more: further events go to the file "
+        "with " FILE_BOUND_OVERFLOW,
         batch->bound->max);
     if (rotator->warn) {
         rotator->warn(rotator->warn_self, text);

@@ -107,7 +107,7 @@ static bool make_temp(struct file_gzip *self, struct error *err)
 static bool start(struct file_gzip *self, struct error *err)
 {
     if (!is_ours(self, self->path)) {
-        return error_set(err, ERR_STOPPED, "%s: is gone", self->path);
+        return error_set(err, ERR_STOPPED, "%s: no longer exists", self->path);
     }
     if (is_ours(self, self->done)) {
         /* It has its final name, so it is complete: only the last step was missing. */

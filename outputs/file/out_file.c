@@ -46,9 +46,9 @@ struct settings {
 
 static const struct config_field rotate_fields[] = {
     {CONFIG_ROW("size", SIZE, struct file_rotation, size_bytes), .default_text = "0",
-        .help = "begin a new file before one exceeds this size; 0: never"},
+        .help = "begin a new file before the current one exceeds this size; 0: never"},
     {CONFIG_ROW("age", DURATION, struct file_rotation, age_ns), .default_text = "0",
-        .help = "begin a new file when one reaches this age; 0: never"},
+        .help = "begin a new file when the current one reaches this age; 0: never"},
     {CONFIG_ROW("keep", INT, struct file_rotation, keep), .default_text = "0", .min = 0,
         .max = MAX_KEEP,
         .help = "number of finished files to keep for each set of fields in the path; 0: all"},
@@ -66,10 +66,10 @@ static const struct config_field fields[] = {
                 "to the system"},
     {CONFIG_ROW("max_files", INT, struct settings, max_files), .default_text = "10000", .min = 1,
         .max = MAX_FILES,
-        .help = "maximum number of files by {fields}, not counting other times and rotated files; "
-                "events beyond it go to a file with overflow as each field"},
+        .help = "maximum number of files by {fields}, without those of other times and rotated "
+                "files; further events go to a file with `overflow` in place of each field"},
     {CONFIG_STRUCT_ROW("rotate", struct settings, rotate, rotate_fields),
-        .help = "PATH becomes PATH.1, later PATH.2, and so on: the highest is the newest"},
+        .help = "PATH becomes PATH.1, then PATH.2, and so on: the highest number is the newest"},
     {.key = NULL},
 };
 
@@ -115,7 +115,7 @@ static void check_names(const struct settings *s, struct config_check *check)
     template_shape_make(span_text(s->path), &shape);
     if (rotates && template_shape_meets_itself(buf_span(&shape))) {
         CONFIG_FAULT(check, &s->path,
-            "path: a file could get the name of another one's rotated file, as with {fields} at "
+            "path: a file could get the name of a rotated file of another one, as with {fields} at "
             "the end. end it with literal text, as in {provider.name}.ndjson");
     }
     if (s->rotate.keep && template_shape_hides_time(buf_span(&shape))) {
@@ -134,7 +134,7 @@ static void file_check(const void *settings, struct config_check *check)
         return;
     }
     if (strpbrk(s->path, "*?")) {
-        CONFIG_FAULT(check, &s->path, "path: * and ? cannot be part of it. write {field}");
+        CONFIG_FAULT(check, &s->path, "path: * and ? are not allowed in it. write {field}");
     }
     if (s->path[size - 1] == '/' || s->path[size - 1] == '\\') {
         CONFIG_FAULT(check, &s->path, "path: names a folder. write the name of a file");

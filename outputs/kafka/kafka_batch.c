@@ -515,7 +515,7 @@ static void tell_throttled(const struct out_kafka *self)
     char text[REASON_BYTES];
     if (self->link.throttled_ms >= THROTTLED_MS && self->warn) {
         snprintf(text, sizeof(text),
-            "the brokers make us wait, up to %u ms. raise the quota of our user",
+            "the brokers throttle the agent, by up to %u ms. raise the quota of the agent's user",
             self->link.throttled_ms);
         self->warn(self->host, text);
     }

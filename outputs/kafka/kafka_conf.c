@@ -40,19 +40,19 @@ static const struct {
     {"partitioner", "write partitioner"},
     {"transactional.id", "write transactional_id"},
     {"transaction.timeout.ms", "write timeout"},
-    {"message.timeout.ms", "the spool keeps what is not delivered. write timeout, of one batch"},
-    {"delivery.timeout.ms", "the spool keeps what is not delivered. write timeout, of one batch"},
+    {"message.timeout.ms", "the spool keeps undelivered events. write timeout, of one batch"},
+    {"delivery.timeout.ms", "the spool keeps undelivered events. write timeout, of one batch"},
     {"enable.idempotence", "it is always on. remove it"},
-    {"enable.gapless.guarantee", "batches are kept in order without it. remove it"},
+    {"enable.gapless.guarantee", "etwship keeps batches in order without it. remove it"},
     {"acks", "all brokers in sync must have an event before it counts. remove it"},
     {"request.required.acks", "all brokers in sync must have an event before it counts. remove it"},
     {"message.copy.max.bytes", "etwship sets it. remove it"},
-    {"message.max.bytes", "the topic says how large a message may be. remove it"},
-    {"queue.buffering.max.", "batch: {bytes} says how much is on its way. remove it"},
+    {"message.max.bytes", "the topic limits the size of messages. remove it"},
+    {"queue.buffering.max.", "batch: {bytes} limits the messages in flight. remove it"},
     {"isolation.level", "etwship sets it. remove it"},
-    {"group.", "etwship joins no group. remove it"},
-    {"log_level", "etwship logs what matters. remove it"},
-    {"debug", "etwship logs what matters. remove it"},
+    {"group.", "etwship does not join a consumer group. remove it"},
+    {"log_level", "etwship has its own log. remove it"},
+    {"debug", "etwship has its own log. remove it"},
 };
 
 static const char *instead_of(const char *name)
@@ -112,8 +112,7 @@ void kafka_options_check(struct config_check *check, const struct config_map *op
                                              : rd_kafka_conf_set(conf, pair->key, pair->value,
                                                    reason, sizeof(reason));
         if (instead) {
-            CONFIG_FAULT(check, &pair->value, "rdkafka: %s is none of these options. %s", pair->key,
-                instead);
+            CONFIG_FAULT(check, &pair->value, "rdkafka: %s is not allowed. %s", pair->key, instead);
         } else if (result == RD_KAFKA_CONF_UNKNOWN) {
             fault_unknown(check, pair, conf);
         } else if (result != RD_KAFKA_CONF_OK) {

@@ -102,8 +102,9 @@ void kafka_link_tell(
         kafka_words_tell(link->trouble, what, link->trouble_text, err);
     } else if (vague && link->throttled_ms >= 1000) {
         error_set(err, ERR_IO,
-            "%s: the brokers make us wait, up to %u ms. raise the quota of our user", what,
-            link->throttled_ms);
+            "%s: the brokers throttle the agent, by up to %u ms. raise the quota of the agent's "
+            "user",
+            what, link->throttled_ms);
     } else if (code == RD_KAFKA_RESP_ERR__PURGE_QUEUE ||
                code == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) {
         error_set(err, ERR_IO, "%s: no broker has answered in time", what);

@@ -134,8 +134,8 @@ static bool take_slot(struct kafka_ring *ring, const struct kafka_slot *slot, st
         rest = span_from(rest, sizeof(size) + size);
         if (!kafka_position_read(text, &number, take_id, ring)) {
             return error_set(err, ERR_DAMAGED,
-                "topic %s: one of our positions cannot be read, or memory is short. did another "
-                "program write it?",
+                "topic %s: a position of the agent cannot be read, or memory is short. check "
+                "whether another program writes to this topic",
                 ring->topic);
         }
     }

@@ -23,35 +23,35 @@ const char *const kafka_mechanism_names[] = {
 // clang-format off
 static const struct config_field sasl_fields[] = {
     {CONFIG_ROW("mechanism", ENUM, struct kafka_sasl, mechanism), .names = kafka_mechanism_names,
-        .default_text = "none", .help = "how we log in"},
+        .default_text = "none", .help = "how the agent logs in"},
     {CONFIG_ROW("user", STRING, struct kafka_sasl, user),
-        .help = "of PLAIN and SCRAM; of Event Hubs $ConnectionString"},
+        .help = "user of PLAIN and SCRAM; for Event Hubs $ConnectionString"},
     {CONFIG_ROW("password", SECRET, struct kafka_sasl, password),
-        .help = "of PLAIN and SCRAM; of Event Hubs the connection string"},
+        .help = "password of PLAIN and SCRAM; for Event Hubs the connection string"},
     {CONFIG_ROW("token_url", STRING, struct kafka_sasl, token_url), .is_address = true,
-        .help = "of OAUTHBEARER: address that gives tokens for client_id and client_secret"},
+        .help = "OAUTHBEARER: address of the server that issues tokens for client_id and client_secret"},
     {CONFIG_ROW("client_id", STRING, struct kafka_sasl, client_id), .help = "of OAUTHBEARER"},
     {CONFIG_ROW("client_secret", SECRET, struct kafka_sasl, client_secret),
         .help = "of OAUTHBEARER"},
     {CONFIG_ROW("scope", STRING, struct kafka_sasl, scope),
-        .help = "of OAUTHBEARER: what the token is for, where its server asks"},
+        .help = "OAUTHBEARER: scope of the token, if its server needs one"},
     {CONFIG_ROW("token_ca", PATH, struct kafka_sasl, token_ca),
-        .help = "of OAUTHBEARER: file of certificates that token_url is checked by; default: the system's"},
+        .help = "OAUTHBEARER: file of certificates (PEM) of the authorities that token_url may use; default: the system's"},
     {CONFIG_ROW("extensions", MAP, struct kafka_sasl, extensions), .max = 16,
-        .help = "of OAUTHBEARER: what the brokers are told beside the token, as in logicalCluster"},
+        .help = "OAUTHBEARER: extensions that the brokers get with the token, such as logicalCluster"},
     {.key = NULL},
 };
 
 static const struct config_field tls_fields[] = {
     {CONFIG_ROW("ca", PATH, struct kafka_tls, ca),
-        .help = "file of certificates (PEM) that the brokers' are checked by; default: the system's"},
-    {CONFIG_ROW("cert", PATH, struct kafka_tls, cert), .help = "file of our certificate (PEM)"},
+        .help = "file of certificates (PEM) of the authorities that the brokers may use; default: the system's"},
+    {CONFIG_ROW("cert", PATH, struct kafka_tls, cert), .help = "file of the agent's certificate (PEM)"},
     {CONFIG_ROW("key", PATH, struct kafka_tls, key), .help = "file of its key (PEM)"},
     {CONFIG_ROW("key_password", SECRET, struct kafka_tls, key_password),
-        .help = "what the key is encrypted with"},
+        .help = "password of the key"},
     {CONFIG_ROW("verify", ENUM, struct kafka_tls, verify), .names = verify_names,
         .default_text = "full",
-        .help = "full: certificate and host; ca: certificate alone; none: nothing"},
+        .help = "full: check certificate and host name; ca: only the certificate; none: nothing"},
     {.key = NULL},
 };
 
@@ -61,53 +61,51 @@ static const struct config_field create_fields[] = {
     {CONFIG_ROW("replicas", INT, struct kafka_create, replicas), .default_text = "-1",
         .min = -1, .max = 1000, .help = "how many; -1: as the brokers have it"},
     {CONFIG_ROW("retention", DURATION, struct kafka_create, retention_ns), .default_text = "0",
-        .help = "how long messages are kept; 0: as the brokers have it"},
+        .help = "how long the brokers keep messages; 0: default of the brokers"},
     {CONFIG_ROW("cleanup", ENUM, struct kafka_create, cleanup), .names = cleanup_names,
         .default_text = "delete",
-        .help = "delete: what is older goes; compact: the last message of each key stays"},
+        .help = "delete: older messages are removed; compact: the last message of each key stays"},
     {.key = NULL},
 };
 
 const struct config_field kafka_settings_fields[] = {
     {CONFIG_ROW("brokers", STRINGS, struct kafka_settings, brokers), .required = true, .min = 1,
         .max = 64, .is_address = true,
-        .help = "hosts and ports that the cluster is found by, as in kafka1.example:9093"},
+        .help = "hosts and ports of some brokers of the cluster, such as kafka1.example:9093"},
     {CONFIG_ROW("topic", STRING, struct kafka_settings, topic), .required = true,
-        .help = "where they go; may be a template, as in etw-{provider.name}"},
+        .help = "topic of the events; may be a template, such as etw-{provider.name}"},
     {CONFIG_ROW("key", STRING, struct kafka_settings, key), .default_text = "{host.name}",
         .help = "key of each message: events of one key stay in order; may be a template; empty: none"},
     {CONFIG_ROW("headers", STRINGS, struct kafka_settings, headers), .names = kafka_header_names,
-        .help = "which headers each message has: provider, code, id (the same when an event is sent "
-                "again), shape (the format), agent; none; default: all"},
+        .help = "headers of each message: provider, code, id (the same when an event is sent again), shape (the format), agent; none; default: all"},
     {CONFIG_ROW("delivery", ENUM, struct kafka_settings, delivery), .names = delivery_names,
         .default_text = "auto",
-        .help = "exactly_once: each batch is a transaction; at_least_once: an event may come twice "
-                "after a crash; auto: exactly_once where the brokers allow it"},
+        .help = "exactly_once: each batch is a transaction; at_least_once: an event may be delivered twice after a crash; auto: exactly_once where the brokers allow it"},
     {CONFIG_ROW("transactional_id", STRING, struct kafka_settings, transactional_id),
-        .help = "name of our transactions; default: etwship-AGENT-OUTPUT, where AGENT is agent.id"},
+        .help = "name of the agent's transactions; default: etwship-AGENT-OUTPUT, where AGENT is agent.id"},
     {CONFIG_ROW("positions_topic", STRING, struct kafka_settings, positions_topic),
         .default_text = "etwship-positions",
-        .help = "of exactly_once: topic in which each transaction says what it delivered"},
+        .help = "exactly_once: topic in which each transaction stores the position that it delivered"},
     {CONFIG_ROW("partitioner", ENUM, struct kafka_settings, partitioner),
         .names = kafka_partitioner_names, .default_text = "murmur2_random",
-        .help = "how a key chooses its partition; murmur2_random: as clients in Java do"},
+        .help = "how the key of a message selects its partition; murmur2_random: like clients in Java"},
     {CONFIG_ROW("compression", ENUM, struct kafka_settings, compression),
         .names = kafka_compression_names, .default_text = "lz4", .help = "of what is sent"},
     {CONFIG_ROW("transport", ENUM, struct kafka_settings, transport), .names = transport_names,
         .default_text = "tls", .help = "tls, or tcp without it"},
     {CONFIG_STRUCT_ROW("sasl", struct kafka_settings, sasl, sasl_fields), .help = "credentials"},
     {CONFIG_STRUCT_ROW("tls", struct kafka_settings, tls, tls_fields),
-        .help = "how the brokers are checked"},
+        .help = "TLS: how the brokers' certificates are checked"},
     {CONFIG_STRUCT_ROW("create", struct kafka_settings, create, create_fields),
-        .help = "what `etwship setup` makes of a topic that is not there"},
+        .help = "settings of a topic that `etwship setup` creates"},
     {CONFIG_ROW("connect_timeout", DURATION, struct kafka_settings, connect_timeout_ns),
         .default_text = "30s", .min = 1000000, .max = INT64_C(3600000000000),
-        .help = "longest wait until brokers answer, TLS, login and transactions included"},
+        .help = "longest wait until brokers answer, including TLS, login and transactions"},
     {CONFIG_ROW("timeout", DURATION, struct kafka_settings, timeout_ns), .default_text = "60s",
         .min = 1000000000, .max = INT64_C(900000000000),
-        .help = "longest wait for one batch; then it is sent again"},
+        .help = "longest wait for the delivery of one batch; then it is sent again"},
     {CONFIG_ROW("rdkafka", MAP, struct kafka_settings, rdkafka), .max = 64, .hide_values = true,
-        .help = "further options of librdkafka by their names; their values are not shown"},
+        .help = "further options of librdkafka; their values are never shown"},
     {.key = NULL},
 };
 // clang-format on
@@ -216,8 +214,8 @@ static void check_broker(struct config_check *check, const char *const *broker)
     bool bracketed = host > 2 && text[0] == '[' && text[host - 1] == ']';
     bool plain = host && strcspn(text, ":/?#@[], ") >= host;
     if (text && (number < 1 || number > 65535 || host > 255 || !(bracketed || plain))) {
-        CONFIG_FAULT(
-            check, broker, "brokers: this is no host and port. write it as in kafka1.example:9093");
+        CONFIG_FAULT(check, broker,
+            "brokers: this is not a host and port. write it as in kafka1.example:9093");
     }
 }
 
@@ -230,8 +228,8 @@ static bool check_letters(
         inside = braces && (*c == '{' || (inside && *c != '}'));
         if (!inside && !is_date && !(braces && *c == '}') && !is_topic_letter(*c)) {
             CONFIG_FAULT(check, text,
-                "%s: '%c' cannot stand in the name of a topic. write letters, digits, '.', '_' and "
-                "'-'",
+                "%s: '%c' is not allowed in the name of a topic. write letters, digits, '.', '_' "
+                "and '-'",
                 key, (uint8_t)*c < ' ' || (uint8_t)*c > '~' ? '?' : *c);
             return false;
         }
@@ -249,12 +247,13 @@ static void check_topic(struct config_check *check, const char *key, const char 
     if (!(*text)[0] || strcmp(*text, ".") == 0 || strcmp(*text, "..") == 0 ||
         (!varies && strlen(*text) > KAFKA_TOPIC_MAX_BYTES)) {
         CONFIG_FAULT(check, text,
-            "%s: no topic can be called so. write 1 to %d letters, digits, '.', '_' and '-'", key,
-            KAFKA_TOPIC_MAX_BYTES);
+            "%s: this is not a valid name of a topic. write 1 to %d letters, digits, '.', '_' and "
+            "'-'",
+            key, KAFKA_TOPIC_MAX_BYTES);
     } else if ((*text)[0] == '{' || (*text)[0] == '%') {
         CONFIG_FAULT(check, text,
-            "%s: it must begin with text of its own, or the writer of an event chooses its topic. "
-            "write some in front, as in etw-{provider.name}",
+            "%s: it must begin with literal text, else the writer of an event chooses its topic. "
+            "write some first, as in etw-{provider.name}",
             key);
     } else if (varies && strlen(*text) > EVENT_TEMPLATE_MAX_BYTES / 8) {
         CONFIG_FAULT(check, text, "%s: a template has at most %d bytes. write a shorter one", key,
@@ -270,7 +269,7 @@ static void check_key(struct config_check *check, const char *const *key)
         return;
     }
     if (strchr(*key, '|') || strchr(*key, '/')) {
-        CONFIG_FAULT(check, key, "key: '|' and '/' cannot stand in it. write other characters");
+        CONFIG_FAULT(check, key, "key: '|' and '/' are not allowed in it. write other characters");
     } else if (strlen(*key) > EVENT_TEMPLATE_MAX_BYTES / 8) {
         CONFIG_FAULT(check, key, "key: it has at most %d bytes. write a shorter one",
             EVENT_TEMPLATE_MAX_BYTES / 8);
@@ -287,9 +286,9 @@ static void want(struct config_check *check, const struct kafka_sasl *sasl,
         CONFIG_FAULT(check, &sasl->mechanism, "sasl: %s needs %s. write it, too", mechanism, name);
     } else if (!wanted && *value && sasl->mechanism == KAFKA_NO_SASL) {
         CONFIG_FAULT(check, value,
-            "sasl: %s is of no use without mechanism. write mechanism: PLAIN, or another", name);
+            "sasl: %s has no effect without mechanism. write mechanism: PLAIN, or another", name);
     } else if (!wanted && *value) {
-        CONFIG_FAULT(check, value, "sasl: %s knows no %s. remove it", mechanism, name);
+        CONFIG_FAULT(check, value, "sasl: %s does not use %s. remove it", mechanism, name);
     }
 }
 
@@ -320,19 +319,17 @@ static void check_tls(struct config_check *check, const struct kafka_settings *s
     const char *const *values[] = {&tls->ca, &tls->cert, &tls->key, &tls->key_password};
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         if (*values[i] && s->transport == KAFKA_TCP) {
-            CONFIG_FAULT(check, values[i],
-                "tls: with transport: tcp nothing is encrypted. remove one of both");
+            CONFIG_FAULT(
+                check, values[i], "tls: transport: tcp does not use TLS. remove one of the two");
             return;
         }
     }
     if (tls->cert && !tls->key) {
-        CONFIG_FAULT(
-            check, &tls->cert, "tls: a certificate is of no use without its key. write key");
+        CONFIG_FAULT(check, &tls->cert, "tls: cert needs its key. add key");
     } else if (tls->key && !tls->cert) {
-        CONFIG_FAULT(
-            check, &tls->key, "tls: a key is of no use without its certificate. write cert");
+        CONFIG_FAULT(check, &tls->key, "tls: key needs its certificate. add cert");
     } else if (tls->key_password && !tls->key) {
-        CONFIG_FAULT(check, &tls->key_password, "tls: there is no key that it opens. write key");
+        CONFIG_FAULT(check, &tls->key_password, "tls: key_password needs a key. add key");
     }
 }
 
@@ -346,21 +343,21 @@ void kafka_settings_check(const void *settings, struct config_check *check)
         if (s->headers.count > 1 && s->headers.items[i] &&
             strcmp(s->headers.items[i], "none") == 0) {
             CONFIG_FAULT(check, &s->headers.items[i],
-                "headers: none stands alone. remove it, or all others");
+                "headers: none excludes all others. remove it, or the others");
         }
     }
     check_topic(check, "topic", &s->topic);
     check_topic(check, "positions_topic", &s->positions_topic);
     if (s->positions_topic && kafka_settings_varies(s->positions_topic)) {
         CONFIG_FAULT(check, &s->positions_topic,
-            "positions_topic: it is one topic for all events. write a name without fields");
+            "positions_topic: it is the same topic for all events. write a name without fields");
     } else if (s->positions_topic && s->topic && strcmp(s->topic, s->positions_topic) == 0) {
         CONFIG_FAULT(check, &s->positions_topic,
-            "positions_topic: events go to this topic. write another one");
+            "positions_topic: this is the topic of the events. write another one");
     }
     if (s->transactional_id && (!s->transactional_id[0] || strlen(s->transactional_id) > 200)) {
-        CONFIG_FAULT(check, &s->transactional_id,
-            "transactional_id: it has 1 to 200 bytes. write it so, or remove it");
+        CONFIG_FAULT(
+            check, &s->transactional_id, "transactional_id: write 1 to 200 bytes, or remove it");
     }
     check_key(check, &s->key);
     check_sasl(check, s);
@@ -373,7 +370,7 @@ void kafka_settings_warnings(const void *settings, struct config_check *check)
     const struct kafka_settings *s = settings;
     if (s->transport == KAFKA_TCP && s->sasl.mechanism == KAFKA_PLAIN) {
         CONFIG_FAULT(check, &s->transport,
-            "transport: without TLS everybody on the way can read the password. write transport: "
+            "transport: without TLS anybody in the network can read the password. write transport: "
             "tls, or use SCRAM");
     }
     if (s->transport == KAFKA_TLS && s->tls.verify == KAFKA_VERIFY_NONE) {

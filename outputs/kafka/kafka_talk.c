@@ -43,7 +43,7 @@ static bool make_topic(struct kafka_link *link, const struct output_talk *talk, 
     int32_t count;
     char text[TEXT_BYTES];
     if (kafka_topic_find(link, name, &count, &code, &err)) {
-        snprintf(text, sizeof(text), "topic %s is there, with %d partitions", name, (int)count);
+        snprintf(text, sizeof(text), "topic %s exists, with %d partitions", name, (int)count);
         say(talk, OUTPUT_FOUND_GOOD, text);
         return true;
     }
@@ -60,7 +60,7 @@ static bool make_topic(struct kafka_link *link, const struct output_talk *talk, 
         say(talk, OUTPUT_FOUND_FAULT, err.text);
         return false;
     }
-    snprintf(text, sizeof(text), "topic %s was made", name);
+    snprintf(text, sizeof(text), "topic %s was created", name);
     say(talk, OUTPUT_FOUND_GOOD, text);
     return true;
 }
@@ -74,7 +74,8 @@ static bool make_own_topic(
         .options = {{"cleanup.policy", s->create.cleanup ? "compact" : "delete"}}};
     if (kafka_settings_varies(s->topic)) {
         say(talk, OUTPUT_FOUND_NOTE,
-            "events name the topics. make these topics yourself, unless the brokers make them");
+            "the names of topics come from events. create these topics yourself, unless the "
+            "brokers create them");
         return true;
     }
     if (s->create.retention_ns) {
@@ -162,9 +163,9 @@ static bool examine_right(struct kafka_link *link, const char *name, const struc
     }
     rd_kafka_queue_destroy(queue);
     snprintf(text, sizeof(text), "topic %s: %s", name,
-        may    ? "our user may write to it"
-        : told ? "our user may not write to it. give it the right Write"
-               : "the brokers do not say whether our user may write to it");
+        may    ? "the agent's user may write to it"
+        : told ? "the agent's user may not write to it. give it the right Write"
+               : "the brokers do not say whether the agent's user may write to it");
     say(talk, may ? OUTPUT_FOUND_GOOD : told ? OUTPUT_FOUND_FAULT : OUTPUT_FOUND_NOTE, text);
     return may || !told;
 }
@@ -177,14 +178,15 @@ static bool examine_topic(
     int32_t count;
     char text[TEXT_BYTES];
     if (kafka_settings_varies(s->topic)) {
-        say(talk, OUTPUT_FOUND_NOTE, "events name the topics, so no topic was looked for");
+        say(talk, OUTPUT_FOUND_NOTE,
+            "the names of topics come from events, so no topic was checked");
         return true;
     }
     if (!kafka_topic_find(link, s->topic, &count, &code, &err)) {
         say(talk, OUTPUT_FOUND_FAULT, err.text);
         return false;
     }
-    snprintf(text, sizeof(text), "topic %s is there, with %d partitions", s->topic, (int)count);
+    snprintf(text, sizeof(text), "topic %s exists, with %d partitions", s->topic, (int)count);
     say(talk, OUTPUT_FOUND_GOOD, text);
     return examine_right(link, s->topic, talk);
 }
@@ -199,13 +201,15 @@ static bool examine_positions(
     int32_t count;
     char text[TEXT_BYTES];
     if (kafka_topic_find(link, s->positions_topic, &count, &code, &err)) {
-        snprintf(text, sizeof(text), "topic %s is there, with %d partitions", s->positions_topic,
+        snprintf(text, sizeof(text), "topic %s exists, with %d partitions", s->positions_topic,
             (int)count);
         say(talk, OUTPUT_FOUND_GOOD, text);
         return examine_right(link, s->positions_topic, talk) || lacking == OUTPUT_FOUND_NOTE;
     }
     if (kafka_topic_make(link, s->positions_topic, &kafka_topic_positions, true, &code, &err)) {
-        snprintf(text, sizeof(text), "topic %s is not there, and will be made", s->positions_topic);
+        snprintf(text, sizeof(text),
+            "topic %s does not exist. etwship setup or the first delivery creates it",
+            s->positions_topic);
         say(talk, OUTPUT_FOUND_NOTE, text);
         return true;
     }
@@ -225,7 +229,7 @@ static bool examine_transactions(
         s->transactional_id ? s->transactional_id : "etwship-",
         s->transactional_id ? "" : talk->name);
     if (open_link(link, s, id, &code, &err)) {
-        snprintf(text, sizeof(text), "the brokers let us have transactions (tried as %s)", id);
+        snprintf(text, sizeof(text), "the brokers allow transactions (tried as %s)", id);
         say(talk, OUTPUT_FOUND_GOOD, text);
         return examine_positions(link, s, talk);
     }
@@ -246,7 +250,7 @@ bool kafka_talk_examine(const void *settings, const struct output_talk *talk)
     rd_kafka_resp_err_t code;
     bool good = kafka_link_init(&link, s, &env, &err) && open_link(&link, s, NULL, &code, &err);
     say(talk, good ? OUTPUT_FOUND_GOOD : OUTPUT_FOUND_FAULT,
-        good ? "a broker answers, and knows us" : err.text);
+        good ? "a broker answers and accepts the agent's login" : err.text);
     if (good) {
         good = examine_topic(&link, s, talk);
         if (s->delivery != KAFKA_AT_LEAST_ONCE) {

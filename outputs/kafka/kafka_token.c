@@ -103,7 +103,7 @@ static bool ask(struct kafka_token *token, struct error *err)
     buf_fini(&form);
     if (replied && token->said.reply.status != 200) {
         http_said_tell(&token->said, token->url,
-            "there is no token. check token_url, client_id and client_secret", err);
+            "the server issued no token. check token_url, client_id and client_secret", err);
         return false;
     }
     return replied;

@@ -9,27 +9,29 @@ static const struct {
     {RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, KAFKA_TOO_BIG, "raise max.message.bytes of the topic"},
     {RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE, KAFKA_TOO_BIG, "raise segment.bytes of the topic"},
     {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, KAFKA_MEND,
-        "give our user the rights Write and Describe on the topic"},
+        "give the agent's user the rights Write and Describe on the topic"},
     {RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED, KAFKA_MEND,
-        "give our user the rights Write and Describe on the transactional id"},
+        "give the agent's user the rights Write and Describe on the transactional id"},
     {RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, KAFKA_MEND,
-        "give our user the right IdempotentWrite on the cluster"},
-    {RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, KAFKA_MEND, "give our user the right Read"},
+        "give the agent's user the right IdempotentWrite on the cluster"},
+    {RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, KAFKA_MEND,
+        "give the agent's user the right Read"},
     {RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, KAFKA_MEND,
-        "make the topic, with etwship setup, or give our user the right Describe on it"},
+        "create the topic with etwship setup, or give the agent's user the right Describe on it"},
     {RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, KAFKA_MEND,
-        "make the topic, with etwship setup, or give our user the right Describe on it"},
-    {RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, KAFKA_MEND, "make the topic, with etwship setup"},
+        "create the topic with etwship setup, or give the agent's user the right Describe on it"},
+    {RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, KAFKA_MEND, "create the topic with etwship setup"},
     {RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION, KAFKA_MEND, "give the topic another name"},
     {RD_KAFKA_RESP_ERR_INVALID_RECORD, KAFKA_MEND,
         "a compacted topic takes no event without a key: write key, or use another topic"},
     {RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP, KAFKA_MEND,
         "check the clock, or message.timestamp.after.max.ms of the topic"},
-    {RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, KAFKA_MEND, "write another compression"},
+    {RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, KAFKA_MEND, "use another compression"},
     {RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, KAFKA_MEND,
         "raise the message format of the topic"},
     {RD_KAFKA_RESP_ERR_POLICY_VIOLATION, KAFKA_MEND, "see the policies of the cluster"},
-    {RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED, KAFKA_MEND, "raise the quota of our user"},
+    {RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED, KAFKA_MEND,
+        "raise the quota of the agent's user"},
     {RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, KAFKA_MEND, "check sasl"},
     {RD_KAFKA_RESP_ERR_UNSUPPORTED_SASL_MECHANISM, KAFKA_MEND, "check sasl: {mechanism}"},
     {RD_KAFKA_RESP_ERR_ILLEGAL_SASL_STATE, KAFKA_MEND, "check sasl and transport"},
@@ -50,8 +52,8 @@ static const struct {
     {RD_KAFKA_RESP_ERR__TRANSPORT, KAFKA_LATER, "check brokers and the network"},
 };
 
-static const char fenced[] = "another producer has taken our transactional id. do two agents share "
-                             "a data folder, or a transactional_id?";
+static const char fenced[] = "another producer uses the agent's transactional id. check for a "
+                             "second agent with the same data folder or transactional_id";
 
 enum { KNOWN_COUNT = sizeof(known) / sizeof(known[0]) };
 

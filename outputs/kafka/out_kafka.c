@@ -135,8 +135,8 @@ static void tell_mode(struct out_kafka *self, const char *why)
         self->note(self->host, text);
     } else if (!self->once && why && self->warn) {
         snprintf(text, sizeof(text),
-            "delivers at least once, as it cannot have transactions: %s. to expect that, write "
-            "delivery: at_least_once",
+            "delivers at least once, as the brokers do not allow transactions: %s. to accept that, "
+            "write delivery: at_least_once",
             why);
         self->warn(self->host, text);
     } else if (!self->once && self->note) {

@@ -17,7 +17,7 @@ const struct config_field loki_settings_fields[] = {
         .help = "address of Loki, as in https://loki:3100; /loki/api/v1/push is appended unless it ends with it"},
     {CONFIG_ROW("encoding", ENUM, struct loki_settings, encoding), .names = encoding_names,
         .default_text = "json",
-        .help = "of requests. protobuf costs the agent and Loki less. it is as large as json, so compress it, too"},
+        .help = "encoding of requests. protobuf costs the agent and Loki less processor time. it is as large as json, so compress it, too"},
     {CONFIG_ROW("labels", STRINGS, struct loki_settings, labels), .min = 1, .max = LOKI_LABEL_COUNT,
         .help = "labels of streams beside job=etwship, some of host, provider, channel, level and session; "
                 "default: the first four. Other values are structured metadata"},
@@ -80,7 +80,8 @@ void loki_settings_check(const void *settings, struct config_check *check)
     for (const char *c = s->tenant; c && *c; c++) {
         if ((uint8_t)*c <= ' ' || (uint8_t)*c >= 0x7f) {
             CONFIG_FAULT(check, &s->tenant,
-                "tenant: it holds a space or another character that no tenant has. write it alone");
+                "tenant: it has a space or another character that is not allowed. write only the "
+                "tenant");
             break;
         }
     }

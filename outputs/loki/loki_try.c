@@ -22,10 +22,10 @@ static bool ask(struct http_try *found, struct http_link *link, const struct lok
     /* 422: empty, in recent versions. */
     if ((verdict == HTTP_TAKEN && !link->said.page) || status == 400 || status == 422) {
         return http_try_tell(found, OUTPUT_FOUND_GOOD,
-            "%s: connected, and a push is looked at (status %d)", s->url, status);
+            "%s: connected, and Loki reads a push (status %d)", s->url, status);
     }
     return http_try_tell(found, OUTPUT_FOUND_FAULT, "%s: status %d: %s%s%s", s->url, status,
-        verdict == HTTP_TAKEN ? "a web page answers, and no Loki. check the address"
+        verdict == HTTP_TAKEN ? "a web page answered instead of Loki. check the address"
                               : http_status_words(status),
         link->said.shown[0] ? ": " : "", link->said.shown);
 }

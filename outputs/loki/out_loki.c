@@ -104,7 +104,7 @@ static enum http_piece_verdict post_entries(
     if (verdict != HTTP_PIECE_TAKEN) {
         http_said_tell(&self->link.said, self->link.url,
             self->link.said.page
-                ? "a web page answers, and no Loki. check the address, and what is on the way"
+                ? "a web page answered instead of Loki. check the address, and what is on the way"
                 : http_status_words(self->link.said.reply.status),
             &report->error);
     }
@@ -152,7 +152,7 @@ static void refuse(struct out_loki *self, const struct loki_entry *entry, struct
 {
     char text[640];
     if (self->repeated && has(reason, "too far behind")) {
-        snprintf(text, sizeof(text), "it was sent before, and may be stored since: %.*s",
+        snprintf(text, sizeof(text), "it was sent before, and may be stored already: %.*s",
             SPAN_ARG(span_first(reason, sizeof(text) / 2)));
         reason = span_text(text);
         self->maybe_arrived++;
@@ -320,10 +320,10 @@ static enum output_verdict loki_send(
 const struct output_ops output_loki = {
     .name = "loki",
     .formats = "native",
-    .refuses_old = "Loki by default refuses lines that are older than a week, or more than an hour "
-                   "behind others of their stream. raise reject_old_samples_max_age and "
-                   "max_chunk_age there. else such events become dead letters, or wait where Loki "
-                   "refuses one after the other",
+    .refuses_old =
+        "Loki by default refuses lines that are older than a week, or more than an hour behind "
+        "others of their stream. raise reject_old_samples_max_age and max_chunk_age there. else "
+        "such events become dead letters, or wait if Loki refuses all of them",
     .refuses_older_days = 7,
     .fields = loki_settings_fields,
     .settings_size = sizeof(struct loki_settings),

@@ -227,7 +227,8 @@ static enum net_stream_read read_now(
         error_set(err, ERR_IO, "%s: the other side has closed the connection", stream->name);
         return NET_STREAM_CLOSED;
     }
-    error_set(err, ERR_IO, "%s: the connection broke (%s)", stream->name, curl_easy_strerror(code));
+    error_set(
+        err, ERR_IO, "%s: the connection failed (%s)", stream->name, curl_easy_strerror(code));
     return NET_STREAM_BROKEN;
 }
 
@@ -261,12 +262,12 @@ bool net_stream_write(
             end = now_ms() + stream->timeout_ms;
         }
         if (code != CURLE_OK && code != CURLE_AGAIN) {
-            return error_set(err, ERR_IO, "%s: the connection broke (%s)", stream->name,
+            return error_set(err, ERR_IO, "%s: the connection failed (%s)", stream->name,
                 curl_easy_strerror(code));
         }
         if (code == CURLE_AGAIN && now_ms() >= end) {
             return error_set(
-                err, ERR_IO, "%s: the other side takes nothing any more (timeout)", stream->name);
+                err, ERR_IO, "%s: the other side accepts no more data (timeout)", stream->name);
         }
         if (code == CURLE_AGAIN && is_stopping(stream)) {
             return error_set(
@@ -335,7 +336,7 @@ void net_stream_check_address(
     bool plain = host && strcspn(text, ":/?#@[]") >= host;
     if (number < 1 || number > 65535 || size >= ADDRESS_MAX_BYTES / 2 || !(bracketed || plain)) {
         CONFIG_FAULT(check, address,
-            "%s: this is no host and port. write it as in syslog.example:6514", key);
+            "%s: this is not a host and port. write it as in syslog.example:6514", key);
     }
     for (size_t i = 0; i < size; i++) {
         if ((uint8_t)text[i] <= ' ' || text[i] == 0x7f) {

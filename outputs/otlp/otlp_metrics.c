@@ -58,8 +58,8 @@ static bool judge(struct sender *self, struct error *err)
         return true;
     }
     snprintf(words, sizeof(words), "%s%s%s",
-        said->page       ? "a web page answers, and no collector"
-        : reply.rejected ? "not all metrics were taken"
+        said->page       ? "a web page answered instead of a collector"
+        : reply.rejected ? "the collector did not accept all metrics"
                          : otlp_reply_words(status),
         reply.message[0] ? ": " : "", reply.message);
     http_client_hide(self->link.client, words);

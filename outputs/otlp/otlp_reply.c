@@ -16,9 +16,8 @@ static const struct row {
     const char *leads_to;
 } rows[] = {
     {200, 299, OTLP_TAKEN,
-        "delivered; of a partial success all are kept as dead letters, as the server does not say "
-        "which it "
-        "has rejected, and are not sent again"},
+        "delivered; after a partial success all are kept as dead letters and not sent again, as "
+        "the server does not say which it rejected"},
     {429, 429, OTLP_LATER, "sent again, after `Retry-After` or a growing wait"},
     {502, 504, OTLP_LATER, "sent again, after `Retry-After` or a growing wait"},
     {413, 413, OTLP_TOO_BIG, "sent in halves; a single event goes to the dead letters"},

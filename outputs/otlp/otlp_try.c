@@ -23,11 +23,12 @@ static bool ask(struct http_try *found, struct http_link *link, const struct otl
     }
     if (link->said.page) {
         return http_try_tell(found, OUTPUT_FOUND_FAULT,
-            "%s: a web page answers, and no collector. check the address, and what is on the way",
+            "%s: a web page answered instead of a collector. check the address, and what is on the "
+            "way",
             s->endpoint);
     }
     http_try_tell(found, OUTPUT_FOUND_GOOD,
-        "%s: connected, and a request without log records is taken", s->endpoint);
+        "%s: connected, and the collector accepts a request without log records", s->endpoint);
     if (reply.message[0]) {
         http_try_tell(found, OUTPUT_FOUND_NOTE, "the server says: %s", reply.message);
     }

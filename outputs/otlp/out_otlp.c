@@ -107,17 +107,16 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
     size_t count = self->frame.count;
     if (!self->link.said.reply.sent || self->link.said.page) {
         http_said_tell(&self->link.said, self->link.url,
-            self->link.said.page
-                ? "a web page answers, and no collector. check the address, and what is on the "
-                  "way"
-                : "an answer to an incomplete request",
+            self->link.said.page ? "a web page answered instead of a collector. check the address, "
+                                   "and what is on the way"
+                                 : "an answer to an incomplete request",
             &report->error);
         answer.verdict = self->link.said.page ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
         return answer;
     }
     if (!reply->rejected && (reply->broken || self->link.said.is_cut)) {
         add_uncertain(self, piece, 0, count,
-            "the server took the request, but its reply cannot be read, so some events may be "
+            "the server accepted the request, but its reply cannot be read, so some events may be "
             "rejected");
     } else if (reply->rejected) {
         size_t rejected = reply->rejected < count ? (size_t)reply->rejected : count;
@@ -126,7 +125,7 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
             reply->message[0] ? ": " : "", reply->message);
         add_uncertain(self, piece, count - rejected, count - rejected, words);
     } else if (reply->message[0] && self->warn) {
-        snprintf(words, sizeof(words), "the server took all, and says: %s", reply->message);
+        snprintf(words, sizeof(words), "the server accepted all, and says: %s", reply->message);
         http_client_hide(self->link.client, words);
         self->warn(self->host, words);
     }
@@ -194,11 +193,11 @@ static struct http_piece_answer otlp_post(
         return answer;
     case OTLP_NO_RECORD:
         error_set(&report->error, ERR_FORMAT,
-            "an event is no log record of this protocol. it may have been written for the other "
+            "an event is not a log record of this protocol. it may have been encoded for the other "
             "one");
         answer.verdict = HTTP_PIECE_REFUSED;
         answer.why = (struct output_rejection){
-            .type = span_text("otlp"), .reason = span_text("no log record of this protocol")};
+            .type = span_text("otlp"), .reason = span_text("not a log record of this protocol")};
         return answer;
     case OTLP_FRAMED:
         break;

@@ -41,10 +41,10 @@ static const struct config_field fields[] = {
     {CONFIG_ROW("transport", ENUM, struct settings, transport), .names = transport_names,
         .default_text = "tls", .help = "tls, or tcp without it"},
     {CONFIG_ROW("window", INT, struct settings, window), .default_text = "1024", .min = 1, .max = 100000,
-        .help = "how many messages may be under way without an answer"},
+        .help = "maximum number of messages that wait for an answer"},
     SYSLOG_ROWS(struct settings),
     {CONFIG_STRUCT_ROW("tls", struct settings, http.tls, http_tls_fields),
-        .help = "how the other side is checked"},
+        .help = "how the receiver's certificate is checked"},
     {CONFIG_ROW("connect_timeout", DURATION, struct settings, http.connect_timeout_ns),
         .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),
         .help = "longest wait for a connection, including TLS"},
@@ -172,7 +172,7 @@ static enum relp_read next_frame(struct out_relp *self, unsigned wait_ms,
         }
         if (state == RELP_BAD) {
             error_set(err, ERR_FORMAT,
-                "%s: this is no answer of RELP. does an imrelp listen there?",
+                "%s: the answer is not RELP. check that an imrelp listens there",
                 net_stream_name(self->stream));
             return state;
         }
@@ -254,14 +254,14 @@ static bool open_session(struct out_relp *self, struct error *err)
     enum relp_read state = next_frame(self, (unsigned)self->timeout_ms, &frame, &used, err);
     if (state == RELP_MORE) {
         error_set(err, ERR_IO,
-            "%s: no answer to the opening of a session. does an imrelp listen there?",
+            "%s: no answer to the opening of a session. check that an imrelp listens there",
             net_stream_name(self->stream));
     } else if (state == RELP_FRAME && (frame.txnr != OPEN_TXNR || !span_is(frame.command, "rsp") ||
                                           relp_frame_code(frame.data) != 200)) {
-        error_set(err, ERR_IO, "%s: the other side opens no session: %.*s",
+        error_set(err, ERR_IO, "%s: the receiver refuses to open a session: %.*s",
             net_stream_name(self->stream), SPAN_ARG(words_of(&frame)));
     } else if (state == RELP_FRAME && !relp_frame_offers(frame.data, "syslog")) {
-        error_set(err, ERR_UNSUPPORTED, "%s: the other side takes no messages of syslog",
+        error_set(err, ERR_UNSUPPORTED, "%s: the receiver does not accept syslog messages",
             net_stream_name(self->stream));
     } else if (state == RELP_FRAME) {
         drop_used(self, used);
@@ -333,12 +333,12 @@ static bool take_answer(
     struct error *err = &progress->report->error;
     size_t record = (size_t)frame->txnr - progress->first;
     if (span_is(frame->command, "serverclose")) {
-        return error_set(err, ERR_IO, "%s: the other side has closed the session",
-            net_stream_name(self->stream));
+        return error_set(
+            err, ERR_IO, "%s: the receiver closed the session", net_stream_name(self->stream));
     }
     if (!span_is(frame->command, "rsp") || frame->txnr < progress->first ||
         record >= progress->sent || progress->report->records[record] != RECORD_RETRY) {
-        return error_set(err, ERR_FORMAT, "%s: an answer to nothing that was sent",
+        return error_set(err, ERR_FORMAT, "%s: an answer to a message that was not sent",
             net_stream_name(self->stream));
     }
     progress->answered++;
@@ -348,7 +348,7 @@ static bool take_answer(
     }
     progress->refused++;
     progress->report->records[record] = RECORD_HELD; /* until the end of the delivery */
-    error_set(err, ERR_IO, "%s: the other side refuses messages: %.*s. look into its log",
+    error_set(err, ERR_IO, "%s: the receiver rejects messages: %.*s. see its log",
         net_stream_name(self->stream), SPAN_ARG(words_of(frame)));
     return true;
 }
@@ -481,7 +481,7 @@ static bool relp_examine(const void *settings, const struct output_talk *talk)
     struct out_relp *self = relp_create(settings, &env, &err);
     bool good = self && relp_connect(self, &err);
     talk->say(talk->host, good ? OUTPUT_FOUND_GOOD : OUTPUT_FOUND_FAULT,
-        good ? "connected, and the other side takes messages of syslog over RELP" : err.text);
+        good ? "connected, and the receiver accepts syslog messages over RELP" : err.text);
     relp_destroy(self);
     return good;
 }

@@ -18,21 +18,21 @@ static const struct row {
     {HEC_NO_DATA, HTTP_PIECE_REFUSED, "Splunk found no data in the request"},
     {6, HTTP_PIECE_REFUSED, "Splunk does not take the format of an event"},
     {7, HTTP_PIECE_BLOCKED,
-        "the index does not exist, or the token may not write to it. make it, or add it to the "
+        "the index does not exist, or the token may not write to it. create it, or add it to the "
         "token"},
     {8, HTTP_PIECE_LATER, "Splunk has an internal fault"},
     {9, HTTP_PIECE_LATER, "Splunk is busy"},
     {HEC_NO_CHANNEL, HTTP_PIECE_MEND,
-        "the token wants a channel, as it acknowledges. write ack: {enabled: true}"},
+        "the token has indexer acknowledgement, which needs a channel. write ack: {enabled: true}"},
     {HEC_BAD_CHANNEL, HTTP_PIECE_LATER, "Splunk does not know this channel any more"},
     {12, HTTP_PIECE_REFUSED, "an event lacks its field `event`"},
     {13, HTTP_PIECE_REFUSED, "an event is blank"},
     {HEC_ACK_DISABLED, HTTP_PIECE_MEND,
-        "the token does not acknowledge. enable indexer acknowledgement for it in Splunk, or write "
-        "ack: {enabled: false}"},
+        "the token has no indexer acknowledgement. enable indexer acknowledgement for it in "
+        "Splunk, or write ack: {enabled: false}"},
     {15, HTTP_PIECE_REFUSED, "Splunk does not take the indexed fields of an event"},
     {16, HTTP_PIECE_MEND, "the token must not be in the address. write token"},
-    {HEC_HEALTHY, HTTP_PIECE_LATER, "this is the answer to another question"},
+    {HEC_HEALTHY, HTTP_PIECE_LATER, "the reply answers another kind of request"},
     {18, HTTP_PIECE_LATER, "the queues of Splunk are full"},
     {19, HTTP_PIECE_LATER, "Splunk's service for acknowledgements is not available"},
     {20, HTTP_PIECE_LATER,
@@ -45,8 +45,7 @@ static const struct row {
 enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
 
 static const char stranger[] =
-    "this is no answer of a Splunk collector. check the address and what is on "
-    "the way";
+    "this is not an answer of a Splunk collector. check the address and what is on the way";
 
 static bool read_number(const struct http_said *said, const char *name, uint64_t *ret_number)
 {
@@ -121,11 +120,11 @@ static const char *outcome_of(enum http_piece_verdict verdict)
     case HTTP_PIECE_MEND:
         return "sent again slowly until the set-up is corrected; the output is degraded";
     case HTTP_PIECE_BLOCKED:
-        return "events of that index are held, others go on; without templates the output is "
-               "degraded";
+        return "events of that index are held, all others continue; without templates the output "
+               "is degraded";
     case HTTP_PIECE_REFUSED:
     case HTTP_PIECE_TOO_BIG:
-        return "the event that Splunk names goes to the dead letters, the others go on";
+        return "the event that Splunk names goes to the dead letters, all others continue";
     default:
         return "sent again, to the next of `urls` first";
     }

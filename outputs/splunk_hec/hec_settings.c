@@ -15,8 +15,7 @@ const char *const hec_place_names[HEC_PLACE_COUNT] = {"index", "sourcetype", "so
 // clang-format off
 static const struct config_field ack_fields[] = {
     {CONFIG_ROW("enabled", BOOL, struct hec_ack, enabled), .default_text = "false",
-        .help = "wait until Splunk says that the events are indexed; the token must have indexer "
-                "acknowledgement"},
+        .help = "wait until Splunk acknowledges that the events are indexed; the token must have indexer acknowledgement"},
     {CONFIG_ROW("interval", DURATION, struct hec_ack, interval_ns), .default_text = "1s",
         .min = 1000000, .max = INT64_C(600000000000),
         .help = "how long to wait before Splunk is asked first; it grows up to tenfold while nothing is "
@@ -50,8 +49,7 @@ const struct config_field hec_settings_fields[] = {
         .help = "their host; may be a template; default: host.name of the event, and of raw the "
                 "token's"},
     {CONFIG_ROW("ids", BOOL, struct hec_settings, ids), .default_text = "true",
-        .help = "of endpoint event: send the id of each event as the indexed field etwship_id, which "
-                "stays the same when it is sent again: a search dedups by it"},
+        .help = "endpoint event: send the id of each event as the indexed field etwship_id. The id stays when an event is sent again, so a search can remove duplicates by it"},
     HTTP_ROWS_WITHOUT_AUTH(struct hec_settings, compressions, "gzip"),
     {.key = NULL},
 };
@@ -95,8 +93,7 @@ static void check_index(const char *const *index, struct config_check *check)
     bool inside = false;
     if (text[0] == '_' || text[0] == '-' || !is_index_letter(text[0])) {
         CONFIG_FAULT(check, index,
-            "index: it must begin with a lower case letter or digit of its own. write one in "
-            "front, as "
+            "index: it must begin with a literal lower case letter or digit. write one first, as "
             "in etw-{provider.name}");
         return;
     }
@@ -154,7 +151,8 @@ void hec_settings_check(const void *settings, struct config_check *check)
     for (const char *c = s->token; c && *c; c++) {
         if ((uint8_t)*c <= ' ' || (uint8_t)*c >= 0x7f) {
             CONFIG_FAULT(check, &s->token,
-                "token: it holds a space or another character that no token has. write it alone");
+                "token: it has a space or another character that is not allowed. write only the "
+                "token");
             break;
         }
     }

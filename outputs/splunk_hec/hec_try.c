@@ -31,12 +31,12 @@ static bool try_health(struct run *run, const char *url)
         http_try_tell(
             &run->found, OUTPUT_FOUND_GOOD, "%s: connected, and the collector is healthy", url);
     } else if (status >= 500) {
-        http_try_tell(&run->found, OUTPUT_FOUND_FAULT,
-            "%s: status %d: %s. look into the log of Splunk", url, status,
-            hec_reply_words(&reply, status));
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s: status %d: %s. see the log of Splunk",
+            url, status, hec_reply_words(&reply, status));
     } else {
         http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
-            "%s: connected. it does not say how it is (status %d), as other makers' collectors do",
+            "%s: connected. it does not report its health (status %d), like collectors of other "
+            "vendors",
             url, status);
     }
     return true;
@@ -64,7 +64,7 @@ static bool try_token(struct run *run, const char *url, const char *channel_name
             hec_reply_words(&reply, status));
         return false;
     }
-    http_try_tell(&run->found, OUTPUT_FOUND_GOOD, "%s: the token is taken", url);
+    http_try_tell(&run->found, OUTPUT_FOUND_GOOD, "%s: the collector accepts the token", url);
     return true;
 }
 
@@ -74,7 +74,8 @@ static void try_acks(struct run *run, const char *url)
     switch (hec_acks_try(run->client, url, &run->said, &err)) {
     case HEC_ASKED:
     case HEC_ASK_GONE:
-        http_try_tell(&run->found, OUTPUT_FOUND_GOOD, "%s: the token acknowledges", url);
+        http_try_tell(
+            &run->found, OUTPUT_FOUND_GOOD, "%s: the token has indexer acknowledgement", url);
         break;
     default:
         http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "acknowledgement: %s", err.text);

@@ -246,7 +246,7 @@ static struct http_piece_answer take(struct out_hec *self, size_t index,
     }
     if (!reply->has_ack_id) {
         http_said_tell(&self->said, self->hosts.items[index].url,
-            "the reply has no ackId, so this token does not acknowledge. enable indexer "
+            "the reply has no ackId, so the token has no indexer acknowledgement. enable indexer "
             "acknowledgement for it in Splunk, or write ack: {enabled: false}",
             &report->error);
         self->asked[index] = false;

@@ -54,16 +54,16 @@ static const struct config_field fields[] = {
         .help = "tls: RFC 5425; tcp: RFC 6587; udp: RFC 5426, without any confirmation"},
     {CONFIG_ROW("framing", ENUM, struct settings, framing), .names = framing_names,
         .default_text = "octet_counting",
-        .help = "of tls and tcp. octet_counting: messages of any text; newline: a line each, with line breaks as spaces, for receivers without octet counting"},
+        .help = "for tls and tcp. octet_counting: messages of any text; newline: a line each, with line breaks as spaces, for receivers without octet counting"},
     SYSLOG_ROWS(struct settings),
     {CONFIG_STRUCT_ROW("tls", struct settings, http.tls, http_tls_fields),
-        .help = "how the other side is checked"},
+        .help = "how the receiver's certificate is checked"},
     {CONFIG_ROW("connect_timeout", DURATION, struct settings, http.connect_timeout_ns),
         .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),
         .help = "longest wait for a connection, including TLS"},
     {CONFIG_ROW("timeout", DURATION, struct settings, http.timeout_ns), .default_text = "90s",
         .min = 1000000, .max = INT64_C(3600000000000),
-        .help = "longest time without progress of the other side"},
+        .help = "longest time in which the receiver takes no data"},
     {.key = NULL},
 };
 // clang-format on
@@ -223,7 +223,7 @@ static void tell_lost(struct out_syslog *self)
     if (self->lost && self->warn) {
         char text[200];
         snprintf(text, sizeof(text),
-            "a connection broke: at most %llu events that were sent before may be lost",
+            "a connection failed: at most %llu events that were sent before may be lost",
             (unsigned long long)self->lost);
         self->warn(self->env_host, text);
     }
@@ -409,7 +409,7 @@ static enum output_verdict send_stream(
     size_t sent = 0;
     if (self->over || !is_there(self, 0, &report->error)) {
         if (!report->error.code) {
-            error_set(&report->error, ERR_IO, "%s: the connection is over",
+            error_set(&report->error, ERR_IO, "%s: the connection is closed",
                 net_stream_name(self->stream));
         }
         return OUTPUT_RECONNECT;
@@ -474,8 +474,8 @@ static bool syslog_examine(const void *settings, const struct output_talk *talk)
         talk->say(talk->host, OUTPUT_FOUND_GOOD,
             s->transport == TRANSPORT_TCP ? "connected, without TLS"
             : s->http.tls.verify == HTTP_VERIFY_FULL
-                ? "connected, its certificate is trusted"
-                : "connected; tls.verify disables the check of its certificate");
+                ? "connected; the receiver's certificate is trusted"
+                : "connected; tls.verify disables the check of the receiver's certificate");
     }
     syslog_destroy(self);
     return good;

@@ -45,13 +45,12 @@ void syslog_options_check(struct config_check *check, const struct syslog_option
         template_check(check, "app_name", &options->app_name, EVENT_TEMPLATE_PATH);
     } else if (options->app_name && !is_printable(options->app_name, SYSLOG_APP_NAME_MAX, "")) {
         CONFIG_FAULT(check, &options->app_name,
-            "app_name: it has 1 to %d characters of ASCII without spaces", SYSLOG_APP_NAME_MAX);
+            "app_name: write 1 to %d ASCII characters without spaces", SYSLOG_APP_NAME_MAX);
     }
     if (options->sd_id && !is_printable(options->sd_id, SYSLOG_SD_ID_MAX, "=]\"")) {
         CONFIG_FAULT(check, &options->sd_id,
-            "sd_id: it has 1 to %d characters of ASCII, none of them a space, =, ] or \". write it "
-            "as "
-            "in name@32473, or none",
+            "sd_id: write 1 to %d ASCII characters without space, =, ] and \", such as name@32473, "
+            "or none",
             SYSLOG_SD_ID_MAX);
     }
 }

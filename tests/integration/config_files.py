@@ -530,7 +530,7 @@ outputs:
         keys = ["key", "bearer", "headers", "proxy"]
         file = self.write("secret.key", "")
         file.chmod(0o600)
-        for content, what in (("", "is empty"), (" \t\n", "holds white space alone"),
+        for content, what in (("", "is empty"), (" \t\n", "holds only white space"),
                               ("hush-one-line-1\nhush-line-2\n", "has more than one line")):
             file.write_text(content)
             for place, key in enumerate(keys):

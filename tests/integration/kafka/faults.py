@@ -72,7 +72,7 @@ class Faults(Rig):
                 while self.messages():
                     pass  # the broker has not heard of it yet
                 self.add()
-                self.wait_degraded(agent, "make the topic")
+                self.wait_degraded(agent, "create the topic")
                 self.tool("create", self.topic, 2)
                 now = self.wait_all(agent)
                 self.assertFalse(now["degraded"])
@@ -110,7 +110,7 @@ class Faults(Rig):
                 self.broker.quota(40 * self.events)
                 try:
                     self.add()
-                    agent.await_words("raise the quota of our user", TIMEOUT_S)
+                    agent.await_words("raise the quota of the agent's user", TIMEOUT_S)
                 finally:
                     self.broker.quota(None)
                 self.assertFalse(self.wait_all(agent)["degraded"])

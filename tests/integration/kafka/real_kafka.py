@@ -75,7 +75,7 @@ class Kafka(Rig):
     def test_a_topic_that_is_not_there_is_waited_for(self):
         self.write(delivery="exactly_once")
         agent = self.start()
-        agent.await_words("make the topic", TIMEOUT_S)
+        agent.await_words("create the topic", TIMEOUT_S)
         self.tool("create", self.topic, 2)
         self.finish(agent)
         self.assert_each_once(self.messages())
@@ -87,7 +87,7 @@ class Kafka(Rig):
             self.tool("create", topic, 1)
         self.write(topic=self.topic + "-{provider.name}", delivery="exactly_once")
         agent = self.start()
-        agent.await_words("make the topic", TIMEOUT_S)
+        agent.await_words("create the topic", TIMEOUT_S)
         # Those of the same batch.
         while not self.messages(topics["MSNT_SystemTrace"]):
             self.assertFalse(agent.ended, agent.text[-3000:])
@@ -98,11 +98,11 @@ class Kafka(Rig):
 
     def test_setup_makes_topics_and_test_output_looks_at_them(self):
         self.write(create={"partitions": 5, "retention": "1h"})
-        self.assertIn("was made", self.etwship("setup", "kafka", "-c", self.config))
+        self.assertIn("was created", self.etwship("setup", "kafka", "-c", self.config))
         self.assertIn("with 5 partitions", self.etwship("setup", "kafka", "-c", self.config))
         said = self.etwship("test-output", "kafka", "-c", self.config)
-        self.assertIn("our user may write to it", said)
-        self.assertIn("the brokers let us have transactions", said)
+        self.assertIn("the agent's user may write to it", said)
+        self.assertIn("the brokers allow transactions", said)
 
 
 if __name__ == "__main__":

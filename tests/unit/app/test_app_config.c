@@ -310,8 +310,9 @@ static void what_spans_several_keys_is_checked(void **state)
             "f.yaml:3:10: error: the key 'path' is missing. add it: the folder, or one file\n"
             "f.yaml:3:33: error: type: 'tdx' is not known. did you mean 'tdh'? known: folder, "
             "tdh\n"},
-        {"a: [", "f.yaml:2:1: error: no YAML: did not find expected node content, while parsing a "
-                 "flow node that starts at 2:1. check indentation, quotes and brackets there\n"},
+        {"a: [",
+            "f.yaml:2:1: error: not valid YAML: did not find expected node content, while parsing "
+            "a flow node that starts at 2:1. check indentation, quotes and brackets there\n"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_errors(cases[i].text, cases[i].errors);

@@ -182,7 +182,7 @@ static void a_wrong_template_points_at_the_place_in_it(void **state)
         "f.yaml:4:22: error: path: events have no field bad. values of the payload are data.NAME "
         "(character 4 of the whole)");
     assert_first(ONE_FILE, "outputs:\n- {type: file, path: 'x*'}",
-        "f.yaml:4:22: error: path: * and ? cannot be part of it. write {field}");
+        "f.yaml:4:22: error: path: * and ? are not allowed in it. write {field}");
 }
 
 int main(void)

@@ -232,9 +232,9 @@ static void a_file_that_cannot_be_read_is_one_error(void **state)
 }
 
 #define EMPTY_KEY "is empty. write the secret there, or remove the key"
-#define BLANK_KEY "holds white space alone. write the secret there, or remove the key"
+#define BLANK_KEY "holds only white space. write the secret there, or remove the key"
 #define LONG_KEY "has more than one line. write the secret there, and nothing else"
-#define NO_KEY "is set, but holds nothing. give it the secret, or remove the key"
+#define NO_KEY "is empty. set it to the secret, or remove the key"
 
 static void assert_key_fails(const char *text, const char *what)
 {

@@ -56,11 +56,10 @@ static void what_is_no_base64_is_refused(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[64];
         snprintf(text, sizeof(text), "key: '%s'", cases[i]);
-        assert_fails(text, "1:6: error: key: what follows dpapi: is no base64. write there all "
-                           "that etwship secret "
-                           "protect prints");
+        assert_fails(text, "1:6: error: key: the text after dpapi: is not base64. write the whole "
+                           "output of etwship secret protect after it");
         write_private(cases[i]);
-        assert_fails("key: file:test_config.dpapi", "what follows dpapi: is no base64");
+        assert_fails("key: file:test_config.dpapi", "the text after dpapi: is not base64");
     }
     remove(path);
 }
@@ -86,7 +85,7 @@ static void a_secret_may_be_protected_by_the_machine(void **state)
     unload(&l);
     remove(path);
 
-    assert_fails("key: 'dpapi:AQID'", "was it made on this machine?");
+    assert_fails("key: 'dpapi:AQID'", "only the machine that protected it can read it");
     assert_true(protect("two\nlines", value, sizeof(value)));
     snprintf(text, sizeof(text), "key: '%s'", value);
     assert_fails(text, "key: what dpapi: protects has more than one line");

@@ -362,20 +362,18 @@ static void wrong_settings_are_reported_by_their_key(void **state)
         "items.tow.path=/x", "items.7.path=/x", "agent.data_dir.x=/x", "nothing", "=x", "a..b=1",
         "tags=[a", "items.one.path=", NULL};
     assert_errors(settings,
-        "--set 'agent.log.size': error: size: 'large' is no size. write a whole number and a unit "
-        "(B KB MB GB TB), as in 64KB\n"
-        "--set 'agent.dta_dir': error: unknown key 'dta_dir'. did you mean 'data_dir'?\n"
-        "--set 'items.tow.path': error: there is no element 'tow'. did you mean 'two'?\n"
-        "--set 'items.7.path': error: there is no element '7'. write a number from 0 to 2, or one "
-        "of: one, two\n"
-        "--set 'agent.data_dir.x': error: this goes into a single value. end the key before it\n"
-        "--set 'nothing': error: this is no setting. write KEY=VALUE, as in agent.memory=64MB\n"
-        "--set '': error: the key has an empty part. write KEY=VALUE, as in agent.memory=64MB\n"
-        "--set 'a..b': error: the key has an empty part. write KEY=VALUE, as in "
-        "agent.memory=64MB\n"
-        "--set 'tags':2:1: error: a comma or ] is missing before this; the [ is at 1:1. add "
-        "it. a text with #, quotes or brackets belongs in quotes\n"
-        "--set 'items.one.path': error: path: the path is empty. write one, or remove the key\n");
+        "--set 'agent.log.size': error: size: 'large' is not a size. write a whole number and a "
+        "unit (B KB MB GB TB), as in 64KB\n--set 'agent.dta_dir': error: unknown key 'dta_dir'. "
+        "did you mean 'data_dir'?\n--set 'items.tow.path': error: there is no element 'tow'. did "
+        "you mean 'two'?\n--set 'items.7.path': error: there is no element '7'. write a number "
+        "from 0 to 2, or one of: one, two\n--set 'agent.data_dir.x': error: this goes into a "
+        "single value. end the key before it\n--set 'nothing': error: this is not a setting. write "
+        "KEY=VALUE, as in agent.memory=64MB\n--set '': error: the key has an empty part. write "
+        "KEY=VALUE, as in agent.memory=64MB\n--set 'a..b': error: the key has an empty part. write "
+        "KEY=VALUE, as in agent.memory=64MB\n--set 'tags':2:1: error: a comma or ] is missing "
+        "before this; the [ is at 1:1. add it. a text with #, quotes or brackets belongs in "
+        "quotes\n--set 'items.one.path': error: path: the path is empty. write one, or remove the "
+        "key\n");
 }
 
 static void expressions_that_yaml_cuts_are_reported_as_such(void **state)

@@ -12,9 +12,8 @@ static void events_for_too_many_files_go_to_one(void **state)
     static const char *const second[] = {"d.e", "b.e", "overflow.e", "e.e"};
     open_output(&f, "{path: '%s/{provider.name}.e', max_files: 2}");
     assert_int_equal(send_lines(&f, "1\n2\n3\n4\n5\n", first), OUTPUT_DELIVERED);
-    assert_string_equal(f.warned,
-        "max_files: there are 2 files, and events need more: they go to the one that is called "
-        "overflow");
+    assert_string_equal(f.warned, "max_files: there are 2 files, and events need more: further "
+                                  "events go to the file with overflow");
     f.warned[0] = 0;
     assert_int_equal(send_lines(&f, "6\n7\n8\n9\n", second), OUTPUT_DELIVERED);
     assert_int_not_equal(f.warned[0], 0);

@@ -216,7 +216,7 @@ static void no_other_file_than_azure_arcs_is_ever_read(void **state)
         s.challenge = challenges[i];
         assert_int_equal(rig_send(&s.rig, "{}\n"), OUTPUT_RETRY);
         assert_true(s.rig.report.degraded);
-        assert_non_null(strstr(s.rig.report.error.text, "none of Azure Arc's"));
+        assert_non_null(strstr(s.rig.report.error.text, "does not belong to Azure Arc"));
         assert_int_equal(http_fake_count(s.fake), 1);
         end();
     }
@@ -436,16 +436,16 @@ static void settings_that_cannot_be_meant_are_refused(void **state)
         const char *keys, *words;
     } cases[] = {
         {"dcr: d, stream: S", "auth: an application needs tenant and client_id"},
-        {"dcr: d, stream: S, auth: {tenant: t, client_id: c}", "auth: there is no client_secret"},
+        {"dcr: d, stream: S, auth: {tenant: t, client_id: c}", "auth: client_secret is missing"},
         {"dcr: d, stream: S, auth: {method: managed_identity, client_secret: x}",
             "auth: client_secret is for method"},
         {"dcr: d, stream: S, auth: {method: workload_identity, tenant: t, client_id: c}",
             "auth: token_file and method"},
         {"dcr: 'd/../e', stream: S, auth: {method: managed_identity}",
-            "dcr: this is no immutable id"},
+            "dcr: this is not the immutable id"},
         {"dcr: d, stream: 'a/b', auth: {method: managed_identity}", "stream: it has letters"},
         {"dcr: d, stream: '{etw.session}', auth: {method: managed_identity}",
-            "stream: it must begin with text of its own"},
+            "stream: it must begin with literal text"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[256];
@@ -499,7 +499,7 @@ static void an_examination_names_what_is_wrong(void **state)
     assert_non_null(strstr(rig.said, "lacks the role Monitoring Metrics Publisher"));
     s.token_status = 400;
     assert_false(rig_examine(&rig, &output_azure_logs, yaml(with_secret, "")));
-    assert_non_null(strstr(rig.said, "Entra gives no token"));
+    assert_non_null(strstr(rig.said, "Entra issued no token"));
     http_fake_stop(s.fake);
 }
 

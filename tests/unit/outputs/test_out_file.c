@@ -182,7 +182,7 @@ static void settings_that_cannot_work_are_refused(void **state)
         {"{}",
             "f.yaml:1:1: error: the key 'path' is missing. add it: the file to append to; may hold "
             "%Y %m %d %H %M of the event (UTC) and {fields}; missing folders are made"},
-        {"{path: x, fsync: 5}", "f.yaml:1:18: error: fsync: '5' is no duration. write whole "
+        {"{path: x, fsync: 5}", "f.yaml:1:18: error: fsync: '5' is not a duration. write whole "
                                 "numbers with units (ms s m h d), as in 30s or 1h30m"},
         {"{path: x, rotate: {sise: 1}}",
             "f.yaml:1:20: error: unknown key 'sise'. did you mean 'size'?"},
@@ -202,12 +202,12 @@ static void settings_that_cannot_work_are_refused(void **state)
         const char *error;
     } checks[] = {
         {"{path: 'a/'}", "path: names a folder. write the name of a file"},
-        {"{path: 'a*'}", "path: * and ? cannot be part of it. write {field}"},
+        {"{path: 'a*'}", "path: * and ? are not allowed in it. write {field}"},
         {"{path: 'x%q'}", "path: not a part of the time. write one of %Y %m %d %H %M, or "
                           "%% for a percent sign"},
         {"{path: 'x-{provider.nam}'}", NULL},
         {"{path: 'co/{provider.name}', rotate: {size: 1MB, keep: 1}}",
-            "path: a file could get the name of another one's rotated file, as with {fields} at "
+            "path: a file could get the name of a rotated file of another one, as with {fields} at "
             "the end. end it with literal text, as in {provider.name}.ndjson"},
         {"{path: '{provider.name}.%Y', rotate: {age: 1d}}", NULL},
         {"{path: '{provider.name}%Y{etw.session}.e', rotate: {keep: 2}}",

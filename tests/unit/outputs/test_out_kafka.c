@@ -447,7 +447,7 @@ static void a_twin_is_told_of_and_survived(void **state)
     assert_int_equal(send("1\n", 1, false), OUTPUT_DELIVERED);
     kafka_fake_fail(fake, KAFKA_FAKE_ADD_PARTITIONS_TO_TXN, 1, KAFKA_FAKE_PRODUCER_FENCED);
     assert_int_equal(send("2\n", 2, false), OUTPUT_RETRY);
-    assert_says(rig.report.error.text, "another producer has taken our transactional id");
+    assert_says(rig.report.error.text, "another producer uses the agent's transactional id");
     assert_true(rig.report.degraded);
     assert_int_equal(send("2\n", 2, true), OUTPUT_DELIVERED);
     assert_topic("t", "1\n2\n");
@@ -461,7 +461,7 @@ static void without_a_right_to_transactions_auto_goes_on_without_them(void **sta
     kafka_fake_fail(
         fake, KAFKA_FAKE_INIT_PRODUCER_ID, 1, KAFKA_FAKE_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
     assert_int_equal(send("1\n", 1, false), OUTPUT_DELIVERED);
-    assert_says(told, "delivers at least once, as it cannot have transactions");
+    assert_says(told, "delivers at least once, as the brokers do not allow transactions");
     assert_says(told, "on the transactional id");
     assert_string_equal(guarantee, "at_least_once");
     rig_teardown(&rig);
@@ -504,9 +504,8 @@ static void an_examination_says_what_is_there_and_what_is_missing(void **state)
     kafka_fake_make_topic(fake, "etwship-positions", 4);
     assert_true(rig_examine(&rig, &output_kafka, yaml("")));
     assert_says(rig.said, "good: a broker answers");
-    assert_says(rig.said, "good: topic t is there, with 1 partitions");
-    assert_says(
-        rig.said, "good: the brokers let us have transactions (tried as etwship-test-test)");
+    assert_says(rig.said, "good: topic t exists, with 1 partitions");
+    assert_says(rig.said, "good: the brokers allow transactions (tried as etwship-test-test)");
     assert_says(rig.said, "good: topic etwship-positions is there, with 4 partitions");
     assert_false(
         rig_examine(&rig, &output_kafka, "{brokers: ['127.0.0.1:1'], topic: t, transport: tcp}"));

@@ -256,7 +256,7 @@ static void what_was_sent_before_and_is_too_far_behind_may_be_stored(void **stat
                                 "ignored, reason: 'entry too far behind',\nuser 'fake', total "
                                 "ignored: 1 out of 2 for stream: {}";
     static const char *const reasons[] = {"entry too far behind",
-        "it was sent before, and may be stored since: entry too far behind"};
+        "it was sent before, and may be stored already: entry too far behind"};
     const struct http_fake_reply reply = {.status = 400, .body = words};
     http_rig_start(&s, "");
     for (size_t repeated = 0; repeated < 2; repeated++) {
@@ -293,7 +293,7 @@ static void settings_that_cannot_work_are_named(void **state)
 {
     (void)state;
     rig_assert_fault(&output_loki, "{url: 'http://a', labels: [pid]}", "there is no label 'pid'");
-    rig_assert_fault(&output_loki, "{url: 'http://a', tenant: 'a b'}", "tenant: it holds a space");
+    rig_assert_fault(&output_loki, "{url: 'http://a', tenant: 'a b'}", "tenant: it has a space");
     rig_assert_fault(&output_loki, "{url: 'http://a/?x'}", "has no query");
 }
 
@@ -311,7 +311,7 @@ static void an_examination_says_what_is_wrong(void **state)
         bool good;
         const char *words;
         struct span body;
-    } cases[] = {{"", 204, true, "connected, and a push is looked at", EMPTY_PUSH},
+    } cases[] = {{"", 204, true, "connected, and Loki reads a push", EMPTY_PUSH},
         {"", 422, true, "status 422", EMPTY_PUSH},
         {"", 401, false, "status 401: the server refuses these credentials. check auth",
             EMPTY_PUSH},

@@ -135,7 +135,7 @@ static void an_event_of_the_other_protocol_is_refused_alone(void **state)
     (void)state;
     http_rig_start(&s, "");
     assert_int_equal(rig_send(&s.rig, LINE("x", "1", "1")), OUTPUT_REJECTED);
-    assert_string_equal(s.rig.rejected[0].reason, "no log record of this protocol");
+    assert_string_equal(s.rig.rejected[0].reason, "not a log record of this protocol");
     assert_int_equal(http_fake_count(s.fake), 0);
     http_rig_stop(&s);
     http_rig_start(&s, ", protocol: http/json");
@@ -330,18 +330,19 @@ static void an_examination_says_what_is_wrong(void **state)
         bool good;
         const char *words;
     } cases[] = {
-        {{.status = 200, .body = "{}"}, true, "a request without log records is taken"},
+        {{.status = 200, .body = "{}"}, true,
+            "the collector accepts a request without log records"},
         {{.status = 401}, false, "status 401: the server refuses these credentials. check auth"},
         {{.status = 404}, false, "status 404: there is nothing at this address. check it"},
         {{.status = 200, .headers = "Content-Type: text/html\r\n", .body = "<html>"}, false,
-            "a web page answers, and no collector"},
+            "a web page answered instead of a collector"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         http_rig_assert_found(&s, ", protocol: http/json", &cases[i].reply, cases[i].good,
             cases[i].words, span_text("{}"));
     }
     http_rig_assert_found(&s, "", &(struct http_fake_reply){.status = 200}, true,
-        "a request without log records is taken", span_text(""));
+        "the collector accepts a request without log records", span_text(""));
 }
 
 int main(void)

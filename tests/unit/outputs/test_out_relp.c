@@ -140,7 +140,7 @@ static void an_answer_to_what_comes_later_is_none(void **state)
     enum output_verdict verdict = rig_send(&rig, "1\n");
     assert_int_equal(verdict, OUTPUT_DELIVERED);
     assert_int_equal(rig_send(&rig, "2\n"), OUTPUT_RECONNECT);
-    assert_non_null(strstr(rig.report.error.text, "an answer to nothing that was sent"));
+    assert_non_null(strstr(rig.report.error.text, "an answer to a message that was not sent"));
     assert_int_equal(rig.report.maybe_duplicates, 0);
     end();
 }
@@ -151,8 +151,8 @@ static void a_session_that_cannot_be_opened_says_why(void **state)
     static const struct {
         const char *answer, *words;
     } cases[] = {{"500 not you", "opens no session: 500 not you"},
-        {"200 OK\ncommands=eventlog,syslogs", "takes no messages of syslog"},
-        {"200 OK", "takes no messages of syslog"}};
+        {"200 OK\ncommands=eventlog,syslogs", "does not accept syslog messages"},
+        {"200 OK", "does not accept syslog messages"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct output_rig trial;
         fake = relp_fake_start();

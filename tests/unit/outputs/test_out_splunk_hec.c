@@ -226,7 +226,7 @@ static void settings_that_cannot_be_meant_are_refused(void **state)
         {"source: '{provider.nope}'", "source: "},
         {"source: ''", "source: it has 1 to"},
         {"ack: {interval: 2s, timeout: 1s}", "ack: timeout is shorter than interval"},
-        {"token: 'a b'", "token: it holds a space"},
+        {"token: 'a b'", "token: it has a space"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[256];
@@ -410,7 +410,8 @@ static void a_token_that_does_not_acknowledge_gets_no_event_and_is_told_of(void 
     for (int tries = 0; tries < 3; tries++) {
         assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_RETRY);
         assert_true(s.rig.report.degraded);
-        assert_non_null(strstr(s.rig.report.error.text, "the token does not acknowledge"));
+        assert_non_null(
+            strstr(s.rig.report.error.text, "the token has no indexer acknowledgement"));
     }
     assert_int_equal(s.posts, 0);
     s.ack_body = NULL;
@@ -550,7 +551,7 @@ static void an_examination_names_what_is_wrong(void **state)
     struct output_rig rig;
     assert_true(rig_examine(&rig, &output_splunk_hec, yaml(with_acks)));
     assert_non_null(strstr(rig.said, "good: "));
-    assert_non_null(strstr(rig.said, "the token acknowledges"));
+    assert_non_null(strstr(rig.said, "the token has indexer acknowledgement"));
     s.ack_status = 400;
     s.ack_body = "{\"code\":14}";
     assert_false(rig_examine(&rig, &output_splunk_hec, yaml(with_acks)));

@@ -283,11 +283,11 @@ static void settings_that_cannot_be_meant_are_refused(void **state)
     static const struct {
         const char *yaml, *words;
     } cases[] = {
-        {"{address: 'host'}", "address: this is no host and port"},
-        {"{address: 'host:0'}", "address: this is no host and port"},
-        {"{address: 'host:65536'}", "address: this is no host and port"},
-        {"{address: '::1:514'}", "address: this is no host and port"},
-        {"{address: 'https://host:514'}", "address: this is no host and port"},
+        {"{address: 'host'}", "address: this is not a host and port"},
+        {"{address: 'host:0'}", "address: this is not a host and port"},
+        {"{address: 'host:65536'}", "address: this is not a host and port"},
+        {"{address: '::1:514'}", "address: this is not a host and port"},
+        {"{address: 'https://host:514'}", "address: this is not a host and port"},
         {"{address: 'a b:514'}", "address: the address holds a space"},
         {"{address: 'h:1', sd_id: 'a b'}", "sd_id: "},
         {"{address: 'h:1', app_name: 'a b'}", "app_name: "},
@@ -420,7 +420,7 @@ static void a_reset_that_no_delivery_can_report_is_a_warning(void **state)
     rig.ops->disconnect(rig.self);
     end();
     assert_string_equal(
-        warned, "a connection broke: at most 3 events that were sent before may be lost");
+        warned, "a connection failed: at most 3 events that were sent before may be lost");
     config_destroy(config);
 }
 
