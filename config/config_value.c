@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/hex.h"
 #include "base/text/rfc3339.h"
 #include "config/config_text.h"
 
@@ -88,12 +89,8 @@ static bool read_hex(struct span digits, uint64_t *ret_value)
 {
     uint64_t value = 0;
     for (size_t i = 0; i < digits.size; i++) {
-        uint8_t c = digits.data[i];
-        uint8_t letter = (uint8_t)(c | 0x20);
-        unsigned digit = is_digit(c)                        ? (unsigned)(c - '0')
-                         : (letter >= 'a' && letter <= 'f') ? (unsigned)(letter - 'a') + 10
-                                                            : 16;
-        if (digit == 16 || value > UINT64_MAX >> 4) {
+        unsigned digit = hex_digit(digits.data[i]);
+        if (digit == HEX_NONE || value > UINT64_MAX >> 4) {
             return false;
         }
         value = value << 4 | digit;

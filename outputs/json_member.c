@@ -1,6 +1,6 @@
 #include "outputs/json_member.h"
 
-#include "base/utf.h"
+#include "base/text/json_escape.h"
 
 static size_t skip_space(struct span s, size_t at)
 {
@@ -66,35 +66,6 @@ static struct span without_space_behind(struct span s)
     return s;
 }
 
-struct span json_member_find(struct span object, const char *name)
-{
-    size_t at = skip_space(object, 0);
-    if (at == object.size || object.data[at] != '{') {
-        return span_make(NULL, 0);
-    }
-    for (at = skip_space(object, at + 1); at < object.size && object.data[at] == '"';) {
-        size_t end = skip_string(object, at);
-        if (end == SIZE_MAX) {
-            break;
-        }
-        struct span key = span_first(span_from(object, at + 1), end - at - 2);
-        at = skip_space(object, end);
-        if (at == object.size || object.data[at] != ':') {
-            break;
-        }
-        at = skip_space(object, at + 1);
-        end = skip_value(object, at);
-        if (span_is(key, name)) {
-            return without_space_behind(span_first(span_from(object, at), end - at));
-        }
-        if (end == object.size || object.data[end] != ',') {
-            break;
-        }
-        at = skip_space(object, end + 1);
-    }
-    return span_make(NULL, 0);
-}
-
 bool json_member_next(struct span object, size_t *at, struct span *ret_key, struct span *ret_value)
 {
     size_t start = *at ? *at : skip_space(object, 0);
@@ -119,6 +90,18 @@ bool json_member_next(struct span object, size_t *at, struct span *ret_key, stru
     return true;
 }
 
+struct span json_member_find(struct span object, const char *name)
+{
+    struct span key;
+    struct span value;
+    for (size_t at = 0; json_member_next(object, &at, &key, &value);) {
+        if (span_is(key, name)) {
+            return value;
+        }
+    }
+    return span_make(NULL, 0);
+}
+
 bool json_member_inner(struct span value, struct span *ret_inner)
 {
     if (value.size < 2 || value.data[0] != '"' || skip_string(value, 0) != value.size) {
@@ -128,67 +111,10 @@ bool json_member_inner(struct span value, struct span *ret_inner)
     return true;
 }
 
-static int hex_digit(uint8_t c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* The unit of `\uXXXX` at ${at}. False: there is none. */
-static bool read_unit(struct span s, size_t at, uint32_t *ret_unit)
-{
-    uint32_t unit = 0;
-    if (at > s.size || s.size - at < 6 || s.data[at] != '\\' || s.data[at + 1] != 'u') {
-        return false;
-    }
-    for (size_t i = 2; i < 6; i++) {
-        int digit = hex_digit(s.data[at + i]);
-        if (digit < 0) {
-            return false;
-        }
-        unit = unit << 4 | (uint32_t)digit;
-    }
-    *ret_unit = unit;
-    return true;
-}
-
-/* The character of the escape at ${at}; moves past it. */
-static uint32_t read_escape(struct span s, size_t *at)
-{
-    static const char letters[] = "bfnrt";
-    static const char meant[] = "\b\f\n\r\t";
-    uint32_t unit;
-    uint32_t low;
-    if (!read_unit(s, *at, &unit)) {
-        uint8_t c = *at + 1 < s.size ? s.data[*at + 1] : '\\';
-        const char *letter = c ? strchr(letters, c) : NULL;
-        *at += 2;
-        return letter ? (uint8_t)meant[letter - letters] : c;
-    }
-    *at += 6;
-    if (unit < 0xd800 || unit > 0xdfff) {
-        return unit;
-    }
-    if (unit < 0xdc00 && read_unit(s, *at, &low) && low >= 0xdc00 && low <= 0xdfff) {
-        *at += 6;
-        return 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-    }
-    return 0xfffd;
-}
-
 void json_member_text(struct span inner, struct buf *out)
 {
-    for (size_t at = 0; at < inner.size;) {
-        const uint8_t *slash = memchr(inner.data + at, '\\', inner.size - at);
-        size_t plain = slash ? (size_t)(slash - inner.data) - at : inner.size - at;
-        buf_add(out, inner.data + at, plain);
-        at += plain;
-        if (slash) {
-            uint8_t bytes[4];
-            uint32_t character = read_escape(inner, &at);
-            buf_add(out, bytes, utf8_put(character, bytes));
-        }
+    if (inner.size && buf_reserve(out, inner.size)) {
+        memcpy(out->data + out->size, inner.data, inner.size);
+        out->size += json_escape_undo(out->data + out->size, inner.size);
     }
 }

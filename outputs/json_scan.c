@@ -1,5 +1,6 @@
 #include "outputs/json_scan.h"
 
+#include "base/hex.h"
 #include "base/utf.h"
 
 /*
@@ -296,12 +297,11 @@ static bool next_in_escape(struct json_scan *scan, uint8_t c)
 
 static bool next_in_hex(struct json_scan *scan, uint8_t c)
 {
-    uint8_t lower = c | 0x20;
-    bool letter = lower >= 'a' && lower <= 'f';
-    if (!letter && !is_digit(c)) {
+    unsigned digit = hex_digit(c);
+    if (digit == HEX_NONE) {
         return false;
     }
-    scan->unit = scan->unit << 4 | (letter ? lower - 'a' + 10u : (unsigned)c - '0');
+    scan->unit = scan->unit << 4 | digit;
     if (++scan->hex_digits == 4) {
         add_unit(scan, scan->unit);
         scan->state = STATE_STRING;

@@ -1,5 +1,6 @@
 #include "base/guid.h"
 
+#include "base/hex.h"
 #include "base/put.h"
 #include "base/sha1.h"
 #include "base/utf.h"
@@ -17,15 +18,6 @@ void guid_write(const struct guid *guid, char *text)
     put_guid((uint8_t *)text, guid->bytes);
 }
 
-static int hex_digit(uint8_t c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool guid_parse(struct span text, struct guid *ret_guid)
 {
     if (text.size == GUID_TEXT_SIZE + 2 && text.data[0] == '{' && text.data[text.size - 1] == '}') {
@@ -40,9 +32,9 @@ bool guid_parse(struct span text, struct guid *ret_guid)
         if (dash_before(i) && *p++ != '-') {
             return false;
         }
-        int high = hex_digit(p[0]);
-        int low = hex_digit(p[1]);
-        if (high < 0 || low < 0) {
+        unsigned high = hex_digit(p[0]);
+        unsigned low = hex_digit(p[1]);
+        if ((high | low) >= HEX_NONE) {
             return false;
         }
         guid.bytes[text_order[i]] = (uint8_t)(high << 4 | low);

@@ -2,18 +2,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/hex.h"
 #include "filter/filter_program.h"
 
 static bool parse_hex(struct span digits, uint64_t *ret_number)
 {
     uint64_t number = 0;
     for (size_t i = 0; i < digits.size; i++) {
-        uint8_t c = digits.data[i];
-        uint8_t lower = c | 0x20;
-        unsigned digit = c >= '0' && c <= '9'           ? (unsigned)(c - '0')
-                         : lower >= 'a' && lower <= 'f' ? (unsigned)(lower - 'a' + 10)
-                                                        : 16;
-        if (digit == 16 || number >> 60) {
+        unsigned digit = hex_digit(digits.data[i]);
+        if (digit == HEX_NONE || number >> 60) {
             return false;
         }
         number = number << 4 | digit;

@@ -1,5 +1,6 @@
 #include "status/status_request.h"
 
+#include "base/hex.h"
 #include "base/text/ip.h"
 
 static bool is_token(uint8_t c)
@@ -153,25 +154,17 @@ enum status_parse status_request_parse(struct span bytes, struct status_request 
 
 /* ---- query ------------------------------------------------------------------------------------ */
 
-static int hex(uint8_t c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static bool decode(struct span text, struct buf *out)
 {
     for (size_t i = 0; i < text.size; i++) {
-        int c = text.data[i] == '+' ? ' ' : text.data[i];
+        unsigned c = text.data[i] == '+' ? ' ' : text.data[i];
         if (c == '%') {
-            int high = i + 2 < text.size ? hex(text.data[i + 1]) : -1;
-            int low = high >= 0 ? hex(text.data[i + 2]) : -1;
-            if (low < 0) {
+            unsigned high = i + 2 < text.size ? hex_digit(text.data[i + 1]) : HEX_NONE;
+            unsigned low = i + 2 < text.size ? hex_digit(text.data[i + 2]) : HEX_NONE;
+            if ((high | low) >= HEX_NONE) {
                 return false;
             }
-            c = high * 16 + low;
+            c = high << 4 | low;
             i += 2;
         }
         if (c == 0) {

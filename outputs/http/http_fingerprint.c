@@ -1,23 +1,16 @@
 #include "outputs/http/http_fingerprint.h"
 
+#include "base/hex.h"
 #include "outputs/pem.h"
 
 /* No file has such a name by chance; MD5 has this many digits. */
 enum { MEANT_DIGITS = 32, MAX_BYTES = 64 * 1024 };
 
-static int digit_of(uint8_t c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 bool http_fingerprint_is_meant(struct span text)
 {
     size_t digits = 0;
     for (size_t i = 0; i < text.size; i++) {
-        bool is_digit = digit_of(text.data[i]) >= 0;
+        bool is_digit = hex_digit(text.data[i]) != HEX_NONE;
         if (!is_digit && text.data[i] != ':') {
             return false;
         }
@@ -36,9 +29,9 @@ bool http_fingerprint_read(struct span text, struct http_fingerprint *ret_finger
     }
     for (size_t i = 0; i < PLAT_HASH_BYTES; i++) {
         const uint8_t *at = text.data + i * step;
-        int high = digit_of(at[0]);
-        int low = digit_of(at[1]);
-        if (high < 0 || low < 0 || (has_colons && i + 1 < PLAT_HASH_BYTES && at[2] != ':')) {
+        unsigned high = hex_digit(at[0]);
+        unsigned low = hex_digit(at[1]);
+        if ((high | low) >= HEX_NONE || (has_colons && i + 1 < PLAT_HASH_BYTES && at[2] != ':')) {
             return false;
         }
         read.bytes[i] = (uint8_t)(high << 4 | low);

@@ -2,8 +2,8 @@
 
 #include "base/protobuf.h"
 #include "outputs/http/http_status.h"
-#include "outputs/json_member.h"
 #include "outputs/json_scan.h"
+#include "outputs/json_value.h"
 
 /* ---- statuses -------------------------------------------------------------------------------------- */
 
@@ -119,30 +119,29 @@ static void read_proto(struct span body, int status, struct otlp_reply *reply)
     reply->broken = reply->broken || body.size;
 }
 
-/* A member; proto3's JSON also allows the name of its field. */
-static struct span member(struct span object, const char *name, const char *field_name)
+/* The text of a value, which is at one of the ${paths}: proto3's JSON also allows the names of fields. */
+static struct span read_value(struct span body, const char *const paths[2], char *text, size_t room)
 {
-    struct span value = json_member_find(object, name);
-    return value.size ? value : json_member_find(object, field_name);
+    size_t size = json_value_find(body, paths[0], text, room);
+    size = size ? size : json_value_find(body, paths[1], text, room);
+    return span_make((const uint8_t *)text, size);
 }
 
-static void read_json_message(struct span value, struct otlp_reply *reply)
+static void read_json_message(
+    struct span body, const char *const paths[2], struct otlp_reply *reply)
 {
-    struct span inner;
-    struct buf text;
-    if (json_member_inner(value, &inner)) {
-        buf_init(&text, 64 * 1024);
-        json_member_text(inner, &text);
-        keep_message(buf_span(&text), reply);
-        buf_fini(&text);
+    char text[OTLP_REPLY_MESSAGE_BYTES];
+    struct span message = read_value(body, paths, text, sizeof(text));
+    if (message.size) {
+        keep_message(message, reply);
     }
 }
 
 /* A 64-bit number is a string in proto3's JSON; a number is accepted, too. */
-static void read_json_count(struct span value, struct otlp_reply *reply)
+static void read_json_count(struct span body, const char *const paths[2], struct otlp_reply *reply)
 {
-    struct span digits = value;
-    json_member_inner(value, &digits);
+    char text[32];
+    struct span digits = read_value(body, paths, text, sizeof(text));
     uint64_t count = 0;
     for (size_t i = 0; i < digits.size; i++) {
         uint8_t digit = (uint8_t)(digits.data[i] - '0');
@@ -158,14 +157,20 @@ static void read_json_count(struct span value, struct otlp_reply *reply)
 
 static void read_json(struct span body, int status, struct otlp_reply *reply)
 {
+    static const char *const refusal[] = {"message", "message"};
+    static const char *const message[] = {
+        "partialSuccess.errorMessage", "partial_success.error_message"};
+    static const char *const records[] = {
+        "partialSuccess.rejectedLogRecords", "partial_success.rejected_log_records"};
+    static const char *const points[] = {
+        "partialSuccess.rejectedDataPoints", "partial_success.rejected_data_points"};
     if (status >= 300) {
-        read_json_message(json_member_find(body, "message"), reply);
+        read_json_message(body, refusal, reply);
         return;
     }
-    struct span partial = member(body, "partialSuccess", "partial_success");
-    read_json_count(member(partial, "rejectedLogRecords", "rejected_log_records"), reply);
-    read_json_count(member(partial, "rejectedDataPoints", "rejected_data_points"), reply);
-    read_json_message(member(partial, "errorMessage", "error_message"), reply);
+    read_json_count(body, records, reply);
+    read_json_count(body, points, reply);
+    read_json_message(body, message, reply);
 }
 
 static bool take_token(void *self, enum json_token token, struct span text)

@@ -1,5 +1,7 @@
 #include "base/text/ip.h"
 
+#include "base/hex.h"
+
 static bool is_digit(uint8_t c)
 {
     return c >= '0' && c <= '9';
@@ -39,19 +41,13 @@ static bool parse_v4(struct span text, uint8_t bytes[4])
     return text.size == 0;
 }
 
-static int hex_value(uint8_t c)
-{
-    uint8_t lower = c | 0x20;
-    return is_digit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 /* Parse up to four hex digits at the front. */
 static bool take_group(struct span *text, uint8_t bytes[2])
 {
     unsigned number = 0;
     size_t size = 0;
-    while (size < 4 && size < text->size && hex_value(text->data[size]) >= 0) {
-        number = number << 4 | (unsigned)hex_value(text->data[size++]);
+    while (size < 4 && size < text->size && hex_digit(text->data[size]) != HEX_NONE) {
+        number = number << 4 | hex_digit(text->data[size++]);
     }
     bytes[0] = (uint8_t)(number >> 8);
     bytes[1] = (uint8_t)number;

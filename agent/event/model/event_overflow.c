@@ -2,6 +2,9 @@
 
 #include <stdint.h>
 
+#include "base/text/json_escape.h"
+#include "base/utf.h"
+
 /*
  * The record is copied and read once; unchanged parts are copied back in runs, from `pending` to
  * the next change. A path grows and shrinks with the levels of nesting, in the escaped spelling of
@@ -48,36 +51,17 @@ struct scan {
 
 /* ---- escaped text -------------------------------------------------------------------------------- */
 
-static unsigned hex_digit(uint8_t c)
-{
-    return c <= '9' ? c - (unsigned)'0' : ((c | 0x20u) - 'a' + 10) & 15;
-}
-
-static unsigned hex_unit(const uint8_t *p)
-{
-    return hex_digit(p[0]) << 12 | hex_digit(p[1]) << 8 | hex_digit(p[2]) << 4 | hex_digit(p[3]);
-}
-
 /* The escaped size of the character at ${p}; ${ret_bytes}: its size in UTF-8. */
 static size_t next_character(const uint8_t *p, const uint8_t *end, size_t *ret_bytes)
 {
-    enum { UNIT = 6, PAIR = 2 * UNIT };
     size_t left = (size_t)(end - p);
-    *ret_bytes = 1;
+    size_t size;
     if (*p == '\\') {
-        if (left < UNIT || p[1] != 'u') {
-            return left < 2 ? left : 2;
-        }
-        unsigned unit = hex_unit(p + 2);
-        if (unit >> 10 == 0xd800 >> 10 && left >= PAIR && p[6] == '\\' && p[7] == 'u' &&
-            hex_unit(p + 8) >> 10 == 0xdc00 >> 10) {
-            *ret_bytes = 4;
-            return PAIR;
-        }
-        *ret_bytes = unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
-        return UNIT;
+        uint8_t utf8[4];
+        *ret_bytes = utf8_put(json_escape_read(span_make(p, left), &size), utf8);
+        return size;
     }
-    size_t size = *p < 0x80 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
+    size = *p < 0x80 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
     size = size < left ? size : left;
     *ret_bytes = size;
     return size;

@@ -1,4 +1,5 @@
 #include "base/protobuf.h"
+#include "base/text/json_escape.h"
 #include "base/utf.h"
 #include "event/otel/otel_codec.h"
 
@@ -119,57 +120,6 @@ static inline bool copy_text(uint8_t *to, const uint8_t *from, size_t size)
     return found != 0;
 }
 
-static uint32_t hex_value(uint8_t c)
-{
-    return c <= '9' ? (uint32_t)(c - '0') : (uint32_t)((c | 0x20) - 'a' + 10);
-}
-
-/* The character of the escape at ${*at}, as utf8_to_json writes it. */
-static size_t unescape_one(struct span text, size_t *at, uint8_t *to)
-{
-    static const char letters[] = "bfnrt";
-    static const char meanings[] = "\b\f\n\r\t";
-    uint8_t c = *at + 1 < text.size ? text.data[*at + 1] : '\\';
-    *at += 2;
-    if (c == '\\' || c == '"') {
-        *to = c;
-        return 1;
-    }
-    if (c == 'u' && *at + 4 <= text.size) {
-        uint32_t unit = 0;
-        for (size_t i = 0; i < 4; i++) {
-            unit = unit << 4 | (hex_value(text.data[*at + i]) & 15);
-        }
-        *at += 4;
-        return utf8_put(unit, to);
-    }
-    const char *letter = strchr(letters, c);
-    *to = c && letter ? (uint8_t)meanings[letter - letters] : c;
-    return 1;
-}
-
-/* Unescape in place, as the text only gets shorter. Returns the new size. */
-static size_t unescape(uint8_t *text, size_t size)
-{
-    if (!has_escape(text, size)) {
-        return size;
-    }
-    struct span all = span_make(text, size);
-    size_t to = 0;
-    for (size_t at = 0; at < size;) {
-        if (text[at] == '\\') {
-            to += unescape_one(all, &at, text + to);
-            continue;
-        }
-        const uint8_t *next = memchr(text + at, '\\', size - at);
-        size_t plain = next ? (size_t)(next - text) - at : size - at;
-        memmove(text + to, text + at, plain);
-        to += plain;
-        at += plain;
-    }
-    return to;
-}
-
 /* ---- values --------------------------------------------------------------------------------------------- */
 
 /* A key is part of a definition, few of which have anything to escape. */
@@ -178,7 +128,7 @@ static inline uint8_t *put_key(uint8_t *p, struct span key)
     unsigned width = protobuf_width(key.size);
     *p++ = PROTOBUF_KEY(PAIR_KEY, PROTOBUF_BYTES);
     bool escaped = copy_text(p + width, key.data, key.size);
-    size_t size = escaped ? unescape(p + width, key.size) : key.size;
+    size_t size = escaped ? json_escape_undo(p + width, key.size) : key.size;
     return protobuf_put_length(p, width, size) + size;
 }
 
@@ -251,7 +201,7 @@ static inline void end_short(struct buf *out, uint8_t *value, const uint8_t *p)
 
 static void proto_number(struct buf *out, enum otel_place place, struct span key, int64_t value)
 {
-    struct otel_open open;
+    struct otel_open open = {.width = 1};
     uint8_t *start = begin_short(out, place, key);
     uint8_t *p = start ? start : begin(out, place, key, 0, 0, &open);
     if (!p) {
@@ -319,7 +269,7 @@ static void proto_close_text(struct buf *out, const struct otel_open *open)
     }
     size_t start = open->content + open->width;
     if (!open->is_plain) {
-        out->size = start + unescape(out->data + start, out->size - start);
+        out->size = start + json_escape_undo(out->data + start, out->size - start);
     }
     fill(out, open->content, open->width);
     end(out, out->data + out->size, open);
@@ -388,7 +338,7 @@ static void add_text(struct buf *out, unsigned number, struct span utf8)
     if (buf_reserve(out, AROUND_ROOM + utf8_json_bound(utf8.size))) {
         uint8_t *p = out->data + out->size;
         *p++ = PROTOBUF_KEY(number, PROTOBUF_BYTES);
-        size_t size = unescape(p + width, utf8_to_json(utf8, p + width));
+        size_t size = json_escape_undo(p + width, utf8_to_json(utf8, p + width));
         p = protobuf_put_length(p, width, size) + size;
         out->size = (size_t)(p - out->data);
     }

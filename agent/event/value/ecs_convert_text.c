@@ -1,5 +1,6 @@
 #include "event/value/ecs_convert_text.h"
 
+#include "base/hex.h"
 #include "base/put.h"
 
 /* ---- pieces ----------------------------------------------------------------------------------------- */
@@ -35,15 +36,6 @@ static bool begins_nocase(struct span text, const char *start)
     return text.size >= size && span_equal_nocase(span_first(text, size), span_text(start));
 }
 
-static unsigned digit_of(uint8_t c)
-{
-    enum { NONE = 99 };
-    return c >= '0' && c <= '9'   ? c - (unsigned)'0'
-           : c >= 'a' && c <= 'f' ? c - (unsigned)'a' + 10
-           : c >= 'A' && c <= 'F' ? c - (unsigned)'A' + 10
-                                  : NONE;
-}
-
 bool ecs_text_number(struct span text, uint64_t *ret_number)
 {
     unsigned base = begins_nocase(text, "0x") ? 16 : 10;
@@ -53,7 +45,7 @@ bool ecs_text_number(struct span text, uint64_t *ret_number)
         return false;
     }
     for (; at < text.size; at++) {
-        unsigned digit = digit_of(text.data[at]);
+        unsigned digit = hex_digit(text.data[at]);
         if (digit >= base || number > (UINT64_MAX - digit) / base) {
             return false;
         }
@@ -150,7 +142,7 @@ bool ecs_text_hash(struct span text, struct span name, struct span *ret_digits)
         }
         digits = ecs_text_trim(digits);
         for (size_t i = 0; i < digits.size; i++) {
-            if (digit_of(digits.data[i]) > 15) {
+            if (hex_digit(digits.data[i]) > 15) {
                 return false;
             }
         }

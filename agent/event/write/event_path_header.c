@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 #include "base/put.h"
+#include "base/text/json_escape.h"
 #include "event/write/event_file.h"
 #include "event/write/event_host.h"
 #include "event/write/event_path_internal.h"
@@ -210,37 +211,6 @@ static struct event_value related_activity(const struct event_record *record)
 
 /* ---- message ----------------------------------------------------------------------------------- */
 
-static unsigned hex_digit(uint8_t c)
-{
-    return c <= '9' ? c - (unsigned)'0' : (c | 0x20u) - 'a' + 10;
-}
-
-/* Undo the escapes of a JSON string in place. What value_json.h writes is well formed. */
-static void unescape(struct buf *text)
-{
-    static const char codes[] = "bfnrt";
-    static const char meanings[] = "\b\f\n\r\t";
-    uint8_t *to = text->data;
-    const uint8_t *end = text->data + text->size;
-    for (const uint8_t *from = text->data; from < end; from++) {
-        if (*from != '\\' || from + 1 == end) {
-            *to++ = *from;
-            continue;
-        }
-        from++;
-        const char *code = strchr(codes, *from);
-        if (*from == 'u' && end - from > 4) {
-            to += utf8_put(hex_digit(from[1]) << 12 | hex_digit(from[2]) << 8 |
-                               hex_digit(from[3]) << 4 | hex_digit(from[4]),
-                to);
-            from += 4;
-        } else {
-            *to++ = code && *code ? (uint8_t)meanings[code - codes] : *from;
-        }
-    }
-    text->size = (size_t)(to - text->data);
-}
-
 static struct event_value message(const struct event *event, struct event_path_context *context)
 {
     struct span source = schema_of(event)->message;
@@ -259,7 +229,7 @@ static struct event_value message(const struct event *event, struct event_path_c
         .names = &context->values.names};
     const struct event_head head = {.message = buf_span(spare)};
     event_message_add(&values, event, &head, text);
-    unescape(text);
+    text->size = json_escape_undo(text->data, text->size);
     return (struct event_value){.type = EVENT_VALUE_TEXT, .bytes = buf_span(text)};
 }
 

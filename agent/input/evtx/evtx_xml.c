@@ -1,6 +1,7 @@
 #include "input/evtx/evtx_xml.h"
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "input/evtx/evtx_format.h"
 
 enum { MAX_ELEMENTS = 64 };
@@ -90,15 +91,6 @@ static uint16_t add(
 
 /* ---- references -------------------------------------------------------------------------------------- */
 
-static unsigned digit_of(uint16_t unit)
-{
-    if (unit >= '0' && unit <= '9') {
-        return unit - '0';
-    }
-    unsigned lower = unit | 0x20u;
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 16;
-}
-
 /* After `&#`. */
 static bool read_number(struct xml *x, uint32_t *ret_character)
 {
@@ -106,7 +98,7 @@ static bool read_number(struct xml *x, uint32_t *ret_character)
     unsigned base = take(x, 'x') ? 16 : 10;
     uint32_t number = 0;
     uint8_t *from = x->at;
-    for (unsigned digit; (digit = digit_of(peek(x))) < base; x->at += 2) {
+    for (unsigned digit; (digit = hex_digit(peek(x))) < base; x->at += 2) {
         number = number * base + digit;
         if (number > LAST) {
             return fail(x, "damaged record: a reference to an invalid character");

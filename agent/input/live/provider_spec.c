@@ -1,5 +1,6 @@
 #include "input/live/provider_spec.h"
 
+#include "base/hex.h"
 #include "config/config_text.h"
 
 enum { MAX_PARTS = 5, MAX_LEVEL = 255, MAX_ID = 65535 };
@@ -9,14 +10,6 @@ void provider_spec_init(struct provider_spec *spec)
     *spec = (struct provider_spec){.level = PROVIDER_LEVEL_ALL};
 }
 
-static unsigned digit_of(uint8_t c)
-{
-    uint8_t letter = (uint8_t)(c | 0x20);
-    return c >= '0' && c <= '9'             ? (unsigned)(c - '0')
-           : letter >= 'a' && letter <= 'f' ? (unsigned)(letter - 'a') + 10
-                                            : 16;
-}
-
 bool provider_spec_parse_bits(struct span text, uint64_t *ret_bits)
 {
     bool hex = span_equal_nocase(span_first(text, 2), span_text("0x"));
@@ -24,7 +17,7 @@ bool provider_spec_parse_bits(struct span text, uint64_t *ret_bits)
     struct span digits = span_from(text, hex ? 2 : 0);
     uint64_t value = 0;
     for (size_t i = 0; i < digits.size; i++) {
-        unsigned digit = digit_of(digits.data[i]);
+        unsigned digit = hex_digit(digits.data[i]);
         if (digit >= base || value > (UINT64_MAX - digit) / base) {
             return false;
         }
@@ -119,7 +112,7 @@ static bool looks_like_guid(struct span text)
     size_t digits = 0;
     for (size_t i = 0; i < text.size; i++) {
         dashes += text.data[i] == '-';
-        digits += digit_of(text.data[i]) < 16;
+        digits += hex_digit(text.data[i]) < 16;
     }
     return text.data[0] == '{' || text.data[text.size - 1] == '}' ||
            (dashes == 4 && dashes + digits == text.size);

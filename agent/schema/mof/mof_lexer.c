@@ -1,5 +1,6 @@
 #include "schema/mof/mof_lexer.h"
 
+#include "base/hex.h"
 #include "base/utf.h"
 
 enum { MAX_HEX_DIGITS = 4, AT_END = 0x100 };
@@ -86,12 +87,6 @@ static bool skip_blanks(struct mof_lexer *lexer)
 
 /* ---- texts ------------------------------------------------------------------------------------- */
 
-static unsigned hex_digit(unsigned c)
-{
-    unsigned letter = c | 0x20;
-    return is_digit(c) ? c - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : 16;
-}
-
 /* Write the character of the escape at ${*at}, after its backslash. The result is never longer than
  * the escape. */
 static size_t put_escape(struct span raw, size_t *at, uint8_t *out)
@@ -106,7 +101,7 @@ static size_t put_escape(struct span raw, size_t *at, uint8_t *out)
         *out = letter ? (uint8_t)meant[letter - letters] : c;
         return 1;
     }
-    while (digits < MAX_HEX_DIGITS && *at < raw.size && hex_digit(raw.data[*at]) < 16) {
+    while (digits < MAX_HEX_DIGITS && *at < raw.size && hex_digit(raw.data[*at]) != HEX_NONE) {
         value = value << 4 | hex_digit(raw.data[(*at)++]);
         digits++;
     }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/hex.h"
 #include "base/utf.h"
 #include "event/model/type_names.h"
 
@@ -153,15 +154,6 @@ struct span names_of_opcode(uint8_t value, struct span name)
     return built_in ? span_text(built_in) : names_without_win(name);
 }
 
-static unsigned digit_of(uint8_t c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - (unsigned)'0';
-    }
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - (unsigned)'a' + 10 : 99;
-}
-
 bool names_number(struct span text, uint64_t max, uint64_t *ret_value)
 {
     bool hex = text.size > 2 && text.data[0] == '0' && (text.data[1] | 0x20) == 'x';
@@ -171,7 +163,7 @@ bool names_number(struct span text, uint64_t max, uint64_t *ret_value)
         return false;
     }
     for (size_t i = hex ? 2 : 0; i < text.size; i++) {
-        unsigned digit = digit_of(text.data[i]);
+        unsigned digit = hex_digit(text.data[i]);
         if (digit >= base || value > (max - (digit < max ? digit : max)) / base) {
             return false;
         }
