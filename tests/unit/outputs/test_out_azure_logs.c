@@ -295,12 +295,12 @@ static void files_without_certificate_or_key_are_named(void **state)
     (void)state;
     static const struct {
         const char *text, *words;
-    } cases[] = {{"", "there is no certificate in it"},
-        {"-----BEGIN CERTIFICATE-----\nAAAA\n", "there is no certificate in it"},
+    } cases[] = {{"", "it contains no certificate"},
+        {"-----BEGIN CERTIFICATE-----\nAAAA\n", "it contains no certificate"},
         {"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n",
-            "there is no certificate in it"},
+            "it contains no certificate"},
         {"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-            "there is no private key in it"},
+            "it contains no private key"},
         {"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
          "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
             "the key has a password"},
