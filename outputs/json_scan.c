@@ -53,6 +53,8 @@ void json_scan_init(struct json_scan *scan, json_scan_fn token, void *self)
     scan->high = 0;
     scan->is_key = false;
     scan->is_cut = false;
+    scan->at = NULL;
+    scan->start = NULL;
     scan->size = 0;
 }
 
@@ -73,8 +75,9 @@ static bool tell(struct json_scan *scan, enum json_token token)
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
-static void start_text(struct json_scan *scan)
+static void start_text(struct json_scan *scan, const uint8_t *start)
 {
+    scan->start = start;
     scan->size = 0;
     scan->is_cut = false;
     scan->high = 0;
@@ -154,7 +157,7 @@ static bool open(struct json_scan *scan, bool is_object)
     uint64_t bit = (uint64_t)1 << scan->depth++;
     scan->objects = is_object ? scan->objects | bit : scan->objects & ~bit;
     scan->state = is_object ? STATE_FIRST_KEY : STATE_FIRST_VALUE;
-    start_text(scan);
+    start_text(scan, NULL);
     return tell(scan, is_object ? JSON_OBJECT : JSON_ARRAY);
 }
 
@@ -166,13 +169,13 @@ static bool close(struct json_scan *scan, uint8_t c)
     }
     scan->depth--;
     scan->state = scan->depth ? STATE_AFTER : STATE_END;
-    start_text(scan);
+    start_text(scan, NULL);
     return tell(scan, is_object ? JSON_OBJECT_END : JSON_ARRAY_END);
 }
 
 static bool start_string(struct json_scan *scan, bool is_key)
 {
-    start_text(scan);
+    start_text(scan, scan->at);
     scan->is_key = is_key;
     scan->state = STATE_STRING;
     return true;
@@ -194,7 +197,7 @@ static bool start_value(struct json_scan *scan, uint8_t c)
     if (c == '"') {
         return start_string(scan, false);
     }
-    start_text(scan);
+    start_text(scan, scan->at);
     add_text(scan, &c, 1);
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (words[i][0] == (char)c) {
@@ -368,6 +371,7 @@ static bool step_in_string(struct json_scan *scan, uint8_t c)
 
 bool json_scan_feed(struct json_scan *scan, struct span bytes)
 {
+    scan->start = NULL;
     for (size_t i = 0; i < bytes.size; i++) {
         if (scan->state == STATE_STRING) {
             size_t size = plain_size(span_from(bytes, i));
@@ -380,6 +384,7 @@ bool json_scan_feed(struct json_scan *scan, struct span bytes)
                 break;
             }
         }
+        scan->at = bytes.data + i;
         bool good = scan->state == STATE_STRING ? step_in_string(scan, bytes.data[i])
                                                 : step(scan, bytes.data[i]);
         if (!good) {
@@ -388,6 +393,15 @@ bool json_scan_feed(struct json_scan *scan, struct span bytes)
         }
     }
     return scan->state != STATE_BROKEN;
+}
+
+struct span json_scan_raw(const struct json_scan *scan, enum json_token token)
+{
+    if (!scan->start) {
+        return span_make(NULL, 0);
+    }
+    /* A number is told with the byte after it. */
+    return span_make(scan->start, (size_t)(scan->at - scan->start) + (token != JSON_NUMBER));
 }
 
 bool json_scan_is_whole(const struct json_scan *scan)

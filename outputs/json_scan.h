@@ -38,6 +38,8 @@ struct json_scan {
     uint32_t high; /* first surrogate of a pair, 0: none */
     bool is_key;
     bool is_cut;
+    const uint8_t *at;    /* the byte that is read */
+    const uint8_t *start; /* of the value; NULL: in an earlier piece */
     size_t size;
     uint8_t text[JSON_SCAN_MAX_TEXT];
 };
@@ -46,6 +48,10 @@ void json_scan_init(struct json_scan *scan, json_scan_fn token, void *self);
 
 /* False, now and afterwards: not JSON, nested too deep, or stopped by the function. */
 bool json_scan_feed(struct json_scan *scan, struct span bytes);
+
+/* During the call for the value ${token}: as it stands in the input, a string with its quotes and
+ * escapes. Empty: it began in an earlier piece. */
+struct span json_scan_raw(const struct json_scan *scan, enum json_token token);
 
 /* True if the input was one complete object or array, with only white space around it. */
 bool json_scan_is_whole(const struct json_scan *scan);

@@ -4,10 +4,10 @@
 
 /* Follows a path through objects. */
 struct search {
+    struct json_scan scan;
     const char *path;
-    char *value;
-    size_t room;
-    size_t size;
+    struct span text; /* of the value that was found; valid until the scan goes on */
+    struct span raw;
     unsigned depth;   /* objects and lists that are open: at most JSON_SCAN_MAX_DEPTH */
     unsigned matched; /* number of matched names, if all open objects match */
     bool fits;        /* the last key is the next name of the path */
@@ -56,21 +56,41 @@ static bool look(void *self, enum json_token token, struct span text)
         break;
     }
     if (here && search->fits && is_last(search->path, search->matched)) {
-        search->size = text.size < search->room - 1 ? text.size : search->room - 1;
-        memcpy(search->value, text.data, search->size);
-        search->value[search->size] = '\0';
+        search->text = text;
+        search->raw = json_scan_raw(&search->scan, token);
         return false;
     }
     search->fits = false;
     return true;
 }
 
+static void find(struct search *search, struct span body, const char *path)
+{
+    json_scan_init(&search->scan, look, search);
+    search->path = path;
+    search->text = span_make(NULL, 0);
+    search->raw = span_make(NULL, 0);
+    search->depth = 0;
+    search->matched = 0;
+    search->fits = false;
+    json_scan_feed(&search->scan, body);
+}
+
 size_t json_value_find(struct span body, const char *path, char *ret_value, size_t room)
 {
-    struct json_scan scan;
-    struct search search = {.path = path, .value = ret_value, .room = room};
-    ret_value[0] = '\0';
-    json_scan_init(&scan, look, &search);
-    json_scan_feed(&scan, body);
-    return search.size;
+    struct search search;
+    find(&search, body, path);
+    struct span text = span_first(search.text, room - 1);
+    if (text.size) {
+        memcpy(ret_value, text.data, text.size);
+    }
+    ret_value[text.size] = '\0';
+    return text.size;
+}
+
+struct span json_value_raw(struct span body, const char *path)
+{
+    struct search search;
+    find(&search, body, path);
+    return search.raw;
 }

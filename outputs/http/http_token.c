@@ -1,6 +1,6 @@
 #include "outputs/http/http_token.h"
 
-#include "outputs/json_member.h"
+#include "outputs/json_value.h"
 
 enum { MAX_TOKEN_BYTES = 64 * 1024, MAX_SECONDS = 24 * 60 * 60 };
 
@@ -31,13 +31,19 @@ bool http_token_post(struct http_said *said, struct http_client *client, const c
     return http_token_ask(said, client, &request, err);
 }
 
+static bool is_string(struct span value, struct span *ret_text)
+{
+    bool good = value.size >= 2 && value.data[0] == '"';
+    *ret_text = good ? span_make(value.data + 1, value.size - 2) : value;
+    return good;
+}
+
 bool http_token_read(struct span body, struct span *ret_text, uint64_t *ret_seconds)
 {
-    struct span seconds = json_member_find(body, "expires_in");
-    struct span text;
+    struct span seconds;
     *ret_seconds = 0;
-    if (!json_member_inner(json_member_find(body, "access_token"), ret_text) ||
-        ret_text->size == 0 || ret_text->size > MAX_TOKEN_BYTES) {
+    if (!is_string(json_value_raw(body, "access_token"), ret_text) || ret_text->size == 0 ||
+        ret_text->size > MAX_TOKEN_BYTES) {
         return false;
     }
     for (size_t i = 0; i < ret_text->size; i++) {
@@ -46,9 +52,7 @@ bool http_token_read(struct span body, struct span *ret_text, uint64_t *ret_seco
             return false;
         }
     }
-    seconds = json_member_inner(seconds, &text)
-                  ? text
-                  : seconds; /* Azure's identity service writes the number as a string */
+    is_string(json_value_raw(body, "expires_in"), &seconds); /* of Azure's identity service */
     for (size_t i = 0; i < seconds.size && i < 9; i++) {
         if (seconds.data[i] < '0' || seconds.data[i] > '9') {
             return false;

@@ -66,12 +66,33 @@ static void nesting_is_bounded(void **state)
     assert_int_equal(find(body, path), 0);
 }
 
+static void a_value_is_shown_as_it_stands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *raw;
+    } cases[] = {{"{\"a\":\"x\\u0041\\\"\"}", "\"x\\u0041\\\"\""}, {"{\"a\":\"\"}", "\"\""},
+        {"{\"b\":[1],\"a\": -1.5e3 }", "-1.5e3"}, {"{\"a\":0}", "0"}, {"{\"a\":true}", "true"},
+        {"{\"a\":{}}", ""}, {"{\"b\":1}", ""}, {"{\"a\":\"x", ""}, {"{\"a\":1", ""}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_span(json_value_raw(span_text(cases[i].body), "a"), cases[i].raw);
+    }
+    char body[5000] = "{\"a\":\"";
+    memset(body + 6, 'x', sizeof(body) - 6);
+    assert_int_equal(json_value_raw(span_make((uint8_t *)body, sizeof(body)), "a").size, 0);
+    body[sizeof(body) - 1] = '"';
+    body[5] = '"';
+    assert_int_equal(
+        json_value_raw(span_make((uint8_t *)body, sizeof(body)), "a").size, sizeof(body) - 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_is_found_by_the_names_of_its_objects),
         cmocka_unit_test(an_object_is_no_value_whatever_its_names_are),
         cmocka_unit_test(nesting_is_bounded),
+        cmocka_unit_test(a_value_is_shown_as_it_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
