@@ -16,22 +16,23 @@ REQUIRED_OF_ECS = {"@timestamp", "ecs", "event", "host", "winlog"}
 NOT_FINITE = {"NaN", "Infinity", "-Infinity", "+Infinity", "inf", "-inf", "nan"}
 
 
-def unexplained_null(value, path):
+def unexplained_null(value):
     """Path of the first null that is no NaN or infinity with its name beside it, else None."""
     if isinstance(value, dict):
         for key, item in value.items():
-            where = f"{path}.{key}"
-            if item is None and value.get(f"{key}_name") not in NOT_FINITE:
-                return where
-            found = unexplained_null(item, where)
-            if found:
-                return found
+            if item is None:
+                if value.get(f"{key}_name") not in NOT_FINITE:
+                    return f".{key}"
+            elif isinstance(item, (dict, list)):
+                found = unexplained_null(item)
+                if found:
+                    return f".{key}{found}"
     elif isinstance(value, list):
         for item in value:
             # A list has no room for names: its not finite members are plain nulls.
-            found = None if item is None else unexplained_null(item, f"{path}[]")
+            found = unexplained_null(item) if isinstance(item, (dict, list)) else None
             if found:
-                return found
+                return f"[]{found}"
     return None
 
 
@@ -57,7 +58,7 @@ def check_native(report, what, event):
     keys = list(event)
     report.true(f"{what}: keys", set(keys) <= set(KEY_ORDER) and REQUIRED <= set(keys), f"{keys}")
     report.equal(f"{what}: key order", keys, [key for key in KEY_ORDER if key in event])
-    report.equal(f"{what}: null", unexplained_null(event, ""), None)
+    report.equal(f"{what}: null", unexplained_null(event), None)
     report.true(f"{what}: data or payload", not {"data", "payload"} <= set(keys), "both")
     report.true(f"{what}: decode_error", "decode_error" not in event or "payload" in event
                 or "payload_rest" in event or "data" in event, f"{keys}")
