@@ -104,7 +104,7 @@ static void names_that_no_server_takes_are_mistakes(void **state)
         {{{NULL, "default"}, "a-%Q"}, "index: not a part of the time"},
         {{{NULL, "default"}, A100 A100 A50 "aaaaaa"}, "index: more than 255 characters"},
         {{{"a-b", "default"}, NULL}, "dataset: '-' is not allowed in it"},
-        {{{"{provider.name}", "default"}, NULL}, "dataset: it must begin with a letter"},
+        {{{"{provider.name}", "default"}, NULL}, "dataset: it must begin with a literal letter"},
         {{{A100 "b", "default"}, NULL}, "dataset: more than 100 characters"},
         {{{A100 "{provider.name}", "default"}, NULL}, "dataset: "},
         {{{NULL, "a-b"}, NULL}, "namespace: '-' is not allowed in it"},
