@@ -7,9 +7,9 @@
 #include "status/metric_json.h"
 
 /*
- * What is due: counters at intervals, positions a moment after they move, the end of the patience with
- * outputs once the agent stops. It takes the agent's locks and looks at the ledger, so the signs of life of its
- * thread (agent_runner.c) show that no other thread holds these for ever.
+ * Periodic work: log counters, store positions a moment after they move, and end the shutdown when
+ * its time is over. It takes the agent's locks and reads the ledger, so its thread's heartbeat
+ * (agent_runner.c) shows that no other thread holds these locks permanently.
  */
 enum { MAX_LINE_BYTES = 64 * 1024 };
 
@@ -42,7 +42,7 @@ static void write_counters(struct agent *agent, const struct agent_loads *loads,
     metric_set_fini(&set);
 }
 
-/* What is wrong, in a line. */
+/* All causes in one line. */
 static void add_health(struct agent_runner *runner, struct buf *line)
 {
     struct agent_health health;
@@ -56,8 +56,8 @@ static void add_health(struct agent_runner *runner, struct buf *line)
     arena_fini(&names);
 }
 
-/* What is wrong stands first, as the service manager shows only the beginning. Without ${always}, say nothing unless
- * that has changed. */
+/* Causes come first, because the service manager shows only the beginning of the line. Without
+ * ${always}, send it only if it has changed. */
 static void tell_manager(struct agent *agent, bool always)
 {
     struct agent_notify *notify = &agent->runner->notify;

@@ -46,7 +46,7 @@ static struct schema_cache *make_cache(void *self, size_t session, size_t worker
     return schema_cache_create(&settings, err);
 }
 
-/* On threads of workers. The first is told at once, more of them once a minute (log.h). */
+/* On threads of workers. The first is logged at once, further ones once a minute (log.h). */
 static void warn_definitions(void *self, size_t session, const struct schema_losses *losses)
 {
     struct agent *agent = self;
@@ -116,7 +116,7 @@ static bool all_ended(const struct agent *agent, size_t session)
     return true;
 }
 
-/* An output has ended: sessions that none is left for need not go on. */
+/* An output has ended: stop the sessions that no output needs any more. */
 static void output_ended(void *self, size_t output, bool closed)
 {
     struct agent *agent = self;
@@ -269,7 +269,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
     return agent->pipeline != NULL;
 }
 
-/* Only of sessions that are read again: the numbers of a live one begin anew. */
+/* Only for sessions that are read again: the sequence of a live one starts again. */
 static bool find_observed(struct agent *agent, struct error *err)
 {
     const struct agent_plan *plan = agent->plan;
@@ -363,7 +363,8 @@ void agent_destroy(struct agent *agent)
 
 /* ---- end -------------------------------------------------------------------------------------- */
 
-/* The next agent in this process, or the next run, reads again what is left undelivered of the session. */
+/* The next agent in this process, or the next run, reads the undelivered events of the session
+ * again. */
 static bool comes_again(const struct agent *agent, size_t session)
 {
     return (agent->has_successor || agent->replays) && agent->plan->sessions[session].replayable;

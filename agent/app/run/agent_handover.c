@@ -74,7 +74,7 @@ static void read_delivered(const struct agent *agent, struct span text, struct d
     }
 }
 
-/* What runs with a spool on the disk have noted of it. */
+/* Notes about the output from runs with a spool on disk. */
 static bool find_delivered(
     const struct agent *agent, struct store *store, struct delivered *delivered, struct error *err)
 {
@@ -148,8 +148,9 @@ static bool take_row(void *self, const struct catalogue_progress *progress)
     return taking->ok;
 }
 
-/* Where the stream's outputs are with the session. The stream may be further than outputs that were added
- * later. Outputs that the run in memory did not have took all that the stream had. */
+/* The positions of the stream's outputs in the session. The stream may be ahead of outputs that
+ * were added later. Outputs that the run in memory did not have count as having delivered
+ * everything in the stream. */
 static bool take_position(struct taking *taking, size_t stream, size_t session, uint64_t id)
 {
     const struct agent *agent = taking->agent;

@@ -4,7 +4,7 @@
 #include "app/run/agent_runner.h"
 #include "platform/plat_limits.h"
 
-/* Did the system do it? Else why not is told. */
+/* True if the system has set the limit; else log why not. */
 static bool is_done(
     struct agent_runner *runner, const char *limit, bool done, const struct error *err)
 {
@@ -25,7 +25,7 @@ static void tell(struct agent_runner *runner)
     buf_fini(&text);
 }
 
-/* What the process has is what holds: a limit that was refused is asked for again by the next reload. */
+/* Keep what is in effect: the next reload asks again for a refused limit. */
 void agent_limits_apply(struct agent_runner *runner, const struct app_config *config)
 {
     const struct app_limits *wanted = &config->agent.limits;

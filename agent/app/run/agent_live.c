@@ -4,9 +4,9 @@
 #include "platform/plat_system.h"
 
 /*
- * Up to which time outputs have everything of a live session. Its events cannot be read again and
- * are numbered anew in every run, so what a restart can use is a time: the gap between two runs
- * begins there.
+ * Tracks the time up to which outputs have delivered everything of a live session. Its events
+ * cannot be read again, and their sequence starts again in every run, so a restart can only use a
+ * time: the gap between two runs begins there.
  *
  * One mark at a time: how far the session was counted, and when. Once all of its outputs have acked
  * that far, or a spool that keeps has it, they have all events up to that time, less what ETW may
@@ -33,7 +33,7 @@ void agent_live_close(struct agent *agent)
     free(agent->live);
 }
 
-/* What is numbered so far, as the ledger knows it. */
+/* The last sequence so far, from the ledger. */
 static uint64_t numbered(const struct session_counts *counts)
 {
     return counts->received - counts->metadata - counts->joined -

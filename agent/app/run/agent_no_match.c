@@ -1,8 +1,8 @@
 #include "app/run/agent_internal.h"
 #include "app/trace/no_match.h"
 
-/* What of a configuration matched nothing in recorded traces that were read to their end; on the thread of
- * agent_run, when everything has ended. */
+/* Reports which providers and filters of a configuration matched nothing in recorded traces that
+ * were read to their end. On the thread of agent_run, after everything has ended. */
 
 struct findings {
     struct agent *agent;
@@ -16,7 +16,7 @@ static void tell(void *self, const char *text)
         "session %s: %s", findings->session, text);
 }
 
-/* A session that goes on for ever, was stopped or got nothing says nothing of its selection. */
+/* A session that follows files, was stopped or got no events proves nothing about its selection. */
 static bool is_whole(const struct agent *agent, size_t session)
 {
     return agent->plan->sessions[session].replayable &&

@@ -51,7 +51,7 @@ bool agent_process_tables_plan(struct agent_process_tables *processes, struct ag
             }
             session->processes = processes->live;
         } else {
-            /* Workers lag behind: what a later file tells must not depend on how far. */
+            /* Workers lag by varying amounts: results must not depend on when a later file is read. */
             recorded.by_file = !session->decoding.merged;
             session->processes = ret_tables[i] = process_table_create(&recorded, err);
             if (!ret_tables[i]) {

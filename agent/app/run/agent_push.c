@@ -9,9 +9,10 @@
 #include "status/metric_otlp.h"
 
 /*
- * One thread for all outputs. Each time it looks at the agent once (agent_view.h), and writes that for every output
- * that is due. A collector that does not answer delays the others by the output's `timeout`. The log gets one line when
- * an output begins to fail, and one when it works again.
+ * One thread for all outputs. Each time it takes one view of the agent (agent_view.h), and writes
+ * it for every output that is due. A collector that does not answer delays the others by the
+ * output's `timeout`. The log gets one line when an output begins to fail, and one when it works
+ * again.
  */
 enum { NAMES_MAX_BYTES = 1 << 20, REQUEST_MAX_BYTES = 32 * 1024 * 1024, NAME_BYTES = 128 };
 

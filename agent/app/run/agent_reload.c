@@ -21,7 +21,7 @@ static void tell(void *self, enum log_level level, const char *line)
         "reload: %s", line);
 }
 
-/* ERR_CONFIG: what cannot change while the process lives. What waits in the one folder would stay there. */
+/* ERR_CONFIG: a change that needs a restart. Events in the old data folder would stay there. */
 static bool may_change(
     const struct app_config *before, const struct app_config *next, struct error *err)
 {
@@ -138,7 +138,8 @@ static void refuse(struct agent_runner *runner, uint64_t shown)
     tell(runner, LOG_LEVEL_ERROR, "new configuration rejected; the previous one stays active");
 }
 
-/* What the source says by now, if it can be used and is another one than ${before}. NULL: ${ret_same} or refused. */
+/* Read the configuration again: it if valid and different from ${before}. NULL: ${ret_same}, or
+ * invalid. */
 static struct agent_setup *read_next(
     struct agent_runner *runner, const struct agent_setup *before, bool *ret_same)
 {

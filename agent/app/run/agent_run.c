@@ -107,7 +107,7 @@ static bool make_folder(const struct agent_runner *runner, const char *data_dir,
     return !runner->settings->keeper || app_trust_make_private(data_dir, err);
 }
 
-/* A killed run over recorded traces is expected to go on where it was: say that this one does not. */
+/* Users expect a killed run over recorded traces to resume: log that this one does not. */
 static void tell_nothing_is_kept(const struct agent_runner *runner, const struct app_config *config)
 {
     if (config->spool_reason == APP_SPOOL_ONLY_RECORDED) {

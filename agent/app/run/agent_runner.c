@@ -151,7 +151,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* As the service manager sees it; with the mutex. A start that fails is told by the exit code alone. */
+/* The state for the service manager; with the mutex held. Only the exit code reports a failed
+ * start. */
 static struct agent_moment look(const struct agent_runner *runner)
 {
     bool stops = runner->asked_to_stop || runner->over;

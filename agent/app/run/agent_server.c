@@ -14,8 +14,8 @@
 #include "status/status_server.h"
 
 /*
- * Each answer is one look at the agent (agent_view.h), written on the server's thread after the agent was given back:
- * a client that reads slowly holds nothing but its connection.
+ * Each answer is one view of the agent (agent_view.h), written on the server's thread after the
+ * agent was returned: a slow client holds only its connection.
  */
 struct agent_server {
     struct agent_runner *runner;

@@ -123,7 +123,7 @@ static void note_orphan(void *self, enum input_note level, const char *text)
         level == INPUT_NOTE_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL, "%s", text);
 }
 
-/* Where sessions of ETW are started. */
+/* For ETW sessions. */
 static void clean_orphans(struct agent *agent)
 {
     bool starts_any = false;

@@ -7,25 +7,26 @@
 #include "store/catalogue/catalogue_sources.h"
 
 /*
- * Where sources go on. What counts is what is in the spool, whatever outputs have taken from there: a session
- * goes on, per stream, after the last number that the stream has of it. A stream that the last run
- * did not have begins where those were that its outputs read then (another shape, another filter), or
- * where the others are if it has new outputs only, since what came before was not wanted then; that is
- * noted in the store at once, so that the next run finds it for itself. A stream that was further than
- * one of its outputs, which read another one then, goes back to where that one was. What others of its
- * outputs had beyond its beginning they leave out (agent_handover.h).
+ * The positions at which sources resume. The content of the spool decides, whatever outputs have
+ * delivered of it: per stream, a session resumes after the last sequence that the stream has of it.
+ * - A stream that the last run did not have (another shape, another filter) begins at the positions of
+ *   the streams that its outputs read then. If it has only new outputs, it begins where the other
+ *   streams are, because earlier events were not wanted. The store gets that position at once, so that
+ *   the next run finds it there.
+ * - A stream that was ahead of one of its outputs, which read another stream then, goes back to that
+ *   output's position. Its other outputs skip the events that they have already (agent_handover.h).
  *
- * These numbers mean something together with what the input has noted of its files. Where the catalogue
- * was made anew that is lost, or older than they are: then it begins anew, after them.
+ * Sequences are valid only together with the input's notes about its files. If the catalogue was
+ * rebuilt, these notes are lost, or older than the sequences: then sequences start again above them.
  */
 static const char *session_name(const struct agent *agent, size_t session)
 {
     return agent->plan->session_configs[session]->name;
 }
 
-/* ---- the run before ----------------------------------------------------------------------------- */
+/* ---- the previous run ----------------------------------------------------------------------------- */
 
-/* What the catalogue says before this run changes it. */
+/* State of the catalogue before this run changes it. */
 struct earlier {
     const struct agent *agent;
     uint64_t *ids;     /* by stream of the plan; 0: it is new */
@@ -113,7 +114,7 @@ static bool read_earlier(struct agent *agent, struct earlier *earlier, struct er
     return ok;
 }
 
-/* ---- where a stream goes on ----------------------------------------------------------------------- */
+/* ---- where a stream resumes ------------------------------------------------------------------ */
 
 /* Did the output read another stream in the last run, which took the session? */
 static bool has_moved(const struct earlier *earlier, size_t stream, size_t session, size_t output)
@@ -124,8 +125,8 @@ static bool has_moved(const struct earlier *earlier, size_t stream, size_t sessi
            earlier->output_took[session * plan->output_count + output];
 }
 
-/* Where a stream goes on that was at ${begin}: where the ones were that its outputs read in the last run;
- * of several the first, as nothing may be left out. */
+/* The position at which a stream that was at ${begin} resumes: that of the streams which its
+ * outputs read in the last run; of several the lowest, so that nothing is skipped. */
 static uint64_t find_begin(
     const struct earlier *earlier, size_t stream, size_t session, uint64_t begin)
 {
@@ -211,9 +212,9 @@ static bool begin_stream(
     }
     return ok;
 }
-/* ---- what people are told ------------------------------------------------------------------------ */
+/* ---- log lines ------------------------------------------------------------------------------- */
 
-/* The number after which the session goes on: of its outputs here, the one that has least. */
+/* The sequence after which the session resumes: the lowest of its outputs. */
 static uint64_t find_resume(const struct agent *agent, size_t session)
 {
     const struct agent_plan *plan = agent->plan;
@@ -227,7 +228,7 @@ static uint64_t find_resume(const struct agent *agent, size_t session)
     return lowest == UINT64_MAX ? 0 : lowest;
 }
 
-/* Where things are kept, and what waits there. */
+/* Log the folder of the spool, and what waits in it. */
 static void tell_waiting(const struct agent *agent)
 {
     struct spool_facts facts;
@@ -239,7 +240,7 @@ static void tell_waiting(const struct agent *agent)
     bool ok = reader && spool_facts_read(reader, &facts, &ignored);
     plat_mutex_unlock(&agent->spool->mutex);
     if (!ok) {
-        return; /* what cannot be read is told where it is needed */
+        return; /* unreadable state is reported where it is needed */
     }
     for (size_t i = 0; i < facts.output_count; i++) {
         const struct spool_output_facts *output = &facts.outputs[i];

@@ -7,9 +7,9 @@
 /*
  * Threads: until the pipeline starts, the store belongs to the thread that makes the agent.
  *
- * From then on, a store that keeps batches belongs to the spool's thread, which calls `stage`. Sources ask which
- * files are done by a connection of their own to the catalogue, under spool->mutex. The store closes it when it
- * makes the catalogue anew.
+ * From then on, a store that keeps batches belongs to the spool's thread, which calls `stage`.
+ * Sources ask which files are done by a connection of their own to the catalogue, under
+ * spool->mutex. The store closes it when it rebuilds the catalogue.
  *
  * A store that keeps no batches belongs to the thread that holds agent->store_mutex.
  */
@@ -58,8 +58,9 @@ static bool find_sessions(struct agent *agent, struct error *err)
     return ok;
 }
 
-/* The catalogue was made anew, without the states of inputs and outputs. If the store keeps no batches, the next
- * commit writes all of these again. Else they are lost, and sessions read their traces again. */
+/* The catalogue was rebuilt, without the states of inputs and outputs. If the store keeps no
+ * batches, the next commit writes all of these again. Else they are lost, and sessions read their
+ * traces again. */
 static void note_remade(struct agent *agent)
 {
     const struct agent_plan *plan = agent->plan;
@@ -290,8 +291,8 @@ bool agent_spool_is_done(
 
 /* ---- what becomes true with a commit -------------------------------------------------------------- */
 
-/* What an input needs to continue as before; nothing where it cannot say it, or where the catalogue has lost
- * what belongs to it: an older one would not fit the numbers. */
+/* The state that an input needs to resume; nothing if it has none, or if the catalogue has lost the
+ * matching sequences: an older state would not match them. */
 static bool write_state(struct agent *agent, size_t session, struct buf *out, struct error *err)
 {
     struct error why = {.code = ERR_NONE};

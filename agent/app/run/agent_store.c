@@ -5,17 +5,18 @@
 #include "store/catalogue/catalogue_progress.h"
 
 /*
- * Where batches wait in memory, the pipeline knows how far each output is, and this writes it to the store. A
- * store that keeps batches knows that by itself: it remembers sources and not outputs.
+ * If batches wait in memory, the pipeline has the position of each output, and this file writes it
+ * to the store. A store that keeps batches has these positions itself; then only positions of
+ * sources are written.
  *
- * A save takes the state of every output (its positions and the checkpoint that belongs to them), of live
- * sessions and files, and then of the inputs: so what the store has of an input is at least as new as what
- * outputs acked of it. All of that is one commit. The store's mutex is held from one to the other, so saves do not
- * overtake each other; nothing that delivers events ever waits for it but an output that asked for the save
- * itself.
+ * A save takes the state of every output (its positions and the matching checkpoint), of live
+ * sessions and files, and then of the inputs, so that the stored state of an input is at least as
+ * new as the acks of outputs. All of it is one commit. The store's mutex is held from one to the
+ * other, so saves do not overtake each other; no delivery waits for it, except of an output that
+ * requested the save itself.
  *
- * A file is done when it was given whole and every output that takes its session has acked up to its
- * last event.
+ * A file is done when it was read completely and every output of its session has acked its last
+ * event.
  */
 
 static size_t row(const struct agent *agent)
@@ -81,8 +82,8 @@ static bool find_progress(void *self, const struct catalogue_progress *progress)
     return true;
 }
 
-/* Outputs that take nothing that is read again store no checkpoints: one of an earlier run would have the
- * next one take back what this one delivers. */
+/* Outputs without sessions that are read again store no checkpoints: with an old one, the next run
+ * would remove what this run delivers. */
 static bool clear_checkpoints(struct agent *agent, struct error *err)
 {
     bool ok = true;
@@ -115,7 +116,7 @@ static bool open_progress(struct agent *agent, struct error *err)
         buf_init(&agent->progress[o].others, STORE_VALUE_MAX);
         buf_init(&agent->progress[o].checkpoint, STORE_VALUE_MAX);
     }
-    /* What the handover has staged is read back from the catalogue. */
+    /* Read what the handover has staged back from the catalogue. */
     if (!store_commit(store, &committed, err) ||
         !store_each_progress(store, find_progress, agent, err)) {
         return false;

@@ -4,10 +4,10 @@
 #include "pipeline/work/limiter.h"
 
 /*
- * One budget for the process. What is there whatever happens (the program, a session's stack join and
- * reading windows, what workers hold, open batches, a batch that an output has to put together again,
- * and libraries of outputs) is taken off it first, the queue has a fixed share, and the spool has the rest. Blocks that are kept
- * for their next use need nothing of their own: they are part of what others do not use now.
+ * One budget for the process. Fixed needs come first: the program, a session's stack join and
+ * reading windows, memory of workers, open batches, a batch that an output must reassemble, and
+ * libraries of outputs. The queue has a fixed share, and the spool has the rest. Blocks that are
+ * kept for their next use need nothing of their own: they are part of what others do not use now.
  */
 enum {
     MIN_QUEUE_BYTES = SLAB_BYTES,
@@ -16,7 +16,7 @@ enum {
     SLABS_PER_WORKER = 3,             /* one in work, two that wait for their turn */
     PROGRAM_BYTES = 16 * 1024 * 1024, /* measured: code, libraries, stacks of threads, schemas */
     SESSION_BYTES = 10 * 1024 * 1024, /* the ring of the stack join, and reading windows */
-    COPIES_PER_WORKER = 2,            /* of a batch: what is left of it, framed and packed */
+    COPIES_PER_WORKER = 2,            /* of a batch: its unsettled records, framed and packed */
     ALLOCATOR_SHARE = 16,             /* holes between blocks that the C library keeps */
     LEAST_SPOOL_SHARE = 8,            /* of budgets that are too small for all that */
     PROCESS_SHARE = 32,
@@ -82,7 +82,7 @@ static size_t work_bytes(const struct pipeline_settings *s)
     return s->worker_count * SLABS_PER_WORKER * slab + open;
 }
 
-/* What is there whatever happens. */
+/* The fixed needs. */
 static size_t fixed_bytes(const struct pipeline_settings *s)
 {
     size_t copies = 0;

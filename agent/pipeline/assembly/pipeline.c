@@ -20,15 +20,14 @@
  * The agent itself is one more session, after the others: its events (status) come with a name but
  * without a source.
  *
- * The end: all that the sources gave is sealed, and every output has settled what it got, be it by
- * dropping it; then it is known what was lost, and the gaps that say so are the last to be decoded,
- * sealed and delivered.
+ * The end: everything from the sources is sealed, and every output has settled its batches, if only
+ * by dropping them. Then all losses are known, and the gaps that report them are decoded, sealed
+ * and delivered last.
  */
 static const uint64_t slab_age_ns = UINT64_C(50000000);
 static const uint64_t default_gap_age_ns = UINT64_C(1000000000);
 
-/* What outputs get to say what they lost when the time to stop is over, well within that for their
- * last words. */
+/* Time for outputs to count their losses when the time for the shutdown is over. */
 static const uint64_t last_losses_ns = UINT64_C(500000000);
 
 struct pipeline {

@@ -72,7 +72,8 @@ static void fill_streams(struct pipeline_tables *t, const struct pipeline_settin
     }
 }
 
-/* What all outputs of a stream have of a session; ${ret_highest}: what one of them has. */
+/* The sequence of a session that all outputs of a stream have; ${ret_highest}: the highest of one
+ * of them. */
 static uint64_t lowest_resume(
     const struct pipeline_tables *t, size_t session, size_t stream, uint64_t *ret_highest)
 {
@@ -122,7 +123,7 @@ static void fill_sessions(struct pipeline_tables *t, const struct pipeline_setti
     }
 }
 
-/* What the spool has of a session, output by output: what it has all of them get. */
+/* The position of a session in the spool, which all outputs reach from there. */
 static void fill_resume_of_spool(struct pipeline_tables *t, const struct pipeline_settings *s,
     const struct spool *spool, size_t session)
 {

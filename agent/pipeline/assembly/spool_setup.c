@@ -19,7 +19,7 @@ static bool stage_commit(void *self, struct store *store, bool all, struct error
            (!s->store.stage || s->store.stage(s->self, store, all, err));
 }
 
-/* What waited for an output that is not configured now. */
+/* Report events that waited for an output that is not configured now. */
 static void on_other_loss(struct spool_setup *setup, const struct spool_durable_loss *loss)
 {
     const struct pipeline_settings *s = &setup->settings;

@@ -8,9 +8,8 @@
  * The records come first, so that a batch that is read can keep them in the memory they were read
  * into, and one that is written need not be copied beside its tail.
  *
- * What is read may be anything: every count is held against the bytes that are left for it before
- * memory is taken, and every index against what it points into, so that users of the batch need
- * no further checks.
+ * Input is hostile: every count is checked against the remaining bytes before memory is allocated,
+ * and every index against its table, so users of the batch need no further checks.
  */
 enum {
     FLAG_OWN = 1,

@@ -37,7 +37,7 @@ struct letters {
     uint64_t puts;
     uint64_t changes; /* that this process tried */
 
-    /* What all letters took when that was asked last. */
+    /* Size of all letters when it was read last. */
     uint64_t known_bytes;
     uint64_t known_changes;
     uint64_t known_until_ns; /* 0: it was never asked */
@@ -66,7 +66,7 @@ struct catalogue_letter dead_letters_catalogue_row(const struct dead_letter *let
         .document = too_long ? span_make(NULL, 0) : letter->document};
 }
 
-/* What is done in a transaction. */
+/* The work of a transaction. */
 struct change {
     const struct letters *letters;
     const struct dead_letter *items; /* put, … */
@@ -110,7 +110,7 @@ static bool put_in_files(
     return !files || letter_files_append(files, &put, err);
 }
 
-/* Files that were removed are made anew, and those in which too little is left are written again. */
+/* Create removed files again, and rewrite those in which few letters are left. */
 static bool tidy_files(struct change *change, struct catalogue *catalogue,
     const struct catalogue_info *info, struct error *err)
 {

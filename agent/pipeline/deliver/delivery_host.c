@@ -13,8 +13,8 @@
 /*
  * The verdict table is settle(); all else serves it.
  *
- * What is refused is kept before it counts as settled. Why it is refused is collected while the
- * output sends (refusals.h), as only the verdict says whether it is.
+ * A rejected record is stored before it counts as settled. Reasons are collected while the output
+ * sends (refusals.h), because only the verdict says whether a record is rejected.
  */
 enum { WAIT_SLICE_MS = 50, KEPT_AT_ONCE = DELIVERY_KEPT_AT_ONCE };
 
@@ -34,7 +34,7 @@ struct delivery_host {
     const char *last_words; /* what the destination said of all of them; NULL: none is too old */
     struct delivery_counts counts;
 
-    /* What is left of a partly accepted batch, rebuilt for the next try. */
+    /* The unsettled records of a partly accepted batch, rebuilt for the next try. */
     uint8_t *rest;
     uint32_t *rest_ends;
     uint32_t *rest_routes;
@@ -137,7 +137,7 @@ static void tell(struct delivery_host *host, enum delivery_news news, const char
 
 /* ---- verdicts ------------------------------------------------------------------------------------ */
 
-/* Records of what is left, from ${first} on, are given up on. */
+/* Give up the unsettled records from ${first} on. */
 static void lose(struct delivery_host *host, size_t first, size_t count, enum delivery_loss why)
 {
     uint64_t *const counters[] = {[DELIVERY_REJECTED] = &host->counts.rejected,
@@ -274,7 +274,7 @@ static void keep_retries(
     host->is_rest = true;
 }
 
-/* Apply a verdict to what is left. True if the batch is settled. */
+/* Apply a verdict to the unsettled records. True if the batch is settled. */
 static bool settle(struct delivery_host *host, enum output_verdict verdict,
     const struct output_report *report, struct delivery *left)
 {
@@ -408,7 +408,7 @@ static void take_note(struct delivery_host *host, enum output_verdict verdict,
     }
 }
 
-/* What a try that left something to send says of the output's state, to people. */
+/* Report the state of the output after a try that left something to send. */
 static void tell_failure(
     struct delivery_host *host, enum output_verdict verdict, const struct output_report *report)
 {
@@ -471,14 +471,14 @@ static bool step(struct delivery_host *host, struct delivery *left, struct outpu
         note_progress(host, verdict == OUTPUT_DELIVERED, !settled && report->degraded);
     }
     bool last = verdict == OUTPUT_FATAL;
-    if (last || (!settled && !is_too_old(host))) { /* what is too old has news of its own */
+    if (last || (!settled && !is_too_old(host))) { /* too old events are reported separately */
         tell_failure(host, verdict, report);
     }
     return settled;
 }
 
-/* What is left was tried for too long: it is kept as dead letters or, where none are kept, lost. False:
- * what could not be kept is left, and tried again. */
+/* The unsettled records were tried for too long: keep them as dead letters, or lose them if none
+ * are kept. False: records that could not be kept remain, and are tried again. */
 static bool expire(struct delivery_host *host, struct delivery *left, struct output_report *report)
 {
     size_t count = left->record_count;
@@ -519,8 +519,8 @@ static bool expire(struct delivery_host *host, struct delivery *left, struct out
     return left->record_count == 0;
 }
 
-/* What is left was parked before, and what keeps it out may be a matter of its route alone (a mapping that is
- * wrong, dead letters that are full): it must not keep the lane from what goes elsewhere. */
+/* The unsettled records were parked before, and the reason may concern their route only (a wrong
+ * mapping, full dead letters): they must not block the lane for other routes. */
 static bool yield(
     struct delivery_host *host, const struct delivery *left, const struct output_report *report)
 {

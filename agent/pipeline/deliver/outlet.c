@@ -10,12 +10,12 @@
 /*
  * Life and state of an outlet; its work is done in lanes (outlet_lane.h).
  *
- * What is acked is a low-water mark (ack_mark.h). The mutex guards the state that is stored (mark,
- * stored, checkpoint), and is held for moments only.
+ * Acks form a low-water mark (ack_mark.h). The mutex guards the state that is stored (mark, stored,
+ * checkpoint), and is held for moments only.
  */
 enum { NS_PER_MS = 1000 * 1000 };
 
-/* What is held keeps its room in the spool: half of that at most. */
+/* Held batches occupy the spool: at most half of it. */
 static void init_parking(struct outlet *outlet)
 {
     struct spool *spool = outlet->settings.spool;

@@ -36,8 +36,8 @@ static void settle_batch(struct outlet *outlet, const struct batch *batch)
 
 /* ---- delivering ------------------------------------------------------------------------------- */
 
-/* Records of the batch will not be delivered. What an output that was closed by its reader does not
- * take, and events of the agent itself, are counted and no more. */
+/* Records of the batch will not be delivered. For an output that its reader closed, and for events
+ * of the agent itself, they are only counted. */
 static void lose(struct outlet_lane *lane, size_t first, size_t count, enum output_drop reason)
 {
     const struct outlet *outlet = lane->outlet;
@@ -126,7 +126,8 @@ static bool was_delivered(const struct outlet_lane *lane, const struct batch_seg
     return settings->resume && segment->last_sequence <= settings->resume[segment->session];
 }
 
-/* What the host gets of the batch later is left, too: add it to the ${count} records of the list. */
+/* Records that the host gets later are unsettled too: add them to the ${count} records of the
+ * list. */
 static size_t add_later(struct outlet_lane *lane, size_t count)
 {
     const struct batch *batch = lane->batch;
@@ -186,7 +187,7 @@ void outlet_batch_on_left(void *self, const uint32_t *records, size_t count)
     }
 }
 
-/* Is everything of the batch so far delivered, or lost for good? */
+/* True if every record of the batch so far is delivered or permanently lost. */
 static bool is_settled(const struct outlet_lane *lane)
 {
     return lane->undelivered == 0 && lane->parked == 0;
@@ -391,8 +392,9 @@ static void tell_maybe_lost(struct outlet_lane *lane, uint64_t count)
     }
 }
 
-/* What became of the batch, to the ledger. What an earlier run has left was offered as events, all of
- * it; of other batches only what the output had not had. Both are told with the first try. */
+/* Count the result of the batch in the ledger. Leftovers of an earlier run count fully as offered;
+ * of other batches only the events that the output did not have. Both are counted with the first
+ * try. */
 void outlet_batch_tell_ledger(struct outlet_lane *lane)
 {
     struct outlet *outlet = lane->outlet;

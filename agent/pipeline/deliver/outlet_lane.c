@@ -8,10 +8,11 @@
 #include "platform/plat_system.h"
 
 /*
- * A lane takes a batch from the cursor, has its host deliver it, and settles it (outlet_batch.c). What is parked
- * (outlet_parked.c) comes first when it is due; when too much is, no batch is taken until some is settled.
+ * A lane takes a batch from the cursor, lets its host deliver it, and settles it (outlet_batch.c). Parked
+ * records (outlet_parked.c) come first when they are due; if too many are parked, no batch is taken
+ * until some are settled.
  *
- * The outlet's mutex is held for moments only, never while the output is called.
+ * The outlet's mutex is held only briefly, never while the output is called.
  */
 /* Without anything to send, before the output's chores are done. */
 static const uint64_t quiet_ns = UINT64_C(500000000);
@@ -42,7 +43,7 @@ static bool is_cancelled(void *self)
     return outlet_lane_is_cancelled(self);
 }
 
-/* Is nothing to be tried again? What is under way goes on. */
+/* True if nothing is to be tried again. A delivery under way continues. */
 static bool hands_over(const struct outlet_lane *lane)
 {
     return atomic_load(&lane->outlet->state) == OUTLET_HANDS_OVER &&
@@ -142,7 +143,7 @@ static bool leaves_rest(const struct outlet *outlet)
                                                 atomic_load(&outlet->end) != OUTLET_OPEN);
 }
 
-/* What the batch has cost is told at once, if that may be. */
+/* Report the cost of the batch at once, if allowed. */
 static void ship_losses(struct outlet *outlet)
 {
     if (outlet->settings.losses) {
@@ -150,7 +151,7 @@ static void ship_losses(struct outlet *outlet)
     }
 }
 
-/* What there is to do while nothing is to be sent; returns when there is more of it. */
+/* Work while nothing is to be sent; returns the time of the next work. */
 static uint64_t do_chores(struct outlet_lane *lane)
 {
     uint64_t due = delivery_host_idle(lane->host);

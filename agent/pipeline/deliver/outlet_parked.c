@@ -40,7 +40,7 @@ static void put_down(const struct outlet_lane *lane, size_t count)
     settings->spool->ops->put_down(settings->spool, settings->cursor, lane->item, count);
 }
 
-/* What is marked will not be delivered in this run. */
+/* The marked records will not be delivered in this run. */
 static void lose_marked(struct outlet_lane *lane)
 {
     for (size_t i = 0; i < lane->marks_count; i++) {
@@ -163,7 +163,7 @@ static void try_claimed(struct outlet_lane *lane, struct parked_batch *parked)
     }
 }
 
-/* What the spool gave up is not held any more. */
+/* Release batches that the spool gave up. */
 static void end_gone(struct outlet_lane *lane)
 {
     struct outlet *outlet = lane->outlet;

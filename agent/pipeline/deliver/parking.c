@@ -230,9 +230,9 @@ static uint64_t old_at(const struct parking *parking, const struct parked_route 
     return max_age ? route->head->batch->since_ns + max_age + 1 : UINT64_MAX;
 }
 
-/* When the oldest group of the route may be tried; UINT64_MAX: not now. What gets too old is tried a last
- * time then; if that changes nothing (dead letters are full, a disk does not give it), it waits like any
- * other. Holds the mutex. */
+/* When the oldest group of the route may be tried; UINT64_MAX: not now. Records that get too old
+ * are tried once more then; if that fails (dead letters are full, a disk error), they wait like
+ * others. Holds the mutex. */
 static uint64_t due_of(
     const struct parking *parking, const struct parked_route *route, bool retry_now)
 {

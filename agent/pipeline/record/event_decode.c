@@ -16,7 +16,7 @@ static uint8_t other_width(const struct event_record *record)
     return record->pointer_size == 8 ? 4 : 8;
 }
 
-/* Does the definition take the payload to its last byte? One of names alone takes nothing. */
+/* True if the definition consumes the payload exactly. One with names only consumes nothing. */
 static bool fits(struct event_decode *decode, const struct event_record *record,
     const struct event_schema *schema, uint8_t pointer_size, struct event *event)
 {
@@ -56,7 +56,7 @@ static bool any_fits_other_width(struct event_decode *decode, const struct event
 static bool may_have_other_width(const struct event_decode *decode,
     const struct event_record *record, const struct schema_choice *choice)
 {
-    /* What the kernel writes itself is as its headers say. */
+    /* Events of the kernel itself match their headers. */
     bool may = false;
     for (size_t i = 0; record->kind == RECORD_CLASSIC && i < choice->count; i++) {
         may |= has_other_width(decode, choice->list[i]);

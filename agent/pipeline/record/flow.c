@@ -24,7 +24,7 @@ struct flow {
     struct process_table *processes;
     struct process_reader *reader; /* NULL: processes are not asked for */
     const struct codepage *ansi;
-    bool knows_processes; /* on_metadata has told of some */
+    bool knows_processes; /* on_metadata has reported some */
     struct stack_join *stacks;
     struct flow_counts counts;
     uint64_t sequence;
@@ -37,7 +37,7 @@ struct flow {
 
 /* ---- filter ------------------------------------------------------------------------------------ */
 
-/* Does the verdict let the event go on? A decided one is counted. */
+/* True if the verdict lets the event pass. A decided one is counted. */
 static bool passes(struct flow *flow, enum filter_verdict verdict, size_t rule)
 {
     if (verdict != FILTER_UNDECIDED && flow->filter.hits) {
@@ -49,7 +49,7 @@ static bool passes(struct flow *flow, enum filter_verdict verdict, size_t rule)
 
 enum decoded { NOT_DECODED, PARTLY_DECODED, DECODED };
 
-/* What is known of ${event} beside its payload stays. */
+/* Keep what is known of ${event} beside its payload. */
 static void decode_whole(struct flow *flow, const struct schema_choice *choice, struct event *event)
 {
     const struct event before = *event;
@@ -73,7 +73,7 @@ static enum decoded decode_for_filter(
     return DECODED;
 }
 
-/* Whose event it is, and which file it uses. */
+/* Find the event's process, and the file that it uses. */
 static void identify(const struct flow *flow, struct event *event)
 {
     if (flow->reader && !event->process) {

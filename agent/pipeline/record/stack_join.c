@@ -49,7 +49,7 @@ struct block {
     uint64_t tag;         /* … and what the caller gave with it */
 };
 
-/* What a stack finds its event by. */
+/* The key by which a stack finds its event. */
 struct stack_owner {
     const struct trace_info *trace;
     int64_t time_raw;

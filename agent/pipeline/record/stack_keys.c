@@ -155,7 +155,7 @@ static struct bucket *bucket_of(
     return &keys->buckets[XXH3_64bits(full, sizeof(full)) & (BUCKETS - 1)];
 }
 
-/* What happens first where times are equal: a key's life ends before its next one begins. */
+/* Order at equal times: a key's life ends before its next one begins. */
 static int rank_of(uint8_t type)
 {
     return type == TYPE_DELETE ? 0 : type == TYPE_RUNDOWN ? 1 : 2;

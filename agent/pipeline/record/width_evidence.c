@@ -17,7 +17,7 @@ enum {
     LOOKED_AT = 8, /* code units: garbage of four narrow pointers */
 };
 
-/* What was seen of one key. */
+/* Evidence for one key. */
 struct finding {
     uint8_t key[KEY_BYTES];
     bool seen[2][2]; /* by kind of evidence; width 4, 8 */

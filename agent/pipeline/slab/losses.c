@@ -358,7 +358,7 @@ void losses_close(struct losses *losses)
 
 /* ---- by their names ------------------------------------------------------------------------------ */
 
-/* What the store calls loss number ${index}. */
+/* The key of loss ${index} in the store. */
 static struct catalogue_gap key_of(const struct losses *losses, size_t index)
 {
     const struct stranger *stranger = stranger_at(losses, index);

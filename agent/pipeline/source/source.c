@@ -14,7 +14,7 @@ static const uint64_t second_ns = UINT64_C(1000000000);
 
 /* ---- state ------------------------------------------------------------------------------------ */
 
-/* It reads and drops in turns until it stops, which is for good. */
+/* It reads and drops in turns until it stops permanently. */
 static void change(struct source *source, enum source_state to)
 {
     if (source->state != SOURCE_STOPPED) {
@@ -31,7 +31,7 @@ static void stop_early(struct source *source)
 
 /* ---- handing over ----------------------------------------------------------------------------- */
 
-/* What the join did since the last slab. */
+/* Counts of the join since the last slab. */
 static void count_stacks(struct source *source)
 {
     struct stack_join_counts now = stack_join_counts(source->stacks);
@@ -289,7 +289,7 @@ static bool on_left_out(void *self, uint64_t time, uint64_t tag)
         change(source, SOURCE_STOPPED);
     }
     if (source->since_slab >= MAX_LEFT_OUT) {
-        hand_over_counts(source); /* positions go on, and what is kept does not wait for more */
+        hand_over_counts(source); /* positions advance, and held records do not wait for more */
         source_hand_over(source, UINT64_MAX);
     }
     return source->state != SOURCE_STOPPED;

@@ -2,8 +2,9 @@
 #include "platform/plat_system.h"
 
 /*
- * The clock of budgets is read at times, as events come, and at each pause of the input. What was left
- * out waits with its provider until it is told, about once a second, after the events before it.
+ * The clock of budgets is read occasionally while events arrive, and at each pause of the input.
+ * Left-out events are counted per provider and reported about once a second, after the events
+ * before them.
  */
 static const uint64_t tick_ns = UINT64_C(1000000000);
 
@@ -18,7 +19,7 @@ static void tell_changes(struct source *source)
     }
 }
 
-/* While there is no room, or many gaps are under way, what was left out adds up where it is. */
+/* Without room, or with many gaps under way, left-out events keep adding up. */
 static void ship_gaps(struct source *source, bool force)
 {
     struct gap gap;

@@ -52,8 +52,8 @@ void source_gaps_add_loss(
     gap_list_add(&source->gaps, &gap);
 }
 
-/* The full slab goes on its way first, beyond the bound of the queue, so that the gaps follow it; no other slab
- * is filled until there is room. */
+/* The full slab is queued first, beyond the limit of the queue, so that the gaps follow it; no
+ * other slab is filled until there is room. */
 void source_gaps_close_old(struct source *source)
 {
     uint64_t now = plat_monotonic_ns();

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 /*
- * What the gates said travels with the event as a number, since its turn may come after a second, or
- * never: the rule that decided, from 1, of each gate in turn, with 0 for one that did not. Few gates
+ * The gates' decisions travel with the event as a number, since the event may pass a second later,
+ * or never: for each gate in turn the number of the rule that decided, from 1; 0: none. Few gates
  * fit into it; with more the workers are asked.
  */
 enum { MAX_TOLD = 5, DIGIT = FILTER_MAX_RULES + 2 };

@@ -1,10 +1,10 @@
 #include "pipeline/spool/spool_durable_own.h"
 
 /*
- * Committed batches that stay in memory until every cursor has taken them: so outputs that keep up never
- * read the disk. When memory is full, that batch goes first which will be asked for last. So an output
- * that is far behind reads the disk, and the others have the memory; of what waits for one output alone
- * the newest is let go of.
+ * Committed batches that stay in memory until every cursor has taken them, so outputs that keep up
+ * never read the disk. When memory is full, the batch that will be needed last is dropped first. So
+ * an output that lags reads the disk, and the others have the memory; of batches that wait for one
+ * output alone the newest are dropped.
  *
  * A batch is in the list as long as an output has yet to take it (readers_left), and is freed when no output
  * has it in hand either (holders). All functions: the mutex is held.

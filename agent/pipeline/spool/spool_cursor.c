@@ -6,9 +6,10 @@
 #include "platform/plat_system.h"
 
 /*
- * What an output asks of the durable spool. A cursor knows some rows ahead, which the writer fills up
- * (window), and what its output has in hand (flights). Rows come in the order of ids, so a flight list
- * from its head says how far everything is settled; what is settled after an unsettled one is `early`.
+ * The durable spool as an output uses it. A cursor has some rows ahead, which the writer refills
+ * (window), and the batches that its output holds (flights). Rows come in the order of ids, so a
+ * flight list from its head says how far everything is settled; what is settled after an unsettled
+ * one is `early`.
  *
  * A batch that is not in memory is read on the output's own thread, without the mutex. One that cannot
  * be read is tried again, and then given to the writer to be set aside: the output continues after it.
@@ -80,7 +81,7 @@ static struct spool_entry entry_of(const struct spool_cursor *cursor, const stru
         .row = *row, .route = cursor->reader.route, .stream_hash = cursor->reader.stream_hash};
 }
 
-/* What an earlier run has left of the batch. Without memory for that all of it comes again. */
+/* The leftover of an earlier run. Without memory for it the whole batch is delivered again. */
 static void fetch_left(struct spool_durable *spool, size_t index, struct spool_entry *entry)
 {
     struct buf bytes;
@@ -260,8 +261,8 @@ static bool is_left_valid(const struct spool_entry *entry, size_t record_count)
     return entry->left_count > 0;
 }
 
-/* Room for a batch, packed and unpacked: a block of those that others have given back. What the row
- * says of sizes is no more than a guess. Returns what was taken. */
+/* Room for a batch, packed and unpacked: a block of those that others have given back. The sizes in
+ * the row are only a hint. Returns what was taken. */
 static size_t take_room(
     const struct spool_durable *spool, const struct store_row *row, struct buf *room)
 {
@@ -383,7 +384,7 @@ static struct spool_flight *first_waiting(const struct spool_cursor *cursor)
     return first;
 }
 
-/* As many batches as the store can be told of as settled early, with those of earlier runs? */
+/* True if the store accepts no more batches as settled early, including those of earlier runs. */
 static bool is_far_ahead(const struct spool_cursor *cursor)
 {
     return cursor->flight_count + cursor->before_count >= SPOOL_MAX_FLIGHTS;
@@ -407,8 +408,8 @@ static bool is_over(const struct spool_durable *spool, const struct spool_cursor
                cursor->waiting_count == 0);
 }
 
-/* Take what is to be tried again, or the next row. NULL: there is no memory, which was waited for for a
- * moment, or it cannot be read now. Holds the mutex, and lets go of it. */
+/* Take a batch that is to be tried again, or the next row. NULL: no memory after a short wait, or
+ * it cannot be read now. Holds the mutex, and releases it meanwhile. */
 static struct spool_flight *take(struct spool_durable *spool, struct spool_cursor *cursor)
 {
     struct spool_flight *flight = first_waiting(cursor);

@@ -6,10 +6,10 @@
 #include "platform/plat_system.h"
 
 /*
- * What the sealer and the pipeline ask of the durable spool, and its life. The rest is in the rooms that
- * spool_durable_own.h names.
+ * The durable spool as the sealer and the pipeline use it: creation, start, end. The rest is in the
+ * rooms that spool_durable_own.h names.
  *
- * Of its memory a quarter is for batches that wait to be written, the rest for those that stay.
+ * A quarter of its memory is for batches that wait to be written, the rest for those that stay.
  */
 enum { SHARES = 4 };
 
@@ -131,7 +131,7 @@ static void destroy_list(struct batch_list *list, uint64_t *records)
     }
 }
 
-/* What the disk has not taken is lost, but for what is read again. */
+/* Batches that were not written are lost, except those that are read again. */
 static void tell_unwritten(struct spool_durable *spool, uint64_t records)
 {
     struct buf text;

@@ -1,11 +1,11 @@
 #include "pipeline/spool/spool_durable_own.h"
 
 /*
- * Batches that an output holds for later, as a destination does not take some of their records now. One that
- * is put down stays a flight of its cursor, but in memory it need not be: so it costs no more than the
- * numbers of its records. It is read again when it is picked up, on the output's own thread. Where the oldest
- * batches make room, or are too old, it is one like any other: the writer counts what was left of it, and its output
- * hears of that.
+ * Batches that an output holds for later because a destination does not accept some of their
+ * records now. Such a batch stays a flight of its cursor, but its bytes need not stay in memory: it
+ * costs only the numbers of its records. It is read again when it is picked up, on the output's own
+ * thread. If the oldest batches are dropped for room or age, it is treated like others: the writer
+ * counts its unsettled records, and its output learns of it.
  */
 void spool_later_put_down(
     struct spool *base, size_t index, const struct spool_item *item, size_t count)

@@ -4,9 +4,9 @@
 #include "pipeline/spool/spool_durable_own.h"
 
 /*
- * How far an output is, and what it has left of batches: noted by its threads together with the checkpoint
- * that belongs to it, staged by the writer with its next commit. What was acked since the last note is not
- * part of it: an output that takes back what it wrote after its checkpoint gets those batches again.
+ * The position and the leftovers of an output: its threads note them together with the matching
+ * checkpoint, and the writer stages them with its next commit. Acks since the last note are not
+ * included: an output that removes what it wrote after its checkpoint gets those batches again.
  */
 void spool_position_note_left(struct spool *base, size_t index, const struct spool_item *item,
     const uint32_t *records, size_t count)
@@ -16,7 +16,7 @@ void spool_position_note_left(struct spool *base, size_t index, const struct spo
     (void)index;
     uint32_t *left = malloc((count + 1) * sizeof(*left));
     if (!left) {
-        return; /* then all of it comes again */
+        return; /* then all of it is delivered again */
     }
     memcpy(left, records, count * sizeof(*left));
     plat_mutex_lock(&spool->mutex);
@@ -125,7 +125,7 @@ bool spool_position_first_checkpoint(
     return store_checkpoint(spool->settings.store, index, ret_bytes, err);
 }
 
-/* What is left of a batch, as the store keeps it. */
+/* The leftover of a batch, in the form of the store. */
 static bool stage_left(
     struct spool_durable *spool, size_t index, struct spool_flight *flight, struct error *err)
 {
@@ -139,7 +139,7 @@ static bool stage_left(
     ok = !ok ||
          store_leftover(spool->settings.store, index, flight->entry.row.id, buf_span(&bytes), err);
     buf_fini(&bytes);
-    if (ok) { /* without room in memory all of it comes again */
+    if (ok) { /* without memory all of it is delivered again */
         free(flight->noted);
         flight->noted = NULL;
     }

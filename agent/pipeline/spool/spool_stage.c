@@ -3,11 +3,11 @@
 #include "pipeline/spool/spool_durable_own.h"
 
 /*
- * The writer's work on batches: what was appended becomes rows and frames of the store, as far as there
- * is room; what cannot stay is given up, and told to the cursors that had it before them. Of events of
- * sessions that are read again the store knows how far it has them, with the batches that bring them.
+ * The writer's work on batches: appended batches become rows and frames of the store while there is
+ * room; batches that cannot stay are dropped, and reported to the cursors that had them ahead. With
+ * a batch, the store gets the positions of the sessions in it that are read again.
  */
-/* Does what is in the batch of a session come again if it is not taken? */
+/* True if the session's events in the batch can be read again. */
 static bool is_replayable(const struct spool_durable *spool, uint32_t session)
 {
     return session + 1 < spool->settings.session_count && spool->settings.replayable[session];
@@ -55,7 +55,7 @@ static size_t collect_sources(struct spool_durable *spool, const struct batch *b
     return at;
 }
 
-/* What is staged of the batch's sessions, for spool_durable_sequence. */
+/* The staged positions of the batch's sessions, for spool_durable_sequence. */
 static void note_sequences(struct spool_durable *spool, const struct batch *batch)
 {
     for (size_t i = 0; i < batch->segment_count; i++) {
@@ -206,7 +206,7 @@ static void on_lost(void *self, size_t output, struct span name, const struct st
     }
 }
 
-/* Give up batches, but for those that an output has in hand. Returns how many. */
+/* Drop batches, except those that an output holds. Returns how many. */
 static uint64_t drop(struct spool_durable *spool, enum store_drop why, enum output_drop reason)
 {
     struct losing losing = {.spool = spool, .reason = reason};
@@ -231,7 +231,7 @@ void spool_stage_remove_old(struct spool_durable *spool)
     store_remove_old(spool->settings.store, &loss);
 }
 
-/* To the outputs that came upon it; others were told by the store. */
+/* For the outputs that found it damaged; the store reports it to the others. */
 static void lose_damaged(struct spool_durable *spool, const struct store_row *row)
 {
     for (size_t i = 0; i < spool->cursor_count; i++) {
@@ -294,7 +294,7 @@ static bool make_room(struct spool_durable *spool, enum spool_room room)
                room == SPOOL_NO_ROOM_FULL ? OUTPUT_DROP_SPOOL_FULL : OUTPUT_DROP_SPOOL_DISK) > 0;
 }
 
-/* Stage what was taken, as far as there is room. ${ret_again}: older batches made some. */
+/* Stage the accepted batches while there is room. ${ret_again}: dropped older batches gave some. */
 void spool_stage_batches(struct spool_durable *spool, enum spool_room *ret_room, bool *ret_again)
 {
     struct error err = {.code = ERR_NONE};

@@ -4,13 +4,13 @@
 #include "platform/plat_system.h"
 
 /*
- * The thread that owns the store while the spool runs. It works in rounds: take what was appended,
- * stage it with all else that is to become true, commit, and let the cursors know what they may have
- * now. A round begins when enough waits, when it has waited long enough, or when a caller waits for it.
+ * The thread that owns the store while the spool runs. It works in rounds: take the appended batches,
+ * stage them with everything else that belongs into the commit, commit, and give the cursors the new
+ * batches. A round begins when enough bytes wait, after the sync interval, or when a caller waits for it.
  *
- * What a round cannot stage or commit stays where it is, in order, and is tried again by the next, after
- * a pause that grows. Without room on the disk batches wait, which fills the memory and then stops the
- * sealer, while all else continues to become true; settled batches make room.
+ * What a round cannot stage or commit stays in order for the next round, after a growing pause. Without
+ * room on the disk batches wait, which fills the memory and then stops the sealer, while all other state
+ * is still committed; settled batches make room.
  */
 static const uint64_t ns_per_ms = UINT64_C(1000000);
 enum { RETRY_FIRST_MS = 50, RETRY_LAST_MS = 2000, LOOK_MS = 500 };
@@ -157,7 +157,7 @@ static uint64_t age_of(const struct store_usage *usage, uint64_t entered)
     return entered && later_ms < usage->oldest_ms ? usage->oldest_ms - later_ms : 0;
 }
 
-/* Now and then: what people see of the spool, and what is too old for it. */
+/* Periodic: the status of the spool, and batches that are too old. */
 static void look(struct spool_durable *spool, bool now)
 {
     struct store *store = spool->settings.store;
@@ -196,12 +196,12 @@ static void refill(struct spool_durable *spool)
     for (size_t i = 0; i < spool->cursor_count; i++) {
         ok = spool_cursor_refill(spool, i) && ok;
     }
-    /* What the catalogue does not give now, it is asked for again. */
+    /* A failed read of the catalogue is repeated. */
     spool->refill_ns = ok ? 0 : plat_monotonic_ns() + LOOK_MS * ns_per_ms;
 }
 
-/* What people are to see. Where replayable sessions wait for the live ones' sake a spool that has grown
- * to its size is as usual, but its end is when they do not. */
+/* The state to report. If replayable sessions wait for the sake of live ones, a full spool is
+ * normal; it is reported when they do not wait. */
 static enum spool_room room_to_tell(const struct spool_durable *spool, const struct round *round)
 {
     bool counts = round->replay == SPOOL_NO_ROOM_DISK || round->replay == spool->usage.room;
@@ -263,7 +263,7 @@ static void tell_room(struct spool_durable *spool, enum spool_room room, bool fa
     buf_fini(&text);
 }
 
-/* What is left to live sessions; of a small disk no more than a part. */
+/* The room reserved for live sessions; of a small disk only a part. */
 static uint64_t reserve_of(const struct spool_durable *spool)
 {
     enum { SHARE = 4 };

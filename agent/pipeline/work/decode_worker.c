@@ -6,9 +6,8 @@
 #include "platform/plat_thread.h"
 
 /*
- * One thread. What an event needs is found by session (cache, paths) and by session and stream
- * (writer). The loop over a slab's events calls nothing that locks, allocates or asks the system,
- * but for growing the pieces.
+ * One thread. State is kept by session (cache, paths) and by session and stream (writer). The loop
+ * over a slab's events neither locks, allocates nor calls the system, except to grow the pieces.
  *
  * An event that has no room is tried again when there is: the worker hands over what it has and
  * waits, which holds back its source; nothing is left out.
@@ -17,8 +16,8 @@ enum { NO_MEMORY_WAIT_MS = 50, MAX_ROUTE_BYTES = 64 * 1024 };
 
 /* ---- pieces ----------------------------------------------------------------------------------- */
 
-/* Room for what is going to be written, as far as the last slab tells; and for as much again where the
- * piece becomes a batch that the next one is appended to. Not having it is no failure. */
+/* Reserve room for the output, estimated from the last slab, and twice that if the piece becomes a
+ * batch to which the next one is appended. Without memory this is not an error. */
 static void reserve(struct piece *piece, size_t last_bytes, size_t batch_bytes)
 {
     size_t room = last_bytes + last_bytes / 8;
@@ -102,7 +101,7 @@ static bool write_text(
     return true;
 }
 
-/* What the agent calls what it says itself. */
+/* The session name of the agent's own events. */
 static const char *own_name(const struct slab *slab)
 {
     return slab->kind == SLAB_GAP ? "gap" : slab->kind == SLAB_GUARD ? "guard" : "status";
@@ -131,7 +130,7 @@ static bool add_routes(
     return true;
 }
 
-/* What tells a record of a file from all others for ever, where an output asks for that. */
+/* The permanent identity of a record of a file, if an output asks for it. */
 static bool add_position(
     struct decode_worker *worker, const struct item *item, size_t index, struct piece *piece)
 {
@@ -333,7 +332,7 @@ static bool work_on_records(struct decode_worker *worker, struct slab *slab)
     return true;
 }
 
-/* What the agent says itself: one record of every stream. */
+/* An event of the agent itself: one record of every stream. */
 static bool work_on_own(struct decode_worker *worker, struct slab *slab)
 {
     const struct worker_session *session = &worker->settings.sessions[slab->session];

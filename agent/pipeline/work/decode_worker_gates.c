@@ -4,8 +4,8 @@
 #include "pipeline/work/decode_worker_own.h"
 
 /*
- * Which events of a session its streams want: gates are asked with the record, then with the
- * definitions that may decode it, then with as many of its fields as they look at.
+ * Which events of a session its streams want: gates see the record, then the definitions that may
+ * decode it, then the fields that they test.
  */
 
 bool decode_worker_gates_make(struct decode_worker *worker, size_t index, struct error *err)
@@ -45,7 +45,7 @@ void decode_worker_gates_fini(struct decode_worker *worker, size_t index)
     free(context->stream_gates);
 }
 
-/* What is known of an event when gates are asked. */
+/* State of an event when gates are asked. */
 struct stage {
     const struct event *event;
     const struct schema_choice *choice;
@@ -53,7 +53,7 @@ struct stage {
     bool is_partial; /* decoded as far as gates look, which `selects` may not be content with */
 };
 
-/* Ask the gate of one stream. What its rules are in doubt of is a matter of that stream alone. */
+/* Ask the gate of one stream. Doubts of its rules concern that stream only. */
 static enum filter_verdict ask_stream(
     struct context *context, struct gate_view *view, const struct stage *stage)
 {
@@ -110,7 +110,7 @@ static enum filter_verdict ask_gates(struct decode_worker *worker, const struct 
     return dropped == slab->piece_count && dropped ? FILTER_DROP : verdict;
 }
 
-/* Decode ${event} as far as the gates look that are open. False: it was not decoded. */
+/* Decode the fields of ${event} that open gates test. False: it was not decoded. */
 static bool decode_for_gates(struct decode_worker *worker, const struct slab *slab,
     const struct schema_choice *choice, struct event *event)
 {
@@ -168,7 +168,8 @@ bool decode_worker_gates_decode(
     return verdict == FILTER_KEEP || ask_gates(worker, slab, &stage, ret_accepted) != FILTER_DROP;
 }
 
-/* What the limits of a gate held back is lost to output number ${output}, or to all (SIZE_MAX). */
+/* Count events that the limits of a gate held back as lost to output ${output}, or to all
+ * (SIZE_MAX). */
 static void tell_held(struct decode_worker *worker, const struct slab *slab,
     const struct gate_view *view, const size_t *outputs, size_t output_count)
 {

@@ -99,7 +99,7 @@ void limiter_destroy(struct limiter *limiter)
 
 /* ---- buckets ----------------------------------------------------------------------------------- */
 
-/* What the bucket has at ${time}, which is not before its own. */
+/* Tokens of the bucket at ${time}, which is not before its own time. */
 static uint64_t parts_at(
     const struct bucket *bucket, const struct filter_limit *limit, uint64_t time)
 {

@@ -34,7 +34,7 @@ struct provider_budget {
     bool has_last;
     struct place *last_place;
     bool changed;  /* a step, since next_change */
-    uint64_t left; /* events left out and not told */
+    uint64_t left; /* events left out and not reported */
 };
 
 const char *provider_budget_reason(enum provider_cut cut)
@@ -223,7 +223,7 @@ enum provider_cut provider_budget_ask(struct provider_budget *budget,
     return cut;
 }
 
-/* ---- what is told ------------------------------------------------------------------------------ */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 /* All places, the shared one last; NULL after them. */
 static struct place *next_place(struct provider_budget *budget, size_t *cursor)

@@ -26,7 +26,7 @@ static uint64_t resume_of(const struct sealer *sealer, uint32_t session, size_t 
     return settings->resume ? settings->resume[session * settings->output_count + output] : 0;
 }
 
-/* The first sequence from ${sequence} on after which an output of the stream goes on. */
+/* The first sequence from ${sequence} on after which an output of the stream continues. */
 static uint64_t next_cut(
     const struct sealer *sealer, size_t index, uint32_t session, uint64_t sequence)
 {
@@ -163,7 +163,7 @@ static void add_slab(struct sealer *sealer, struct slab *slab)
     }
 }
 
-/* How people are told that there was no room. */
+/* Report that there was no room. */
 static const struct {
     enum session_drop session;
     enum output_drop loss;
@@ -228,7 +228,7 @@ static void work_off(struct sealer *sealer)
         if (room == SPOOL_CANCELLED) {
             atomic_store(&sealer->cancelled, true);
         }
-        /* What the agent has to say of itself is small, and bounded in number. */
+        /* Events of the agent itself are small, and bounded in number. */
         bool taken = room == SPOOL_ROOM || slab->kind != SLAB_RECORDS;
         if (taken && !slab->undecoded && !comes_again(sealer, slab)) {
             if (sealer->has_hole[slab->session]) {

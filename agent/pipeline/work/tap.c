@@ -110,7 +110,7 @@ void tap_hub_end(struct tap_hub *hub)
     plat_mutex_unlock(&hub->mutex);
 }
 
-/* ---- who looks on ------------------------------------------------------------------------------- */
+/* ---- clients --------------------------------------------------------------------------------- */
 
 static bool put_on(struct tap_hub *hub, struct tap *tap)
 {
@@ -138,7 +138,7 @@ struct tap *tap_open(struct tap_hub *hub, const struct tap_settings *settings, s
     tap->hub = hub;
     tap->settings = *settings;
     tap->users = 1;
-    /* What a tenth of a second is worth, so that the first events are seen at once. */
+    /* Tokens of 0.1 s, so that the first events are shown at once. */
     atomic_init(&tap->tokens, settings->rate >= 10 ? settings->rate / 10 : 1);
     atomic_init(&tap->looks, TAP_LOOKS / 10);
     plat_mutex_init(&tap->mutex);
