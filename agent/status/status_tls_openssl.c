@@ -217,7 +217,7 @@ static enum plat_socket_result go_on(
     if (status_tls_flush(tls, socket) == PLAT_SOCKET_END || wish != SSL_ERROR_WANT_READ) {
         return PLAT_SOCKET_END;
     }
-    /* What the socket does not take waits; more input could make more of it. */
+    /* Bytes that the socket does not accept wait; more input could add to them. */
     if (*fetches == 0 || status_tls_has_output(tls)) {
         return PLAT_SOCKET_LATER;
     }

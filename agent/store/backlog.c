@@ -1,8 +1,8 @@
 /*
- * The catalogue's sums of a stream never shrink (catalogue_schema.c): the difference between two places
- * counts what was removed between them, too. What is removed before its turn is the oldest that no
- * output has in hand, so such places lie right after what is in hand. The first batches of a backlog
- * are counted one by one, therefore, and only what is after them by differences.
+ * The catalogue's totals of a stream never decrease (catalogue_schema.c): the difference between
+ * two batches also counts batches that were removed between them. Early removal takes the oldest
+ * batches that no output holds, which come right after those that outputs hold. So the first
+ * batches of a backlog are counted one by one, and only the rest by differences.
  */
 #include "store/backlog.h"
 
@@ -45,7 +45,7 @@ static bool walk(struct catalogue *catalogue, const struct chain *chain,
     return true;
 }
 
-/* What lies after that, and of it what is settled already. */
+/* Count the rest, and of it what is settled already. */
 static bool count_rest(struct catalogue *catalogue, const struct chain *chain,
     const struct chain_range *range, uint64_t after, struct store_backlog *backlog,
     struct error *err)

@@ -86,7 +86,7 @@ struct chain_range *chain_last_range(const struct chain *chain)
     return chain->range_count > chain->first_range ? &chain->ranges[chain->range_count - 1] : NULL;
 }
 
-/* What lies before the position is settled, and ranges end with it. */
+/* Everything before the position is settled; remove ranges that end before it. */
 static void pass_ranges(struct chain *chain)
 {
     while (chain->first_range < chain->range_count) {
@@ -194,7 +194,7 @@ bool chain_set_left(struct chain *chain, uint64_t id, bool is_left, struct error
     return true;
 }
 
-/* What is left of settled batches is nothing. */
+/* Settled batches have no leftovers. */
 static void pass_left(struct chain *chain)
 {
     size_t place;

@@ -1,10 +1,10 @@
 /*
- * What outputs read is small (names, some ranges, ids of what is in flight), so it is held in memory
- * whole, and the catalogue is where it survives. Every change marks its chain; a commit writes the
- * marked ones, and only a good commit takes the mark away: one that failed is simply done again.
+ * The state of outputs is small (names, some ranges, ids in flight), so all of it is in memory, and the
+ * catalogue is its durable copy. Every change marks its chain. A commit writes the marked chains, and
+ * only a successful one removes the marks: after a failure the caller commits again.
  *
- * Ids run over all streams, so one position is enough for a chain of ranges of several: what lies
- * before it in any of them is settled.
+ * Ids run over all streams, so one position is enough for a chain of ranges of several streams:
+ * everything before it in any of them is settled.
  */
 #include "store/chains.h"
 
@@ -120,7 +120,8 @@ struct loading {
     bool ok;
 };
 
-/* Early ids are kept as 64-bit numbers, ascending; what is none is left out: it comes again. */
+/* Early ids are 64-bit numbers, ascending; invalid ones are left out, and these batches are
+ * delivered again. */
 static bool read_early(struct chain *chain, struct span bytes, struct error *err)
 {
     size_t count = bytes.size / sizeof(uint64_t);

@@ -2,7 +2,7 @@
 #include "store/commit.h"
 
 enum {
-    MAX_REMOVED = 5000, /* batches in a transaction; the next one goes on */
+    MAX_REMOVED = 5000, /* batches in a transaction; the next one continues */
     MAX_STREAMS = 16,   /* that are looked at, the same */
     MAX_FREED_PAGES = 64,
 };

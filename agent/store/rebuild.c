@@ -56,7 +56,7 @@ static bool create(struct store *store, struct rebuild *rebuild, struct error *e
 {
     struct disk *disk = store->settings.disk;
     uint64_t epoch = 0;
-    /* What was deleted is gone for good: what came back later would be of an epoch that is not known. */
+    /* Deleted files stay deleted: a file that reappeared later would have an unknown epoch. */
     disk->ops->sync_folder(disk, store->settings.folder, NULL);
     while (epoch == 0) {
         if (!plat_random(&epoch, sizeof(epoch), err)) {

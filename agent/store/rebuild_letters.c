@@ -81,7 +81,7 @@ static bool count_lost(struct restore *restore, uint64_t *ret_lost)
     return ok;
 }
 
-/* Whose they were is not known. */
+/* Their outputs are unknown. */
 static bool put_gap(struct store *store, const char *unit, uint64_t count, struct error *err)
 {
     const struct catalogue_gap gap = {.stage = span_text("spool"),
@@ -126,7 +126,7 @@ bool rebuild_letters(struct store *store, struct error *err)
         tell(store, info.letters, lost, skipped);
     }
     if (ok && (lost || skipped)) {
-        /* So that the same is not told again. */
+        /* So that it is not reported again. */
         letter_files_rewrite(store->letters_path, store->catalogue, NULL);
     }
     return ok;

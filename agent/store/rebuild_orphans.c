@@ -1,7 +1,7 @@
 #include "store/catalogue/catalogue_batches.h"
 #include "store/rebuild.h"
 
-/* What a rebuild has found waits for outputs that are not open yet. */
+/* Batches that a rebuild has found wait for outputs that are not open yet. */
 
 /* Does a known output read the stream without end? Then it comes to what was found by itself. */
 static bool is_read(const struct store *store, uint64_t stream)

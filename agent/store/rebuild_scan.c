@@ -173,7 +173,7 @@ static bool take_frame(struct rebuild *rebuild, const struct frame *frame,
 
 /* ---- one segment ------------------------------------------------------------------------------------------ */
 
-/* What the disk does not give back is left out, too. */
+/* Unreadable bytes are left out, too. */
 static bool pass_unreadable(
     struct rebuild *rebuild, struct frame_scan *scan, const struct error *err)
 {

@@ -8,7 +8,8 @@
 
 enum { PATH_BYTES = STORE_PATH_BYTES + 16 };
 
-/* What lies where the catalogue was; above all a log, which must not be taken for that of another. */
+/* Set aside the files in the catalogue's place; above all a log, which must not be used with
+ * another catalogue. */
 static bool clear_place(struct store *store, struct error *err)
 {
     char log_path[PATH_BYTES];

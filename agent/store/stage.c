@@ -29,7 +29,7 @@ static const struct {
     [STAGE_PROGRESS] = {0, 1, 0},
 };
 
-/* What a key takes beside its texts: kind, numbers and the texts' sizes. */
+/* Bytes of a key beside its texts: kind, numbers and the texts' sizes. */
 enum { KEY_MAX_FIXED_BYTES = 1 + 2 * 8 + 5 * 8, MAX_ITEMS = 1 << 20 };
 
 void stage_init(struct stage *stage, size_t max_bytes)

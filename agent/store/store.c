@@ -134,8 +134,9 @@ static bool find_first(
     return true;
 }
 
-/* Where a new range of ${stream} begins: after the last batch; at the first one if that is wanted; and
- * at what a rebuild has found, unless the chain's last range has something after that. */
+/* The beginning of a new range of ${stream}: after the last batch; or at the first one if
+ * requested; or at the batches that a rebuild has found, unless the chain's last range has batches
+ * after those. */
 static bool find_boundary(struct store *store, const struct chain_range *last, uint64_t stream,
     bool from_head, uint64_t *ret_boundary, struct error *err)
 {

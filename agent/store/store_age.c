@@ -1,6 +1,7 @@
 /*
- * Clocks are set: forward and back, by people, by time servers, where a machine has no clock that runs
- * on while it is off, where one is set back to an earlier state. What that may do to ages is bounded:
+ * Clocks are set: forward and back, by people, by time servers, where a machine has no clock that
+ * runs on while it is off, where one is set back to an earlier state. The effect on ages is
+ * bounded:
  *
  * - While the agent runs, ages are counted by a clock that cannot be set. When the other one is set
  *   forward, the time at which batches entered is moved along. When it is set back, what would have
@@ -24,7 +25,7 @@ static void move(uint64_t *time, int64_t step, uint64_t now)
     *time = *time <= now - by ? *time + by : now;
 }
 
-/* What is in memory; the catalogue follows with the next commit. */
+/* Change the times in memory; the catalogue follows with the next commit. */
 static void move_all(struct store *store, int64_t step, uint64_t now)
 {
     for (size_t i = 0; i < store->chains.count; i++) {
@@ -103,7 +104,8 @@ static void see_open(struct store *store, uint64_t now)
     }
 }
 
-/* Each batch that the chain waits for. What the catalogue does not give is in no gap. */
+/* Count each batch that waits for the chain. Batches that the catalogue cannot read are in no
+ * gap. */
 static void tell_waiting(
     struct store *store, const struct chain *chain, const struct store_loss *loss)
 {

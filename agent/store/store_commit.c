@@ -25,8 +25,8 @@ static bool is_lost(const struct error *err)
     return err->code == ERR_DAMAGED || err->code == ERR_MISSING;
 }
 
-/* ${why} says what was found, and on failure why not. What is still open is given up only where it is no
- * good itself: that the disk is full, as when people delete files, passes. */
+/* ${why}: what was found, or on failure the reason. The open catalogue is given up only if it is
+ * damaged itself: a full disk, as when people delete files, is temporary. */
 static bool remake_catalogue(struct store *store, struct error *why)
 {
     if (why->code == ERR_MISSING && store->catalogue) {
@@ -71,7 +71,8 @@ static bool put_all(struct commit *commit, struct error *err)
         (!commit_remove_settled(commit, err) || !commit_remove_segments(commit, err))) {
         return false;
     }
-    /* What may say how far a session is goes with what takes its place, which may be bound to batches. */
+    /* Rows that may hold the position of a session are removed together with their replacement,
+     * which may depend on batches. */
     if (store->has_settled && commit->has_batches && !commit_remove_streams(commit, err)) {
         return false;
     }
@@ -160,7 +161,7 @@ static void delete_files(struct store *store)
     for (size_t i = 0; i < store->deleting.count; i++) {
         uint64_t id = store->deleting.at[i];
         if (segments_unlink(store->segments, id, &why)) {
-            ids_add(&store->gone, id, NULL); /* else the next run tries again, in vain */
+            ids_add(&store->gone, id, NULL); /* else the next run would try again without success */
             continue;
         }
         store->deleting.at[kept++] = id;

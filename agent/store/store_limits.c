@@ -74,8 +74,8 @@ bool store_backlog(
            backlog_measure(store->catalogue, store->chains.open[output], ret_backlog, err);
 }
 
-/* The catalogue counts, too, but for a quarter of all at most: what it takes is not to be had by
- * dropping batches. */
+/* The catalogue counts too, but as a quarter of all at most, because dropping batches does not
+ * shrink it. */
 static uint64_t limit_of_segments(const struct store *store)
 {
     uint64_t max_bytes = store->settings.max_bytes;

@@ -140,7 +140,7 @@ static bool try_catalogue(struct store *store, bool log_is_lost, struct error *w
     return false;
 }
 
-/* On a full disk even the index of the log takes room, and so does what is to be put right first. */
+/* On a full disk even the index of the log and the first repairs need room. */
 static bool open_catalogue(struct store *store, struct error *err)
 {
     char log_path[STORE_PATH_BYTES + 8];

@@ -1,8 +1,8 @@
 #include "store/store_own.h"
 
 /*
- * How far outputs are. What an output has acked becomes durable here and nowhere else: store_progress stages it,
- * together with the checkpoint of the same moment, and the next store_commit writes both in one transaction.
+ * Positions of outputs. Acks become durable only here: store_progress stages the position together
+ * with the checkpoint of the same moment, and the next store_commit writes both in one transaction.
  *
  * Where batches wait in segments, the output has a place in its chain of batches (chain.h). Where they wait in memory,
  * there is no chain, and the output has a position in each session (catalogue_progress.h).

@@ -2,7 +2,8 @@
 #include "store/catalogue/catalogue_sources.h"
 #include "store/store_own.h"
 
-/* What the catalogue would refuse is refused before it can stand in the way of all else. */
+/* Values that the catalogue would refuse are refused here, before they can make every commit
+ * fail. */
 bool store_is_number(uint64_t number, struct error *err)
 {
     return number < STORE_NUMBER_END || error_set(err, ERR_LIMIT, "a number beyond 2^61");

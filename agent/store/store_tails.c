@@ -3,12 +3,11 @@
  * or in a file of which it knows nothing. No output was given them, and their sources begin before them
  * again, so they are cut off.
  *
- * A catalogue that has lost something would look alike: another program has put an older copy in its
- * place, or removed its log. Then cutting would lose what was accepted. So it is looked at what the
- * frames say: the catalogue was told of every epoch, and of every block of numbers, before a frame
- * with them was written, and tells those of its last run; what earlier ones left was seen to by the runs
- * after them. And there is nothing uncommitted without a log: only a run in which no commit
- * has failed removes it when it ends.
+ * A catalogue that has lost something would look alike: another program has put an older copy in
+ * its place, or removed its log. Then cutting would lose what was accepted. So the frames decide:
+ * the catalogue gets every epoch, and every block of numbers, before a frame with them is written,
+ * and has those of its last run; later runs have handled the remains of earlier ones. Without a log
+ * nothing is uncommitted: only a run without a failed commit removes it at its end.
  */
 #include "store/store_tails.h"
 
@@ -87,8 +86,8 @@ static bool is_newer(
     return found != FRAME_FAILED || (err && err->code == ERR_IO);
 }
 
-/* What cannot be cut off now counts for nothing, as it is the catalogue that knows what does; it is told
- * that it has seen the file as it is. One without batches is given up by the next commit. */
+/* Frames that cannot be cut off now do not count, because the catalogue decides which do; it stores
+ * the size of the file. The next commit removes a file without batches. */
 static bool ignore(struct store *store, const struct segment_info *file, struct error *err)
 {
     const struct catalogue_segment seen = {.id = file->id, .bytes = file->bytes};

@@ -5,9 +5,9 @@
 #include "platform/plat_system.h"
 
 /*
- * Two checks: by names, also of files that do not exist yet, and by the files that the names lead to. A path
- * template stands for many names. Where the session's path is no pattern, the variable parts of the template
- * become patterns; where it is one, they become some name.
+ * Two checks: by names, also of files that do not exist yet, and by the files that the names lead
+ * to. A path template stands for many names. If the session's path is not a pattern, the variable
+ * parts of the template become patterns; else they become an example name.
  */
 enum { PATH_SIZE = 4096 };
 

@@ -7,7 +7,7 @@
 
 /* ---- values ------------------------------------------------------------------------------------ */
 
-/* What a YAML stream may hold on one line (YAML 1.2.2, section 5.1), without what ends lines in older
+/* Bytes that YAML allows on one line (YAML 1.2.2, section 5.1), without what ends lines in older
  * versions of it and without byte order marks. */
 static bool is_printable(uint32_t c)
 {
@@ -39,7 +39,7 @@ bool install_config_quote(const char *name, const char *text, struct buf *out, s
     return true;
 }
 
-/* What is wrong is told without the value: it may hold a password, wherever it was put by mistake. */
+/* Errors do not quote the value: it may contain a misplaced password. */
 bool install_config_check_url(const char *url, struct error *err)
 {
     static const char *const schemes[] = {"https://", "http://"};

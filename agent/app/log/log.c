@@ -16,9 +16,9 @@
 
 /*
  * Design: one mutex around everything, held while a line is written, so that lines never mix. The
- * kinds that were written in the last minute stand in a small table; when it is full the oldest one
- * is told and leaves. Texts hold names and reasons from anywhere, so control characters are shown,
- * not obeyed: one call gives one line.
+ * kinds of the last minute are in a small table; when it is full, the oldest one is logged and
+ * removed. Texts hold names and reasons from anywhere, so control characters are shown, not obeyed:
+ * one call gives one line.
  *
  * On standard error a line is what all of the program's lines there are (`etwship: warning: …`),
  * without a time, which a terminal's user does not need and a service manager adds. A halted terminal
@@ -350,7 +350,7 @@ static bool is_thinned(struct log *log, enum log_level level, enum log_cause cau
     return known;
 }
 
-/* Where a character was cut the sign of it stands over its rest. */
+/* Replace the rest of a cut character by the mark for it. */
 static void mark_cut(char text[LOG_MAX_TEXT_BYTES])
 {
     static const char cut[] = "…";

@@ -183,7 +183,7 @@ static size_t list_outputs(const struct agent_plan *plan, size_t index, const st
     return session->stream_count;
 }
 
-/* What the filters of session ${index} keep. */
+/* The scope of the filters of session ${index}. */
 struct session_filters {
     const struct filter *gates[2];
     const struct filter **outputs; /* in the plan's memory */

@@ -35,7 +35,7 @@ static bool check_account(const char *text, struct error *err)
     return config_value_enum(span_text(text), service_plan_accounts, &account, err);
 }
 
-/* What is fit for an output says the output itself. */
+/* The output itself decides what it accepts. */
 static bool (*const checks[APP_POLICY_COUNT])(const char *text, struct error *err) = {
     [APP_POLICY_CONFIG_FILE] = check_config_file,
     [APP_POLICY_SERVICE_ACCOUNT] = check_account,

@@ -117,7 +117,7 @@ static void judge(struct search *search, const char *path, enum trust_use use)
     free(absolute);
 }
 
-/* What is not judged is not trusted. */
+/* What cannot be judged is not trusted. */
 static void note_unjudged(struct search *search, const char *why)
 {
     struct trust_finding *finding = &search->finding;
@@ -289,7 +289,7 @@ static void judge_data(struct search *search, const char *data_dir)
     search->system.own.service = service;
 }
 
-/* Where its file can be written, and be replaced by a link to another one when it is begun anew. */
+/* A folder in which others can replace the file by a link before the agent creates it again. */
 static void judge_log(struct search *search, const char *file)
 {
     struct span folder = config_path_folder(span_text(file));

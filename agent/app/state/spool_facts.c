@@ -97,8 +97,8 @@ bool spool_facts_read(struct catalogue *catalogue, struct spool_facts *ret_facts
 
 /* ---- batches ---------------------------------------------------------------------------------- */
 
-/* What is walked over: batches of one stream (0: of all) between two ids, but for those that an output
- * has settled already. */
+/* The range of a scan: batches of one stream (0: of all) between two ids, except those that an
+ * output has settled. */
 struct stretch {
     uint64_t stream;
     uint64_t after;
@@ -106,7 +106,7 @@ struct stretch {
     const struct chain *chain; /* NULL: none */
 };
 
-/* ${ret_more}: the looker wants to go on. */
+/* ${ret_more}: the caller wants more. */
 static bool walk(struct catalogue *catalogue, const struct stretch *stretch,
     bool (*each)(void *self, const struct catalogue_batch *batch), void *self, bool *ret_more,
     struct error *err)

@@ -246,7 +246,7 @@ static void mark_known(const struct redactor *r, struct span text, uint8_t *mark
     }
 }
 
-/* Where a line was cut, the beginning of a secret may be all that is left of it. */
+/* At the end of a cut line there may be only the beginning of a secret. */
 static void mark_cut(const struct redactor *r, struct span text, size_t end, uint8_t *marks)
 {
     for (size_t i = 0; i < r->count; i++) {

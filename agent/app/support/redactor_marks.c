@@ -96,7 +96,7 @@ struct value {
     uint8_t separator; /* : or = */
 };
 
-/* Where a value ends that is not in quotes. */
+/* The end of a value without quotes. */
 enum value_end {
     ENDS_AS_WORD,
     ENDS_AS_HEADER, /* with its line */

@@ -89,7 +89,7 @@ static bool deflate_all(struct span bytes, struct buf *out, struct error *err)
     return good || error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* What the header of a member and its entry of the directory have in common. */
+/* The common part of a member's header and its directory entry. */
 static void put_facts(
     const struct zip_file *zip, struct span bytes, size_t packed, size_t name_size, struct buf *out)
 {

@@ -167,7 +167,7 @@ static void ask_for(struct search *search, struct schema_cache *cache, const str
 
 /* ---- where they are ---------------------------------------------------------------------------------- */
 
-/* What is registered on this machine counts for what is recorded here. */
+/* Definitions registered on this machine apply to events recorded here. */
 static void look_at_registered(struct search *search)
 {
     const struct app_provider *providers = search->session->providers.items;
@@ -207,8 +207,8 @@ static bool is_trace(const struct app_session *session)
     return session->ops->paths && strcmp(session->ops->name, "file") == 0 && !settings->follow;
 }
 
-/* Definitions that traces carry, and those of the events in them. False: they cannot be read, which was
- * told. */
+/* Definitions in traces, and those of the events in them. False: they cannot be read, which was
+ * reported. */
 static bool look_at_traces(struct search *search, struct schema_cache *cache)
 {
     const struct typed_fields_settings *settings = search->settings;

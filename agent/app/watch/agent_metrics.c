@@ -76,7 +76,7 @@ static void add_session(
 
 /* ---- outputs ---------------------------------------------------------------------------------- */
 
-/* What waits on the disk for output number ${index}. */
+/* Batches on the disk that wait for output ${index}. */
 static void add_backlog(struct metric_set *set, struct spool *spool, size_t index)
 {
     struct spool_backlog backlog;
@@ -89,7 +89,7 @@ static void add_backlog(struct metric_set *set, struct spool *spool, size_t inde
     }
 }
 
-/* What is held while its routes take nothing. */
+/* Events held while their routes accept nothing. */
 static void add_parked(struct metric_set *set, const struct output_counts *counts)
 {
     metric_set_number(set, METRIC_OUTPUT_PARKED_EVENTS, counts->parked);

@@ -140,7 +140,7 @@ static bool on_gap(void *self, const struct gap *gap, uint64_t now, uint64_t seq
 {
     struct summary *summary = self;
     (void)now;
-    if (sequence) { /* else it was lost after the source: outputs are told of by themselves */
+    if (sequence) { /* else it was lost after the source: outputs report their own losses */
         summary->gaps++;
         summary->lost += gap->count;
     }

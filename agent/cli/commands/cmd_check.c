@@ -197,7 +197,7 @@ static void find_policy(struct check *check)
     }
 }
 
-/* ---- who could change it ------------------------------------------------------------------------ */
+/* ---- trust ----------------------------------------------------------------------------------- */
 
 static void warn_of_trust(void *self, const char *text)
 {

@@ -30,7 +30,7 @@ struct running {
     bool asked_to_reload;
 };
 
-/* ---- what is told --------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 /* Messages with an event id of their own; others have one per severity. */
 static enum service_message message_of(enum log_level level, enum log_cause cause)

@@ -281,7 +281,7 @@ static bool put_registry(enum ecs_conversion how, struct span text, struct ecs_s
     return true;
 }
 
-/* What Sysmon shows of a value. */
+/* A registry value as Sysmon shows it. */
 static bool put_registry_value(enum ecs_conversion how, struct span text, struct ecs_sink *sink)
 {
     const char *type;

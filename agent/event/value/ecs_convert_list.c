@@ -161,7 +161,7 @@ static bool begins(struct span text, const char *start)
     return span_equal(span_first(text, strlen(start)), span_text(start));
 }
 
-/* Where ${mark} begins in ${text}; its size: nowhere. */
+/* Offset of ${mark} in ${text}; the size of ${text}: not found. */
 static size_t find(struct span text, const char *mark)
 {
     size_t at = 0;

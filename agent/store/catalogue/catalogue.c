@@ -11,13 +11,13 @@
 
 /*
  * One connection with all its statements prepared. Write-ahead log, synchronous=FULL: a commit is on
- * the disk when it returns. locking_mode stays NORMAL, as commands read beside the agent; what that
- * costs is a few calls per transaction.
+ * the disk when it returns. locking_mode stays NORMAL, because commands read beside the agent; that
+ * costs a few calls per transaction.
  *
- * The log is emptied into the database in small parts, by the commit that finds 1000 pages (4 MB) in
- * it, and starts anew when no reader needs it; a large one (dead letters) is cut afterwards.
+ * The commit that finds 1000 pages (4 MB) in the log checkpoints it. The log restarts when no reader
+ * needs it; a large one (dead letters) is truncated afterwards.
  *
- * A catalogue that is being made is an empty database until its first commit.
+ * A new catalogue is an empty database until its first commit.
  */
 enum {
     BUSY_TIMEOUT_MS = 5000,
@@ -55,7 +55,7 @@ static bool get_number(
     return result == SQLITE_ROW;
 }
 
-/* What a database can do by itself is kept small: it is a file, and files get damaged. */
+/* Disable features that a damaged database file could misuse. */
 static void restrict_powers(sqlite3 *db)
 {
     sqlite3_extended_result_codes(db, 1);
@@ -114,8 +114,8 @@ static bool connect(struct catalogue *catalogue, const char *name, int flags, st
         err);
 }
 
-/* Where nothing may be written, not even the index of the log, a database without a log can still be read, as
- * no process writes to it. */
+/* Without the right to write, not even the index of the log, a database without a log can still be
+ * read, because no process writes to it. */
 static bool connect_to_read(struct catalogue *catalogue, struct error *err)
 {
     sqlite3_int64 ignored;

@@ -158,7 +158,7 @@ bool catalogue_remove_batch(struct catalogue *catalogue, uint64_t id, struct err
 
 /* ---- sums ---------------------------------------------------------------------------------------- */
 
-/* What the stream ever had up to ${last}. */
+/* Totals of the stream up to ${last}. */
 static bool sum_up_to(struct catalogue *catalogue, uint64_t stream, uint64_t last,
     struct catalogue_sum *ret_sum, struct error *err)
 {

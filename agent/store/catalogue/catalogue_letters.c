@@ -81,7 +81,7 @@ static bool evict(
     return query_run(&q, err);
 }
 
-/* Where nothing may be removed: is there room for what was put? */
+/* If nothing may be removed: true if there is room for what was added. */
 static bool check_room(struct catalogue *catalogue, const struct catalogue_info *before,
     const struct catalogue_letters_room *room, struct error *err)
 {
@@ -256,7 +256,7 @@ bool catalogue_letters(struct catalogue *catalogue,
         return error_set(err, ERR_MEMORY, "out of memory");
     }
     buf_init(&chunk->texts, CHUNK_MAX_BYTES);
-    /* What is put meanwhile is not waited for: there might be no end. */
+    /* Letters added meanwhile are not included: there might be no end. */
     bool good = catalogue_info(catalogue, &info, err);
     uint64_t after = 0;
     bool more = true;

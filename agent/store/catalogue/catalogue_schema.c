@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 /*
- * Sums over batches and letters are kept by triggers, so that no statement can leave them out. What a
- * batch finds in its stream's sums it keeps as its own `_before`: differences of these say what lies
- * between two batches without a walk. A stream's sums never shrink.
+ * Triggers keep the totals of batches and letters, so that no statement can omit them. A batch
+ * stores its stream's totals at its insertion as `_before`: their differences count what lies
+ * between two batches without a scan. A stream's totals never decrease.
  *
  * An index on a column of a table that has an integer for its key ends with that key: batch(stream) is
  * batch(stream, id).
@@ -94,7 +94,7 @@ static const char letters_2[] =
     "ALTER TABLE letter ADD COLUMN record INTEGER NOT NULL DEFAULT 0;"
     "CREATE INDEX letter_of_record ON letter(epoch, record) WHERE epoch <> 0;";
 
-/* Empty but for a moment: catalogue_reserve. */
+/* Empty except during catalogue_reserve. */
 static const char reserve_3[] = "CREATE TABLE reserve(bytes" BLOB ") STRICT;";
 
 /* How far outputs are with sessions that can be read again (catalogue_progress.h). */

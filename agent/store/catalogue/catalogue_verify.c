@@ -7,8 +7,8 @@
 #include "store/catalogue/catalogue_sources.h"
 
 /*
- * Faults as sentences, found by SQL that is compiled here alone: it is run seldom, and reads
- * everything. What SQLite checks of its own structures comes first; rows with a checksum are read by the
+ * Faults as sentences, found by SQL that is compiled only here: it runs seldom, and reads
+ * everything. SQLite's own integrity check comes first; rows with a checksum are read by the
  * functions of the agent.
  */
 enum {

@@ -128,7 +128,7 @@ static bool make_folder(struct disk *disk, const char *folder, struct error *err
     if (!checked(plat_dir_create_private(folder, err), err)) {
         return false;
     }
-    /* Its name, too, as far as we may read the folder above. */
+    /* Sync its name too, if the folder above is readable. */
     const char *name = strrchr(folder, '/');
     size_t size = name ? (size_t)(name - folder) : 0;
     char above[PATH_BYTES];

@@ -58,14 +58,14 @@ bool frame_put_stream(struct buf *out, const struct frame_stream *stream, struct
     return !out->failed || error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* What the head says, in its own widths. */
+/* The fields of the head, in their own widths. */
 static const char *check_head(const struct frame *f)
 {
     if (f->sources.size > FRAME_MAX_SOURCES_BYTES || f->body.size > FRAME_MAX_BODY_BYTES ||
         f->raw_bytes > FRAME_MAX_BODY_BYTES) {
         return "its sizes are beyond the limits";
     }
-    /* What packing does not make smaller is not packed. */
+    /* A body that compression does not shrink is stored uncompressed. */
     if (f->zstd ? f->body.size >= f->raw_bytes : f->body.size != f->raw_bytes) {
         return "its sizes contradict each other";
     }
@@ -142,7 +142,7 @@ bool frame_read_segment_head(
         memcmp(bytes.data, segment_magic, sizeof(segment_magic)) != 0) {
         return error_set(err, ERR_FORMAT, "does not begin as a segment of a spool does");
     }
-    /* A newer version may have another head, but for its first 16 bytes. */
+    /* A newer version may have another head, except its first 16 bytes. */
     uint32_t version = load_le32(bytes.data + 8);
     uint32_t size = load_le32(bytes.data + 12);
     if (version > FRAME_VERSION && size >= 20 && size <= bytes.size &&

@@ -3,9 +3,9 @@
  * begins like a frame is tried: its head must have a good CRC, name this segment and this offset, and the
  * epoch of the file's own head where that could be read.
  *
- * Heads that are good while their frames are not could be made to overlap, each one reaching far, so that
- * checking them would take the square of the file's size. So once as many bytes as the file has were
- * checked in vain, what a damaged frame says of its size is skipped unseen.
+ * A hostile file could have overlapping good heads of damaged frames, so that checking them would
+ * take time quadratic in its size. So after as many bytes as the file has were checked without
+ * success, the scan skips a damaged frame by the size in its head.
  */
 #include "store/disk/frame_scan.h"
 
@@ -76,7 +76,7 @@ static bool seek(struct frame_scan *scan, uint64_t from, uint64_t *ret_offset, s
             }
             window = window.size >= FRAME_HEAD_BYTES ? span_from(window, 1) : window;
         }
-        /* What is left may be the beginning of a head. */
+        /* The rest may be the beginning of a head. */
         from += scan->room.size - window.size;
     }
     *ret_offset = scan->end;

@@ -83,7 +83,7 @@ bool segments_keep_ballast(struct segments *segments, uint64_t floor_bytes)
         return false;
     }
     segments_step(segments, "ballast make");
-    /* What a crash has left of one. */
+    /* The remains of one after a crash. */
     struct disk_file *file = disk->ops->unlink(disk, path, NULL)
                                  ? disk->ops->open_append(disk, path, NULL)
                                  : NULL;

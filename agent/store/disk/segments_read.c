@@ -70,7 +70,7 @@ static struct disk_file *open_segment(struct segments *segments, uint64_t id, st
     return file;
 }
 
-/* What is held while reading: a handle, or a file of one's own. */
+/* Held while reading: a handle, or a private file. */
 struct hold {
     struct segment_handle *handle;
     struct disk_file *file;

@@ -4,10 +4,10 @@
  * appended may wait in memory until the sync, and is written in any pieces; so a crash leaves files that
  * are empty, or end within a frame.
  *
- * When a sync fails, the system may have dropped what it could not write and call the next sync good
- * (P. Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC 2020). So nothing is
- * ever synced twice: all that was written since the last good sync counts as gone, from every file, and
- * is cut off, and these files are ended.
+ * When a sync fails, the system may have dropped what it could not write and call the next sync
+ * good (P. Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC 2020). So
+ * nothing is ever synced twice: everything written since the last good sync, in every file, counts
+ * as lost and is cut off, and these files are ended.
  */
 #include "store/disk/segments_own.h"
 
@@ -153,8 +153,8 @@ static bool begin_file(struct segments *segments, struct error *err)
     return true;
 }
 
-/* Close and remove a file in which nothing counts; what waits for it need not be written. Where that fails
- * it stays in the list, as void. */
+/* Close and remove a file without valid frames; bytes that wait for it need not be written. If that
+ * fails it stays in the list, as void. */
 static void discard(struct segments *segments, size_t index)
 {
     struct disk *disk = segments->settings.disk;

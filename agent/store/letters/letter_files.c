@@ -297,7 +297,7 @@ static bool open_writer(struct writer *writer, const char *folder,
     return writer->file != NULL;
 }
 
-/* What was appended is durable, or cut off again as far as the disk allows. */
+/* Sync what was appended, or cut it off as far as the disk allows. */
 static bool close_writer(
     struct writer *writer, const char *folder, uint64_t before, bool ok, struct error *err)
 {
@@ -353,7 +353,7 @@ bool letter_files_append(
     return ok;
 }
 
-/* The oldest first, as a newer file tells what of the older ones is gone. */
+/* The oldest first, because a newer file lists letters of older ones that were removed. */
 static void trim(const struct letter_file_list *list, uint64_t first)
 {
     bool ok = true;

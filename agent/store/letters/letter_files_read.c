@@ -84,7 +84,7 @@ static bool take_damaged(struct reading *reading, const struct frame *frame, uin
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
-/* What the disk does not give back is left out. False: no memory, or a newer version. */
+/* Unreadable bytes are left out. False: no memory, or a newer version. */
 static bool pass_unreadable(
     struct reading *reading, struct frame_scan *scan, const struct error *why)
 {
