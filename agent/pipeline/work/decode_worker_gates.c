@@ -15,7 +15,7 @@ bool decode_worker_gates_make(struct decode_worker *worker, size_t index, struct
     context->gates = calloc(session->gate_count + 1, sizeof(*context->gates));
     context->stream_gates = calloc(session->stream_count + 1, sizeof(*context->stream_gates));
     bool ok = context->gates && context->stream_gates;
-    context->is_filtered = session->gate_count || session->selects;
+    context->has_gates = session->gate_count > 0;
     for (size_t i = 0; ok && i < session->gate_count; i++) {
         context->rolls_up |= session->gates[i].rolls_up;
         ok = gate_view_init(&context->gates[i], &session->gates[i], err);
@@ -23,11 +23,12 @@ bool decode_worker_gates_make(struct decode_worker *worker, size_t index, struct
     for (size_t i = 0; ok && i < session->stream_count; i++) {
         const struct gate *gate = &worker->settings.streams[session->streams[i]].gate;
         if (gate->filter) {
-            context->is_filtered = true;
+            context->has_gates = true;
             context->rolls_up |= gate->rolls_up;
             ok = gate_view_init(&context->stream_gates[i], gate, err);
         }
     }
+    context->is_filtered = context->has_gates || session->selects;
     return ok;
 }
 
@@ -135,16 +136,19 @@ bool decode_worker_gates_decode(
 {
     struct context *context = &worker->contexts[slab->session];
     struct stage stage = {.event = event};
+    enum filter_verdict verdict = FILTER_UNDECIDED;
     gate_begin(context->gates, worker->settings.sessions[slab->session].gate_count);
     gate_begin(context->stream_gates, slab->piece_count);
-    enum filter_verdict verdict = ask_gates(worker, slab, &stage, ret_accepted);
-    if (verdict == FILTER_DROP) {
-        return false;
+    if (context->has_gates) {
+        verdict = ask_gates(worker, slab, &stage, ret_accepted);
+        if (verdict == FILTER_DROP) {
+            return false;
+        }
     }
     event->process = decode_worker_process(context, event->record);
     event->file = decode_worker_file(context, event->record);
     stage.choice = schema_cache_find(context->decode.cache, event->record);
-    if (verdict == FILTER_UNDECIDED) {
+    if (verdict == FILTER_UNDECIDED && context->has_gates) {
         verdict = ask_gates(worker, slab, &stage, ret_accepted);
         if (verdict == FILTER_DROP) {
             return false;
