@@ -7,7 +7,7 @@
 # 2. Whole traces of growing size: speed, and memory that must not grow.
 # 3. Lists of rules, of one and of a thousand.
 # 4. Budgets of providers, against none; UTF-16 to JSON by instruction set.
-# 5. Live sessions on a simulated Windows: latency against its budget, bursts.
+# 5. Live sessions on a simulated Windows: latency against its budget, bursts, CPU time against a file's, memory at rest.
 # 6. `dump` as a whole process, against a program that does only that, with descriptors that vary, and with filters
 #    that need only the header.
 # 7. From a trace to a server on the loopback, against a program that does only that.
@@ -56,7 +56,7 @@ echo "UTF-16 to JSON"
 "$build/tests/bench/bench_utf"
 echo
 echo "Live sessions, simulated in the same process"
-ETWSHIP_SIM="$build/tests/integration/etwship-sim" python3 -B tests/bench/live.py
+ETWSHIP_SIM="$build/tests/integration/etwship-sim" ETWSHIP_ETLGEN="$build/tests/support/etlgen" python3 -B tests/bench/live.py
 echo
 export ETWSHIP_BIN=$build/agent/etwship ETWSHIP_ETLGEN=$build/tests/support/etlgen
 export ETWSHIP_SINK=$build/tests/bench/sink ETWSHIP_LIMIT_SHIP=$build/tests/bench/limit_ship

@@ -93,12 +93,65 @@ static void await_left(const char *session)
     }
 }
 
+/* A consumer that does nothing with events: its thread, "idle", takes what the simulation of a consumer takes. It ends
+ * with its session. */
+static struct plat_thread *idle_consumer;
+
+static void ignore_event(struct etw_event_record *record)
+{
+    (void)record;
+}
+
+static uint32_t ignore_buffer(struct etw_logfile *logfile)
+{
+    (void)logfile;
+    return 1;
+}
+
+static void consume_idly(void *trace)
+{
+    etw_api_get()->ProcessTrace(trace, 1, NULL, NULL);
+    etw_api_get()->CloseTrace(*(uint64_t *)trace);
+}
+
+static void consume(const char *session)
+{
+    static uint64_t trace;
+    struct error err;
+    etw_char name[ETW_MAX_NAME_CHARS] = {0};
+    for (size_t i = 0; session[i]; i++) {
+        name[i] = (uint8_t)session[i];
+    }
+    struct etw_logfile logfile = {.logger_name = name,
+        .process_trace_mode = ETW_PROCESS_REAL_TIME | ETW_PROCESS_EVENT_RECORD,
+        .event_callback = ignore_event,
+        .buffer_callback = ignore_buffer};
+    trace = etw_api_get()->OpenTraceW(&logfile);
+    idle_consumer = plat_thread_start("idle", consume_idly, &trace, &err);
+    if (!idle_consumer) {
+        refuse(session);
+    }
+}
+
 static void burst(const char *name, uint64_t count, uint32_t rate, unsigned level)
 {
     struct provider *p = find(name);
     struct etw_sim_event event = {.descriptor = {.id = 7, .level = (uint8_t)level}};
     etw_sim_burst(p->provider, &event, p->sent, count, rate);
     p->sent += count;
+}
+
+static void replay(const char *path, const char *name, uint32_t rate)
+{
+    struct error err;
+    uint64_t records;
+    struct provider *p = find(name);
+    const struct etw_sim_replay what = {
+        .path = path, .provider = p->guid, .per_second = rate, .rounds = 1};
+    if (!etw_sim_replay(world.sim, &what, &records, &err)) {
+        refuse(err.text);
+    }
+    p->sent += records;
 }
 
 /* What other programs do, from a process of their own. */
@@ -197,6 +250,10 @@ bool sim_script_act(char *line, FILE *out)
         await_left(a);
     } else if (sscanf(line, "burst %127s %127s %127s %u", a, b, c, &level) >= 3) {
         burst(a, strtoull(b, NULL, 10), (uint32_t)strtoul(c, NULL, 10), level);
+    } else if (sscanf(line, "replay %127s %127s %127s", a, b, c) == 3) {
+        replay(a, b, (uint32_t)strtoul(c, NULL, 10));
+    } else if (sscanf(line, "consume %127s", a) == 1) {
+        consume(a);
     } else if (sscanf(line, "register %127s", a) == 1) {
         etw_sim_provider_register(find(a)->provider);
     } else if (sscanf(line, "stop %127s", a) == 1) {
@@ -272,6 +329,8 @@ void sim_script_end(struct plat_thread *script)
 {
     if (script) {
         plat_thread_join(script);
+        plat_thread_join(idle_consumer);
+        idle_consumer = NULL;
         fprintf(stderr, "{\"left_sessions\":%u,\"left_traces\":%u}\n",
             etw_sim_session_count(world.sim), etw_sim_open_traces(world.sim));
     }
