@@ -116,6 +116,22 @@ static bool plans_help_header(const struct filter *filter)
     return count > FEW;
 }
 
+static bool is_plain(const struct filter *filter)
+{
+    for (size_t i = 0; i < filter->rule_count; i++) {
+        const struct filter_code *code = &filter->rules[i];
+        if (code->action != FILTER_ACTION_KEEP && code->action != FILTER_ACTION_DROP) {
+            return false;
+        }
+        for (uint32_t k = 0; k < code->op_count; k++) {
+            if (!code->ops[k].has_ranges || code->ops[k].need > EVENT_PATH_RECORD) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* True if a rule uses a value with ${scope}. */
 static bool looks_at(const struct filter *filter, enum event_path_scope scope)
 {
@@ -144,6 +160,7 @@ static void complete(struct filter *filter)
     filter->drops_early = drops_early(filter);
     filter->is_placed = looks_at(filter, EVENT_PATH_OF_PLACE);
     filter->asks_process = looks_at(filter, EVENT_PATH_OF_PROCESS);
+    filter->is_plain = is_plain(filter);
     filter->plans_help[EVENT_PATH_RECORD] = plans_help_header(filter);
     filter->plans_help[EVENT_PATH_SCHEMA] = true;
     filter->plans_help[EVENT_PATH_EVENT] = true;

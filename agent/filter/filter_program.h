@@ -139,6 +139,7 @@ struct filter {
     uint64_t id;                /* unique in the process */
     size_t word_count;          /* words of a bitmap of rules */
     struct filter_index *index; /* of values that many rules compare with; NULL: none */
+    bool is_plain;              /* its rules keep or drop by plain numbers of the header alone */
     bool plans_help[3];         /* by enum event_path_need: plans for types save evaluations */
 };
 

@@ -166,9 +166,37 @@ static enum filter_verdict run_rules(const struct filter *filter, struct filter_
     return plan ? run_plan(filter, &look, plan, ret_rule) : run_all(filter, &look, ret_rule);
 }
 
+/* The same as run_rules() for a filter that is plain. */
+static enum filter_verdict run_plain(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event_record *record, size_t *ret_rule)
+{
+    bool may_change = record_process_may_change(record);
+    scratch->key = 0;
+    scratch->placed = false;
+    scratch->given_up_before = scratch->given_up;
+    for (size_t i = 0; i < filter->rule_count; i++) {
+        const struct filter_code *code = &filter->rules[i];
+        uint32_t at = code->start;
+        while (at < FILTER_TRUE) {
+            const struct filter_op *op = &code->ops[at];
+            scratch->placed |= op->scope == EVENT_PATH_OF_PROCESS && may_change;
+            at = filter_ranges_hold(op, record) ? op->on_true : op->on_false;
+        }
+        if (at == FILTER_TRUE) {
+            *ret_rule = i;
+            return code->action == FILTER_ACTION_KEEP ? FILTER_KEEP : FILTER_DROP;
+        }
+    }
+    *ret_rule = filter->rule_count;
+    return FILTER_KEEP;
+}
+
 enum filter_verdict filter_header(const struct filter *filter, struct filter_scratch *scratch,
     const struct event_record *record, size_t *ret_rule)
 {
+    if (filter->is_plain && !filter->plans_help[EVENT_PATH_RECORD]) {
+        return run_plain(filter, scratch, record, ret_rule);
+    }
     struct event event = {.record = record, .status = DECODE_RAW};
     return run_rules(filter, scratch, &event, EVENT_PATH_RECORD, ret_rule);
 }

@@ -30,6 +30,18 @@ struct input_sink {
     /* A record, valid until the call returns. False asks the input to stop. */
     bool (*record)(void *self, const struct event_record *record);
 
+    /*
+     * For an input that reads its source twice; both NULL: record() is to get every record.
+     * leaves_out() is asked before the first record(), about records that describe no others: would
+     * record() only number and count ${record}, whenever its turn comes, by what its header and its
+     * trace say? Then left_out() may take the place of record() where the trace has no StackWalk
+     * records: for ${count} records that follow each other, the latest of the time ${newest}, each
+     * with the same ${tag} from leaves_out(). Those with another tag may have come between them.
+     * False asks the input to stop.
+     */
+    bool (*leaves_out)(void *self, const struct event_record *record, uint64_t *ret_tag);
+    bool (*left_out)(void *self, uint64_t tag, uint64_t count, uint64_t newest);
+
     /* No further record of ${trace} follows, so its data can be freed. Not called if run() ends
      * earlier. May be NULL. */
     void (*trace_end)(void *self, const struct trace_info *trace);

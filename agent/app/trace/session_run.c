@@ -70,6 +70,18 @@ static bool on_record(void *self, const struct event_record *record)
     return run->inner.record(run->inner.self, record);
 }
 
+static bool on_leaves_out(void *self, const struct event_record *record, uint64_t *ret_tag)
+{
+    struct run *run = self;
+    return run->inner.leaves_out(run->inner.self, record, ret_tag);
+}
+
+static bool on_left_out(void *self, uint64_t tag, uint64_t count, uint64_t newest)
+{
+    struct run *run = self;
+    return run->inner.left_out(run->inner.self, tag, count, newest);
+}
+
 static void on_trace_end(void *self, const struct trace_info *trace)
 {
     struct run *run = self;
@@ -152,6 +164,8 @@ bool session_run(const struct session_run_settings *settings, struct session_res
     struct input_sink sink = {.self = &run,
         .metadata = on_metadata,
         .record = on_record,
+        .leaves_out = run.inner.leaves_out ? on_leaves_out : NULL,
+        .left_out = run.inner.left_out ? on_left_out : NULL,
         .trace_end = on_trace_end,
         .sample = run.inner.sample ? on_sample : NULL,
         .gap = on_gap,

@@ -310,6 +310,7 @@ void etl_file_destroy(struct etl_file *file)
     if (file) {
         etl_bytes_close(&file->bytes);
         etl_index_fini(&file->index);
+        etl_left_out_fini(&file->left_out);
         evtx_carve_destroy(file->carve);
         if (file->log) {
             evtx_hosts_fini(file->log);

@@ -5,6 +5,7 @@
 #include "input/etl/etl_buffer.h"
 #include "input/etl/etl_header.h"
 #include "input/etl/etl_index.h"
+#include "input/etl/etl_left_out.h"
 #include "input/etl/message_numbers.h"
 
 /*
@@ -39,8 +40,9 @@ struct etl_file {
     struct etl_epoch *epochs[ETL_INDEX_MAX_EPOCHS];
     size_t epoch_count; /* as far as the walk has come */
     struct etl_index index;
-    uint8_t id[16];      /* identity of the file; the user may replace it */
-    uint8_t records[16]; /* identity in positions of its records */
+    struct etl_left_out left_out; /* buffers that etl_visitor.leaves_out left out */
+    uint8_t id[16];               /* identity of the file; the user may replace it */
+    uint8_t records[16];          /* identity in positions of its records */
     struct trace_naming naming;
     struct evtx_hosts *log;   /* set for an event log (evtx_file.h); NULL: a trace */
     struct evtx_carve *carve; /* its leftovers; NULL: not wanted */
@@ -85,6 +87,14 @@ struct etl_visitor {
     bool (*buffer)(void *self, const struct etl_buffer *buffer, size_t epoch);
     bool (*record)(void *self, const struct event_record *record);
     bool skips_mere_events; /* records recognised by etl_record_is_mere_event may be left out */
+    /*
+     * Is the record that was just passed to `record` to be left out in the second pass, too, and for
+     * which reason (below ETL_LEFT_OUT_REASONS)? Only asked about some records, which have a time of
+     * their own. The walk notes buffers in which all are, if etl_left_out_init was called; it
+     * forgets them when it learns more of the trace, and notes none of a trace with StackWalk
+     * records.
+     */
+    bool (*leaves_out)(void *self, const struct event_record *record, uint8_t *ret_reason);
     /* other threads use the trace's records already: do not modify their trace_info */
     bool leaves_trace;
     /* Byte ${offset} of the file is damaged; ${what} describes it. */

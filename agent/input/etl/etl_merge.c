@@ -15,10 +15,12 @@
  * Beyond MAX_IDLE_STREAMS they then release their window until their turn comes, so that hundreds
  * of consecutive files need only the memory of those that overlap in time.
  *
+ * A buffer that is left out needs no window: its notes give the times of its records.
+ *
  * The first pass reported damage; here damaged parts are skipped in the same way.
  */
 
-enum { MAX_IDLE_STREAMS = 64 };
+enum { MAX_IDLE_STREAMS = 64, MAX_LEFT_OUT = 16384 };
 
 struct key {
     uint64_t time;
@@ -32,7 +34,9 @@ struct chain {
     const struct etl_index_entry *current; /* buffer of the record */
     const struct etl_index_entry *next;
     const struct etl_index_entry *end;
-    struct etl_stream *stream; /* NULL: idle; the current record is the first of the chain */
+    const struct etl_left_out_buffer *left_out; /* the buffer entered last, if it is left out */
+    struct etl_left_out_reader notes;
+    struct etl_stream *stream; /* NULL: not needed yet, or idle */
 };
 
 struct etl_merge {
@@ -49,6 +53,7 @@ struct etl_merge {
     bool top_delivered;         /* the top's current record was delivered; advance first */
     size_t ended_file;          /* file whose last record was delivered, or SIZE_MAX */
 
+    struct etl_merge_left_out counted; /* since the last step */
     struct etl_stream_pool streams;
     uint64_t bytes;
 };
@@ -67,7 +72,9 @@ static inline bool is_before(const struct key *a, const struct key *b)
 
 static bool take_stream(struct etl_merge *merge, struct chain *chain, struct error *err)
 {
-    chain->stream = etl_stream_take(&merge->streams);
+    if (!chain->stream) {
+        chain->stream = etl_stream_take(&merge->streams);
+    }
     if (!chain->stream) {
         return error_set(err, ERR_MEMORY, "out of memory for reading %zu processors at once",
             merge->streams.taken + 1);
@@ -89,7 +96,8 @@ static bool open_chunk(
     const struct etl_index_entry *entry = chain->next++;
     struct etl_buffer chunk;
     bool is_leftover = etl_index_chain(entry) == ETL_INDEX_LEFTOVER_CHAIN;
-    if (!(is_leftover ? evtx_file_leftover : evtx_file_chunk)(
+    if (!take_stream(merge, chain, err) ||
+        !(is_leftover ? evtx_file_leftover : evtx_file_chunk)(
             file, etl_index_offset(entry), &chunk, ret_open, err)) {
         return false;
     }
@@ -102,14 +110,47 @@ static bool open_chunk(
     return true;
 }
 
+/* Set the last time in ${scope} to that of the buffer before, if it belongs to the same trace. */
+static void continue_time(const struct chain *chain, struct etl_scope *scope)
+{
+    const struct etl_left_out_buffer *before = chain->left_out;
+    if (!before) {
+        etl_stream_last_time(chain->stream, scope);
+    } else if (before->trace == scope->trace) {
+        scope->has_last_time = true;
+        scope->last_raw = before->last_raw;
+        scope->last_time = before->last_time;
+    }
+}
+
+/* Like open_buffer(), for a buffer of which notes are read instead. */
+static void open_left_out(
+    struct etl_merge *merge, struct chain *chain, const struct etl_left_out_buffer *buffer)
+{
+    chain->left_out = buffer;
+    chain->notes = etl_left_out_read(&merge->files[chain->key.file]->left_out, buffer);
+    chain->current = chain->next++;
+    merge->bytes += buffer->size;
+}
+
 /* Open the chain's next buffer. One that cannot be opened any more has no records. ${continues}:
- * the stream just ended the previous buffer, whose last time applies to records without a time. */
+ * the chain just ended the previous buffer, whose last time applies to records without a time. */
 static bool open_buffer(
     struct etl_merge *merge, struct chain *chain, bool continues, bool *ret_open, struct error *err)
 {
     struct etl_file *file = merge->files[chain->key.file];
     if (evtx_file_is_one(file)) {
         return open_chunk(merge, chain, ret_open, err);
+    }
+    const struct etl_left_out_buffer *left_out = etl_left_out_find(
+        &file->left_out, etl_index_offset(chain->next));
+    if (left_out) {
+        open_left_out(merge, chain, left_out);
+        *ret_open = true;
+        return true;
+    }
+    if (!take_stream(merge, chain, err)) {
+        return false;
     }
     const struct etl_index_entry *entry = chain->next++;
     uint8_t header[ETL_BUFFER_HEADER_SIZE];
@@ -126,13 +167,39 @@ static bool open_buffer(
         size_t epoch = etl_index_epoch(entry);
         struct etl_scope scope = etl_file_scope(file, &buffer, epoch);
         if (continues) {
-            etl_stream_last_time(chain->stream, &scope);
+            continue_time(chain, &scope);
         }
         etl_stream_open(chain->stream, &file->bytes, &buffer, file->epochs[epoch]->format, &scope);
+        chain->left_out = NULL;
         chain->current = entry;
         merge->bytes += buffer.size;
     }
     return true;
+}
+
+/* True if the chain's current record is left out. */
+static inline bool is_left_out(const struct chain *chain)
+{
+    return chain->current && chain->left_out;
+}
+
+/* Advance to the next record in the chain's current buffer. ETL_STEP_END: there is none. */
+static inline enum etl_step advance_in_buffer(struct chain *chain)
+{
+    chain->key.buffer_offset = etl_index_offset(chain->current);
+    if (chain->left_out) {
+        bool more = etl_left_out_next(&chain->notes);
+        chain->key.time = more ? chain->notes.time : chain->key.time;
+        chain->key.record_offset = 0; /* the buffer alone tells it from those of other chains */
+        return more ? ETL_STEP_RECORD : ETL_STEP_END;
+    }
+    enum etl_step step = etl_stream_next(chain->stream);
+    if (step == ETL_STEP_RECORD) {
+        const struct event_record *record = etl_stream_record(chain->stream);
+        chain->key.time = record->time;
+        chain->key.record_offset = record->position.record_offset;
+    }
+    return step;
 }
 
 /* Advance to the chain's next record. ${ret_more} false: there is none. */
@@ -141,12 +208,8 @@ static bool advance(struct etl_merge *merge, struct chain *chain, bool *ret_more
     bool continues = false;
     for (;;) {
         if (chain->current) {
-            enum etl_step step = etl_stream_next(chain->stream);
+            enum etl_step step = advance_in_buffer(chain);
             if (step == ETL_STEP_RECORD) {
-                const struct event_record *record = etl_stream_record(chain->stream);
-                chain->key.time = record->time;
-                chain->key.buffer_offset = etl_index_offset(chain->current);
-                chain->key.record_offset = record->position.record_offset;
                 *ret_more = true;
                 return true;
             }
@@ -198,6 +261,14 @@ static void find_second(struct etl_merge *merge)
     merge->second = merge->heap_count < 2 ? NULL : heap[1 + is_right];
 }
 
+static void order(struct etl_merge *merge)
+{
+    for (size_t i = merge->heap_count / 2; i-- > 0;) {
+        sift_down(merge, i);
+    }
+    find_second(merge);
+}
+
 /* Count the chains of all files and give each its range of the index, which is sorted by chain. */
 static bool make_chains(struct etl_merge *merge)
 {
@@ -237,7 +308,7 @@ static bool prime(struct etl_merge *merge, struct chain *chain, struct error *er
 {
     const struct etl_index_entry *first = chain->next;
     bool more;
-    if (!take_stream(merge, chain, err) || !advance(merge, chain, &more, err)) {
+    if (!advance(merge, chain, &more, err)) {
         return false;
     }
     if (!more) {
@@ -246,7 +317,7 @@ static bool prime(struct etl_merge *merge, struct chain *chain, struct error *er
         return true;
     }
     merge->heap[merge->heap_count++] = chain;
-    if (merge->streams.taken > MAX_IDLE_STREAMS) {
+    if (merge->streams.taken > MAX_IDLE_STREAMS && !is_left_out(chain)) {
         drop_stream(merge, chain);
         chain->next = first;
         chain->current = NULL;
@@ -278,10 +349,7 @@ struct etl_merge *etl_merge_create(
         }
     }
     merge->bytes = 0;
-    for (size_t i = merge->heap_count / 2; i-- > 0;) {
-        sift_down(merge, i);
-    }
-    find_second(merge);
+    order(merge);
     return merge;
 }
 
@@ -300,6 +368,15 @@ void etl_merge_destroy(struct etl_merge *merge)
     free(merge);
 }
 
+/* All records of the chain were delivered. */
+static void end_chain(struct etl_merge *merge, struct chain *chain)
+{
+    drop_stream(merge, chain);
+    if (--merge->open_chains[chain->key.file] == 0) {
+        merge->ended_file = chain->key.file;
+    }
+}
+
 /* Advance past the record delivered last. */
 static bool step_past_top(struct etl_merge *merge, struct error *err)
 {
@@ -313,10 +390,7 @@ static bool step_past_top(struct etl_merge *merge, struct error *err)
         return true;
     }
     if (!more) {
-        drop_stream(merge, top);
-        if (--merge->open_chains[top->key.file] == 0) {
-            merge->ended_file = top->key.file;
-        }
+        end_chain(merge, top);
         merge->heap[0] = merge->heap[--merge->heap_count];
     }
     if (merge->heap_count) {
@@ -339,6 +413,92 @@ static bool next_empty_file(struct etl_merge *merge, size_t *ret_file)
     return false;
 }
 
+/* Count the current record of ${chain}, which is left out. */
+static inline void count_one(struct etl_merge *merge, const struct chain *chain)
+{
+    struct etl_merge_left_out *counted = &merge->counted;
+    if (counted->total++ == 0) {
+        *counted = (struct etl_merge_left_out){.total = 1};
+    }
+    counted->counts[chain->notes.reason]++;
+    counted->newest = chain->notes.time > counted->newest ? chain->notes.time : counted->newest;
+}
+
+/* Up to here all records of the chain are known. */
+static struct key known_until(const struct chain *chain)
+{
+    struct key end = chain->key;
+    if (is_left_out(chain)) {
+        end.time = chain->left_out->latest;
+        end.record_offset = UINT32_MAX;
+    }
+    return end;
+}
+
+/* The chain whose known records end first. */
+static size_t find_horizon(const struct etl_merge *merge, struct key *ret_end)
+{
+    size_t first = 0;
+    *ret_end = known_until(merge->heap[0]);
+    for (size_t i = 1; i < merge->heap_count; i++) {
+        struct key end = known_until(merge->heap[i]);
+        if (is_before(&end, ret_end)) {
+            *ret_end = end;
+            first = i;
+        }
+    }
+    return first;
+}
+
+/* Count the chain's records before ${end}, if its buffer is left out. */
+static void count_until(struct etl_merge *merge, struct chain *chain, const struct key *end)
+{
+    bool more = is_left_out(chain);
+    while (more && is_before(&chain->key, end)) {
+        count_one(merge, chain);
+        more = advance_in_buffer(chain) == ETL_STEP_RECORD;
+    }
+}
+
+/* The chain at ${at} of the heap, which is not ordered any more, has come to the end of its buffer. */
+static bool step_past_end(struct etl_merge *merge, size_t at, struct error *err)
+{
+    struct chain *chain = merge->heap[at];
+    bool more;
+    if (!advance(merge, chain, &more, err)) {
+        return false;
+    }
+    if (!more) {
+        end_chain(merge, chain);
+        merge->heap[at] = merge->heap[--merge->heap_count];
+    }
+    return true;
+}
+
+/*
+ * Count the records that are left out, up to the next one that is not, or the end of a file. Their
+ * order does not matter, so the heap is not needed: up to the next end of a buffer of any chain, all
+ * that comes is known.
+ */
+static bool count_left_out(struct etl_merge *merge, struct error *err)
+{
+    bool more = true;
+    while (more && merge->heap_count && merge->ended_file == SIZE_MAX &&
+           merge->counted.total < MAX_LEFT_OUT) {
+        struct key end;
+        size_t horizon = find_horizon(merge, &end);
+        for (size_t i = 0; i < merge->heap_count; i++) {
+            count_until(merge, merge->heap[i], &end);
+        }
+        more = is_left_out(merge->heap[horizon]);
+        if (more && !step_past_end(merge, horizon, err)) {
+            return false;
+        }
+    }
+    order(merge);
+    return true;
+}
+
 enum etl_merge_step etl_merge_next(struct etl_merge *merge, const struct event_record **ret_record,
     size_t *ret_file, struct error *err)
 {
@@ -347,6 +507,10 @@ enum etl_merge_step etl_merge_next(struct etl_merge *merge, const struct event_r
     }
     if (merge->top_delivered && !step_past_top(merge, err)) {
         return ETL_MERGE_FAILED;
+    }
+    if (merge->heap_count && is_left_out(merge->heap[0]) && merge->ended_file == SIZE_MAX) {
+        merge->counted.total = 0;
+        return count_left_out(merge, err) ? ETL_MERGE_LEFT_OUT : ETL_MERGE_FAILED;
     }
     if (merge->ended_file != SIZE_MAX) {
         *ret_file = merge->ended_file;
@@ -357,9 +521,9 @@ enum etl_merge_step etl_merge_next(struct etl_merge *merge, const struct event_r
         return ETL_MERGE_END;
     }
     struct chain *top = merge->heap[0];
-    if (!top->stream) { /* was idle: read its first record again */
+    if (!top->current) { /* was idle: read its first record again */
         bool more;
-        if (!take_stream(merge, top, err) || !advance(merge, top, &more, err)) {
+        if (!advance(merge, top, &more, err)) {
             return ETL_MERGE_FAILED;
         }
         if (!more) { /* the file changed during reading */
@@ -372,6 +536,11 @@ enum etl_merge_step etl_merge_next(struct etl_merge *merge, const struct event_r
     *ret_record = etl_stream_record(top->stream);
     *ret_file = top->key.file;
     return ETL_MERGE_RECORD;
+}
+
+const struct etl_merge_left_out *etl_merge_left_out(const struct etl_merge *merge)
+{
+    return &merge->counted;
 }
 
 uint64_t etl_merge_bytes(const struct etl_merge *merge)

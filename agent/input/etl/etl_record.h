@@ -38,6 +38,13 @@ struct etl_scope {
 const char *etl_record_read(struct span bytes, struct etl_scope *scope, struct extended_item *items,
     struct event_record *ret_record);
 
+/* False if the record's time is that of one before it, or unknown. */
+static inline bool etl_record_has_own_time(const struct event_record *record)
+{
+    return record->kind != RECORD_OPAQUE && (record->present & RECORD_HAS_TIME) &&
+           !(record->present & RECORD_TIME_OF_BUFFER);
+}
+
 /*
  * True if etl_record_read would certainly return a mere event: one that describes no other records
  * (record_is_metadata, stack keys), processes (record_process_kind), files (record_file_names) or

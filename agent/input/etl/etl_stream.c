@@ -314,9 +314,10 @@ enum etl_step etl_stream_next(struct etl_stream *s)
         return out_of_bytes(s);
     }
     s->record_size = size;
-    s->scope.position.record_offset = s->base + s->at;
     s->problem = etl_record_read(
         span_make(s->window + s->at, size), &s->scope, s->items, &s->record);
+    /* not in the scope before: reading back what was just written is slow */
+    s->record.position.record_offset = s->base + s->at;
     s->at += step;
     return ETL_STEP_RECORD;
 }

@@ -190,11 +190,35 @@ static uint64_t search(struct etl_walk *w, uint64_t from)
 
 enum { GROUP_STACK_WALK = 0x18 };
 
-static void learn_trace(struct etl_walk *w, const struct event_record *record)
+/* Learn what the record tells of its trace. True if that changes what may be left out: then what was
+ * noted is forgotten. */
+static bool learn_trace(struct etl_walk *w, const struct event_record *record)
 {
     struct trace_info *trace = &w->file->epochs[w->epoch]->info.trace;
-    host_facts_learn(trace, record, w->file->arena);
-    trace->has_stacks |= record->kind == RECORD_KERNEL && record->hook_id >> 8 == GROUP_STACK_WALK;
+    bool is_news = host_facts_learn(trace, record, w->file->arena);
+    if (record->kind == RECORD_KERNEL && record->hook_id >> 8 == GROUP_STACK_WALK) {
+        is_news |= !trace->has_stacks;
+        trace->has_stacks = true;
+    }
+    if (is_news) {
+        etl_left_out_clear(&w->file->left_out);
+    }
+    return is_news;
+}
+
+/* Will the buffer be noted if all of its records are left out? */
+static bool may_note(struct etl_walk *w, const struct etl_buffer *buffer)
+{
+    return w->visitor.leaves_out && !w->file->epochs[w->epoch]->info.trace.has_stacks &&
+           etl_left_out_open(&w->file->left_out, buffer);
+}
+
+static bool note(struct etl_walk *w, const struct event_record *record)
+{
+    uint8_t reason;
+    return etl_record_has_own_time(record) &&
+           w->visitor.leaves_out(w->visitor.self, record, &reason) &&
+           etl_left_out_add(&w->file->left_out, record->time, reason);
 }
 
 static void visit_records(struct etl_walk *w, const struct etl_buffer *buffer)
@@ -203,8 +227,9 @@ static void visit_records(struct etl_walk *w, const struct etl_buffer *buffer)
     struct etl_scope scope = etl_file_scope(w->file, buffer, w->epoch);
     etl_stream_open(w->stream, &w->file->bytes, buffer, w->file->epochs[w->epoch]->format, &scope);
     bool skips = !visitor->record || visitor->skips_mere_events;
+    bool notes = may_note(w, buffer); /* until a record is not left out */
     while (!w->stopped) {
-        if (skips) {
+        if (skips && !notes) {
             etl_stream_skip_mere_events(w->stream);
         }
         enum etl_step step = etl_stream_next(w->stream);
@@ -217,13 +242,16 @@ static void visit_records(struct etl_walk *w, const struct etl_buffer *buffer)
             report(w, etl_stream_offset(w->stream), etl_stream_problem(w->stream));
         }
         if (step != ETL_STEP_RECORD) {
-            return;
+            break;
         }
         const struct event_record *record = etl_stream_record(w->stream);
-        if (!visitor->leaves_trace) {
-            learn_trace(w, record);
-        }
+        bool is_news = !visitor->leaves_trace && learn_trace(w, record);
         w->stopped = visitor->record && !visitor->record(visitor->self, record);
+        notes = notes && !is_news && note(w, record);
+    }
+    if (notes && !w->stopped) {
+        etl_stream_last_time(w->stream, &scope);
+        etl_left_out_close(&w->file->left_out, &scope);
     }
 }
 
@@ -469,6 +497,12 @@ static bool index_record(void *self, const struct event_record *record)
     return !walk->inner->record || walk->inner->record(walk->inner->self, record);
 }
 
+static bool index_leaves_out(void *self, const struct event_record *record, uint8_t *ret_reason)
+{
+    struct index_walk *walk = self;
+    return walk->inner->leaves_out(walk->inner->self, record, ret_reason);
+}
+
 static void index_damage(
     void *self, const struct trace_info *trace, uint64_t offset, const char *what)
 {
@@ -493,10 +527,12 @@ bool etl_file_index(struct etl_file *file, const struct etl_visitor *visitor, st
         .buffer = index_buffer,
         .record = index_record,
         .skips_mere_events = walk.inner->skips_mere_events || !walk.inner->record,
+        .leaves_out = walk.inner->leaves_out ? index_leaves_out : NULL,
         .damage = index_damage,
         .is_stopped = index_is_stopped,
     };
     etl_index_fini(&file->index);
+    etl_left_out_clear(&file->left_out);
     if (!etl_file_walk(file, &indexing, err)) {
         return false;
     }

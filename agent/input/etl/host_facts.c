@@ -113,14 +113,24 @@ static void learn_build(
     }
 }
 
-void host_facts_learn(
+/* Facts are only added, so their size tells whether some were. */
+static size_t size_of_facts(const struct trace_info *trace)
+{
+    return trace->host_name.size + trace->host_domain.size + trace->host_fqdn.size +
+           trace->host_architecture.size + trace->os_name.size;
+}
+
+bool host_facts_learn(
     struct trace_info *trace, const struct event_record *record, struct arena *arena)
 {
     enum { HOOK_CONFIG_CPU = 0x0b0a, OPCODE_BUILD = 32 };
-    if (record->kind == RECORD_KERNEL && record->hook_id == HOOK_CONFIG_CPU) {
-        learn_cpu(trace, record, arena);
-    } else if (record->kind == RECORD_CLASSIC && record->descriptor.opcode == OPCODE_BUILD &&
-               host_facts_is_class(record->provider.bytes)) {
-        learn_build(trace, record, arena);
+    bool is_cpu = record->kind == RECORD_KERNEL && record->hook_id == HOOK_CONFIG_CPU;
+    bool is_build = record->kind == RECORD_CLASSIC && record->descriptor.opcode == OPCODE_BUILD &&
+                    host_facts_is_class(record->provider.bytes);
+    if (!is_cpu && !is_build) {
+        return false;
     }
+    size_t before = size_of_facts(trace);
+    (is_cpu ? learn_cpu : learn_build)(trace, record, arena);
+    return size_of_facts(trace) != before;
 }

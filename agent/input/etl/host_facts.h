@@ -21,12 +21,12 @@ bool host_facts_is_class(const uint8_t class_guid[16]);
 /*
  * Copy facts about the machine from ${record} to ${trace} unless ${trace} has them: name, domain
  * and architecture (SystemConfig CPU), name of the system (SystemConfigEx BuildInfo). Texts live in
- * ${arena}. Truncated or too long values are ignored.
+ * ${arena}. Truncated or too long values are ignored. True if ${trace} changed.
  *
  * Source: SystemConfig_CPU on learn.microsoft.com; the layout of BuildInfo is that of
  * schema/events/kernel_classes.def.
  */
-void host_facts_learn(
+bool host_facts_learn(
     struct trace_info *trace, const struct event_record *record, struct arena *arena);
 
 #endif

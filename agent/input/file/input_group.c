@@ -9,8 +9,23 @@
 #include "input/file/input_file_parts.h"
 #include "input/file/width_samples.h"
 
-/* Complete files: a first pass over each for index, metadata and damage, then a second pass in
- * merge order. Losses recorded in a trace's header are reported at its end. */
+/*
+ * Complete files: a first pass over each for index, metadata and damage, then a second pass in
+ * merge order. Losses recorded in a trace's header are reported at its end.
+ *
+ * Buffers of which nothing is wanted, as they lie outside the requested times or the sink leaves
+ * them out by their headers, are not read in the second pass (etl_left_out.h).
+ */
+enum { LEFT_OUT_BYTES = 16 * 1024 * 1024 }; /* of notes: some 8 million records */
+
+/* Why records of a group are left out. */
+enum { REASON_OUTSIDE, FIRST_TAG };
+
+struct reasons {
+    size_t budget;
+    size_t count;
+    uint64_t tags[ETL_LEFT_OUT_REASONS]; /* input_sink.leaves_out, from FIRST_TAG on */
+};
 
 static void tell_progress(struct input *in, uint64_t done_bytes)
 {
@@ -38,6 +53,8 @@ struct first_pass {
     struct input *in;
     struct etl_file *file;
     struct width_samples *samples; /* NULL: no samples wanted */
+    struct reasons *reasons;
+    bool was_wanted; /* the record at hand, first */
 };
 
 static bool first_pass_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
@@ -75,7 +92,10 @@ static bool first_pass_record(void *self, const struct event_record *record)
 {
     struct first_pass *pass = self;
     input_group_note(pass->file, record);
-    input_group_teach(pass->in, record);
+    pass->was_wanted = is_wanted_first(record);
+    if (pass->was_wanted && pass->in->sink->metadata) {
+        pass->in->sink->metadata(pass->in->sink->self, record);
+    }
     if (width_samples_take(pass->samples, record)) {
         pass->in->sink->sample(pass->in->sink->self, record);
     }
@@ -101,6 +121,38 @@ static bool is_outside(const struct input *in, const struct event_record *record
     const struct input_file_settings *s = &in->settings;
     return record->present & RECORD_HAS_TIME &&
            (record->time < s->start || (s->end && record->time >= s->end));
+}
+
+/* The reason of ${tag}. False: there are too many. */
+static bool find_reason(struct reasons *reasons, uint64_t tag, uint8_t *ret_reason)
+{
+    size_t i = FIRST_TAG;
+    while (i < reasons->count && reasons->tags[i] != tag) {
+        i++;
+    }
+    if (i == ETL_LEFT_OUT_REASONS) {
+        return false;
+    }
+    reasons->count = i < reasons->count ? reasons->count : i + 1;
+    reasons->tags[i] = tag;
+    *ret_reason = (uint8_t)i;
+    return true;
+}
+
+static bool first_pass_leaves_out(
+    void *self, const struct event_record *record, uint8_t *ret_reason)
+{
+    struct first_pass *pass = self;
+    const struct input_sink *sink = pass->in->sink;
+    uint64_t tag;
+    if (is_outside(pass->in, record)) {
+        *ret_reason = REASON_OUTSIDE;
+        return true;
+    }
+    bool describes = pass->was_wanted || record_is_metadata(record) ||
+                     (record_file_may(record) && record_file_tells(record));
+    return sink->leaves_out && !describes && sink->leaves_out(sink->self, record, &tag) &&
+           find_reason(pass->reasons, tag, ret_reason);
 }
 
 /* Report ${gap} of the trace ${info}, unless it lies outside the requested times. */
@@ -194,9 +246,22 @@ bool input_group_give(struct input *in, const struct event_record *record)
            in->sink->record(in->sink->self, record);
 }
 
+/* Count records that are left out. False: stop. */
+static bool count_left_out(
+    struct input *in, const struct reasons *reasons, const struct etl_merge_left_out *left_out)
+{
+    const struct input_sink *sink = in->sink;
+    bool go_on = !input_file_is_stopped(in);
+    for (size_t i = FIRST_TAG; go_on && i < reasons->count; i++) {
+        go_on = !left_out->counts[i] ||
+                sink->left_out(sink->self, reasons->tags[i], left_out->counts[i], left_out->newest);
+    }
+    return go_on;
+}
+
 /* Second pass over indexed files. */
-static enum input_end deliver(
-    struct input *in, struct etl_file *const *files, struct etl_merge *merge, struct error *err)
+static enum input_end deliver(struct input *in, struct etl_file *const *files,
+    struct etl_merge *merge, const struct reasons *reasons, struct error *err)
 {
     uint64_t told_bytes = UINT64_MAX;
     for (;;) {
@@ -205,6 +270,11 @@ static enum input_end deliver(
         switch (etl_merge_next(merge, &record, &file, err)) {
         case ETL_MERGE_RECORD:
             if (!input_group_give(in, record)) {
+                return INPUT_STOPPED;
+            }
+            break;
+        case ETL_MERGE_LEFT_OUT:
+            if (!count_left_out(in, reasons, etl_merge_left_out(merge))) {
                 return INPUT_STOPPED;
             }
             break;
@@ -244,23 +314,32 @@ void input_group_end(struct input *in, const struct etl_file *file)
     }
 }
 
+/* Can records be left out before the second pass? */
+static bool may_leave_out(const struct input *in)
+{
+    const struct input_file_settings *s = &in->settings;
+    return !in->skipping && (in->sink->leaves_out || s->start || s->end);
+}
+
 /* First pass over the files. STOPPED and FAILED as for the whole group. */
-static enum input_end index_files(
-    struct input *in, struct etl_file *const *files, size_t count, struct error *err)
+static enum input_end index_files(struct input *in, struct etl_file *const *files, size_t count,
+    struct reasons *reasons, struct error *err)
 {
     struct first_pass pass = {
-        .in = in, .samples = in->sink->sample ? width_samples_create() : NULL};
+        .in = in, .samples = in->sink->sample ? width_samples_create() : NULL, .reasons = reasons};
     const struct etl_visitor visitor = {
         .self = &pass,
         .buffer = first_pass_buffer,
         .record = first_pass_record,
         .skips_mere_events = true,
+        .leaves_out = may_leave_out(in) ? first_pass_leaves_out : NULL,
         .damage = first_pass_damage,
         .is_stopped = first_pass_is_stopped,
     };
     enum input_end end = INPUT_DONE;
     for (size_t i = 0; end == INPUT_DONE && i < count; i++) {
         pass.file = files[i];
+        etl_left_out_init(&files[i]->left_out, &reasons->budget);
         if (!etl_file_index(files[i], &visitor, err)) {
             end = INPUT_FAILED;
         } else if (input_file_is_stopped(in)) {
@@ -271,18 +350,33 @@ static enum input_end index_files(
     return end;
 }
 
-static enum input_end run_group(
-    struct input *in, struct etl_file *const *files, size_t count, struct error *err)
+/* Stacks may belong to records that are left out, so these are read after all. */
+static void respect_stacks(struct etl_file *const *files, size_t count)
 {
-    enum input_end end = index_files(in, files, count, err);
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t e = 0; e < files[i]->epoch_count; e++) {
+            any |= files[i]->epochs[e]->info.trace.has_stacks;
+        }
+    }
+    for (size_t i = 0; any && i < count; i++) {
+        etl_left_out_clear(&files[i]->left_out);
+    }
+}
+
+static enum input_end run_group(struct input *in, struct etl_file *const *files, size_t count,
+    struct reasons *reasons, struct error *err)
+{
+    enum input_end end = index_files(in, files, count, reasons, err);
     if (end != INPUT_DONE) {
         return end;
     }
+    respect_stacks(files, count);
     struct etl_merge *merge = etl_merge_create(files, count, err);
     if (!merge) {
         return INPUT_FAILED;
     }
-    end = deliver(in, files, merge, err);
+    end = deliver(in, files, merge, reasons, err);
     in->done_bytes += etl_merge_bytes(merge);
     etl_merge_destroy(merge);
     if (end == INPUT_DONE && in->skipping) {
@@ -301,8 +395,10 @@ static enum input_end run_group(
 enum input_end input_group_run(
     struct input *in, struct etl_file *const *files, size_t count, struct error *err)
 {
-    enum input_end end = run_group(in, files, count, err);
+    struct reasons reasons = {.budget = LEFT_OUT_BYTES, .count = FIRST_TAG};
+    enum input_end end = run_group(in, files, count, &reasons, err);
     for (size_t i = 0; i < count; i++) {
+        etl_left_out_fini(&files[i]->left_out);
         input_group_end(in, files[i]);
     }
     return end;

@@ -230,21 +230,48 @@ static bool emit(void *self, const struct event_record *record, const uint64_t *
     return !flow->stopped;
 }
 
-/* stack_join_left_out_fn: the turn of an event that was dropped before it was copied. */
-static bool on_left_out(void *self, uint64_t time, uint64_t tag)
+/* The turn of ${count} events that were dropped early. */
+static bool leave_out(struct flow *flow, uint64_t time, uint64_t tag, uint64_t count)
 {
-    struct flow *flow = self;
     if (flow->stopped) {
         return false;
     }
-    flow->sequence++;
+    flow->sequence += count;
     flow->newest = time > flow->newest ? time : flow->newest;
-    if (tag) {
-        passes(flow, FILTER_DROP, (size_t)tag - 1);
-    } else {
-        flow->counts.filtered++;
+    flow->counts.filtered += count;
+    if (tag && flow->filter.hits) {
+        flow->filter.hits[tag - 1] += count;
     }
     return true;
+}
+
+/* stack_join_left_out_fn: the turn of an event that was dropped before it was copied. */
+static bool on_left_out(void *self, uint64_t time, uint64_t tag)
+{
+    return leave_out(self, time, tag, 1);
+}
+
+/* input_sink.leaves_out */
+static bool leaves_out(void *self, const struct event_record *record, uint64_t *ret_tag)
+{
+    struct flow *flow = self;
+    const struct flow_filter *f = &flow->filter;
+    size_t rule = 0;
+    f->scratch->was_unsure = false;
+    f->scratch->asks_again = true;
+    bool drops = filter_header(f->filter, f->scratch, record, &rule) == FILTER_DROP &&
+                 !f->scratch->placed && !f->scratch->was_unsure;
+    f->scratch->asks_again = false;
+    *ret_tag = rule + 1;
+    return drops;
+}
+
+/* input_sink.left_out */
+static bool on_many_left_out(void *self, uint64_t tag, uint64_t count, uint64_t newest)
+{
+    struct flow *flow = self;
+    flow->counts.received += count;
+    return stack_join_flush(flow->stacks) && leave_out(flow, newest, tag, count);
 }
 
 static void learn_process(struct flow *flow, const struct event_record *record)
@@ -385,6 +412,10 @@ void flow_sink(struct flow *flow, struct input_sink *ret_sink)
         .trace_end = on_trace_end,
         .sample = flow->decoding.pointer_size ? NULL : on_sample,
         .gap = on_gap};
+    if (flow->filter.filter && filter_drops_early(flow->filter.filter) && !flow->max_events) {
+        ret_sink->leaves_out = leaves_out;
+        ret_sink->left_out = on_many_left_out;
+    }
 }
 
 bool flow_finish(struct flow *flow)

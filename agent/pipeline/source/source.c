@@ -7,15 +7,13 @@
 
 enum {
     NO_MEMORY_WAIT_MS = 50,
-    MAX_LEFT_OUT = 16384, /* events between two slabs */
 };
 
 static const uint64_t second_ns = UINT64_C(1000000000);
 
 /* ---- state ------------------------------------------------------------------------------------ */
 
-/* It reads and drops in turns until it stops permanently. */
-static void change(struct source *source, enum source_state to)
+void source_change(struct source *source, enum source_state to)
 {
     if (source->state != SOURCE_STOPPED) {
         source->state = to;
@@ -25,7 +23,7 @@ static void change(struct source *source, enum source_state to)
 /* Not everything up to the last number was queued. */
 static void stop_early(struct source *source)
 {
-    change(source, SOURCE_STOPPED);
+    source_change(source, SOURCE_STOPPED);
     source->counts.complete = false;
 }
 
@@ -107,7 +105,7 @@ static bool hand_over_or_drop(struct source *source, uint64_t deadline_ns)
 {
     bool ok = source_hand_over(source, deadline_ns);
     if (!ok) {
-        change(source, SOURCE_DROPS);
+        source_change(source, SOURCE_DROPS);
     }
     return ok;
 }
@@ -141,7 +139,7 @@ static void push_metadata(struct source *source, uint64_t deadline_ns)
     }
     enum slab_push push = slab_queue_push(source->settings.queue, metadata, deadline_ns);
     if (push == SLAB_QUEUE_FULL) {
-        change(source, SOURCE_DROPS);
+        source_change(source, SOURCE_DROPS);
         return;
     }
     source->metadata = NULL;
@@ -150,9 +148,7 @@ static void push_metadata(struct source *source, uint64_t deadline_ns)
     }
 }
 
-/* Push the metadata, and wait as for an event; while events are dropped, push it only when there is room for
- * those. */
-static void offer_metadata(struct source *source)
+void source_offer_metadata(struct source *source)
 {
     bool drops = source->state == SOURCE_DROPS;
     if (source->metadata && (!drops || slab_queue_is_half_empty(source->settings.queue))) {
@@ -180,7 +176,7 @@ static bool resume(struct source *source)
         return false;
     }
     source_gaps_close(source, true);
-    change(source, SOURCE_READS);
+    source_change(source, SOURCE_READS);
     return true;
 }
 
@@ -219,7 +215,7 @@ static bool put(struct source *source, const struct event_record *record, const 
         return false;
     }
     if (!source->slab && !open_slab(source, size)) {
-        change(source, SOURCE_DROPS);
+        source_change(source, SOURCE_DROPS);
         return false;
     }
     return slab_add(source->slab, record, frames, frame_count, size, sequence);
@@ -251,48 +247,17 @@ static bool emit(void *self, const struct event_record *record, const uint64_t *
     }
     source->counts.sequence++;
     if (source->settings.max_events && source->events >= source->settings.max_events) {
-        change(source, SOURCE_STOPPED);
+        source_change(source, SOURCE_STOPPED);
     }
     return source->state != SOURCE_STOPPED;
 }
 
-/* Counts alone travel in an empty slab. */
-static void hand_over_counts(struct source *source)
+void source_hand_over_counts(struct source *source)
 {
     count_stacks(source);
     if (!source->slab && source->slab_counts.received) {
         source->slab = make_slab(source, SLAB_RECORDS, 0);
     }
-}
-
-/* stack_join_left_out_fn: the turn of an event that was dropped before it was copied. */
-static bool on_left_out(void *self, uint64_t time, uint64_t tag)
-{
-    struct source *source = self;
-    if (source->state == SOURCE_STOPPED) {
-        return false;
-    }
-    bool is_new = source->counts.sequence >= source->settings.resume;
-    enum source_gates_level level = source_gates_count(source->settings.gates, tag, is_new);
-    source->newest = time > source->newest ? time : source->newest;
-    source->events++;
-    source->counts.sequence++;
-    if (is_new) {
-        source->slab_counts.received++;
-        source->slab_counts.filtered += level == SOURCE_GATES_SESSION;
-        source->left_out += level == SOURCE_GATES_STREAMS;
-        source->since_slab++;
-    } else {
-        source->counts.resumed++;
-    }
-    if (source->settings.max_events && source->events >= source->settings.max_events) {
-        change(source, SOURCE_STOPPED);
-    }
-    if (source->since_slab >= MAX_LEFT_OUT) {
-        hand_over_counts(source); /* positions advance, and held records do not wait for more */
-        source_hand_over(source, UINT64_MAX);
-    }
-    return source->state != SOURCE_STOPPED;
 }
 
 /* Copy a record of metadata into the slab that waits for its turn. False: no room, no memory. */
@@ -301,7 +266,7 @@ static bool add_metadata(struct source *source, const struct event_record *recor
     if (source->metadata && slab_add(source->metadata, record, NULL, 0, size, 0)) {
         return true;
     }
-    offer_metadata(source);
+    source_offer_metadata(source);
     if (!source->metadata) {
         source->metadata = make_slab(source, SLAB_METADATA, size > SLAB_BYTES ? size : SLAB_BYTES);
         return source->metadata && slab_add(source->metadata, record, NULL, 0, size, 0);
@@ -326,7 +291,7 @@ static void learn(struct source *source, const struct event_record *record)
         /* What it describes is shipped undecoded. The gap is closed when there is room again. */
         source_gaps_add_loss(source, "metadata", record);
         source->slab_counts.unlearned++;
-        change(source, SOURCE_DROPS);
+        source_change(source, SOURCE_DROPS);
     }
 }
 
@@ -373,7 +338,7 @@ static bool on_record(void *self, const struct event_record *record)
     source->quiet_since_ns = 0;
     learn_process(source, record);
     learn_file(source, record, false);
-    offer_metadata(source);
+    source_offer_metadata(source);
     if (record_is_metadata(record)) {
         if (!source->settings.replayable) {
             learn(source, record);
@@ -399,7 +364,7 @@ static void on_gap(void *self, const struct gap *gap)
     if (source->state == SOURCE_STOPPED || !stack_join_flush(source->stacks)) {
         return;
     }
-    offer_metadata(source);
+    source_offer_metadata(source);
     if (source->counts.sequence < source->settings.resume) {
         source->counts.sequence++; /* shipped in an earlier run */
         return;
@@ -482,7 +447,7 @@ static bool on_pause(void *self)
     if (source->state == SOURCE_STOPPED) {
         return false;
     }
-    offer_metadata(source);
+    source_offer_metadata(source);
     if (!source->settings.replayable) {
         release_quiet(source); /* others say when: on_settle */
     }
@@ -493,7 +458,7 @@ static bool on_pause(void *self)
         source_gaps_close_old(source);
         return true;
     }
-    hand_over_counts(source);
+    source_hand_over_counts(source);
     source_hand_over(source, source->settings.replayable ? UINT64_MAX : 0);
     return source->state != SOURCE_STOPPED;
 }
@@ -524,7 +489,7 @@ struct source *source_create(const struct source_settings *settings, struct erro
         return NULL;
     }
     source->stacks = stack_join_create(
-        settings->decoding.stack_walk, emit, on_left_out, source, err);
+        settings->decoding.stack_walk, emit, source_left_out_one, source, err);
     bool ok = source->stacks != NULL;
     if (ok && !settings->replayable && provider_budget_is_given(&settings->budget)) {
         source->budget_now_ns = source->budget_ticked_ns = source->budget_told_ns =
@@ -566,6 +531,10 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
     if (source->settings.decoding.pointer_size == 0) {
         ret_sink->sample = on_sample;
     }
+    if (source->settings.gates && !source->settings.max_events) {
+        ret_sink->leaves_out = source_left_out_ask;
+        ret_sink->left_out = source_left_out_many;
+    }
     if (source->settings.damage) {
         ret_sink->damage = on_damage;
     }
@@ -583,14 +552,14 @@ void source_finish(struct source *source, bool stopped)
     if (source->state != SOURCE_STOPPED && !(stopped && source->settings.replayable)) {
         stack_join_flush(source->stacks);
     }
-    hand_over_counts(source);
+    source_hand_over_counts(source);
     source_hand_over(source, UINT64_MAX);
     source_gaps_close(source, true);
     if (source->budget) {
         source_budget_look(source, true);
     }
     /* Counts that came up since, or that a gap which could not be shipped would have carried. */
-    hand_over_counts(source);
+    source_hand_over_counts(source);
     source_hand_over(source, UINT64_MAX);
 }
 

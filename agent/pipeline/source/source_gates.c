@@ -167,19 +167,19 @@ enum source_gates_level source_gates_ask(struct source_gates *gates,
     return SOURCE_GATES_PASS;
 }
 
-enum source_gates_level source_gates_count(struct source_gates *gates, uint64_t tag, bool counts)
+enum source_gates_level source_gates_count(struct source_gates *gates, uint64_t tag, uint64_t count)
 {
     enum source_gates_level level = tag % 2 ? SOURCE_GATES_STREAMS : SOURCE_GATES_SESSION;
     size_t gate_count = gates->settings.session->gate_count;
     uint64_t left = tag / 2;
-    for (size_t i = 0; counts && left; i++, left /= DIGIT) {
+    for (size_t i = 0; count && left; i++, left /= DIGIT) {
         struct gate_view *view = &gates->counted[i];
         size_t rule = (size_t)(left % DIGIT) - 1;
         bool is_last = left < DIGIT;
         bool drops = level == SOURCE_GATES_STREAMS ? i >= gate_count : is_last;
         if (left % DIGIT && view->hits) {
-            view->hits[rule]++;
-            view->dropped[rule] += drops;
+            view->hits[rule] += count;
+            view->dropped[rule] += drops ? count : 0;
         }
     }
     return level;

@@ -32,8 +32,9 @@ enum source_gates_level {
 enum source_gates_level source_gates_ask(struct source_gates *gates,
     const struct event_record *record, uint64_t sequence, uint64_t *ret_tag);
 
-/* An event that was left out has its number. ${counts} false: it was counted in an earlier run. */
-enum source_gates_level source_gates_count(struct source_gates *gates, uint64_t tag, bool counts);
+/* ${count} events that were left out have their numbers. 0: events that an earlier run counted. */
+enum source_gates_level source_gates_count(
+    struct source_gates *gates, uint64_t tag, uint64_t count);
 
 /* Add what was counted to the counts of all. */
 void source_gates_flush(struct source_gates *gates);

@@ -60,8 +60,27 @@ bool source_hand_over(struct source *source, uint64_t deadline_ns);
 /* Give the slab its counts, once. */
 void source_complete(struct source *source, struct slab *slab);
 
+/* Counts alone travel in an empty slab. */
+void source_hand_over_counts(struct source *source);
+
+/* Push the metadata, and wait as for an event; while events are dropped, push it only when there is room for
+ * those. */
+void source_offer_metadata(struct source *source);
+
+/* It reads and drops in turns until it stops permanently. */
+void source_change(struct source *source, enum source_state to);
+
 /* The queue takes nothing more: what a slab holds is counted as dropped. */
 void source_abandon(struct source *source, struct slab *slab);
+
+/* ---- source_left_out.c: events that the gates drop by their headers ----------------------------- */
+
+/* stack_join_left_out_fn: the turn of an event that was dropped before it was copied. */
+bool source_left_out_one(void *self, uint64_t time, uint64_t tag);
+
+/* input_sink.leaves_out and left_out. */
+bool source_left_out_ask(void *self, const struct event_record *record, uint64_t *ret_tag);
+bool source_left_out_many(void *self, uint64_t tag, uint64_t count, uint64_t newest);
 
 /* ---- source_gaps.c ----------------------------------------------------------------------------- */
 

@@ -13,9 +13,38 @@ static uint16_t cpus[MAX_RECORDS];
 static size_t count;
 static size_t ends[MAX_FILES]; /* records given before the end of each file */
 
+/* What the first pass leaves out: records of level 1 and 2, for that reason. NULL: nothing. */
+static bool by_level(void *self, const struct event_record *record, uint8_t *ret_reason)
+{
+    (void)self;
+    *ret_reason = record->descriptor.level;
+    return record->descriptor.level == 1 || record->descriptor.level == 2;
+}
+
+static bool (*leaves_out)(void *self, const struct event_record *record, uint8_t *ret_reason);
+static struct etl_merge_left_out left_out[4]; /* steps that counted some */
+static size_t left_out_before[4];             /* records before each */
+static size_t left_out_count;
+
+static void take_left_out(const struct etl_merge *merge)
+{
+    assert_true(left_out_count < 4);
+    left_out_before[left_out_count] = count;
+    left_out[left_out_count++] = *etl_merge_left_out(merge);
+}
+
+static bool take_any(void *self, const struct event_record *record)
+{
+    (void)self;
+    (void)record;
+    return true;
+}
+
 /* Merge the first ${files} traces into ids, headers left out. */
 static void merge(size_t files)
 {
+    size_t budget = 1 << 20;
+    const struct etl_visitor visitor = {.record = take_any, .leaves_out = leaves_out};
     static struct etl_file *open[MAX_FILES];
     struct arena arena;
     struct error err;
@@ -24,12 +53,14 @@ static void merge(size_t files)
         struct span bytes = span_make(traces[i].bytes, traces[i].size);
         open[i] = etl_file_open_memory(bytes, "mem.etl", &arena, &err);
         assert_non_null(open[i]);
-        assert_true(etl_file_index(open[i], NULL, &err));
+        etl_left_out_init(&open[i]->left_out, &budget);
+        assert_true(etl_file_index(open[i], &visitor, &err));
         ends[i] = SIZE_MAX;
     }
     struct etl_merge *merge = etl_merge_create(open, files, &err);
     assert_non_null(merge);
     count = 0;
+    left_out_count = 0;
     enum etl_merge_step step;
     const struct event_record *record;
     size_t file;
@@ -38,6 +69,8 @@ static void merge(size_t files)
         if (step == ETL_MERGE_FILE_END) {
             assert_true(ends[file] == SIZE_MAX);
             ends[file] = count;
+        } else if (step == ETL_MERGE_LEFT_OUT) {
+            take_left_out(merge);
         } else if (record->kind == RECORD_EVENT) {
             assert_true(count < MAX_RECORDS);
             cpus[count] = record->cpu;
@@ -51,6 +84,7 @@ static void merge(size_t files)
     for (size_t i = 0; i < files; i++) {
         etl_file_destroy(open[i]);
     }
+    assert_int_equal(budget, 1 << 20);
     arena_fini(&arena);
 }
 
@@ -190,6 +224,74 @@ static void hundreds_of_chains_keep_one_order(void **state)
     }
 }
 
+/* Records of ${level}, in a buffer of their own; trace_bytes.h leaves levels at 0. */
+static void buffer_of_level(
+    struct trace *t, uint8_t cpu, uint64_t sequence, int64_t time, uint8_t level, uint16_t records)
+{
+    trace_buffer(t, cpu, sequence, time, 10, 100, records);
+    for (size_t i = 0; i < records; i++) {
+        t->bytes[t->buffer + 0x48 + i * 0x58 + 0x2c] = level;
+    }
+}
+
+static void records_that_are_left_out_are_counted_in_their_places(void **state)
+{
+    (void)state;
+    struct trace *t = begin(0, (struct trace_options){0});
+    buffer_of_level(t, 0, 1, 2000, 1, 3);  /* 2000 2010 2020 */
+    buffer_of_level(t, 1, 2, 2001, 2, 4);  /* 2001 2011 2021 2031 */
+    trace_buffer(t, 2, 3, 2012, 10, 1, 2); /* 2012 2022 */
+    trace_buffer(t, 0, 4, 2025, 1, 3, 1);
+    leaves_out = by_level;
+    merge(1);
+    leaves_out = NULL;
+    ORDER(1, 2, 3);
+    assert_int_equal(left_out_count, 3);
+    static const struct {
+        size_t before;
+        uint64_t counts[3];
+        int64_t newest;
+    } expected[] = {{0, {0, 2, 2}, 2011}, {1, {0, 1, 1}, 2021}, {3, {0, 0, 1}, 2031}};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(left_out_before[i], expected[i].before);
+        assert_memory_equal(left_out[i].counts, expected[i].counts, sizeof(expected[i].counts));
+        assert_int_equal(left_out[i].total, expected[i].counts[1] + expected[i].counts[2]);
+        assert_int_equal(left_out[i].newest,
+            trace_start_time + (uint64_t)(expected[i].newest - TRACE_START_RAW));
+    }
+}
+
+static void a_buffer_with_a_record_that_is_wanted_is_read(void **state)
+{
+    (void)state;
+    struct trace *t = begin(0, (struct trace_options){0});
+    buffer_of_level(t, 0, 1, 2000, 1, 3);
+    t->bytes[t->buffer + 0x48 + 2 * 0x58 + 0x2c] = 4; /* the last one */
+    leaves_out = by_level;
+    merge(1);
+    leaves_out = NULL;
+    ORDER(100, 101, 102);
+    assert_int_equal(left_out_count, 0);
+}
+
+static void a_file_ends_behind_what_is_left_out_of_it(void **state)
+{
+    (void)state;
+    buffer_of_level(begin(0, (struct trace_options){0}), 0, 1, 2000, 1, 2);
+    struct trace *t = begin(1, (struct trace_options){0});
+    trace_buffer(t, 0, 1, 2005, 1, 1, 1);
+    buffer_of_level(t, 0, 2, 3000, 1, 1);
+    leaves_out = by_level;
+    merge(2);
+    leaves_out = NULL;
+    ORDER(1);
+    assert_int_equal(left_out_count, 3);
+    assert_int_equal(ends[0], 1);
+    assert_int_equal(ends[1], 1);
+    assert_int_equal(left_out_before[1], 1); /* 2010 of the first file */
+    assert_int_equal(left_out[1].total, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +304,9 @@ int main(void)
         cmocka_unit_test(damage_leaves_out_the_rest_of_a_buffer_only),
         cmocka_unit_test(buffers_without_records_are_passed_over),
         cmocka_unit_test(hundreds_of_chains_keep_one_order),
+        cmocka_unit_test(records_that_are_left_out_are_counted_in_their_places),
+        cmocka_unit_test(a_buffer_with_a_record_that_is_wanted_is_read),
+        cmocka_unit_test(a_file_ends_behind_what_is_left_out_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,8 @@ struct seen {
     size_t stop_after;
     void *input;
     bool host_seen;
+    uint64_t left_out;
+    uint64_t newest_left_out;
 };
 
 static bool on_record(void *self, const struct event_record *record)
@@ -40,6 +42,25 @@ static bool on_record(void *self, const struct event_record *record)
     seen->host_seen = span_is(record->trace->host_name, "there");
     return seen->records != seen->stop_after;
 }
+
+/* All of b, and one buffer of a. */
+static bool on_leaves_out(void *self, const struct event_record *record, uint64_t *ret_tag)
+{
+    (void)self;
+    *ret_tag = UINT64_MAX - record->descriptor.id / 100;
+    return record->descriptor.id >= 11;
+}
+
+static bool on_left_out(void *self, uint64_t tag, uint64_t count, uint64_t newest)
+{
+    struct seen *seen = self;
+    assert_true(tag == UINT64_MAX || tag == UINT64_MAX - 1);
+    seen->left_out += count;
+    seen->newest_left_out = newest;
+    return true;
+}
+
+static bool leaves_out;
 
 static void on_metadata(void *self, const struct event_record *record)
 {
@@ -132,6 +153,8 @@ static enum input_end run(
         .self = &seen,
         .metadata = on_metadata,
         .record = on_record,
+        .leaves_out = leaves_out ? on_leaves_out : NULL,
+        .left_out = leaves_out ? on_left_out : NULL,
         .trace_end = on_trace_end,
         .gap = on_gap,
         .damage = on_damage,
@@ -168,6 +191,21 @@ static void files_come_one_by_one_or_merged(void **state)
     assert_memory_equal(seen.ids, all, sizeof(all));
     assert_int_equal(seen.trace_ends, 2);
     assert_int_equal(seen.ended_after[0], 14);
+}
+
+static void what_the_sink_leaves_out_is_counted(void **state)
+{
+    (void)state;
+    static const uint16_t expected[] = {0, 0, 1, 2, 3};
+    struct input_file_settings settings = settings_of(2, INPUT_FILE_ALL);
+    leaves_out = true;
+    enum input_end end = run(&settings, NULL);
+    leaves_out = false;
+    assert_int_equal(end, INPUT_DONE);
+    assert_int_equal(seen.records, 5);
+    assert_memory_equal(seen.ids, expected, sizeof(expected));
+    assert_int_equal(seen.left_out, 9);
+    assert_true(seen.newest_left_out == trace_start_time + 1 + 2026 - TRACE_START_RAW);
 }
 
 static void resuming_after_any_record_gives_the_rest(void **state)
@@ -333,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_registry_knows_the_input),
         cmocka_unit_test(files_come_one_by_one_or_merged),
+        cmocka_unit_test(what_the_sink_leaves_out_is_counted),
         cmocka_unit_test(resuming_after_any_record_gives_the_rest),
         cmocka_unit_test(an_unknown_position_is_an_error),
         cmocka_unit_test(start_and_end_limit_what_comes),

@@ -1,0 +1,125 @@
+#include "input/etl/etl_left_out.h"
+
+#include <stdlib.h>
+
+#include "base/protobuf.h"
+
+/*
+ * A note is a varint: the step of time from the record before it, which may be negative and is
+ * therefore in zigzag form, times ETL_LEFT_OUT_REASONS, plus the reason. A buffer's first step is
+ * from 0.
+ */
+
+void etl_left_out_init(struct etl_left_out *left_out, size_t *budget)
+{
+    etl_left_out_fini(left_out);
+    left_out->budget = budget;
+    buf_init(&left_out->notes, SIZE_MAX);
+}
+
+void etl_left_out_fini(struct etl_left_out *left_out)
+{
+    etl_left_out_clear(left_out);
+    buf_fini(&left_out->notes);
+    free(left_out->buffers);
+    *left_out = (struct etl_left_out){.budget = NULL};
+}
+
+static size_t used(const struct etl_left_out *left_out)
+{
+    return left_out->closed_bytes + left_out->count * sizeof(*left_out->buffers);
+}
+
+void etl_left_out_clear(struct etl_left_out *left_out)
+{
+    if (left_out->budget) {
+        *left_out->budget += used(left_out);
+    }
+    left_out->count = 0;
+    left_out->closed_bytes = 0;
+}
+
+bool etl_left_out_open(struct etl_left_out *left_out, const struct etl_buffer *buffer)
+{
+    if (!left_out->budget) {
+        return false;
+    }
+    left_out->notes.size = left_out->closed_bytes;
+    left_out->open = (struct etl_left_out_buffer){
+        .offset = buffer->offset, .size = buffer->size, .notes = left_out->closed_bytes};
+    return true;
+}
+
+bool etl_left_out_add(struct etl_left_out *left_out, uint64_t time, uint8_t reason)
+{
+    struct etl_left_out_buffer *open = &left_out->open;
+    uint64_t step = time - open->last_time;
+    uint64_t zigzag = step << 1 ^ (0 - (step >> 63));
+    size_t bytes = left_out->notes.size - left_out->closed_bytes + sizeof(*open);
+    if (zigzag > UINT64_MAX / ETL_LEFT_OUT_REASONS ||
+        bytes + PROTOBUF_VARINT_MAX > *left_out->budget ||
+        !buf_reserve(&left_out->notes, PROTOBUF_VARINT_MAX)) {
+        return false;
+    }
+    uint8_t *at = left_out->notes.data + left_out->notes.size;
+    uint8_t *end = protobuf_put_varint(at, zigzag * ETL_LEFT_OUT_REASONS + reason);
+    left_out->notes.size += (size_t)(end - at);
+    open->last_time = time;
+    open->latest = time > open->latest ? time : open->latest;
+    open->records++;
+    return true;
+}
+
+static bool reserve(struct etl_left_out *left_out)
+{
+    enum { FEWEST = 64 };
+    if (left_out->count < left_out->capacity) {
+        return true;
+    }
+    size_t capacity = left_out->capacity ? left_out->capacity * 2 : FEWEST;
+    struct etl_left_out_buffer *buffers = realloc(left_out->buffers, capacity * sizeof(*buffers));
+    if (!buffers) {
+        return false;
+    }
+    left_out->buffers = buffers;
+    left_out->capacity = capacity;
+    return true;
+}
+
+void etl_left_out_close(struct etl_left_out *left_out, const struct etl_scope *last)
+{
+    struct etl_left_out_buffer *open = &left_out->open;
+    if (open->records == 0 || !reserve(left_out)) {
+        return;
+    }
+    open->trace = last->trace;
+    open->last_raw = last->last_raw;
+    size_t before = used(left_out);
+    left_out->buffers[left_out->count++] = *open;
+    left_out->closed_bytes = left_out->notes.size;
+    *left_out->budget -= used(left_out) - before;
+}
+
+const struct etl_left_out_buffer *etl_left_out_find(
+    const struct etl_left_out *left_out, uint64_t offset)
+{
+    size_t from = 0;
+    size_t to = left_out->count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (left_out->buffers[middle].offset < offset) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    bool found = from < left_out->count && left_out->buffers[from].offset == offset;
+    return found ? &left_out->buffers[from] : NULL;
+}
+
+struct etl_left_out_reader etl_left_out_read(
+    const struct etl_left_out *left_out, const struct etl_left_out_buffer *buffer)
+{
+    return (struct etl_left_out_reader){
+        .at = left_out->notes.data + buffer->notes, .left = buffer->records};
+}
