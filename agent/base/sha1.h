@@ -3,7 +3,8 @@
 
 #include "base/span.h"
 
-/* SHA-1 (RFC 3174), for deriving provider GUIDs and service SIDs from names; not for security. */
+/* SHA-1 (RFC 3174) makes GUIDs of names and marks of templates; it is not for security. It is own
+ * code because guid_from_name must not fail, as a call of a library may (platform/plat_hash.h). */
 enum { SHA1_SIZE = 20 };
 
 struct sha1 {
