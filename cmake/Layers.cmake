@@ -1,105 +1,149 @@
-# One static library per layer. Its sources find the headers that its line names, and no others: a wrong
-# include is a missing file, not a matter of discipline. Nothing is handed on: who uses `schema` does not
-# see what `schema` uses.
+# One static library per room: a folder of sources, which is a whole layer or a part of one. Its sources find
+# the headers that its line names, and no others: a wrong include is a missing file, not a matter of
+# discipline. Nothing is handed on: who uses `schema/cache` does not see what that uses.
 #
-#   etwship_layer(<name> SOURCES <file>... [USES <layer> | <layer>/<header> ...] [SYSTEM <header>...]
-#       [LIBS <target>...])
+#   etwship_room(<layer>[/<folder>] [PER_SYSTEM] [WITHOUT <file>...] [USES <room> | <room>/<header> ...]
+#       [LINKS <room>...] [SYSTEM <header>...] [LIBS <target>...])
 #
-# USES: a whole layer, or single headers of it; what those include must be named, too.
-# SYSTEM: headers of the system and of libraries, beyond the plain ones of C. In folders linux/ and
-# windows/ only: those of the system. tests/lint/layers.py holds the sources, and the table of
-# agent/README.md, to these lines.
+# PER_SYSTEM: the folders linux/ and windows/ in it belong to the room.
+# WITHOUT: sources that this build leaves out.
+# USES: whole rooms, or single headers of them; what those include must be named, too. `<layer>/*` is all
+# rooms of a layer. Headers *_own.h are their room's alone. A room comes after those of its layer that it uses.
+# LINKS: rooms whose things are named by a table, not by an include.
+# SYSTEM: headers of the system and of libraries, beyond the plain ones of C; OS: in folders linux/ and
+# windows/ all of the system's.
+#
+# tests/lint/layers.py holds sources, lines and agent/rooms.md together. The library of a room is
+# room_<layer>_<folder>; etwship_<layer> is all rooms of a layer.
 
 set(ETWSHIP_INCLUDE_ROOT ${CMAKE_BINARY_DIR}/include)
+if(WIN32)
+    set(ETWSHIP_SYSTEM windows)
+else()
+    set(ETWSHIP_SYSTEM linux)
+endif()
+if(NOT CMAKE_HOST_WIN32) # there new files would be younger than what was compiled with them
+    file(REMOVE_RECURSE ${ETWSHIP_INCLUDE_ROOT})
+endif()
 
-function(etwship_link_folder target link)
-    if(NOT CMAKE_HOST_WIN32)
-        file(CREATE_LINK ${target} ${link} SYMBOLIC)
-    elseif(NOT EXISTS ${link})
-        # A junction: symbolic links need a right there that not everybody has.
-        file(TO_NATIVE_PATH ${target} native_target)
-        file(TO_NATIVE_PATH ${link} native_link)
-        execute_process(COMMAND cmd /c mklink /J ${native_link} ${native_target}
-            OUTPUT_QUIET RESULT_VARIABLE failed)
-        if(failed)
-            message(FATAL_ERROR "cannot link ${link} to ${target}")
-        endif()
+# Where ${path}, as sources include it, lies.
+function(etwship_source_path ret_path path)
+    string(REGEX MATCH "^[^/]+" layer ${path})
+    set(found ${CMAKE_SOURCE_DIR}/agent/${path})
+    if(NOT IS_DIRECTORY ${CMAKE_SOURCE_DIR}/agent/${layer})
+        set(found ${CMAKE_SOURCE_DIR}/${path})
     endif()
+    set(${ret_path} ${found} PARENT_SCOPE)
 endfunction()
 
-function(etwship_link_header target link)
+# Puts ${header} under its name into ${root}: a link, or a file that includes it where links need a right
+# that not everybody has.
+function(etwship_link_header root header)
+    etwship_source_path(target ${header})
     if(NOT EXISTS ${target})
-        message(FATAL_ERROR "${target} is named in a layer's USES, and is not there")
+        message(FATAL_ERROR "${header} is named in USES, and is not there")
     endif()
+    get_filename_component(folder ${root}/${header} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
     if(NOT CMAKE_HOST_WIN32)
-        file(CREATE_LINK ${target} ${link} SYMBOLIC)
+        file(CREATE_LINK ${target} ${root}/${header} SYMBOLIC)
     else()
-        file(CONFIGURE OUTPUT ${link} CONTENT "#include \"${target}\"\n" @ONLY)
+        file(CONFIGURE OUTPUT ${root}/${header} CONTENT "#include \"${target}\"\n" @ONLY)
     endif()
 endfunction()
 
-# The folder of a layer.
-function(etwship_layer_folder ret_folder layer)
-    set(folder ${CMAKE_SOURCE_DIR}/agent/${layer})
-    if(NOT IS_DIRECTORY ${folder})
-        set(folder ${CMAKE_SOURCE_DIR}/${layer})
-    endif()
-    set(${ret_folder} ${folder} PARENT_SCOPE)
+# The folder that holds the headers of ${room} and nothing else; `.own`: those for itself, `.uses`: the single
+# ones that it takes from others.
+function(etwship_include_root ret_root room)
+    string(REPLACE "/" "." name ${room})
+    set(${ret_root} ${ETWSHIP_INCLUDE_ROOT}/${name} PARENT_SCOPE)
 endfunction()
 
-# Makes a folder that has ${layer} under its name and nothing else.
-function(etwship_layer_root ret_root layer)
-    set(root ${ETWSHIP_INCLUDE_ROOT}/${layer})
-    etwship_layer_folder(folder ${layer})
-    file(MAKE_DIRECTORY ${root})
-    etwship_link_folder(${folder} ${root}/${layer})
-    set(${ret_root} ${root} PARENT_SCOPE)
+# Shows ${target} the headers of the rooms and single headers in ${ARGN}, and links it with those rooms. What
+# is of another layer than ${layer} is linked as a whole.
+function(etwship_use target layer)
+    foreach(used ${ARGN})
+        if(used MATCHES "^(.*)/\\*$")
+            get_property(rooms GLOBAL PROPERTY ETWSHIP_ROOMS_${CMAKE_MATCH_1})
+            if(NOT rooms)
+                message(FATAL_ERROR "${target} uses ${used}, which comes after it")
+            endif()
+            etwship_use(${target} ${layer} ${rooms})
+            continue()
+        endif()
+        if(NOT used MATCHES "\\.(h|def)$")
+            etwship_include_root(root ${used})
+            target_include_directories(${target} PRIVATE ${root})
+        endif()
+        string(REGEX MATCH "^[^/]+" used_layer ${used})
+        if(used_layer STREQUAL layer)
+            string(REPLACE "/" "_" name ${used})
+            if(NOT TARGET room_${name})
+                message(FATAL_ERROR "${target} uses ${used}, which comes after it")
+            endif()
+            target_link_libraries(${target} PRIVATE room_${name})
+        else()
+            target_link_libraries(${target} PRIVATE etwship_${used_layer})
+        endif()
+    endforeach()
 endfunction()
 
-# Makes a folder that has the ${headers} under their names and nothing else.
-function(etwship_headers_root ret_root name headers)
-    set(root ${ETWSHIP_INCLUDE_ROOT}/${name}.uses)
-    if(NOT CMAKE_HOST_WIN32) # there new files would be younger than what was compiled with them
-        file(REMOVE_RECURSE ${root})
+function(etwship_room room)
+    cmake_parse_arguments(ARG "PER_SYSTEM" "" "WITHOUT;USES;LINKS;SYSTEM;LIBS" ${ARGN})
+    string(REGEX MATCH "^[^/]+" layer ${room})
+    string(REPLACE "/" "_" target room_${room})
+    etwship_source_path(folder ${room})
+    etwship_include_root(root ${room})
+
+    set(sources "")
+    set(headers "")
+    set(folders ".")
+    if(ARG_PER_SYSTEM)
+        list(APPEND folders linux windows)
     endif()
+    foreach(part ${folders})
+        file(GLOB found CONFIGURE_DEPENDS RELATIVE ${folder}
+            ${folder}/${part}/*.c ${folder}/${part}/*.h ${folder}/${part}/*.def)
+        foreach(file ${found})
+            if(NOT file MATCHES "\\.c$")
+                list(APPEND headers ${file})
+            elseif(NOT file IN_LIST ARG_WITHOUT AND part MATCHES "^(\\.|${ETWSHIP_SYSTEM})$")
+                list(APPEND sources ${folder}/${file})
+            endif()
+        endforeach()
+    endforeach()
     foreach(header ${headers})
-        string(REGEX MATCH "^[^/]+" layer ${header})
-        etwship_layer_folder(folder ${layer})
-        get_filename_component(parent ${folder} DIRECTORY)
-        get_filename_component(sub ${root}/${header} DIRECTORY)
-        file(MAKE_DIRECTORY ${sub})
-        etwship_link_header(${parent}/${header} ${root}/${header})
+        if(header MATCHES "_own\\.h$")
+            etwship_link_header(${root}.own ${room}/${header})
+        else()
+            etwship_link_header(${root} ${room}/${header})
+        endif()
     endforeach()
-    set(${ret_root} ${root} PARENT_SCOPE)
-endfunction()
 
-function(etwship_layer name)
-    cmake_parse_arguments(ARG "" "" "SOURCES;USES;SYSTEM;LIBS" ${ARGN})
-    add_library(etwship_${name} STATIC ${ARG_SOURCES})
-    etwship_layer_root(own ${name})
-    target_include_directories(etwship_${name} PRIVATE ${own})
-    set_property(GLOBAL APPEND PROPERTY ETWSHIP_LAYER_ROOTS ${own})
-    set(layers ${ARG_USES})
-    list(FILTER layers EXCLUDE REGEX "/")
-    foreach(layer ${layers})
-        etwship_layer_root(root ${layer})
-        target_include_directories(etwship_${name} PRIVATE ${root})
-    endforeach()
-    set(headers ${ARG_USES})
-    list(FILTER headers INCLUDE REGEX "/")
-    if(headers)
-        etwship_headers_root(root ${name} "${headers}")
-        target_include_directories(etwship_${name} PRIVATE ${root})
+    set_property(GLOBAL APPEND PROPERTY ETWSHIP_ROOMS_${layer} ${room})
+    if(NOT TARGET etwship_${layer})
+        add_library(etwship_${layer} INTERFACE)
     endif()
-    set(used ${ARG_USES})
-    list(TRANSFORM used REPLACE "/.*" "")
-    list(REMOVE_DUPLICATES used)
-    list(TRANSFORM used PREPEND etwship_)
-    target_link_libraries(etwship_${name} PRIVATE ${used} ${ARG_LIBS})
+    if(NOT sources) # a room of headers
+        add_library(${target} INTERFACE)
+        return()
+    endif()
+    add_library(${target} STATIC ${sources})
+    target_link_libraries(etwship_${layer} INTERFACE ${target})
+    target_include_directories(${target} PRIVATE ${root} ${root}.own)
+    etwship_use(${target} ${layer} ${ARG_USES} ${ARG_LINKS})
+    set(single ${ARG_USES})
+    list(FILTER single INCLUDE REGEX "\\.(h|def)$")
+    if(single)
+        foreach(header ${single})
+            etwship_link_header(${root}.uses ${header})
+        endforeach()
+        target_include_directories(${target} PRIVATE ${root}.uses)
+    endif()
+    target_link_libraries(${target} PRIVATE ${ARG_LIBS})
 endfunction()
 
 # Tests may include everything.
 macro(etwship_include_all_layers)
-    get_property(roots GLOBAL PROPERTY ETWSHIP_LAYER_ROOTS)
-    include_directories(${roots})
+    include_directories(${CMAKE_SOURCE_DIR}/agent ${CMAKE_SOURCE_DIR})
 endmacro()
