@@ -1,11 +1,12 @@
-"""What a layer may include: the lines of etwship_layer() against the sources, the compiler and README.
+"""What a room may include: the lines of etwship_room() against the sources, the compiler and the pages.
 
     layers.py BUILD     a build folder with compile_commands.json; run from the top of the tree
-    layers.py --write   put what the lines say into the table of agent/README.md
+    layers.py --write   put what the lines say into the tables of agent/README.md and agent/rooms.md
 
-Every layer is asked for every header of every other one, by its own compiler command: what its line names must be
-found, and nothing else. Headers of the system and of libraries are held to SYSTEM. Neither layers nor folders nor
-headers include each other in a circle. Inside a layer, a folder includes those that its row of README names before it.
+Every room is asked for every header of every other one, by its own compiler command: what its line names must be
+found, and nothing else. What its objects need lies in libraries that it is linked with, as far as they are built.
+Headers of the system and of libraries are held to SYSTEM. Neither layers nor headers include each other in a circle;
+that rooms do not, and come after those that they use, is for CMake.
 """
 
 import json
@@ -15,8 +16,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path("agent/README.md")
+LAYERS_PAGE, ROOMS_PAGE = Path("agent/README.md"), Path("agent/rooms.md")
 LISTS = [Path("agent/CMakeLists.txt"), Path("config/CMakeLists.txt"), Path("outputs/CMakeLists.txt")]
+MAX_SOURCES, MAX_LINES = 25, 6000
+KEYS = ("PER_SYSTEM", "WITHOUT", "USES", "LINKS", "SYSTEM", "LIBS")
 # Headers of C that reach nothing outside the function that calls them, but for what it is given.
 PLAIN = {f"{name}.h" for name in ("errno", "inttypes", "limits", "stdarg", "stdbool", "stddef", "stdint", "stdio",
                                   "stdlib", "string")}
@@ -33,61 +36,97 @@ LIBRARIES = {"archive.h": "libarchive", "curl/curl.h": "libcurl", "expat.h": "ex
              "zstd.h": "zstd"}
 
 
-class Layer:
-    def __init__(self, name, folder, words):
-        self.name, self.folder = name, folder
-        self.uses, self.system = words.get("USES", []), words.get("SYSTEM", [])
+class Room:
+    def __init__(self, name, words):
+        self.name, self.layer = name, name.split("/")[0]
+        self.per_system = "PER_SYSTEM" in words
+        self.uses, self.links, self.system = (words.get(key, []) for key in ("USES", "LINKS", "SYSTEM"))
+        self.rooms = set()  # those it uses, with `pipeline/*` as all rooms of that layer
 
-    def may_use(self, header):
-        return header in self.uses or header.split("/")[0] in (self.name, *self.uses)
+    def may_use(self, header, room):
+        return not header.endswith("_own.h") and (header in self.uses or room in self.rooms)
+
+    def layers(self):
+        return {used.split("/")[0] for used in self.uses} - {self.layer}
 
 
-def read_layers():
-    layers = {}
+def read_rooms():
+    rooms = {}
     for path in LISTS:
-        for name, text in re.findall(r"^etwship_layer\((\w+)([^)]*)\)", path.read_text(encoding="utf-8"), re.M):
+        for name, text in re.findall(r"^etwship_room\(([\w/]+)([^)]*)\)", path.read_text(encoding="utf-8"), re.M):
             words, key = {}, None
             for word in text.split():
-                if word in ("SOURCES", "USES", "SYSTEM", "LIBS"):
+                if word in KEYS:
                     key = word
+                    words[key] = []
                 else:
-                    words.setdefault(key, []).append(word)
-            folder = Path("agent", name)
-            layers[name] = Layer(name, folder if folder.is_dir() else Path(name), words)
-    return layers
+                    words[key].append(word)
+            rooms[name] = Room(name, words)
+    for room in rooms.values():
+        room.rooms = {name for name, other in rooms.items() if {name, f"{other.layer}/*"} & set(room.uses)}
+    return rooms
 
 
-def read_sources(layers):
+def room_of(name, rooms):
+    """The room of a file; None: its folder is none."""
+    folder = name.rpartition("/")[0]
+    parent, _, last = folder.rpartition("/")
+    if folder not in rooms and last in OS_FOLDERS and parent in rooms and rooms[parent].per_system:
+        folder = parent
+    return rooms.get(folder)
+
+
+def folder_of(layer):
+    folder = Path("agent", layer)
+    return folder if folder.is_dir() else Path(layer)
+
+
+def read_sources(rooms):
     """Of each file its includes: {"pipeline/source/source.c": [("store/store.h", None), (None, "stdlib.h")]}."""
     found = {}
-    for layer in layers.values():
-        for path in sorted(layer.folder.rglob("*")):
+    for layer in sorted({room.layer for room in rooms.values()}):
+        for path in sorted(folder_of(layer).rglob("*")):
             if path.suffix in (".c", ".h", ".def"):
-                name = f"{layer.name}/{path.relative_to(layer.folder).as_posix()}"
+                name = f"{layer}/{path.relative_to(folder_of(layer)).as_posix()}"
                 found[name] = INCLUDE.findall(path.read_text(encoding="utf-8"))
     return found
 
 
-def check_system(layers, sources):
+def check_folders(rooms, sources):
+    """Whether each source lies in a room, and no library is too large."""
+    for name in sources:
+        if not room_of(name, rooms):
+            yield f"{name}: its folder is no room: no line etwship_room() names it"
+    for room in rooms.values():
+        for system, other in (("linux", "windows"), ("windows", "linux")):
+            files = [name for name in sources if room_of(name, rooms) is room and
+                     not (room.per_system and f"/{other}/" in name)]
+            count = sum(name.endswith(".c") for name in files)
+            lines = sum((folder_of(room.layer).parent / name).read_bytes().count(b"\n") for name in files)
+            if count > MAX_SOURCES or lines > MAX_LINES:
+                yield f"{room.name} has {count} sources and {lines} lines for {system}: at most {MAX_SOURCES} and " \
+                      f"{MAX_LINES} are one room"
+
+
+def check_system(rooms, sources):
     """Whether <headers> are named, and each that is named is included."""
-    used = {name: set() for name in layers}
+    used = {name: {"OS"} for name in rooms}
     for name, includes in sources.items():
-        layer = layers[name.split("/")[0]]
+        room = room_of(name, rooms)
         in_os_folder = bool(OS_FOLDERS & set(name.split("/")))
         for _, header in includes:
-            if not header or header in PLAIN:
+            if not room or not header or header in PLAIN:
                 continue
-            used[layer.name].add(header)
-            if in_os_folder and "OS" in layer.system:
+            used[room.name].add(header)
+            if in_os_folder and "OS" in room.system:
                 continue
-            if header not in layer.system:
-                yield f"{name}: <{header}> is not in the SYSTEM of {layer.name}"
+            if header not in room.system:
+                yield f"{name}: <{header}> is not in the SYSTEM of {room.name}"
             elif OS_HEADER.fullmatch(header) and not in_os_folder:
                 yield f"{name}: <{header}> outside the folders linux and windows"
-    for layer in layers.values():
-        for header in layer.system:
-            if header != "OS" and header not in used[layer.name]:
-                yield f"SYSTEM of {layer.name} names <{header}>, which nothing there includes"
+    for room in rooms.values():
+        for header in sorted(set(room.system) - used[room.name]):
+            yield f"SYSTEM of {room.name} names <{header}>, which nothing there includes"
 
 
 def reach(sources, name, found):
@@ -98,24 +137,28 @@ def reach(sources, name, found):
     return found
 
 
-def check_uses(layers, sources):
+def check_uses(rooms, sources):
     """Whether the lines name what is there, and what is included, in sources of other systems, too."""
+    reached = {name: set() for name in rooms}
     for name, includes in sources.items():
-        layer = layers[name.split("/")[0]]
+        room = room_of(name, rooms)
+        if not room:
+            continue
+        reached[room.name] |= reach(sources, name, set())
         for include, _ in includes:
-            if "/" in include and not layer.may_use(include):
-                yield f"{name}: {include} is not in the USES of {layer.name}"
-    reached = {name: set() for name in layers}
-    for name in sources:
-        reached[name.split("/")[0]] |= reach(sources, name, set())
-    for layer in layers.values():
-        for used in layer.uses:
-            if used not in layers and used not in sources:
-                yield f"USES of {layer.name} names {used}, which is not there"
-            elif not any(name == used or name.startswith(used + "/") for name in reached[layer.name]):
-                yield f"USES of {layer.name} names {used}, which nothing there includes"
-            if used.split("/")[0] == "cli":
-                yield f"USES of {layer.name} names {used}: cli is the program, which nothing includes"
+            other = room_of(include, rooms)
+            if "/" in include and other is not room and not room.may_use(include, other and other.name):
+                yield f"{name}: {include} is not in the USES of {room.name}"
+    for room in rooms.values():
+        found = reached[room.name] | {other.name for other in (room_of(name, rooms) for name in reached[room.name]) if other}
+        for used in [*room.uses, *room.links]:
+            if used not in rooms and used not in sources and not used.endswith("/*"):
+                yield f"the line of {room.name} names {used}, which is not there"
+        for used in room.uses:
+            if used not in found and not any(name.startswith(used.removesuffix("*")) for name in found):
+                yield f"USES of {room.name} names {used}, which nothing there includes"
+        if "cli" in room.layers():
+            yield f"USES of {room.name} names cli, the program, which nothing includes"
 
 
 def circles(edges):
@@ -141,50 +184,20 @@ def circles(edges):
     return [group for group in groups if len(group) > 1]
 
 
-def check_circles(layers, sources):
-    def edges(key):
-        found = {}
-        for name, includes in sources.items():
-            for include, _ in includes:
-                if include in sources and key(include) != key(name):
-                    found.setdefault(key(name), {})[key(include)] = f"{name} includes {include}"
-        return found
-
-    lines = {layer.name: {used.split("/")[0]: "" for used in layer.uses} for layer in layers.values()}
-    for what, graph in [("lines of layers", lines), ("layers", edges(lambda name: name.split("/")[0])),
-                        ("folders", edges(lambda name: name.rpartition("/")[0])), ("files", edges(str))]:
+def check_circles(rooms, sources):
+    layers = {}
+    for room in rooms.values():
+        layers.setdefault(room.layer, {}).update({used: f"{room.name} uses {used}" for used in room.layers()})
+    files = {name: {include: f"{name} includes {include}" for include, _ in includes if include in sources}
+             for name, includes in sources.items()}
+    for what, graph in [("layers", layers), ("files", files)]:
         for group in circles(graph):
             reasons = [graph[a][b] for a in group for b in group if b in graph.get(a, {})]
-            yield f"{what} in a circle: {', '.join(group)}: {'; '.join(filter(None, reasons[:6]))}"
+            yield f"{what} in a circle: {', '.join(group)}: {'; '.join(reasons[:6])}"
 
 
-def room_of(name):
-    """The folder of a file inside its layer; "": none."""
-    return name.split("/")[1] if name.count("/") > 1 else ""
-
-
-def check_rooms(layers, sources):
-    """Whether the page's second table names each folder of a layer, and whether none includes a later one."""
-    page = PAGE.read_text(encoding="utf-8")
-    section = page.partition("\n## Rooms of the large layers\n")[2].partition("\n## ")[0]
-    # An item that begins with no folder is the layer's own.
-    orders = {layer: [re.match(r"(?:`(\w+)`)?", item)[1] or "" for item in row.split(" · ")]
-              for layer, row in re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.M)}
-    for layer in layers.values():
-        rooms = {room_of(name) for name in sources if name.startswith(layer.name + "/")} - OS_FOLDERS
-        order = orders.get(layer.name, [])
-        if order and set(order) - OS_FOLDERS != rooms:
-            yield f"{PAGE}: the row of {layer.name} names other folders than there are: {sorted(rooms ^ set(order))}"
-        elif len(rooms) > 1 and not order and layer.folder.parts[0] == "agent":
-            yield f"{PAGE}: the table of folders has no row for {layer.name}"
-    for name, includes in sources.items():
-        layer = name.split("/")[0]
-        order = orders.get(layer, [])
-        for include, _ in includes:
-            rooms = (room_of(name), room_of(include))
-            if include.startswith(layer + "/") and set(rooms) <= set(order) and \
-                    order.index(rooms[1]) > order.index(rooms[0]):
-                yield f"{name} includes {include}, whose folder comes after its own in {PAGE}"
+def target_of(room):
+    return "room_" + room.name.replace("/", "_")
 
 
 def found_by_compiler(entry, headers):
@@ -200,79 +213,132 @@ def found_by_compiler(entry, headers):
     return set(re.findall(r'^\s*found "([^"]+)"', done.stdout, re.M))
 
 
-def check_compiler(layers, sources, build):
-    headers = [name for name in sources if not name.endswith(".c")]
+def check_compiler(rooms, sources, build):
+    headers = {name: room_of(name, rooms) for name in sources if not name.endswith(".c")}
     commands = {}
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
-        target = re.search(r"CMakeFiles/etwship_(\w+)\.dir/", entry["command"])
+        target = re.search(r"CMakeFiles/(room_\w+)\.dir/", entry["command"])
         if target:
             commands.setdefault(target[1], entry)
     tried = 0
-    for layer in layers.values():
-        others = [name for name in headers if name.split("/")[0] != layer.name]
-        may = {name for name in others if layer.may_use(name)}
-        found = found_by_compiler(commands[layer.name], others)
+    for room in rooms.values():
+        others = [name for name, other in headers.items() if other is not room]
+        may = {name for name in others if room.may_use(name, headers[name] and headers[name].name)}
+        if target_of(room) not in commands:  # a room of headers
+            continue
+        found = found_by_compiler(commands[target_of(room)], others)
         tried += len(others) - len(may)
         for name in sorted(found - may):
-            yield f"{layer.name} can include {name}, which its USES does not name"
+            yield f"{room.name} can include {name}, which its USES does not name"
         for name in sorted(may - found):
-            yield f"{layer.name} cannot include {name}, which its USES names"
-    print(f"{tried} forbidden pairs of layer and header tried")
+            yield f"{room.name} cannot include {name}, which its USES names"
+    print(f"{len(rooms)} rooms, {tried} forbidden pairs of room and header tried")
     if not tried:
         yield "no forbidden pair was tried"
 
 
+def check_links(rooms, build):
+    """Whether what the objects of a room need lies in rooms that it is linked with: a declaration can be written by
+    hand, or made from a table."""
+    archives = {path: room for room in rooms.values() for path in build.glob(f"*/lib{target_of(room)}.a")}
+    if not archives:
+        return
+    done = subprocess.run(["nm", "-gA", *archives], text=True, stdout=subprocess.PIPE, check=True)
+    needed, defined = [], {}
+    for path, member, kind, symbol in re.findall(r"^(.*?\.a):(.*?):[0-9a-f ]* (\w) (\S+)$", done.stdout, re.M):
+        room = archives[Path(path)]
+        if kind == "U":
+            needed.append((room, member, symbol))
+        else:
+            defined[symbol] = room
+    for room, member, symbol in needed:
+        other = defined.get(symbol, room)
+        if other is not room and not (other.name in room.rooms or other.name in room.links or
+                                      other.layer in room.layers()):
+            yield f"{room.name} ({member}) needs {symbol} of {other.name}, which its line does not name"
+    print(f"{len(archives)} libraries, {len(needed)} symbols that they need")
+
+
 def brief(used):
-    """Of several headers of a layer: `store/{ids,store}.h`."""
+    """Of several rooms or headers of a layer: `store/{ids,store}.h`."""
     by_layer = {}
     for name in used:
-        layer, _, header = name.partition("/")
-        by_layer.setdefault(layer, []).append(header)
-    for layer, headers in by_layer.items():
-        inside = [name.removesuffix(".h") if all(other.endswith(".h") for other in headers) else name
-                  for name in headers]
-        if headers == [""]:
+        layer, _, rest = name.partition("/")
+        by_layer.setdefault((layer, rest.endswith(".h")), []).append(rest)
+    for (layer, are_headers), rests in by_layer.items():
+        if "" in rests:
             yield f"`{layer}`"
-        elif len(headers) == 1:
-            yield f"`{layer}/{headers[0]}`"
-        else:
-            yield f"`{layer}/{{{','.join(inside)}}}" + ("`" if inside == headers else ".h`")
+            rests = [rest for rest in rests if rest]
+        if len(rests) == 1:
+            yield f"`{layer}/{rests[0]}`"
+        elif rests:
+            yield f"`{layer}/{{{','.join(rest.removesuffix('.h') for rest in rests)}}}" + ("`" if not are_headers else ".h`")
 
 
-def may_include(layer):
-    """The second column of the page's table."""
-    words = list(brief(layer.uses))
-    if any(name == "OS" or OS_HEADER.fullmatch(name) for name in layer.system):
-        words.append("the operating system")
-    libraries = dict.fromkeys(LIBRARIES[name] for name in layer.system if name in LIBRARIES)
-    return ", ".join([*words, *libraries]) or "-"
+def libraries(system):
+    if any(name == "OS" or OS_HEADER.fullmatch(name) for name in system):
+        yield "the operating system"
+    yield from dict.fromkeys(LIBRARIES[name] for name in system if name in LIBRARIES)
 
 
-def wanted_page(layers, page):
-    def row(match):
-        layer = layers.get(match[1].removeprefix("../"))
-        return f"| `{match[1]}` | {may_include(layer) if layer else '-'} |{match[2]}"
-
-    return re.sub(r"^\| `([\w./]+)` \|[^|]*\|(?=[^|]*\|$)(.*)$", row, page, flags=re.M)
+def of_room(room):
+    """The second column of the table of rooms."""
+    return ", ".join([*brief(room.uses), *libraries(room.system)]) or "-"
 
 
-def check_page(layers):
-    page = PAGE.read_text(encoding="utf-8")
-    named = set(re.findall(r"^\| `(?:\.\./)?(\w+)` \|", page, re.M))
-    for name in sorted(set(layers) - named):
-        yield f"{PAGE}: its table has no row for {name}"
-    if wanted_page(layers, page) != page:
-        yield f"{PAGE}: another table than the lines of etwship_layer(): run tests/lint/layers.py --write"
+def of_layer(layer, rooms):
+    """The second column of the table of layers."""
+    mine = [room for room in rooms.values() if room.layer == layer]
+    named = set().union(*(room.rooms for room in mine))
+    layers_used = set().union(*(room.layers() for room in mine))
+    words = []
+    for other in reversed(dict.fromkeys(room.layer for room in rooms.values())):
+        whole = [name for name, room in rooms.items() if room.layer == other]
+        singles = [used for room in mine for used in room.uses if used.startswith(other + "/") and used not in rooms and
+                   room_of(used, rooms) and room_of(used, rooms).name not in named]
+        if other != layer and other in layers_used:
+            words += [other] if set(whole) <= named else [*filter(named.__contains__, whole), *sorted(set(singles))]
+    return ", ".join([*brief(words), *libraries([name for room in mine for name in room.system])]) or "-"
+
+
+def wanted_pages(rooms):
+    def rows(page, column):
+        return re.sub(r"^\| `([\w./]+)` \|[^|]*\|(?=[^|]*\|$)(.*)$",
+                      lambda match: f"| `{match[1]}` | {column(match[1])} |{match[2]}", page, flags=re.M)
+
+    layers = {room.layer for room in rooms.values()}
+
+    def layer_column(name):
+        name = name.removeprefix("../")
+        return of_layer(name, rooms) if name in layers else "-"
+
+    return {LAYERS_PAGE: rows(LAYERS_PAGE.read_text(encoding="utf-8"), layer_column),
+            ROOMS_PAGE: rows(ROOMS_PAGE.read_text(encoding="utf-8"),
+                             lambda name: of_room(rooms[name]) if name in rooms else "-")}
+
+
+def check_pages(rooms):
+    for page, text in wanted_pages(rooms).items():
+        names = re.findall(r"^\| `(?:\.\./)?([\w/]+)` \|", text, re.M)
+        wanted = list(dict.fromkeys(room.layer for room in rooms.values())) if page is LAYERS_PAGE else list(rooms)
+        for name in sorted(set(wanted) - set(names)):
+            yield f"{page}: its table has no row for {name}"
+        if page is ROOMS_PAGE and names != wanted:
+            yield f"{page}: other rows, or in another order, than the lines of etwship_room()"
+        if text != page.read_text(encoding="utf-8"):
+            yield f"{page}: another table than the lines of etwship_room(): run tests/lint/layers.py --write"
 
 
 def main():
-    layers = read_layers()
+    rooms = read_rooms()
     if sys.argv[1:] == ["--write"]:
-        PAGE.write_text(wanted_page(layers, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        for page, text in wanted_pages(rooms).items():
+            page.write_text(text, encoding="utf-8")
         return 0
-    sources = read_sources(layers)
-    complaints = [*check_system(layers, sources), *check_uses(layers, sources), *check_circles(layers, sources),
-                  *check_rooms(layers, sources), *check_compiler(layers, sources, Path(sys.argv[1])), *check_page(layers)]
+    sources, build = read_sources(rooms), Path(sys.argv[1])
+    complaints = [*check_folders(rooms, sources), *check_system(rooms, sources), *check_uses(rooms, sources),
+                  *check_circles(rooms, sources), *check_compiler(rooms, sources, build), *check_links(rooms, build),
+                  *check_pages(rooms)]
     print("\n".join(complaints))
     return bool(complaints)
 
