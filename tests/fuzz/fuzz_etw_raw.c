@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 #include "fuzz/fuzz.h"
-#include "input/etl/etl_format.h"
+#include "input/record/etl_format.h"
 #include "input/windows/etw_order.h"
 #include "input/windows/etw_raw.h"
 

@@ -4,7 +4,7 @@
 #include "base/reader.h"
 #include "base/utf.h"
 #include "fuzz/fuzz.h"
-#include "input/etl/host_facts.h"
+#include "input/record/host_facts.h"
 
 /*
  * Records one after the other: a byte for class and pointer size, version, 16 bits for the payload's size,

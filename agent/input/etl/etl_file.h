@@ -2,11 +2,11 @@
 #define ETWSHIP_INPUT_ETL_FILE_H
 
 #include "input/bytes/etl_bytes.h"
-#include "input/etl/etl_buffer.h"
-#include "input/etl/etl_header.h"
 #include "input/etl/etl_index.h"
 #include "input/etl/etl_left_out.h"
-#include "input/etl/message_numbers.h"
+#include "input/record/etl_buffer.h"
+#include "input/record/etl_header.h"
+#include "input/record/message_numbers.h"
 
 /*
  * A trace or event log: its headers, and a walk over all buffers and records in file order. The

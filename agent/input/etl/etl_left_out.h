@@ -2,8 +2,8 @@
 #define ETWSHIP_INPUT_ETL_LEFT_OUT_H
 
 #include "base/buf.h"
-#include "input/etl/etl_buffer.h"
-#include "input/etl/etl_record.h"
+#include "input/record/etl_buffer.h"
+#include "input/record/etl_record.h"
 
 /*
  * Buffers of a trace whose records are all left out, as was decided in the first pass. Time and

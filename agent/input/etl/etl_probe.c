@@ -1,10 +1,10 @@
 #include "input/etl/etl_probe.h"
 
 #include "input/bytes/packed.h"
-#include "input/etl/etl_format.h"
-#include "input/etl/etl_record.h"
 #include "input/etl/evtx_file.h"
 #include "input/evtx/evtx_format.h"
+#include "input/record/etl_format.h"
+#include "input/record/etl_record.h"
 
 /* ---- the header ------------------------------------------------------------------------------------ */
 

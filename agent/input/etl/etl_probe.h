@@ -2,8 +2,8 @@
 #define ETWSHIP_INPUT_ETL_PROBE_H
 
 #include "input/bytes/etl_bytes.h"
-#include "input/etl/etl_buffer.h"
-#include "input/etl/etl_header.h"
+#include "input/record/etl_buffer.h"
+#include "input/record/etl_header.h"
 
 /* State of a trace that may just be created. */
 enum etl_probe {

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "input/bytes/etl_bytes.h"
-#include "input/etl/etl_buffer.h"
-#include "input/etl/etl_record.h"
+#include "input/record/etl_buffer.h"
+#include "input/record/etl_record.h"
 
 /*
  * Reads the records of buffers through a window, so that memory does not depend on the buffer size:

@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "input/etl/etl_stream.h"
 #include "input/etl/evtx_file.h"
-#include "input/etl/host_facts.h"
+#include "input/record/host_facts.h"
 
 /*
  * The walk over a file. Buffers follow each other without gaps, and each states its size, so a

@@ -2,8 +2,8 @@
 #define ETWSHIP_INPUT_EVTX_FILE_H
 
 #include "input/etl/etl_file.h"
-#include "input/etl/etl_record.h"
 #include "input/evtx/evtx_chunk.h"
+#include "input/record/etl_record.h"
 
 /*
  * An event log (.evtx) as a trace of one session: etl_file.h has what is done with it. Its chunks are buffers of one

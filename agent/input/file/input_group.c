@@ -3,11 +3,11 @@
 
 #include "event/model/record_file.h"
 #include "event/model/record_process.h"
-#include "input/etl/etl_format.h"
 #include "input/etl/etl_merge.h"
 #include "input/evtx/evtx_hosts.h"
 #include "input/file/input_file_parts.h"
 #include "input/file/width_samples.h"
+#include "input/record/etl_format.h"
 
 /*
  * Complete files: a first pass over each for index, metadata and damage, then a second pass in

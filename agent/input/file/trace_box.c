@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "base/utf.h"
 #include "input/etl/etl_file.h"
-#include "input/etl/etl_format.h"
 #include "input/evtx/evtx_chunk.h"
+#include "input/record/etl_format.h"
 #include "platform/plat_temp.h"
 
 /* A trace in an archive takes some hundred bytes of memory while the input lives. */

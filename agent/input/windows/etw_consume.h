@@ -1,8 +1,8 @@
 #ifndef ETWSHIP_INPUT_WINDOWS_ETW_CONSUME_H
 #define ETWSHIP_INPUT_WINDOWS_ETW_CONSUME_H
 
-#include "input/etl/message_numbers.h"
 #include "input/input.h"
+#include "input/record/message_numbers.h"
 #include "input/windows/etw_loss.h"
 #include "input/windows/etw_trace.h"
 

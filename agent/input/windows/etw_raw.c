@@ -1,6 +1,6 @@
 #include "input/windows/etw_raw.h"
 
-#include "input/etl/etl_buffer.h"
+#include "input/record/etl_buffer.h"
 
 static bool refuse(struct etw_raw *raw, const char *problem)
 {

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_INPUT_WINDOWS_ETW_RAW_H
 #define ETWSHIP_INPUT_WINDOWS_ETW_RAW_H
 
-#include "input/etl/etl_record.h"
+#include "input/record/etl_record.h"
 #include "input/windows/etw_trace.h"
 
 /*

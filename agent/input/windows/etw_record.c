@@ -2,7 +2,7 @@
 
 #include "base/bytes.h"
 #include "event/model/kernel_groups.h"
-#include "input/etl/etl_format.h"
+#include "input/record/etl_format.h"
 
 enum {
     GROUP_PROCESS = 0x03,

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "etw/etw_api.h"
-#include "input/etl/host_facts.h"
+#include "input/record/host_facts.h"
 #include "platform/plat_system.h"
 
 static const uint64_t unit_hz = 10000000; /* of FILETIME */

@@ -33,8 +33,8 @@
 #include "base/put.h"
 #include "bench/limit.h"
 #include "input/etl/etl_file.h"
-#include "input/etl/etl_format.h"
-#include "input/etl/etl_record.h"
+#include "input/record/etl_format.h"
+#include "input/record/etl_record.h"
 #include "outputs/compress.h"
 #include "outputs/http/http_options.h"
 

@@ -3,8 +3,8 @@
  * buffers' order; a buffer's callback comes after its last event. What is told of losses comes
  * before the events of the buffer that it concerns (rt-lostevent).
  */
-#include "input/etl/etl_format.h"
-#include "input/etl/etl_record.h"
+#include "input/record/etl_format.h"
+#include "input/record/etl_record.h"
 #include "support/etl_writer_header.h"
 #include "support/etw_sim/sim_consumer.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "input/etl/etl_file.h"
-#include "input/etl/etl_record.h"
+#include "input/record/etl_record.h"
 #include "platform/plat_file.h"
 #include "support/etl_writer.h"
 

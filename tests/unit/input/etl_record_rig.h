@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_UNIT_INPUT_ETL_RECORD_RIG_H
 #define ETWSHIP_TESTS_UNIT_INPUT_ETL_RECORD_RIG_H
 
-#include "input/etl/etl_record.h"
+#include "input/record/etl_record.h"
 
 #include <stdlib.h>
 

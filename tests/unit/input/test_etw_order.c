@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "input/etl/etl_format.h"
+#include "input/record/etl_format.h"
 #include "support/test.h"
 
 /* Buffers byte by byte, as in test_etw_raw.c: their events say in their ids when they were made. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "input/etl/etl_format.h"
+#include "input/record/etl_format.h"
 #include "support/test.h"
 
 /* Buffers byte by byte: WMI_BUFFER_HEADER, SYSTEM_TRACE_HEADER and EVENT_HEADER of ntwmi.h and

@@ -1,4 +1,4 @@
-#include "input/etl/host_facts.h"
+#include "input/record/host_facts.h"
 
 #include <stdlib.h>
 

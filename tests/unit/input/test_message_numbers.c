@@ -1,4 +1,4 @@
-#include "input/etl/message_numbers.h"
+#include "input/record/message_numbers.h"
 
 #include "support/test.h"
 

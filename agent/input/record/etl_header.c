@@ -1,11 +1,11 @@
-#include "input/etl/etl_header.h"
+#include "input/record/etl_header.h"
 
 #include <stdio.h>
 
 #include "base/bytes.h"
 #include "base/reader.h"
 #include "base/utf.h"
-#include "input/etl/etl_format.h"
+#include "input/record/etl_format.h"
 
 /* Offsets in TRACE_LOGFILE_HEADER. After LoggerName the form for 32-bit pointers differs. */
 enum {

@@ -1,8 +1,8 @@
-#include "input/etl/message_numbers.h"
+#include "input/record/message_numbers.h"
 
 #include <string.h>
 
-#include "input/etl/etl_format.h"
+#include "input/record/etl_format.h"
 
 /* Distance of ${a} to ${b} modulo 2^32: how far ${a} is after ${b}. */
 static int32_t distance(uint32_t a, uint32_t b)

@@ -1,4 +1,4 @@
-#include "input/etl/etl_buffer.h"
+#include "input/record/etl_buffer.h"
 
 #include <stddef.h>
 

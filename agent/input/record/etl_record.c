@@ -1,12 +1,12 @@
-#include "input/etl/etl_record.h"
+#include "input/record/etl_record.h"
 
 #include "base/bytes.h"
 #include "base/reader.h"
 #include "event/model/kernel_groups.h"
 #include "event/model/record_file.h"
 #include "event/model/record_process.h"
-#include "input/etl/etl_format.h"
-#include "input/etl/host_facts.h"
+#include "input/record/etl_format.h"
+#include "input/record/host_facts.h"
 
 /*
  * Design: first framing (marker and size from 8 bytes, size checked against the fixed header of its

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_INPUT_ETL_BUFFER_H
 #define ETWSHIP_INPUT_ETL_BUFFER_H
 
-#include "input/etl/etl_format.h"
+#include "input/record/etl_format.h"
 
 #include <stdbool.h>
 #include <stdint.h>
