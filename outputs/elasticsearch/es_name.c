@@ -9,7 +9,7 @@ const struct config_field es_name_stream_fields[] = {
     {CONFIG_ROW("dataset", STRING, struct es_name_options, data_stream.dataset),
         .help = "default: etw.events for ecs, etw.native for native; may be a template"},
     {CONFIG_ROW("namespace", STRING, struct es_name_options, data_stream.namespace),
-        .default_text = "default", .help = "to tell sites or stages apart"},
+        .default_text = "default", .help = "namespace of the data stream, to separate sites or stages"},
     {.key = NULL},
 };
 // clang-format on
@@ -70,7 +70,7 @@ static void check_name(
     }
     if (!has_prefix(text)) {
         CONFIG_FAULT(check, name,
-            "%s: it must begin with a letter or digit of its own. write one in front, as in "
+            "%s: it must begin with a literal letter or digit. write one first, as in "
             "etw-{provider.name}",
             key);
         return;

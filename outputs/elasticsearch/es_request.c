@@ -216,7 +216,7 @@ static void report_set_up_fault(struct es_sender *self)
     struct error *err = es_request_trouble(self, self->end - self->first, ES_RETRY_SLOWLY);
     if (err) {
         es_reply_say(err, self->outcome.url, &answer,
-            "it refuses everything. correct what the settings of this output ask for");
+            "the server rejects everything. correct the settings of this output");
     }
 }
 

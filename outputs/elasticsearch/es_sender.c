@@ -84,8 +84,8 @@ static void warn_of_misfits(struct es_sender *self)
     bool is_known = self->trouble.of == ES_REFUSED;
     es_exchange_hide(self->exchange, why.text);
     snprintf(text, sizeof(text),
-        "payloads of events do not fit the types of the index: they are kept in "
-        "%s" ES_UNINDEXED_SUFFIX ", and are not found%s%s. run: etwship setup %s",
+        "payloads of events do not fit the types of the index: they are stored in "
+        "%s" ES_UNINDEXED_SUFFIX ", and are not searchable%s%s. run: etwship setup %s",
         self->unindexed.is_ecs ? "winlog.event_data" : "data", is_known ? ": " : "",
         is_known ? why.text : "", self->name);
     self->warn(self->host, text);

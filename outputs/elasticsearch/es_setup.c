@@ -22,19 +22,13 @@ static const char *const fields_names[] = {"flattened", "typed", NULL};
 const struct config_field es_setup_fields[] = {
     {CONFIG_ROW("timestamps", ENUM, struct es_types, timestamps), .names = timestamps_names,
         .default_text = "date",
-        .help = "type of @timestamp and other times: date sorts by milliseconds; date_nanos by the "
-                "100 ns of events, and holds 1970 to 2262: what lies beyond gets the nearest time, "
-                "and its own stands under overflow"},
+        .help = "type of @timestamp and other times: date sorts by milliseconds; date_nanos by the 100 ns of events, from 1970 to 2262: a time outside gets the nearest one, and its own is under overflow"},
     {CONFIG_ROW("fields", ENUM, struct es_types, fields), .names = fields_names,
         .default_text = "flattened",
-        .help = "payloads: flattened, one field in which everything is found as text; typed, each "
-                "field that a known definition describes has its type, so that numbers, times and "
-                "addresses are found by ranges, and what no definition describes is kept but not "
-                "found"},
+        .help = "payloads: flattened, one field in which everything is searchable as text; typed, each field of a known definition has its type, so that numbers, times and addresses are searchable by ranges, and fields without a definition are stored but not searchable"},
     {CONFIG_ROW("max_fields", INT, struct es_types, max_fields), .default_text = "1000",
         .min = 400, .max = 5000,
-        .help = "typed: fields of an index, those outside of payloads included; other than 1000, "
-                "the servers' own limit, it is set in the template"},
+        .help = "typed: maximum of fields of an index, including those outside of payloads; other than 1000, the servers' own limit, it is set in the template"},
     {.key = NULL},
 };
 // clang-format on
@@ -102,9 +96,9 @@ const char *es_setup_stray(const struct es_setup *setup, const struct es_setup_n
     bool is_there = !setup->index &&
                     es_ask(client, url, "GET", path, span_make(NULL, 0), said, &err) &&
                     said->reply.status == 200 && es_said_has(said, "\"indices\":[{");
-    return is_there ? "there is an index that is no data stream, made before the template: events "
-                      "go into it, with types that the server has guessed. delete it, or move what "
-                      "it holds (_reindex)"
+    return is_there ? "an index, not a data stream, has this name and was created before the "
+                      "template: events go into it, with types that the server has guessed. delete "
+                      "it, or move its documents (_reindex)"
                     : NULL;
 }
 
@@ -234,7 +228,7 @@ static void tell_refusal(const struct run *run, const char *what)
         : status == 403 ? "give the user the rights below, or run setup once with one that has them"
         : status == 404 || status == 405
             ? "check the address: this server has no such API, or is older than 7.9"
-            : "look into the log of the server");
+            : "see the log of the server");
 }
 
 /* The first node that answers. */
@@ -263,9 +257,8 @@ static bool find_server(struct run *run)
 static void tell_guess(const struct run *run)
 {
     tell(run, OUTPUT_FOUND_NOTE,
-        "what the server is, is unknown: shown as for Elasticsearch; OpenSearch gets other types "
-        "of "
-        "fields%s. run setup without --dry-run, and the server decides",
+        "the kind of the server is unknown: this is for Elasticsearch; OpenSearch gets other types "
+        "of fields%s. run setup without --dry-run to ask the server",
         run->setup->lifecycle->delete_after_ns ? " and a policy of ISM" : "");
 }
 
@@ -313,7 +306,7 @@ static bool put_policy(struct run *run)
         return false;
     }
     if (run->said.reply.status / 100 != 2) {
-        tell_refusal(run, "the lifecycle policy was not taken");
+        tell_refusal(run, "the server did not accept the lifecycle policy");
         return false;
     }
     if (!run->talk->dry_run) {
@@ -336,7 +329,7 @@ static void tell_existing(struct run *run)
     char path[ES_SETUP_MAX_NAME * 3 + 64] = "/_data_stream/";
     if (run->setup->index) {
         tell(run, OUTPUT_FOUND_NOTE,
-            "indices that are there already keep their mapping; the template is for new ones");
+            "existing indices keep their mapping; the template is for new ones");
         return;
     }
     snprintf(path, sizeof(path), "/_data_stream/%s", run->names.pattern);
@@ -391,8 +384,8 @@ static bool put_template(struct run *run)
             }
             if (wanted.types == ES_TYPES_FEW) {
                 tell(run, OUTPUT_FOUND_NOTE,
-                    "this server has no type of fields for payloads: they are kept but cannot be "
-                    "searched");
+                    "this server has no type of fields for payloads: they are stored but not "
+                    "searchable");
             }
             return true;
         }
@@ -402,12 +395,12 @@ static bool put_template(struct run *run)
     }
     if (run->setup->lifecycle->policy && run->said.reply.status == 400 &&
         es_said_has(&run->said, "unknown setting")) {
-        tell_refusal(run, "the index template was not taken");
+        tell_refusal(run, "the server did not accept the index template");
         tell(run, OUTPUT_FOUND_FAULT,
             "this server has no lifecycle policies. remove `lifecycle` from the output");
         return false;
     }
-    tell_refusal(run, "the index template was not taken");
+    tell_refusal(run, "the server did not accept the index template");
     return false;
 }
 

@@ -10,12 +10,11 @@
 
 #include "outputs/elasticsearch/es_sender_own.h"
 
-static const char whole_words[] =
-    "nothing is taken, and every event is refused. correct the mapping, the "
-    "index template or the ingest pipeline";
+static const char whole_words[] = "nothing is accepted, and every event is rejected. correct the "
+                                  "mapping, the index template or the ingest pipeline";
 
-static const char route_words[] =
-    "every event for it is refused. correct the mapping, the index template or the ingest pipeline";
+static const char route_words[] = "every event for it is rejected. correct the mapping, the index "
+                                  "template or the ingest pipeline";
 
 void es_suspect_begin(struct es_sender *self)
 {

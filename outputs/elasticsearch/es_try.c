@@ -31,16 +31,16 @@ static void tell_server(struct run *run, const char *url)
             words);
     } else if (status == 403) {
         http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
-            "%s: no right to read its version. this is no fault: the test document will show more",
+            "%s: no right to read its version. this is not an error: the test document shows more",
             url);
     } else if (status >= 500) {
         es_said_words(&run->said, words);
         http_try_tell(&run->found, OUTPUT_FOUND_FAULT,
-            "%s: the server has a fault: %s. look into its log", url, words);
+            "%s: the server has a fault: %s. see its log", url, words);
     } else {
         http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
             "%s: it does not report its version (status %d), as with Serverless and proxies. this "
-            "is no fault",
+            "is not an error",
             url, status);
     }
 }
@@ -153,12 +153,12 @@ static void try_template(struct run *run, const char *url)
         break;
     case ES_TEMPLATE_OTHER:
         http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
-            "index template %s is not as this version makes it. run: etwship setup %s", names->name,
-            name);
+            "index template %s differs from that of this version. run: etwship setup %s",
+            names->name, name);
         break;
     case ES_TEMPLATE_UNKNOWN:
         http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
-            "index template %s: the server does not say whether it is there (status %d). the right "
+            "index template %s: the server does not say whether it exists (status %d). the right "
             "to read templates is not needed for shipping",
             names->name, run->said.reply.status);
         break;

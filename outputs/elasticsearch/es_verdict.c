@@ -16,24 +16,24 @@ struct rule {
  * illegal_argument_exception; they are those of OpenSearch 2.19 and Elasticsearch 8.19
  * (tests/integration/opensearch/real_contract.py). */
 static const char illegal[] = "illegal_argument_exception";
-static const char no_room[] = "the cluster has all the shards that it may, and makes no new index. "
-                              "free some";
+static const char no_room[] =
+    "the cluster has its maximum of shards, and creates no new index. free some";
 
 /* Events that an index refuses are held for it only (of_index); the first line of a block names the
  * index, or the block applies to the whole cluster. */
 static const struct rule item_rules[] = {
     {200, 201, NULL, NULL, ES_TAKEN, "stored", false},
-    {409, 409, NULL, NULL, ES_DUPLICATE, "a document of this id is there already", false},
-    {408, 408, NULL, NULL, ES_RETRY, "it took too long", false},
-    {400, 599, "index_create_block_exception", NULL, ES_RETRY, "the cluster makes no new index",
+    {409, 409, NULL, NULL, ES_DUPLICATE, "a document with this id exists already", false},
+    {408, 408, NULL, NULL, ES_RETRY, "the request took too long", false},
+    {400, 599, "index_create_block_exception", NULL, ES_RETRY, "the cluster creates no new index",
         true},
     {400, 599, "*block_exception", "blocked by: [", ES_RETRY, "the cluster is closed to writing",
         false},
     {400, 599, "*block_exception", NULL, ES_RETRY, "the index is closed to writing", true},
-    {429, 429, NULL, NULL, ES_RETRY, "the server has too much to do, or too full a disk", false},
+    {429, 429, NULL, NULL, ES_RETRY, "the server is overloaded, or its disk too full", false},
     {500, 599, NULL, NULL, ES_RETRY, "the server, or this index of it, has a fault", true},
     {400, 400, "resource_already_exists_exception", NULL, ES_RETRY,
-        "another request was making the index", false},
+        "another request was creating the index", false},
     {400, 400, "index_closed_exception", NULL, ES_RETRY_SLOWLY, "the index is closed. open it",
         true},
     {400, 400, illegal, "Validation Failed: 1: this action would add [", ES_RETRY_SLOWLY, no_room,
@@ -45,43 +45,44 @@ static const struct rule item_rules[] = {
     {400, 400, illegal, "Number of documents in ", ES_RETRY_SLOWLY,
         "the shard is full. roll the index over, or give it more shards", true},
     {400, 400, illegal, "pipeline with id [", ES_RETRY_SLOWLY,
-        "the ingest pipeline is not there. create it, or correct its name", true},
+        "the ingest pipeline does not exist. create it, or correct its name", true},
     {400, 400, illegal, "no write index is defined for alias [", ES_RETRY_SLOWLY,
-        "the alias has no index to write to. give it one", true},
+        "the alias has no write index. give it one", true},
     {400, 400, illegal, "only write ops with an op_type of create", ES_RETRY_SLOWLY,
-        "this is a data stream, which takes only create. correct action", true},
+        "this is a data stream, which accepts only create. correct action", true},
     {400, 400, illegal, "index request targeting data stream [", ES_RETRY_SLOWLY,
-        "the data stream takes no routing. remove it", true},
+        "the data stream accepts no routing. remove it", true},
     {400, 400, illegal, "Alias [", ES_RETRY_SLOWLY,
         "the alias has a routing of its own. remove routing", true},
     {400, 400, "routing_missing_exception", NULL, ES_RETRY_SLOWLY,
-        "the index asks for a routing. set it", true},
+        "the index requires a routing. set it", true},
     {401, 401, NULL, NULL, ES_RETRY_SLOWLY, "the server refuses these credentials. check auth",
         false},
     {403, 403, NULL, NULL, ES_RETRY_SLOWLY,
         "the user has no right to write there. give it the right to create documents and the index",
         true},
     {404, 404, NULL, NULL, ES_RETRY_SLOWLY,
-        "the index, alias or data stream is not there. create it, or correct its name", true},
+        "the index, alias or data stream does not exist. create it, or correct its name", true},
     {400, 499, NULL, NULL, ES_REFUSED,
-        "the document will never be taken: a mapping, a limit, a pipeline that fails", false},
+        "the document will never be accepted: a mapping, a limit, a pipeline that fails", false},
 };
 
 static const struct rule request_rules[] = {
     {200, 200, NULL, NULL, ES_READ, "each event has an answer of its own", false},
     {201, 299, NULL, NULL, ES_RETRY,
-        "no answer for each event came. is this Elasticsearch or OpenSearch?", false},
+        "the reply has no answer for each event. check that this is Elasticsearch or OpenSearch",
+        false},
     {400, 400, illegal, "Action/metadata line [", ES_RETRY_SLOWLY,
-        "the server does not know what a setting of this output asks for. remove it", false},
+        "the server does not know a setting of this output. remove it", false},
     {400, 400, NULL, NULL, ES_BISECT, "the server refuses something in it", false},
     {404, 404, NULL, NULL, ES_RETRY,
-        "nothing takes events there, or not yet. check address and path of hosts", false},
+        "nothing accepts events there, or not yet. check address and path of hosts", false},
     {408, 408, NULL, NULL, ES_RETRY, "the server did not wait for the request", false},
     {413, 413, NULL, NULL, ES_SPLIT, "it is too large", false},
-    {429, 429, NULL, NULL, ES_RETRY, "the server has too much to do", false},
+    {429, 429, NULL, NULL, ES_RETRY, "the server is overloaded", false},
     {300, 499, NULL, NULL, ES_RETRY_SLOWLY,
         "no event is at fault: credentials, rights, a wrong address", false},
-    {502, 504, NULL, NULL, ES_RETRY, "this node is not there", false},
+    {502, 504, NULL, NULL, ES_RETRY, "this node is not available", false},
     {500, 599, NULL, NULL, ES_RETRY, "the server has a fault", false},
 };
 
@@ -156,7 +157,7 @@ static const char *const consequences[] = {
     [ES_TAKEN] = "delivered",
     [ES_DUPLICATE] = "delivered; if it was never sent before and is no file read again, counted as "
                      "an unexpected duplicate",
-    [ES_REFUSED] = "put to the dead letters",
+    [ES_REFUSED] = "kept as a dead letter",
     [ES_READ] = "see the table above",
     [ES_SPLIT] =
         "sent in halves, and no request is made as large again; a single event goes to the "
@@ -194,29 +195,21 @@ void es_verdict_write_reference(struct buf *out)
     write_table(item_rules, ITEM_RULES, out);
     buf_add_text(out,
         "\nWhere `index` or `data_stream` has fields in it, events are held apart for each index "
-        "that "
-        "does not take them: everything for other indices goes on. What comes for this one waits "
-        "in "
-        "its order, and the oldest is sent again after a growing wait, up to `retry.max`; after "
-        "`retry.max_age` it is given up. The output counts as degraded meanwhile, and the status "
-        "says "
-        "which index, why, and how many events (`parked`). The same goes for an index that refuses "
-        "all of "
-        "its events in three deliveries in a row, 16 at least, as a wrong mapping does: then one "
-        "event is asked for at a time, of the oldest delivery and of later ones in turn, until one "
-        "is taken; then what is refused of the others goes to the dead letters. An output takes no "
-        "more batches when it "
-        "holds some of 4,096 of them, half of the spool, two million events, or those of 1,024 "
-        "indices; with `spool.on_full: drop_oldest` the oldest live events that are held are "
-        "dropped "
-        "then, if that makes room, counted and told in a gap, and it goes on.\n"
-        "\nThe answer to a request as such. No reply, or one that is cut off, cannot be "
-        "read or answers for another number of events: sent again. Where there are several hosts, "
-        "what is sent again goes to the next one at once, and the host is left alone for 1 s, then "
-        "2 s and so on up to 60 s, or for as long as its `Retry-After` says; after that one "
-        "request "
-        "probes it. When every host fails, the output waits. It counts as degraded when each of "
-        "them "
-        "has a fault that lasts or failed three times in a row.\n\n");
+        "that does not accept them; events for other indices continue. Events for this one wait in "
+        "their order, and the oldest is sent again after a growing wait, up to `retry.max`; after "
+        "`retry.max_age` the event is given up. The output counts as degraded meanwhile, and the "
+        "status says which index, why, and how many events (`parked`). An index that rejects all "
+        "of its events in three deliveries in a row, at least 16, as with a wrong mapping, is "
+        "treated alike: the output then sends one event at a time, of the oldest delivery and of "
+        "later ones in turn, until one is accepted; from then on rejected events go to the dead "
+        "letters. An output takes no more batches when it holds events of 4,096 batches, half of "
+        "the spool, two million events, or events of 1,024 indices. With `spool.on_full: "
+        "drop_oldest` the oldest held live events are then dropped, if that makes room, and "
+        "counted in a gap, and the output continues.\n\nThe answer to a request as such. No reply, "
+        "or one that is cut off, cannot be read or answers for another number of events: sent "
+        "again. With several hosts, the output sends again to the next one at once, and avoids the "
+        "failed host for 1 s, then 2 s and so on up to 60 s, or for the time in its `Retry-After`; "
+        "then one request probes it. When every host fails, the output waits. It counts as "
+        "degraded when each of them has a lasting fault or failed three times in a row.\n\n");
     write_table(request_rules, REQUEST_RULES, out);
 }

@@ -78,8 +78,8 @@ static void tell(const struct es_watch *watch, enum es_template_state state)
             names->name, names->pattern, watch->name);
     } else {
         snprintf(text, sizeof(text),
-            "index template %s is not as this version makes it. run: etwship setup %s", names->name,
-            watch->name);
+            "index template %s differs from that of this version. run: etwship setup %s",
+            names->name, watch->name);
     }
     watch->env.warn(watch->env.host, text);
 }

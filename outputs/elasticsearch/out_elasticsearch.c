@@ -45,20 +45,20 @@ static const struct config_field fields[] = {
     {CONFIG_ROW("ids", BOOL, struct settings, ids), .default_text = "true",
         .help = "send document ids, so that retries, restarts and files read again never duplicate; false: the server assigns ids, and they may"},
     {CONFIG_ROW("pipeline", STRING, struct settings, pipeline),
-        .help = "ingest pipeline of the server that events go through; at most 512 bytes"},
+        .help = "ingest pipeline of the server for the events; at most 512 bytes"},
     {CONFIG_ROW("routing", STRING, struct settings, routing),
-        .help = "routing value: all events go to the shard that it names; at most 512 bytes"},
+        .help = "routing value, which selects one shard for all events; at most 512 bytes"},
     {CONFIG_ROW("require_alias", BOOL, struct settings, require_alias), .default_text = "false",
-        .help = "accept events only if index is an alias, and create no index; `etwship setup` installs the template for INDEX-*"},
+        .help = "require that index is an alias, and create no index; `etwship setup` installs the template for INDEX-*"},
     {CONFIG_ROW("require_data_stream", BOOL, struct settings, require_data_stream),
         .default_text = "false",
-        .help = "accept events only if a template makes a data stream; OpenSearch does not support it and would refuse all events"},
+        .help = "require that a template creates a data stream; OpenSearch does not support it and would reject all events"},
     HTTP_ROWS(struct settings, compression_names, "gzip"),
     {CONFIG_ROW("max_string", SIZE, struct settings, max_string_bytes), .default_text = "32000",
         .min = 256, .max = 32766,
         .help = "longer strings are cut; the whole string is under overflow"},
     {CONFIG_STRUCT_ROW("lifecycle", struct settings, lifecycle, es_lifecycle_fields),
-        .help = "how long indices are kept: for `etwship setup`"},
+        .help = "how long indices are kept, for `etwship setup`"},
     {CONFIG_STRUCT_ROW("setup", struct settings, types, es_setup_fields),
         .help = "types of fields in the index template that `etwship setup` makes"},
     {.key = NULL},
@@ -88,7 +88,7 @@ static void elasticsearch_check(const void *settings, struct config_check *check
     es_name_check(check, &s->name);
     if (s->action == ACTION_INDEX && !s->name.index) {
         CONFIG_FAULT(check, &s->action,
-            "action: a data stream takes only create. write create, or an index to write to");
+            "action: a data stream accepts only create. write create, or an index to write to");
     }
     if (s->require_alias && s->require_data_stream) {
         CONFIG_FAULT(check, &s->require_data_stream,

@@ -32,7 +32,8 @@ void http_accept_check(struct config_check *check, const struct config_strings *
     for (size_t i = 0; i < words->count; i++) {
         if (!status_of(words->items[i]) && strcmp(words->items[i], page_word) != 0) {
             CONFIG_FAULT(check, &words->items[i],
-                "accept: \"%s\" is no reply of success. write statuses from 200 to 299, or page",
+                "accept: \"%s\" is not a status of success. write statuses from 200 to 299, or "
+                "page",
                 words->items[i]);
         }
     }
@@ -53,8 +54,8 @@ bool http_accept_is_page(struct span content_type)
 const char *http_accept_objection(const struct http_accept *accept, int status, bool page)
 {
     if (page && !accept->page) {
-        return "a web page is no acknowledgement: a login or a proxy may have answered. check the "
-               "address and what is on the way, or write accept: [page]";
+        return "a web page is not an acknowledgement: a login page or a proxy may have answered. "
+               "check the address and the proxies, or write accept: [page]";
     }
     if (accept->listed) {
         return accept->status[status - HTTP_ACCEPT_FIRST]

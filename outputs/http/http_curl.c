@@ -139,7 +139,8 @@ bool http_curl_set_up(CURL *easy, const struct http_options *options, struct err
         set_proxy(easy, options->proxy)) {
         return true;
     }
-    error_set(err, ERR_UNSUPPORTED, "this build of libcurl cannot do what tls or proxy ask for");
+    error_set(
+        err, ERR_UNSUPPORTED, "this build of libcurl does not support what tls or proxy need");
     return false;
 }
 

@@ -37,17 +37,17 @@ static const struct {
         ". make the list or OCSP server that the certificate names reachable, or set "
         "tls.revocation: best_effort"},
     [HTTP_NO_CA] = {ERR_IO, true,
-        "none of the server's certificates has the fingerprint of tls.ca. is this the right "
-        "server, "
-        "and does it send its authority along? if it does not, name a file",
+        "none of the server's certificates has the fingerprint of tls.ca. check that this is the "
+        "right server, and that it sends the certificate of its authority; if it does not, name a "
+        "file",
         NULL},
     [HTTP_OTHER_KEY] = {ERR_IO, true, "the server's key is none of tls.pin_sha256",
-        ". is this the right server?"},
+        ". check that this is the right server"},
     [HTTP_BAD_FILE] = {ERR_IO, true,
         "a file of certificates, or one in the store of Windows, cannot be used",
         ". check tls.ca, tls.cert, tls.key and tls.client_cert, and that the agent may read them"},
-    [HTTP_LOST] = {ERR_IO, false, "the connection broke before the whole reply was there", ""},
-    [HTTP_TIMED_OUT] = {ERR_IO, false, "no whole reply in time", ""},
+    [HTTP_LOST] = {ERR_IO, false, "the connection closed before the whole reply arrived", ""},
+    [HTTP_TIMED_OUT] = {ERR_IO, false, "no complete reply in time", ""},
     [HTTP_GARBLED] = {ERR_FORMAT, false, "the reply is malformed or incomplete", ""},
     [HTTP_TOO_LONG] = {ERR_LIMIT, false, "the reply is too long", NULL},
     [HTTP_UNWANTED] = {ERR_FORMAT, false, "the reply was not read to its end", NULL},

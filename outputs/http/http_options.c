@@ -23,8 +23,7 @@ const struct config_field http_auth_fields[] = {
 const struct config_field http_tls_fields[] = {
     {CONFIG_ROW("ca", PATH, struct http_tls, ca), .is_read = true,
         .is_no_path = http_fingerprint_is_meant,
-        .help = "file of the authorities that are trusted, or the SHA-256 fingerprint of the "
-                "certificate of one that servers send along; default: the system's"},
+        .help = "file of trusted authorities (PEM), or the SHA-256 fingerprint of the certificate of one that servers send; default: the system's"},
     {CONFIG_ROW("cert", PATH, struct http_tls, cert), .is_read = true,
         .help = "certificate of the agent: PEM, or PKCS#12 without a password (.p12, .pfx), which on Windows "
                 "it must be"},
@@ -37,13 +36,12 @@ const struct config_field http_tls_fields[] = {
         .help = "the server must have one of these public keys: base64 of its SHA-256"},
     {CONFIG_ROW("verify", ENUM, struct http_tls, verify), .names = verify_names,
         .default_text = "full",
-        .help = "full: certificate and host name; ca: certificate alone; none: neither"},
+        .help = "full: check certificate and host name; ca: only the certificate; none: nothing"},
     {CONFIG_ROW("revocation", ENUM, struct http_tls, revocation), .names = revocation_names,
         .default_text = "best_effort",
-        .help = "on Windows, whether the server's certificate was revoked: best_effort: refused if it "
-                "was; strict: also if that cannot be found out; none: not asked"},
+        .help = "on Windows, check whether the server's certificate was revoked: best_effort refuses a revoked one; strict also one whose status is unknown; none does not check"},
     {CONFIG_ROW("min_version", ENUM, struct http_tls, min_version), .names = version_names,
-        .default_text = "1.2", .help = "oldest version of TLS that is spoken"},
+        .default_text = "1.2", .help = "oldest accepted version of TLS"},
     {.key = NULL},
 };
 // clang-format on
@@ -62,7 +60,8 @@ void http_options_check_url(struct config_check *check, const char *key, const c
     size_t scheme = starts_with(text, "https://") ? 8 : starts_with(text, "http://") ? 7 : 0;
     size_t host = strcspn(text + scheme, "/?#");
     if (!scheme || host == 0) {
-        CONFIG_FAULT(check, url, "%s: this is no address. write it as in https://host:9200", key);
+        CONFIG_FAULT(
+            check, url, "%s: this is not an address. write it as in https://host:9200", key);
     }
     if (memchr(text + scheme, '@', host)) {
         CONFIG_FAULT(
@@ -98,12 +97,12 @@ static void check_ca(struct config_check *check, const struct http_tls *tls)
     }
     if (!http_fingerprint_read(span_text(tls->ca), &fingerprint)) {
         CONFIG_FAULT(check, &tls->ca,
-            "tls: ca: %s is no fingerprint of SHA-256. write its 64 digits, or the path of a file",
+            "tls: ca: %s is not a SHA-256 fingerprint. write its 64 digits, or the path of a file",
             config_text_quote(span_text(tls->ca)).text);
     }
     if (tls->verify == HTTP_VERIFY_NONE) {
         CONFIG_FAULT(check, &tls->verify,
-            "tls: verify: none trusts everybody, whatever ca says. remove one of the two");
+            "tls: verify: none accepts every server, so ca has no effect. remove one of the two");
     }
 }
 
@@ -148,13 +147,13 @@ void http_options_check(struct config_check *check, const struct http_options *o
     for (size_t i = 0; i < tls->pin_sha256.count; i++) {
         if (!is_pin(tls->pin_sha256.items[i])) {
             CONFIG_FAULT(check, &tls->pin_sha256.items[i],
-                "tls: pin_sha256: %s is no SHA-256 in base64. write its 44 characters",
+                "tls: pin_sha256: %s is not a SHA-256 in base64. write its 44 characters",
                 config_text_quote(span_text(tls->pin_sha256.items[i])).text);
         }
     }
     if (*proxy && (*proxy)[0] && strcmp(*proxy, "system") != 0 && !strstr(*proxy, "://")) {
         CONFIG_FAULT(check, proxy,
-            "proxy: this is no address. write it as in http://gateway.example, or system");
+            "proxy: this is not an address. write it as in http://gateway.example, or system");
     }
 }
 
@@ -195,11 +194,11 @@ static void check_header(
             config_text_quote(span_text(name)).text);
     }
     if (is_ours(name)) {
-        CONFIG_FAULT(check, &pair->value, "headers: %s follows from what is sent. remove it", name);
+        CONFIG_FAULT(check, &pair->value, "headers: the output itself sets %s. remove it", name);
     }
     if (logs_in && http_options_is_header(name, "Authorization")) {
-        CONFIG_FAULT(check, &pair->value,
-            "headers: Authorization says what auth says, too. keep one of the two");
+        CONFIG_FAULT(
+            check, &pair->value, "headers: Authorization repeats auth. keep one of the two");
     }
     for (const char *c = pair->value; *c; c++) {
         if (((uint8_t)*c < ' ' && *c != '\t') || *c == 0x7f) {

@@ -53,21 +53,22 @@ extern const char *const http_compression_names[]; /* by enum http_compression *
         HTTP_ROWS_WITHOUT_AUTH(s, compressions, default_compression)
 
 /* Rows for an output with authentication keys of its own. */
-#define HTTP_ROWS_WITHOUT_AUTH(s, compressions, default_compression)                              \
-    {CONFIG_STRUCT_ROW("tls", s, http.tls, http_tls_fields), .help = "checks of https"},          \
-        {CONFIG_ROW("proxy", SECRET, s, http.proxy), .may_be_empty = true,                        \
-            .help = "address of a proxy; empty: none; system, the default: what the environment " \
-                    "says, and if it says nothing, Windows"},                                     \
-        {CONFIG_ROW("connect_timeout", DURATION, s, http.connect_timeout_ns),                     \
-            .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),                 \
-            .help = "longest wait for a connection, including TLS"},                              \
-        {CONFIG_ROW("timeout", DURATION, s, http.timeout_ns), .default_text = "90s",              \
-            .min = 1000000, .max = INT64_C(3600000000000),                                        \
-            .help = "longest time for one request and its reply"},                                \
-    {                                                                                             \
-        CONFIG_ROW("compression", ENUM, s, http.compression),                                     \
-            .names = (compressions), .default_text = (default_compression),                       \
-            .help = "compression of requests"                                                     \
+#define HTTP_ROWS_WITHOUT_AUTH(s, compressions, default_compression)                            \
+    {CONFIG_STRUCT_ROW("tls", s, http.tls, http_tls_fields), .help = "checks of https"},        \
+        {CONFIG_ROW("proxy", SECRET, s, http.proxy), .may_be_empty = true,                      \
+            .help = "address of a proxy; empty: none; system, the default: the proxy that the " \
+                    "environment "                                                              \
+                    "names, and if it names none, Windows"},                                    \
+        {CONFIG_ROW("connect_timeout", DURATION, s, http.connect_timeout_ns),                   \
+            .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),               \
+            .help = "longest wait for a connection, including TLS"},                            \
+        {CONFIG_ROW("timeout", DURATION, s, http.timeout_ns), .default_text = "90s",            \
+            .min = 1000000, .max = INT64_C(3600000000000),                                      \
+            .help = "longest time for one request and its reply"},                              \
+    {                                                                                           \
+        CONFIG_ROW("compression", ENUM, s, http.compression),                                   \
+            .names = (compressions), .default_text = (default_compression),                     \
+            .help = "compression of requests"                                                   \
     }
 
 /* Report errors to ${check}, each at its value: "auth: what. what to do". */

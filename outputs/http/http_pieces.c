@@ -4,8 +4,8 @@
 
 #include "outputs/http/http_status.h"
 
-static const char one_by_one[] = "the server refuses one event after the other. check what the "
-                                 "settings of this output ask for";
+static const char one_by_one[] =
+    "the server rejects one event after another. check the settings of this output";
 
 /* How far a delivery is. */
 struct walk {

@@ -12,24 +12,21 @@ const char *const http_settings_methods[] = {"POST", "PUT", NULL};
 const struct config_field http_settings_fields[] = {
     {CONFIG_ROW("url", STRING, struct http_settings, url), .required = true,
         .is_address = true,
-        .help = "address that batches are sent to; of splunk_hec the host is enough"},
+        .help = "address that batches are sent to; for splunk_hec the host is enough"},
     {CONFIG_ROW("method", ENUM, struct http_settings, method), .names = http_settings_methods,
-        .default_text = "POST", .help = "how they are sent"},
+        .default_text = "POST", .help = "HTTP method of the requests"},
     {CONFIG_ROW("framing", ENUM, struct http_settings, framing), .names = framing_names,
         .default_text = "ndjson",
-        .help = "ndjson: one event per line; json_array: one array; message: the text of each "
-                "message as a line, an event without one as its JSON, which alone begins with a "
-                "brace; splunk_hec: what Splunk's HTTP Event Collector takes, with auth.bearer as "
-                "its token"},
+        .help = "ndjson: one event per line; json_array: one array; message: the text of each message as a line, or of an event without one its JSON (only these lines begin with a brace); splunk_hec: the format of Splunk's HTTP Event Collector, with auth.bearer as its token"},
     {CONFIG_ROW("source", STRING, struct http_settings, hec.source),
-        .help = "of splunk_hec: source of the events; default: the token's"},
+        .help = "splunk_hec: source of the events; default: the token's"},
     {CONFIG_ROW("sourcetype", STRING, struct http_settings, hec.sourcetype),
-        .help = "of splunk_hec: their source type; default: the token's"},
+        .help = "splunk_hec: source type of the events; default: the token's"},
     {CONFIG_ROW("index", STRING, struct http_settings, hec.index),
-        .help = "of splunk_hec: the index they go to; default: the token's"},
+        .help = "splunk_hec: index of the events; default: the token's"},
     {CONFIG_ROW("headers", MAP, struct http_settings, headers),
         .max = HTTP_SETTINGS_MAX_HEADERS, .hide_values = true,
-        .help = "further headers of each request; their values are not shown"},
+        .help = "further headers of each request; their values are never shown"},
     {CONFIG_ROW("accept", STRINGS, struct http_settings, accept),
         .help = "which replies acknowledge a batch: statuses from 200 to 299, and page if a web "
                 "page may do so; default: each of these statuses unless it is a web page, and of "
@@ -52,7 +49,7 @@ static void check_hec(const struct http_settings *s, struct config_check *check)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (*members[i] && s->framing != HTTP_FRAMING_SPLUNK_HEC) {
             CONFIG_FAULT(check, members[i],
-                "%s: only Splunk knows it. set framing: splunk_hec, or remove it", names[i]);
+                "%s: only Splunk has it. set framing: splunk_hec, or remove it", names[i]);
         }
     }
     if (s->method && s->framing == HTTP_FRAMING_SPLUNK_HEC) {

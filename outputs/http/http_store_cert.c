@@ -27,12 +27,13 @@ static bool check_location(struct span location, struct error *err)
             return true;
         }
         if (span_equal_nocase(location, span_text(locations[i]))) {
-            return error_set(err, ERR_CONFIG, "case matters here. write %s", locations[i]);
+            return error_set(
+                err, ERR_CONFIG, "upper and lower case matter here. write %s", locations[i]);
         }
     }
     return error_set(err, ERR_CONFIG,
-        "%s is no place of stores. write LocalMachine, or CurrentUser for that of the account the "
-        "agent runs as",
+        "%s is not a location of certificate stores. write LocalMachine, or CurrentUser for that "
+        "of the account the agent runs as",
         config_text_quote(location).text);
 }
 
@@ -48,7 +49,7 @@ static bool check_thumbprint(struct span text, struct error *err)
         return true;
     }
     return error_set(err, ERR_CONFIG,
-        "%s is no thumbprint. write its %d hexadecimal digits, without spaces. PowerShell shows "
+        "%s is not a thumbprint. write its %d hexadecimal digits, without spaces. PowerShell shows "
         "them: dir Cert:\\LocalMachine\\My",
         config_text_quote(text).text, THUMBPRINT_DIGITS);
 }

@@ -38,8 +38,8 @@ enum {
     BAD_IN_A_ROW = 16,   /* this many single records refused in a row may mean a wrong set-up */
 };
 
-static const char one_by_one[] = "the server refuses one event after the other. check what the "
-                                 "settings of this output ask for";
+static const char one_by_one[] =
+    "the server rejects one event after another. check the settings of this output";
 static const char hec_path[] = "/services/collector/event";
 
 /* ---- making -------------------------------------------------------------------------------------- */

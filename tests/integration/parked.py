@@ -200,7 +200,7 @@ class Parked(unittest.TestCase):
         self.wait_for_others(app, server)
         with server.lock:
             app.reply = (400, "mapper_parsing_exception", "failed to parse field [data]")
-        server.wait_for(lambda: "every event for it is refused" in self.told(), TIMEOUT_S)
+        server.wait_for(lambda: "every event for it is rejected" in self.told(), TIMEOUT_S)
         late.rename(self.folder / "late.etl")
         others = EVENTS - self.shut_events
         server.wait_for(lambda: app.arrived() >= others + more // 2, TIMEOUT_S)
@@ -290,7 +290,7 @@ class Parked(unittest.TestCase):
                 self.assertEqual(set(refused[3:]), {1})
                 self.assertIn(f"{SHUT} accepts no events: status 400 mapper_parsing_exception: failed to parse",
                               self.told())
-                self.assertIn("every event for it is refused", self.told())
+                self.assertIn("every event for it is rejected", self.told())
                 self.open(app, server)
                 told = self.end(agent, LOSSES)
                 self.assertEqual(told.count(f"{SHUT} accepts events again"), 1)
@@ -324,7 +324,7 @@ class Parked(unittest.TestCase):
                 told = self.end(self.start(config), LOSSES)
                 self.assertEqual(len(self.assert_divided(app, bad, config)), len(bad))
                 self.assertEqual(app.twice, 0)
-                self.assertIn("every event for it is refused", told)
+                self.assertIn("every event for it is rejected", told)
                 self.assertIn(f"{SHUT} accepts events again", told)
                 # Those that were asked for go ahead, one at a time.
                 arrived = self.sequences(app)[SHUT]
@@ -403,7 +403,7 @@ class Parked(unittest.TestCase):
                 config = self.config(self.folder, server.url, mode, options, workers=1)
                 agent = self.start(config)
                 self.wait_for_others(app, server)
-                server.wait_for(lambda: "every event for it is refused" in self.told(), TIMEOUT_S)
+                server.wait_for(lambda: "every event for it is rejected" in self.told(), TIMEOUT_S)
                 self.config(self.folder, server.url, mode, options | {"labels": {"a": "b"}}, workers=1)
                 asked = len(server.posts())
                 agent.send_signal(signal.SIGHUP)

@@ -88,7 +88,7 @@ static void note(const struct http_proxy *proxy, const struct http_proxy_entry *
     if (entry->all_failed) {
         snprintf(text, sizeof(text),
             "none of the proxies that %s names for %s can be connected to. the agent tries them "
-            "again from the first on, and does not go without one",
+            "again from the first on, and does not connect without a proxy",
             source, entry->origin);
     } else if (is_without(entry) && entry->next) {
         snprintf(text, sizeof(text),
@@ -101,8 +101,8 @@ static void note(const struct http_proxy *proxy, const struct http_proxy_entry *
         snprintf(text, sizeof(text), "no proxy for %s, by %s", entry->origin, source);
     } else if (entry->found.script_error) {
         snprintf(text, sizeof(text),
-            "no proxy for %s: Windows is set to look for one by WPAD or a script (PAC), which gave "
-            "no answer (WinHTTP error %u)",
+            "no proxy for %s: Windows is configured to find one by WPAD or a script (PAC), which "
+            "gave no answer (WinHTTP error %u)",
             entry->origin, (unsigned)entry->found.script_error);
     } else {
         snprintf(

@@ -151,7 +151,7 @@ class Mended(etwship.ServerCase):
         pipeline = f"/_ingest/pipeline/{self.dataset}"
         config = self.watched(pipeline=self.dataset)
         self.etwship("setup", "siem", "-c", config)
-        self.wait(config, "the ingest pipeline is not there",
+        self.wait(config, "the ingest pipeline does not exist",
                   lambda: self.server.ask("PUT", pipeline, {"processors": []}))
         self.assert_every_event_once(FEW)
 

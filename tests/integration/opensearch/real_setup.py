@@ -179,15 +179,15 @@ class Setup(etwship.Case):
 
     def test_an_index_in_the_place_of_a_data_stream_is_told(self):
         stream = {"data_stream": {"dataset": "etw.early"}}
-        self.assertNotIn("no data stream", self.setup_of("native", **stream))
+        self.assertNotIn("not a data stream", self.setup_of("native", **stream))
         self.server.ask("DELETE", "/_index_template/etwship-logs-etw.early")
         self.server.ask("PUT", "/logs-etw.early-default")
         for _ in range(2):
             self.assertRegex(self.setup_of("native", **stream),
-                             r"note: +logs-etw.early-\*: there is an index that is no data stream")
+                             r"note: +logs-etw.early-\*: an index, not a data stream, has this name")
         config = self.write(self.output(self.server.url, **stream))
         text = self.etwship("test-output", "siem", "-c", config)
-        self.assertIn("there is an index that is no data stream", text)
+        self.assertIn("an index, not a data stream, has this name", text)
 
     def test_a_lifecycle_is_refused_with_words_where_there_is_none(self):
         text = self.setup_of("native", code=etwship.FAILED, data_stream={"dataset": "etw.life"},

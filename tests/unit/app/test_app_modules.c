@@ -259,7 +259,7 @@ static void ten_mistakes_are_reported_at_once_each_at_its_place(void **state)
         "3:77: error: buffers: min is above", "4:19: error: buffers: paged",
         "4:26: error: unknown key 'buffer'", "5:62: error: end: ", "6:19: error: providers: 'x'",
         "6:21: error: providers: 'y'", "8:23: error: fsync: ", "8:37: error: path: events have no",
-        "8:60: error: retry: min", "9:21: error: url: this is no address",
+        "8:60: error: retry: min", "9:21: error: url: this is not an address",
         "9:21: error: url: the address holds a space", "9:34: error: auth: user and password",
         "9:54: error: framing: ", "9:80: error: verify: ", "10:30: error: drop: = is not part",
         "10:35: error: unknown key 'nam'"};

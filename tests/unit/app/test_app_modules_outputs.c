@@ -28,9 +28,10 @@ static void outputs_over_http_check_what_belongs_together(void **state)
         {"{type: elasticsearch, hosts: ['http://h:9200'], index: 'etw-{provider.name}-%Y.%m.%d', "
          "auth: {bearer: t}, max_string: 16000, uint64: number, retry: {max_age: 1h}}",
             "", ""},
-        {"{type: http, url: h}", "h}", "url: this is no address. write it as in https://host:9200"},
+        {"{type: http, url: h}", "h}",
+            "url: this is not an address. write it as in https://host:9200"},
         {"{type: http, url: 'https:///x'}", "'https:///x",
-            "url: this is no address. write it as in https://host:9200"},
+            "url: this is not an address. write it as in https://host:9200"},
         {"{type: http, url: 'https://u:secret@h/'}", "'https://u",
             "url: the address holds a user or a password. write them under auth"},
         {"{type: http, url: 'https://h/a b'}", "'https://h/a",
@@ -41,14 +42,14 @@ static void outputs_over_http_check_what_belongs_together(void **state)
             "headers: the value of 'a' holds a line break or another control character. remove "
             "it"},
         {"{type: http, url: 'https://h', headers: {content-length: 1}}", "1}}",
-            "headers: content-length follows from what is sent. remove it"},
+            "headers: the output itself sets content-length. remove it"},
         {"{type: http, url: 'https://h', headers: {authorization: x}, auth: {bearer: y}}", "x}",
-            "headers: Authorization says what auth says, too. keep one of the two"},
+            "headers: Authorization repeats auth. keep one of the two"},
         {"{type: http, url: 'https://h', framing: splunk_hec, source: a, sourcetype: b, index: c, "
          "headers: {authorization: Splunk x}, connect_timeout: 1s, timeout: 1m}",
             "", ""},
         {"{type: http, url: 'https://h', sourcetype: b}", "b}",
-            "sourcetype: only Splunk knows it. set framing: splunk_hec, or remove it"},
+            "sourcetype: only Splunk has it. set framing: splunk_hec, or remove it"},
         {"{type: http, url: 'https://h', method: PUT, framing: json_array}", "", ""},
         {"{type: http, url: 'https://h', method: GET}", "GET",
             "method: 'GET' is not known. use one of: POST, PUT"},
@@ -75,39 +76,39 @@ static void outputs_over_http_check_what_belongs_together(void **state)
             "tls: client_cert: this names no certificate in a store. write it as in "
             "LocalMachine\\MY\\THUMBPRINT"},
         {"{type: http, url: 'https://h', tls: {client_cert: 'localmachine\\MY\\01'}}", "'local",
-            "tls: client_cert: case matters here. write LocalMachine"},
+            "tls: client_cert: upper and lower case matter here. write LocalMachine"},
         {"{type: http, url: 'https://h', tls: {client_cert: 'Here\\MY\\01'}}", "'Here",
-            "tls: client_cert: 'Here' is no place of stores. write LocalMachine, or CurrentUser "
-            "for "
-            "that of the account the agent runs as"},
+            "tls: client_cert: 'Here' is not a location of certificate stores. write LocalMachine, "
+            "or CurrentUser for that of the account the agent runs as"},
         {"{type: http, url: 'https://h', tls: {client_cert: 'LocalMachine\\MY\\01 23'}}", "'Local",
-            "tls: client_cert: '01 23' is no thumbprint. write its 40 hexadecimal digits, without "
-            "spaces. PowerShell shows them: dir Cert:\\LocalMachine\\My"},
+            "tls: client_cert: '01 23' is not a thumbprint. write its 40 hexadecimal digits, "
+            "without spaces. PowerShell shows them: dir Cert:\\LocalMachine\\My"},
         {"{type: http, url: 'https://h', tls: {revocation: soft}}", "soft",
             "revocation: 'soft' is not known. use one of: best_effort, strict, none"},
         {"{type: http, url: 'https://h', tls: {pin_sha256: [abc]}}", "abc]",
-            "tls: pin_sha256: 'abc' is no SHA-256 in base64. write its 44 characters"},
+            "tls: pin_sha256: 'abc' is not a SHA-256 in base64. write its 44 characters"},
         {"{type: http, url: 'https://h', tls: {ca: "
          "b9a10bbe64ee9826abeda6546fc988c8bf798b41957c33d05db736716513dc9c}}",
             "", ""},
         {"{type: http, url: 'https://h', tls: {ca: "
          "DA:39:A3:EE:5E:6B:4B:0D:32:55:BF:EF:95:60:18:90}}",
             "DA",
-            "tls: ca: 'DA:39:A3:EE:5E:6B:4B:0D:32:55:BF:EF:95:60:18:90' is no fingerprint of "
-            "SHA-256. write its 64 digits, or the path of a file"},
+            "tls: ca: 'DA:39:A3:EE:5E:6B:4B:0D:32:55:BF:EF:95:60:18:90' is not a SHA-256 "
+            "fingerprint. write its 64 digits, or the path of a file"},
         {"{type: http, url: 'https://h', tls: {verify: none, ca: "
          "b9a10bbe64ee9826abeda6546fc988c8bf798b41957c33d05db736716513dc9c}}",
-            "none", "tls: verify: none trusts everybody, whatever ca says. remove one of the two"},
+            "none",
+            "tls: verify: none accepts every server, so ca has no effect. remove one of the two"},
         {"{type: http, url: 'https://h', proxy: h}", "h}",
-            "proxy: this is no address. write it as in http://gateway.example, or system"},
+            "proxy: this is not an address. write it as in http://gateway.example, or system"},
         {"{type: http, url: 'https://h', proxy: system}", "", ""},
         {"{type: elasticsearch, hosts: [h]}", "h]",
-            "hosts: this is no address. write it as in https://host:9200"},
+            "hosts: this is not an address. write it as in https://host:9200"},
         {"{type: elasticsearch, hosts: ['http://h/?x=SECRET']}", "'http://h/?",
             "hosts: the address ends in a query, which no request to a cluster has. remove it from "
             "the ? or # on, and write keys under auth"},
         {"{type: elasticsearch, hosts: ['http://h'], index: '{provider.name}'}", "'{provider",
-            "index: it must begin with a letter or digit of its own. write one in front, as in "
+            "index: it must begin with a literal letter or digit. write one first, as in "
             "etw-{provider.name}"},
         {"{type: elasticsearch, hosts: ['http://h'], index: Etw}", "Etw",
             "index: 'E' is not allowed in it. write lower case letters, digits, '_' and '.'"},
@@ -124,12 +125,12 @@ static void outputs_over_http_check_what_belongs_together(void **state)
         {"{type: elasticsearch, hosts: ['http://h'], index: a b}", " b}",
             "index: ' ' is not allowed in it. write lower case letters, digits, '_' and '.'"},
         {"{type: elasticsearch, hosts: ['http://h'], index: -a}", "-a}",
-            "index: it must begin with a letter or digit of its own. write one in front, as in "
+            "index: it must begin with a literal letter or digit. write one first, as in "
             "etw-{provider.name}"},
         {"{type: elasticsearch, hosts: ['http://h'], compression: zstd}", "zstd",
             "compression: 'zstd' is not known. use one of: none, gzip"},
         {"{type: elasticsearch, hosts: ['http://h'], action: index}", "index}",
-            "action: a data stream takes only create. write create, or an index to write to"},
+            "action: a data stream accepts only create. write create, or an index to write to"},
         {"{type: elasticsearch, hosts: ['http://h'], require_alias: true, require_data_stream: "
          "true}",
             "true}",

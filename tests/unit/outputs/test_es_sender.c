@@ -137,7 +137,7 @@ static void a_cluster_that_has_no_room_for_an_index_costs_no_event(void **state)
     assert_records(&f, 0, 1, RECORD_REJECTED);
     assert_records(&f, 1, 2, RECORD_RETRY);
     assert_true(f.report.degraded);
-    assert_said(&f, "makes no new index. free some");
+    assert_said(&f, "creates no new index. free some");
     teardown(&f);
 }
 
@@ -303,10 +303,11 @@ static void a_request_that_is_refused_as_such_is_tried_again_fast_or_slowly(void
              .body = "{\"error\":{\"type\":\"boom\",\"reason\":\"why\"},\"status\":500}"},
             false, 0, "status 500 boom: why"},
         {{.status = 404}, false, 0,
-            "status 404: nothing takes events there, or not yet. check "
-            "address and path of hosts"},
+            "status 404: nothing accepts events there, or not yet. check address and path of "
+            "hosts"},
         {{.status = 408}, false, 0, "status 408"},
-        {{.status = 204}, false, 0, "status 204: no answer for each event came. is this"},
+        {{.status = 204}, false, 0,
+            "status 204: the reply has no answer for each event. check that this is"},
         {{.status = 407}, true, 0, "status 407: the proxy refuses these credentials"},
         {{.status = 401, .body = "Unauthorized"}, true, 0, "status 401"},
         {{.status = 403, .body = "{\"error\":\"no permissions\"}"}, true, 0, "no permissions"},
@@ -317,7 +318,7 @@ static void a_request_that_is_refused_as_such_is_tried_again_fast_or_slowly(void
              .body = "{\"error\":{\"type\":\"illegal_argument_exception\",\"reason\":"
                      "\"Action/metadata line [1] contains an unknown parameter [x]\"},"
                      "\"status\":400}"},
-            true, 0, "unknown parameter [x]: the server does not know what a setting"},
+            true, 0, "unknown parameter [x]: the server does not know a setting"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f;

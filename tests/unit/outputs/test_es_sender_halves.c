@@ -142,7 +142,7 @@ static void a_server_that_refuses_every_event_is_set_up_wrongly(void **state)
         assert_int_equal(send_all(&f), OUTPUT_RETRY);
         assert_true(f.report.degraded);
         assert_int_equal(f.rejections.size, 0);
-        assert_said(&f, "unknown parameter: it refuses everything");
+        assert_said(&f, "unknown parameter: the server rejects everything");
     }
     bulk_fake_always(f.fake, NULL);
     assert_int_equal(send_all(&f), OUTPUT_DELIVERED);

@@ -189,7 +189,7 @@ static void a_dry_run_says_when_it_guesses_the_server(void **state)
         f->talk.dry_run = true;
         f->urls[0] = i < 2 ? f->urls[0] : "http://127.0.0.1:1";
         assert_true(run(f));
-        assert_says(f, " what the server is, is unknown: shown as for Elasticsearch");
+        assert_says(f, " the kind of the server is unknown: this is for Elasticsearch");
         assert_null(strstr(f->said, "ISM"));
         assert_non_null(strstr(f->shown, "\"flattened\""));
         f->lifecycle = (struct es_lifecycle){"keep", 240 * 3600 * (uint64_t)SECOND_NS};
@@ -232,7 +232,7 @@ static void lifecycles_are_written_in_the_servers_own_words(void **state)
 
 static void an_index_in_the_place_of_a_data_stream_is_told(void **state)
 {
-    static const char words[] = " logs-etw.events-*: there is an index that is no data stream";
+    static const char words[] = " logs-etw.events-*: an index, not a data stream, has this name";
     struct fixture *f = start(OPENSEARCH);
     (void)state;
     f->server.resolved = "{\"indices\":[],\"aliases\":[],\"data_streams\":[{\"name\":\"logs-etw."
@@ -331,7 +331,7 @@ static void a_template_follows_the_definitions(void **state)
     assert_says(f, "+index template etwship-logs-etw.events is in place\n");
     f->setup.types.fields = ES_FLATTENED;
     try(f);
-    assert_says(f, "is not as this version makes it");
+    assert_says(f, "differs from that of this version");
     index_fields_destroy(first);
     index_fields_destroy(second);
     arena_fini(&arena);

@@ -85,7 +85,7 @@ static void a_test_tells_a_missing_template_from_another_one(void **state)
                    "run: etwship setup siem");
     snprintf(f->server.template, sizeof(f->server.template), "{\"index_templates\":[]}");
     assert_true(try(f));
-    assert_says(f, " index template etwship-logs-etw.events is not as this version makes it");
+    assert_says(f, " index template etwship-logs-etw.events differs from that of this version");
     assert_true(run(f));
     assert_true(try(f));
     assert_says(f, "+index template etwship-logs-etw.events is in place");

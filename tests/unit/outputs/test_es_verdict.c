@@ -128,12 +128,12 @@ static void a_state_of_the_cluster_is_told_from_a_fault_of_the_event(void **stat
         {"validation_exception", "Validation Failed: 1: something else;", ES_RETRY_SLOWLY,
             "templates"},
         {"illegal_argument_exception", "pipeline with id [nope] does not exist", ES_RETRY_SLOWLY,
-            "the ingest pipeline is not there"},
+            "the ingest pipeline does not exist"},
         {"illegal_argument_exception",
             "no write index is defined for alias [multi]. The write index may be explicitly "
             "disabled using is_write_index=false or the alias points to multiple indices without "
             "one being designated as a write index",
-            ES_RETRY_SLOWLY, "the alias has no index"},
+            ES_RETRY_SLOWLY, "the alias has no write index"},
         {"illegal_argument_exception",
             "only write ops with an op_type of create are allowed in data streams", ES_RETRY_SLOWLY,
             "correct action"},

@@ -43,7 +43,7 @@ static void the_template_of_setup_is_fine_and_another_one_is_told(void **state)
     snprintf(f->server.template, sizeof(f->server.template), "{\"index_templates\":[]}");
     w = watch(f);
     es_watch_look(w);
-    assert_says(f, "not as this version makes it. run: etwship setup siem");
+    assert_says(f, "differs from that of this version. run: etwship setup siem");
     es_watch_destroy(w);
     stop(f);
 }

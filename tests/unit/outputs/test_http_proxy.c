@@ -62,7 +62,7 @@ static void settings_are_asked_in_their_order(void **state)
             "proxy http://u:3 for https://es1.example:9200, by the proxy settings of the account",
             1},
         {{.detects = true, .error = 12180}, "",
-            "no proxy for https://es1.example:9200: Windows is set to look for one by WPAD or a "
+            "no proxy for https://es1.example:9200: Windows is configured to find one by WPAD or a "
             "script (PAC), which gave no answer (WinHTTP error 12180)",
             1},
         {{.user = "u:3", .user_bypass = "es1.example"}, "",
@@ -152,9 +152,9 @@ static void answers_are_kept_for_a_while(void **state)
 static void the_next_one_is_taken_and_behind_the_last_the_first_again(void **state)
 {
     (void)state;
-    static const char lost[] =
-        "none of the proxies that WinHTTP's settings of the machine names for https://es1 can be "
-        "connected to. the agent tries them again from the first on, and does not go without one";
+    static const char lost[] = "none of the proxies that WinHTTP's settings of the machine names "
+                               "for https://es1 can be connected to. the agent tries them again "
+                               "from the first on, and does not connect without a proxy";
     struct http_proxy proxy;
     make(&proxy, &(struct winhttp_fake){.machine = "a:1;b:2"});
     assert_string_equal(proxy_for(&proxy, "https://es1", 0), "http://a:1");

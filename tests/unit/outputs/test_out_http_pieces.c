@@ -94,7 +94,7 @@ static void the_set_up_looks_wrong_after_sixteen_until_it_is_corrected(void **st
             assert_true(f.report.degraded);
             assert_int_equal(f.rejected_count, 0);
             assert_non_null(strstr(f.report.error.text, "status 400"));
-            assert_non_null(strstr(f.report.error.text, "check what the settings"));
+            assert_non_null(strstr(f.report.error.text, "check the settings"));
             assert_int_equal(send_lines(&f, numbered(sizes[i])), OUTPUT_RETRY);
             assert_true(http_fake_count(f.fake) <= requests + 2);
         }
