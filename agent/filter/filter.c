@@ -132,25 +132,6 @@ static bool is_plain(const struct filter *filter)
     return true;
 }
 
-/* True if a rule uses a value with ${scope}. */
-static bool looks_at(const struct filter *filter, enum event_path_scope scope)
-{
-    for (size_t i = 0; i < filter->rule_count; i++) {
-        const struct filter_code *code = &filter->rules[i];
-        for (uint32_t k = 0; k < code->op_count; k++) {
-            if (code->ops[k].scope == scope) {
-                return true;
-            }
-        }
-        for (uint32_t k = 0; k < code->key.count; k++) {
-            if (event_path_scope(&code->key.paths[k]) == scope) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static void complete(struct filter *filter)
 {
     static atomic_uint_fast64_t last_id;
@@ -158,8 +139,6 @@ static void complete(struct filter *filter)
     filter->word_count = (filter->rule_count + 63) / 64;
     filter_index_make(filter);
     filter->drops_early = drops_early(filter);
-    filter->is_placed = looks_at(filter, EVENT_PATH_OF_PLACE);
-    filter->asks_process = looks_at(filter, EVENT_PATH_OF_PROCESS);
     filter->is_plain = is_plain(filter);
     filter->plans_help[EVENT_PATH_RECORD] = plans_help_header(filter);
     filter->plans_help[EVENT_PATH_SCHEMA] = true;

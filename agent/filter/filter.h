@@ -134,8 +134,6 @@ struct filter_scratch {
     /* name of a rule that kept or edited an event although its expression's truth is unknown; valid
      * as long as the filter; the caller clears it */
     struct span unsure;
-    /* whether anything was unknown, regardless of the result; the caller clears it */
-    bool was_unsure;
     /* set by the caller: the event was asked about before, so unknown results are counted
      * already */
     bool asks_again;
@@ -161,13 +159,6 @@ enum filter_verdict filter_header(const struct filter *filter, struct filter_scr
 
 /* True if filter_header can drop a record. */
 bool filter_drops_early(const struct filter *filter);
-
-/* True if a verdict may depend on EVENT_PATH_OF_PLACE. Other verdicts (scratch.placed false) do not
- * need sequence, stack and process, so they can be made before the record has its place. */
-bool filter_is_placed(const struct filter *filter);
-
-/* True if a verdict may depend on process and thread of a record (EVENT_PATH_OF_PROCESS). */
-bool filter_asks_process(const struct filter *filter);
 
 /* Verdict on a record that one of ${schemas} will decode (NULL among them: none). Decided if
  * verdict and rule are equal for all of them. ${event} has the record and the stack. */

@@ -131,11 +131,8 @@ struct filter {
     struct filter_regex *regexes;
     struct filter_code *rules;
     size_t rule_count;
-    bool has_edits;   /* a rule edits */
-    bool drops_early; /* filter_drops_early */
-    /* filter_is_placed, except for samples of events without the field */
-    bool is_placed;
-    bool asks_process;          /* filter_asks_process */
+    bool has_edits;             /* a rule edits */
+    bool drops_early;           /* filter_drops_early */
     uint64_t id;                /* unique in the process */
     size_t word_count;          /* words of a bitmap of rules */
     struct filter_index *index; /* of values that many rules compare with; NULL: none */

@@ -27,7 +27,6 @@ void filter_note_unsure(
         atomic_fetch_add_explicit(code->unsure, 1, memory_order_relaxed);
     }
     scratch->unsure = marks ? code->name : scratch->unsure;
-    scratch->was_unsure = true;
 }
 
 /* Key of an event without the selected values: it counts by itself. */
@@ -204,16 +203,6 @@ enum filter_verdict filter_header(const struct filter *filter, struct filter_scr
 bool filter_drops_early(const struct filter *filter)
 {
     return filter->drops_early;
-}
-
-bool filter_is_placed(const struct filter *filter)
-{
-    return filter->is_placed;
-}
-
-bool filter_asks_process(const struct filter *filter)
-{
-    return filter->asks_process;
 }
 
 enum filter_verdict filter_event(const struct filter *filter, struct filter_scratch *scratch,

@@ -136,12 +136,22 @@ static bool take_choice(bool *has, uint32_t *known, bool news_has, uint32_t news
     return true;
 }
 
-/* Of two images, the one with the name of the process is its program. */
+static bool is_exe(struct span path)
+{
+    return path.size > 4 && span_equal_nocase(span_from(path, path.size - 4), span_text(".exe"));
+}
+
+/* Of two images, the one with the name of the process is its program; before that is known, the one whose file may be
+ * one. */
 static bool is_better_image(const struct process_news *known, struct span image)
 {
     struct span name = name_in(known);
-    return known->image.size && image.size && name.size &&
-           !is_same_name(name_of(known->image), name) && is_same_name(name_of(image), name);
+    if (!known->image.size || !image.size) {
+        return false;
+    }
+    return name.size
+               ? !is_same_name(name_of(known->image), name) && is_same_name(name_of(image), name)
+               : !is_exe(known->image) && is_exe(image);
 }
 
 /* Add what ${known} lacks. False if nothing was added. */

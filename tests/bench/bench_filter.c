@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/trace/session_run.h"
+#include "app/trace/trace_run.h"
 #include "config/config.h"
 #include "event/write/event_writer.h"
 #include "input/registry/registry.h"
@@ -95,37 +95,32 @@ static bool measure(struct bench *bench, size_t index, struct error *err)
     struct nowhere nowhere = {.writer = NULL};
     struct event_writer_settings writer = {.colors = false};
     struct schema_cache_settings cache = {.only_source = NULL};
-    struct filter_scratch scratch;
     struct config *config = config_create(NULL, NULL);
     const struct input_ops *input = input_registry_find("file");
     void *settings = config_new(config, input->fields, input->settings_size, err);
-    bool ok = filter_scratch_init(&scratch, NULL, err);
     nowhere.writer = event_writer_create(&writer, err);
     buf_init(&nowhere.out, 64 * 1024 * 1024);
-    const struct flow_filter filter = {.filter = bench->filters[index], .scratch = &scratch};
-    const struct flow_consumer consumer = {.self = &nowhere, .event = on_event};
-    const struct session_run_settings run = {.input = input,
+    const struct event_observer observer = {.self = &nowhere, .event = on_event};
+    const struct trace_run_settings run = {.input = input,
         .settings = settings,
         .cache = schema_cache_create(&cache, err),
-        .filter = filter.filter ? &filter : NULL,
-        .consumers = &consumer,
-        .consumer_count = 1};
-    struct session_result result;
+        .filter = bench->filters[index],
+        .observer = observer};
+    struct trace_result result;
     uint64_t start = plat_cpu_ns();
-    ok = ok && settings && nowhere.writer && run.cache &&
-         config_set(config, input->fields, settings, "paths", &bench->path, 1, err) &&
-         session_run(&run, &result, err);
+    bool ok = settings && nowhere.writer && run.cache &&
+              config_set(config, input->fields, settings, "paths", &bench->path, 1, err) &&
+              trace_run(&run, &result, err);
     double seconds = (double)(plat_cpu_ns() - start) / 1e9;
     if (ok) {
         bool is_best = bench->seconds[index] == 0 || seconds < bench->seconds[index];
         bench->seconds[index] = is_best ? seconds : bench->seconds[index];
-        bench->events[index] = result.counts.events;
+        bench->events[index] = result.counts.accepted;
         bench->received = result.counts.received;
     }
     schema_cache_destroy(run.cache);
     event_writer_destroy(nowhere.writer);
     buf_fini(&nowhere.out);
-    filter_scratch_fini(&scratch);
     config_destroy(config);
     return ok;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/trace/session_run.h"
+#include "app/trace/trace_run.h"
 #include "config/config.h"
 #include "event/write/event_writer.h"
 #include "input/registry/registry.h"
@@ -38,22 +38,21 @@ static bool measure(const char *path, bool process_context, struct error *err)
     void *settings = config_new(config, input->fields, input->settings_size, err);
     nowhere.writer = event_writer_create(&writer, err);
     buf_init(&nowhere.out, 64 * 1024 * 1024);
-    struct flow_consumer consumer = {.self = &nowhere, .event = on_event};
-    struct session_run_settings run = {.input = input,
+    struct event_observer observer = {.self = &nowhere, .event = on_event};
+    struct trace_run_settings run = {.input = input,
         .settings = settings,
         .cache = schema_cache_create(&cache, err),
         .process_context = process_context,
-        .consumers = &consumer,
-        .consumer_count = 1};
-    struct session_result result;
+        .observer = observer};
+    struct trace_result result;
     uint64_t start = plat_cpu_ns();
     bool ok = settings && nowhere.writer && run.cache &&
               config_set(config, input->fields, settings, "paths", &path, 1, err) &&
-              session_run(&run, &result, err);
+              trace_run(&run, &result, err);
     double seconds = (double)(plat_cpu_ns() - start) / 1e9;
     if (ok) {
         /* Both passes over the source are in source_bytes. */
-        double events = (double)result.counts.events;
+        double events = (double)result.counts.accepted;
         printf("%10.0f events  %6.3f s CPU  %9.0f events/s  %4.0f ns/event  %7.1f MB/s of JSON  "
                "peak %5.1f MB  %s%s\n",
             events, seconds, events / seconds, 1e9 * seconds / events,

@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "app/trace/session_run.h"
+#include "app/trace/trace_run.h"
 #include "config/config.h"
 #include "event/write/event_writer.h"
 #include "input/registry/registry.h"
@@ -44,19 +44,18 @@ static bool check_trace(const char *path, struct check *check)
     struct config *config = config_create(NULL, NULL);
     const struct input_ops *input = input_registry_find("file");
     void *settings = config ? config_new(config, input->fields, input->settings_size, &err) : NULL;
-    const struct flow_consumer consumer = {.self = check, .event = on_event};
-    struct session_run_settings run = {.input = input,
+    const struct event_observer observer = {.self = check, .event = on_event};
+    struct trace_run_settings run = {.input = input,
         .settings = settings,
         .cache = cache,
         .max_events = LIMIT,
-        .consumers = &consumer,
-        .consumer_count = 1};
-    struct session_result result;
+        .observer = observer};
+    struct trace_result result;
     /* A writer knows traces by their place in memory, which the next one may have. */
     check->writer = event_writer_create(&writer_settings, &err);
     bool ok = cache && settings && check->writer &&
               config_set(config, input->fields, settings, "paths", &path, 1, &err) &&
-              session_run(&run, &result, &err);
+              trace_run(&run, &result, &err);
     if (!ok) {
         printf("%s: %s\n", path, err.text);
     }

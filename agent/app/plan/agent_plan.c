@@ -121,13 +121,16 @@ static bool passes_gate(
     return keep;
 }
 
+static bool wants(const void *self, const struct event *event)
+{
+    const struct session_selection *selection = self;
+    return provider_selection_passes(selection->selection, event) ||
+           (selection->is_live && !provider_selection_knows(selection->selection, event));
+}
+
 static bool selects(const void *self, struct filter_scratch *scratch, const struct event *event)
 {
     const struct session_selection *selection = self;
-    if (!provider_selection_passes(selection->selection, event) &&
-        !(selection->is_live && !provider_selection_knows(selection->selection, event))) {
-        return false;
-    }
     for (size_t i = 0; i < selection->gate_count; i++) {
         if (!passes_gate(&selection->gates[i], scratch, event)) {
             return false;
@@ -284,6 +287,7 @@ static bool plan_providers(struct agent_plan *plan, const struct agent_plan_sett
             }
         }
     }
+    plan->sessions[index].selects = selection->gate_count ? selects : NULL;
     return ok && (!selection->is_live || plan_scopes(plan, settings, index, entries, specs, err));
 }
 
@@ -443,7 +447,7 @@ static bool plan_session(struct agent_plan *plan, size_t index,
     }
     if (config->providers.count) {
         struct session_selection *selection = &plan->selections[index];
-        session->selects = selects;
+        session->wants = wants;
         session->selection = selection;
         return plan_providers(plan, settings, index, selection, err);
     }

@@ -77,9 +77,9 @@ static void note_silent(void *self, size_t session, struct span provider)
     }
 }
 
-static struct flow_consumer observe(void *self, size_t worker)
+static struct event_observer observe(void *self, size_t worker)
 {
-    return summary_consumer(((struct agent *)self)->summaries[worker]);
+    return summary_observer(((struct agent *)self)->summaries[worker]);
 }
 
 static bool save(void *self, struct error *err)

@@ -17,7 +17,7 @@ struct entry {
 struct search {
     const struct no_match_settings *settings;
     struct trace_census *census;
-    struct flow_consumer count; /* of the census */
+    struct event_observer count; /* of the census */
     struct entry *entries;
     uint64_t seen;
     size_t found;
@@ -39,17 +39,16 @@ static bool on_event(void *self, const struct event *event)
 static bool read_again(struct search *search, struct error *err)
 {
     const struct no_match_settings *s = search->settings;
-    struct flow_consumer consumer = {.self = search, .event = on_event};
-    struct session_run_settings run = {.input = s->input,
+    struct event_observer observer = {.self = search, .event = on_event};
+    struct trace_run_settings run = {.input = s->input,
         .settings = s->settings,
         .cache = s->cache,
         .ansi = s->ansi,
         .process_context = true,
-        .consumers = &consumer,
-        .consumer_count = 1,
+        .observer = observer,
         .show_progress = s->shows_progress};
-    struct session_result result;
-    return session_run(&run, &result, err);
+    struct trace_result result;
+    return trace_run(&run, &result, err);
 }
 
 static void tell(struct search *search, const char *format, ...) ETWSHIP_PRINTF(2, 3);
@@ -189,7 +188,7 @@ bool no_match_find(
     if (!good) {
         error_set(err, ERR_MEMORY, "out of memory");
     } else {
-        search.count = trace_census_consumer(search.census);
+        search.count = trace_census_observer(search.census);
         good = read_again(&search, err);
     }
     if (good && search.seen) {

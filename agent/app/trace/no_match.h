@@ -2,7 +2,7 @@
 #define ETWSHIP_APP_NO_MATCH_H
 
 #include "app/plan/provider_selection.h"
-#include "app/trace/session_run.h"
+#include "app/trace/trace_run.h"
 
 /*
  * Selections of recorded traces that matched nothing: which name it was, and what the traces have that

@@ -112,9 +112,9 @@ static bool on_event(void *self, const struct event *event)
     return true;
 }
 
-struct flow_consumer trace_census_consumer(struct trace_census *census)
+struct event_observer trace_census_observer(struct trace_census *census)
 {
-    return (struct flow_consumer){.self = census, .event = on_event};
+    return (struct event_observer){.self = census, .event = on_event};
 }
 
 uint64_t trace_census_events(const struct trace_census *census)

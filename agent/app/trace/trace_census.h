@@ -2,7 +2,7 @@
 #define ETWSHIP_APP_TRACE_CENSUS_H
 
 #include "app/plan/provider_selection.h"
-#include "app/trace/session_run.h"
+#include "app/trace/trace_run.h"
 
 /*
  * The content of traces: providers with their events, names of events and processes. For
@@ -24,8 +24,8 @@ enum census_name { CENSUS_PROVIDER, CENSUS_EVENT, CENSUS_PROCESS, CENSUS_NAMES }
 struct trace_census *trace_census_create(void);         /* NULL: out of memory */
 void trace_census_destroy(struct trace_census *census); /* NULL is fine */
 
-/* Counts events as a consumer of flows. */
-struct flow_consumer trace_census_consumer(struct trace_census *census);
+/* Counts what it sees. */
+struct event_observer trace_census_observer(struct trace_census *census);
 
 /* Events so far. */
 uint64_t trace_census_events(const struct trace_census *census);

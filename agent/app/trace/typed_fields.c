@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "app/config/app_providers.h"
-#include "app/trace/session_run.h"
+#include "app/trace/trace_run.h"
 #include "base/map.h"
 #include "input/file/input_file.h"
 #include "schema/source/known_providers.h"
@@ -213,15 +213,14 @@ static bool look_at_traces(struct search *search, struct schema_cache *cache)
 {
     const struct typed_fields_settings *settings = search->settings;
     struct error err;
-    struct flow_consumer consumer = {.self = search, .event = take_event};
-    const struct session_run_settings run = {.input = search->session->ops,
+    struct event_observer observer = {.self = search, .event = take_event};
+    const struct trace_run_settings run = {.input = search->session->ops,
         .settings = search->session->settings,
         .cache = cache,
-        .consumers = &consumer,
-        .consumer_count = 1,
+        .observer = observer,
         .show_progress = true};
-    struct session_result result;
-    bool good = session_run(&run, &result, &err);
+    struct trace_result result;
+    bool good = trace_run(&run, &result, &err);
     if (!good || result.end == INPUT_FAILED) {
         if (settings->warn) {
             settings->warn(settings->warn_self, good ? result.error.text : err.text);

@@ -136,7 +136,7 @@ static bool on_event(void *self, const struct event *event)
     return true;
 }
 
-static bool on_gap(void *self, const struct gap *gap, uint64_t now, uint64_t sequence)
+static void on_gap(void *self, const struct gap *gap, uint64_t now, uint64_t sequence)
 {
     struct summary *summary = self;
     (void)now;
@@ -144,12 +144,11 @@ static bool on_gap(void *self, const struct gap *gap, uint64_t now, uint64_t seq
         summary->gaps++;
         summary->lost += gap->count;
     }
-    return true;
 }
 
-struct flow_consumer summary_consumer(struct summary *summary)
+struct event_observer summary_observer(struct summary *summary)
 {
-    return (struct flow_consumer){.self = summary, .event = on_event, .gap = on_gap};
+    return (struct event_observer){.self = summary, .event = on_event, .gap = on_gap};
 }
 
 static void tell(const struct provider_row *row, const struct guid *guid,

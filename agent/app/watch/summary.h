@@ -2,7 +2,7 @@
 #define ETWSHIP_APP_SUMMARY_H
 
 #include "base/buf.h"
-#include "pipeline/record/flow.h"
+#include "pipeline/record/event_observer.h"
 
 /* The summary at the end of a run: events, bytes, providers, undecoded events, time. */
 struct summary;
@@ -10,8 +10,8 @@ struct summary;
 struct summary *summary_create(void); /* NULL: out of memory */
 void summary_destroy(struct summary *summary);
 
-/* Counts events as a consumer of flows. */
-struct flow_consumer summary_consumer(struct summary *summary);
+/* Counts what it sees. */
+struct event_observer summary_observer(struct summary *summary);
 
 /* Counts of one provider so far. */
 struct summary_provider {

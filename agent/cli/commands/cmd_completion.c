@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "app/trace/session_run.h"
 #include "app/trace/trace_census.h"
+#include "app/trace/trace_run.h"
 #include "cli/commands/cli_main.h"
 #include "cli/completion/completion.h"
 #include "cli/text/schema_list.h"
@@ -82,15 +82,12 @@ static void add_of_traces(const struct cli_args *args, struct buf *out)
     void *settings = config ? trace_options_input(&traces, config, &input, &exit_code) : NULL;
     struct schema_cache *cache = settings ? trace_options_cache(args, &exit_code) : NULL;
     if (census && cache) {
-        struct flow_consumer consumer = trace_census_consumer(census);
-        struct session_run_settings run = {.input = input,
-            .settings = settings,
-            .cache = cache,
-            .consumers = &consumer,
-            .consumer_count = 1};
-        struct session_result result;
+        struct event_observer observer = trace_census_observer(census);
+        struct trace_run_settings run = {
+            .input = input, .settings = settings, .cache = cache, .observer = observer};
+        struct trace_result result;
         struct error err;
-        if (session_run(&run, &result, &err)) {
+        if (trace_run(&run, &result, &err)) {
             add_census(census, out);
         }
     }

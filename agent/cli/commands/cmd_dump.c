@@ -3,7 +3,7 @@
 #include "app/plan/provider_selection.h"
 #include "app/state/agent_identity.h"
 #include "app/trace/no_match.h"
-#include "app/trace/session_run.h"
+#include "app/trace/trace_run.h"
 #include "cli/options/trace_options.h"
 #include "cli/options/trace_times.h"
 #include "cli/options/where.h"
@@ -11,7 +11,6 @@
 #include "event/formats/event_format.h"
 #include "event/select/event_fields.h"
 #include "outputs/registry/registry.h"
-#include "pipeline/deliver/stream.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
@@ -78,51 +77,30 @@ static const struct cli_option options[] = {
 };
 // clang-format on
 
-/* The filter and the limit of the user, between the flow and the stream. */
+/* What came out, up to the limit of the user. */
 struct picker {
-    struct flow_consumer stream;
-    struct provider_selection *selection;
     uint64_t max_events;
     uint64_t taken;
     uint64_t raw;
     uint64_t partial;
 };
 
-static bool wants(void *self, const struct event *event)
+static bool wants(const void *self, const struct event *event)
 {
-    const struct picker *picker = self;
-    return provider_selection_passes(picker->selection, event);
+    return provider_selection_passes(self, event);
 }
 
-static bool pick_event(void *self, const struct event *event)
+static bool count_event(void *self, const struct event *event)
 {
     struct picker *picker = self;
-    if (!provider_selection_passes(picker->selection, event)) {
-        return true;
-    }
     picker->taken++;
     picker->raw += event_is_undecoded(event);
     picker->partial += event->status == DECODE_PARTIAL;
-    return picker->stream.event(picker->stream.self, event) &&
-           (picker->max_events == 0 || picker->taken < picker->max_events);
+    return picker->max_events == 0 || picker->taken < picker->max_events;
 }
 
-static bool pick_gap(void *self, const struct gap *gap, uint64_t now, uint64_t sequence)
+static void tell(const char *text)
 {
-    struct picker *picker = self;
-    return picker->stream.gap(picker->stream.self, gap, now, sequence);
-}
-
-static bool stopping(void *self)
-{
-    (void)self;
-    return session_run_stopping();
-}
-
-static void tell(void *self, enum delivery_news news, const char *text)
-{
-    (void)self;
-    (void)news;
     cli_error("%s", text);
 }
 
@@ -162,15 +140,13 @@ static void *output_settings(const struct cli_args *args, struct config *config,
     return settings;
 }
 
-static int exit_code_of(const struct session_result *result, const struct picker *picker,
-    const struct delivery_host *host, bool strict)
+static int exit_code_of(const struct trace_result *result, const struct picker *picker, bool strict)
 {
     if (result->end == INPUT_FAILED) {
         cli_error("%s", result->error.text);
         return EXIT_FAILED;
     }
-    struct delivery_counts delivered = delivery_host_counts(host);
-    if (delivered.undelivered && !delivery_host_closed(host)) {
+    if (result->output_failed) {
         return EXIT_FAILED;
     }
     if (strict && (picker->raw || picker->partial)) {
@@ -188,11 +164,8 @@ struct dump {
     struct provider_selection *selection;
     struct buf tail;
     struct codepage ansi;
-    struct event_writer *writer;
-    struct event_fields *fields;  /* NULL: all */
-    struct event_writer *details; /* fields for people */
-    struct delivery_host *host;
-    struct stream *stream;
+    struct event_excerpt excerpt; /* no fields: all of each event */
+    struct trace_run_output output;
     struct where where;
     struct event_zone zone;
 };
@@ -225,8 +198,8 @@ static bool take_fields(const struct cli_args *args, struct dump *dump, int *ret
     }
     if (list || lists_all) {
         struct span wanted = list ? span_text(list) : span_make(NULL, 0);
-        dump->fields = event_fields_create(wanted, plain_format(args), &err);
-        if (!dump->fields) {
+        dump->excerpt.fields = event_fields_create(wanted, plain_format(args), &err);
+        if (!dump->excerpt.fields) {
             cli_error("--fields: %s", err.text);
             *ret_exit = err.code == ERR_MEMORY ? EXIT_FAILED : EXIT_USAGE;
             return false;
@@ -246,47 +219,41 @@ static bool take_zone(const struct cli_args *args, struct dump *dump)
     return trace_times_zone(args, &dump->zone);
 }
 
+/* What writes fields for people. */
+static bool make_details(const struct cli_args *args, struct dump *dump, struct error *err)
+{
+    const struct trace_run_output *output = &dump->output;
+    const struct event_writer_settings writer = {.tail = output->tail,
+        .agent = output->agent,
+        .zone = dump->zone,
+        .options = output->shape.options,
+        .ansi = &dump->ansi,
+        .colors = output->shape.colors};
+    dump->excerpt.details_format = plain_format(args);
+    dump->excerpt.details = event_writer_create(&writer, err);
+    return dump->excerpt.details != NULL;
+}
+
 static bool make_output(const struct cli_args *args, const struct input_decoding *decoding,
     struct dump *dump, struct error *err)
 {
-    const struct output_ops *ops;
-    void *settings = output_settings(args, dump->config, &ops, err);
-    if (!settings || !agent_identity_tail(&dump->tail, err) ||
+    struct trace_run_output *output = &dump->output;
+    output->settings = output_settings(args, dump->config, &output->ops, err);
+    if (!output->settings || !agent_identity_tail(&dump->tail, err) ||
         !plat_codepage_init(&dump->ansi, decoding->codepage, err)) {
         return false;
     }
     bool pretty = cli_value(args, "pretty") != NULL;
     const char *uint64 = cli_value(args, "uint64");
-    struct event_writer_settings writer = {.tail = buf_span(&dump->tail),
-        .agent = agent_identity_plain(),
+    output->tail = buf_span(&dump->tail);
+    output->agent = agent_identity_plain();
+    output->failed = tell;
+    output->shape = (struct worker_stream){.format = find_format(args),
+        .excerpt = dump->excerpt.fields ? &dump->excerpt : NULL,
         .zone = dump->zone,
         .options = {.uint64_strings = uint64 && strcmp(uint64, "string") == 0},
-        .ansi = &dump->ansi,
         .colors = pretty && !cli_value(args, "output") && plat_is_terminal(1) && !plat_no_color()};
-    /* The reader may pause, as a pager does after each page: wait for it. */
-    const struct output_env env = {.stopping = stopping};
-    struct delivery_host_settings host = {.ops = ops,
-        .settings = settings,
-        .name = ops->name,
-        .env = &env,
-        .ends_on_failure = true,
-        .stopping = stopping,
-        .tell = tell};
-    dump->writer = event_writer_create(&writer, err);
-    if (pretty && dump->fields) {
-        dump->details = event_writer_create(&writer, err);
-    }
-    dump->host = dump->writer ? delivery_host_create(&host, err) : NULL;
-    struct stream_settings stream = {.format = find_format(args),
-        .writer = dump->writer,
-        .hosts = &dump->host,
-        .host_count = 1,
-        .fields = dump->fields,
-        .details = dump->details,
-        .details_format = plain_format(args)};
-    bool complete = dump->host && (dump->details || !pretty || !dump->fields);
-    dump->stream = complete ? stream_create(&stream, err) : NULL;
-    return dump->stream != NULL;
+    return !pretty || !dump->excerpt.fields || make_details(args, dump, err);
 }
 
 static void tell_no_match(void *self, const char *text)
@@ -303,7 +270,7 @@ static bool selects(const struct cli_args *args)
 
 /* After the end of the traces: report each selection that matched nothing. True: there is one. */
 static bool warn_no_match(const struct cli_args *args, const struct dump *dump,
-    const struct session_run_settings *run, const struct picker *picker)
+    const struct trace_run_settings *run, const struct picker *picker)
 {
     bool nothing = picker->taken == 0 && selects(args);
     bool asks = nothing;
@@ -340,22 +307,22 @@ static bool warn_no_match(const struct cli_args *args, const struct dump *dump,
 }
 
 static int finish(const struct cli_args *args, const struct dump *dump,
-    const struct session_run_settings *run, const struct session_result *result,
+    const struct trace_run_settings *run, const struct trace_result *result,
     const struct picker *picker)
 {
     bool strict = cli_value(args, "strict") != NULL;
     if (result->counts.filtered && picker->taken == 0) {
         where_warn_fields(&dump->where, dump->cache);
     }
-    if (result->counts.unsure) {
+    if (result->unsure) {
         cli_warning("--where could not be evaluated for %llu events: a regular expression exceeded "
                     "its limits. the output contains them, with a note",
-            (unsigned long long)result->counts.unsure);
+            (unsigned long long)result->unsure);
     }
-    int exit_code = exit_code_of(result, picker, dump->host, strict);
-    bool whole = result->end == INPUT_DONE && !session_run_stopping() &&
+    int exit_code = exit_code_of(result, picker, strict);
+    bool whole = result->end == INPUT_DONE && !trace_run_stopping() &&
                  (picker->max_events == 0 || picker->taken < picker->max_events) &&
-                 !delivery_host_closed(dump->host);
+                 !result->output_closed;
     if (whole && warn_no_match(args, dump, run, picker) && strict && exit_code == EXIT_DONE) {
         exit_code = EXIT_LOSSES;
     }
@@ -376,37 +343,30 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
     struct input_decoding decoding;
     struct error err;
     input->decoding(settings, &decoding);
-    struct flow_filter filter_storage;
-    const struct flow_filter *filter;
-    if (!make_output(args, &decoding, dump, &err) ||
-        !where_flow_filter(&dump->where, &dump->ansi, &filter_storage, &filter, &err)) {
+    if (!make_output(args, &decoding, dump, &err)) {
         cli_error("%s", err.text);
         return EXIT_FAILED;
     }
-    struct picker picker = {.stream = stream_consumer(dump->stream),
-        .selection = dump->selection,
-        .max_events = max_events};
-    struct flow_consumer consumer = {.self = &picker, .event = pick_event, .gap = pick_gap};
+    struct picker picker = {.max_events = max_events};
     unsigned damage_said = 0;
-    struct session_run_settings run = {.input = input,
+    struct trace_run_settings run = {.input = input,
         .settings = settings,
         .cache = dump->cache,
-        .filter = filter,
+        .filter = dump->where.filter,
         .wants = provider_selection_count(dump->selection) ? wants : NULL,
-        .wants_self = &picker,
+        .selection = dump->selection,
         .process_context = !cli_value(args, "no-process-context"),
         .ansi = &dump->ansi,
-        .consumers = &consumer,
-        .consumer_count = 1,
+        .observer = {.self = &picker, .event = count_event},
+        .output = &dump->output,
         .show_progress = !plat_is_terminal(1) || cli_value(args, "output"),
         .damage = trace_options_damage,
         .damage_self = &damage_said};
-    struct session_result result;
-    if (!session_run_catch_signals(&err) || !session_run(&run, &result, &err)) {
+    struct trace_result result;
+    if (!trace_run_catch_signals(&err) || !trace_run(&run, &result, &err)) {
         cli_error("%s", err.text);
         return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
     }
-    stream_flush(dump->stream);
     if (result.files_evicted) {
         cli_warning("the names of %llu files exceeded the memory limit: events that use them have "
                     "no file.path",
@@ -459,11 +419,8 @@ static int run(const struct cli_args *args)
     buf_init(&dump.tail, 64 * 1024);
     int exit_code = dump_with(args, &dump);
     trace_options_warn_definitions(dump.cache);
-    stream_destroy(dump.stream);
-    delivery_host_destroy(dump.host);
-    event_writer_destroy(dump.writer);
-    event_writer_destroy(dump.details);
-    event_fields_destroy(dump.fields);
+    event_writer_destroy(dump.excerpt.details);
+    event_fields_destroy(dump.excerpt.fields);
     where_fini(&dump.where);
     plat_codepage_fini(&dump.ansi);
     buf_fini(&dump.tail);

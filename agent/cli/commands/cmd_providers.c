@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "app/trace/session_run.h"
 #include "app/trace/trace_census.h"
+#include "app/trace/trace_run.h"
 #include "base/span_compare.h"
 #include "base/text/nearest.h"
 #include "base/visible.h"
@@ -304,19 +304,18 @@ static int count_in(const struct cli_args *args, struct config *config, struct s
     if (!settings) {
         return exit_code;
     }
-    struct flow_consumer consumer = trace_census_consumer(census);
+    struct event_observer observer = trace_census_observer(census);
     unsigned damage_said = 0;
-    struct session_run_settings run = {.input = input,
+    struct trace_run_settings run = {.input = input,
         .settings = settings,
         .cache = cache,
-        .consumers = &consumer,
-        .consumer_count = 1,
+        .observer = observer,
         .show_progress = true,
         .damage = trace_options_damage,
         .damage_self = &damage_said};
-    struct session_result result;
+    struct trace_result result;
     struct error err;
-    if (!session_run_catch_signals(&err) || !session_run(&run, &result, &err)) {
+    if (!trace_run_catch_signals(&err) || !trace_run(&run, &result, &err)) {
         cli_error("%s", err.text);
         return EXIT_FAILED;
     }

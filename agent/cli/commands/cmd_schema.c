@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "app/trace/session_run.h"
+#include "app/trace/trace_run.h"
 #include "base/text/nearest.h"
 #include "base/visible.h"
 #include "cli/options/trace_options.h"

@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "app/trace/session_run.h"
+#include "app/trace/trace_run.h"
 #include "base/put.h"
 #include "base/visible.h"
 #include "cli/options/trace_options.h"
@@ -50,14 +50,14 @@ struct scan {
 static bool is_stopping(void *self)
 {
     (void)self;
-    return session_run_stopping();
+    return trace_run_stopping();
 }
 
 static bool on_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
 {
     struct scan *scan = self;
     return (buffer->leftover || stat_trace_buffer(&scan->trace, buffer, epoch)) &&
-           !session_run_stopping();
+           !trace_run_stopping();
 }
 
 static bool on_record(void *self, const struct event_record *record)
@@ -202,18 +202,17 @@ static bool decode_all(const struct cli_args *args, struct config *config,
     input->decoding(settings, &decoding);
     decoding.stack_walk = STACK_WALK_EVENTS;
     decoding.metadata = true;
-    struct flow_consumer consumer = stat_decode_consumer(&scan->decode);
-    struct session_run_settings run = {.input = input,
+    struct event_observer observer = stat_decode_observer(&scan->decode);
+    struct trace_run_settings run = {.input = input,
         .settings = settings,
         .cache = cache,
-        .consumers = &consumer,
-        .consumer_count = 1,
+        .observer = observer,
         .show_progress = true,
         .decoding = &decoding};
-    struct session_result result;
+    struct trace_result result;
     struct error err;
     uint64_t started = plat_monotonic_ns();
-    bool ok = session_run(&run, &result, &err);
+    bool ok = trace_run(&run, &result, &err);
     scan->decode_seconds = (double)(plat_monotonic_ns() - started) / 1e9;
     if (!ok || result.end == INPUT_FAILED) {
         cli_error("%s", ok ? result.error.text : err.text);
@@ -324,7 +323,7 @@ static void stat_subject(struct job *job, const struct subject *subject)
     if (!file || !etl_file_walk(file, &visitor, &err)) {
         cli_error("%s", err.text);
         job->exit_code = EXIT_FAILED;
-    } else if (session_run_stopping()) {
+    } else if (trace_run_stopping()) {
         cli_warning("%s: stopped before its end", file->bytes.path);
         job->exit_code = EXIT_FAILED;
     } else if (!decode_all(job->args, job->config, subject, scan, &failed)) {
@@ -349,7 +348,7 @@ static void stat_box(struct job *job, struct trace_box *box)
     if (!trace_box_load(box, &err)) {
         return; /* stopped */
     }
-    for (size_t i = 0; i < box->count && !session_run_stopping(); i++) {
+    for (size_t i = 0; i < box->count && !trace_run_stopping(); i++) {
         stat_subject(job, &(struct subject){.path = box->path, .box = box, .index = i});
     }
     for (size_t i = 0; i < job->unpacked_count; i++) {
@@ -378,7 +377,7 @@ static bool stat_one(void *self, const char *path)
     } else {
         stat_subject(job, &(struct subject){.path = path});
     }
-    return !session_run_stopping();
+    return !trace_run_stopping();
 }
 
 static void stat_operand(struct job *job, const char *operand)
@@ -415,11 +414,11 @@ static int run(const struct cli_args *args)
     buf_init(&job.out, MAX_OUTPUT_BYTES);
     arena_init(&job.texts, MAX_TEXT_BYTES);
     read_stdin(args);
-    if (!job.config || !session_run_catch_signals(&err)) {
+    if (!job.config || !trace_run_catch_signals(&err)) {
         cli_error("%s", job.config ? err.text : "out of memory");
         job.exit_code = EXIT_FAILED;
     }
-    for (size_t i = 0; i < args->operand_count && job.config && !session_run_stopping(); i++) {
+    for (size_t i = 0; i < args->operand_count && job.config && !trace_run_stopping(); i++) {
         stat_operand(&job, args->operands[i]);
     }
     trace_scratch_fini(&job.scratch);

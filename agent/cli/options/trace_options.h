@@ -62,7 +62,7 @@ void *trace_options_input(const struct cli_args *args, struct config *config,
 /* True if --output is none of the traces in the operands from ${first} on; else prints an error. */
 bool trace_options_spare(const struct cli_args *args, size_t first);
 
-/* Print where a trace is damaged: struct session_run_settings.damage. */
+/* Print where a trace is damaged: struct trace_run_settings.damage. */
 void trace_options_damage(
     void *self, const struct trace_info *trace, uint64_t offset, const char *what);
 

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "app/state/agent_identity.h"
 #include "cli/options/cli.h"
 
 static void explain(const char *option, struct span text, size_t offset, const char *what)
@@ -65,27 +64,7 @@ bool where_init(struct where *where, const char *text, const char *sample, int *
 
 void where_fini(struct where *where)
 {
-    if (where->has_scratch) {
-        filter_scratch_fini(&where->scratch);
-    }
     filter_destroy(where->filter);
-}
-
-bool where_flow_filter(struct where *where, const struct codepage *ansi,
-    struct flow_filter *storage, const struct flow_filter **ret_filter, struct error *err)
-{
-    if (!where->filter) {
-        *ret_filter = NULL;
-        return true;
-    }
-    where->has_scratch = true;
-    if (!filter_scratch_init(&where->scratch, ansi, err)) {
-        return false;
-    }
-    where->scratch.paths.agent = agent_identity_plain();
-    *storage = (struct flow_filter){.filter = where->filter, .scratch = &where->scratch};
-    *ret_filter = storage;
-    return true;
 }
 
 /* ---- fields that no event has ------------------------------------------------------------------ */

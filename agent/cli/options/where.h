@@ -1,7 +1,8 @@
 #ifndef ETWSHIP_CLI_WHERE_H
 #define ETWSHIP_CLI_WHERE_H
 
-#include "pipeline/record/flow.h"
+#include "filter/filter.h"
+#include "schema/cache/schema_cache.h"
 
 /*
  * `--where EXPR`: events for which the expression is true; `--sample 1/N[:FIELD]`: one in N of
@@ -9,18 +10,12 @@
  */
 struct where {
     struct filter *filter; /* NULL: neither option is given, all events pass */
-    struct filter_scratch scratch;
-    bool has_scratch;
 };
 
 /* ${text} or ${sample} NULL: not given. False: *ret_exit is the exit code, errors are printed. fini
  * is allowed in any case. */
 bool where_init(struct where *where, const char *text, const char *sample, int *ret_exit);
 void where_fini(struct where *where);
-
-/* The filter for session_run, NULL if all events pass. ${ansi}: as in the events' writer. */
-bool where_flow_filter(struct where *where, const struct codepage *ansi,
-    struct flow_filter *storage, const struct flow_filter **ret_filter, struct error *err);
 
 /* After no event passed: print fields of the expression that no known event has, if there is one
  * with a similar name. */

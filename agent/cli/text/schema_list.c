@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "app/trace/session_run.h"
+#include "app/trace/trace_run.h"
 #include "base/put.h"
 #include "base/span_compare.h"
 #include "base/visible.h"
@@ -58,14 +58,6 @@ void schema_list_fini(struct schema_list *list)
     *list = (struct schema_list){.items = NULL};
 }
 
-/* The metadata pass ends with the first event. */
-static bool stop_at_once(void *self, const struct event *event)
-{
-    (void)self;
-    (void)event;
-    return false;
-}
-
 bool schema_list_learn(
     const struct cli_args *args, size_t first, struct schema_cache *cache, int *ret_exit)
 {
@@ -80,15 +72,13 @@ bool schema_list_learn(
     void *settings = config ? trace_options_input(&traces, config, &input, ret_exit) : NULL;
     bool ok = false;
     if (settings) {
-        struct flow_consumer consumer = {.event = stop_at_once};
-        struct session_run_settings run = {.input = input,
+        struct trace_run_settings run = {.input = input,
             .settings = settings,
             .cache = cache,
-            .consumers = &consumer,
-            .consumer_count = 1};
-        struct session_result result;
+            .max_events = 1}; /* the metadata pass ends with the first event */
+        struct trace_result result;
         struct error err;
-        ok = session_run(&run, &result, &err);
+        ok = trace_run(&run, &result, &err);
         if (!ok || result.end == INPUT_FAILED) {
             cli_error("%s", ok ? result.error.text : err.text);
             *ret_exit = EXIT_FAILED;

@@ -137,9 +137,9 @@ static bool on_event(void *self, const struct event *event)
     return true;
 }
 
-struct flow_consumer stat_decode_consumer(struct stat_decode *stat)
+struct event_observer stat_decode_observer(struct stat_decode *stat)
 {
-    return (struct flow_consumer){.self = stat, .event = on_event};
+    return (struct event_observer){.self = stat, .event = on_event};
 }
 
 /* ---- output ----------------------------------------------------------------------------------------- */

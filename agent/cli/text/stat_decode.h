@@ -3,11 +3,11 @@
 
 #include "base/buf.h"
 #include "cli/text/key_counts.h"
-#include "pipeline/record/flow.h"
+#include "pipeline/record/event_observer.h"
 
 /*
  * Decode statistics of a trace: counts by type, by source of the layout and by outcome, and missing
- * definitions. A consumer of a flow that delivers every record.
+ * definitions, of all records that are observed.
  */
 struct stat_decode {
     uint64_t events;
@@ -25,7 +25,7 @@ struct stat_decode {
 void stat_decode_init(struct stat_decode *stat);
 void stat_decode_fini(struct stat_decode *stat);
 
-struct flow_consumer stat_decode_consumer(struct stat_decode *stat);
+struct event_observer stat_decode_observer(struct stat_decode *stat);
 
 /* `"decode":{…},"types":[…],"missing":[…]` */
 void stat_decode_json(const struct stat_decode *stat, struct buf *out);

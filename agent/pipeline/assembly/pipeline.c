@@ -173,6 +173,7 @@ static bool make_sources(struct pipeline *p, struct error *err)
             .resume = resume,
             .resume_max = resume_max,
             .damage = s->damage,
+            .progress = s->progress,
             .file_end = s->file_end,
             .is_done = s->is_done,
             .self = s->self};
@@ -265,6 +266,7 @@ static bool make_outlet(
         .ops = output->ops,
         .settings = output->settings,
         .retry = output->retry,
+        .ends_on_failure = output->ends_on_failure,
         .workers = output->workers,
         .ids = output->ids,
         .checkpoint = checkpoint,
@@ -283,6 +285,7 @@ static bool make_outlet(
         .dead_letters = s->dead_letters,
         .save = s->save,
         .ended = s->ended,
+        .stopping = s->stopping,
         .warn = s->warn,
         .note = s->note,
         .self = s->self};
@@ -368,7 +371,8 @@ void pipeline_destroy(struct pipeline *p)
     for (size_t i = 0; p->workers && i < s->worker_count; i++) {
         decode_worker_destroy(p->workers[i]);
     }
-    for (size_t i = 0; p->caches && i < s->worker_count * p->session_count; i++) {
+    bool owns = p->caches && !s->borrows_caches;
+    for (size_t i = 0; owns && i < s->worker_count * p->session_count; i++) {
         schema_cache_destroy(p->caches[i]);
     }
     sealer_destroy(p->sealer);

@@ -33,6 +33,7 @@ struct pipeline_session {
         *processes;           /* of its events, which may be other sessions', too; NULL: none */
     const struct gate *gates; /* see worker_session */
     size_t gate_count;
+    bool (*wants)(const void *self, const struct event *event);
     bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
     void (*edits)(const void *self, struct filter_scratch *scratch, const struct event *event,
         struct event_editor *editor);
@@ -54,9 +55,10 @@ struct pipeline_output {
     size_t workers;
     size_t own_bytes; /* of each worker: output_ops.memory */
     size_t stream;
-    size_t route;   /* template of the stream; SIZE_MAX: none */
-    bool ids;       /* delivery.ids: then `shape.ids` of its stream is set, too */
-    bool from_head; /* spool_reader.from_head */
+    size_t route;         /* template of the stream; SIZE_MAX: none */
+    bool ids;             /* delivery.ids: then `shape.ids` of its stream is set, too */
+    bool from_head;       /* spool_reader.from_head */
+    bool ends_on_failure; /* delivery_host_settings */
     struct span checkpoint;
 };
 
@@ -116,20 +118,22 @@ struct pipeline_settings {
     /* A cache for one session and worker; the pipeline destroys it. */
     struct schema_cache *(*make_cache)(
         void *self, size_t session, size_t worker, struct error *err);
+    bool borrows_caches; /* it does not: they are the caller's */
     /* See decode_worker.h; may be NULL. */
     void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
     /* Records of ${provider}, of an event log, have no message: decode_worker_settings.silent. NULL: none. */
     void (*silent)(void *self, size_t session, struct span provider);
     struct tap_hub *taps; /* open taps; NULL: none */
     /* Sees the events of one worker; may be NULL. */
-    struct flow_consumer (*observe)(void *self, size_t worker);
+    struct event_observer (*observe)(void *self, size_t worker);
     /* [session]: the sequence up to which the pipeline before in this process has shown its events to them;
      * NULL: there was none. */
     const uint64_t *observed;
     void (*step)(void *self, uint32_t session, const struct provider_change *change); /* source.h */
-    /* These three: see source.h; the last two NULL: positions are not kept. */
+    /* These four: see source.h; the last two NULL: positions are not kept. */
     void (*damage)(void *self, uint32_t session, const struct trace_info *trace, uint64_t offset,
         const char *what);
+    void (*progress)(void *self, uint32_t session, uint64_t done_bytes, uint64_t total_bytes);
     void (*file_end)(
         void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
     bool (*is_done)(
@@ -137,6 +141,7 @@ struct pipeline_settings {
     /* See outlet.h; the first is not used with a store. Without it, positions are kept in this process alone. */
     bool (*save)(void *self, struct error *err);
     void (*ended)(void *self, size_t output, bool closed);
+    bool (*stopping)(void *self); /* NULL: only pipeline_cancel stops outputs that wait */
     /* ${output} NULL: it is about the spool. */
     void (*warn)(void *self, const char *output, const char *kind, const char *text);
     void (*note)(void *self, const char *output, const char *text);

@@ -108,6 +108,7 @@ static void fill_sessions(struct pipeline_tables *t, const struct pipeline_setti
             .processes = own ? NULL : session->processes,
             .gates = own ? NULL : session->gates,
             .gate_count = own ? 0 : session->gate_count,
+            .wants = own ? NULL : session->wants,
             .selects = own ? NULL : session->selects,
             .edits = own ? NULL : session->edits,
             .selection = own ? NULL : session->selection,

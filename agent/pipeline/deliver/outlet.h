@@ -25,6 +25,7 @@ struct outlet_settings {
     const struct output_ops *ops;
     const void *settings; /* of the output; borrowed */
     struct delivery_retry retry;
+    bool ends_on_failure;   /* delivery_host_settings */
     size_t workers;         /* threads; batches of several may arrive in any order */
     bool ids;               /* it wants to know what its records are called */
     struct span checkpoint; /* of the run before; copied */
@@ -53,6 +54,8 @@ struct outlet_settings {
     /* The output has ended permanently; ${closed}: because its reader closed it. Any thread. May be
      * NULL. */
     void (*ended)(void *self, size_t index, bool closed);
+    /* The agent is not to wait any more, beside OUTLET_CANCELS. Threads of the outlet. May be NULL. */
+    bool (*stopping)(void *self);
     /* Log a warning. Warnings with equal ${kind}, a word, are about the same cause. Any thread. */
     void (*warn)(void *self, const char *output, const char *kind, const char *text);
     /* Log information. Any thread. May be NULL. */

@@ -38,9 +38,11 @@ bool outlet_lane_is_cancelled(const void *self)
     return until != UINT64_MAX && plat_monotonic_ns() >= until;
 }
 
-static bool is_cancelled(void *self)
+static bool is_stopping(void *self)
 {
-    return outlet_lane_is_cancelled(self);
+    const struct outlet_settings *settings = &((struct outlet_lane *)self)->outlet->settings;
+    return outlet_lane_is_cancelled(self) ||
+           (settings->stopping && settings->stopping(settings->self));
 }
 
 /* True if nothing is to be tried again. A delivery under way continues. */
@@ -123,8 +125,8 @@ static void set_guarantee(void *self, const char *guarantee)
 static void tell(void *self, enum delivery_news news, const char *text)
 {
     struct outlet_lane *lane = self;
-    bool over = delivery_host_ended(lane->host) || outlet_lane_is_cancelled(lane) ||
-                hands_over(lane);
+    bool over = lane->outlet->settings.ends_on_failure || delivery_host_ended(lane->host) ||
+                outlet_lane_is_cancelled(lane) || hands_over(lane);
     outlet_news_tell(&lane->outlet->news, news, text, over);
 }
 
@@ -297,14 +299,15 @@ bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct er
         .warn = outlet_lane_warn,
         .note = note,
         .guarantee = set_guarantee,
-        .stopping = is_cancelled,
+        .stopping = is_stopping,
         .host = lane};
     struct delivery_host_settings host = {.ops = settings->ops,
         .settings = settings->settings,
         .name = settings->name,
         .env = &env,
         .retry = settings->retry,
-        .stopping = is_cancelled,
+        .ends_on_failure = settings->ends_on_failure,
+        .stopping = is_stopping,
         .wait = wait_for_retry,
         .clear = wait_while_quiet,
         .keep_quiet = keep_quiet,

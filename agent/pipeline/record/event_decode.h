@@ -6,8 +6,8 @@
 #include "schema/cache/schema_cache.h"
 
 /*
- * Record to event: which of the definitions that may apply, and which pointer size. Shared by the
- * flow of one thread (flow.h) and the decode workers. One thread at a time.
+ * Record to event: which of the definitions that may apply, and which pointer size. One thread at a
+ * time.
  */
 struct event_decode {
     struct schema_cache *cache;    /* borrowed */

@@ -315,6 +315,7 @@ static void on_metadata(void *self, const struct event_record *record)
         learn_file(self, record, true);
     } else if (record_process_kind(record) != RECORD_OF_OTHERS) {
         learn_process(self, record);
+        ((struct source *)self)->knows_processes = true;
     } else {
         learn(self, record);
     }
@@ -336,7 +337,10 @@ static bool on_record(void *self, const struct event_record *record)
     struct source *source = self;
     source->counts.seen++;
     source->quiet_since_ns = 0;
-    learn_process(source, record);
+    bool is_told = source->knows_processes && record->trace && !record->trace->grows;
+    if (!is_told) { /* ahead of all records, as a trace that does not grow tells of processes */
+        learn_process(source, record);
+    }
     learn_file(source, record, false);
     source_offer_metadata(source);
     if (record_is_metadata(record)) {
@@ -378,53 +382,6 @@ static void on_gap(void *self, const struct gap *gap)
     if (source->state != SOURCE_DROPS) {
         source_gaps_close(source, true);
     }
-}
-
-/* ---- files of which it is known what became of them ------------------------------------------- */
-
-static void on_file_end(void *self, const uint8_t file_id[16])
-{
-    struct source *source = self;
-    const struct source_settings *settings = &source->settings;
-    /* All stacks of the file's events have come. */
-    if (source->state != SOURCE_STOPPED && stack_join_flush(source->stacks)) {
-        settings->file_end(settings->self, settings->session, file_id, source->counts.sequence);
-    }
-}
-
-static bool on_is_done(void *self, const uint8_t file_id[16])
-{
-    const struct source_settings *settings = &((struct source *)self)->settings;
-    uint64_t sequence;
-    return settings->is_done(settings->self, settings->session, file_id, &sequence);
-}
-
-static void on_skipped(void *self, const uint8_t file_id[16])
-{
-    struct source *source = self;
-    const struct source_settings *settings = &source->settings;
-    uint64_t sequence;
-    if (settings->is_done(settings->self, settings->session, file_id, &sequence) &&
-        sequence > source->counts.sequence) {
-        source->counts.sequence = sequence;
-    }
-}
-
-static void on_damage(void *self, const struct trace_info *trace, uint64_t offset, const char *what)
-{
-    const struct source_settings *settings = &((struct source *)self)->settings;
-    settings->damage(settings->self, settings->session, trace, offset, what);
-}
-
-static uint64_t on_renumber(void *self, uint64_t behind)
-{
-    struct source *source = self;
-    uint64_t to = behind ? behind : source->settings.resume_max;
-    if (source->state != SOURCE_STOPPED && stack_join_flush(source->stacks) &&
-        source->counts.sequence < to) {
-        source->counts.sequence = to;
-    }
-    return to;
 }
 
 /* ---- quiet sources ---------------------------------------------------------------------------- */
@@ -535,15 +492,7 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
         ret_sink->leaves_out = source_left_out_ask;
         ret_sink->left_out = source_left_out_many;
     }
-    if (source->settings.damage) {
-        ret_sink->damage = on_damage;
-    }
-    if (source->settings.is_done) {
-        ret_sink->file_end = on_file_end;
-        ret_sink->is_done = on_is_done;
-        ret_sink->skipped = on_skipped;
-        ret_sink->renumber = on_renumber;
-    }
+    source_files_sink(source, ret_sink);
 }
 
 void source_finish(struct source *source, bool stopped)

@@ -42,9 +42,10 @@ struct source_settings {
 
     /* A provider keeps to its budget in another way than before; may be NULL. */
     void (*step)(void *self, uint32_t session, const struct provider_change *change);
-    /* See input_sink.damage; may be NULL. */
+    /* See input_sink.damage and .progress; may be NULL. */
     void (*damage)(void *self, uint32_t session, const struct trace_info *trace, uint64_t offset,
         const char *what);
+    void (*progress)(void *self, uint32_t session, uint64_t done_bytes, uint64_t total_bytes);
     /* For sessions whose positions are kept, else NULL: see input_sink.file_end and is_done, and
      * what the file's last event is numbered. */
     void (*file_end)(
@@ -59,7 +60,7 @@ struct source *source_create(const struct source_settings *settings, struct erro
 /* Its slabs are gone. NULL is fine. */
 void source_destroy(struct source *source);
 
-/* What the input hands its records to: fill ${ret_sink}; progress is the caller's. */
+/* What the input hands its records to: fill ${ret_sink}. */
 void source_sink(struct source *source, struct input_sink *ret_sink);
 
 /*

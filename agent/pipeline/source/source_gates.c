@@ -32,7 +32,7 @@ static const struct gate *gate_at(const struct source_gates_settings *settings, 
 static bool is_needed(const struct source_gates_settings *settings)
 {
     const struct worker_session *session = settings->session;
-    bool all = session->stream_count > 0 && !session->selects;
+    bool all = session->stream_count > 0 && !session->wants && !session->selects;
     for (size_t i = 0; i < session->gate_count; i++) {
         if (filter_drops_early(session->gates[i].filter)) {
             return true;
@@ -158,7 +158,8 @@ enum source_gates_level source_gates_ask(struct source_gates *gates,
         *ret_tag = tag_of(gates, asked, SOURCE_GATES_SESSION);
         return SOURCE_GATES_SESSION;
     }
-    bool may_ask_streams = verdict == FILTER_KEEP && !gates->settings.session->selects &&
+    const struct worker_session *session = gates->settings.session;
+    bool may_ask_streams = verdict == FILTER_KEEP && !session->wants && !session->selects &&
                            gates->count <= MAX_TOLD && sequence >= gates->last_resume;
     if (may_ask_streams && all_streams_drop(gates, &event)) {
         *ret_tag = tag_of(gates, gates->count, SOURCE_GATES_STREAMS);

@@ -43,6 +43,7 @@ struct source {
     struct gap_list gaps;
     atomic_size_t reports_in_flight; /* of a guard */
 
+    bool knows_processes;    /* on_metadata has told of some */
     uint64_t quiet_since_ns; /* no record since then; 0: there was one since the last pause */
 
     struct provider_budget *budget; /* NULL: none */
@@ -96,6 +97,10 @@ void source_gaps_report(void *self, const struct guard_report *report);
 
 /* While the source drops: gaps do not stay open for ever because there is no room. */
 void source_gaps_close_old(struct source *source);
+
+/* ---- source_files.c ---------------------------------------------------------------------------- */
+
+void source_files_sink(struct source *source, struct input_sink *ret_sink);
 
 /* ---- source_budget.c --------------------------------------------------------------------------- */
 

@@ -81,7 +81,11 @@ static bool write_text(
 {
     const struct slab *slab = item->slab;
     struct event_writer *writer = worker->contexts[slab->session].writers[index];
-    const struct event_format *format = decode_worker_stream(worker, slab, index)->format;
+    const struct worker_stream *stream = decode_worker_stream(worker, slab, index);
+    const struct event_format *format = stream->format;
+    if (item->event && stream->excerpt) {
+        return event_excerpt_add(stream->excerpt, format, writer, item->event, out);
+    }
     if (item->event) {
         return event_text_add(format, writer, item->event, out, &worker->is_cut);
     }
@@ -268,7 +272,12 @@ static bool work_on_event(
     struct decode_worker *worker, struct slab *slab, const struct slab_item *item)
 {
     struct context *context = &worker->contexts[slab->session];
-    const struct flow_consumer *observer = &worker->settings.observer;
+    if (context->is_over) {
+        slab->counts.filtered++;
+        slab->done_sequence = item->record->sequence;
+        return true;
+    }
+    const struct event_observer *observer = &worker->settings.observer;
     struct event_record completed;
     struct event event = {.record = item->record};
     if (context->processes) {
@@ -301,7 +310,7 @@ static bool work_on_event(
     if (wanted) {
         decode_counts_add(&slab->counts.decode, &event);
         if (observer->event && item->record->sequence > context->observed) {
-            observer->event(observer->self, &event);
+            context->is_over = !observer->event(observer->self, &event);
         }
     }
     if (item->record->sequence > context->observed) {
@@ -336,8 +345,11 @@ static bool work_on_records(struct decode_worker *worker, struct slab *slab)
 static bool work_on_own(struct decode_worker *worker, struct slab *slab)
 {
     const struct worker_session *session = &worker->settings.sessions[slab->session];
-    const struct flow_consumer *observer = &worker->settings.observer;
+    const struct event_observer *observer = &worker->settings.observer;
     const struct item item = {.slab = slab};
+    if (worker->contexts[slab->session].is_over) {
+        return true;
+    }
     for (size_t i = 0; i < slab->piece_count; i++) {
         bool is_new = slab->last_sequence == 0 || slab->last_sequence > session->resume[i];
         if (is_new && !write_record(worker, &item, i, slab->last_sequence)) {
@@ -394,7 +406,11 @@ static void work_on(struct decode_worker *worker, struct slab *slab)
         ok = wait_for_memory(worker);
     }
     for (size_t i = 0; ok && i < slab->piece_count; i++) {
+        const struct event_excerpt *excerpt = decode_worker_stream(worker, slab, i)->excerpt;
         event_writer_read_at(context->writers[i], now);
+        if (excerpt) {
+            event_excerpt_read_at(excerpt, now);
+        }
     }
     if (ok) {
         ok = slab->kind == SLAB_RECORDS ? work_on_records(worker, slab) : work_on_own(worker, slab);
@@ -474,6 +490,7 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
             .tail = settings->tail,
             .agent = settings->agent,
             .colors = stream->colors,
+            .zone = stream->zone,
             .options = stream->options};
         context->writers[i] = event_writer_create(&writer, err);
         if (!context->writers[i]) {

@@ -3,7 +3,9 @@
 
 #include "event/select/event_template.h"
 #include "event/write/event_writer.h"
-#include "pipeline/record/flow.h"
+#include "pipeline/record/event_decode.h"
+#include "pipeline/record/event_excerpt.h"
+#include "pipeline/record/event_observer.h"
 #include "pipeline/slab/slab_queue.h"
 #include "pipeline/work/gate.h"
 #include "pipeline/work/sealer.h"
@@ -25,7 +27,9 @@ struct worker_stream {
     const struct event_template *routes[STREAM_MAX_ROUTES];
     size_t route_count;
     struct event_options options;
-    bool colors;           /* event_writer_settings */
+    const struct event_excerpt *excerpt; /* of each event; of the only worker; NULL: all of it */
+    struct event_zone zone;              /* these two: event_writer_settings */
+    bool colors;
     bool ids;              /* an output wants to know where its records were read */
     size_t batch_bytes;    /* that batches are sealed at */
     const size_t *outputs; /* that take it */
@@ -39,7 +43,9 @@ struct worker_session {
     struct process_table *processes; /* the process of an event; NULL: not added */
     const struct gate *gates;        /* lists of rules that every event must pass */
     size_t gate_count;
-    /* Is a decoded event wanted at all (the session's providers)? Any worker. NULL: all are. */
+    /* Is an event wanted at all (the session's providers)? As far as its record and definition tell, which is all that
+     * ${event} has; and once it is decoded. Any worker. NULL: all are. */
+    bool (*wants)(const void *self, const struct event *event);
     bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
     /* Apply what the rules of these do to an event that is wanted. Any worker. NULL: nothing. */
     void (*edits)(const void *self, struct filter_scratch *scratch, const struct event *event,
@@ -77,8 +83,9 @@ struct decode_worker_settings {
 
     struct tap_hub *taps; /* open taps; NULL: none */
 
-    /* Sees every accepted event, on the worker's thread; event NULL: none. */
-    struct flow_consumer observer;
+    /* Sees every event that a stream wants, after it was written; event NULL: none. When it has seen enough of a session,
+     * the worker leaves out the rest, as filtered. */
+    struct event_observer observer;
 };
 
 struct decode_worker *decode_worker_create(

@@ -28,7 +28,7 @@ bool decode_worker_gates_make(struct decode_worker *worker, size_t index, struct
             ok = gate_view_init(&context->stream_gates[i], gate, err);
         }
     }
-    context->is_filtered = context->has_gates || session->selects;
+    context->is_filtered = context->has_gates || session->wants || session->selects;
     return ok;
 }
 
@@ -50,6 +50,7 @@ void decode_worker_gates_fini(struct decode_worker *worker, size_t index)
 struct stage {
     const struct event *event;
     const struct schema_choice *choice;
+    bool is_described; /* the event has its definition, or it is known that there is none */
     bool decoded;
     bool is_partial; /* decoded as far as gates look, which `selects` may not be content with */
 };
@@ -68,6 +69,24 @@ static enum filter_verdict ask_stream(
     return verdict;
 }
 
+/* Which events the session's providers are to send: by their definition, then by rules of their own. */
+static enum filter_verdict ask_selection(
+    const struct worker_session *session, struct filter_scratch *scratch, const struct stage *stage)
+{
+    bool waits = (session->wants && !stage->is_described) ||
+                 (session->selects && (!stage->decoded || stage->is_partial));
+    if (session->wants && stage->is_described &&
+        !session->wants(session->selection, stage->event)) {
+        return FILTER_DROP;
+    }
+    if (waits) {
+        return FILTER_UNDECIDED;
+    }
+    return !session->selects || session->selects(session->selection, scratch, stage->event)
+               ? FILTER_KEEP
+               : FILTER_DROP;
+}
+
 /* Ask all gates that are still open. DROP: the session does not want the event, or no stream does
  * (*ret_accepted); UNDECIDED: more must be known. */
 static enum filter_verdict ask_gates(struct decode_worker *worker, const struct slab *slab,
@@ -81,13 +100,9 @@ static enum filter_verdict ask_gates(struct decode_worker *worker, const struct 
     if (verdict != FILTER_KEEP) {
         return verdict;
     }
-    if (session->selects) {
-        if (!stage->decoded || stage->is_partial) {
-            return FILTER_UNDECIDED;
-        }
-        if (!session->selects(session->selection, &context->scratch, stage->event)) {
-            return FILTER_DROP;
-        }
+    verdict = ask_selection(session, &context->scratch, stage);
+    if (verdict != FILTER_KEEP) {
+        return verdict;
     }
     for (size_t i = 0; i < session->gate_count; i++) {
         if (!gate_charge(&context->gates[i], slab->session, stage->event->record)) {
@@ -135,9 +150,11 @@ bool decode_worker_gates_decode(
     struct decode_worker *worker, const struct slab *slab, struct event *event, bool *ret_accepted)
 {
     struct context *context = &worker->contexts[slab->session];
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
     struct stage stage = {.event = event};
     enum filter_verdict verdict = FILTER_UNDECIDED;
-    gate_begin(context->gates, worker->settings.sessions[slab->session].gate_count);
+    *ret_accepted = false;
+    gate_begin(context->gates, session->gate_count);
     gate_begin(context->stream_gates, slab->piece_count);
     if (context->has_gates) {
         verdict = ask_gates(worker, slab, &stage, ret_accepted);
@@ -145,9 +162,19 @@ bool decode_worker_gates_decode(
             return false;
         }
     }
+    stage.choice = schema_cache_find(context->decode.cache, event->record);
+    stage.is_described = stage.choice->count <= 1 && !stage.choice->late;
+    event->schema = stage.is_described && stage.choice->count ? stage.choice->list[0] : NULL;
+    if (session->gate_count == 0) {
+        enum filter_verdict selected = ask_selection(session, &context->scratch, &stage);
+        if (selected == FILTER_DROP) {
+            return false;
+        }
+        *ret_accepted = selected == FILTER_KEEP;
+        verdict = context->has_gates ? verdict : selected;
+    }
     event->process = decode_worker_process(context, event->record);
     event->file = decode_worker_file(context, event->record);
-    stage.choice = schema_cache_find(context->decode.cache, event->record);
     if (verdict == FILTER_UNDECIDED && context->has_gates) {
         verdict = ask_gates(worker, slab, &stage, ret_accepted);
         if (verdict == FILTER_DROP) {
@@ -156,6 +183,7 @@ bool decode_worker_gates_decode(
     }
     if (verdict == FILTER_UNDECIDED && decode_for_gates(worker, slab, stage.choice, event)) {
         stage.decoded = true;
+        stage.is_described = true;
         stage.is_partial = true;
         verdict = ask_gates(worker, slab, &stage, ret_accepted);
         if (verdict == FILTER_DROP) {
@@ -168,6 +196,7 @@ bool decode_worker_gates_decode(
         event_decode_keep(event, &before);
     }
     stage.decoded = true;
+    stage.is_described = true;
     stage.is_partial = false;
     return verdict == FILTER_KEEP || ask_gates(worker, slab, &stage, ret_accepted) != FILTER_DROP;
 }

@@ -20,9 +20,10 @@ struct context {
     bool has_gates;                 /* there is any of them … */
     bool is_edited;                 /* … one of them edits */
     bool rolls_up;                  /* … one of them makes one of many */
-    bool is_filtered;               /* has_gates, or the session selects among decoded events */
+    bool is_filtered;               /* has_gates, or the session selects events */
     size_t *sizes;                  /* by piece: bytes of the last one */
     uint64_t observed;              /* the sequence that the observer has seen it up to */
+    bool is_over;                   /* that has seen enough */
     struct schema_losses told;      /* of the cache, and counted; what is learned may come first */
 };
 

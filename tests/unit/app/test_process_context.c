@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "app/trace/session_run.h"
+#include "app/trace/trace_run.h"
 #include "config/config.h"
 #include "event/write/event_file.h"
 #include "event/write/event_process.h"
@@ -283,16 +283,15 @@ static void read_trace(struct told *told, bool process_context)
     const char *text = path;
     *told = (struct told){.events = 0};
     buf_init(&told->text, TRACE_BYTES);
-    struct flow_consumer consumer = {.self = told, .event = on_event};
-    struct session_run_settings run = {.input = input,
+    struct event_observer observer = {.self = told, .event = on_event};
+    struct trace_run_settings run = {.input = input,
         .settings = settings,
         .cache = schema_cache_create(&cache, NULL),
         .process_context = process_context,
-        .consumers = &consumer,
-        .consumer_count = 1};
-    struct session_result result;
+        .observer = observer};
+    struct trace_result result;
     assert_true(config_set(config, input->fields, settings, "paths", &text, 1, NULL));
-    assert_true(session_run(&run, &result, NULL));
+    assert_true(trace_run(&run, &result, NULL));
     assert_int_equal(result.end, INPUT_DONE);
     schema_cache_destroy(run.cache);
     config_destroy(config);

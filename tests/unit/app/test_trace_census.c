@@ -11,8 +11,8 @@ static void give(struct trace_census *census, enum record_kind kind, enum decode
     const struct event_record record = {
         .kind = kind, .payload = span_make(payload_size ? payload : NULL, payload_size)};
     const struct event event = {.record = &record, .schema = schema, .status = status};
-    struct flow_consumer consumer = trace_census_consumer(census);
-    assert_true(consumer.event(consumer.self, &event));
+    struct event_observer observer = trace_census_observer(census);
+    assert_true(observer.event(observer.self, &event));
 }
 
 /* As `stat` and --strict count them: a message says its text, whatever arguments it has, so without its

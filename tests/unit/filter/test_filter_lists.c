@@ -229,37 +229,10 @@ static void the_first_rule_that_is_true_decides(void **state)
     free(list);
 }
 
-/* Whether the process of an event is worth a look-up before it is judged. */
-static void filters_know_whether_they_ask_for_the_process_of_a_record(void **state)
-{
-    (void)state;
-    static const char *const by_thread[] = {"event.code", "process.thread.id"};
-    const struct {
-        const char *text;
-        size_t field_count; /* of by_thread */
-        bool asks;
-    } cases[] = {{"event.version == 77", 0, false}, {"event.version == 77", 1, false},
-        {"event.version == 77", 2, true}, {"event.id == 1 or process.pid == 4", 0, true},
-        {"not exists(process.thread.id)", 0, true}, {"process.name == 'x'", 0, false}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct filter_rule rule = {.action = FILTER_ACTION_SAMPLE,
-            .text = span_text(cases[i].text),
-            .every = 10,
-            .fields = by_thread,
-            .field_count = cases[i].field_count};
-        struct filter_place place;
-        struct filter *filter = filter_create(&rule, 1, &place, NULL);
-        assert_non_null(filter);
-        assert_int_equal(filter_asks_process(filter), cases[i].asks);
-        filter_destroy(filter);
-    }
-}
-
 int main(int argc, char **argv)
 {
     times_more = argc > 1 && strcmp(argv[1], "--full") == 0 ? 25 : 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(filters_know_whether_they_ask_for_the_process_of_a_record),
         cmocka_unit_test(the_first_rule_that_is_true_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

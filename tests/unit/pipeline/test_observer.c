@@ -1,4 +1,4 @@
-#include "unit/pipeline/flow_rig.h"
+#include "unit/pipeline/observer_rig.h"
 
 static void push_one_of_each(struct fixture *f)
 {
@@ -17,7 +17,7 @@ static void push_one_of_each(struct fixture *f)
     assert_true(push(f, manifest_event(3), ""));
     assert_true(push(f, manifest_event(1), "0011"));
     assert_true(push(f, manifest_event(77), "00"));
-    assert_true(flow_finish(f->flow));
+    fixture_finish(f);
 }
 
 static void every_record_is_counted_once(void **state)
@@ -42,24 +42,20 @@ static void every_record_is_counted_once(void **state)
         fixture_init(&f,
             (struct input_decoding){.stack_walk = cases[i].mode, .metadata = cases[i].metadata}, 0);
         push_one_of_each(&f);
-        struct flow_counts counts = flow_counts(f.flow);
+        const struct session_counts counts = f.counts;
         assert_int_equal(counts.received, 10);
-        assert_int_equal(counts.metadata, 3);
+        assert_int_equal(counts.metadata, cases[i].metadata ? 0 : 3);
         assert_int_equal(counts.joined, cases[i].joined);
         assert_int_equal(counts.unmatched, cases[i].unmatched);
-        assert_int_equal(counts.dropped, cases[i].dropped);
-        assert_int_equal(counts.events, cases[i].events);
-        uint64_t delivered_metadata = cases[i].metadata ? 3 : 0;
-        assert_int_equal(counts.received + delivered_metadata,
-            counts.metadata + counts.joined + counts.dropped + counts.events);
+        assert_int_equal(counts.dropped[SESSION_DROP_STACK_WALK], cases[i].dropped);
+        assert_int_equal(counts.accepted, cases[i].events);
         assert_int_equal(counts.decode.partial, 1);
         assert_int_equal(counts.decode.other_width, 0);
-        assert_false(flow_stopped(f.flow));
         fixture_fini(&f);
     }
 }
 
-static void events_are_numbered_from_1_for_every_consumer(void **state)
+static void events_are_numbered_from_1(void **state)
 {
     (void)state;
     struct fixture f;
@@ -67,13 +63,12 @@ static void events_are_numbered_from_1_for_every_consumer(void **state)
     for (int i = 0; i < 3; i++) {
         assert_true(push(&f, manifest_event(3), ""));
     }
-    assert_true(flow_finish(f.flow));
+    fixture_finish(&f);
     assert_span(buf_span(&f.log), "1:whole/8/0 2:whole/8/0 3:whole/8/0 ");
-    assert_span(buf_span(&f.other), "1 2 3 ");
     fixture_fini(&f);
 }
 
-static void a_stack_reaches_the_consumers_with_its_event(void **state)
+static void a_stack_comes_with_its_event(void **state)
 {
     (void)state;
     struct fixture f;
@@ -81,7 +76,7 @@ static void a_stack_reaches_the_consumers_with_its_event(void **state)
     assert_true(push(&f, kernel_event(0x0301), ""));
     assert_true(push(&f, kernel_event(0x1820), STACK_OF_1000));
     assert_span(buf_span(&f.log), "");
-    assert_true(flow_finish(f.flow));
+    fixture_finish(&f);
     buf_add_byte(&f.log, 0);
     assert_non_null(strstr((const char *)f.log.data, "+stack"));
     fixture_fini(&f);
@@ -96,8 +91,9 @@ static void the_first_definition_that_fits_is_taken(void **state)
     fixture_init(&f, (struct input_decoding){.pointer_size = 0}, 0);
     assert_true(push(&f, manifest_event(2), "01000000"));
     assert_true(push(&f, manifest_event(2), "01000000 02000000"));
+    fixture_finish(&f);
     assert_span(buf_span(&f.log), "1:whole/8/1 2:whole/8/2 ");
-    assert_int_equal(flow_counts(f.flow).decode.raw, 0);
+    assert_int_equal(f.counts.decode.raw, 0);
     fixture_fini(&f);
 }
 
@@ -134,9 +130,10 @@ static void only_classes_are_tried_with_the_other_pointer_size(void **state)
         struct event_record record = cases[i].is_class ? class_event() : manifest_event(1);
         record.pointer_size = cases[i].header;
         assert_true(push(&f, record, cases[i].payload));
+        fixture_finish(&f);
         assert_span(buf_span(&f.log), cases[i].log);
         bool other = strchr(cases[i].log, '/')[1] != '0' + cases[i].header;
-        assert_int_equal(flow_counts(f.flow).decode.other_width, other);
+        assert_int_equal(f.counts.decode.other_width, other);
         fixture_fini(&f);
     }
 }
@@ -176,9 +173,10 @@ static void a_sample_of_the_class_tells_the_width_of_its_events(void **state)
     struct event_record other = file_event();
     other.descriptor.version = 2;
     assert_true(push(&f, other, MAY_BE_BOTH));
+    fixture_finish(&f);
     assert_span(buf_span(&f.log), "1:whole/4/3 2:whole/8/3 3:whole/8/3 4:part/8/0 5:whole/4/3 ");
-    assert_int_equal(flow_counts(f.flow).decode.other_width, 3);
-    assert_int_equal(flow_counts(f.flow).decode.learned_width, 2);
+    assert_int_equal(f.counts.decode.other_width, 3);
+    assert_int_equal(f.counts.decode.learned_width, 2);
     fixture_fini(&f);
 }
 
@@ -201,6 +199,7 @@ static void what_the_kernel_writes_is_as_its_header_says(void **state)
     record.hook_id = 0x1402;
     sample(&f, record, PROVES_WIDE);
     assert_true(push(&f, record, READS_BADLY));
+    fixture_finish(&f);
     assert_span(buf_span(&f.log), "1:whole/4/3 ");
     fixture_fini(&f);
 }
@@ -215,28 +214,27 @@ static void without_samples_an_events_own_text_tells(void **state)
     assert_true(push(&f, file_event(), "44332211 00900000 L'C:\\file' 0000"));
     /* Garbage either way: nothing is known. */
     assert_true(push(&f, file_event(), "44332211 00000000 00901200 0700 L'file' 0000"));
+    fixture_finish(&f);
     assert_span(buf_span(&f.log), "1:whole/8/3 2:whole/4/3 3:whole/4/3 4:whole/4/3 ");
-    assert_int_equal(flow_counts(f.flow).decode.learned_width, 0);
+    assert_int_equal(f.counts.decode.learned_width, 0);
     fixture_fini(&f);
 }
 
 /* ---- ends ------------------------------------------------------------------------------------------- */
 
-static void max_events_ends_the_flow(void **state)
+static void max_events_ends_the_source(void **state)
 {
     (void)state;
     struct fixture f;
     fixture_init(&f, (struct input_decoding){.pointer_size = 0}, 2);
     assert_true(push(&f, manifest_event(3), ""));
     assert_false(push(&f, manifest_event(3), ""));
-    assert_true(flow_stopped(f.flow));
     assert_false(push(&f, manifest_event(3), ""));
-    const struct gap gap = {.stage = "etw", .reason = "late"};
+    const struct gap gap = {.stage = "etw", .unit = "events", .reason = "late"};
     f.sink.gap(f.sink.self, &gap);
-    assert_false(flow_finish(f.flow));
-    assert_span(buf_span(&f.other), "1 2 ");
+    fixture_finish(&f);
     assert_span(buf_span(&f.log), "1:whole/8/0 2:whole/8/0 ");
-    assert_int_equal(flow_counts(f.flow).events, 2);
+    assert_int_equal(f.counts.accepted, 2);
     fixture_fini(&f);
 }
 
@@ -248,22 +246,26 @@ static void max_events_counts_what_was_held_back_too(void **state)
     for (int i = 0; i < 5; i++) {
         assert_true(push(&f, kernel_event(0x0301), ""));
     }
-    assert_false(flow_finish(f.flow));
-    assert_span(buf_span(&f.other), "1 2 ");
+    fixture_finish(&f);
     fixture_fini(&f);
 }
 
-static void a_consumer_that_has_enough_ends_the_flow_for_all(void **state)
+/* However far the source has read on meanwhile. */
+static void nothing_follows_what_was_enough(void **state)
 {
     (void)state;
     struct fixture f;
     fixture_init(&f, (struct input_decoding){.pointer_size = 0}, 0);
     f.stop_at = 2;
-    assert_true(push(&f, manifest_event(3), ""));
-    assert_false(push(&f, manifest_event(3), ""));
-    assert_false(push(&f, manifest_event(3), ""));
-    assert_span(buf_span(&f.other), "1 2 ");
-    assert_true(flow_stopped(f.flow));
+    for (int i = 0; i < 4; i++) {
+        assert_true(push(&f, manifest_event(3), ""));
+    }
+    const struct gap gap = {.stage = "etw", .unit = "events", .reason = "lost"};
+    f.sink.gap(f.sink.self, &gap);
+    fixture_finish(&f);
+    assert_span(buf_span(&f.log), "1:whole/8/0 2:whole/8/0 ");
+    assert_int_equal(f.counts.accepted, 2);
+    assert_int_equal(f.counts.filtered, 2);
     fixture_fini(&f);
 }
 
@@ -275,64 +277,37 @@ static void a_gap_stands_behind_what_came_before_it(void **state)
     struct fixture f;
     fixture_init(&f, (struct input_decoding){.pointer_size = 0}, 0);
     assert_true(push(&f, kernel_event(0x0301), "")); /* held for its stack */
-    const struct gap lost = {.stage = "etw", .reason = "lost", .to = 5000};
+    const struct gap lost = {.stage = "etw", .unit = "events", .reason = "lost", .to = 5000};
     f.sink.gap(f.sink.self, &lost);
     assert_true(push(&f, manifest_event(3), ""));
-    const struct gap undated = {.stage = "etw", .reason = "undated"};
+    const struct gap undated = {.stage = "etw", .unit = "events", .reason = "undated"};
     f.sink.gap(f.sink.self, &undated);
-    assert_true(flow_finish(f.flow));
+    fixture_finish(&f);
     buf_add_byte(&f.log, 0);
     const char *log = (const char *)f.log.data;
     assert_non_null(strstr(log, " 2:lost@5000 3:whole/8/0 4:undated@1000 "));
     assert_true(strncmp(log, "1:", 2) == 0);
-    assert_span(buf_span(&f.other), "1 3 ");
-    assert_int_equal(flow_counts(f.flow).gaps, 2);
-    assert_int_equal(flow_counts(f.flow).events, 2);
+    assert_int_equal(f.counts.gaps, 2);
+    assert_int_equal(f.counts.accepted, 2);
     fixture_fini(&f);
-}
-
-static void a_consumer_can_have_enough_at_a_gap(void **state)
-{
-    (void)state;
-    struct fixture f;
-    fixture_init(&f, (struct input_decoding){.pointer_size = 0}, 0);
-    f.stop_at = 1;
-    const struct gap gap = {.stage = "etw", .reason = "lost"};
-    f.sink.gap(f.sink.self, &gap);
-    assert_true(flow_stopped(f.flow));
-    assert_false(push(&f, manifest_event(3), ""));
-    fixture_fini(&f);
-}
-
-static void too_many_consumers_are_refused(void **state)
-{
-    (void)state;
-    static struct flow_consumer consumers[65];
-    const struct flow_settings settings = {.consumers = consumers, .consumer_count = 65};
-    struct error err = {0};
-    assert_null(flow_create(&settings, &err));
-    assert_int_equal(err.code, ERR_LIMIT);
-    flow_destroy(NULL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_record_is_counted_once),
-        cmocka_unit_test(events_are_numbered_from_1_for_every_consumer),
-        cmocka_unit_test(a_stack_reaches_the_consumers_with_its_event),
+        cmocka_unit_test(events_are_numbered_from_1),
+        cmocka_unit_test(a_stack_comes_with_its_event),
         cmocka_unit_test(the_first_definition_that_fits_is_taken),
         cmocka_unit_test(only_classes_are_tried_with_the_other_pointer_size),
         cmocka_unit_test(a_sample_of_the_class_tells_the_width_of_its_events),
         cmocka_unit_test(a_forced_width_needs_no_samples),
         cmocka_unit_test(what_the_kernel_writes_is_as_its_header_says),
         cmocka_unit_test(without_samples_an_events_own_text_tells),
-        cmocka_unit_test(max_events_ends_the_flow),
+        cmocka_unit_test(max_events_ends_the_source),
         cmocka_unit_test(max_events_counts_what_was_held_back_too),
-        cmocka_unit_test(a_consumer_that_has_enough_ends_the_flow_for_all),
+        cmocka_unit_test(nothing_follows_what_was_enough),
         cmocka_unit_test(a_gap_stands_behind_what_came_before_it),
-        cmocka_unit_test(a_consumer_can_have_enough_at_a_gap),
-        cmocka_unit_test(too_many_consumers_are_refused),
     };
     return cmocka_run_group_tests(tests, make_pack, remove_pack);
 }

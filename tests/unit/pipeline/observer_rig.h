@@ -1,7 +1,7 @@
-#ifndef ETWSHIP_TESTS_UNIT_PIPELINE_FLOW_RIG_H
-#define ETWSHIP_TESTS_UNIT_PIPELINE_FLOW_RIG_H
+#ifndef ETWSHIP_TESTS_UNIT_PIPELINE_OBSERVER_RIG_H
+#define ETWSHIP_TESTS_UNIT_PIPELINE_OBSERVER_RIG_H
 
-#include "pipeline/record/flow.h"
+#include "pipeline/assembly/pipeline.h"
 
 #include <stdio.h>
 
@@ -45,7 +45,7 @@ static char pack_path[TEMP_FOLDER_BYTES + 16];
 static inline int make_pack(void **state)
 {
     (void)state;
-    if (temp_folder_make(folder, "flow") != 0) {
+    if (temp_folder_make(folder, "observer") != 0) {
         return -1;
     }
     snprintf(pack_path, sizeof(pack_path), "%s/a.pack", folder);
@@ -60,15 +60,18 @@ static inline int remove_pack(void **state)
     return temp_folder_remove(folder);
 }
 
-/* ---- a flow and what its consumers see ------------------------------------------------------------ */
+/* ---- a pipeline without outputs, and what its observer sees ----------------------------------------- */
 
 struct fixture {
     struct schema_cache *cache;
-    struct flow *flow;
+    struct pipeline_session session;
+    struct pipeline *pipeline;
     struct input_sink sink;
-    struct buf log;   /* of the first consumer: `sequence:status/pointer size/fields` */
-    struct buf other; /* of the second: sequence numbers */
-    unsigned stop_at; /* sequence number at which the first one has enough */
+    struct buf
+        log; /* `sequence:status/pointer size/fields`; written until fixture_finish returns */
+    unsigned stop_at; /* sequence number at which the observer has enough */
+    bool is_finished;
+    struct session_counts counts; /* these two: after fixture_finish */
 };
 
 static inline bool on_event(void *self, const struct event *event)
@@ -81,63 +84,79 @@ static inline bool on_event(void *self, const struct event *event)
     return event->record->sequence != f->stop_at;
 }
 
-static inline bool on_gap(void *self, const struct gap *gap, uint64_t now, uint64_t sequence)
+static inline void on_gap(void *self, const struct gap *gap, uint64_t now, uint64_t sequence)
 {
     struct fixture *f = self;
     buf_printf(&f->log, "%llu:%s@%llu ", (unsigned long long)sequence, gap->reason,
         (unsigned long long)now);
-    return sequence != f->stop_at;
 }
 
-static inline bool on_other_event(void *self, const struct event *event)
+static inline struct event_observer observe(void *self, size_t worker)
 {
-    struct fixture *f = self;
-    buf_printf(&f->other, "%llu ", (unsigned long long)event->record->sequence);
-    return true;
+    (void)worker;
+    return (struct event_observer){.self = self, .event = on_event, .gap = on_gap};
 }
 
-/* The wants of ${given}, and its max_events, decoding and filter. */
-static inline void fixture_start(struct fixture *f, const struct flow_settings *given)
+static inline struct schema_cache *give_cache(
+    void *self, size_t session, size_t worker, struct error *err)
 {
-    *f = (struct fixture){.stop_at = 0};
+    (void)session;
+    (void)worker;
+    (void)err;
+    return ((struct fixture *)self)->cache;
+}
+
+/* A replayable session with the filters, decoding and max_events of ${given}. */
+static inline void fixture_start(struct fixture *f, const struct pipeline_session *given)
+{
     static const char *const paths[] = {pack_path};
     const struct schema_cache_settings cache = {.sources = {.paths = paths, .path_count = 1}};
+    *f = (struct fixture){.session = *given};
+    f->session.name = "one";
+    f->session.replayable = true;
     f->cache = schema_cache_create(&cache, NULL);
     assert_non_null(f->cache);
     buf_init(&f->log, 1 << 20);
-    buf_init(&f->other, 1 << 20);
-    const struct flow_consumer consumers[] = {
-        {.self = f, .event = on_event, .gap = on_gap}, {.self = f, .event = on_other_event}};
-    struct flow_settings settings = *given;
-    settings.cache = f->cache;
-    settings.consumers = consumers;
-    settings.consumer_count = 2;
-    f->flow = flow_create(&settings, NULL);
-    assert_non_null(f->flow);
-    flow_sink(f->flow, &f->sink);
+    const struct pipeline_settings settings = {.sessions = &f->session,
+        .session_count = 1,
+        .worker_count = 1,
+        .memory_bytes = 16 * 1024 * 1024,
+        .make_cache = give_cache,
+        .borrows_caches = true,
+        .observe = observe,
+        .self = f};
+    f->pipeline = pipeline_create(&settings, NULL);
+    assert_non_null(f->pipeline);
+    assert_true(pipeline_start(f->pipeline, NULL));
+    pipeline_sink(f->pipeline, 0, &f->sink);
 }
 
 static inline void fixture_init(
     struct fixture *f, struct input_decoding decoding, uint64_t max_events)
 {
-    const struct flow_settings settings = {.decoding = decoding, .max_events = max_events};
-    fixture_start(f, &settings);
+    const struct pipeline_session session = {.decoding = decoding, .max_events = max_events};
+    fixture_start(f, &session);
 }
 
-static inline void fixture_init_filtered(struct fixture *f, struct input_decoding decoding,
-    uint64_t max_events, const struct flow_filter *filter)
+static inline void fixture_finish(struct fixture *f)
 {
-    const struct flow_settings settings = {
-        .decoding = decoding, .max_events = max_events, .filter = filter};
-    fixture_start(f, &settings);
+    struct session_counts counts[2];
+    pipeline_finish_source(f->pipeline, 0, false);
+    assert_true(pipeline_drain(f->pipeline));
+    ledger_look(pipeline_ledger(f->pipeline), counts, NULL);
+    f->counts = counts[0];
+    f->is_finished = true;
+    assert_true(ledger_session_balances(&f->counts));
 }
 
 static inline void fixture_fini(struct fixture *f)
 {
-    flow_destroy(f->flow);
+    if (!f->is_finished) {
+        fixture_finish(f);
+    }
+    pipeline_destroy(f->pipeline);
     schema_cache_destroy(f->cache);
     buf_fini(&f->log);
-    buf_fini(&f->other);
 }
 
 static inline bool push(struct fixture *f, struct event_record record, const char *payload)
@@ -184,7 +203,5 @@ static inline struct event_record kernel_event(uint16_t hook_id)
 }
 
 #define STACK_OF_1000 "e803000000000000 00000000 00000000 0100000000000000"
-
-/* ---- counts ---------------------------------------------------------------------------------------- */
 
 #endif
