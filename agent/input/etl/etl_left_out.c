@@ -41,7 +41,11 @@ void etl_left_out_clear(struct etl_left_out *left_out)
 
 bool etl_left_out_open(struct etl_left_out *left_out, const struct etl_buffer *buffer)
 {
-    if (!left_out->budget) {
+    enum { MAX_WASTED = 16384, TRY_EACH = 16 };
+    left_out->wasted += left_out->open.records;
+    left_out->open.records = 0;
+    bool pays = left_out->wasted <= left_out->noted + MAX_WASTED;
+    if (!left_out->budget || (left_out->asked++ % TRY_EACH && !pays)) {
         return false;
     }
     left_out->notes.size = left_out->closed_bytes;
@@ -97,6 +101,8 @@ void etl_left_out_close(struct etl_left_out *left_out, const struct etl_scope *l
     size_t before = used(left_out);
     left_out->buffers[left_out->count++] = *open;
     left_out->closed_bytes = left_out->notes.size;
+    left_out->noted += open->records;
+    open->records = 0;
     *left_out->budget -= used(left_out) - before;
 }
 

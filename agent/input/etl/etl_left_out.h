@@ -32,6 +32,9 @@ struct etl_left_out {
     struct buf notes;
     size_t closed_bytes; /* notes of closed buffers */
     struct etl_left_out_buffer open;
+    uint64_t noted;  /* records, in closed buffers */
+    uint64_t wasted; /* records noted of buffers that were not closed */
+    uint64_t asked;  /* calls of etl_left_out_open */
 };
 
 /* Start anew with ${budget} (borrowed; may be NULL). */
@@ -42,7 +45,8 @@ void etl_left_out_fini(struct etl_left_out *left_out);
 void etl_left_out_clear(struct etl_left_out *left_out);
 
 /* Open ${buffer} for notes, in place of one that is still open, which is not noted then. Buffers come
- * by ascending offset. False: nothing is to be noted. */
+ * by ascending offset. False: nothing is to be noted. That is so for most buffers once more notes were
+ * wasted than used. */
 bool etl_left_out_open(struct etl_left_out *left_out, const struct etl_buffer *buffer);
 
 /* Note the next record of the open buffer, with a time of its own. ${reason}: below

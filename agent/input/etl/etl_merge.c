@@ -20,7 +20,7 @@
  * The first pass reported damage; here damaged parts are skipped in the same way.
  */
 
-enum { MAX_IDLE_STREAMS = 64, MAX_LEFT_OUT = 16384 };
+enum { MAX_IDLE_STREAMS = 64, MAX_LEFT_OUT = 16384, FEW_CHAINS = 8 };
 
 struct key {
     uint64_t time;
@@ -478,9 +478,9 @@ static bool step_past_end(struct etl_merge *merge, size_t at, struct error *err)
 /*
  * Count the records that are left out, up to the next one that is not, or the end of a file. Their
  * order does not matter, so the heap is not needed: up to the next end of a buffer of any chain, all
- * that comes is known.
+ * that comes is known. To look at all chains pays where they are few.
  */
-static bool count_left_out(struct etl_merge *merge, struct error *err)
+static bool count_in_few(struct etl_merge *merge, struct error *err)
 {
     bool more = true;
     while (more && merge->heap_count && merge->ended_file == SIZE_MAX &&
@@ -499,6 +499,19 @@ static bool count_left_out(struct etl_merge *merge, struct error *err)
     return true;
 }
 
+/* The same, one record after the other. */
+static bool count_in_many(struct etl_merge *merge, struct error *err)
+{
+    while (merge->heap_count && is_left_out(merge->heap[0]) && merge->ended_file == SIZE_MAX &&
+           merge->counted.total < MAX_LEFT_OUT) {
+        count_one(merge, merge->heap[0]);
+        if (!step_past_top(merge, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 enum etl_merge_step etl_merge_next(struct etl_merge *merge, const struct event_record **ret_record,
     size_t *ret_file, struct error *err)
 {
@@ -509,8 +522,10 @@ enum etl_merge_step etl_merge_next(struct etl_merge *merge, const struct event_r
         return ETL_MERGE_FAILED;
     }
     if (merge->heap_count && is_left_out(merge->heap[0]) && merge->ended_file == SIZE_MAX) {
+        bool few = merge->heap_count <= FEW_CHAINS;
         merge->counted.total = 0;
-        return count_left_out(merge, err) ? ETL_MERGE_LEFT_OUT : ETL_MERGE_FAILED;
+        return (few ? count_in_few : count_in_many)(merge, err) ? ETL_MERGE_LEFT_OUT
+                                                                : ETL_MERGE_FAILED;
     }
     if (merge->ended_file != SIZE_MAX) {
         *ret_file = merge->ended_file;

@@ -75,6 +75,25 @@ static void files_share_a_budget(void **state)
     assert_int_equal(budget, 1000);
 }
 
+static void what_is_wasted_is_bounded(void **state)
+{
+    (void)state;
+    size_t budget = 1 << 20;
+    size_t opened = 0;
+    struct etl_left_out left_out = {.budget = NULL};
+    etl_left_out_init(&left_out, &budget);
+    for (size_t i = 0; i < 1600; i++) { /* none is closed */
+        if (etl_left_out_open(&left_out, &first)) {
+            opened++;
+            for (size_t k = 0; k < 1000; k++) {
+                assert_true(etl_left_out_add(&left_out, k, 1));
+            }
+        }
+    }
+    assert_true(opened >= 100 && opened <= 130); /* one of 16, and the first ones */
+    etl_left_out_fini(&left_out);
+}
+
 static void without_a_budget_nothing_is_noted(void **state)
 {
     (void)state;
@@ -91,6 +110,7 @@ int main(void)
         cmocka_unit_test(notes_give_times_and_reasons_back),
         cmocka_unit_test(a_step_that_does_not_fit_is_refused),
         cmocka_unit_test(files_share_a_budget),
+        cmocka_unit_test(what_is_wasted_is_bounded),
         cmocka_unit_test(without_a_budget_nothing_is_noted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -261,6 +261,24 @@ static void records_that_are_left_out_are_counted_in_their_places(void **state)
     }
 }
 
+static void records_of_many_processors_are_counted_in_their_places(void **state)
+{
+    (void)state;
+    struct trace *t = begin(0, (struct trace_options){0});
+    for (uint8_t i = 0; i < 12; i++) {
+        buffer_of_level(t, i, i + 1u, 2000 + i, 1, 2); /* 2000+i 2010+i */
+    }
+    trace_buffer(t, 12, 13, 2012, 20, 1, 2); /* 2012 2032 */
+    leaves_out = by_level;
+    merge(1);
+    leaves_out = NULL;
+    ORDER(1, 2);
+    assert_int_equal(left_out_count, 2);
+    assert_int_equal(left_out[0].total, 15); /* one of 2012, too: its buffer comes first */
+    assert_int_equal(left_out[1].total, 9);
+    assert_int_equal(left_out_before[1], 1);
+}
+
 static void a_buffer_with_a_record_that_is_wanted_is_read(void **state)
 {
     (void)state;
@@ -305,6 +323,7 @@ int main(void)
         cmocka_unit_test(buffers_without_records_are_passed_over),
         cmocka_unit_test(hundreds_of_chains_keep_one_order),
         cmocka_unit_test(records_that_are_left_out_are_counted_in_their_places),
+        cmocka_unit_test(records_of_many_processors_are_counted_in_their_places),
         cmocka_unit_test(a_buffer_with_a_record_that_is_wanted_is_read),
         cmocka_unit_test(a_file_ends_behind_what_is_left_out_of_it),
     };
