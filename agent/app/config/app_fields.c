@@ -28,7 +28,7 @@ static const struct config_field rotate_fields[] = {
     {.key = NULL},
 };
 
-static const struct config_field log_fields[] = {
+const struct config_field app_log_fields[] = {
     {CONFIG_ROW("level", ENUM, struct app_log, level), .names = log_level_names,
         .default_text = "info", .help = "lowest level of the lines that are written"},
     {CONFIG_ROW("file", PATH, struct app_log, file), .names = log_file_words,
@@ -77,7 +77,7 @@ static const struct config_field agent_fields[] = {
     {CONFIG_ROW("labels", MAP, struct app_agent, labels),
         .help = "names and texts added to every event"},
     {CONFIG_ROW("tags", STRINGS, struct app_agent, tags), .help = "words added to every event"},
-    {CONFIG_STRUCT_ROW("log", struct app_agent, log, log_fields),
+    {CONFIG_STRUCT_ROW("log", struct app_agent, log, app_log_fields),
         .help = "the agent's own log"},
     {.key = NULL},
 };
@@ -195,7 +195,7 @@ static const struct config_field rollup_fields[] = {
 
 static const char *const unsure_names[] = {"keep", "drop", NULL};
 
-static const struct config_field rule_fields[] = {
+const struct config_field app_rule_fields[] = {
     {CONFIG_ROW("name", STRING, struct app_rule, name), .help = "name of the rule in counters and messages"},
     {CONFIG_ROW("keep", STRING, struct app_rule, keep),
         .help = "an expression; events for which it is true pass this list"},
@@ -226,7 +226,7 @@ static const struct config_field rule_fields[] = {
 };
 
 #define FILTERS_ROW(s, text)                                                 \
-    {CONFIG_ROW("filters", STRUCTS, s, filters), .fields = rule_fields,      \
+    {CONFIG_ROW("filters", STRUCTS, s, filters), .fields = app_rule_fields,  \
         .size = sizeof(struct app_rule), .max = 4096, .help = (text)}
 
 /* ---- providers --------------------------------------------------------------------------------- */

@@ -3,8 +3,12 @@
 #include <stdio.h>
 
 #include "app/config/app_edits.h"
+#include "app/config/app_fields.h"
 #include "base/utf.h"
+#include "config/config_image.h"
 #include "config/config_text.h"
+
+enum { MAX_IMAGE_BYTES = 16 * 1024 * 1024 };
 
 enum filter_action app_rules_action(const struct app_rule *rule)
 {
@@ -78,25 +82,24 @@ struct filter_rule app_rules_filter_rule(const struct app_rule *rule)
     return one;
 }
 
-static bool same_text(const char *a, const char *b)
+/* Rules have the same image only if each key of their table has the same value, but for the name. */
+static void write_image(const struct app_rule *rule, struct buf *image)
 {
-    return span_equal(span_text(a), span_text(b));
+    struct app_rule unnamed = *rule;
+    unnamed.name = NULL;
+    buf_init(image, MAX_IMAGE_BYTES);
+    config_image_write(app_rule_fields, &unnamed, image, NULL, NULL);
 }
 
 bool app_rules_are_same(const struct app_rule *a, const struct app_rule *b)
 {
-    const struct filter_rule x = app_rules_filter_rule(a);
-    const struct filter_rule y = app_rules_filter_rule(b);
-    bool same = x.action == y.action && span_equal(x.text, y.text) && x.every == y.every &&
-                x.limit.events == y.limit.events && x.limit.period == y.limit.period &&
-                x.limit.burst == y.limit.burst && x.window == y.window &&
-                x.drops_unsure == y.drops_unsure && x.field_count == y.field_count &&
-                x.bytes == y.bytes && span_equal(x.key, y.key);
-    size_t step = x.field_step ? x.field_step : 1;
-    for (size_t i = 0; same && i < x.field_count; i++) {
-        same = same_text(x.fields[i * step], y.fields[i * step]) &&
-               (!x.values || (y.values && same_text(x.values[i * step], y.values[i * step])));
-    }
+    struct buf x;
+    struct buf y;
+    write_image(a, &x);
+    write_image(b, &y);
+    bool same = !x.failed && !y.failed && span_equal(buf_span(&x), buf_span(&y));
+    buf_fini(&x);
+    buf_fini(&y);
     return same;
 }
 

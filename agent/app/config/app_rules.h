@@ -21,7 +21,7 @@ const char *app_rules_word(enum filter_action action);
 /* Place of the expression. */
 const char *const *app_rules_text(const struct app_rule *rule);
 
-/* Do two checked rules have the same effect on all events? */
+/* Do two rules say the same in each key of their table, but for the name? False: no memory, too. */
 bool app_rules_are_same(const struct app_rule *a, const struct app_rule *b);
 
 /* A checked rule in the form of the filter, which borrows from ${rule}. */

@@ -4,11 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/config/app_fields.h"
 #include "app/run/agent_internal.h"
 #include "app/run/agent_limits.h"
 #include "app/run/agent_push.h"
 #include "app/run/agent_server.h"
+#include "config/config_image.h"
 #include "platform/plat_system.h"
+
+enum { MAX_IMAGE_BYTES = 1024 * 1024 };
 
 static const uint64_t first_pause_ns = UINT64_C(1000000000);
 static const uint64_t longest_pause_ns = UINT64_C(60000000000);
@@ -55,10 +59,19 @@ static struct agent_setup *prepare(
 
 /* ---- from one agent to the next ------------------------------------------------------------------ */
 
+/* By the table of its keys. */
 static bool same_log(const struct app_log *a, const struct app_log *b)
 {
-    return strcmp(a->file, b->file) == 0 && a->level == b->level && a->format == b->format &&
-           a->rotate.size_bytes == b->rotate.size_bytes && a->rotate.keep == b->rotate.keep;
+    struct buf x;
+    struct buf y;
+    buf_init(&x, MAX_IMAGE_BYTES);
+    buf_init(&y, MAX_IMAGE_BYTES);
+    config_image_write(app_log_fields, a, &x, NULL, NULL);
+    config_image_write(app_log_fields, b, &y, NULL, NULL);
+    bool same = !x.failed && !y.failed && span_equal(buf_span(&x), buf_span(&y));
+    buf_fini(&x);
+    buf_fini(&y);
+    return same;
 }
 
 /* Open the log that ${next} asks for. If that fails, the agent keeps the log that it has. */

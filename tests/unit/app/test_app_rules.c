@@ -158,6 +158,40 @@ static void a_limit_has_a_rate(void **state)
     }
 }
 
+/* Outputs whose rules are the same share a stream. */
+static void rules_are_the_same_if_all_but_their_names_is(void **state)
+{
+    (void)state;
+    const char *texts[] = {"event.id"};
+    struct config_pair pairs[] = {{"labels.a", "1"}};
+    const struct app_rule rules[] = {
+        {.keep = "true"},
+        {.keep = "false"},
+        {.drop = "true"},
+        {.keep = "true", .unsure = 1},
+        {.sample = {.where = "true", .rate = "1/2"}},
+        {.sample = {.where = "true", .rate = "1/2", .by = "event.id"}},
+        {.limit = {.where = "true", .rate = "1/s"}},
+        {.limit = {.where = "true", .rate = "1/s", .burst = 2}},
+        {.limit = {.where = "true", .rate = "1/s", .per = {texts, 1}}},
+        {.rollup = {.where = "true", .every_ns = 1000, .by = {texts, 1}}},
+        {.rollup = {.where = "true", .every_ns = 2000, .by = {texts, 1}}},
+        {.set = {.where = "true", .values = {pairs, 1}}},
+        {.hash = {.where = "true", .fields = {texts, 1}, .key = "a"}},
+        {.hash = {.where = "true", .fields = {texts, 1}, .key = "b"}},
+        {.truncate = {.where = "true", .fields = {texts, 1}, .bytes = 1}},
+        {.truncate = {.where = "true", .fields = {texts, 1}, .bytes = 2}},
+    };
+    enum { COUNT = sizeof(rules) / sizeof(rules[0]) };
+    for (size_t i = 0; i < COUNT; i++) {
+        for (size_t k = 0; k < COUNT; k++) {
+            struct app_rule named = rules[k];
+            named.name = "other";
+            assert_int_equal(app_rules_are_same(&rules[i], &named), i == k);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +200,7 @@ int main(void)
         cmocka_unit_test(a_rule_has_one_action),
         cmocka_unit_test(a_sample_has_a_rate),
         cmocka_unit_test(a_limit_has_a_rate),
+        cmocka_unit_test(rules_are_the_same_if_all_but_their_names_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
