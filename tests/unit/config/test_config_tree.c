@@ -261,7 +261,7 @@ static void errors_of_included_files_come_after_those_of_the_first(void **state)
     assert_non_null(strstr(l.report.lines[0].text, "main.yaml:1:19: error: include: "));
     assert_non_null(strstr(l.report.lines[0].text, "none.yaml"));
     assert_non_null(strstr(l.report.lines[1].text, "main.yaml:2:1: error: unknown key 'itms'"));
-    assert_non_null(strstr(l.report.lines[2].text, "a.yaml:2:1: error: no YAML"));
+    assert_non_null(strstr(l.report.lines[2].text, "a.yaml:2:1: error: not valid YAML"));
     unload(&l);
 }
 

@@ -150,7 +150,7 @@ static void a_session_that_cannot_be_opened_says_why(void **state)
     (void)state;
     static const struct {
         const char *answer, *words;
-    } cases[] = {{"500 not you", "opens no session: 500 not you"},
+    } cases[] = {{"500 not you", "refuses to open a session: 500 not you"},
         {"200 OK\ncommands=eventlog,syslogs", "does not accept syslog messages"},
         {"200 OK", "does not accept syslog messages"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
