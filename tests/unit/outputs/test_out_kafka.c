@@ -506,7 +506,7 @@ static void an_examination_says_what_is_there_and_what_is_missing(void **state)
     assert_says(rig.said, "good: a broker answers");
     assert_says(rig.said, "good: topic t exists, with 1 partitions");
     assert_says(rig.said, "good: the brokers allow transactions (tried as etwship-test-test)");
-    assert_says(rig.said, "good: topic etwship-positions is there, with 4 partitions");
+    assert_says(rig.said, "good: topic etwship-positions exists, with 4 partitions");
     assert_false(
         rig_examine(&rig, &output_kafka, "{brokers: ['127.0.0.1:1'], topic: t, transport: tcp}"));
     assert_says(rig.said, "fault: kafka: ");
