@@ -64,6 +64,13 @@ static void tell(struct search *search, const char *format, ...)
     search->found++;
 }
 
+/* Which events were looked at, if not all. */
+static const char *which_events(const struct search *search)
+{
+    _Static_assert(NO_MATCH_MAX_EVENTS == 2000000, "the text names it");
+    return search->seen < NO_MATCH_MAX_EVENTS ? "" : " of the first 2000000";
+}
+
 /* `. did you mean X?`, or which there are, from the one with the most events on. */
 static void add_hint(const struct search *search, struct span meant, char *text, size_t size)
 {
@@ -117,10 +124,11 @@ static void tell_entry(struct search *search, size_t index)
         return;
     }
     if (spec->name.size) {
-        trace_census_has(search->census, CENSUS_PROVIDER, spec->name, &meant);
+        trace_census_may_have(search->census, CENSUS_PROVIDER, spec->name, &meant);
     }
     add_hint(search, meant, hint, sizeof(hint));
-    tell(search, "%s '%.*s': no event is of this provider%s", s->providers, SPAN_ARG(name), hint);
+    tell(search, "%s '%.*s': no event%s is of this provider%s", s->providers, SPAN_ARG(name),
+        which_events(search), hint);
 }
 
 /* ---- names in rules ---------------------------------------------------------------------------------- */
@@ -146,11 +154,11 @@ static void tell_wanted(void *self, const struct filter_wanted *wanted)
     struct span text = span_first(wanted->text, MAX_NAME_BYTES);
     struct guid guid;
     bool is_guid = span_is(wanted->path, "provider.guid") && guid_parse(wanted->text, &guid);
-    bool missing = is_guid && !trace_census_has_guid(search->census, &guid);
+    bool missing = is_guid && !trace_census_may_have_guid(search->census, &guid);
     struct span meant = span_make(NULL, 0);
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && is_ascii(wanted->text); i++) {
         if (span_is(wanted->path, known[i].path)) {
-            missing = !trace_census_has(search->census, known[i].name, wanted->text, &meant);
+            missing = !trace_census_may_have(search->census, known[i].name, wanted->text, &meant);
         }
     }
     if (missing) {
@@ -159,8 +167,8 @@ static void tell_wanted(void *self, const struct filter_wanted *wanted)
         if (meant.size || of_provider) {
             add_hint(search, meant, hint, sizeof(hint));
         }
-        tell(search, "%s: no event has %.*s '%.*s'%s", search->settings->rules,
-            SPAN_ARG(wanted->path), SPAN_ARG(text), hint);
+        tell(search, "%s: no event%s has %.*s '%.*s'%s", search->settings->rules,
+            which_events(search), SPAN_ARG(wanted->path), SPAN_ARG(text), hint);
     }
 }
 

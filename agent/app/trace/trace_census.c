@@ -17,7 +17,8 @@ struct trace_census {
     struct buf key;
     uint64_t events;
     uint64_t beyond;
-    const struct event_schema *last_schema; /* names of an event like the one before are known */
+    bool misses[CENSUS_NAMES]; /* for want of room some names are not kept */
+    uint32_t last_schema;      /* serial: the names of an event like the previous one are known */
     uint64_t last_process;
 };
 
@@ -25,6 +26,7 @@ struct trace_census *trace_census_create(void)
 {
     struct trace_census *census = calloc(1, sizeof(*census));
     if (census) {
+        census->last_schema = UINT32_MAX;
         arena_init(&census->arena, MAX_BYTES);
         map_init(&census->providers, MAX_PROVIDERS);
         buf_init(&census->key, 64 * 1024);
@@ -54,9 +56,11 @@ static void add_name(struct trace_census *census, enum census_name kind, struct 
     if (name.size == 0 || map_get(names, name)) {
         return;
     }
-    struct span *copy = arena_alloc(&census->arena, sizeof(*copy));
-    if (copy && arena_copy(&census->arena, name, copy)) {
-        map_put(names, *copy, copy);
+    /* Looked at first: what is copied for a full map would take the room of others. */
+    bool has_room = names->count < MAX_NAMES;
+    struct span *copy = has_room ? arena_alloc(&census->arena, sizeof(*copy)) : NULL;
+    if (!copy || !arena_copy(&census->arena, name, copy) || !map_put(names, *copy, copy)) {
+        census->misses[kind] = true;
     }
 }
 
@@ -74,7 +78,7 @@ static struct census_provider *find_provider(struct trace_census *census, const 
     if (row && strcmp(row->kind, schema_kind_name(SCHEMA_UNKNOWN)) == 0) {
         row->kind = kind;
     }
-    if (row || key->failed) {
+    if (row || key->failed || census->providers.count == MAX_PROVIDERS) {
         return row;
     }
     struct span kept;
@@ -101,9 +105,10 @@ static bool on_event(void *self, const struct event *event)
         row->events++;
         row->undecoded += event->status == DECODE_PARTIAL || event_is_undecoded(event);
     }
-    if (event->schema && event->schema != census->last_schema) {
-        census->last_schema = event->schema;
-        add_name(census, CENSUS_EVENT, event->schema->event_name);
+    const struct event_schema *schema = event->schema;
+    if (schema && (schema->serial == UINT32_MAX || schema->serial != census->last_schema)) {
+        census->last_schema = schema->serial;
+        add_name(census, CENSUS_EVENT, schema->event_name);
     }
     if (event->process && event->process->serial != census->last_process) {
         census->last_process = event->process->serial;
@@ -152,11 +157,11 @@ const struct census_provider **trace_census_providers(
     return rows;
 }
 
-bool trace_census_has(const struct trace_census *census, enum census_name kind, struct span name,
-    struct span *ret_meant)
+bool trace_census_may_have(const struct trace_census *census, enum census_name kind,
+    struct span name, struct span *ret_meant)
 {
     struct nearest nearest = {.text = name};
-    bool found = false;
+    bool found = census->misses[kind];
     size_t cursor = 0;
     const struct map_slot *slot;
     while (!found && (slot = map_next(&census->names[kind], &cursor))) {
@@ -168,7 +173,7 @@ bool trace_census_has(const struct trace_census *census, enum census_name kind, 
     return found;
 }
 
-bool trace_census_has_guid(const struct trace_census *census, const struct guid *guid)
+bool trace_census_may_have_guid(const struct trace_census *census, const struct guid *guid)
 {
     size_t cursor = 0;
     const struct map_slot *slot;
@@ -178,5 +183,5 @@ bool trace_census_has_guid(const struct trace_census *census, const struct guid 
             return true;
         }
     }
-    return false;
+    return census->beyond > 0;
 }

@@ -35,11 +35,12 @@ uint64_t trace_census_events(const struct trace_census *census);
 const struct census_provider **trace_census_providers(
     const struct trace_census *census, size_t *ret_count, uint64_t *ret_beyond);
 
-/* Has an event such a name, but for ASCII case? If not, ${ret_meant} is the nearest there is, or empty. */
-bool trace_census_has(const struct trace_census *census, enum census_name kind, struct span name,
-    struct span *ret_meant);
+/* May an event have such a name, but for ASCII case? It may if there was no room for some names. If not,
+ * ${ret_meant} is the nearest name, or empty. */
+bool trace_census_may_have(const struct trace_census *census, enum census_name kind,
+    struct span name, struct span *ret_meant);
 
-/* Has a provider of an event this GUID? */
-bool trace_census_has_guid(const struct trace_census *census, const struct guid *guid);
+/* May a provider of an event have this GUID? */
+bool trace_census_may_have_guid(const struct trace_census *census, const struct guid *guid);
 
 #endif

@@ -1,5 +1,6 @@
 #include "app/trace/trace_census.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "support/test.h"
@@ -44,9 +45,43 @@ static void what_says_something_that_is_not_known_is_undecoded(void **state)
     trace_census_destroy(census);
 }
 
+/* A trace that names each event differently takes the room of event names, not that of providers. What was
+ * not kept may have been there. */
+static void names_beyond_the_limit_leave_room_for_providers(void **state)
+{
+    (void)state;
+    enum { NAMES = 60000, NAME_BYTES = 600 };
+    static char name[NAME_BYTES];
+    struct trace_census *census = trace_census_create();
+    assert_non_null(census);
+    struct event_schema schema = {.event_name = span_make(name, sizeof(name)), .serial = UINT32_MAX};
+    struct span meant;
+    memset(name, 'n', sizeof(name));
+    give(census, RECORD_EVENT, DECODE_COMPLETE, 4, &schema);
+    assert_false(trace_census_may_have(census, CENSUS_EVENT, span_text("Start"), &meant));
+    for (unsigned i = 0; i < NAMES; i++) {
+        char number[8];
+        snprintf(number, sizeof(number), "%06u", i);
+        memcpy(name, number, 6);
+        give(census, RECORD_EVENT, DECODE_COMPLETE, 4, &schema);
+    }
+    assert_true(trace_census_may_have(census, CENSUS_EVENT, span_text("Start"), &meant));
+    assert_false(trace_census_may_have(census, CENSUS_PROVIDER, span_text("Late"), &meant));
+    schema.provider_name = span_text("Late");
+    give(census, RECORD_EVENT, DECODE_COMPLETE, 4, &schema);
+    assert_true(trace_census_may_have(census, CENSUS_PROVIDER, span_text("Late"), &meant));
+    size_t count;
+    uint64_t beyond;
+    free((void *)trace_census_providers(census, &count, &beyond));
+    assert_int_equal(count, 2);
+    assert_int_equal(beyond, 0);
+    trace_census_destroy(census);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_beyond_the_limit_leave_room_for_providers),
         cmocka_unit_test(what_says_something_that_is_not_known_is_undecoded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
