@@ -189,13 +189,25 @@ static void look_at_registered(struct search *search)
     tdh_registry_fini(&registry);
 }
 
+/* Is it the first event of its definition in this session? A definition's address says nothing: the cache uses
+ * memory again. */
+static bool is_first_of(struct search *search, const struct event_schema *schema)
+{
+    const uint64_t key[] = {(uintptr_t)search->session, schema->serial};
+    return is_new(search, key, sizeof(key));
+}
+
 /* Of events in a trace the definition is known that has decoded them. */
 static bool take_event(void *self, const struct event *event)
 {
     struct search *search = self;
     const struct event_schema *schema = event->schema;
-    if (schema && is_new(search, &schema, sizeof(schema)) &&
-        (search->session->providers.count == 0 || is_wanted(search, schema))) {
+    if (!schema || (search->session->providers.count && !is_wanted(search, schema))) {
+        return !search->failed;
+    }
+    if (schema->serial == UINT32_MAX) { /* it is of this event alone */
+        index_fields_add(search->typed->fields, schema);
+    } else if (is_first_of(search, schema)) {
         add(search, schema);
     }
     return !search->failed;
