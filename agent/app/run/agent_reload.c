@@ -123,7 +123,7 @@ static void set_accepted(struct agent_runner *runner)
 static void say(struct agent_runner *runner, const char *text)
 {
     const struct agent_keeper *keeper = runner->settings->keeper;
-    tell(runner, LOG_LEVEL_INFO, text);
+    log_write(runner->log, LOG_LEVEL_INFO, NULL, "reload: %s", text);
     if (keeper) {
         keeper->reloaded(keeper->self, text);
     }
@@ -136,7 +136,8 @@ static bool end_takeover(struct agent_runner *runner, struct agent_setup *setup)
     struct error err;
     bool stuck = false;
     if (runner->takeover.count && !agent_runner_begin(runner, setup, &stuck, &err)) {
-        tell(runner, LOG_LEVEL_ERROR, err.text);
+        log_write_as(runner->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, NULL, "reload: %s",
+            err.text);
     }
     return !stuck;
 }
