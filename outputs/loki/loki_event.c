@@ -51,7 +51,7 @@ static struct span text_of(struct span value)
         for (size_t back = 0; back < 12 && (text.data[size] & 0xc0) == 0x80; back++) {
             size--;
         }
-        for (size_t i = size < 6 ? 0 : size - 6; i < size; i++) {
+        for (size_t i = size < 11 ? 0 : size - 11; i < size; i++) {
             if (text.data[i] == '\\') {
                 size = i;
                 while (size && text.data[size - 1] == '\\') {

@@ -139,6 +139,12 @@ static CURLcode perform(struct net_stream *self, CURLM *multi, CURL *easy)
     return message && message->msg == CURLMSG_DONE ? message->data.result : CURLE_OUT_OF_MEMORY;
 }
 
+static enum http_failure failure_of(struct net_stream *self, CURL *easy, CURLcode code)
+{
+    return code == CURLE_ABORTED_BY_CALLBACK ? HTTP_STOPPED
+                                             : http_curl_failure(easy, code, self->reason, false);
+}
+
 /* As in http_client, for an authority known only by its fingerprint. */
 static enum http_failure learn_ca(struct net_stream *self, CURLcode *ret_code)
 {
@@ -147,7 +153,7 @@ static enum http_failure learn_ca(struct net_stream *self, CURLcode *ret_code)
     CURL *asker = multi ? http_ca_ask(self->easy) : NULL;
     if (asker) {
         *ret_code = perform(self, multi, asker);
-        failure = http_curl_failure(asker, *ret_code, self->reason, false);
+        failure = failure_of(self, asker, *ret_code);
         if (failure == HTTP_REPLIED) {
             self->lacks_ca = !http_ca_trust(self->easy, asker, &self->ca);
             failure = self->lacks_ca ? HTTP_NO_CA : HTTP_REPLIED;
@@ -173,9 +179,7 @@ bool net_stream_connect(struct net_stream *stream, bool *ret_lasts, struct error
     if (failure == HTTP_REPLIED && stream->multi) {
         code = perform(stream, stream->multi, stream->easy);
         stream->attached = true;
-        failure = code == CURLE_ABORTED_BY_CALLBACK
-                      ? HTTP_STOPPED
-                      : http_curl_failure(stream->easy, code, stream->reason, false);
+        failure = failure_of(stream, stream->easy, code);
         stream->connected = failure == HTTP_REPLIED;
     }
     *ret_lasts = http_failure_lasts(failure);
