@@ -13,8 +13,8 @@
  *
  * When the queue is full, a replayable source waits. A live one waits for block_for, then drops
  * until the queue is half empty, and a gap record says how many (queue, full), and another one how
- * many records that describe others went unlearned (queue, metadata). Room for it is kept beforehand;
- * one gap is open at a time, closed with the next event that is accepted, or after gap_age.
+ * many records that describe others went unlearned (queue, metadata). Room for them is kept
+ * beforehand (gap_list.h). A gap is closed with the next event that is accepted, or after gap_age.
  *
  * Before that, a live source leaves out what a provider sends beyond its budget (provider_budget.h);
  * gaps, one per provider and reason, say so every gap_age (guard, budget_sampled).

@@ -12,7 +12,6 @@ enum { MAX_TOLD = 5, DIGIT = FILTER_MAX_RULES + 2 };
 struct source_gates {
     struct source_gates_settings settings;
     struct filter_scratch scratch;
-    bool has_scratch;
     struct gate_view *asked;   /* the session's, then one for each stream; they count nothing */
     struct gate_view *counted; /* the same gates, which count */
     size_t count;
@@ -61,7 +60,6 @@ bool source_gates_create(const struct source_gates_settings *settings,
     gates->count = session->gate_count + session->stream_count;
     gates->asked = calloc(gates->count, sizeof(*gates->asked));
     gates->counted = calloc(gates->count, sizeof(*gates->counted));
-    gates->has_scratch = true; /* fini is allowed from here on */
     bool ok = filter_scratch_init(&gates->scratch, session->ansi, err) && gates->asked &&
               gates->counted;
     for (size_t i = 0; ok && i < gates->count; i++) {

@@ -4,6 +4,7 @@
 
 #include <bcrypt.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "platform/windows/plat_cng.h"
 
@@ -75,7 +76,12 @@ static bool add(struct plat_hash *hash, struct span bytes)
 bool plat_hash_pair(struct plat_hash *hash, struct span first, struct span second,
     uint8_t ret_digest[PLAT_HASH_BYTES])
 {
-    /* What a failed call left behind goes with the digest. */
+    uint8_t digest[PLAT_HASH_BYTES];
     bool good = add(hash, first) && add(hash, second);
-    return hash->finish(hash->hash, ret_digest, PLAT_HASH_BYTES, 0) >= 0 && good;
+    /* Also after a failure, as it makes the object ready for the next digest. */
+    good = hash->finish(hash->hash, digest, sizeof(digest), 0) >= 0 && good;
+    if (good) {
+        memcpy(ret_digest, digest, sizeof(digest));
+    }
+    return good;
 }
