@@ -3,7 +3,7 @@
 
 #include "event/write/event_path.h"
 
-/* Shared by the files of event_path; not for users of event_path.h. */
+/* Ids of fields, for the files of event_path and for what edits and selects fields. */
 
 /* event_path.field: the rows of event_path_fields.def; some have several names. */
 enum event_path_field {
