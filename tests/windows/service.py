@@ -153,7 +153,7 @@ class Service(unittest.TestCase):
         before = self.said()
         self.configure_file(log={"file": "agent.log"})
         self.do("install", "-c", "c.yaml")
-        self.assertIn("does not run", self.do("reload", code=1))
+        self.assertIn("is not running", self.do("reload", code=1))
         self.do("start")
         wait_until(lambda: self.shipped() == EVENTS)
         state = self.status()["state"]
