@@ -366,7 +366,7 @@ TESTS = {
     "A request is too large": HealthRows.too_large,
     "A proxy, a login page": HealthRows.proxy_answers,
     "Password, key, certificate": HealthRows.password_wrong,
-    "The cluster takes nothing new": HealthRows.cluster_takes_nothing_new,
+    "The cluster accepts nothing new": HealthRows.cluster_takes_nothing_new,
     "One index of several": HealthRows.one_index_takes_nothing,
     "The index template is missing": HealthRows.template_missing,
     "The server can never take an event": HealthRows.event_refused,
