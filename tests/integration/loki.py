@@ -215,7 +215,7 @@ class LokiOutput(siem_rig.Agent):
         self.assertIn("output grafana may make 3 streams; most by provider, with 3 values. its limit is 2, and "
                       "all events beyond it share one stream. leave provider out, or raise the limit", said)
         said = self.check([{"type": "file", "paths": ["none.etl"]}], labels=["host", "provider", "level"])
-        self.assertIn("at most 5 streams for each set of values that events bring for host, provider; most by "
+        self.assertIn("at most 5 streams for each combination of values of host, provider; most by "
                       "level, with 5 values", said)
 
     def test_what_has_to_come_again_comes_once(self):
