@@ -136,8 +136,8 @@ static bool end_takeover(struct agent_runner *runner, struct agent_setup *setup)
     struct error err;
     bool stuck = false;
     if (runner->takeover.count && !agent_runner_begin(runner, setup, &stuck, &err)) {
-        log_write_as(runner->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, NULL, "reload: %s",
-            err.text);
+        log_write_as(
+            runner->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, NULL, "reload: %s", err.text);
     }
     return !stuck;
 }

@@ -54,7 +54,8 @@ static void names_beyond_the_limit_leave_room_for_providers(void **state)
     static char name[NAME_BYTES];
     struct trace_census *census = trace_census_create();
     assert_non_null(census);
-    struct event_schema schema = {.event_name = span_make(name, sizeof(name)), .serial = UINT32_MAX};
+    struct event_schema schema = {
+        .event_name = span_make(name, sizeof(name)), .serial = UINT32_MAX};
     struct span meant;
     memset(name, 'n', sizeof(name));
     give(census, RECORD_EVENT, DECODE_COMPLETE, 4, &schema);
