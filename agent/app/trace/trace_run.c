@@ -57,8 +57,8 @@ enum {
     PROCESS_CONTEXT_BYTES = 64 * 1024 * 1024,
     FILE_NAMES_BYTES = 256 * 1024 * 1024,
     MEMORY_BYTES = 64 * 1024 * 1024, /* some 20 MB of it for batches that wait for the output */
-    BATCH_BYTES = 256 * 1024,
-    BATCH_EVENTS = 4096,
+    BATCH_BYTES = 1024 * 1024,
+    BATCH_EVENTS = 16384,
 };
 static const uint64_t batch_age_ns = UINT64_C(1000000000);
 
