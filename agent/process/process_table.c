@@ -205,7 +205,9 @@ void process_table_add_thread(struct process_table *table, const struct thread_n
                                          (uint8_t)news->source, news)
                                    : NULL;
     while (life && table->threads.count > table->max_threads &&
-           lifetimes_evict_one(&table->threads, life)) {}
+           lifetimes_evict_one(&table->threads, life)) {
+        table->threads_evicted++;
+    }
     if (life) {
         atomic_store_explicit(&table->knows_threads, true, memory_order_release);
     }
@@ -429,6 +431,14 @@ struct file_path *process_table_show_path(
         &table->volumes, process_table_machine(table, machine), path);
     plat_mutex_unlock(&table->mutex);
     return shown;
+}
+
+bool process_table_has_evicted(struct process_table *table)
+{
+    plat_mutex_lock(&table->mutex);
+    bool has = table->evicted || table->threads_evicted;
+    plat_mutex_unlock(&table->mutex);
+    return has;
 }
 
 bool process_table_tells_evicted(struct process_table *table)

@@ -91,6 +91,9 @@ struct process_table_counts {
 
 struct process_table_counts process_table_counts(struct process_table *table);
 
+/* Was there no room for all processes and threads? */
+bool process_table_has_evicted(struct process_table *table);
+
 /* True once, after names of files were first evicted: for one warning. */
 bool process_table_tells_evicted(struct process_table *table);
 

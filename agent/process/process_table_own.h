@@ -27,6 +27,7 @@ struct process_table {
     size_t max_threads;
     size_t bytes; /* used by processes */
     uint64_t evicted;
+    uint64_t threads_evicted;
     atomic_bool knows_processes;
     atomic_bool knows_threads;
     atomic_uint process_stamps[PROCESS_STAMPS];

@@ -315,7 +315,7 @@ static void on_metadata(void *self, const struct event_record *record)
         learn_file(self, record, true);
     } else if (record_process_kind(record) != RECORD_OF_OTHERS) {
         learn_process(self, record);
-        ((struct source *)self)->knows_processes = true;
+        ((struct source *)self)->told_ahead = true;
     } else {
         learn(self, record);
     }
@@ -332,15 +332,26 @@ static void on_sample(void *self, const struct event_record *record)
     learn(self, record);
 }
 
+/* A trace that does not grow tells of its processes ahead of all records. To learn them once more would make
+ * what workers see depend on how far they lag, so that is for those alone for which there was no room. */
+static void learn_in_place(struct source *source, const struct event_record *record)
+{
+    if (source->told_ahead) {
+        source->told_ahead = false;
+        source->knows_processes = source->settings.processes &&
+                                  !process_table_has_evicted(source->settings.processes);
+    }
+    if (!source->knows_processes || !record->trace || record->trace->grows) {
+        learn_process(source, record);
+    }
+}
+
 static bool on_record(void *self, const struct event_record *record)
 {
     struct source *source = self;
     source->counts.seen++;
     source->quiet_since_ns = 0;
-    bool is_told = source->knows_processes && record->trace && !record->trace->grows;
-    if (!is_told) { /* ahead of all records, as a trace that does not grow tells of processes */
-        learn_process(source, record);
-    }
+    learn_in_place(source, record);
     learn_file(source, record, false);
     source_offer_metadata(source);
     if (record_is_metadata(record)) {

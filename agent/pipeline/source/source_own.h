@@ -43,7 +43,8 @@ struct source {
     struct gap_list gaps;
     atomic_size_t reports_in_flight; /* of a guard */
 
-    bool knows_processes;    /* on_metadata has told of some */
+    bool told_ahead;         /* of processes, since the last record */
+    bool knows_processes;    /* all that the trace tells of, as they were told ahead and had room */
     uint64_t quiet_since_ns; /* no record since then; 0: there was one since the last pause */
 
     struct provider_budget *budget; /* NULL: none */

@@ -1,3 +1,6 @@
+#include "base/bytes.h"
+#include "event/model/kernel_groups.h"
+#include "process/process_reader.h"
 #include "source_rig.h"
 
 /* ---- numbering -------------------------------------------------------------------------------- */
@@ -93,6 +96,69 @@ static void metadata_among_the_events_of_a_live_session_is_learned(void **state)
         assert_int_equal(rig.counts.metadata, 1);
         rig_fini(&rig);
     }
+}
+
+/* ---- processes -------------------------------------------------------------------------------- */
+
+/* A start of Process_V3_TypeGroup1: pid, name and a command line of 4980 characters. */
+static struct event_record start_of(const struct rig *rig, uint32_t pid, char name)
+{
+    static uint8_t payload[RECORD_BYTES];
+    enum { PID = 8, NAME = 36, COMMAND_LINE = 38, PROCESS_START = 0x0301 };
+    memset(payload, 0, sizeof(payload));
+    store_le32(payload + PID, pid);
+    payload[NAME] = (uint8_t)name;
+    for (size_t i = COMMAND_LINE; i + 2 < sizeof(payload); i += 2) {
+        payload[i] = 'c';
+    }
+    return (struct event_record){.kind = RECORD_KERNEL,
+        .hook_id = PROCESS_START,
+        .provider = *kernel_group_class(PROCESS_START),
+        .pointer_size = 8,
+        .present = RECORD_HAS_TIME,
+        .descriptor = {.version = 3, .opcode = 1},
+        .time = UINT64_C(132000000000000000) + pid,
+        .payload = span_make(payload, sizeof(payload)),
+        .trace = &rig->trace};
+}
+
+/* All processes up to ${count} are told ahead, then the first one comes in its place, by another name. Returns what
+ * it is called then. */
+static char name_after(uint32_t count)
+{
+    const struct process_table_settings small = {.max_bytes = 64 * 1024};
+    struct rig rig;
+    rig_init(&rig, true);
+    rig.settings.processes = process_table_create(&small, NULL);
+    rig_start(&rig);
+    for (uint32_t pid = 1; pid <= count; pid++) {
+        struct event_record ahead = start_of(&rig, pid, 'a');
+        rig.sink.metadata(rig.sink.self, &ahead);
+    }
+    struct event_record again = start_of(&rig, 1, 'b');
+    assert_true(rig.sink.record(rig.sink.self, &again));
+    struct process_reader *reader = process_reader_create(rig.settings.processes, NULL);
+    struct event_record of_it = {.kind = RECORD_EVENT,
+        .present = RECORD_HAS_TIME | RECORD_HAS_PROCESS,
+        .process_id = 1,
+        .time = again.time + 1,
+        .trace = &rig.trace};
+    const struct event_process *process = process_reader_find(reader, &of_it);
+    char name = process && process->name.size ? (char)process->name.data[0] : 0;
+    process_reader_destroy(reader);
+    rig_finish(&rig, false);
+    struct process_table *table = rig.settings.processes;
+    rig_fini(&rig);
+    process_table_destroy(table);
+    return name;
+}
+
+/* What workers see must not depend on how far they lag; but what had no room is not lost. */
+static void processes_told_ahead_are_learned_in_their_places_only_for_want_of_room(void **state)
+{
+    (void)state;
+    assert_int_equal(name_after(2), 'a');
+    assert_int_equal(name_after(100), 'b');
 }
 
 /* ---- files ------------------------------------------------------------------------------------ */
@@ -203,6 +269,7 @@ int main(void)
         cmocka_unit_test(events_are_numbered_and_copied),
         cmocka_unit_test(what_was_delivered_before_keeps_its_number_and_is_left_out),
         cmocka_unit_test(a_gap_takes_its_number_in_every_run),
+        cmocka_unit_test(processes_told_ahead_are_learned_in_their_places_only_for_want_of_room),
         cmocka_unit_test(metadata_is_learned_before_what_follows),
         cmocka_unit_test(metadata_among_the_events_of_a_live_session_is_learned),
         cmocka_unit_test(numbers_go_on_behind_files_that_are_done),
