@@ -260,3 +260,16 @@ bool trace_run(
     *ret_result = run.result;
     return ok;
 }
+
+bool trace_run_whole(
+    const struct trace_run_settings *settings, struct trace_result *ret_result, struct error *err)
+{
+    if (!trace_run(settings, ret_result, err)) {
+        return false;
+    }
+    if (ret_result->end == INPUT_FAILED) {
+        *err = ret_result->error;
+        return false;
+    }
+    return true;
+}

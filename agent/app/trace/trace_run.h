@@ -57,6 +57,10 @@ struct trace_result {
 bool trace_run(
     const struct trace_run_settings *settings, struct trace_result *ret_result, struct error *err);
 
+/* False also if the input fails; ${err} is why. */
+bool trace_run_whole(
+    const struct trace_run_settings *settings, struct trace_result *ret_result, struct error *err);
+
 /* Let signals stop the run that is under way then. Once per process. */
 bool trace_run_catch_signals(struct error *err);
 

@@ -232,14 +232,11 @@ static bool look_at_traces(struct search *search, struct schema_cache *cache)
         .observer = observer,
         .show_progress = true};
     struct trace_result result;
-    bool good = trace_run(&run, &result, &err);
-    if (!good || result.end == INPUT_FAILED) {
-        if (settings->warn) {
-            settings->warn(settings->warn_self, good ? result.error.text : err.text);
-        }
-        return false;
+    bool good = trace_run_whole(&run, &result, &err);
+    if (!good && settings->warn) {
+        settings->warn(settings->warn_self, err.text);
     }
-    return true;
+    return good;
 }
 
 /* Which of its providers are not known, or is it not known at all? */

@@ -212,12 +212,11 @@ static bool decode_all(const struct cli_args *args, struct config *config,
     struct trace_result result;
     struct error err;
     uint64_t started = plat_monotonic_ns();
-    bool ok = trace_run(&run, &result, &err);
+    bool ok = trace_run_whole(&run, &result, &err);
     scan->decode_seconds = (double)(plat_monotonic_ns() - started) / 1e9;
-    if (!ok || result.end == INPUT_FAILED) {
-        cli_error("%s", ok ? result.error.text : err.text);
+    if (!ok) {
+        cli_error("%s", err.text);
         *ret_exit = EXIT_FAILED;
-        ok = false;
     }
     trace_options_warn_definitions(cache);
     schema_cache_destroy(cache);

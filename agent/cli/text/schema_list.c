@@ -78,11 +78,10 @@ bool schema_list_learn(
             .max_events = 1}; /* the metadata pass ends with the first event */
         struct trace_result result;
         struct error err;
-        ok = trace_run(&run, &result, &err);
-        if (!ok || result.end == INPUT_FAILED) {
-            cli_error("%s", ok ? result.error.text : err.text);
+        ok = trace_run_whole(&run, &result, &err);
+        if (!ok) {
+            cli_error("%s", err.text);
             *ret_exit = EXIT_FAILED;
-            ok = false;
         }
     }
     config_destroy(config);
