@@ -151,28 +151,31 @@ static enum filter_verdict run_all(
     return FILTER_KEEP;
 }
 
+static void begin(struct filter_scratch *scratch)
+{
+    scratch->key = 0;
+    scratch->placed = false;
+    scratch->given_up_before = scratch->given_up;
+}
+
 /* Verdict on ${event}, of which ${known} may be examined: with EVENT_PATH_RECORD only its record,
  * with EVENT_PATH_SCHEMA also schema and stack, with EVENT_PATH_EVENT everything. */
 static enum filter_verdict run_rules(const struct filter *filter, struct filter_scratch *scratch,
     const struct event *event, enum event_path_need known, size_t *ret_rule)
 {
     struct filter_look look = {.scratch = scratch, .event = event, .known = (uint8_t)known};
-    scratch->key = 0;
-    scratch->placed = false;
-    scratch->given_up_before = scratch->given_up;
+    begin(scratch);
     const struct filter_plan *plan = filter->plans_help[known] ? filter_plan_get(filter, &look)
                                                                : NULL;
     return plan ? run_plan(filter, &look, plan, ret_rule) : run_all(filter, &look, ret_rule);
 }
 
-/* The same as run_rules() for a filter that is plain. */
+/* Verdict of a plain filter, whose rules read numbers of the header alone: they need no event. */
 static enum filter_verdict run_plain(const struct filter *filter, struct filter_scratch *scratch,
     const struct event_record *record, size_t *ret_rule)
 {
     bool may_change = record_process_may_change(record);
-    scratch->key = 0;
-    scratch->placed = false;
-    scratch->given_up_before = scratch->given_up;
+    begin(scratch);
     for (size_t i = 0; i < filter->rule_count; i++) {
         const struct filter_code *code = &filter->rules[i];
         uint32_t at = code->start;
