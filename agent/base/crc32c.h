@@ -9,7 +9,7 @@
  */
 uint32_t crc32c_add(uint32_t before, struct span bytes);
 
-/* The same without ISA-L: for builds that have none, and for comparison in tests. */
+/* CRC-32C without ISA-L: for builds that have none, and for comparison in tests. */
 uint32_t crc32c_add_plain(uint32_t before, struct span bytes);
 
 #endif

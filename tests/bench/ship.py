@@ -5,7 +5,7 @@ program that knows every event in advance (linux/limit_ship.c) and the same sink
 
 First each way once, to see that both sides send the same bytes. Then rounds, in each of which every way runs
 once, so that ratios hold whatever else the machine does; medians are printed. CPU is the program's own, user
-and system, without the sink's; `start` is what of it is the same for any trace. `beyond` is how far the peak is
+and system, without the sink's; `start` is the part that a run of one event takes. `beyond` is how far the peak is
 above agent.memory, which is meant for the whole process: below 0, it stays within.
 
 "on disk": the spool is durable, and empty at first. The program of the limit appends its bodies to a file then, and

@@ -60,7 +60,7 @@ static void warn_definitions(void *self, size_t session, const struct schema_los
         text);
 }
 
-/* The same: one line for each provider, however many sessions and workers have its records. */
+/* On threads of workers. Each provider is logged once, however many sessions and workers have its records. */
 static void note_silent(void *self, size_t session, struct span provider)
 {
     enum { SHOWN_BYTES = 200 };

@@ -499,7 +499,7 @@ static bool count_in_few(struct etl_merge *merge, struct error *err)
     return true;
 }
 
-/* The same, one record after the other. */
+/* Count the records that are left out, one after the other, up to the next one that is not, or the end of a file. */
 static bool count_in_many(struct etl_merge *merge, struct error *err)
 {
     while (merge->heap_count && is_left_out(merge->heap[0]) && merge->ended_file == SIZE_MAX &&
