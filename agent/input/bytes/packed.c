@@ -69,7 +69,7 @@ bool packed_is_named(const char *path)
     return false;
 }
 
-/* ---- shared by the readers ----------------------------------------------------------------------- */
+/* ---- shared by the readers ------------------------------------------------------------------- */
 
 bool packed_goes_on(struct packed_walk *walk)
 {

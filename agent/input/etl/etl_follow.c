@@ -45,7 +45,7 @@ struct etl_follow {
     struct etl_walk *walk;
     struct etl_pending *pending;
     struct etl_ring *ring;   /* used instead of the walk for a circular trace */
-    struct evtx_follow *log; /* used instead of all these for an event log */
+    struct evtx_follow *log; /* used instead of walk and ring for an event log */
     struct etl_stream *stream;
     bool closed;
     uint64_t buffers; /* visited in the last epoch */
@@ -60,7 +60,7 @@ struct etl_follow {
     size_t processors_seen;
 };
 
-/* ---- opening --------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* Called before any record of the epoch is delivered. */
 static void expect_more(struct etl_follow *f, size_t epoch)
@@ -238,7 +238,7 @@ static bool teach_buffer(void *self, const struct etl_buffer *buffer, size_t epo
 enum etl_follow_end etl_follow_teach(struct etl_follow *f, struct error *err)
 {
     if (f->log) {
-        return ETL_FOLLOW_DONE; /* records of a log describe no others */
+        return ETL_FOLLOW_DONE; /* no record of a log describes others */
     }
     const struct etl_visitor visitor = {.self = f,
         .buffer = teach_buffer,
@@ -258,7 +258,7 @@ enum etl_follow_end etl_follow_teach(struct etl_follow *f, struct error *err)
                                       : ETL_FOLLOW_DONE;
 }
 
-/* ---- checking for changes -------------------------------------------------------------------------- */
+/* ---- checking for changes -------------------------------------------------------------------- */
 
 /* Copy the header fields that change while a session runs and when it is closed. */
 static void update_info(struct etl_info *info, const struct etl_info *now)
@@ -343,7 +343,7 @@ bool etl_follow_look(
     return true;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static enum etl_follow_end give(struct etl_follow *f, uint64_t limit, struct error *err)
 {

@@ -5,9 +5,9 @@
 #include "base/protobuf.h"
 
 /*
- * A note is a varint: the step of time from the record before it, which may be negative and is
- * therefore in zigzag form, times ETL_LEFT_OUT_REASONS, plus the reason. A buffer's first step is
- * from 0.
+ * A note is one varint: the time since the previous record, zigzag-encoded because it may be
+ * negative, times ETL_LEFT_OUT_REASONS, plus the reason. The first time of a buffer is counted from
+ * 0.
  */
 
 void etl_left_out_init(struct etl_left_out *left_out, size_t *budget)

@@ -110,7 +110,7 @@ static bool open_chunk(
     return true;
 }
 
-/* Set the last time in ${scope} to that of the buffer before, if it belongs to the same trace. */
+/* Set the last time in ${scope} to that of the previous buffer, if it belongs to the same trace. */
 static void continue_time(const struct chain *chain, struct etl_scope *scope)
 {
     const struct etl_left_out_buffer *before = chain->left_out;
@@ -123,7 +123,7 @@ static void continue_time(const struct chain *chain, struct etl_scope *scope)
     }
 }
 
-/* Like open_buffer(), for a buffer of which notes are read instead. */
+/* Like open_buffer(), for a buffer that is left out: its notes are read instead. */
 static void open_left_out(
     struct etl_merge *merge, struct chain *chain, const struct etl_left_out_buffer *buffer)
 {
@@ -190,7 +190,7 @@ static inline enum etl_step advance_in_buffer(struct chain *chain)
     if (chain->left_out) {
         bool more = etl_left_out_next(&chain->notes);
         chain->key.time = more ? chain->notes.time : chain->key.time;
-        chain->key.record_offset = 0; /* the buffer alone tells it from those of other chains */
+        chain->key.record_offset = 0; /* the buffer alone orders it among the other chains */
         return more ? ETL_STEP_RECORD : ETL_STEP_END;
     }
     enum etl_step step = etl_stream_next(chain->stream);
@@ -424,7 +424,7 @@ static inline void count_one(struct etl_merge *merge, const struct chain *chain)
     counted->newest = chain->notes.time > counted->newest ? chain->notes.time : counted->newest;
 }
 
-/* Up to here all records of the chain are known. */
+/* All records of the chain before this key are known. */
 static struct key known_until(const struct chain *chain)
 {
     struct key end = chain->key;
@@ -460,7 +460,8 @@ static void count_until(struct etl_merge *merge, struct chain *chain, const stru
     }
 }
 
-/* The chain at ${at} of the heap, which is not ordered any more, has come to the end of its buffer. */
+/* The chain at ${at} of the heap, whose order is not maintained here, has reached the end of its
+ * buffer. */
 static bool step_past_end(struct etl_merge *merge, size_t at, struct error *err)
 {
     struct chain *chain = merge->heap[at];
@@ -476,9 +477,9 @@ static bool step_past_end(struct etl_merge *merge, size_t at, struct error *err)
 }
 
 /*
- * Count the records that are left out, up to the next one that is not, or the end of a file. Their
- * order does not matter, so the heap is not needed: up to the next end of a buffer of any chain, all
- * that comes is known. To look at all chains pays where they are few.
+ * Count left-out records up to the next record to deliver, or the end of a file. Their order does
+ * not matter, so the heap is not needed: all records before the next end of a buffer of any chain
+ * are known. Scanning all chains pays if there are few.
  */
 static bool count_in_few(struct etl_merge *merge, struct error *err)
 {
@@ -499,7 +500,7 @@ static bool count_in_few(struct etl_merge *merge, struct error *err)
     return true;
 }
 
-/* Count the records that are left out, one after the other, up to the next one that is not, or the end of a file. */
+/* Count left-out records one by one, up to the next record to deliver, or the end of a file. */
 static bool count_in_many(struct etl_merge *merge, struct error *err)
 {
     while (merge->heap_count && is_left_out(merge->heap[0]) && merge->ended_file == SIZE_MAX &&

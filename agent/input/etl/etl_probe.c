@@ -6,7 +6,7 @@
 #include "input/record/etl_format.h"
 #include "input/record/etl_record.h"
 
-/* ---- the header ------------------------------------------------------------------------------------ */
+/* ---- the header ------------------------------------------------------------------------------ */
 
 static bool is_zero(const uint8_t *bytes, size_t size)
 {
@@ -91,7 +91,7 @@ enum etl_header_state etl_probe_header(struct etl_bytes *bytes, uint64_t offset,
     return read_header_record(bytes, arena, ret_header, err);
 }
 
-/* ---- the probe ------------------------------------------------------------------------------------- */
+/* ---- the probe ------------------------------------------------------------------------------- */
 
 /* True if there are records up to the end that the buffer's header states. The header may be
  * written before them. */
@@ -173,7 +173,7 @@ static enum etl_probe probe(struct etl_bytes *bytes, struct arena *arena, struct
     return has_data(bytes, &header) ? ETL_PROBE_GROWING : ETL_PROBE_WAIT;
 }
 
-/* True if the file begins like a packed one. */
+/* True if the file begins with the magic number of a packed format. */
 static bool is_packed(struct etl_bytes *bytes, struct error *err)
 {
     uint8_t head[PACKED_HEAD_BYTES];
@@ -190,7 +190,7 @@ static bool is_packed(struct etl_bytes *bytes, struct error *err)
     return true;
 }
 
-/* An event log grows as long as Windows has it open, which its header says. */
+/* An event log grows as long as Windows has it open, which a flag in its header states. */
 static enum etl_probe probe_log(struct etl_bytes *bytes, struct error *err)
 {
     uint64_t first = EVTX_FILE_HEADER_BYTES + EVTX_CHUNK_HEADER_BYTES + EVTX_RECORD_HEAD_BYTES;

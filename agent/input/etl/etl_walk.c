@@ -190,8 +190,8 @@ static uint64_t search(struct etl_walk *w, uint64_t from)
 
 enum { GROUP_STACK_WALK = 0x18 };
 
-/* Learn what the record tells of its trace. True if that changes what may be left out: then what was
- * noted is forgotten. */
+/* Learn facts about the trace from the record. True if they change which records may be left out;
+ * all notes so far are then discarded. */
 static bool learn_trace(struct etl_walk *w, const struct event_record *record)
 {
     struct trace_info *trace = &w->file->epochs[w->epoch]->info.trace;
@@ -206,7 +206,7 @@ static bool learn_trace(struct etl_walk *w, const struct event_record *record)
     return is_news;
 }
 
-/* Will the buffer be noted if all of its records are left out? */
+/* True if the buffer gets notes, provided that all of its records are left out. */
 static bool may_note(struct etl_walk *w, const struct etl_buffer *buffer)
 {
     return w->visitor.leaves_out && !w->file->epochs[w->epoch]->info.trace.has_stacks &&

@@ -10,7 +10,7 @@
 
 enum { FILETIME_PER_SECOND = 10000000 };
 
-/* Hash the headers of all chunks, as far as there are any. */
+/* Hash the start of the file's header and of all chunk headers. */
 static bool hash_chunks(struct etl_file *file, XXH3_state_t *hash, struct error *err)
 {
     uint8_t head[EVTX_CHUNK_HEAD_BYTES];
@@ -25,7 +25,8 @@ static bool hash_chunks(struct etl_file *file, XXH3_state_t *hash, struct error 
     return true;
 }
 
-/* Hash the number of the oldest chunk and the head of its first record. Without a record, nothing. */
+/* Hash the number of the oldest chunk and the head of its first record. If all chunks are empty,
+ * constants take their place. */
 static bool hash_oldest(struct etl_file *file, XXH3_state_t *hash, struct error *err)
 {
     struct etl_buffer oldest = {.sequence = UINT64_MAX};
@@ -149,15 +150,15 @@ void evtx_file_open_chunk(struct evtx_chunk *reader, struct etl_file *file,
     evtx_chunk_open(reader, &file->bytes, &place, &inherited);
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 struct walk {
     struct etl_file *file;
     const struct etl_visitor *visitor;
     struct evtx_chunk *chunk;
     struct error *err;
-    uint64_t open_chunk;    /* that Windows was writing when the log was copied; UINT64_MAX: none */
-    uint64_t leftover_time; /* of the first leftover of a place; 0: none was found */
+    uint64_t open_chunk;    /* the one that Windows was writing; UINT64_MAX: none */
+    uint64_t leftover_time; /* time of the first leftover of the current place; 0: none yet */
     bool stopped;
 };
 
@@ -168,7 +169,7 @@ static void report(struct walk *w, uint64_t offset, const char *what)
     }
 }
 
-/* Nothing but zeros: room that the log has not come to use. */
+/* True if only zeros are where a header should be: the log has not used this space yet. */
 static bool is_unused(struct walk *w, uint64_t offset)
 {
     static const uint8_t zeros[EVTX_CHUNK_HEAD_BYTES];
@@ -233,7 +234,8 @@ static bool visit(struct walk *w, uint64_t offset)
     return w->stopped || visit_records(w, &chunk);
 }
 
-/* After all records. Places are ordered by their first leftovers, since not all have a number. */
+/* Called after all records were visited. Places are ordered by the time of their first leftover,
+ * because not all have a number. */
 static bool visit_leftovers(struct walk *w, uint64_t offset)
 {
     struct etl_buffer chunk;
@@ -245,7 +247,7 @@ static bool visit_leftovers(struct walk *w, uint64_t offset)
     if (!visit_records(w, &chunk)) {
         return false;
     }
-    enum { UNUSED_BITS = 8 /* an index has 56 */ };
+    enum { UNUSED_BITS = 8 /* an index keeps 56 bits */ };
     chunk.sequence = w->leftover_time >> UNUSED_BITS;
     w->stopped = w->stopped || (w->leftover_time && w->visitor->buffer &&
                                    !w->visitor->buffer(w->visitor->self, &chunk, 0));
@@ -265,7 +267,8 @@ static bool visit_all(struct walk *w, bool (*visit_one)(struct walk *w, uint64_t
     return good;
 }
 
-/* A log that was never closed has one chunk, its newest, whose checksums may be those of an earlier state. */
+/* Find the newest chunk of a log that was never closed: its checksums may be those of an earlier
+ * state. */
 static bool find_open_chunk(struct walk *w)
 {
     uint64_t newest = 0;

@@ -8,8 +8,8 @@
 #include "input/evtx/evtx_format.h"
 #include "platform/plat_file.h"
 
-/* Collectors replace their copy of a log by a newer one. So what counts is the path: as long as it names a log with
- * the same identity, that one is read on. */
+/* Collectors replace their copy of a log by a newer one. So the path decides: as long as it names a
+ * log with the same identity, that log is read on. */
 struct evtx_follow {
     struct etl_file *file;
     struct evtx_tail *tail;
@@ -40,7 +40,8 @@ void evtx_follow_destroy(struct evtx_follow *f)
     }
 }
 
-/* True if ${path}, which names another file than before, names a copy of the same log. It is read from now on. */
+/* If ${path} now names another file that is a copy of the same log, read that from now on and
+ * return true. */
 static bool take_copy(struct evtx_follow *f, const char *path)
 {
     enum { HEADER_BYTES = 64 * 1024 };
@@ -87,7 +88,7 @@ static enum etl_follow_end give_chunk(const struct evtx_follow *f,
     for (;;) {
         enum evtx_step step = evtx_chunk_next(chunk);
         if (step == EVTX_STEP_FAILED) {
-            *err = *evtx_chunk_error(chunk); /* never NULL: see etl_follow_read */
+            *err = *evtx_chunk_error(chunk); /* err is never NULL: see etl_follow_read */
             return ETL_FOLLOW_FAILED;
         }
         if (evtx_chunk_problem(chunk) && events->damage) {

@@ -7,27 +7,29 @@
 #include "input/evtx/evtx_format.h"
 
 /*
- * Design: a list of all chunks by number is made once and walked. Where it ends it is made again, but only if one of
- * the places has changed at which a writer leaves traces: the header of the file, that of the chunk read last, that of
- * the place behind it and that of the first place, to which a circular log returns. A chunk whose header has another
- * number after it was copied than in the list was overwritten meanwhile, and the list is out of date.
+ * Design: the reader lists all chunks by number and walks the list. At its end the reader lists
+ * them again, but only if something has changed that a writer changes with each chunk: the header
+ * of the file, of the chunk read last, of the next place, or of the first place, to which a
+ * circular log returns. If the number in a chunk's header differs from the list after the chunk was
+ * copied, the chunk was overwritten meanwhile and the list is out of date.
  *
- * Only the newest chunk may have a record that is written in part. It is left for the next call; no header changes
- * when its rest is written.
+ * Only the newest chunk may contain a partially written record. That record is left for the next
+ * call, which lists the chunks again, because no header changes when the rest of the record is
+ * written.
  */
-enum { MAX_LISTS = 4 /* made in one call: the writer may be faster than the reader */ };
+enum { MAX_LISTS = 4 /* per call: the writer may be faster than the reader */ };
 
 struct evtx_tail {
     struct etl_file *file;
     struct evtx_chunk *chunk;
     struct etl_index list;
-    size_t next;       /* in the list */
-    uint64_t done;     /* mark; 0: nothing was read */
+    size_t next;       /* index in the list */
+    uint64_t done;     /* mark of what was read; 0: nothing */
     uint64_t expected; /* number of the next record; 0: nothing was read */
     uint64_t place;    /* offset of the chunk read last; 0: none */
-    uint64_t state;    /* hash of what was looked at when the list was made */
+    uint64_t state;    /* hash of the headers when the list was made */
     bool is_listed;
-    bool is_partial; /* the newest chunk has a record that is written in part */
+    bool is_partial; /* the newest chunk ends with a partially written record */
     bool is_replaced;
 };
 
@@ -69,9 +71,9 @@ void evtx_tail_destroy(struct evtx_tail *tail)
     }
 }
 
-/* ---- the list of chunks -------------------------------------------------------------------------------- */
+/* ---- the list of chunks ---------------------------------------------------------------------- */
 
-/* Hash of the places at which a writer leaves traces. */
+/* Hash the headers that a writer changes. */
 static bool look(struct evtx_tail *tail, uint64_t *ret_state, struct error *err)
 {
     const uint64_t places[] = {
@@ -112,7 +114,7 @@ static uint64_t number_at(const struct evtx_tail *tail, size_t index)
     return tail->list.entries[index].order & (UINT64_MAX >> 16);
 }
 
-/* Make the list if it may have changed. ${ret_made} false: it has not. */
+/* List the chunks again if they may have changed. ${ret_made} false: they have not. */
 static bool renew(struct evtx_tail *tail, bool *ret_made, struct error *err)
 {
     uint64_t state;
@@ -137,11 +139,12 @@ static bool renew(struct evtx_tail *tail, bool *ret_made, struct error *err)
     return true;
 }
 
-/* ---- chunks -------------------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
-enum copied { COPY_MADE, COPY_STALE /* there is another chunk now */, COPY_FAILED };
+enum copied { COPY_MADE, COPY_STALE /* the place now contains another chunk */, COPY_FAILED };
 
-/* Copy the chunk at ${offset} and stop before what is not to be read. ${ret_end}: where that is. */
+/* Copy the chunk at ${offset} and open it at ${from}. ${ret_place}: the chunk, with the end of its
+ * records. */
 static enum copied copy_chunk(struct evtx_tail *tail, uint64_t offset, uint64_t number,
     uint32_t from, struct evtx_place *ret_place, struct error *err)
 {
@@ -171,7 +174,7 @@ static enum copied copy_chunk(struct evtx_tail *tail, uint64_t offset, uint64_t 
     return is_same ? COPY_MADE : COPY_STALE;
 }
 
-/* Use the copied chunk up to ${end}. */
+/* Set ${ret_found} to the records of the copied chunk from ${from} to ${end}. */
 static void take(struct evtx_tail *tail, const struct evtx_place *place, uint32_t from,
     uint32_t end, struct evtx_tail_found *ret_found)
 {
@@ -186,7 +189,8 @@ static void take(struct evtx_tail *tail, const struct evtx_place *place, uint32_
     tail->place = place->offset;
 }
 
-/* Look at the chunk that is next in the list. NONE: it has nothing new. */
+/* Read the next chunk of the list. NONE: it has nothing new, or the list is out of date
+ * (${ret_stale}). */
 static enum evtx_tail_step try_chunk(struct evtx_tail *tail, uint64_t to, bool is_final,
     bool *ret_stale, struct evtx_tail_found *ret_found, struct error *err)
 {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records are kept as hashes of 64 bits in a table with open addressing, at most half full. Two different records of
- * one log have the same hash once in 500,000 logs of the largest size. */
+/* Records are stored as 64-bit hashes in an open-addressing table that is at most half full. Two
+ * different records share a hash in one of 500,000 logs of the largest size. */
 enum { FIRST_SLOTS = 1024, MAX_SLOTS = 2 * EVTX_CARVE_MAX_RECORDS };
 
 struct evtx_carve {
@@ -44,7 +44,7 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 33;
 }
 
-/* The slot that has ${hash}, or where it belongs. */
+/* The slot that contains ${hash}, or the free slot for it. */
 static uint64_t *slot_of(uint64_t *slots, size_t slot_count, uint64_t hash)
 {
     size_t at = (size_t)hash & (slot_count - 1);

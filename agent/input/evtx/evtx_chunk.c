@@ -11,12 +11,13 @@
 #include "input/evtx/evtx_plan.h"
 
 /*
- * A chunk is read as a whole, since its records refer to each other: names and templates stand in the record that
- * used them first. Where no record stands, the next one is looked for: records begin at multiples
- * of eight bytes.
+ * A chunk is read into memory as a whole, because its records refer to each other: a name or
+ * template is stored in the record that used it first. Where a record is damaged, the reader
+ * searches for the next one. Records begin at multiples of eight bytes.
  */
 enum {
-    /* Tokens, and names and values by their size; records of real chunks need some 500 each. */
+    /* Limit for one chunk: a token costs 1, names and values cost evtx_tree_cost. Records of real
+     * chunks cost about 500 each. */
     CHUNK_WORK = 2 * 1024 * 1024,
     ALIGNMENT = 8,
     MIN_RECORD_BYTES = EVTX_RECORD_HEAD_BYTES + EVTX_RECORD_TAIL_BYTES,
@@ -30,10 +31,10 @@ struct evtx_chunk {
     struct evtx_place place;
     struct evtx_scope scope;
     bool is_read;
-    unsigned sums_checked; /* enum sum: those before it */
+    unsigned sums_checked; /* next one to check (enum sum) */
     uint32_t at;           /* next record */
-    uint32_t end;          /* of the records */
-    uint32_t work;         /* left */
+    uint32_t end;          /* end of the records */
+    uint32_t work;         /* work that is left */
     uint32_t problem_at;
     const char *problem;
     struct error error;
@@ -100,8 +101,7 @@ static bool read_chunk(struct evtx_chunk *c)
     }
     memset(c->data + got, 0, sizeof(c->data) - got);
     c->end = c->end < got ? c->end : (uint32_t)got;
-    c->sums_checked = got < sizeof(c->data) ? SUM_COUNT
-                                            : c->sums_checked; /* that is said already */
+    c->sums_checked = got < sizeof(c->data) ? SUM_COUNT : c->sums_checked; /* reported already */
     c->is_read = true;
     return true;
 }
@@ -114,9 +114,9 @@ static void fail(struct evtx_chunk *c, uint32_t at, const char *what)
     }
 }
 
-/* ---- checksums ----------------------------------------------------------------------------------------- */
+/* ---- checksums ------------------------------------------------------------------------------- */
 
-/* Of a chunk that is being written, or was when the machine stopped, they say nothing. */
+/* The checksums are not valid in a chunk that is being written, or was when the machine stopped. */
 static bool has_sums(const struct evtx_chunk *c)
 {
     return (load_le32(c->data + EVTX_CHUNK_FLAGS_AT) & (EVTX_FLAG_DIRTY | EVTX_FLAG_NO_CRC)) == 0;
@@ -139,7 +139,8 @@ static bool are_records_right(const struct evtx_chunk *c)
            told == crc32(0, c->data + EVTX_CHUNK_HEADER_BYTES, end - EVTX_CHUNK_HEADER_BYTES);
 }
 
-/* False: a checksum is wrong, which is the problem now; more may be. */
+/* False: a checksum is wrong, and is set as the problem. The next call checks the remaining
+ * ones. */
 static bool check_sums(struct evtx_chunk *c)
 {
     while (c->sums_checked < SUM_COUNT && has_sums(c)) {
@@ -164,9 +165,9 @@ static bool check_sums(struct evtx_chunk *c)
     return true;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
-/* The size of the record at ${at}, 0 if there is none. */
+/* Size of the record at ${at}; 0 if there is no record. */
 static uint32_t record_size(const struct evtx_chunk *c, uint32_t at)
 {
     if (c->end < at + MIN_RECORD_BYTES || load_le32(c->data + at) != EVTX_RECORD_MAGIC) {
@@ -207,7 +208,7 @@ static const struct trace_info *trace_of(const struct evtx_chunk *c)
     return evtx_hosts_trace(c->scope.hosts, c->scope.trace, c->event.computer);
 }
 
-/* False: it is to be read by its XML. */
+/* False: the record has to be read from its XML. */
 static bool read_by_plan(struct evtx_chunk *c, uint32_t at, uint32_t size)
 {
     struct evtx_plan *plan = evtx_plans_find(
@@ -227,7 +228,7 @@ static bool read_by_plan(struct evtx_chunk *c, uint32_t at, uint32_t size)
     return true;
 }
 
-/* False: nothing is known of the event. */
+/* False: the record could not be read as an event. */
 static bool read_record(struct evtx_chunk *c, uint32_t size)
 {
     uint32_t at = c->at + EVTX_RECORD_HEAD_BYTES;
@@ -255,9 +256,9 @@ static bool read_record(struct evtx_chunk *c, uint32_t size)
     return is_known;
 }
 
-/* ---- leftovers ----------------------------------------------------------------------------------------- */
+/* ---- leftovers ------------------------------------------------------------------------------- */
 
-/* Find what may be a leftover next. False: there is nothing. */
+/* Find the next possible leftover. False: there is none. */
 static bool find_leftover(struct evtx_chunk *c, uint32_t *ret_size)
 {
     c->at = (c->at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -271,7 +272,7 @@ static bool find_leftover(struct evtx_chunk *c, uint32_t *ret_size)
     return false;
 }
 
-/* False: it is in the log, or was found before. */
+/* False: the record is also in the log, or was found before, or memory is short. */
 static bool take_leftover(struct evtx_chunk *c)
 {
     const struct event_record *record = &c->event.record;
@@ -289,7 +290,7 @@ static enum evtx_step next_leftover(struct evtx_chunk *c)
         uint32_t at = c->at;
         bool is_known = read_record(c, size);
         if (!is_known || c->problem) {
-            c->at += ALIGNMENT; /* what cannot be read may hold another one */
+            c->at += ALIGNMENT; /* an unreadable record may contain another one */
             c->problem = "a dropped record refers to overwritten data";
             c->problem_at = at;
             return EVTX_STEP_DAMAGED;

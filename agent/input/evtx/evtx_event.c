@@ -18,7 +18,7 @@ static uint16_t element(const struct evtx_tree *tree, uint16_t parent, const cha
     return evtx_tree_find(tree, parent, EVTX_NODE_ELEMENT, name);
 }
 
-/* ---- message ----------------------------------------------------------------------------------------- */
+/* ---- message --------------------------------------------------------------------------------- */
 
 /* Remove each CR before LF, and white space at the end. */
 static size_t tidy_lines(uint8_t *text, size_t size)
@@ -51,9 +51,9 @@ void evtx_event_set_message(struct evtx_event *event, struct span utf16)
     }
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------ */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
-/* TraceLogging's metadata: names with their NULs and types (TraceLoggingProvider.h). */
+/* TraceLogging metadata: names, each with its NUL, and types (TraceLoggingProvider.h). */
 enum { IS_CHAINED = 0x80, MAX_MEMBERS = 0x7f, MAX_OPEN = SCHEMA_MAX_DEPTH - 1 };
 
 struct fields {
@@ -61,10 +61,10 @@ struct fields {
     struct evtx_steps *steps;
     struct evtx_out blob;
     struct evtx_out payload;
-    unsigned open;       /* structs around what is added */
-    uint32_t members;    /* of the innermost of them */
-    uint32_t count;      /* of all fields that were begun */
-    uint16_t left_out;   /* an element that becomes no field: the message */
+    unsigned open;       /* structs that are open */
+    uint32_t members;    /* of the innermost open struct */
+    uint32_t count;      /* of all fields begun so far */
+    uint16_t left_out;   /* the message, which becomes no field */
     uint16_t field_name; /* the attribute that names the field */
     size_t pointer_size;
     const char *problem;
@@ -77,7 +77,7 @@ static void fail(struct fields *f, const char *what)
     }
 }
 
-/* A name with its NUL: UTF-8, no control characters. */
+/* Add a name, cut to EVTX_EVENT_NAME_BYTES of UTF-16, as UTF-8 with a NUL. */
 static void add_name(struct fields *f, struct span name)
 {
     uint8_t utf8[EVTX_EVENT_NAME_BYTES * 3 + UTF_SLACK];
@@ -94,7 +94,7 @@ static void add_type(struct fields *f, uint8_t type)
     f->members++;
 }
 
-/* Where it stands is taken back if what is added then does not fit. */
+/* If the field does not fit, remove what was added since ${blob} and ${payload}. */
 static bool settle(struct fields *f, uint8_t *blob, uint8_t *payload)
 {
     if (!f->blob.full && !f->payload.full) {
@@ -118,7 +118,7 @@ static void note_step(struct fields *f, uint16_t node, uint8_t type)
     steps->list[steps->count++] = (struct evtx_event_step){.node = node, .type = type};
 }
 
-/* The type of the field, EVTX_STEP_NOTHING if there is no value. */
+/* Returns the type of the field; EVTX_STEP_NOTHING if there is no value. */
 static uint8_t add_value(struct fields *f, struct span name, uint8_t type, struct span bytes)
 {
     uint8_t *blob = f->blob.at;
@@ -134,12 +134,12 @@ static uint8_t add_value(struct fields *f, struct span name, uint8_t type, struc
     return in_type;
 }
 
-/* What stands in an element or an attribute: nothing, one value with its type, or pieces of a text. */
+/* The content of an element or attribute: nothing, one value with its type, or pieces of a text. */
 struct content {
-    uint16_t value; /* the first one; EVTX_TREE_NONE: there is none */
+    uint16_t value; /* first value; EVTX_TREE_NONE: none */
     uint32_t count;
     bool has_elements;
-    bool has_attributes; /* without the namespaces that are declared */
+    bool has_attributes; /* apart from namespace declarations */
 };
 
 static bool is_namespace(const struct evtx_node *node)
@@ -164,7 +164,7 @@ static struct content look(const struct evtx_tree *tree, uint16_t parent)
     return content;
 }
 
-/* The values of ${parent} as one text behind its size. */
+/* Write the values of ${parent} as one text, after its size. */
 static void put_pieces(
     struct evtx_out *out, const struct evtx_tree *tree, uint16_t parent, size_t pointer_size)
 {
@@ -218,7 +218,7 @@ static struct span without_prefix(struct span name)
 
 static void add_element(struct fields *f, uint16_t node);
 
-/* What belongs to ${node} as fields side by side. */
+/* Add the attributes, elements and text of ${node} as fields. */
 static void add_members(struct fields *f, uint16_t node, const struct content *content)
 {
     static const uint8_t text_name[] = {'t', 0, 'e', 0, 'x', 0, 't', 0};
@@ -238,7 +238,8 @@ static void add_members(struct fields *f, uint16_t node, const struct content *c
     }
 }
 
-/* The members as a struct. One with more of them than a struct can have is left out. */
+/* Add the members as a struct. A struct with more members than the metadata can state is left
+ * out. */
 static void add_struct(
     struct fields *f, struct span name, uint16_t node, const struct content *content)
 {
@@ -283,9 +284,9 @@ static void add_element(struct fields *f, uint16_t node)
     }
 }
 
-/* ---- EventData --------------------------------------------------------------------------------------- */
+/* ---- EventData ------------------------------------------------------------------------------- */
 
-/* A Data or Binary: text, a value, or XML. */
+/* Add a Data or Binary, which contains text, a value, or XML. */
 static void add_content(
     struct fields *f, struct span name, uint16_t node, const struct content *content)
 {
@@ -298,7 +299,7 @@ static void add_content(
 
 enum { PARAM_BYTES = 48 };
 
-/* The name of the Data at ${place}, counted from 1, as UTF-16. */
+/* UTF-16 name of the Data at ${place}, counted from 1. */
 static struct span param_name(uint32_t place, uint8_t memory[PARAM_BYTES])
 {
     char text[PARAM_BYTES / 2];
@@ -309,7 +310,7 @@ static struct span param_name(uint32_t place, uint8_t memory[PARAM_BYTES])
     return span_make(memory, (size_t)size * 2);
 }
 
-/* Windows shows an array in a Data without a name as so many of them. */
+/* Windows shows an array in a Data without a name as one Data for each element. */
 static void add_unnamed(struct fields *f, uint16_t node, uint32_t *place)
 {
     uint8_t memory[PARAM_BYTES];
@@ -320,7 +321,7 @@ static void add_unnamed(struct fields *f, uint16_t node, uint32_t *place)
         add_content(f, param_name(++*place, memory), node, &content);
         return;
     }
-    f->steps->varies = true; /* so many fields as the array has elements */
+    f->steps->varies = true; /* the number of fields depends on the array */
     struct span rest = value->bytes;
     struct span text;
     while (!f->problem && evtx_value_next_text(type, &rest, &text)) {
@@ -425,7 +426,7 @@ struct span evtx_event_blob(const struct evtx_event *event)
     return span_make(event->blob, load_le16(event->blob));
 }
 
-/* ---- events ------------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void begin(struct evtx_event *event)
 {
@@ -456,7 +457,7 @@ bool evtx_event_fill(
 
 static bool repeat_payload(struct evtx_out *payload, const struct evtx_outline *outline)
 {
-    const size_t pointer_size = 8; /* records with arrays of sizes vary, so they are not repeated */
+    const size_t pointer_size = 8; /* records with arrays of sizes are never repeated */
     for (size_t i = 0; i < outline->step_count; i++) {
         const struct evtx_event_step *step = &outline->steps[i];
         const struct evtx_node *node = &outline->tree->nodes[step->node];

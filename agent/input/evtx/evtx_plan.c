@@ -3,22 +3,23 @@
 #include "input/evtx/evtx_system.h"
 
 /*
- * Design: a plan has the tree of its first record. Its names and constants are views of the chunk, so that plans live
- * as long as the chunk is in memory. To use it for another record is to exchange the bytes of the nodes whose values
- * were given. Whether a record has a node depends only on the types of the values (a null leaves it out), so these
- * are part of the key. Whether a node becomes a field, and of which type, depends on the values' sizes, too; that is
- * compared at each use (evtx_event_repeat).
+ * Design: a plan contains the tree of its first record. Names and constants in it are views into
+ * the chunk, so plans live as long as the chunk is in memory. To use a plan for another record, the
+ * bytes of the nodes with values from the record are replaced. Whether a record has a node depends
+ * only on the types of its values (a null value removes the node), so the types are part of the
+ * key. Whether a node becomes a field, and of which type, also depends on the sizes of the values;
+ * each use compares that (evtx_event_repeat).
  */
 enum { ALIGNMENT = 16 };
 
 struct evtx_plan {
-    struct evtx_instance instance; /* key: this, and the types of its values */
+    struct evtx_instance instance; /* key, together with the types of its values */
     uint8_t *types;
 
     struct evtx_tree tree;
-    uint16_t *patches; /* nodes whose values were given */
+    uint16_t *patches; /* nodes whose values come from the record */
     size_t patch_count;
-    uint32_t work; /* of a record, without what its values cost */
+    uint32_t work; /* for a record, without the cost of its values */
 
     struct evtx_system system;
     struct evtx_shared shared;
@@ -26,7 +27,7 @@ struct evtx_plan {
     const struct trace_info *trace;
 };
 
-/* ---- finding ------------------------------------------------------------------------------------------ */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 void evtx_plans_clear(struct evtx_plans *plans)
 {
@@ -71,7 +72,7 @@ struct evtx_plan *evtx_plans_find(
     return fits ? plan : NULL;
 }
 
-/* ---- using -------------------------------------------------------------------------------------------- */
+/* ---- using ----------------------------------------------------------------------------------- */
 
 bool evtx_plan_run(
     struct evtx_plan *plan, const struct evtx_room *room, uint32_t *work, struct evtx_event *event)
@@ -99,9 +100,9 @@ void evtx_plan_set_trace(struct evtx_plan *plan, const struct trace_info *trace)
     plan->trace = plan->shared.has_computer ? trace : NULL;
 }
 
-/* ---- making ------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
-/* NULL: memory is used up. */
+/* Allocate from the memory of the plans. NULL: it is used up. */
 static void *take(struct evtx_plans *plans, size_t size)
 {
     size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -153,7 +154,7 @@ static bool copy_types(
     return plan->types != NULL;
 }
 
-/* What the header of all records has. */
+/* Copy the parts of the header that all records of the plan share. */
 static bool copy_shared(
     struct evtx_plans *plans, struct evtx_plan *plan, const struct evtx_event *event)
 {

@@ -6,7 +6,7 @@ void evtx_system_find(const struct evtx_tree *tree, uint16_t system, struct evtx
 {
     static const struct {
         const char *element;
-        const char *attribute; /* NULL: what the element holds */
+        const char *attribute; /* NULL: the content of the element */
     } places[] = {
         [EVTX_SYSTEM_PROVIDER] = {"Provider", "Name"},
         [EVTX_SYSTEM_GUID] = {"Provider", "Guid"},
@@ -39,15 +39,15 @@ void evtx_system_find(const struct evtx_tree *tree, uint16_t system, struct evtx
     }
 }
 
-/* ---- the header --------------------------------------------------------------------------------------- */
+/* ---- the header ------------------------------------------------------------------------------ */
 
-/* The parts of the record at hand. */
+/* The System of the current record. */
 struct parts {
     const struct evtx_tree *tree;
     const uint16_t *nodes;
 };
 
-/* The number of a part, 0 if it has none or one beyond ${max}. */
+/* The number in a part; 0 if it has none, or one above ${max}. */
 static uint64_t number(const struct parts *parts, enum evtx_system_part part, uint64_t max)
 {
     uint64_t value;
@@ -71,8 +71,8 @@ static void fill_descriptor(struct event_record *record, const struct parts *par
     }
 }
 
-/* The names of provider and channel, each with its NUL, and what tells the provider's events apart, behind the
- * size of all. */
+/* Write traits of the provider: their size, the names of provider and channel, each with its NUL,
+ * and the event's id and version, which distinguish the provider's events. */
 static void fill_traits(
     struct evtx_event *event, const struct parts *parts, const struct evtx_shared *shared)
 {
@@ -140,7 +140,7 @@ static void fill_execution(struct evtx_event *event, const struct parts *parts)
     }
 }
 
-/* The user, who is a SID as a rule, else text. */
+/* Set the user: usually a SID, otherwise text. */
 static void fill_user(struct evtx_event *event, const struct parts *parts)
 {
     uint16_t user = parts->nodes[EVTX_SYSTEM_USER];
@@ -175,9 +175,9 @@ void evtx_system_fill(struct evtx_event *event, const struct evtx_tree *tree,
                                 event->computer_bytes, sizeof(event->computer_bytes));
 }
 
-/* ---- what records share ------------------------------------------------------------------------------- */
+/* ---- what records share ---------------------------------------------------------------------- */
 
-/* Does no value of the part come from the record? */
+/* True if no value of the part comes from the record. */
 static bool is_shared(
     const struct evtx_tree *tree, const struct evtx_system *system, enum evtx_system_part part)
 {

@@ -4,10 +4,11 @@
 #include "input/evtx/evtx_format.h"
 
 /*
- * Design: one loop over tokens for a stream of binary XML: that of the record, that of a template's definition with
- * the record's values, and those that are values themselves. Only from one stream into another there is a call, and
- * those have a maximum depth. A template may name one of its values any number of times, and a value may
- * be a template again: so the work of a chunk has a maximum, too.
+ * Design: read_stream() is one loop over the tokens of a stream of binary XML. Streams are the
+ * record itself, the definition of a template with the record's values, and values that are binary
+ * XML themselves. read_stream() recurses only into such inner streams, at most MAX_STREAMS deep. A
+ * template may use one of its values any number of times, and a value may be a template again, so
+ * the work for a chunk is limited, too.
  */
 enum { MAX_STREAMS = 12, MAX_ELEMENTS = 64, BYTES_OF_A_TOKEN = 4 };
 
@@ -15,7 +16,7 @@ struct parse {
     struct evtx_tree *tree;
     struct evtx_room *room;
     struct span chunk;
-    uint32_t work; /* left */
+    uint32_t work; /* work that is left */
     bool is_doubtful;
     const char *problem;
 };
@@ -23,14 +24,13 @@ struct parse {
 /* A stream of binary XML. */
 struct stream {
     struct reader r;
-    uint16_t parent;      /* whose children its elements are */
-    uint32_t first_value; /* of the template's instance, in the room */
+    uint16_t parent;      /* node that gets its elements as children */
+    uint32_t first_value; /* first one of the template's instance, in the room */
     uint32_t value_count;
     unsigned depth;
-    bool is_template; /* its elements have the number of a value in front */
-    bool
-        is_given; /* it stands in the record itself, so that instances in it have values of the record */
-    bool has_given; /* its values are such */
+    bool is_template; /* each element starts with the number of a value */
+    bool is_given;  /* it is part of the record itself: instances in it have values of the record */
+    bool has_given; /* its values come from the record */
 };
 
 static bool fail(struct parse *p, const char *what)
@@ -64,7 +64,7 @@ uint32_t evtx_tree_cost(struct span bytes)
 static uint16_t add(
     struct parse *p, uint16_t parent, enum evtx_node_kind kind, uint8_t type, struct span bytes)
 {
-    /* Whoever looks at the node looks at its bytes, however often a template uses them. */
+    /* later steps read the bytes of each node, even if a template repeats them */
     if (!spend(p, evtx_tree_cost(bytes))) {
         return EVTX_TREE_NONE;
     }
@@ -85,7 +85,7 @@ static bool is_here(const struct parse *p, const struct reader *r, uint32_t offs
     return (size_t)(r->at - p->chunk.data) == offset;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* The lower half of a hash with the factor 65599, over all units (libevtx). */
 static uint16_t hash_of(struct span name)
@@ -109,7 +109,7 @@ static struct span read_name_body(const struct parse *p, struct reader *r)
     return name;
 }
 
-/* A name stands where it is used first; later uses have its offset. */
+/* A name is stored where it is used first; later uses contain its offset. */
 static bool read_name(struct parse *p, struct reader *r, struct span *ret_name)
 {
     uint32_t offset = reader_u32(r);
@@ -122,7 +122,7 @@ static bool read_name(struct parse *p, struct reader *r, struct span *ret_name)
     return !from->failed || fail(p, "damaged record: a name lies outside of its chunk");
 }
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool read_text(struct parse *p, struct reader *r, uint16_t parent)
 {
@@ -156,7 +156,7 @@ static bool read_value_of(
     struct parse *p, const struct stream *s, struct reader *r, uint16_t parent, bool in_attribute)
 {
     uint16_t index = reader_u16(r);
-    reader_u8(r); /* the type in the template; the record's own counts */
+    reader_u8(r); /* type in the template; that in the record is used */
     if (r->failed) {
         return cut_short(p);
     }
@@ -184,9 +184,9 @@ static bool read_value_of(
     return read_stream(p, &inner);
 }
 
-/* ---- templates --------------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
-/* A definition: the next one's offset, its GUID, which begins with ${id}, its size, and the binary XML. */
+/* Read a definition: offset of the next one, GUID, which begins with ${id}, size, binary XML. */
 static struct span read_definition(const struct parse *p, uint32_t id, struct reader *r)
 {
     enum { NEXT_BYTES = 4, REST_OF_GUID_BYTES = 12 };
@@ -197,7 +197,7 @@ static struct span read_definition(const struct parse *p, uint32_t id, struct re
     return reader_take(r, reader_u32(r));
 }
 
-/* The types and sizes of the values, then the values. */
+/* Read the types and sizes of the values, then the values. */
 static bool read_given(struct parse *p, struct reader *r, struct stream *ret_inner)
 {
     struct evtx_room *room = p->room;
@@ -221,7 +221,8 @@ static bool read_given(struct parse *p, struct reader *r, struct stream *ret_inn
     return !r->failed || cut_short(p);
 }
 
-/* Behind the token: where the definition is, and the definition itself if this record is the first to use it. */
+/* Read what follows the token: the offset of the definition, and the definition itself if this
+ * record is the first that uses it. */
 static bool read_instance_head(
     struct parse *p, struct reader *r, uint32_t *ret_offset, struct span *ret_definition)
 {
@@ -255,13 +256,13 @@ static bool read_template(
     return good;
 }
 
-/* ---- streams ----------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
-/* Where the stream is: in which element, and in which of its attributes. */
+/* Position in a stream: the current element and attribute. */
 struct place {
     uint16_t element;
-    uint16_t attribute; /* EVTX_TREE_NONE: in none */
-    unsigned open;      /* elements of this stream */
+    uint16_t attribute; /* EVTX_TREE_NONE: not in an attribute */
+    unsigned open;      /* open elements of this stream */
 };
 
 static bool open_element(
@@ -311,7 +312,7 @@ static bool read_attribute(struct parse *p, struct stream *s, struct place *plac
     return place->attribute != EVTX_TREE_NONE;
 }
 
-/* A processing instruction: nothing of it is kept. */
+/* Skip a processing instruction. */
 static bool skip_instruction(struct parse *p, struct stream *s, enum evtx_token token)
 {
     struct span name;
@@ -321,7 +322,7 @@ static bool skip_instruction(struct parse *p, struct stream *s, enum evtx_token 
     return reader_skip(&s->r, (size_t)reader_u16(&s->r) * 2) || cut_short(p);
 }
 
-/* What stands in an element or in an attribute. */
+/* Read one part of the content of an element or attribute. */
 static bool read_content(
     struct parse *p, struct stream *s, const struct place *place, enum evtx_token token)
 {
@@ -399,7 +400,7 @@ static bool read_stream(struct parse *p, struct stream *s)
     return place.open == 0 || cut_short(p);
 }
 
-/* ---- making it --------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 void evtx_tree_begin(struct evtx_tree *tree, struct evtx_room *room)
 {
@@ -453,7 +454,7 @@ const char *evtx_tree_read(struct evtx_tree *tree, struct evtx_room *room,
     return parse.problem;
 }
 
-/* Read one instance, which is all that ${bytes} have. */
+/* Read the only instance in ${bytes}. */
 static bool read_instance(struct parse *p, struct span bytes, uint32_t *ret_definition)
 {
     enum { FRAGMENT_BYTES = 3 };
@@ -466,10 +467,12 @@ static bool read_instance(struct parse *p, struct span bytes, uint32_t *ret_defi
         token = reader_u8(&r);
     }
     return token == EVTX_TOKEN_TEMPLATE && read_instance_head(p, &r, ret_definition, &definition) &&
-           read_given(p, &r, &inner) && reader_u8(&r) == EVTX_TOKEN_END; /* or nothing is left */
+           read_given(p, &r, &inner) &&
+           reader_u8(&r) == EVTX_TOKEN_END; /* 0 (END) if nothing is left */
 }
 
-/* The value from the ${first} on that is binary XML; empty: there is none. False: there are several. */
+/* Find the only value from ${first} on that is binary XML; empty: there is none. False: there are
+ * several. */
 static bool find_inner(const struct evtx_room *room, uint32_t first, struct span *ret_bytes)
 {
     *ret_bytes = span_make(NULL, 0);
@@ -505,7 +508,7 @@ bool evtx_tree_read_instance(struct evtx_room *room, struct span chunk, uint32_t
     return true;
 }
 
-/* ---- looking at it ----------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 bool evtx_tree_is_name(struct span name, const char *text)
 {

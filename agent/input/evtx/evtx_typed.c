@@ -87,9 +87,9 @@ static void find_slots(const struct evtx_tree *tree, struct slots *slots)
     }
 }
 
-/* ---- does a value say what the text says? ------------------------------------------------------------- */
+/* ---- comparing a value with its text --------------------------------------------------------- */
 
-/* Copy ${text} as a C string. False: it is empty, or has no room. */
+/* Copy ${text} as a C string. False: it is empty or does not fit. */
 static bool copy_number(struct span text, char *digits, size_t room)
 {
     if (text.size == 0 || text.size >= room) {
@@ -132,7 +132,7 @@ static uint64_t extended(struct span bytes)
     return (uint64_t)((int64_t)(load_le(bytes.data, bytes.size) << shift) >> shift);
 }
 
-/* ${wide} is UTF-16: a binary value may be too long for a copy in UTF-8. */
+/* ${wide} is UTF-16, because a binary value may be too long for a copy in UTF-8. */
 static bool is_bytes(struct span wide, struct span bytes)
 {
     if (wide.size != bytes.size * 4) {
@@ -250,9 +250,9 @@ static bool says(struct span text, const struct evtx_given *value)
     }
 }
 
-/* ---- the tree ------------------------------------------------------------------------------------------ */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
-/* The only child of ${slot} that is a value; EVTX_TREE_NONE: there is none, or several. */
+/* The only value among the children of ${slot}; EVTX_TREE_NONE: there is none, or several. */
 static uint16_t value_of(const struct evtx_tree *tree, uint16_t slot)
 {
     uint16_t found = EVTX_TREE_NONE;

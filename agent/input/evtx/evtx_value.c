@@ -28,15 +28,15 @@ static void add_u16(struct evtx_out *out, size_t value)
     evtx_out_add(out, bytes, sizeof(bytes));
 }
 
-/* ---- as the payload has it --------------------------------------------------------------------------- */
+/* ---- in a payload ---------------------------------------------------------------------------- */
 
-/* Types whose values have one size, as events have them. */
+/* How a payload stores a type; size 0: its values vary in size. */
 struct fixed {
     uint8_t in_type;
     uint8_t size;
 };
 
-/* ${is_wide}: sizes and handles have 8 bytes, not 4. */
+/* ${is_wide}: sizes and handles have 8 bytes instead of 4. */
 static struct fixed fixed_of(uint8_t type, bool is_wide)
 {
     static const struct fixed table[] = {
@@ -73,7 +73,7 @@ static size_t unit_of(uint8_t type)
     return type == EVTX_TEXT8 ? 1 : 2;
 }
 
-/* Without the NULs at its end. */
+/* Remove the NULs at the end. */
 static struct span trim(uint8_t type, struct span text)
 {
     size_t unit = unit_of(type);
@@ -118,7 +118,7 @@ static bool is_sid(struct span bytes)
 static uint8_t add_binary(struct evtx_out *out, struct span bytes)
 {
     add_counted(out, bytes);
-    return IN_BINARY; /* with its size in front, in self-describing events */
+    return IN_BINARY; /* a self-describing event has its size before it */
 }
 
 bool evtx_value_next_text(uint8_t type, struct span *rest, struct span *ret_text)
@@ -144,14 +144,14 @@ static bool is_size(uint8_t type)
     return type == EVTX_SIZE || type == EVTX_HANDLE;
 }
 
-/* The elements of an array. */
+/* Iterates over the elements of an array. */
 struct elements {
     struct span rest;
     uint8_t type;
-    uint8_t size; /* of each; 0: each tells its own */
+    uint8_t size; /* of each; 0: it varies */
 };
 
-/* False: nothing tells where an element ends. */
+/* False: the ends of the elements are unknown. */
 static bool begin_elements(
     struct elements *elements, uint8_t type, struct span bytes, size_t pointer_size)
 {
@@ -160,7 +160,7 @@ static bool begin_elements(
     return is_text(type) || type == EVTX_SID || (fixed.size && bytes.size % fixed.size == 0);
 }
 
-/* The next element. False: none is left, or the rest is no SID. */
+/* Take the next element. False: none is left, or the rest is not a SID. */
 static bool next_element(struct elements *elements, struct span *ret_element)
 {
     if (is_text(elements->type)) {
@@ -175,7 +175,7 @@ static bool next_element(struct elements *elements, struct span *ret_element)
     return true;
 }
 
-/* Their number; SIZE_MAX: bytes are left that are none. */
+/* Number of elements; SIZE_MAX: the rest of the array is not an element. */
 static size_t count_elements(struct elements elements)
 {
     struct span element;
@@ -207,7 +207,7 @@ static uint8_t add_array(struct evtx_out *out, uint8_t type, struct span bytes, 
     return text_type(type) | ARRAY_BEHIND_COUNT;
 }
 
-/* Some providers give booleans another size than the four bytes that they have. */
+/* Some providers write booleans with a size other than four bytes. */
 static bool is_true(struct span bytes)
 {
     bool is_set = false;
@@ -270,7 +270,7 @@ bool evtx_value_add(
     return true;
 }
 
-/* ---- as text ----------------------------------------------------------------------------------------- */
+/* ---- as text --------------------------------------------------------------------------------- */
 
 static void add_ascii(struct evtx_out *out, const uint8_t *text, size_t size)
 {
@@ -296,7 +296,7 @@ static int64_t signed_of(struct span bytes)
     return (int64_t)(value << shift) >> shift;
 }
 
-/* A value of the right size; at most PUT_MAX bytes at ${p}. NULL: as hex. */
+/* Write a value that has the size of its type, at most PUT_MAX bytes. NULL: write it as hex. */
 static uint8_t *put_fixed(uint8_t *p, uint8_t type, struct span bytes)
 {
     float single;
@@ -384,9 +384,9 @@ void evtx_value_add_text(struct evtx_out *out, uint8_t type, struct span bytes, 
     }
 }
 
-/* ---- of nodes ---------------------------------------------------------------------------------------- */
+/* ---- values of nodes ------------------------------------------------------------------------- */
 
-/* The value of ${node}; NULL: it has none, or others beside it. */
+/* The only value of ${node}; NULL: it has none, or several. */
 static const struct evtx_node *value_of(const struct evtx_tree *tree, uint16_t node)
 {
     const struct evtx_node *found = NULL;
@@ -506,7 +506,7 @@ static bool next_part(struct span *rest, uint64_t *ret_number)
     return parse_number(part, ret_number);
 }
 
-/* `S-1-AUTHORITY-SUB…` ([MS-DTYP] 2.4.2.1). */
+/* Parse `S-1-AUTHORITY-SUB…` ([MS-DTYP] 2.4.2.1). Empty: it is invalid. */
 static struct span parse_sid(struct span text, uint8_t memory[EVTX_VALUE_SID_BYTES])
 {
     enum { HEAD_BYTES = 8, MAX_SUBS = 15 };

@@ -89,9 +89,9 @@ static uint16_t add(
     return index;
 }
 
-/* ---- references -------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
-/* After `&#`. */
+/* Read a character reference, after `&#`. */
 static bool read_number(struct xml *x, uint32_t *ret_character)
 {
     enum { LAST = 0x10ffff };
@@ -109,7 +109,7 @@ static bool read_number(struct xml *x, uint32_t *ret_character)
            fail(x, "damaged record: a reference to an invalid character");
 }
 
-/* After `&`. */
+/* Read a reference, after `&`. */
 static bool read_reference(struct xml *x, uint32_t *ret_character)
 {
     static const struct {
@@ -128,7 +128,7 @@ static bool read_reference(struct xml *x, uint32_t *ret_character)
     return fail(x, "damaged record: an entity that XML does not define");
 }
 
-/* Write UTF-16 in place: a reference is longer than its character. */
+/* Write a character as UTF-16 in place of its reference, which is longer. */
 static uint8_t *put_character(uint8_t *to, uint32_t character)
 {
     enum { FIRST_OF_TWO = 0x10000 };
@@ -168,7 +168,7 @@ static bool read_text(struct xml *x, uint16_t stop, struct span *ret_text)
     return true;
 }
 
-/* ---- elements ---------------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 static bool read_name(struct xml *x, struct span *ret_name)
 {
@@ -217,7 +217,7 @@ static void close_element(struct xml *x)
     x->open--;
 }
 
-/* After `<`. */
+/* Read a start tag, after `<`. */
 static bool read_start(struct xml *x)
 {
     struct span name;
@@ -248,7 +248,7 @@ static bool read_start(struct xml *x)
     return cut_short(x);
 }
 
-/* After `</`. */
+/* Read an end tag, after `</`. */
 static bool read_end(struct xml *x)
 {
     struct span name;
@@ -273,7 +273,7 @@ static bool read_cdata(struct xml *x)
     return add(x, x->element, EVTX_NODE_VALUE, EVTX_TEXT16, text) != EVTX_TREE_NONE;
 }
 
-/* After `<`. */
+/* Read markup, after `<`. */
 static bool read_markup(struct xml *x)
 {
     if (take(x, '/')) {

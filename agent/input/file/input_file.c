@@ -175,7 +175,7 @@ void input_file_tell(struct input *in, const char *path, const char *what)
     }
 }
 
-/* ---- the schedule -------------------------------------------------------------------------------- */
+/* ---- the schedule ---------------------------------------------------------------------------- */
 
 void input_file_note(
     struct input *in, enum schedule_kind kind, const uint8_t file_id[16], uint64_t value)
@@ -211,7 +211,7 @@ static void settle_file(void *self, const uint8_t file_id[16])
     plat_mutex_unlock(&in->mutex);
 }
 
-/* ---- from start to end --------------------------------------------------------------------------- */
+/* ---- from start to end ----------------------------------------------------------------------- */
 
 static enum input_end run(void *self, const struct input_sink *sink, struct error *err)
 {

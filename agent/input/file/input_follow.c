@@ -22,7 +22,7 @@ static const uint64_t longest_step_ns = 2 * second_ns;
 
 enum { QUIET_POLLS = 4 };
 
-/* ---- callbacks for etl_follow.h; self is the path -------------------------------------------------- */
+/* ---- callbacks for etl_follow.h; self is the path -------------------------------------------- */
 
 static bool on_record(void *self, const struct event_record *record)
 {
@@ -95,7 +95,7 @@ static bool is_stopped(void *self)
     return input_file_is_stopped(path->in);
 }
 
-/* ---- one file -------------------------------------------------------------------------------------- */
+/* ---- one file -------------------------------------------------------------------------------- */
 
 /* Start following a path. False, with a report, if that fails. */
 static bool open_path(struct input_path *path, uint32_t header_end, struct error *err)
@@ -220,7 +220,7 @@ static bool take_turn(struct input_path *path)
     return go_on;
 }
 
-/* ---- new files ------------------------------------------------------------------------------------- */
+/* ---- new files ------------------------------------------------------------------------------- */
 
 static void find_bad(struct input_path *path, const char *why)
 {
@@ -369,7 +369,7 @@ static bool discover_all(struct input *in)
     return go_on;
 }
 
-/* ---- rounds ---------------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 /* Report the pause to the sink, and after a while that stacks need not wait. False: the sink
  * stops. */
@@ -439,7 +439,7 @@ enum input_end input_follow_run(struct input *in)
     return INPUT_STOPPED;
 }
 
-/* ---- replay ---------------------------------------------------------------------------------------- */
+/* ---- replay ---------------------------------------------------------------------------------- */
 
 bool input_follow_replay(
     struct input *in, struct input_path *path, const struct schedule_entry *entry)

@@ -54,7 +54,7 @@ struct first_pass {
     struct etl_file *file;
     struct width_samples *samples; /* NULL: no samples wanted */
     struct reasons *reasons;
-    bool was_wanted; /* the record at hand, first */
+    bool was_wanted; /* the first pass wanted the current record */
 };
 
 static bool first_pass_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
@@ -123,7 +123,7 @@ static bool is_outside(const struct input *in, const struct event_record *record
            (record->time < s->start || (s->end && record->time >= s->end));
 }
 
-/* The reason of ${tag}. False: there are too many. */
+/* Number of the reason ${tag}. False: there are too many reasons. */
 static bool find_reason(struct reasons *reasons, uint64_t tag, uint8_t *ret_reason)
 {
     size_t i = FIRST_TAG;
@@ -350,7 +350,7 @@ static enum input_end index_files(struct input *in, struct etl_file *const *file
     return end;
 }
 
-/* Stacks may belong to records that are left out, so these are read after all. */
+/* Stacks may belong to left-out records, so if there are stacks, nothing is left out. */
 static void respect_stacks(struct etl_file *const *files, size_t count)
 {
     bool any = false;
@@ -404,7 +404,7 @@ enum input_end input_group_run(
     return end;
 }
 
-/* ---- current paths --------------------------------------------------------------------------------- */
+/* ---- current paths --------------------------------------------------------------------------- */
 
 /* Open the path's file if it is to be read. */
 static struct etl_file *open_new(struct input *in, struct input_path *path)

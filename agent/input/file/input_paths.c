@@ -69,7 +69,7 @@ static bool on_path(void *self, const char *path)
     return add_path(in, path) || too_many(in, path);
 }
 
-/* True if ${path} is the box that was opened before. */
+/* If the caller has opened the packed file ${path} already, use that and return true. */
 static bool take_given(struct input *in, const char *path)
 {
     const struct input_file_settings *s = &in->settings;

@@ -106,8 +106,8 @@ static const char *find_obstacle(struct input *in, const char **ret_path)
     return NULL;
 }
 
-/* Number what follows as new, after everything that outputs had. Also used without a schedule: then
- * nothing was read, or the schedule was lost. */
+/* Discard the schedule: what follows is new, with numbers above all that outputs have delivered.
+ * Also used without a schedule: either nothing was read, or it was lost. */
 static void begin_anew(struct input *in)
 {
     uint64_t behind = in->sink->renumber ? in->sink->renumber(in->sink->self, 0) : 0;

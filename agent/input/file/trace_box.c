@@ -20,7 +20,7 @@ static const struct packed_limits *limits_of(const struct trace_box *box)
     return box->env.limits ? box->env.limits : &packed_limits;
 }
 
-/* ---- names ----------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Append ${name}, any bytes, escaped so that it is one visible line and can be read back. */
 static void add_visible(struct buf *out, struct span name)
@@ -65,7 +65,7 @@ static char *name_of(const struct trace_box *box, struct span member)
     return (char *)out.data;
 }
 
-/* ---- listing --------------------------------------------------------------------------------------- */
+/* ---- listing --------------------------------------------------------------------------------- */
 
 static bool is_trace(struct span member)
 {
@@ -203,7 +203,7 @@ static bool list_traces(struct trace_box *box, struct error *err)
                box->path, list.others, list.damage);
 }
 
-/* ---- opening --------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static struct trace_box *create(
     const char *path, const struct trace_box_env *env, struct error *err)
@@ -334,7 +334,7 @@ struct trace_box *trace_box_open_stdin(
     return box;
 }
 
-/* ---- passes over the listed traces ------------------------------------------------------------------- */
+/* ---- passes over the listed traces ----------------------------------------------------------- */
 
 struct pass {
     struct trace_box *box;
@@ -373,7 +373,7 @@ static enum packed_step pass_begin(void *self, struct span name)
     return PACKED_GO_ON;
 }
 
-/* ---- identities -------------------------------------------------------------------------------------- */
+/* ---- identities ------------------------------------------------------------------------------ */
 
 /* Bytes needed for the identity, which uses the first two buffers (etl_file.h), as far as ${prefix}
  * tells. */
@@ -465,7 +465,7 @@ bool trace_box_identify(struct trace_box *box, struct error *err)
     return true; /* a failure here recurs when loading and is reported then */
 }
 
-/* ---- all bytes --------------------------------------------------------------------------------------- */
+/* ---- all bytes ------------------------------------------------------------------------------- */
 
 static void end_trace(struct pass *pass)
 {

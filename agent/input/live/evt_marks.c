@@ -5,7 +5,8 @@
 #include "base/map.h"
 #include "base/reader.h"
 
-/* Stored form: a version, then for each channel with a bookmark the size of its name, the name, and the record. */
+/* Stored form: a version, then for each channel with a bookmark the size of its name, the name, and
+ * the record. */
 enum { VERSION = 1, MAX_NAME_BYTES = 1024, FIRST_CAPACITY = 64 };
 
 struct channel {
@@ -58,7 +59,7 @@ void evt_marks_destroy(struct evt_marks *marks)
     free(marks);
 }
 
-/* ---- channels ------------------------------------------------------------------------------------------- */
+/* ---- channels -------------------------------------------------------------------------------- */
 
 static struct span name_of(const struct channel *channel)
 {
@@ -114,7 +115,7 @@ uint64_t evt_marks_bookmark(struct evt_marks *marks, size_t channel)
     return id;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------------ */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Drop all runs except the last one of each channel. */
 static void thin_out(struct evt_marks *marks)
@@ -154,7 +155,8 @@ static bool reserve(struct evt_marks *marks)
     return runs != NULL;
 }
 
-/* Add the record to ${run} if it continues it. A record without an event of its own only moves the end of the run. */
+/* Add the record to ${run} if it continues it. A record without an event of its own only moves the
+ * end of the run. */
 static bool extend(struct run *run, size_t channel, uint64_t id, uint64_t number)
 {
     if (run->channel != channel || run->count == UINT32_MAX) {
@@ -208,7 +210,7 @@ static void settle(struct evt_marks *marks, uint64_t number)
     marks->first = 0;
 }
 
-/* ---- over restarts ---------------------------------------------------------------------------------------- */
+/* ---- over restarts --------------------------------------------------------------------------- */
 
 bool evt_marks_write(struct evt_marks *marks, uint64_t number, struct buf *out, struct error *err)
 {

@@ -61,7 +61,7 @@ bool evt_rule_is_pattern(const struct evt_rule *rule)
     return strpbrk(rule->name, "*?") != NULL;
 }
 
-/* ---- what is wanted ------------------------------------------------------------------------------------ */
+/* ---- what is wanted -------------------------------------------------------------------------- */
 
 static bool has_id(const struct provider_events *ids, uint16_t id)
 {
@@ -93,11 +93,11 @@ bool evt_rule_keeps(const struct evt_rule *rule, const struct event_record *reco
            (rule->max_age_ns == 0 || age <= rule->max_age_ns / ns_per_unit);
 }
 
-/* ---- the query ------------------------------------------------------------------------------------------ */
+/* ---- the query ------------------------------------------------------------------------------- */
 
 struct query {
     struct buf *out;
-    size_t terms; /* how many may still be added */
+    size_t terms; /* number of terms that may still be added */
     bool is_whole;
     bool has_any;
 };
@@ -117,7 +117,8 @@ static bool begin(struct query *q, size_t terms)
     return true;
 }
 
-/* The quote around ${text} in XPath, which cannot escape quotes; 0: the text contains both kinds. */
+/* The quote around ${text} in XPath, which cannot escape quotes; 0: the text contains both
+ * kinds. */
 static char quote_of(const char *text)
 {
     return !strchr(text, '\'') ? '\'' : !strchr(text, '"') ? '"' : 0;
@@ -184,7 +185,7 @@ static void add_levels(struct query *q, const struct evt_rule *rule)
     add_ranges(q, "Level", ranges, count);
 }
 
-/* ---- what rules of the agent keep ----------------------------------------------------------------------- */
+/* ---- what the agent's own rules keep --------------------------------------------------------- */
 
 struct id_runs {
     struct provider_id_range ranges[EVT_RULE_TERMS];
@@ -193,8 +194,8 @@ struct id_runs {
     bool too_many;
 };
 
-/* The ids that the scope has, or those that it drops, as ranges; without the ids that the rule does not want, where
- * that makes them fewer. */
+/* The ids that the scope keeps, or drops if ${dropped}, as ranges. Ids that the rule does not want
+ * may lie on either side, so they are left out. */
 static struct id_runs find_runs(const struct evt_rule *rule, bool dropped)
 {
     struct id_runs runs = {.count = 0};
@@ -256,7 +257,7 @@ static bool drops_levels(const struct evt_rule *rule)
     return level <= EVT_SCOPE_EVERY_LEVEL;
 }
 
-/* These never make the query less than whole. */
+/* Events that the scope drops are not wanted, so the query remains complete without them. */
 static void add_scope(struct query *q, const struct evt_rule *rule)
 {
     bool was_whole = q->is_whole;
@@ -295,7 +296,8 @@ bool evt_rule_write_query(const struct evt_rule *rule, struct buf *out)
     }
     size_t start = out->size;
     buf_add_text(out, "*[System[");
-    if (rule->max_age_ns && begin(&q, 1)) { /* one more: the event ages on its way here */
+    if (rule->max_age_ns &&
+        begin(&q, 1)) { /* one more, because the event ages until it is queried */
         unsigned long long max_ms = rule->max_age_ns / ns_per_ms + 1;
         buf_printf(out, "TimeCreated[timediff(@SystemTime) <= %llu]", max_ms);
     }

@@ -148,7 +148,7 @@ bool provider_spec_set_name(struct provider_spec *spec, struct span text, struct
     return true;
 }
 
-/* ---- the compact form -------------------------------------------------------------------------- */
+/* ---- the compact form ------------------------------------------------------------------------ */
 
 struct reading {
     struct provider_spec *spec;

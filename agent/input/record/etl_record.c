@@ -385,7 +385,7 @@ const char *etl_record_read(struct span bytes, struct etl_scope *scope, struct e
     return NULL;
 }
 
-/* ---- mere events --------------------------------------------------------------------------------- */
+/* ---- mere events ----------------------------------------------------------------------------- */
 
 static bool is_mere_hook(uint16_t hook_id)
 {

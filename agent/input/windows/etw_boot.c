@@ -37,7 +37,7 @@ static bool kind_of(const char *type, enum etw_plan_kind *ret_kind)
     return false;
 }
 
-/* ---- the session ---------------------------------------------------------------------------------- */
+/* ---- the session ----------------------------------------------------------------------------- */
 
 /* Round up to whole megabytes and clear other flags: the registry value has no other unit. */
 static uint32_t size_in_mb(const struct etw_session_spec *spec)
@@ -85,7 +85,7 @@ static void put_session(
     }
 }
 
-/* ---- providers ------------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static void put_ids(
     const struct etw_filter_ids *ids, const char *provider, struct etw_registry_tree *tree)
@@ -159,7 +159,7 @@ static bool put_providers(
     return true;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------- */
+/* ---- the autologger -------------------------------------------------------------------------- */
 
 static bool set_file(const struct etw_plan *plan, const struct input_env *env,
     struct etw_boot *boot, struct error *err)

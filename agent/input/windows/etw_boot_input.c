@@ -31,7 +31,7 @@ struct boot_input {
     bool asked_to_stop;
 };
 
-/* ---- files ------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool add_path(void *self, const char *path)
 {
@@ -99,7 +99,7 @@ static void *create(const void *settings, const struct input_env *env, struct er
     return in;
 }
 
-/* ---- the gate ------------------------------------------------------------------------------------------ */
+/* ---- the gate -------------------------------------------------------------------------------- */
 
 /* True if the file is still written. ${gone_at_ns}: time since when there has been no session; 0:
  * there was one. Windows may remove a session before its file is closed; the live session then
@@ -164,7 +164,7 @@ static void stop(void *self)
     }
 }
 
-/* ---- position of the file -------------------------------------------------------------------------------- */
+/* ---- position of the file -------------------------------------------------------------------- */
 
 static bool state(void *self, struct buf *out, struct error *err)
 {

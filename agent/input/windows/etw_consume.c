@@ -67,7 +67,7 @@ static void hold(struct etw_consume *c)
     }
 }
 
-/* ---- thread of ProcessTrace -------------------------------------------------------------------------- */
+/* ---- thread of ProcessTrace ------------------------------------------------------------------ */
 
 /* Once per buffer. */
 static void note_begun(struct etw_consume *c)
@@ -228,7 +228,7 @@ static void run(void *self)
     plat_mutex_unlock(&c->mutex);
 }
 
-/* ---- thread of the session ----------------------------------------------------------------------------- */
+/* ---- thread of the session ------------------------------------------------------------------- */
 
 static uint64_t open_events(struct etw_consume *c, struct etw_logfile_header *ret_header)
 {

@@ -114,7 +114,7 @@ static void advance(struct etw_order *order, struct row *row)
     }
 }
 
-/* ---- adding buffers -------------------------------------------------------------------------------- */
+/* ---- adding buffers -------------------------------------------------------------------------- */
 
 static struct row *row_of(struct etw_order *order, uint16_t cpu)
 {
@@ -187,7 +187,7 @@ void etw_order_add(struct etw_order *order, struct span buffer, struct etw_trace
     }
 }
 
-/* ---- delivering records ---------------------------------------------------------------------------- */
+/* ---- delivering records ---------------------------------------------------------------------- */
 
 /* The row with the oldest record; ${ret_second}: the oldest time of the other rows. */
 static struct row *find_oldest(const struct etw_order *order, uint64_t *ret_second)

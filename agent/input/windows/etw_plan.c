@@ -29,7 +29,7 @@ enum {
 static const uint64_t mb = 1024 * 1024;
 static const uint64_t ns_per_ms = 1000000;
 
-/* ---- requests for one entry of `providers` ------------------------------------------------------- */
+/* ---- requests for one entry of `providers` --------------------------------------------------- */
 
 /* Set ${ids} to the ids of ${from} without those of ${except}; false: more than ETW accepts. */
 static bool put_ids(const struct provider_events *from, const struct provider_events *except,
@@ -230,7 +230,7 @@ static bool plan_entries(struct etw_plan *plan, const struct input_env *env, str
            error_set(err, ERR_MEMORY, "out of memory for providers");
 }
 
-/* ---- kernel events ----------------------------------------------------------------------------------- */
+/* ---- kernel events --------------------------------------------------------------------------- */
 
 static bool find_event(const struct input_env *env, const char *text,
     struct etw_stack_event *ret_event, struct error *err)
@@ -303,7 +303,7 @@ static bool plan_groups(struct etw_plan *plan, const struct live_groups *groups,
                &plan->counter_event_count, err);
 }
 
-/* ---- the session --------------------------------------------------------------------------------------- */
+/* ---- the session ----------------------------------------------------------------------------- */
 
 static void plan_session(struct etw_plan *plan, const struct live_session *s)
 {

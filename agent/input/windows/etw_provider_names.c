@@ -59,7 +59,7 @@ bool etw_provider_names_are_missing(const struct etw_provider_names *names)
     return false;
 }
 
-/* ---- one name ---------------------------------------------------------------------------------------- */
+/* ---- one name -------------------------------------------------------------------------------- */
 
 struct asker {
     const struct etw_provider_names *names;
@@ -139,7 +139,7 @@ static void leave(struct etw_provider_entry *entry, struct etw_provider_names_ne
     }
 }
 
-/* ---- all names ----------------------------------------------------------------------------------------- */
+/* ---- look-ups -------------------------------------------------------------------------------- */
 
 static void tell_failure(struct etw_provider_names *names, const struct error *err)
 {

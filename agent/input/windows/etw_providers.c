@@ -17,9 +17,9 @@
 enum { LOOKS_SHARED = 6 };
 
 /*
- * An entry is a wish of the configuration. A target is one provider in ETW, with the wishes of all
- * entries for it in one request. The assignment changes only when a name resolves to another GUID:
- * then the targets are rebuilt, and enabled providers are enabled again.
+ * An entry is one item of the configuration's list of providers. A target is one provider in ETW,
+ * with one request that combines all its entries. The assignment changes only when a name resolves
+ * to another GUID: then the targets are rebuilt, and enabled providers are enabled again.
  */
 struct target {
     struct guid guid;
@@ -76,7 +76,7 @@ static bool is_stopping(const struct etw_providers *p)
     return p->settings.stops && p->settings.stops(p->settings.self);
 }
 
-/* ---- targets --------------------------------------------------------------------------------------------- */
+/* ---- targets --------------------------------------------------------------------------------- */
 
 static struct target *find_target(struct target *targets, size_t count, const struct guid *guid)
 {
@@ -160,7 +160,7 @@ static void make_targets(struct etw_providers *p, struct target *old, size_t old
     }
 }
 
-/* ---- enabling ------------------------------------------------------------------------------------------------ */
+/* ---- enabling -------------------------------------------------------------------------------- */
 
 /* True if a classic provider is free; otherwise ${err} names the session that uses it. */
 static bool is_free(
@@ -478,7 +478,7 @@ void etw_providers_end(struct etw_providers *p, uint64_t session)
     }
 }
 
-/* ---- for the guard ---------------------------------------------------------------------------------- */
+/* ---- for the guard --------------------------------------------------------------------------- */
 
 size_t etw_providers_count(const struct etw_providers *p)
 {
@@ -512,7 +512,7 @@ bool etw_providers_again(
     return true;
 }
 
-/* ---- creation -------------------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 struct etw_providers *etw_providers_create(
     const struct etw_providers_settings *settings, struct error *err)

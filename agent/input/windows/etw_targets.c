@@ -110,7 +110,7 @@ void etw_targets_destroy(struct etw_targets *t)
     }
 }
 
-/* ---- launched by an earlier run --------------------------------------------------------------------- */
+/* ---- launched by an earlier run -------------------------------------------------------------- */
 
 static const char launched_kind[] = "launched";
 
@@ -169,7 +169,7 @@ static struct plat_child *find_launched(const struct etw_targets *t)
     return read_launched(t, &pid, &started) ? open_launched((uint32_t)pid, started) : NULL;
 }
 
-/* ---- launching -------------------------------------------------------------------------------------- */
+/* ---- launching ------------------------------------------------------------------------------- */
 
 static void put_flags_back(struct etw_targets *t)
 {
@@ -226,7 +226,7 @@ static bool launch(struct etw_targets *t, struct error *err)
     return true;
 }
 
-/* ---- running processes ------------------------------------------------------------------------------ */
+/* ---- running processes ----------------------------------------------------------------------- */
 
 static bool has_process(const struct etw_targets *t, uint32_t pid)
 {
@@ -336,7 +336,7 @@ bool etw_targets_are_fresh(const struct etw_targets *t)
     return t->plan->heap.launch && !t->has_run;
 }
 
-/* ---- while running ---------------------------------------------------------------------------------- */
+/* ---- while running --------------------------------------------------------------------------- */
 
 bool etw_targets_go(struct etw_targets *t, struct error *err)
 {
@@ -436,7 +436,7 @@ enum etw_targets_end etw_targets_ended(struct etw_targets *t)
     return heap->launch || heap->names->count == 0 ? ETW_TARGETS_OVER : ETW_TARGETS_AWAY;
 }
 
-/* ---- hand-over --------------------------------------------------------------------------------------- */
+/* ---- hand-over ------------------------------------------------------------------------------- */
 
 bool etw_targets_goes_on(const struct etw_targets *t, const struct etw_targets *next)
 {

@@ -25,7 +25,7 @@ void evt_channel_close(struct evt_channel *channel)
     }
 }
 
-/* ---- the log ------------------------------------------------------------------------------------------- */
+/* ---- the log --------------------------------------------------------------------------------- */
 
 /* The records in a log. */
 struct extent {
@@ -55,7 +55,7 @@ static bool look(const struct evt_channel *channel, struct extent *ret_extent)
     return good;
 }
 
-/* ---- what is missing ----------------------------------------------------------------------------------- */
+/* ---- what is missing ------------------------------------------------------------------------- */
 
 static bool takes_all(const struct evt_rule *rule)
 {
@@ -63,8 +63,8 @@ static bool takes_all(const struct evt_rule *rule)
            !rule->max_age_ns && !evt_rule_is_narrowed(rule);
 }
 
-/* The log begins after the record read last, so records in between are gone. With a query, it is unknown how many of
- * them it would have selected. */
+/* The log begins after the record read last, so the records in between are gone. With a query, it
+ * is unknown how many of them it would have selected. */
 static void lose(
     const struct evt_channel *channel, uint64_t oldest, struct evt_channel_loss *ret_loss)
 {
@@ -73,7 +73,8 @@ static void lose(
         .last_missing = oldest - 1};
 }
 
-/* Set ${ret_loss} from the records in the log. False: record `last` is not in it, so no bookmark can be used. */
+/* Set ${ret_loss} from the records in the log. False: record `last` is not in the log, so no
+ * bookmark can be used. */
 static bool judge(struct evt_channel *channel, struct evt_channel_loss *ret_loss)
 {
     struct extent extent;
@@ -120,7 +121,7 @@ uint64_t evt_channel_position(const struct evt_channel *channel)
     return channel->examined > channel->last ? channel->examined : channel->last;
 }
 
-/* ---- subscribing --------------------------------------------------------------------------------------- */
+/* ---- subscribing ----------------------------------------------------------------------------- */
 
 static evt_handle make_bookmark(const struct evt_channel *channel)
 {
@@ -178,8 +179,9 @@ static uint32_t select_after(
         code != EVT_ERROR_QUERY_RESULT_STALE) {
         return code;
     }
-    /* The record has just left the log, or Windows does not find it; with a query it need not be one that the query
-     * selects. Reading from the oldest record misses nothing, and records read before are skipped by their numbers. */
+    /* The record has just left the log, or Windows does not find it: the query need not select it.
+     * Reading from the oldest record misses nothing, and records that were read before are skipped
+     * by their numbers. */
     if (judge(channel, ret_loss) && !ret_loss->reason && takes_all(channel->rule)) {
         *ret_loss = (struct evt_channel_loss){.reason = "bookmark_lost"};
     }
@@ -229,7 +231,7 @@ void evt_channel_look_at_first(
     }
 }
 
-/* ---- events -------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 enum evt_channel_step evt_channel_next(struct evt_channel *channel,
     evt_handle ret_events[EVT_CHANNEL_BATCH], uint32_t *ret_count, struct error *err)

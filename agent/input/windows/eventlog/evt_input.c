@@ -15,11 +15,13 @@
 #include "platform/plat_system.h"
 
 /*
- * Channels of the Windows Event Log. All subscriptions raise one signal. The session's thread reads a few events of
- * each channel in turn until none is left, and then waits for the signal. Events wait in the log itself while outputs
- * are busy, so nothing is dropped here. A bookmark moves when the events up to it are safe (evt_marks.h).
+ * Channels of the Windows Event Log. All subscriptions raise one signal. The session's thread reads
+ * a few events of each channel in turn until none is left, and then waits for the signal. Events
+ * wait in the log itself while outputs are busy, so nothing is dropped here. A bookmark moves when
+ * the events up to it are safe (evt_marks.h).
  *
- * The thread retries channels that cannot be read, and searches for new channels that match a pattern.
+ * The thread retries channels that cannot be read, and searches for new channels that match a
+ * pattern.
  */
 enum {
     WAIT_MS = 1000,
@@ -67,7 +69,7 @@ static void note(struct evt_input *in, enum input_note level, const char *text)
     }
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void describe(struct evt_input *in)
 {
@@ -155,7 +157,7 @@ static void restore(void *self, struct span bytes)
     }
 }
 
-/* ---- channels ------------------------------------------------------------------------------------------ */
+/* ---- channels -------------------------------------------------------------------------------- */
 
 static const struct evt_rule *rule_of(const struct evt_input *in, struct span name)
 {
@@ -210,7 +212,7 @@ static const char *try_to_add(
     return NULL;
 }
 
-/* The agent tries again with each search, so the first failure alone is logged. */
+/* Each search tries again, so only the first failure is logged. */
 static void add_channel(
     struct evt_input *in, const struct evt_rule *rule, struct span name, bool is_found)
 {
@@ -280,7 +282,7 @@ static void name_channels(struct evt_input *in)
     in->has_started = true;
 }
 
-/* ---- what is missing ----------------------------------------------------------------------------------- */
+/* ---- what is missing ------------------------------------------------------------------------- */
 
 static uint64_t number(const struct evt_input *in)
 {
@@ -318,7 +320,7 @@ static void tell_loss(
     }
 }
 
-/* ---- subscribing --------------------------------------------------------------------------------------- */
+/* ---- subscribing ----------------------------------------------------------------------------- */
 
 static void put_off(struct evt_input *in, struct evt_channel *channel, const struct error *err)
 {
@@ -338,7 +340,7 @@ static void put_off(struct evt_input *in, struct evt_channel *channel, const str
     }
 }
 
-/* Channels that patterns found may be read by others alone: that is no trouble. */
+/* Channels that a pattern found do not count: the agent need not have access to all of them. */
 static void tell_trouble(const struct evt_input *in)
 {
     char text[EVT_CHANNEL_NAME_BYTES + 64];
@@ -355,7 +357,7 @@ static void tell_trouble(const struct evt_input *in)
     }
 }
 
-/* The channel can be read. A subscription alone does not prove that: Windows may refuse each of its events. */
+/* The channel can be read. A subscription does not prove that: Windows may refuse every event. */
 static void recover(struct evt_input *in, struct evt_channel *channel)
 {
     channel->failures = 0;
@@ -383,7 +385,7 @@ static void subscribe(struct evt_input *in, struct evt_channel *channel)
     mark(in, channel);
 }
 
-/* ---- events -------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static bool is_here(const struct evt_input *in, struct span computer)
 {
@@ -397,7 +399,7 @@ static struct span provider_of(const struct evtx_event *event)
     return span_text(name);
 }
 
-/* Windows did not render record ${id}: report it as lost. 0: its number is not known either. */
+/* Report record ${id}, which Windows did not render, as lost. 0: its number is unknown. */
 static void lose_event(
     struct evt_input *in, const struct evt_channel *channel, uint64_t id, const char *why)
 {
@@ -524,7 +526,7 @@ static bool take_turns(struct evt_input *in, bool *ret_any)
     return true;
 }
 
-/* Nothing is left to read: bookmarks move over records that the queries leave out. */
+/* Nothing is left to read: move bookmarks over records that the queries do not select. */
 static void examine(struct evt_input *in)
 {
     uint64_t now = plat_monotonic_ns();

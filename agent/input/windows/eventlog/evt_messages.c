@@ -96,7 +96,8 @@ static struct publisher *place_for(struct evt_messages *messages)
     return publisher;
 }
 
-/* 0: ${ret_handle} is the publisher, else why it cannot be opened. */
+/* Returns 0 and sets ${ret_handle}, or returns the Win32 error for which the publisher cannot be
+ * opened. */
 static uint32_t find_publisher(
     struct evt_messages *messages, struct span name, evt_handle *ret_handle)
 {
@@ -144,7 +145,7 @@ static uint32_t format(
     return is_good_enough(code) && *ret_chars ? EVT_OK : code;
 }
 
-/* Was this reported before? Also true if the report cannot be remembered. */
+/* True if this was reported before, or if the report cannot be remembered. */
 static bool is_told(struct evt_messages *messages, struct span provider)
 {
     if (map_get(&messages->told, provider) || messages->told.count == MAX_TOLD) {

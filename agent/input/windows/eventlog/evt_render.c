@@ -93,7 +93,8 @@ uint64_t evt_render_contradictions(const struct evt_render *render)
     return render->contradictions;
 }
 
-/* Render into ${room}, which grows to the size that Windows asks for. Returns 0, or the Win32 error. */
+/* Render into ${room}, which grows to the size that Windows asks for. Returns 0, or the Win32
+ * error. */
 static uint32_t fill(struct evt_render *render, evt_handle context, evt_handle event,
     uint32_t flags, struct room *room, uint32_t *ret_used, uint32_t *ret_count)
 {
@@ -116,7 +117,7 @@ static uint32_t fill(struct evt_render *render, evt_handle context, evt_handle e
     return EVT_ERROR_INSUFFICIENT_BUFFER;
 }
 
-/* ---- positions ----------------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 /* The number in ` RecordId='…'` of the bookmark. */
 static bool find_number(const evt_char *text, size_t size, uint64_t *ret_id)
@@ -158,7 +159,7 @@ bool evt_render_position(
            error_set(err, ERR_FORMAT, "a bookmark from Windows has no record number");
 }
 
-/* ---- values -------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* The bytes at ${at}, if they lie in ${room}. */
 static bool take(const struct room *room, const void *at, size_t size, struct span *ret_bytes)
@@ -196,7 +197,8 @@ static bool take_sid(const struct room *room, const void *at, struct span *ret_b
            take(room, at, HEAD_BYTES + 4 * (size_t)head.data[1], ret_bytes);
 }
 
-/* A variant of no use becomes an EVTX_ARRAY, which leaves the text of the XML as it is. */
+/* A variant that cannot be used becomes an EVTX_ARRAY, which leaves the text of the XML as it
+ * is. */
 static struct evtx_given given_of(const struct room *room, const struct evt_variant *variant)
 {
     struct evtx_given given = {.type = EVTX_ARRAY};
@@ -242,7 +244,7 @@ static void add_types(struct evt_render *render, evt_handle event)
     render->contradictions += evtx_typed_apply(&render->tree, render->given, count);
 }
 
-/* ---- records ------------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 struct evtx_event *evt_render_event(
     struct evt_render *render, evt_handle event, const char **ret_problem, struct error *err)

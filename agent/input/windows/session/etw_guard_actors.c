@@ -66,7 +66,7 @@ static void leave(void)
     atomic_flag_clear(&opening);
 }
 
-/* ---- events ---------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 bool etw_guard_actors_read(uint16_t id, struct span payload, struct etw_guard_change *ret_change)
 {
@@ -186,7 +186,7 @@ bool etw_guard_actors_find(struct etw_guard_actors *actors, enum etw_guard_chang
     return found;
 }
 
-/* ---- session --------------------------------------------------------------------------------------- */
+/* ---- session --------------------------------------------------------------------------------- */
 
 static void stop(struct etw_guard_actors *actors)
 {

@@ -24,7 +24,7 @@ static void say(char detail[ETW_GUARD_DETAIL], const char *format, ...)
     va_end(args);
 }
 
-/* ---- settings ------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static void judge_real_time(const struct etw_session_state *was,
     const struct etw_session_state *now, struct etw_guard_settings *ret)
@@ -82,7 +82,7 @@ bool etw_guard_judge_groups(const struct etw_groups *wanted, const struct etw_gr
     return any != 0;
 }
 
-/* ---- providers ----------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 /* Properties that let fewer events through. EXCLUDE_INPRIVATE does so, too, but Windows sometimes
  * adds it itself. */
@@ -147,7 +147,7 @@ enum etw_guard_enabled etw_guard_judge_provider(const struct etw_request *reques
                                                                               : ETW_GUARD_ENABLED;
 }
 
-/* ---- the consumer -------------------------------------------------------------------------------- */
+/* ---- the consumer ---------------------------------------------------------------------------- */
 
 bool etw_guard_judge_pace(struct etw_guard_pace *pace, const struct etw_guard_reading *reading,
     char ret_detail[ETW_GUARD_DETAIL])
@@ -181,7 +181,7 @@ bool etw_guard_judge_pace(struct etw_guard_pace *pace, const struct etw_guard_re
     return true;
 }
 
-/* ---- the clock ----------------------------------------------------------------------------------- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 int64_t etw_guard_judge_clock(struct etw_guard_clock *clock, int64_t counter, uint64_t time,
     uint64_t frequency, uint64_t limit_ms)

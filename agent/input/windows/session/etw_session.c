@@ -37,7 +37,7 @@ struct etw_session_timing etw_session_timing = {.poll_ms = 1000,
     .numbers_ms = 3000,
     .clock_ms = 1000};
 
-/* ---- notes ------------------------------------------------------------------------------------------- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 void etw_session_note(const struct etw_session *s, enum input_note level, const char *format, ...)
 {
@@ -56,7 +56,7 @@ static void pass_note(void *self, enum input_note level, const char *text)
     etw_session_note(self, level, "%s", text);
 }
 
-/* ---- requests of other threads -------------------------------------------------------------------------- */
+/* ---- requests of other threads --------------------------------------------------------------- */
 
 /* For a session of heaps: all its processes have ended, and no others will follow. */
 static bool is_over(struct etw_session *s)
@@ -86,7 +86,7 @@ static void wait_for_change(struct etw_session *s, uint64_t wait_ms)
     plat_mutex_unlock(&s->mutex);
 }
 
-/* ---- starting ------------------------------------------------------------------------------------ */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 static void leave(struct etw_session *s, bool stop_it);
 
@@ -161,7 +161,7 @@ static bool enter(struct etw_session *s, struct error *err)
     return true;
 }
 
-/* ---- stopping ----------------------------------------------------------------------------------------------------- */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
 /* Report a gap since its last event. */
 static void miss_the_rest(struct etw_session *s, const char *why)
@@ -283,7 +283,7 @@ static void leave(struct etw_session *s, bool stop_it)
     s->owned = false;
 }
 
-/* ---- running -------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Called in this thread's turn. False: the sink stopped. */
 static bool pause_sink(struct etw_session *s)
@@ -519,7 +519,7 @@ void etw_session_stop(struct etw_session *s)
     plat_mutex_unlock(&s->mutex);
 }
 
-/* ---- creation --------------------------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static bool stops(void *self)
 {

@@ -53,7 +53,7 @@ static void take_marks(struct etw_session *s)
     }
 }
 
-/* ---- numbers of messages ----------------------------------------------------------------------------- */
+/* ---- numbers of messages --------------------------------------------------------------------- */
 
 /* True if another session of this machine takes numbers from the same counter. Then missing numbers
  * may be its messages. */
@@ -140,7 +140,7 @@ void etw_session_tell_losses(struct etw_session *s, const struct etw_session_sta
     }
 }
 
-/* ---- trouble ----------------------------------------------------------------------------------------- */
+/* ---- trouble --------------------------------------------------------------------------------- */
 
 void etw_session_tell_trouble(const struct etw_session *s, const char *why)
 {

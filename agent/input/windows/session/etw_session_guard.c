@@ -42,7 +42,7 @@ static uint64_t filetime_now(void)
 
 static struct etw_guarded_provider *guarded(struct etw_session_guard *g, const struct guid *guid);
 
-/* ---- reports --------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 /* The action by another program that ${kind} implies. False: none. */
 static bool change_of(const char *kind, enum etw_guard_change_kind *ret_change)
@@ -151,7 +151,8 @@ void etw_session_guard_tell_all(struct etw_session *s)
     tell(s, true);
 }
 
-/* Open the session that records which process changes sessions; on failure retry at the next check. */
+/* Open the session that records which process changes sessions; on failure retry at the next
+ * check. */
 static void open_actors(struct etw_session *s)
 {
     struct etw_session_guard *g = &s->guard;
@@ -188,7 +189,7 @@ static void add_text(char detail[ETW_GUARD_DETAIL], const char *format, ...)
     va_end(args);
 }
 
-/* ---- limited repairs ------------------------------------------------------------------------------- */
+/* ---- limited repairs ------------------------------------------------------------------------- */
 
 /* ${news} is about an item that must be repaired. True: repair it now. Otherwise the reason is
  * reported once. */
@@ -231,7 +232,7 @@ static void tell_repair(struct etw_session *s, struct etw_guard_bound *bound,
     add_news(s, news);
 }
 
-/* ---- settings -------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static bool is_system_provider(const struct etw_session *s, size_t index)
 {
@@ -325,7 +326,7 @@ static void look_at_settings(struct etw_session *s, const struct etw_session_sta
     g->settings_whole_at = done ? now : g->settings_whole_at;
 }
 
-/* ---- providers ------------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 /* NULL if memory is short; the provider is then not supervised. */
 static struct etw_guarded_provider *guarded(struct etw_session_guard *g, const struct guid *guid)
@@ -425,7 +426,7 @@ static void look_at_provider(struct etw_session *s, size_t index)
     learn_enabled(s);
 }
 
-/* ---- consumer and clock ---------------------------------------------------------------------------- */
+/* ---- consumer and clock ---------------------------------------------------------------------- */
 
 /* ${time_was_set}: ages by earlier time stamps are meaningless. */
 static void look_at_pace(
@@ -458,7 +459,7 @@ static bool look_at_clock(struct etw_session *s)
     return news.shift_ms != 0;
 }
 
-/* ---- life cycle of the session --------------------------------------------------------------------- */
+/* ---- life cycle of the session --------------------------------------------------------------- */
 
 void etw_session_guard_prepare(struct etw_session *s)
 {
@@ -574,7 +575,7 @@ void etw_session_guard_failed(struct etw_session *s, const struct error *err)
     etw_session_guard_tell(s);
 }
 
-/* ---- creation -------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 void etw_session_guard_init(struct etw_session *s)
 {
