@@ -71,7 +71,7 @@ bool etw_autologger_read(const char *name, struct etw_registry_tree *tree,
     return true;
 }
 
-/* ---- install --------------------------------------------------------------------------------------- */
+/* ---- install --------------------------------------------------------------------------------- */
 
 static bool has_key(const struct etw_registry_tree *tree, const char *key)
 {
@@ -188,7 +188,7 @@ bool etw_autologger_remove(const char *name, struct error *err)
     return good && etw_registry_remove_value(key, "Start", err) && etw_registry_remove(key, err);
 }
 
-/* ---- compare ----------------------------------------------------------------------------------------- */
+/* ---- compare --------------------------------------------------------------------------------- */
 
 struct lines {
     void (*each)(void *self, const char *text);

@@ -173,7 +173,7 @@ bool etw_image_flags_restore(const char *image, struct error *err)
     return good && (!there || (etw_registry_remove(note, err) && remove_if_empty(NOTES, err)));
 }
 
-/* ---- what killed processes have left --------------------------------------------------------------- */
+/* ---- what killed processes have left --------------------------------------------------------- */
 
 struct notes {
     char images[MAX_NOTES][MAX_IMAGE];

@@ -46,7 +46,7 @@ static uint8_t *ask(ask_fn *call, const void *self, size_t *ret_size, uint32_t *
     return data;
 }
 
-/* The UTF-16 text at ${offset} of a block; empty where there is none. */
+/* The UTF-16 text at ${offset} of a block; empty if there is none. */
 static size_t text_at(const uint8_t *data, size_t size, uint32_t offset, char ret_text[NAME_BYTES])
 {
     ret_text[0] = 0;
@@ -64,7 +64,7 @@ static bool is_named(const uint8_t *data, size_t size, uint32_t offset, struct s
     return length && span_equal_nocase(span_make(text, length), name);
 }
 
-/* ---- providers ------------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static uint32_t ask_providers(const void *self, void *data, uint32_t *bytes)
 {
@@ -152,7 +152,7 @@ void etw_names_each(const struct etw_names *names,
     }
 }
 
-/* ---- keywords and events ---------------------------------------------------------------------------- */
+/* ---- keywords and events --------------------------------------------------------------------- */
 
 /* The text at ${offset}, without the space that the message compiler appends to it. */
 static void message_at(const uint8_t *data, size_t size, uint32_t offset, char ret_text[NAME_BYTES])

@@ -27,7 +27,7 @@ void etw_registry_use(const struct etw_registry_api *api)
     atomic_store(&used_api, api);
 }
 
-/* ---- trees --------------------------------------------------------------------------------------- */
+/* ---- trees ----------------------------------------------------------------------------------- */
 
 void etw_registry_init(struct etw_registry_tree *tree)
 {
@@ -148,7 +148,7 @@ void etw_registry_show(const struct etw_registry_value *value, struct buf *out)
     }
 }
 
-/* ---- the registry ---------------------------------------------------------------------------------- */
+/* ---- the registry ---------------------------------------------------------------------------- */
 
 /* ${child} "": ${parent} itself. */
 static bool join(const char *parent, const char *child, char path[MAX_KEY_BYTES], struct error *err)

@@ -90,7 +90,7 @@ static uint32_t enable_what_it_knows(
     return enable(attempt, attempt->kinds, attempt->properties, attempt->request->timeout_ms);
 }
 
-/* ---- errors -------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static const struct {
     struct guid guid;
@@ -165,7 +165,7 @@ static bool enable_failed(
     return etw_api_fail(err, result, "provider %.100s cannot be enabled", name);
 }
 
-/* ---- enable ---------------------------------------------------------------------------------------------- */
+/* ---- enable ---------------------------------------------------------------------------------- */
 
 static bool run(struct attempt *attempt, const char *name, uint32_t kinds,
     struct etw_outcome *ret_outcome, struct error *err)
@@ -221,7 +221,7 @@ bool etw_enable_provider(uint64_t session, const char *name, const struct etw_re
     return ok;
 }
 
-/* ---- the rest of EnableTraceEx2, and TraceSetInformation ----------------------------------------------- */
+/* ---- the rest of EnableTraceEx2, and TraceSetInformation ------------------------------------- */
 
 bool etw_enable_stop(
     uint64_t session, const char *name, const struct guid *provider, struct error *err)

@@ -8,7 +8,7 @@
  */
 enum { EVERY_LEVEL = 0xff };
 
-/* Properties that exclude events: only if both have them. */
+/* Properties that exclude events: the result has one only if both requests have it. */
 enum { RESTRICTING = ETW_ENABLE_IGNORE_KEYWORD_0 | ETW_ENABLE_EXCLUDE_INPRIVATE };
 
 static uint8_t higher_level(uint8_t a, uint8_t b)
@@ -19,7 +19,7 @@ static uint8_t higher_level(uint8_t a, uint8_t b)
     return a > b ? a : b;
 }
 
-/* ---- sets of ids -------------------------------------------------------------------------------------- */
+/* ---- sets of ids ----------------------------------------------------------------------------- */
 
 static bool has_id(const struct etw_filter_ids *ids, uint16_t id)
 {
@@ -31,7 +31,7 @@ static bool has_id(const struct etw_filter_ids *ids, uint16_t id)
     return false;
 }
 
-/* Keep only ids in ${ids} that ${other} has (${present}), or has not. */
+/* Keep only those ${ids} that ${other} has (${present}), or lacks. */
 static void keep_ids(struct etw_filter_ids *ids, const struct etw_filter_ids *other, bool present)
 {
     uint16_t kept = 0;
@@ -72,7 +72,7 @@ static void merge_ids(struct etw_filter_ids *into, const struct etw_filter_ids *
     }
 }
 
-/* ---- sets of texts, the same way ------------------------------------------------------------------------ */
+/* ---- sets of texts, merged like ids ---------------------------------------------------------- */
 
 static bool has_text(const struct etw_filter_texts *texts, const char *text)
 {
@@ -125,7 +125,7 @@ static void merge_texts(struct etw_filter_texts *into, const struct etw_filter_t
     }
 }
 
-/* ---- the rest -------------------------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 static void merge_pids(struct etw_request *into, const struct etw_request *other)
 {
@@ -185,7 +185,7 @@ static void merge_stacks(struct etw_request *into, const struct etw_request *oth
         return;
     }
     bool wanted = wants_stacks(into);
-    into->properties |= ETW_ENABLE_STACK_TRACE; /* also where no filter is left */
+    into->properties |= ETW_ENABLE_STACK_TRACE; /* also if no filter is left */
     if (!wanted) {
         copy_stacks(into, other);
         return;

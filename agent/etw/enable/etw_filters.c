@@ -115,7 +115,8 @@ static void add_names(struct etw_filters *filters, uint32_t kind, const struct e
     }
 }
 
-/* UTF-16 with ';' between and a NUL after, which Size counts (as other users of it do). */
+/* Texts in UTF-16, separated by ';', with a NUL at the end. Size includes the NUL, as in other
+ * programs that set such filters. */
 static void add_scope(
     struct etw_filters *filters, uint32_t kind, const struct etw_filter_texts *texts)
 {

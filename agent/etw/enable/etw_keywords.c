@@ -42,7 +42,7 @@ uint64_t etw_keywords_any(const struct etw_request *request)
     return ~(etw_keywords_with_effects(&request->provider) & ~request->named);
 }
 
-/* ETW ignores them if any keyword matches (enabletraceex2). */
+/* EnableTraceEx2 ignores MatchAllKeyword if MatchAnyKeyword is 0 (enabletraceex2). */
 uint64_t etw_keywords_all(const struct etw_request *request)
 {
     return request->any ? request->all : 0;

@@ -108,13 +108,13 @@ static bool ask_provider(
                 "Windows' list of a provider's sessions is malformed. please report this");
         }
     }
-    /* It is unregistered; other codes: the caller may not query it. */
+    /* With these codes it is unregistered; with others the caller may not query it. */
     *ret_known = result == ETW_SUCCESS || result == ETW_ERROR_WMI_GUID_NOT_FOUND ||
                  result == ETW_ERROR_FILE_NOT_FOUND || result == ETW_ERROR_NOT_FOUND;
     return true;
 }
 
-/* ---- everybody ----------------------------------------------------------------------------------- */
+/* ---- all sessions ---------------------------------------------------------------------------- */
 
 static void count_instance(void *self, const struct etw_instance_info *instance)
 {
@@ -154,7 +154,7 @@ bool etw_registrations_query(
     return true;
 }
 
-/* ---- one session --------------------------------------------------------------------------------- */
+/* ---- one session ----------------------------------------------------------------------------- */
 
 struct one_session {
     uint16_t logger_id;

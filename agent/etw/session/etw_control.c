@@ -29,7 +29,7 @@ static bool encode_name(const char *name, etw_char *units, struct error *err)
     return true;
 }
 
-/* ---- query, stop, flush: everything that only names the session ---------------------------------- */
+/* ---- query, stop, flush: everything that only names the session ------------------------------ */
 
 /* The NT Kernel Logger is identified by GUID and name: pass both. */
 static uint32_t control(
@@ -43,7 +43,8 @@ static uint32_t control(
             block->properties.wnode.guid = etw_kernel_guid;
         }
         if (code != ETW_CONTROL_QUERY && code != ETW_CONTROL_STOP) {
-            block->properties.log_file_name_offset = 0; /* else: into which file */
+            /* otherwise a flush would go into that file */
+            block->properties.log_file_name_offset = 0;
         }
         result = etw_api_get()->ControlTraceW(0, units, &block->properties, code);
     }
@@ -60,7 +61,7 @@ static void read_state(
     }
 }
 
-/* ${what}: "cannot be stopped". */
+/* ${what} completes an error text: "cannot be stopped". */
 static bool control_named(const char *name, uint32_t code, const char *what,
     struct etw_session_state *ret_state, struct error *err)
 {
@@ -121,7 +122,7 @@ bool etw_control_stop(const char *name, struct etw_session_state *ret_state, str
     return control_named(name, ETW_CONTROL_STOP, "cannot be stopped", ret_state, err);
 }
 
-/* ---- start ------------------------------------------------------------------------------------------ */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 /* Name the running session that has the requested name or GUID. */
 static bool already_exists(const struct etw_session_spec *spec, struct error *err)
@@ -243,7 +244,7 @@ bool etw_control_start(
     return true;
 }
 
-/* ---- update ----------------------------------------------------------------------------------------- */
+/* ---- update ---------------------------------------------------------------------------------- */
 
 /* EVENT_TRACE_FLAG_EXTENSION: then the rest is an offset into a block that no longer exists. */
 static const uint32_t extension_flag = UINT32_C(0x80000000);

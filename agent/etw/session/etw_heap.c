@@ -15,7 +15,7 @@ _Static_assert(
     (1 + 1 + ETW_MAX_HEAP_PROCESSES + 1 + ETW_MAX_HEAP_STACKS) * WORD <= ETW_MAX_EXTENSION_BYTES,
     "the largest request fits");
 
-/* ---- the request ----------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 /* TRACE_ENABLE_FLAG_EXT_ITEM; both lengths of the block count dwords, headers included. */
 static uint8_t *put_item_head(uint8_t *at, uint16_t type, size_t count)
@@ -49,14 +49,14 @@ size_t etw_heap_encode(
     return bytes;
 }
 
-/* ---- what goes wrong -------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
-/* Another session has the GUID, of which there is only one. */
+/* Report that another session has the GUID, which only one session can have. Always false. */
 static bool is_taken(const struct etw_session_spec *spec, struct error *err)
 {
     struct etw_session_list list;
     if (etw_control_query(spec->name, NULL, NULL) || !etw_control_list(&list, NULL)) {
-        return false; /* its name is taken: reported already */
+        return false; /* its name is taken, which was reported already */
     }
     const struct etw_session_state *owner = NULL;
     for (size_t i = 0; i < list.count && !owner; i++) {
@@ -119,7 +119,7 @@ static bool explain(const struct etw_session_spec *spec, struct error *err)
     }
 }
 
-/* ---- start ------------------------------------------------------------------------------------------ */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static bool start_extended(const struct etw_session_spec *spec,
     const struct etw_heap_request *request, struct etw_session_state *ret_state, struct error *err)

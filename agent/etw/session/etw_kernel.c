@@ -37,7 +37,7 @@ static bool has_more_words(const struct etw_groups *groups)
     return all != 0;
 }
 
-/* ---- TraceSetInformation ------------------------------------------------------------------------------- */
+/* ---- TraceSetInformation --------------------------------------------------------------------- */
 
 bool etw_kernel_set_groups(
     uint64_t session, const char *name, const struct etw_groups *groups, struct error *err)
@@ -95,7 +95,7 @@ bool etw_kernel_get_groups(
     return true;
 }
 
-/* CLASSIC_EVENT_IDs to ${info_class}. */
+/* Set ${events} as the list of ${info_class}; ${what}: what they then have, for errors. */
 static bool set_events(uint64_t session, uint32_t info_class, const struct etw_stack_event *events,
     size_t count, struct error *err, const char *name, const char *what)
 {
@@ -164,7 +164,7 @@ bool etw_kernel_rundown(uint64_t session, const char *name, struct error *err)
                "session %.100s: the kernel does not list the running processes in it", name);
 }
 
-/* ---- start --------------------------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 /* TRACE_ENABLE_FLAG_EXT_HEADER, then one item of type 1 (ETW_EXT_ENABLE_FLAGS) with all words;
  * lengths in dwords, headers included. */

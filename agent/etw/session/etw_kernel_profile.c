@@ -35,7 +35,7 @@ bool etw_kernel_set_profile(uint32_t interval_100ns, uint32_t *ret_old_100ns, st
     return true;
 }
 
-/* The chain of PROFILE_SOURCE_INFO; how many fit. */
+/* Read the chain of PROFILE_SOURCE_INFO, up to ${capacity}. Returns the number read. */
 static size_t read_sources(
     struct span list, struct etw_profile_source *ret_sources, size_t capacity)
 {

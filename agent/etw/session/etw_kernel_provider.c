@@ -2,8 +2,8 @@
 
 /*
  * The system providers of Windows 11 and Server 2022 (evntrace.h: System*ProviderGuid and
- * SYSTEM_*_KW_*; system-providers on learn.microsoft.com). The keywords of each are the bits from 0x1
- * on, without a gap.
+ * SYSTEM_*_KW_*; system-providers on learn.microsoft.com). The keywords of each are the bits from
+ * 0x1 on, without a gap.
  */
 // clang-format off
 #define GUID(a, b, c, d0, d1, d2, d3, d4, d5, d6, d7) \

@@ -74,7 +74,8 @@ static DWORD create(const wchar_t *name, HANDLE *ret_mutex)
     return code;
 }
 
-/* True if it is a mutex of etwship: every account that may control sessions can read its owner. */
+/* True if another program has this name: any account that may control sessions can open a mutex of
+ * etwship. */
 static bool is_somebody_elses(DWORD code)
 {
     return code == ERROR_ACCESS_DENIED || code == ERROR_INVALID_HANDLE;

@@ -12,7 +12,7 @@
 
 enum { MAX_DESCRIPTOR_BYTES = 64 * 1024, MAX_NAME_BYTES = 2048, MAX_TOKEN_BYTES = 64 * 1024 };
 
-/* ---- the owner ------------------------------------------------------------------------------------- */
+/* ---- the owner ------------------------------------------------------------------------------- */
 
 static bool read_sid(PSID from, struct sid *ret_sid)
 {
@@ -74,7 +74,7 @@ static bool is_trusted(const struct sid *sid)
     return sid_is_trusted(sid, &own);
 }
 
-/* ---- the name -------------------------------------------------------------------------------------- */
+/* ---- the name -------------------------------------------------------------------------------- */
 
 typedef NTSTATUS WINAPI query_fn(HANDLE, OBJECT_INFORMATION_CLASS, PVOID, ULONG, PULONG);
 
@@ -140,7 +140,7 @@ enum etw_hold_state etw_hold_owner_judge(HANDLE object, const wchar_t *name)
     return etw_hold_groups_ask(text);
 }
 
-/* ---- processes ------------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static bool has_rights(HANDLE token)
 {

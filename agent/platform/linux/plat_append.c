@@ -79,7 +79,7 @@ struct plat_append *plat_append_open(const char *path, struct error *err)
     return file;
 }
 
-/* ---- the stage ------------------------------------------------------------------------------------ */
+/* ---- the stage ------------------------------------------------------------------------------- */
 
 static bool make_stage(struct plat_append *file, struct error *err)
 {
@@ -122,7 +122,7 @@ static bool load(struct plat_append *file, struct error *err)
     return true;
 }
 
-/* ---- to the file ---------------------------------------------------------------------------------- */
+/* ---- to the file ----------------------------------------------------------------------------- */
 
 /* False if the file does not support switching O_DIRECT. */
 static bool set_direct(const struct plat_append *file, bool direct)

@@ -27,7 +27,8 @@ bool plat_datagrams_unacked(intptr_t socket, uint64_t *ret_bytes)
     return good;
 }
 
-/* After an end, recv(2) no longer reports a reset, but it closes the connection (tcp(7), TCP_INFO). */
+/* After an end, recv(2) no longer reports a reset, but it closes the connection (tcp(7),
+ * TCP_INFO). */
 bool plat_datagrams_was_reset(intptr_t socket, unsigned wait_ms)
 {
     struct pollfd fd = {.fd = (int)socket, .events = 0};
@@ -45,7 +46,8 @@ void plat_datagrams_confirm(intptr_t socket)
     setsockopt((int)socket, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
 }
 
-/* poll(2) reports a socket as readable once SO_RCVLOWAT bytes are there, or at its end (socket(7)). */
+/* poll(2) reports a socket as readable once SO_RCVLOWAT bytes are there, or at its end
+ * (socket(7)). */
 void plat_datagrams_await(intptr_t socket, size_t bytes, unsigned wait_ms)
 {
     struct pollfd fd = {.fd = (int)socket, .events = POLLIN};

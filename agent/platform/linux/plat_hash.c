@@ -2,7 +2,8 @@
 
 #include <openssl/evp.h>
 
-/* A struct plat_hash is an EVP_MD_CTX, which has once been started and so knows its digest and its memory. */
+/* A struct plat_hash is an EVP_MD_CTX that was started once, so it knows its digest and has its
+ * memory. */
 static EVP_MD_CTX *context_of(struct plat_hash *hash)
 {
     return (EVP_MD_CTX *)hash;

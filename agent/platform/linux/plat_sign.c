@@ -6,7 +6,7 @@
 static bool sign_with(
     EVP_MD_CTX *context, EVP_PKEY *key, struct span text, struct buf *out, struct error *err)
 {
-    EVP_PKEY_CTX *padding = NULL; /* of the context */
+    EVP_PKEY_CTX *padding = NULL; /* belongs to the context */
     size_t size = 0;
     bool good = EVP_DigestSignInit(context, &padding, EVP_sha256(), NULL, key) == 1 &&
                 EVP_PKEY_CTX_set_rsa_padding(padding, RSA_PKCS1_PSS_PADDING) == 1 &&

@@ -248,7 +248,7 @@ enum plat_socket_result plat_socket_write(
 bool plat_socket_has_output(const struct plat_socket *socket)
 {
     (void)socket;
-    return false; /* the system has all of it */
+    return false; /* the system takes written bytes at once */
 }
 
 void plat_socket_finish(struct plat_socket *socket)
@@ -267,7 +267,7 @@ void plat_socket_close(struct plat_socket *socket)
     }
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 struct plat_waker {
     int fd;
@@ -297,7 +297,7 @@ void plat_waker_destroy(struct plat_waker *waker)
 void plat_waker_wake(struct plat_waker *waker)
 {
     ssize_t written = write(waker->fd, &(uint64_t){1}, sizeof(uint64_t));
-    (void)written; /* fails if the thread will wake up anyway */
+    (void)written; /* fails only if the counter is full: the thread wakes up anyway */
 }
 
 void plat_socket_wait(

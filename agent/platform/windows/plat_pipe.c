@@ -8,8 +8,9 @@
 #include "platform/windows/plat_wide.h"
 
 /*
- * Reading and writing share one event. plat_pipe_look resets it before it checks both, so an operation that ends later
- * sets it again, and one that ended earlier is seen.
+ * Reading and writing share one event. plat_pipe_look resets it before it checks both operations.
+ * So an operation that ends later sets the event again, and plat_pipe_look sees one that ended
+ * earlier.
  */
 enum { BUFFER_BYTES = 64 * 1024, READ_BYTES = 4096, MAX_NAME_BYTES = 200 };
 
@@ -115,9 +116,10 @@ static wchar_t *path_of(const char *name, struct error *err)
     return plat_wide_text(path, err);
 }
 
-/* ---- listening --------------------------------------------------------------------------------- */
+/* ---- listening ------------------------------------------------------------------------------- */
 
-/* Refuse a name that another program has: it would decide about the access to further instances. */
+/* Fail if another program already has a pipe with this name: that program would decide about the
+ * access to further instances. */
 static HANDLE create_instance(const wchar_t *name, bool is_first)
 {
     PSECURITY_DESCRIPTOR descriptor = plat_file_private();
@@ -193,9 +195,10 @@ struct plat_pipe *plat_pipe_accept(struct plat_pipe *listener)
     return client;
 }
 
-/* ---- connecting -------------------------------------------------------------------------------- */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
-/* SECURITY_IDENTIFICATION: the agent can see the account of the client, but cannot act in its name. */
+/* SECURITY_IDENTIFICATION: the agent can see the account of the client, but cannot act in its
+ * name. */
 static HANDLE open_pipe(const wchar_t *path)
 {
     return CreateFileW(path, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
@@ -230,7 +233,7 @@ struct plat_pipe *plat_pipe_connect(const char *name, unsigned timeout_ms, struc
     return pipe;
 }
 
-/* ---- reading and writing ----------------------------------------------------------------------- */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
 static bool has_read(const struct plat_pipe *pipe)
 {

@@ -9,7 +9,7 @@
 #include "platform/plat_rights.h"
 #include "platform/windows/plat_wide.h"
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Read owner and DACL from NtQuerySecurityObject: self-relative and unresolved. */
 static bool read_descriptor(
@@ -102,7 +102,7 @@ void plat_rights_fini(struct plat_rights *rights)
     free(rights->link);
 }
 
-/* ---- this process ------------------------------------------------------------------------------ */
+/* ---- this process ---------------------------------------------------------------------------- */
 
 static bool is_elevated(HANDLE token)
 {
@@ -138,7 +138,7 @@ void plat_rights_self(struct plat_rights_self *ret_self)
     *ret_self = self;
 }
 
-/* ---- paths ------------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 char *plat_rights_absolute(const char *path, struct error *err)
 {
@@ -180,7 +180,7 @@ char *plat_rights_program(struct error *err)
     return program;
 }
 
-/* ---- own folders ------------------------------------------------------------------------------- */
+/* ---- own folders ----------------------------------------------------------------------------- */
 
 /* Open the folder itself without following a link: a user who may write beside it could have
  * replaced it by one, and setting rights would affect another place. NULL: none, or a link. */

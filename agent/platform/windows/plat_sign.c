@@ -8,11 +8,12 @@
 #include "platform/plat_hash.h"
 #include "platform/windows/plat_cng.h"
 
-/* ---- keys ---------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 enum { TAG_INTEGER = 2, TAG_OCTETS = 4, TAG_SEQUENCE = 0x30, MAX_KEY_BYTES = 4096 };
 
-/* Take the first value of ${der} (DER, X.690, 8.1) off it. False: its tag is not ${tag}, or it is cut short. */
+/* Remove the first value from ${der} (DER, X.690, 8.1). False: its tag is not ${tag}, or it is cut
+ * short. */
 static bool take(struct span *der, uint8_t tag, struct span *ret_value)
 {
     if (der->size < 2 || der->data[0] != tag) {
@@ -53,7 +54,7 @@ static bool take_number(struct span *der, struct span *ret_number)
 
 enum part { EXPONENT, MODULUS, PRIME_1, PRIME_2, PART_COUNT };
 
-/* RSAPrivateKey of RFC 8017, A.1.2, in PrivateKeyInfo of RFC 5208, 5 or without. */
+/* Parts of an RSAPrivateKey (RFC 8017, A.1.2), which may be in a PrivateKeyInfo (RFC 5208, 5). */
 static bool read_key(struct span der, struct span ret_parts[PART_COUNT])
 {
     struct span outer;
@@ -96,7 +97,7 @@ static ULONG write_blob(const struct span parts[PART_COUNT], uint8_t room[MAX_KE
     return (ULONG)at;
 }
 
-/* ---- signing ------------------------------------------------------------------------------------- */
+/* ---- signing --------------------------------------------------------------------------------- */
 
 struct cng {
     NTSTATUS(WINAPI *open)(BCRYPT_ALG_HANDLE *, LPCWSTR, LPCWSTR, ULONG);

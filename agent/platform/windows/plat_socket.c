@@ -241,11 +241,11 @@ void plat_socket_close(struct plat_socket *socket)
     }
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 /*
- * A socket wakes the thread up by a datagram to itself. WSAPoll waits for sockets only, other functions for events
- * only. So if there is a pipe, all sockets set one event during the wait.
+ * A socket wakes the thread up by a datagram to itself. WSAPoll waits for sockets only, other
+ * functions wait for events only. So if there is a pipe, all sockets set one event during the wait.
  */
 struct plat_waker {
     struct plat_socket *datagrams;
@@ -294,7 +294,8 @@ static bool has_pipe(const struct plat_socket_wait *waits, size_t count)
     return found;
 }
 
-/* What has come, and what comes within ${timeout_ms} at sockets of TCP. True: any of it is waited for. */
+/* Set the results of ${waits}; wait for TCP sockets up to ${timeout_ms}. True: one of them is
+ * ready. */
 static bool look(
     struct plat_socket_wait *waits, size_t count, struct plat_waker *waker, int timeout_ms)
 {
@@ -330,8 +331,7 @@ static bool look(
     return any;
 }
 
-/* Have each socket of TCP set ${event} when something comes that is waited for, also if it has come already; NULL: no
- * more. */
+/* Let each TCP socket set ${event} when it becomes ready, or if it already is; NULL: end that. */
 static void select_event(const struct plat_socket_wait *waits, size_t count,
     const struct plat_waker *waker, WSAEVENT event)
 {
@@ -347,7 +347,7 @@ static void select_event(const struct plat_socket_wait *waits, size_t count,
     }
 }
 
-/* Until the thread should look again, which may be early. */
+/* Wait until the thread should check again; may return early. */
 static void wait_for_events(const struct plat_socket_wait *waits, size_t count,
     const struct plat_waker *waker, int timeout_ms)
 {

@@ -62,9 +62,9 @@ bool parameter_files_is_one(struct span path)
     return false;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
-/* What FormatMessage makes of the escapes in ${text}, in place. Inserts stay. */
+/* Replace the escapes in ${text} as FormatMessage does, in place. Inserts stay. */
 static size_t unescape(uint8_t *text, size_t size)
 {
     size_t to = 0;
@@ -111,7 +111,7 @@ static bool read_text(struct reading *reading, const struct message_table *table
     return true;
 }
 
-/* Both lists ascend, and an earlier table goes before a later one. */
+/* True if an earlier table has ${number}; earlier tables take precedence. */
 static bool has_number(const struct reading *reading, size_t count, uint32_t number)
 {
     const struct schema_parameters before = {.list = reading->list, .count = count};
@@ -135,7 +135,7 @@ static bool read_table(struct reading *reading, const struct message_table *tabl
     return true;
 }
 
-/* False: not enough memory. *ret_parameters is NULL if there is no such text. */
+/* False: out of memory. *ret_parameters is NULL if there are no texts. */
 static bool read_all(struct parameter_files *files, uint16_t language, uint32_t last,
     const struct message_table *tables, size_t count,
     const struct schema_parameters **ret_parameters)

@@ -55,7 +55,7 @@ static bool read_exactly(struct finder *f, uint64_t offset, void *data, size_t s
                (unsigned long long)offset + size);
 }
 
-/* ---- headers ---------------------------------------------------------------------------------- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 /* Address of the resource directory, 0 if there is none. */
 static uint32_t read_optional_header(struct span bytes)
@@ -150,7 +150,7 @@ static bool locate(const struct finder *f, uint64_t address, uint64_t size, uint
         (unsigned long long)address);
 }
 
-/* ---- the tree --------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 static bool read_tree(struct finder *f, uint32_t at, void *data, size_t size)
 {

@@ -55,7 +55,7 @@ struct schema_cache {
     struct schema_copies copies;     /* of shared and of corrected schemas */
     struct corrections *corrections; /* NULL: schema_shared has them */
     bool names_listed;
-    bool is_short; /* the memory of entries did not suffice for what a definition adds */
+    bool is_short; /* the entries' memory did not suffice to join a definition */
     bool late;     /* an entry was made while a source was still searching */
     uint64_t news; /* sum of the sources' `news` at that time */
     uint32_t next_serial;
@@ -68,7 +68,7 @@ struct schema_cache {
 
 static const struct schema_choice nothing;
 
-/* ---- creation --------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 const char *schema_cache_source_name(size_t index)
 {
@@ -167,7 +167,7 @@ bool schema_cache_next_silent(struct schema_cache *cache, struct span *ret_provi
     return schema_log_silent_next(&cache->silent, ret_provider);
 }
 
-/* ---- learning ----------------------------------------------------------------------------------- */
+/* ---- learning -------------------------------------------------------------------------------- */
 
 static void clear_entries(struct schema_cache *cache)
 {
@@ -224,7 +224,7 @@ void schema_cache_learn(struct schema_cache *cache, const struct event_record *r
     }
 }
 
-/* ---- look-up ---------------------------------------------------------------------------------------- */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 /* Assign the serial, which is the only field of an otherwise immutable schema that the cache sets.
  * Also sets the provider name if the definition lacks it. */
@@ -267,14 +267,14 @@ static void ask_source(struct schema_cache *cache, size_t place, const struct ev
     }
 }
 
-/* ${own} describes the record of an event log. Add what its provider's definition says, from the sources after
- * ${place}. */
+/* ${own} describes the record of an event log. Join it with the definition of its provider, from
+ * the sources after ${place}. */
 static const struct event_schema *join_log(struct schema_cache *cache, size_t place,
     const struct event_record *record, const struct event_schema *own, bool *ret_late)
 {
     struct event_record question = schema_log_question(record);
-    if (guid_is_zero(
-            &question.provider)) { /* a classic event, whose provider may have a manifest */
+    /* a classic event has no GUID, but its provider may have a manifest */
+    if (guid_is_zero(&question.provider)) {
         known_providers_guid(own->provider_name, &question.provider);
     }
     struct schema_candidates found = {.count = 0};
@@ -416,7 +416,8 @@ static struct cache_entry *make_entry(struct schema_cache *cache, const struct e
     return entry;
 }
 
-/* False if schemas were freed, and the entry with them; also to make room for a definition beside a record. */
+/* False: the entry was freed, because schemas were freed or to make room for joining a
+ * definition. */
 static bool fill_entry(
     struct schema_cache *cache, const struct event_record *record, struct cache_entry *entry)
 {
@@ -443,7 +444,7 @@ static bool fill_entry(
     return true;
 }
 
-/* The entry in ${slot}, if it is that of the record's type; else NULL. */
+/* The entry in ${slot}, if it is that of the record's type and needs no new look-up; else NULL. */
 static struct cache_entry *recent_entry(const struct schema_recent_slot *slot,
     const struct event_record *record, const struct schema_metadata *metadata)
 {

@@ -16,7 +16,8 @@ enum {
     NONE = UINT16_MAX,
 };
 
-/* The values of a schema in the order of its payload: fields that are no structs. */
+/* The values of a schema in payload order: all fields except structs. An array of structs is one
+ * value. */
 struct leaves {
     uint16_t *list; /* property indexes */
     size_t count;
@@ -28,7 +29,7 @@ struct join {
     const struct event_schema *definition; /* NULL: none */
     const struct schema_parameters *parameters;
     struct leaves leaves;
-    bool is_other; /* the record has values, and none of the definition's: not what it describes */
+    bool is_other; /* the definition is about another event: the record has none of its values */
 };
 
 struct event_record schema_log_question(const struct event_record *record)
@@ -52,7 +53,7 @@ const struct event_schema *schema_log_best(const struct schema_candidates *found
     return found->count ? found->list[0] : NULL;
 }
 
-/* ---- fields ------------------------------------------------------------------------------------ */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static void collect( // NOLINT(misc-no-recursion): as deep as schema_finish lets structs be
     const struct event_schema *schema, size_t first, size_t count, struct leaves *leaves)
@@ -68,7 +69,7 @@ static void collect( // NOLINT(misc-no-recursion): as deep as schema_finish lets
     }
 }
 
-/* The place, from 0, of the value called ${name}; NONE: there is none. */
+/* Position, from 0, of the value ${name}; NONE: there is none. */
 static uint16_t find_leaf(const struct join *join, struct span name)
 {
     for (size_t i = 0; i < join->leaves.count; i++) {
@@ -79,7 +80,8 @@ static uint16_t find_leaf(const struct join *join, struct span name)
     return NONE;
 }
 
-/* The place, from 0, of the value of property ${number}, from 1, of the definition; NONE: the record lacks it. */
+/* Position, from 0, of the value for property ${number}, from 1, of the definition; NONE: the
+ * record lacks it. */
 static uint16_t find_value(const struct join *join, unsigned number)
 {
     char text[16];
@@ -87,7 +89,7 @@ static uint16_t find_value(const struct join *join, unsigned number)
     if (number <= join->definition->top_count) {
         leaf = find_leaf(join, join->definition->fields[number - 1].name);
     }
-    if (leaf == NONE) { /* Data elements without names */
+    if (leaf == NONE) { /* the record's Data elements may have no names */
         snprintf(text, sizeof(text), "param%u", number);
         leaf = find_leaf(join, span_text(text));
     }
@@ -109,7 +111,7 @@ static bool is_bytes(const struct schema_field *field)
     return field->in_type == IN_BINARY || field->in_type == IN_MANIFEST_COUNTED_BINARY;
 }
 
-/* Show a value as the definition shows it, if that is of the same kind. */
+/* Show a value as the definition does, if both are of the same kind. */
 static void adopt(struct schema_field *to, const struct schema_field *from)
 {
     bool are_numbers = is_number(to) && is_number(from) && to->fixed_size == from->fixed_size;
@@ -158,9 +160,10 @@ static bool copy_fields(struct event_schema *schema, struct arena *arena)
     return true;
 }
 
-/* ---- the message ------------------------------------------------------------------------------- */
+/* ---- the message ----------------------------------------------------------------------------- */
 
-/* Which value, from 1, insert ${number} means. 0: the record lacks it. NONE: the definition has no such property. */
+/* Number, from 1, of the value that insert ${number} means. 0: the record lacks it. NONE: the
+ * definition has no such property. */
 static uint16_t value_of(const struct join *join, unsigned number)
 {
     uint16_t leaf = find_value(join, number);
@@ -177,7 +180,7 @@ static bool has_format(struct span rest)
     return rest.size && rest.data[0] == '!';
 }
 
-/* The size of the insert at ${at}, whose first digit is not 0: `%` and its number. */
+/* Size of the insert at ${at}: `%` and a number, whose first digit is not 0. */
 static size_t insert_size(struct span text, size_t at, unsigned *ret_number)
 {
     *ret_number = text.data[at + 1] - (unsigned)'0';
@@ -188,20 +191,21 @@ static size_t insert_size(struct span text, size_t at, unsigned *ret_number)
     return 2;
 }
 
-/* An insert of the definition as one of the record. Returns what was read of ${text}. */
+/* Translate an insert of the definition into one of the record. Returns the number of bytes
+ * read. */
 static size_t add_insert(const struct join *join, struct span text, size_t at, struct buf *out)
 {
     unsigned number;
     size_t size = insert_size(text, at, &number);
     uint16_t value = value_of(join, number);
     struct span rest = span_from(text, at + size);
-    if (value == NONE) { /* stays as it is */
+    if (value == NONE) { /* it is shown as written */
         buf_add_byte(out, '%');
         buf_add(out, text.data + at, size);
     } else if (value > 0 && value <= MAX_INSERT) {
         buf_printf(out, "%%%u", value);
         if (value < 10 && rest.size && is_digit(rest.data[0])) {
-            buf_add_text(out, "!s!"); /* the digit is text, and no part of the number */
+            buf_add_text(out, "!s!"); /* the digit is text, not part of the number */
         }
     } else if (has_format(rest)) {
         const uint8_t *close = memchr(rest.data + 1, '!', rest.size - 1);
@@ -220,7 +224,7 @@ static void add_escaped(struct span text, struct buf *out)
     }
 }
 
-/* `%%` at ${at}: a percent sign, or with a number after it a text of the provider. */
+/* `%%` at ${at}: a percent sign, or with a number after it a parameter text of the provider. */
 static size_t add_double(const struct join *join, struct span text, size_t at, struct buf *out)
 {
     uint64_t number = 0;
@@ -252,7 +256,7 @@ static void rewrite(const struct join *join, struct span text, struct buf *out)
             buf_add(out, text.data + at, 2);
             at += 2;
         } else {
-            if (c != '\r' || next != '\n') { /* as in messages of records: evtx_event_set_message */
+            if (c != '\r' || next != '\n') { /* as evtx_event_set_message does */
                 buf_add_byte(out, c);
             }
             at++;
@@ -278,12 +282,12 @@ static bool set_message(struct join *join, struct arena *arena)
     return ok;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void add_names(struct event_schema *schema, const struct event_schema *definition)
 {
     schema->descriptor = definition->descriptor;
-    schema->descriptor.channel = 0; /* records name it instead, if at all */
+    schema->descriptor.channel = 0; /* a record names its channel itself */
     if (schema->channel_name.size == 0) {
         schema->channel_name = definition->channel_name;
     }
@@ -336,7 +340,7 @@ struct event_schema *schema_log_join(const struct event_schema *own,
     return ok ? schema : NULL;
 }
 
-/* ---- providers without messages ---------------------------------------------------------------- */
+/* ---- providers without messages -------------------------------------------------------------- */
 
 struct schema_log_name {
     struct span text;

@@ -24,7 +24,7 @@ bool schema_source_set_reads(const char *path)
     return schema_files_is_one(path, corrections_endings);
 }
 
-/* ---- creation ---------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static bool is_off(const struct schema_source_set_settings *settings, size_t source)
 {
@@ -96,7 +96,7 @@ void schema_source_set_fini(struct schema_source_set *set)
     }
 }
 
-/* ---- all sources ------------------------------------------------------------------------------- */
+/* ---- all sources ----------------------------------------------------------------------------- */
 
 bool schema_source_set_learn(struct schema_source_set *set, const struct event_record *record)
 {
@@ -166,7 +166,7 @@ const struct schema_parameters *schema_source_set_parameters(
     return parameters;
 }
 
-/* ---- look-up ----------------------------------------------------------------------------------- */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 /* Only the source `eventsource` distinguishes processes. */
 bool schema_source_set_by_process(

@@ -88,7 +88,7 @@ static struct span key_span(const struct info_key *key)
     return span_make(key->bytes, sizeof(key->bytes));
 }
 
-/* ---- shelves ----------------------------------------------------------------------------------- */
+/* ---- shelves --------------------------------------------------------------------------------- */
 
 static struct shelf_items *items_of(struct schema_shelf *shelf)
 {
@@ -133,7 +133,7 @@ static void refuse(struct embedded *source, const struct guid *provider)
     source->refused.provider = *provider;
 }
 
-/* ---- learning ---------------------------------------------------------------------------------- */
+/* ---- learning -------------------------------------------------------------------------------- */
 
 static struct info *put_info(
     struct schema_shelf *shelf, const struct info_key *key, struct span bytes)

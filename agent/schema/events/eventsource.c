@@ -45,7 +45,7 @@ struct eventsource {
     struct guid refused_provider;
 };
 
-/* ---- learning ---------------------------------------------------------------------------------- */
+/* ---- learning -------------------------------------------------------------------------------- */
 
 /* Keep only events of the provider that sent the manifest. False if none are left. */
 static bool keep_own_events(struct manifest *manifest, const struct guid *provider)
@@ -132,7 +132,7 @@ static bool eventsource_learn(void *self, const struct event_record *record)
     return news;
 }
 
-/* ---- look-up ----------------------------------------------------------------------------------- */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 static bool add_from(const struct eventsource_version *version, const struct event_record *record,
     bool is_own, struct schema_candidates *found)
@@ -202,7 +202,7 @@ static void eventsource_list(
     }
 }
 
-/* ---- the source -------------------------------------------------------------------------------- */
+/* ---- the source ------------------------------------------------------------------------------ */
 
 static void eventsource_losses(void *self, struct schema_losses *losses)
 {

@@ -61,7 +61,7 @@ static bool read_envelope(struct span payload, struct envelope *ret_envelope)
     return true;
 }
 
-/* ---- limits ------------------------------------------------------------------------------------ */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 void eventsource_chunks_init(struct eventsource_chunks *chunks, size_t max_bytes)
 {
@@ -138,7 +138,7 @@ static bool make_room(struct eventsource_chunks *chunks, size_t more)
     return true;
 }
 
-/* ---- chunks ------------------------------------------------------------------------------------ */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 static struct eventsource_pending **find(
     struct eventsource_chunks *chunks, const struct event_record *record)

@@ -69,7 +69,7 @@ void eventsource_known_init(struct eventsource_known *known, size_t max_bytes)
     map_init(&known->senders, MAX_SENDERS);
 }
 
-/* ---- keys -------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static void put_process(const struct event_record *record, uint8_t key[PROCESS_BYTES])
 {
@@ -96,7 +96,7 @@ static struct span guid_key(const struct guid *guid)
 
 #define KEY_OF(thing) span_make((thing)->key, sizeof((thing)->key))
 
-/* ---- claims ------------------------------------------------------------------------------------ */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 static void unlink_claim(struct eventsource_claim *claim)
 {
@@ -127,7 +127,7 @@ static void drop_claim(struct eventsource_known *known, struct eventsource_claim
     free(claim);
 }
 
-/* ---- providers --------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static void unlink_nameless(struct eventsource_known *known, struct eventsource_provider *provider)
 {
@@ -170,7 +170,7 @@ static bool evict_name(struct eventsource_known *known)
     return last != NULL;
 }
 
-/* ---- versions ---------------------------------------------------------------------------------- */
+/* ---- versions -------------------------------------------------------------------------------- */
 
 static void unlink_use(struct eventsource_known *known, struct eventsource_version *version)
 {
@@ -261,7 +261,7 @@ void eventsource_known_fini(struct eventsource_known *known)
     map_fini(&known->senders);
 }
 
-/* ---- limits ------------------------------------------------------------------------------------ */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 /* True if a process other than the first sender uses the version. Each process has one claim. */
 static bool is_used_by_others(const struct eventsource_version *version)
@@ -332,7 +332,7 @@ static bool make_place(struct eventsource_known *known, const uint8_t sender_key
     return make_room(known, bytes);
 }
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* A copy that the caller frees; empty if memory is short. */
 static struct span copy_name(struct span name)
@@ -421,7 +421,7 @@ static void weigh_name(struct eventsource_known *known, struct eventsource_versi
     }
 }
 
-/* ---- adding ------------------------------------------------------------------------------------ */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 static struct eventsource_provider *provider_for(
     struct eventsource_known *known, const struct guid *guid)
@@ -561,7 +561,7 @@ bool eventsource_known_claim(struct eventsource_known *known, const struct event
     return is_news;
 }
 
-/* ---- look-up ----------------------------------------------------------------------------------- */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 struct eventsource_version *eventsource_known_find(
     struct eventsource_known *known, const struct guid *provider, const uint8_t hash[16])

@@ -91,7 +91,7 @@ struct kernel_source {
     struct event_schema *bare[CLASS_COUNT][MAX_TYPES];
 };
 
-/* ---- field strings ------------------------------------------------------------------------------ */
+/* ---- field strings --------------------------------------------------------------------------- */
 
 static const struct field_type {
     const char *name;
@@ -269,7 +269,7 @@ static struct event_schema *parse_row(struct arena *arena, const struct type_row
     return text.size == 0 && schema_finish(schema, arena, NULL) ? schema : NULL;
 }
 
-/* ---- the index ---------------------------------------------------------------------------------- */
+/* ---- the index ------------------------------------------------------------------------------- */
 
 /* Parse a list such as "1-4,39" into ${types}, which holds MAX_TYPES. Returns the count, or 0 if
  * the list is invalid. */
@@ -367,7 +367,7 @@ static size_t find_class(const struct kernel_source *source, const struct guid *
     return number;
 }
 
-/* ---- schemas ------------------------------------------------------------------------------------- */
+/* ---- schemas --------------------------------------------------------------------------------- */
 
 static const char *name_of_type(uint16_t class_number, uint8_t type)
 {
@@ -435,7 +435,7 @@ static struct event_schema *entry_schema(struct kernel_source *source, struct en
     return entry->schema;
 }
 
-/* ---- the source ---------------------------------------------------------------------------------- */
+/* ---- the source ------------------------------------------------------------------------------ */
 
 static void kernel_destroy(void *self)
 {

@@ -9,10 +9,10 @@
 
 /*
  * Self-describing events: TraceLogging, EventSources in that format, and records of event logs,
- * which their reader describes in this form (event/model/record.h). Every event carries names and types
- * of its fields in an extended item, encoded as TraceLoggingProvider.h documents; the traits item
- * has the provider name. Level, opcode and keyword are not part of that blob and may differ between
- * events that share it, so their names are not set here.
+ * which their reader describes in this form (event/model/record.h). Every event carries names and
+ * types of its fields in an extended item, encoded as TraceLoggingProvider.h documents; the traits
+ * item has the provider name. Level, opcode and keyword are not part of that blob and may differ
+ * between events that share it, so their names are not set here.
  *
  * A type is identified by blob, provider and traits, so that an event with a different provider
  * name does not affect others. Types lie on the shelves of their providers (schema_shelves.h). An
@@ -237,7 +237,7 @@ static bool read_fields(struct reader *r, struct layout *layout, struct error *e
     return true;
 }
 
-/* ---- types ------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 struct type {
     uint8_t key[SCHEMA_KEY_BYTES];

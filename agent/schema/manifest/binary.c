@@ -58,7 +58,7 @@ struct texts {
     uint16_t language; /* LANGID; 0: unknown */
 };
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *const program_endings[] = {".dll", ".exe", ".sys", ".mui", NULL};
 
@@ -115,8 +115,8 @@ static unsigned rank_of(const struct binary_search *search, uint16_t language)
     return languages_rank(languages_id(wanted_tag(search)), language);
 }
 
-/* The folder of ${mui} by its name, if it is one of a language below ${folder}; empty: ${folder} itself. False: it is
- * another one. */
+/* Get the language of ${mui} from the name of its folder, which is below ${folder}; empty: ${mui}
+ * is in ${folder} itself. False: it is elsewhere. */
 static bool language_of_mui(struct span mui, struct span folder, struct span *ret_tag)
 {
     struct span own = folder_of(mui);
@@ -125,7 +125,7 @@ static bool language_of_mui(struct span mui, struct span folder, struct span *re
     return is_beside || span_equal(folder_of(own), folder);
 }
 
-/* ---- files ------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static struct path *keep_path(struct binary_search *search, const char *text)
 {
@@ -229,7 +229,7 @@ static void add_muis_around(struct binary_search *search, const char *path)
     plat_dir_folders(text, add_muis_of_folder, &around, NULL);
 }
 
-/* ---- resources --------------------------------------------------------------------------------- */
+/* ---- resources ------------------------------------------------------------------------------- */
 
 static bool read_at(
     void *self, uint64_t offset, void *data, size_t size, size_t *ret_read, struct error *err)
@@ -344,7 +344,7 @@ static void fini_texts(const struct binary_search *search, struct texts *texts)
     }
 }
 
-/* ---- texts ------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* Best .mui of the program at ${path}, or NULL. Among equal ranks the first in byte order. */
 static const char *find_mui(struct binary_search *search, const char *path, struct span *ret_tag)
@@ -411,7 +411,7 @@ static void add_texts(
     }
 }
 
-/* ---- programs ---------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static void warn_parameters(const struct binary_search *search, const struct program *program)
 {
@@ -419,7 +419,8 @@ static void warn_parameters(const struct binary_search *search, const struct pro
         search->settings, program->path, "not enough memory is left for its texts of parameters");
 }
 
-/* The file that defines a provider has the texts of its parameters, too, unless another one is known to. */
+/* The file that defines a provider also has the texts of its parameters, unless a known file has
+ * them. */
 static void take_own_parameters(struct binary_search *search, const struct program *program,
     const struct manifest *manifest, const struct texts *texts)
 {
@@ -529,7 +530,7 @@ static void load_program(struct binary_search *search, const char *path)
     free(program);
 }
 
-/* ---- the source -------------------------------------------------------------------------------- */
+/* ---- the source ------------------------------------------------------------------------------ */
 
 static void load_setting(
     const struct schema_source_settings *settings, const char *path, struct manifest_set *set)

@@ -28,7 +28,7 @@ static bool take_entries(struct manifest_crim *p, size_t count)
     return false;
 }
 
-/* ---- levels, tasks, opcodes, keywords, channels ------------------------------------------------ */
+/* ---- levels, tasks, opcodes, keywords, channels ---------------------------------------------- */
 
 /* The compiler copies predefined names that events use ("win:Start") into the lists, with messages
  * of its own. They keep their predefined names. */
@@ -124,7 +124,7 @@ static void read_attribute(struct manifest_crim *p, uint32_t offset, struct read
     }
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Key of the entry at ${offset}, or the bare number if there is no entry. */
 static struct span reference(struct manifest_crim *p, uint32_t offset, unsigned value)
@@ -187,7 +187,7 @@ static bool read_events(struct manifest_crim *p, uint32_t offset)
     return true;
 }
 
-/* ---- providers --------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 enum { LIST_EVENTS = 4 };
 

@@ -55,7 +55,7 @@ static void *make(struct builder *b, size_t size)
     return made;
 }
 
-/* ---- versions ------------------------------------------------------------------------------------ */
+/* ---- versions -------------------------------------------------------------------------------- */
 
 static bool own_version(const struct mof_class *class, uint64_t *ret_version)
 {
@@ -90,7 +90,7 @@ static uint64_t unsaid_version(const struct builder *b, const struct guid *guid)
     return !newest ? 0 : newest->version < UINT8_MAX ? newest->version + 1 : UINT8_MAX;
 }
 
-/* ---- the classes of an event ---------------------------------------------------------------------- */
+/* ---- the classes of an event ----------------------------------------------------------------- */
 
 static bool find_context(struct builder *b, const struct mof_class *type, struct context *ret)
 {
@@ -144,7 +144,7 @@ static struct span shown_name(const struct mof_class *class)
     return display.size ? display : plain_name(class->name);
 }
 
-/* ---- layouts ------------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 /* Place the class's own properties, then properties of parents in free slots. False if the order is
  * unknown. */
@@ -268,7 +268,7 @@ static bool has_boolean(const struct builder *b)
     return has;
 }
 
-/* ---- events -------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static bool set_names(struct builder *b, const struct context *context, struct span type_name,
     struct event_schema *schema)
@@ -349,7 +349,7 @@ static void build_class(struct builder *b, const struct mof_class *class)
     }
 }
 
-/* ---- the list ------------------------------------------------------------------------------------ */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 struct key {
     const struct guid *class_guid;

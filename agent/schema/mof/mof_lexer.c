@@ -44,7 +44,7 @@ static bool is_blank(unsigned c)
     return c <= ' ' || c == 0x7f;
 }
 
-/* ---- blanks and comments ----------------------------------------------------------------------- */
+/* ---- blanks and comments --------------------------------------------------------------------- */
 
 static void skip_line(struct mof_lexer *lexer)
 {
@@ -85,7 +85,7 @@ static bool skip_blanks(struct mof_lexer *lexer)
     }
 }
 
-/* ---- texts ------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* Write the character of the escape at ${*at}, after its backslash. The result is never longer than
  * the escape. */
@@ -154,7 +154,7 @@ static void take_text(struct mof_lexer *lexer, struct mof_token *token)
     }
 }
 
-/* ---- other tokens -------------------------------------------------------------------------------- */
+/* ---- other tokens ---------------------------------------------------------------------------- */
 
 static void take_number(struct mof_lexer *lexer)
 {

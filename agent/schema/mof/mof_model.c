@@ -27,7 +27,7 @@ void mof_model_fini(struct mof_model *model)
     arena_fini(&model->arena);
 }
 
-/* ---- messages ------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void say(struct mof_model *model, const char *text)
 {
@@ -70,7 +70,7 @@ void mof_model_end_warnings(struct mof_model *model)
     }
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static uint8_t fold(uint8_t c)
 {
@@ -123,7 +123,7 @@ bool mof_model_add_file(struct mof_model *model, struct mof_file *file)
     return scopes[1] && scopes[2] && scopes[3];
 }
 
-/* ---- classes ------------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 /* Key of the first class with a name in ${scope}. */
 struct name_key {
@@ -187,7 +187,7 @@ static struct mof_class *find_near(const struct mof_model *model, const struct m
     return NULL;
 }
 
-/* ---- amendments ---------------------------------------------------------------------------------- */
+/* ---- amendments ------------------------------------------------------------------------------ */
 
 /* Append those of ${more} that ${to} lacks. */
 static void add_qualifiers(struct mof_qualifier **to, struct mof_qualifier *more)
@@ -268,7 +268,7 @@ void mof_model_link(struct mof_model *model)
     }
 }
 
-/* ---- qualifiers ---------------------------------------------------------------------------------- */
+/* ---- qualifiers ------------------------------------------------------------------------------ */
 
 const struct mof_qualifier *mof_qualifier_find(
     const struct mof_qualifier *qualifiers, const char *name)

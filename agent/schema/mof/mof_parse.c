@@ -21,7 +21,7 @@ struct qualified {
     uint32_t column;
 };
 
-/* ---- tokens -------------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static void advance(struct parser *p)
 {
@@ -115,7 +115,7 @@ static void skip_class(struct parser *p)
     take_mark(p, ';');
 }
 
-/* ---- qualifiers ---------------------------------------------------------------------------------- */
+/* ---- qualifiers ------------------------------------------------------------------------------ */
 
 /* Join adjacent texts into one. */
 static bool join_texts(struct parser *p, struct span first, struct span *ret_text)
@@ -227,7 +227,7 @@ static bool parse_qualifiers(struct parser *p, struct qualified *ret_qualified)
     return expect(p, ']', "',' or ']'");
 }
 
-/* ---- properties ---------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 static bool parse_length(struct parser *p, struct mof_property *property)
 {
@@ -314,7 +314,7 @@ static bool parse_property(
     return true;
 }
 
-/* ---- classes ------------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static bool parse_head(struct parser *p, struct mof_class *class)
 {

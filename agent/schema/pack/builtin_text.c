@@ -52,7 +52,7 @@ static void *allocate(const struct text_reader *r, size_t size)
     return memory;
 }
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static bool is_blank(uint8_t c)
 {
@@ -150,7 +150,7 @@ static bool define(const struct text_reader *r, enum model_kind kind, struct spa
     return map_put(names, name, thing) || fail_memory(r);
 }
 
-/* ---- levels, tasks, opcodes, keywords, channels ---------------------------------------------------- */
+/* ---- levels, tasks, opcodes, keywords, channels ---------------------------------------------- */
 
 /* Parse `NUMBER NAME`. Events refer to the number as written; the name is shown. `-`: no name. */
 static struct model_name *read_named(struct text_reader *r, uint64_t max)
@@ -223,7 +223,7 @@ static bool read_task(struct text_reader *r)
     return task != NULL;
 }
 
-/* ---- maps ---------------------------------------------------------------------------------------- */
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 /* NAME NUMBER=TEXT ... */
 static bool read_map(struct text_reader *r, enum map_kind kind)
@@ -261,7 +261,7 @@ static bool read_bits(struct text_reader *r)
     return read_map(r, MAP_BITS);
 }
 
-/* ---- templates ------------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 /* Remove `OPEN extent CLOSE` from the end of ${word}; false if it does not end like that. */
 static bool take_extent(struct span *word, uint8_t open, uint8_t close, struct span *ret_extent)
@@ -431,7 +431,7 @@ static bool read_template(struct text_reader *r)
            define(r, MODEL_TEMPLATE, template->model.name, template);
 }
 
-/* ---- events ---------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Build `A=%1;%nB=%2`, the form of nearly all messages of the .NET runtime. */
 static bool make_message(
@@ -510,7 +510,7 @@ static bool read_event(struct text_reader *r)
     return find_template(r, next_word(&r->in), event) && read_message(r, event);
 }
 
-/* ---- statements -------------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 /* GUID NAME: must be the first statement and the only one of its kind. */
 static bool read_provider(struct text_reader *r)

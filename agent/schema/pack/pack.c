@@ -52,7 +52,7 @@ void pack_destroy(struct pack *pack)
     }
 }
 
-/* ---- the index ---------------------------------------------------------------------------------- */
+/* ---- the index ------------------------------------------------------------------------------- */
 
 static struct key key_of(const struct event_schema *schema)
 {
@@ -102,7 +102,7 @@ static bool make_index(struct pack_source *source)
     return true;
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void take_pack(struct pack_source *source, struct span text, const char *path)
 {
@@ -131,7 +131,7 @@ static void load_pack(void *self, const char *path)
     }
 }
 
-/* ---- the source ---------------------------------------------------------------------------------- */
+/* ---- the source ------------------------------------------------------------------------------ */
 
 static void pack_source_destroy(void *self)
 {

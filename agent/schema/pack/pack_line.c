@@ -19,7 +19,7 @@ bool pack_line_fail_memory(struct pack_line *in)
         in->err, ERR_MEMORY, "%s:%zu: no memory left for event schemas", in->file, in->number);
 }
 
-/* ---- words, texts, numbers ----------------------------------------------------------------------- */
+/* ---- words, texts, numbers ------------------------------------------------------------------- */
 
 static bool is_blank(uint8_t c)
 {

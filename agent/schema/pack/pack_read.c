@@ -51,7 +51,7 @@ static bool fail_at(struct pack_reader *r, size_t line, const char *what)
     return error_set(r->in.err, ERR_FORMAT, "%s:%zu: %s", r->in.file, line, what);
 }
 
-/* ---- maps ------------------------------------------------------------------------------------------ */
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 static bool read_map(struct pack_reader *r)
 {
@@ -104,7 +104,7 @@ static bool finish_map(struct pack_reader *r)
     return true;
 }
 
-/* ---- texts of parameters ---------------------------------------------------------------------------- */
+/* ---- texts of parameters --------------------------------------------------------------------- */
 
 static bool read_parameters(struct pack_reader *r)
 {
@@ -116,7 +116,7 @@ static bool read_parameter(struct pack_reader *r)
     return pack_parameters_add(&r->pack->parameters, &r->in);
 }
 
-/* ---- fields ---------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static bool read_types(struct pack_reader *r, struct schema_field *field, struct span in_type)
 {
@@ -244,7 +244,7 @@ static bool read_member(struct pack_reader *r)
     return read_any_field(r, true);
 }
 
-/* ---- events ---------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static bool read_provider(struct pack_reader *r)
 {
@@ -353,7 +353,7 @@ static bool read_keyword(struct pack_reader *r)
            pack_line_text(&r->in, &keyword->name);
 }
 
-/* ---- the end of an event ---------------------------------------------------------------------------- */
+/* ---- the end of an event --------------------------------------------------------------------- */
 
 static bool resolve(struct pack_reader *r, const struct map *names, const struct raw_field *raw,
     struct span name, uint16_t *index)
@@ -456,7 +456,7 @@ static bool finish_event(struct pack_reader *r)
     return add_event(r->pack, event) || pack_line_fail_memory(&r->in);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------ */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static const struct line_row {
     const char *word;

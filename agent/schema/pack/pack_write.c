@@ -38,7 +38,7 @@ struct writer {
     bool failed;
 };
 
-/* ---- texts and numbers ------------------------------------------------------------------------- */
+/* ---- texts and numbers ----------------------------------------------------------------------- */
 
 static void add_escaped_bytes(struct buf *out, struct span bytes)
 {
@@ -87,7 +87,7 @@ static void add_guid(struct buf *out, const struct guid *guid)
     buf_add(out, text, sizeof(text));
 }
 
-/* ---- maps ---------------------------------------------------------------------------------------- */
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 static void add_map_body(struct buf *out, const struct schema_map *map)
 {
@@ -170,7 +170,7 @@ static void add_maps(struct writer *w, const struct event_schema *schema)
     }
 }
 
-/* ---- fields --------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 /* Index fields by name; a name that several fields have is marked as ambiguous. */
 static bool index_names(const struct event_schema *schema, struct map *ret_names)
@@ -261,7 +261,7 @@ static void add_fields(struct writer *w, const struct event_schema *schema)
     map_fini(&names);
 }
 
-/* ---- events --------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* True if this part of the descriptor is written, even if it is 0. */
 static bool is_stated(const struct event_schema *schema, enum schema_unstated part)
@@ -319,7 +319,7 @@ static void add_event(struct writer *w, const struct event_schema *schema)
     add_fields(w, schema);
 }
 
-/* ---- order --------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static int compare_providers(const struct event_schema *a, const struct event_schema *b)
 {
@@ -353,7 +353,7 @@ static int compare_items(const void *a, const void *b)
     return order ? order : order_u64(x->place, y->place);
 }
 
-/* ---- packs ---------------------------------------------------------------------------------------- */
+/* ---- packs ----------------------------------------------------------------------------------- */
 
 static void clear_labels(struct writer *w)
 {

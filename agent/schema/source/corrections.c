@@ -23,7 +23,7 @@ enum {
 
 const char *const corrections_endings[] = {".corrections.tsv", NULL};
 
-/* ---- the table ------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static bool make_room(struct corrections *corrections, struct error *err)
 {
@@ -168,7 +168,7 @@ void corrections_destroy(struct corrections *corrections)
     }
 }
 
-/* ---- matching ------------------------------------------------------------------------------------- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 static bool is_provider(const struct correction *row, const struct event_schema *schema)
 {
@@ -228,7 +228,7 @@ static bool is_decided(
     return false;
 }
 
-/* ---- correcting ----------------------------------------------------------------------------------- */
+/* ---- correcting ------------------------------------------------------------------------------ */
 
 /* Room for MAX_INSERTED more fields. */
 struct draft {

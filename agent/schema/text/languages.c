@@ -34,7 +34,7 @@ unsigned languages_rank(uint16_t wanted, uint16_t language)
     if (language == wanted) {
         return RANK_WANTED;
     }
-    /* English of other countries stands behind what has no language, where nobody asked for it. */
+    /* With en-US, the default, English of other countries ranks below texts without a language. */
     if (wanted != EN_US && language && (language & PRIMARY) == (wanted & PRIMARY)) {
         return RANK_PRIMARY;
     }

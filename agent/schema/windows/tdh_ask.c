@@ -37,7 +37,7 @@ bool tdh_ask_is_possible(const struct tdh_ask *ask)
     return ask->api->TdhGetEventInformation != NULL;
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 struct question {
     struct etw_event_record *record;
@@ -89,7 +89,7 @@ static struct span answer(
     return none;
 }
 
-/* ---- maps ---------------------------------------------------------------------------------------- */
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 static const struct schema_map *ask_map(struct tdh_ask *ask, struct span name)
 {
@@ -125,7 +125,7 @@ static const struct schema_map *find_map(void *self, const struct guid *provider
     return map;
 }
 
-/* ---- events -------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static const struct event_schema *make_schema(struct tdh_ask *ask, const struct question *question)
 {

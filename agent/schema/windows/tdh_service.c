@@ -59,7 +59,7 @@ struct tdh_service {
     struct tdh_ask ask;
 };
 
-/* ---- creation -------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 struct tdh_service *tdh_service_create(
     const struct tdh_service_settings *settings, struct error *err)
@@ -120,7 +120,7 @@ void tdh_service_destroy(struct tdh_service *service)
     }
 }
 
-/* ---- calling thread --------------------------------------------------------------------------------- */
+/* ---- calling thread -------------------------------------------------------------------------- */
 
 static struct entry *take(struct tdh_service *service)
 {
@@ -173,7 +173,7 @@ static void run(void *self)
     }
 }
 
-/* ---- look-ups; the mutex is held -------------------------------------------------------------------- */
+/* ---- look-ups; the mutex is held ------------------------------------------------------------- */
 
 static bool is_running(struct tdh_service *service)
 {

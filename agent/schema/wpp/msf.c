@@ -89,7 +89,7 @@ static bool read_blocks(const struct msf *msf, struct span list, uint64_t offset
     return true;
 }
 
-/* ---- the directory ------------------------------------------------------------------------------ */
+/* ---- the directory --------------------------------------------------------------------------- */
 
 static bool read_header(
     struct msf *msf, uint8_t header[HEADER_BYTES], uint32_t *ret_directory, struct error *err)
@@ -201,7 +201,7 @@ void msf_fini(struct msf *msf)
     free(msf->streams);
 }
 
-/* ---- streams ------------------------------------------------------------------------------------ */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 uint32_t msf_stream_size(const struct msf *msf, uint32_t stream)
 {

@@ -69,7 +69,7 @@ struct walk {
     struct span strings[PDB_MAX_STRINGS];
 };
 
-/* ---- warnings ----------------------------------------------------------------------------------- */
+/* ---- warnings -------------------------------------------------------------------------------- */
 
 static void warn(struct walk *walk, const char *text)
 {
@@ -91,7 +91,7 @@ static void warn_damage(struct walk *walk, uint32_t offset, const char *what, co
 
 static const char rest_is_skipped[] = "the rest of this module is skipped";
 
-/* ---- symbols ------------------------------------------------------------------------------------ */
+/* ---- symbols --------------------------------------------------------------------------------- */
 
 /* Read ${size} bytes at ${offset} of the module's symbols, which must contain them. NULL with
  * ${err} set on failure. Valid until the next call. */
@@ -233,7 +233,7 @@ static void walk_module(struct walk *walk)
     }
 }
 
-/* ---- modules ------------------------------------------------------------------------------------ */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 /* Sanitised, because warnings reach terminals. */
 static void keep_module_name(struct walk *walk, struct span name)
@@ -355,7 +355,7 @@ bool pdb_read(const struct msf_input *input, const char *kind, const char *origi
     return ok;
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool read_at(
     void *self, uint64_t offset, void *data, size_t size, size_t *ret_read, struct error *err)

@@ -8,7 +8,7 @@
  * and once.
  */
 
-/* ---- text --------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static bool is_digit(uint8_t c)
 {
@@ -73,7 +73,7 @@ static bool parse_number(struct span digits, uint32_t max, uint32_t *ret_number)
     return digits.size > 0;
 }
 
-/* ---- warnings ------------------------------------------------------------------------------------- */
+/* ---- warnings -------------------------------------------------------------------------------- */
 
 static void warn_at(struct tmf_reader *reader, size_t line, const char *what)
 {
@@ -119,7 +119,7 @@ static void finish_message(struct tmf_reader *reader)
     reader->failed = !reader->sink->message(reader->sink->self, kept);
 }
 
-/* ---- `guid module // SRC=file MJ= MN=` ---------------------------------------------------------- */
+/* ---- `guid module // SRC=file MJ= MN=` ------------------------------------------------------- */
 
 /* The value after `KEY=`, up to a blank. */
 static struct span value_of(struct span text, const char *key)
@@ -189,7 +189,7 @@ static bool find_guid_line(struct tmf_reader *reader, struct span line)
     return false;
 }
 
-/* ---- `#typev name number "format" // LEVEL=… FLAGS=… FUNC=…` -------------------------------------- */
+/* ---- `#typev name number "format" // LEVEL=… FLAGS=… FUNC=…` --------------------------------- */
 
 /* Value of ${key} in a message's comment, up to the next key: C++ function names contain blanks. */
 static struct span comment_value(struct span comment, const char *key)
@@ -302,7 +302,7 @@ static size_t find_type(struct span line, size_t *ret_size)
     return at + size < line.size && span_is_blank(line.data[at + size]) ? at : SIZE_MAX;
 }
 
-/* ---- `expression, ItemType(names) -- number` ------------------------------------------------------- */
+/* ---- `expression, ItemType(names) -- number` ------------------------------------------------- */
 
 /* Remove the type with its names from the end of ${text}, up to and including the comma before
  * it. */
@@ -409,7 +409,7 @@ static void add_argument(struct tmf_reader *reader, struct span line)
     reader->arguments[message->argument_count++] = argument;
 }
 
-/* ---- lines --------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* The line without the prefix that the message's own line has. */
 static struct span without_prefix(const struct tmf_reader *reader, struct span line)

@@ -60,7 +60,7 @@ struct wpp_source {
     struct arena plans;
 };
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Callback of tmf_read. */
 static void warn_text(void *self, const char *text)
@@ -210,7 +210,7 @@ static void load_tmf(struct wpp_source *source, const char *path)
     schema_files_unload(source->settings, data, size);
 }
 
-/* ---- PDB files ----------------------------------------------------------------------------------- */
+/* ---- PDB files ------------------------------------------------------------------------------- */
 
 struct pdb_load {
     struct wpp_source *source;
@@ -306,7 +306,7 @@ static void load_pdb(struct wpp_source *source, const char *path)
     free(load);
 }
 
-/* ---- files and folders --------------------------------------------------------------------------- */
+/* ---- files and folders ----------------------------------------------------------------------- */
 
 static const char *const tmf_endings[] = {".tmf", NULL};
 static const char *const pdb_endings[] = {".pdb", NULL};
@@ -419,7 +419,7 @@ static void *wpp_create(const struct schema_source_settings *settings, struct er
     return source;
 }
 
-/* ---- schemas ------------------------------------------------------------------------------------- */
+/* ---- schemas --------------------------------------------------------------------------------- */
 
 /* The caller holds the lock. NULL: no memory. */
 static const struct event_schema *schema_of(struct wpp_source *source, struct wpp_entry *entry)
@@ -473,7 +473,7 @@ const struct schema_source_ops schema_source_wpp = {
     .destroy = wpp_destroy,
 };
 
-/* ---- message GUIDs ------------------------------------------------------------------------------- */
+/* ---- message GUIDs --------------------------------------------------------------------------- */
 
 struct wpp_guids {
     struct arena memory;

@@ -86,7 +86,7 @@ const struct wpp_flag *wpp_control_flag(const struct wpp_control *control, struc
     return NULL;
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool no_memory(struct error *err)
 {

@@ -36,7 +36,7 @@ struct plan {
     bool failed;
 };
 
-/* ---- pieces ------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 /* ${text} escaped for JSON, followed by PUT_PADDING readable bytes. */
 static struct span escape(struct plan *plan, struct span text)
@@ -115,7 +115,7 @@ static void add_insert(
     buf_add_span(&plan->text, source); /* there is no such argument */
 }
 
-/* ---- variables ---------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 static struct span source_file(const struct tmf_message *message)
 {
@@ -234,7 +234,7 @@ static void take_numbered(struct plan *plan, struct span start)
     plan->pending = rest;
 }
 
-/* ---- the text ------------------------------------------------------------------------------------ */
+/* ---- the text -------------------------------------------------------------------------------- */
 
 static uint8_t escaped_byte(uint8_t c)
 {
@@ -308,7 +308,7 @@ static void take_apart(struct plan *plan)
     }
 }
 
-/* ---- fields --------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 /* Items have no sign; the conversion in the text decides. */
 static uint16_t in_type_of(const struct plan *plan, size_t argument, uint16_t in_type)
@@ -402,7 +402,7 @@ static void add_fields(struct plan *plan, struct event_schema *schema)
     schema->open_end = make_open_end(plan, known);
 }
 
-/* ---- the object `wpp` ------------------------------------------------------------------------------ */
+/* ---- the object `wpp` ------------------------------------------------------------------------ */
 
 static void add_member(struct buf *out, const char *name, struct span value)
 {

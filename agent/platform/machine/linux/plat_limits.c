@@ -11,7 +11,7 @@
 
 #include "platform/machine/linux/plat_cgroup.h"
 
-/* ---- memory and CPU ---------------------------------------------------------------------------- */
+/* ---- memory and CPU -------------------------------------------------------------------------- */
 
 /* A control group may contain other processes and belongs to its manager, so it is only read. */
 static struct plat_cgroup read_group(void)
@@ -58,7 +58,7 @@ bool plat_limits_set_cpu(uint32_t hundredths, struct error *err)
            plat_limits_is_cpu_ours(hundredths, err);
 }
 
-/* ---- priority ------------------------------------------------------------------------------------ */
+/* ---- priority -------------------------------------------------------------------------------- */
 
 static struct {
     bool known;

@@ -1,7 +1,7 @@
 #include "platform/plat_processes.h"
 
-/* Traces come from other machines, so facts about this Linux's processes must not be attached to
- * their events. The same holds for volumes and accounts. */
+/* Traces come from other machines, so facts about the processes, volumes and accounts of this Linux
+ * must not be attached to their events. */
 bool plat_processes_each(
     void (*each)(void *self, const struct plat_process *process), void *self, struct error *err)
 {

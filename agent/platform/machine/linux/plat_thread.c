@@ -84,7 +84,7 @@ bool plat_cond_wait_until(struct plat_cond *cond, struct plat_mutex *mutex, uint
     return pthread_cond_timedwait(cond_of(cond), mutex_of(mutex), &until) != ETIMEDOUT;
 }
 
-/* ---- threads ---------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 enum { NAME_SIZE = 16 }; /* pthread_setname_np(3) */
 

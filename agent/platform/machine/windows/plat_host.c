@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-/* Before windows.h, which has an older one else. */
+/* Before windows.h, which otherwise includes an older version. */
 #include <winsock2.h>
 
 #include <windows.h>
@@ -36,7 +36,7 @@ static void ask_names(struct plat_host *host)
     }
 }
 
-/* ---- the registry -------------------------------------------------------------------------------- */
+/* ---- the registry ---------------------------------------------------------------------------- */
 
 static const wchar_t version_key[] = L"SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion";
 
@@ -62,7 +62,7 @@ static void ask_registry(struct plat_host *host)
     }
 }
 
-/* ---- the system ---------------------------------------------------------------------------------- */
+/* ---- the system ------------------------------------------------------------------------------ */
 
 /* GetVersionEx returns an older version to programs without a manifest. */
 typedef LONG WINAPI version_fn(OSVERSIONINFOW *version);
@@ -102,7 +102,7 @@ static uint16_t ask_architecture(void)
     return info.wProcessorArchitecture;
 }
 
-/* ---- addresses ------------------------------------------------------------------------------------ */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 /* Found at run time, because iphlpapi.dll is not one of the "known DLLs". */
 typedef ULONG WINAPI adapters_fn(

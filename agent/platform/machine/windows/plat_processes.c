@@ -114,7 +114,7 @@ static void free_room(struct asker *a)
     free(a->command_line);
 }
 
-/* ---- one process --------------------------------------------------------------------------------- */
+/* ---- one process ----------------------------------------------------------------------------- */
 
 /* ${text} as UTF-8 in ${room}; empty if it lies outside the ${size} bytes at ${data}. */
 static struct span text_within(
@@ -221,7 +221,7 @@ static void ask_process(struct asker *a, struct plat_process *told)
     CloseHandle(process);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* The caller frees it. */
 static uint8_t *ask_list(struct asker *a, size_t *ret_size, struct error *err)

@@ -86,7 +86,7 @@ bool plat_cond_wait_until(struct plat_cond *cond, struct plat_mutex *mutex, uint
     return true;
 }
 
-/* ---- threads ---------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 enum { NAME_SIZE = 16 };
 
