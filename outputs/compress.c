@@ -1,8 +1,9 @@
 /*
- * gzip comes from ISA-L where it is there, as it is several times faster than zlib, and makes the same
- * format. Everything is done in one call with room for the worst case: no loops, no flushing, and pages
- * of the output that nothing is written to cost nothing. Parts are gathered for that: ISA-L takes 1.5 times as
- * long where it is fed with an event at a time, and gains nothing with larger pieces, as it copies them.
+ * gzip uses ISA-L if available, which is several times faster than zlib and writes the same format.
+ * A body is compressed in one call with space for the worst case: no loops and no flushing, and
+ * pages of the output that are never written cost nothing. Parts are copied together before that
+ * call: fed with one event at a time, ISA-L takes 1.5 times as long; larger pieces gain nothing,
+ * because it copies them.
  */
 #include "outputs/compress.h"
 
@@ -17,12 +18,12 @@
 
 enum {
     LEVEL = 1,
-    /* One call takes as many, in unsigned ints of the libraries. */
+    /* One call accepts this many bytes: the libraries count in unsigned int. */
     MOST_BYTES = 1 << 30,
 };
 
 struct compress {
-    struct buf gathered; /* parts */
+    struct buf gathered; /* copy of the parts, back to back */
     ZSTD_CCtx *zstd;     /* NULL: gzip */
 #ifdef ETWSHIP_ISAL
     struct isal_zstream isal;
@@ -35,8 +36,9 @@ struct compress {
 
 #ifdef ETWSHIP_ISAL
 
-/* A function for Windows on x64 keeps XMM6 to XMM15 ("x64 calling convention" on learn.microsoft.com). ISA-L 2.31
- * zeroes the upper half of XMM7: with these named as changed, the compiler keeps them for our callers. */
+/* On Windows for x64 a function preserves XMM6 to XMM15 ("x64 calling convention" on
+ * learn.microsoft.com), but ISA-L 2.31 clears the upper half of XMM7. Listed here as changed, they
+ * are preserved by the compiler for our callers. */
 #if defined(_WIN64) && defined(__x86_64__)
 #define KEEP_XMM()                                                                             \
     __asm__ volatile("" ::                                                                     \
@@ -57,8 +59,8 @@ static void gzip_fini(struct compress *self)
     free(self->work);
 }
 
-/* What deflate cannot shrink is stored, in blocks of up to 65,535 bytes with 5 more each (RFC 1951, 3.2.4);
- * ISA-L makes smaller ones at worst. */
+/* Data that deflate cannot shrink is stored in blocks of up to 65,535 bytes with 5 more bytes each
+ * (RFC 1951, 3.2.4). ISA-L's blocks are smaller at worst. */
 static size_t gzip_bound(struct compress *self, size_t size)
 {
     (void)self;
@@ -75,7 +77,7 @@ static size_t gzip_whole(struct compress *self, struct span in, struct buf *out)
     stream->gzip_flag = IGZIP_GZIP;
     stream->end_of_stream = 1;
     stream->flush = NO_FLUSH;
-    stream->next_in = (uint8_t *)(uintptr_t)in.data; /* which is not written to */
+    stream->next_in = (uint8_t *)(uintptr_t)in.data; /* the library only reads it */
     stream->avail_in = (uint32_t)in.size;
     stream->next_out = out->data;
     stream->avail_out = (uint32_t)out->capacity;
@@ -110,7 +112,7 @@ static size_t gzip_bound(struct compress *self, size_t size)
 static size_t gzip_whole(struct compress *self, struct span in, struct buf *out)
 {
     deflateReset(&self->zlib);
-    self->zlib.next_in = (Bytef *)(uintptr_t)in.data; /* which is not written to */
+    self->zlib.next_in = (Bytef *)(uintptr_t)in.data; /* the library only reads it */
     self->zlib.avail_in = (uInt)in.size;
     self->zlib.next_out = out->data;
     self->zlib.avail_out = (uInt)out->capacity;

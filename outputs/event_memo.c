@@ -17,7 +17,7 @@ void event_memo_fini(struct event_memo *memo)
     buf_fini(&memo->name);
 }
 
-/* ---- times --------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 /* Read seven digits and a Z. False: there is something else. */
 static bool read_ticks(const uint8_t *text, uint32_t *ret_ticks)
@@ -53,10 +53,10 @@ bool event_memo_time(struct event_memo *memo, struct span text, uint64_t *ret_fi
     return true;
 }
 
-/* ---- hosts --------------------------------------------------------------------------------------- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
-/* The tail begins with a comma and a key, and closes one bracket more than it opens. So its members are the event's
- * own. */
+/* The tail begins with a comma and a key, and closes one bracket more than it opens. So its members
+ * belong to the event itself. */
 bool event_memo_host(const struct event_memo *memo, struct span record, struct span *ret_name)
 {
     struct span tail = buf_span(&memo->tail);

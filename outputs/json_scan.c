@@ -8,19 +8,19 @@
  * nothing is allocated and nothing can overflow.
  */
 enum state {
-    STATE_START,       /* before everything */
+    STATE_START,       /* before the document */
     STATE_VALUE,       /* a value must follow */
     STATE_FIRST_VALUE, /* or the end of the array */
     STATE_FIRST_KEY,   /* a key or the end of the object */
     STATE_KEY,
     STATE_COLON,
-    STATE_AFTER, /* a value: a comma or an end */
+    STATE_AFTER, /* after a value: a comma or an end */
     STATE_STRING,
     STATE_ESCAPE,
     STATE_HEX,
     STATE_NUMBER,
     STATE_WORD,
-    STATE_END, /* after everything */
+    STATE_END, /* after the document */
     STATE_BROKEN,
 };
 
@@ -73,7 +73,7 @@ static bool tell(struct json_scan *scan, enum json_token token)
     return scan->token(scan->self, token, span_make(scan->text, scan->size));
 }
 
-/* ---- text ---------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void start_text(struct json_scan *scan, const uint8_t *start)
 {
@@ -142,7 +142,7 @@ static void add_unit(struct json_scan *scan, uint32_t unit)
     }
 }
 
-/* ---- tokens -------------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static bool is_in_object(const struct json_scan *scan)
 {
@@ -312,7 +312,7 @@ static bool next_in_hex(struct json_scan *scan, uint8_t c)
     return true;
 }
 
-/* ---- bytes --------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static bool step(struct json_scan *scan, uint8_t c)
 {
@@ -400,7 +400,7 @@ struct span json_scan_raw(const struct json_scan *scan, enum json_token token)
     if (!scan->start) {
         return span_make(NULL, 0);
     }
-    /* A number is told with the byte after it. */
+    /* A number is only complete with the byte after it. */
     return span_make(scan->start, (size_t)(scan->at - scan->start) + (token != JSON_NUMBER));
 }
 

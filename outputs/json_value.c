@@ -6,9 +6,9 @@
 struct search {
     struct json_scan scan;
     const char *path;
-    struct span text; /* of the value that was found; valid until the scan goes on */
+    struct span text; /* text of the value found; valid until the scan continues */
     struct span raw;
-    unsigned depth;   /* objects and lists that are open: at most JSON_SCAN_MAX_DEPTH */
+    unsigned depth;   /* open objects and lists: at most JSON_SCAN_MAX_DEPTH */
     unsigned matched; /* number of matched names, if all open objects match */
     bool fits;        /* the last key is the next name of the path */
 };
@@ -36,7 +36,7 @@ static bool look(void *self, enum json_token token, struct span text)
     switch (token) {
     case JSON_OBJECT:
     case JSON_ARRAY:
-        /* Behind the last name there is none that could be followed. */
+        /* after the last name of the path no further name can match */
         search->matched += here && search->fits && token == JSON_OBJECT &&
                            !is_last(search->path, search->matched);
         search->depth++;

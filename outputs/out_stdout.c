@@ -1,9 +1,9 @@
 /*
- * Standard output. A terminal that was stopped and a pipe without a reader keep a send waiting, but
- * no longer than the host wants to wait. What was written cannot be taken back: when a send ends
- * before its end, the records that are out are delivered, and so is the one that is half out, whose
- * rest is kept and comes first the next time. So a line is never torn and never repeated, unless the
- * process ends in its middle. A closed pipe never comes back and ends the output.
+ * Standard output. A suspended terminal, or a pipe that is not read, blocks a send only as long as
+ * the host wants to wait. Written bytes cannot be taken back: if a send stops early, the complete
+ * records count as delivered. So does the record that was written partly; its rest is kept and
+ * written first by the next send. So no line is torn or repeated, unless the process ends in the
+ * middle of one. A closed pipe never recovers and ends the output.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 
 enum {
     SLICE_MS = 100,
-    ALONE_MS = 1000 /* how long to wait without a host that says when to stop */
+    ALONE_MS = 1000 /* wait if no host says when to stop */
 };
 
 enum style { STYLE_NDJSON, STYLE_PRETTY };
@@ -36,7 +36,7 @@ struct out_stdout {
     bool (*stopping)(void *host);
     void *host;
     struct plat_file *file; /* NULL: not connected */
-    uint8_t *rest;          /* of a record that is half out, NULL: none */
+    uint8_t *rest;          /* rest of a partly written record; NULL: none */
     size_t rest_size;
     size_t rest_at;
 };
@@ -78,7 +78,7 @@ static void stdout_disconnect(void *self_)
 {
     struct out_stdout *self = self_;
     size_t written = 0;
-    if (self->file && self->rest) { /* the last chance for a whole line */
+    if (self->file && self->rest) { /* last chance to complete the line */
         plat_file_write_some(self->file, rest_of(self), SLICE_MS, &written, NULL);
         self->rest_at += written;
     }
@@ -91,7 +91,7 @@ static bool must_stop(const struct out_stdout *self, uint64_t waited_ms)
     return self->stopping ? self->stopping(self->host) : waited_ms >= ALONE_MS;
 }
 
-/* Write all of ${bytes}, or as much as goes before it is time to stop. False: not all. */
+/* Write ${bytes} until all are written or it is time to stop. False: not all are written. */
 static bool write_patiently(
     struct out_stdout *self, struct span bytes, size_t *ret_written, struct error *err)
 {
@@ -124,8 +124,8 @@ static bool write_rest(struct out_stdout *self, struct error *err)
     return good;
 }
 
-/* ${written} bytes are out. The record in which they end is ours to complete. False: there is no
- * memory for that, and it stays torn. */
+/* ${written} bytes are out. Keep the rest of the record in which they end. False: out of memory for
+ * that, so the line stays torn. */
 static bool account(struct out_stdout *self, const struct delivery *delivery, size_t written,
     struct output_report *report)
 {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <zstd.h>
 
-/* Not every ISA-L has a header that says its version, so the build does. */
+/* Not every ISA-L has a header with its version, so the build passes it. */
 #ifndef ETWSHIP_ISAL
 #define ETWSHIP_ISAL NULL
 #endif
@@ -18,7 +18,7 @@
 size_t output_libraries_list(struct output_library ret_libraries[OUTPUT_LIBRARIES_MAX])
 {
     const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
-    /* The library found at run time may be older than its header; nghttp2 is told from 7.66 on. */
+    /* The library found at run time may be older than its header; it reports nghttp2 since 7.66. */
     const char *http2 = curl->age >= CURLVERSION_SIXTH ? curl->nghttp2_version : NULL;
 #ifdef ETWSHIP_KAFKA
     const char *rdkafka = rd_kafka_version_str();
@@ -28,12 +28,12 @@ size_t output_libraries_list(struct output_library ret_libraries[OUTPUT_LIBRARIE
 #ifdef ETWSHIP_KAFKA_OPENSSL
     const char *openssl = OpenSSL_version(OPENSSL_VERSION_STRING);
 #else
-    const char *openssl = NULL; /* elsewhere it is libcurl's, too */
+    const char *openssl = NULL; /* in other builds libcurl's row for TLS names it */
 #endif
     const struct {
         const char *name;
         const char *key;
-        const char *version; /* NULL: it is not there */
+        const char *version; /* NULL: not part of this build */
     } libraries[OUTPUT_LIBRARIES_MAX] = {
         {"libcurl", "libcurl", curl->version},
         {"TLS", "tls", curl->ssl_version},

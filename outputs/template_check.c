@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* The error tells a column, which the place of the fault tells better. */
+/* Report the column of an error as the place of the fault instead of in the text. */
 void template_check(struct config_check *check, const char *key, const char *const *text,
     enum event_template_safety safety)
 {

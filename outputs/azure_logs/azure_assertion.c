@@ -12,9 +12,9 @@
 
 enum { MAX_FILE_BYTES = 64 * 1024, MAX_TEXT_BYTES = 64 * 1024, LASTS_SECONDS = 10 * 60 };
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-/* ${what} of ${path}, as DER. */
+/* Load a key or certificate in PEM from ${path} as DER. ${label} names its block; see pem_read. */
 static bool load(const char *path, const char *label, struct buf *out, struct error *err)
 {
     char *text;
@@ -38,9 +38,9 @@ static bool load(const char *path, const char *label, struct buf *out, struct er
                        key ? "private key" : "certificate");
 }
 
-/* ---- tokens -------------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
-/* RFC 4648, 5, without padding. */
+/* Add base64url without padding (RFC 4648, 5). */
 static void add_coded(struct buf *out, struct span bytes)
 {
     size_t start = out->size;
@@ -54,7 +54,7 @@ static void add_coded(struct buf *out, struct span bytes)
     }
 }
 
-/* A string of JSON. It comes from a configuration and so has no control characters. */
+/* Add a JSON string. ${text} comes from a configuration, so it contains no control characters. */
 static void add_string(struct buf *out, const char *text)
 {
     for (const char *c = text; *c; c++) {

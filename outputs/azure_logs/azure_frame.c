@@ -7,9 +7,10 @@
 #include "outputs/http/http_frame.h"
 #include "outputs/json_member.h"
 
-/* ---- bodies -------------------------------------------------------------------------------------- */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
-/* The members before those of the event. A text that is no object is sent unchanged. */
+/* Add an event, with members of the service before its own. A text that is not an object is sent
+ * unchanged. */
 static void add_event(const struct delivery *delivery, size_t index, struct buf *out)
 {
     struct span record = http_frame_record(delivery, index);
@@ -55,9 +56,9 @@ bool azure_frame_write(const struct http_piece *piece, struct buf *out)
     return !out->failed;
 }
 
-/* ---- set-up -------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
-/* Members of an event, the type of their column in the stream, and the expression for the table. */
+/* Member of an event, type of its column in the stream, and expression for the table. */
 struct column {
     const char *name;
     const char *type;
@@ -119,7 +120,7 @@ static const char rule_path[] =
     "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Insights/"
     "dataCollectionRules/{rule}%s%s?api-version=2023-03-11";
 
-/* Tables that every workspace has, and that accept data of other programs ("Tables that support
+/* Tables that every workspace has and that accept data of other programs ("Tables that support
  * ingestion", Azure Monitor). The columns are those of the "Azure Monitor Logs reference"; a member
  * without a column goes into the column for additional data. */
 static const struct standard {
@@ -133,7 +134,7 @@ static const struct standard {
         "int(1), EventType = 'Query', EventVendor = 'Microsoft', EventProduct = 'DNS Client', "
         "EventOriginalType = '3008', EventResult = iif(status == 0, 'Success', 'Failure'), "
         "DnsQuery = tostring(data.QueryName), DnsQueryType = toint(data.QueryType), "
-        /* winerror.h: 9000 and the RCODE of RFC 1035, 4.1.1 and its successors. */
+        /* The status is 9000 (winerror.h) plus an RCODE of RFC 1035, 4.1.1, or its successors. */
         "DnsResponseCode = case(status == 0, int(0), status > 9000 and status < 9017, status - "
         "9000, int(null)), DnsResponseName = tostring(data.QueryResults), SrcProcessId = "
         "tostring(process.pid), Dvc = iif(isnotempty(host.name), tostring(host.name), "
@@ -151,7 +152,8 @@ static const struct standard {
         "EventData = data, EventRecordId = etwship_id"},
 };
 
-/* A rule with the stream of ${s}; the transformation makes rows of ${output} of its events. */
+/* Show the rule ${name}: its stream gets the output's events, and ${transform} makes rows of the
+ * table ${output} of them. */
 static bool show_rule(const struct azure_settings *s, const struct output_talk *talk, bool ecs,
     const char *name, const char *output, const char *transform)
 {

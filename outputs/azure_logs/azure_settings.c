@@ -5,7 +5,7 @@
 
 static const char *const method_names[] = {
     "client_secret", "certificate", "managed_identity", "workload_identity", NULL};
-/* The service accepts gzip alone. */
+/* The service accepts only gzip. */
 static const char *const compressions[] = {"none", "gzip", NULL};
 
 // clang-format off

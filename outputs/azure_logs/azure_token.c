@@ -21,9 +21,9 @@ enum {
 
 #define EPOCH_FILETIME UINT64_C(116444736000000000) /* 1970-01-01 */
 
-/* ---- secrets ------------------------------------------------------------------------------------- */
+/* ---- secrets --------------------------------------------------------------------------------- */
 
-/* Hide ${secret} instead of ${old} (NULL: of none) in all texts of both clients. */
+/* Hide ${secret} in all texts of both clients instead of ${old}; NULL: no earlier one. */
 static bool hide(struct azure_token *token, const char *old, const char *secret, struct error *err)
 {
     bool good = http_client_replace_secret(token->client, old, secret) &&
@@ -80,7 +80,7 @@ void azure_token_drop(struct azure_token *token)
     token->ends_ms = 0;
 }
 
-/* ---- replies ------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static enum azure_token_result keep(
     struct azure_token *token, const struct http_said *said, const char *url, struct error *err)
@@ -119,7 +119,7 @@ static enum azure_token_result refuse(
     return status == 429 || status >= 500 ? AZURE_TOKEN_LATER : AZURE_TOKEN_MEND;
 }
 
-/* ---- an application ------------------------------------------------------------------------------- */
+/* ---- an application -------------------------------------------------------------------------- */
 
 static bool sign_assertion(struct azure_token *token, struct error *err)
 {
@@ -132,7 +132,7 @@ static bool sign_assertion(struct azure_token *token, struct error *err)
     return good;
 }
 
-/* An assertion signed at this moment, or the workload's own token, which Kubernetes renews in its file. */
+/* Sign an assertion now, or read the workload's own token, whose file Kubernetes renews. */
 static bool read_assertion(struct azure_token *token, struct error *err)
 {
     if (token->auth.method == AZURE_CERTIFICATE) {
@@ -195,10 +195,10 @@ static enum azure_token_result ask_entra(
                                            err);
 }
 
-/* ---- the identity of this machine ------------------------------------------------------------------ */
+/* ---- the identity of this machine ------------------------------------------------------------ */
 
-/* The file that Azure Arc names: a process that can read it belongs to this machine. No other file is ever
- * read and sent. */
+/* Read the file that Azure Arc names: being able to read it proves that a process belongs to this
+ * machine. The agent never reads and sends another file. */
 static bool read_key(struct azure_token *token, const char *challenge, struct error *err)
 {
     static const char realm[] = "realm=";

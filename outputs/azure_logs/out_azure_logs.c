@@ -1,6 +1,7 @@
 /*
- * The Logs Ingestion API of Azure Monitor: arrays of events to a stream of a data collection rule, with a
- * token of Entra or of this machine. A reply that reports success is 204, without a body.
+ * The Logs Ingestion API of Azure Monitor: sends arrays of events to a stream of a data collection
+ * rule, with a token of Entra or of this machine. The documented reply for success is 204, without
+ * a body.
  */
 #include <stdlib.h>
 
@@ -36,7 +37,7 @@ struct out_azure {
     void *host;
 };
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static const char *keep(struct out_azure *self, const char *text, bool *good)
 {
@@ -121,9 +122,10 @@ static void *azure_create(const void *settings, const struct output_env *env, st
     return self;
 }
 
-/* ---- one request --------------------------------------------------------------------------------- */
+/* ---- one request ----------------------------------------------------------------------------- */
 
-/* The part of a stream's name that a field gives has letters, digits, '_' and '-'. */
+/* In a stream's name, characters other than letters, digits, '-' and '.' become '_': a field may
+ * give a part of the name. */
 static bool write_path(
     const struct out_azure *self, const struct http_piece *piece, struct buf *path)
 {
@@ -156,7 +158,7 @@ static bool post_body(struct out_azure *self, const char *path, struct span body
     return http_said_ask(&self->said, self->client, &request, err);
 }
 
-/* The verdict of a reply, and what the user must change in the set-up. */
+/* The verdict on a reply. ${ret_words}: what the user must change in the set-up. */
 static enum http_piece_verdict verdict_of(const struct http_said *said, const char **ret_words)
 {
     int status = said->reply.status;
@@ -258,7 +260,7 @@ static bool wants_ids(const void *settings)
     return true;
 }
 
-/* ---- test-output --------------------------------------------------------------------------------- */
+/* ---- test-output ----------------------------------------------------------------------------- */
 
 /* Send an empty array: the service checks the token, the rule and the stream first. */
 static bool try_rule(struct out_azure *self, const struct output_talk *talk)

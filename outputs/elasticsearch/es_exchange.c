@@ -38,7 +38,7 @@ struct es_exchange {
     char location[LOCATION_BYTES]; /* target of a redirect; empty: none */
 };
 
-/* ---- make and destroy ---------------------------------------------------------------------------- */
+/* ---- make and destroy ------------------------------------------------------------------------ */
 
 static bool make(
     struct es_exchange *self, const struct es_exchange_options *options, struct error *err)
@@ -104,7 +104,7 @@ static uint64_t now_ms(void)
     return plat_monotonic_ns() / NS_PER_MS;
 }
 
-/* ---- one request --------------------------------------------------------------------------------- */
+/* ---- one request ----------------------------------------------------------------------------- */
 
 /* A server may quote the request, and its text goes into the log and dead letters: hide secrets. */
 static struct es_answer without_secrets(struct es_exchange *self, struct es_answer answer)

@@ -20,7 +20,7 @@ static bool judge(struct es_hold_count *count, size_t taken, size_t refused, siz
     return count->holds;
 }
 
-/* ---- routes ---------------------------------------------------------------------------------------- */
+/* ---- routes ---------------------------------------------------------------------------------- */
 
 static struct es_hold_count *find(struct es_hold *hold, struct span name)
 {
@@ -83,7 +83,7 @@ static struct es_hold_count *find_or_add(struct es_hold *hold, struct span name)
     return count;
 }
 
-/* ---- for senders ----------------------------------------------------------------------------------- */
+/* ---- for senders ----------------------------------------------------------------------------- */
 
 bool es_hold_judge(struct es_hold *hold, size_t taken, size_t refused, size_t all)
 {

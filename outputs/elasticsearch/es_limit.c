@@ -1,6 +1,6 @@
 #include "outputs/elasticsearch/es_limit.h"
 
-enum { CAREFUL_MAX_BYTES = 1 << 26, CAREFUL_STEPS = 64 /* to double, roughly */ };
+enum { CAREFUL_MAX_BYTES = 1 << 26, CAREFUL_STEPS = 64 /* steps to double the limit, roughly */ };
 
 void es_limit_init(struct es_limit *limit)
 {

@@ -17,7 +17,7 @@ const struct config_field es_name_stream_fields[] = {
 /* Characters that a server refuses in a name; '-' separates the parts of a data stream's name. */
 static const char barred[] = "\\/*?\"<>|,#: ";
 
-/* ---- checks -------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 /* True if a template begins with literal text. Else a writer of events could choose the index. */
 static bool has_prefix(const char *text)
@@ -103,7 +103,7 @@ void es_name_check(struct config_check *check, const struct es_name_options *opt
     check_name(check, "namespace", namespace, true, ES_NAME_PART_MAX);
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 const char *es_name_route(const struct es_name_options *options)
 {
@@ -111,7 +111,7 @@ const char *es_name_route(const struct es_name_options *options)
     return text && is_template(text) ? text : NULL;
 }
 
-/* Make a part of a name of up to ${max} bytes of ${text}, cut at a character. */
+/* Write a part of a name from ${text}: at most ${max} bytes, cut at a character. */
 static size_t add_part(char *out, struct span text, size_t max, bool is_part)
 {
     size_t size = text.size < max ? text.size : max;

@@ -1,15 +1,17 @@
 #include "outputs/elasticsearch/es_reply.h"
 
 /*
- * What counts lies on one path, so the place in the reply is one container and, inside of others, a
- * count of their nesting:
+ * All values of interest lie on one path. So the position in the reply is one container and, within
+ * other containers, a count of their nesting:
  *
- *   { "items": [ { "create": { "status": 201, "_index": "…", "error": {"type": …, "reason": …} } } ] }
+ *   { "items": [ { "create": { "status": 201, "_index": "…", "error": {…} } } ] }
  *   TOP        ITEMS ITEM      ACTION                                ERROR
  *
- * Between two items the state is always the same. So bytes that are those of the item before, from its
- * comma to its last brace, would be read as that one was: they are compared and not read. Thousands
- * of events that go well are answered with one and the same text.
+ * ERROR has the members "type" and "reason".
+ *
+ * The state between two items is always equal. So if the next bytes equal the previous item, from
+ * its comma to its last brace, they have its meaning: they are compared instead of parsed. The
+ * items of thousands of accepted events are mostly equal.
  */
 enum container {
     CONTAINER_OUTSIDE,
@@ -54,7 +56,7 @@ static int slot_of(int container, struct span key)
     return SLOT_NONE;
 }
 
-/* Too long names are dropped: a part of a name is another name. */
+/* A name that is too long is dropped: a part of it would be another name. */
 static void set_text(struct es_text *out, struct span text, size_t max)
 {
     out->size = text.size <= max ? text.size : 0;
@@ -97,7 +99,7 @@ static bool take_scalar(struct es_reply *reply, enum json_token token, struct sp
     case SLOT_TYPE:
         set_text(&reply->type, is_text ? text : span_make(text.data, 0), ES_REPLY_MAX_TYPE);
         return true;
-    case SLOT_ERROR: /* where it is plain text, as some refusals are */
+    case SLOT_ERROR: /* some refusals have it as plain text */
     case SLOT_REASON:
         set_text(&reply->reason, is_text ? text : span_make(text.data, 0), ES_REPLY_MAX_REASON);
         return true;
@@ -264,7 +266,8 @@ static struct span skip_same(struct es_reply *reply, struct span bytes)
     return bytes;
 }
 
-/* ${part} was read; ${ended}: an item has ended with it. */
+/* Keep ${part}, which was just parsed, as text of the current item. ${ended}: the item ended with
+ * it. */
 static void keep_same(struct es_same *same, struct span part, bool ended)
 {
     if (same->state == ES_SAME_WHOLE) {

@@ -25,7 +25,7 @@ enum {
     TOO_MUCH = 429,
 };
 
-/* ---- what goes wrong ----------------------------------------------------------------------------- */
+/* ---- what goes wrong ------------------------------------------------------------------------- */
 
 struct error *es_request_trouble(struct es_sender *self, size_t count, enum es_verdict of)
 {
@@ -55,7 +55,7 @@ static size_t stretch_bytes(const struct es_sender *self)
     return es_bulk_body(&self->bulk, self->first, self->count).size;
 }
 
-/* ---- one request --------------------------------------------------------------------------------- */
+/* ---- one request ----------------------------------------------------------------------------- */
 
 /* Drop the items of the previous reply. */
 static void start_reply(void *self_)
@@ -69,7 +69,7 @@ static void start_reply(void *self_)
     }
 }
 
-/* With one index nothing else could continue. */
+/* With several indices, an index that is busy blocks its own events only. */
 static enum es_verdict verdict_of_item(const struct es_sender *self, const struct es_answer *item)
 {
     enum es_verdict verdict = es_verdict_item(item);
@@ -147,7 +147,7 @@ static enum es_verdict ask(struct es_sender *self)
     return outcome->verdict;
 }
 
-/* ---- what answers mean --------------------------------------------------------------------------- */
+/* ---- what answers mean ----------------------------------------------------------------------- */
 
 static void take_duplicate(struct es_sender *self, size_t record)
 {

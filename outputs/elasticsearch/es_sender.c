@@ -16,7 +16,7 @@
 
 enum { TEXTS_MAX_BYTES = 1 << 20 };
 
-/* ---- make and destroy ---------------------------------------------------------------------------- */
+/* ---- make and destroy ------------------------------------------------------------------------ */
 
 static bool make(struct es_sender *self, const struct es_sender_options *options,
     const struct output_env *env, struct error *err)
@@ -75,7 +75,7 @@ void es_sender_destroy(struct es_sender *sender)
     }
 }
 
-/* ---- payloads that do not fit ---------------------------------------------------------------------- */
+/* ---- payloads that do not fit ---------------------------------------------------------------- */
 
 static void warn_of_misfits(struct es_sender *self)
 {
@@ -108,7 +108,7 @@ static void send_unindexed(struct es_sender *self)
     }
 }
 
-/* ---- deliveries ---------------------------------------------------------------------------------- */
+/* ---- deliveries ------------------------------------------------------------------------------ */
 
 static bool grow_routes(struct es_sender *self, size_t count)
 {

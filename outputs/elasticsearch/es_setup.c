@@ -13,7 +13,7 @@
  * type (old or reduced ones), the next possible template is tried: a server refuses unknown types.
  */
 
-/* ---- settings ---------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static const char *const timestamps_names[] = {"date", "date_nanos", NULL};
 static const char *const fields_names[] = {"flattened", "typed", NULL};
@@ -42,7 +42,7 @@ void es_setup_check_types(struct config_check *check, const struct es_types *typ
     }
 }
 
-/* ---- names ------------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* The text before the first field or date. */
 static size_t literal_size(const char *text)
@@ -102,7 +102,7 @@ const char *es_setup_stray(const struct es_setup *setup, const struct es_setup_n
                     : NULL;
 }
 
-/* ---- the server ------------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 void es_setup_server(const struct es_said *said, struct es_server *ret_server)
 {
@@ -188,7 +188,7 @@ enum es_template_state es_setup_state(const struct es_setup_check *check,
     return ES_TEMPLATE_OTHER;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 struct run {
     const struct es_setup *setup;

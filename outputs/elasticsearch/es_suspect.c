@@ -64,7 +64,7 @@ static void count_routes(struct es_sender *self)
     }
 }
 
-/* A suspect delivery confirms it for its index at once: its probe was refused. */
+/* A refused probe of a suspect delivery confirms at once that the index refuses every event. */
 static bool judge_route(struct es_sender *self, size_t route, bool whole)
 {
     const struct delivery *delivery = self->delivery;

@@ -19,9 +19,9 @@
  */
 enum mapping {
     KEYWORD,
-    KEYWORD_TEXT, /* these two: searched as words, too, under NAME.text */
+    KEYWORD_TEXT, /* these two can also be searched by words, under NAME.text */
     WILDCARD_TEXT,
-    WILDCARD, /* of any length, and searched for any part of it */
+    WILDCARD, /* text of any length, of which any part can be searched */
     CONSTANT_KEYWORD,
     MATCH_ONLY_TEXT,
     LONG,
@@ -34,7 +34,7 @@ enum mapping {
 };
 
 struct es_field {
-    const char *path; /* with ".*" at its end: any name */
+    const char *path; /* ends with ".*": any name */
     enum mapping mapping;
 };
 
@@ -118,14 +118,14 @@ static bool has_words(const struct es_field *field)
     return field->mapping == KEYWORD_TEXT || field->mapping == WILDCARD_TEXT;
 }
 
-/* ---- the tables ---------------------------------------------------------------------------------- */
+/* ---- the tables ------------------------------------------------------------------------------ */
 
 static const struct es_field *fields_of(const struct es_template *wanted)
 {
     return strcmp(wanted->format, "ecs") == 0 ? ecs_fields : native_fields;
 }
 
-/* The rest of ${path} after ${prefix} ("a.b.", or ""); NULL: it has another start. */
+/* The rest of ${path} after ${prefix} ("a.b.", or ""); NULL: it begins differently. */
 static const char *behind(const char *path, struct span prefix)
 {
     return strncmp(path, (const char *)prefix.data, prefix.size) == 0 ? path + prefix.size : NULL;
@@ -155,7 +155,7 @@ static bool is_free(struct span name)
     return name.size == 1 && name.data[0] == '*';
 }
 
-/* ---- payloads ------------------------------------------------------------------------------------ */
+/* ---- payloads -------------------------------------------------------------------------------- */
 
 /* Path of the payload's fields in the formats. */
 static bool is_payload(const struct es_field *field)
@@ -216,7 +216,7 @@ static void write_payload(const struct es_template *wanted, struct buf *out)
 {
     bool is_ecs = strcmp(wanted->format, "ecs") == 0;
     buf_add_text(out, "\"type\":\"object\",\"dynamic\":false,\"properties\":{");
-    if (is_ecs) { /* items of the header are among the payload's fields */
+    if (is_ecs) { /* items of the header become fields of the payload */
         buf_printf(out, "\"extended_data\":{\"type\":%s}", object_type_of(wanted));
     }
     if (wanted->fields) {
@@ -227,7 +227,7 @@ static void write_payload(const struct es_template *wanted, struct buf *out)
         is_ecs ? "event_data" : "data");
 }
 
-/* ---- members --------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static void write_properties(
     const struct es_template *wanted, const char *start, size_t size, struct buf *out);
@@ -293,11 +293,11 @@ static void write_free_fields(const struct es_template *wanted, struct buf *out)
     }
 }
 
-/* ---- the template -------------------------------------------------------------------------------- */
+/* ---- the template ---------------------------------------------------------------------------- */
 
-/* Of two templates that fit a name, the server takes the one of higher priority, and it refuses two
- * of the same: the longer a pattern, the higher. Those that come with Elasticsearch for `logs-*-*`
- * and of its integrations have 100 and 200. */
+/* Of two templates that match a name, the server uses the one with the higher priority, and it
+ * refuses two with equal priority. So a longer pattern gets a higher one. The templates that
+ * Elasticsearch installs for `logs-*-*` have 100, those of its integrations 200. */
 static unsigned priority_of(const struct es_template *wanted)
 {
     return 300 + (unsigned)strlen(wanted->pattern);
@@ -334,7 +334,7 @@ static void write_all(const struct es_template *wanted, struct buf *out)
     write_inner(wanted, out);
 }
 
-/* ---- marks ----------------------------------------------------------------------------------------- */
+/* ---- marks ----------------------------------------------------------------------------------- */
 
 static void mark_of(struct span text, char ret_mark[ES_TEMPLATE_MARK_BYTES])
 {
@@ -370,7 +370,7 @@ void es_template_fields_mark(
     buf_fini(&body);
 }
 
-/* ---- room ------------------------------------------------------------------------------------------ */
+/* ---- number of fields ------------------------------------------------------------------------ */
 
 /* True if a row before ${row} begins with the first ${size} bytes of its path. */
 static bool is_counted(const struct es_field *fields, const struct es_field *row, size_t size)
@@ -414,7 +414,8 @@ static size_t count_fields(const struct es_field *fields)
 
 size_t es_template_room(const char *format, size_t max_fields)
 {
-    /* Labels become fields on first use. Two more are beside and among the payload's. */
+    /* Labels become fields on first use. Two more fields belong to payloads: items of the header in
+     * ECS, and payloads that are not indexed. */
     enum { LABEL_ROOM = 64, OTHERS = 2 };
     const struct es_template wanted = {.format = format};
     size_t count = count_fields(fields_of(&wanted)) + LABEL_ROOM + OTHERS;
@@ -422,7 +423,7 @@ size_t es_template_room(const char *format, size_t max_fields)
     return max_fields > count ? max_fields - count : 0;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------- */
+/* ---- the whole template ---------------------------------------------------------------------- */
 
 void es_template_write(const struct es_template *wanted, struct buf *out)
 {

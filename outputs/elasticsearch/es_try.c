@@ -14,7 +14,7 @@ struct run {
     struct es_said said;
 };
 
-/* ---- a node ----------------------------------------------------------------------------------------- */
+/* ---- a node ---------------------------------------------------------------------------------- */
 
 static void tell_server(struct run *run, const char *url)
 {
@@ -65,7 +65,7 @@ static bool try_node(struct run *run, const char *url)
     return false;
 }
 
-/* ---- rights ----------------------------------------------------------------------------------------- */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
 /* The members that are false in a reply of the privileges API. */
 struct lacks {
@@ -122,7 +122,7 @@ static void try_rights(struct run *run, const char *url, const struct es_setup_n
         lacks.text);
 }
 
-/* ---- the template ------------------------------------------------------------------------------------- */
+/* ---- the template ---------------------------------------------------------------------------- */
 
 static void tell_current(struct run *run, const struct es_setup_names *names, const char *url)
 {

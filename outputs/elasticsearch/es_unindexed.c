@@ -6,7 +6,7 @@
 
 enum { BODY_MAX_BYTES = 1 << 30 };
 
-/* ---- one event ------------------------------------------------------------------------------------- */
+/* ---- one event ------------------------------------------------------------------------------- */
 
 /* End of the payload's name in ${document}; 0: no payload. The agent's formats write no blanks
  * between a name and its value. */
@@ -35,7 +35,7 @@ bool es_unindexed_write(struct span lines, bool is_ecs, struct buf *out)
     return true;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 void es_unindexed_init(struct es_unindexed *unindexed, bool is_ecs)
 {
@@ -74,7 +74,7 @@ void es_unindexed_add(struct es_unindexed *unindexed, size_t record)
     unindexed->records[unindexed->count++] = record;
 }
 
-/* ---- sending --------------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 /* Only items of a complete reply are used, which has all of them. */
 static void start_reply(void *unindexed_)

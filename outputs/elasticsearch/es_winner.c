@@ -9,9 +9,10 @@ static const char list_path[] = "/_index_template?filter_path=index_templates.na
                                 "index_templates.index_template.index_patterns,"
                                 "index_templates.index_template.priority";
 
-/* ---- is ours superseded? ------------------------------------------------------------------------- */
+/* ---- templates that supersede ours ----------------------------------------------------------- */
 
-/* In a reply of the simulation: {"template":{…},"overlapping":[{"name":…,"index_patterns":[…]}]}. */
+/* In a reply of the simulation:
+ * {"template":{…},"overlapping":[{"name":…,"index_patterns":[…]}]}. */
 struct overlap_search {
     const char *name;
     unsigned depth;
@@ -69,9 +70,10 @@ static bool is_superseded(const struct es_setup_names *names, const char *exampl
     return search.found;
 }
 
-/* ---- which one wins? ----------------------------------------------------------------------------- */
+/* ---- the template that wins ------------------------------------------------------------------ */
 
-/* In a list: {"index_templates":[{"name":…,"index_template":{"index_patterns":[…],"priority":…}}]}. */
+/* In a list:
+ * {"index_templates":[{"name":…,"index_template":{"index_patterns":[…],"priority":…}}]}. */
 struct list_search {
     const char *example;
     struct es_winner best;

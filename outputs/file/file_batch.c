@@ -38,7 +38,7 @@ static bool reserve(struct file_batch *batch, size_t routes, size_t records)
     return routes < batch->route_capacity && records <= batch->record_capacity;
 }
 
-/* ---- which record goes where --------------------------------------------------------------------- */
+/* ---- which record goes where ----------------------------------------------------------------- */
 
 static uint32_t route_of(const struct delivery *delivery, size_t record)
 {
@@ -150,7 +150,7 @@ bool file_batch_prepare(struct file_batch *batch, struct file_rotator *rotator, 
     return true;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static uint32_t record_start(const struct delivery *delivery, uint32_t record)
 {

@@ -21,7 +21,7 @@ void file_bound_fini(struct file_bound *bound)
     bound->slots = NULL;
 }
 
-/* ---- what fields have made ------------------------------------------------------------------------ */
+/* ---- paths that fields have made ------------------------------------------------------------- */
 
 /* The slot of ${hash}, or an empty one. There is always one. */
 static uint64_t *slot_in(uint64_t *slots, size_t capacity, uint64_t hash)
@@ -91,7 +91,7 @@ static enum taken take(struct file_bound *bound, struct span path)
     return TAKEN;
 }
 
-/* ---- what is there --------------------------------------------------------------------------------- */
+/* ---- existing files -------------------------------------------------------------------------- */
 
 /* True for the overflow file, which is not counted. */
 static bool is_overflow(struct file_bound *bound, struct span path)
@@ -127,7 +127,7 @@ static bool has_folder(struct file_bound *bound)
 bool file_bound_load(struct file_bound *bound, struct error *err)
 {
     if (!has_folder(bound)) {
-        return true; /* it is made with the first file */
+        return true; /* it is created with the first file */
     }
     struct buf pattern;
     struct error why = {0};
@@ -136,7 +136,7 @@ bool file_bound_load(struct file_bound *bound, struct error *err)
     buf_add_byte(&pattern, 0);
     bool good = pattern.failed ? error_set(&why, ERR_MEMORY, "out of memory")
                                : plat_glob((const char *)pattern.data, count_one, bound, &why) ||
-                                     why.code == ERR_CONFIG; /* none */
+                                     why.code == ERR_CONFIG; /* no file matches */
     buf_fini(&pattern);
     if (!good && err) {
         *err = why;
@@ -144,7 +144,7 @@ bool file_bound_load(struct file_bound *bound, struct error *err)
     return good;
 }
 
-/* ---- where events go ------------------------------------------------------------------------------- */
+/* ---- paths of events ------------------------------------------------------------------------- */
 
 bool file_bound_take(
     struct file_bound *bound, struct span path, struct span *ret_path, struct error *err)

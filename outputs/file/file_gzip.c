@@ -18,7 +18,7 @@ struct file_gzip {
     struct plat_file *in;
     struct plat_file *out;
     struct plat_file_id out_id;
-    uint64_t at; /* in the file */
+    uint64_t at; /* position in the file */
     z_stream stream;
     bool has_stream;
     uint8_t from[CHUNK_BYTES];

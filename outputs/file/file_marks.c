@@ -49,7 +49,7 @@ void file_marks_fini(struct file_marks *marks)
     *marks = (struct file_marks){.path = NULL};
 }
 
-/* ---- in memory ----------------------------------------------------------------------------------- */
+/* ---- in memory ------------------------------------------------------------------------------- */
 
 static struct span path_of(const struct file_mark *mark)
 {
@@ -166,14 +166,15 @@ static void sweep(struct file_marks *marks)
             free(mark);
         } else {
             marks->list[kept++] = mark;
-            map_put(&marks->by_path, path_of(mark), mark); /* it has been larger */
+            /* cannot fail: the map was larger before */
+            map_put(&marks->by_path, path_of(mark), mark);
         }
     }
     marks->count = kept;
     marks->dead = 0;
 }
 
-/* ---- lines --------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void write_line(const struct file_mark *mark, struct buf *out)
 {
@@ -221,7 +222,7 @@ static bool read_lines(struct file_marks *marks, struct span text, struct error 
     while (text.size) {
         const uint8_t *end = memchr(text.data, '\n', text.size);
         if (!end) {
-            return true; /* cut off */
+            return true; /* the line was cut off */
         }
         size = (size_t)(end - text.data);
         if (!read_line(marks, span_first(text, size), err)) {
@@ -233,7 +234,7 @@ static bool read_lines(struct file_marks *marks, struct span text, struct error 
     return true;
 }
 
-/* ---- the file of lines ---------------------------------------------------------------------------- */
+/* ---- the file of lines ----------------------------------------------------------------------- */
 
 /* The file must not be writable by others: they could make the output remove files. With access
  * lists, the check of the folder covers this. */

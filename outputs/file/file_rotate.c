@@ -73,7 +73,7 @@ static void warn(const struct file_rotator *rotator, const struct error *err)
     }
 }
 
-/* ---- rotation ------------------------------------------------------------------------------------ */
+/* ---- rotation -------------------------------------------------------------------------------- */
 
 static uint64_t left(uint64_t now, uint64_t end)
 {
@@ -241,7 +241,7 @@ void file_rotator_began(struct file_rotator *rotator, const struct file_entry *e
     }
 }
 
-/* ---- chores -------------------------------------------------------------------------------------- */
+/* ---- chores ---------------------------------------------------------------------------------- */
 
 bool file_rotator_has_chores(const struct file_rotator *rotator)
 {
@@ -308,7 +308,7 @@ void file_rotator_step(struct file_rotator *rotator, size_t bytes)
     }
 }
 
-/* ---- checkpoint ---------------------------------------------------------------------------------- */
+/* ---- checkpoint ------------------------------------------------------------------------------ */
 
 void file_rotator_save(const struct file_rotator *rotator, size_t max_bytes, struct buf *out)
 {

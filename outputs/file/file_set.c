@@ -10,22 +10,24 @@
 
 /*
  * Undo (file_undo.h). A batch is in the files completely or not at all, after a failed write, a
- * failed rotation, or a kill at any moment. For this the state of each file after the last
- * delivered batch is kept: its identity (which survives renames) and its size. A batch only appends
- * to the file, and may rotate it: rename it to PATH.N, with N above all existing numbers, and begin
- * a new one at PATH. So the undo is the same wherever a batch was interrupted:
+ * failed rotation, or a kill at any moment. For this the output keeps the state of each file after
+ * the last delivered batch: its identity (which survives renames) and its size. A batch only
+ * appends to the file, and may rotate it: rename it to PATH.N, with N above all existing numbers,
+ * and begin a new one at PATH. So the undo is the same wherever a batch was interrupted:
  *
- *   1. If not PATH but some PATH.N is the file: it was rotated. The files at PATH and with numbers above N are
- * newer: remove them if they are marked (file_marks.h) or empty, then rename PATH.N back. If something remains
- * at PATH, it belongs to another program: the file keeps its number, and is truncated there.
+ *   1. If not PATH but some PATH.N is the file, it was rotated. The files at PATH and with numbers
+ *      above N are newer: remove them if they are marked (file_marks.h) or empty, then rename
+ *      PATH.N back. If a file remains at PATH, it belongs to another program: the file keeps the
+ *      name PATH.N, and is truncated there.
  *   2. If PATH is the file now and longer than it was: truncate it.
- *   3. If the file is missing, another program removed or replaced it: do not truncate the file at PATH.
+ *   3. If the file is missing, another program removed or replaced it: do not truncate the file at
+ *      PATH.
  *
- * Each step keeps the conditions of the previous ones, so a killed undo can be repeated. Nothing is
- * compressed or removed before a checkpoint is stored that does not need it.
+ * Each step keeps the conditions of the previous ones, so a killed undo can be repeated. The output
+ * compresses or removes a file only after a checkpoint is stored that does not need it.
  *
- * The host stores a checkpoint (all entries' states) with its position. Before the first write to a
- * file that is not in the stored checkpoint (`covered`), the output has one stored.
+ * The host stores a checkpoint (the states of all entries) with its position. Before the first
+ * write to a file that is not in the stored checkpoint (`covered`), the output has one stored.
  */
 enum { MAGIC = 0x31465745, /* "EWF1" */ MAX_PATH_BYTES = 32 * 1024 };
 
@@ -52,7 +54,7 @@ void file_set_fini(struct file_set *set)
     *set = (struct file_set){0};
 }
 
-/* ---- entries ------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 struct file_entry *file_set_find(const struct file_set *set, struct span path)
 {
@@ -155,7 +157,7 @@ void file_set_trim(struct file_set *set)
     rebuild_map(set);
 }
 
-/* ---- open and close ------------------------------------------------------------------------------ */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 void file_set_close(struct file_set *set, struct file_entry *entry)
 {
@@ -397,7 +399,7 @@ bool file_set_is_synced(const struct file_set *set)
     return synced;
 }
 
-/* ---- taking back --------------------------------------------------------------------------------- */
+/* ---- undo ------------------------------------------------------------------------------------ */
 
 static bool undo_entry(struct file_set *set, struct file_entry *entry, struct error *err)
 {
@@ -444,7 +446,7 @@ bool file_set_undo(struct file_set *set, struct error *err)
     return true;
 }
 
-/* ---- checkpoint: magic, then { size of path u16, path, bytes, id.file, id.born u64 } and a 0 ------ */
+/* ---- checkpoint: magic, then { size of path u16, path, bytes, id.file, id.born u64 } and a 0 - */
 
 static void add_number(struct buf *out, uint64_t value, size_t size)
 {
@@ -489,7 +491,7 @@ static bool load_entry(struct file_set *set, struct span path, struct reader *in
     return true;
 }
 
-/* Does it end where its structure says? ${in} is after its end then. */
+/* True if the checkpoint ends where its structure says; ${in} is then after its end. */
 static bool is_sound(struct reader *in)
 {
     if (reader_u32(in) != MAGIC) {

@@ -34,7 +34,7 @@ enum {
 };
 
 static const uint64_t idle_ns = UINT64_C(50000000);
-static const uint64_t pause_ns = UINT64_C(500000000); /* between two of these */
+static const uint64_t pause_ns = UINT64_C(500000000); /* between chores without deliveries */
 static const uint64_t last_chores_ns = UINT64_C(5000000000);
 
 struct settings {
@@ -159,7 +159,7 @@ static const char *file_route(const void *settings)
     return has_parts(path) ? path : NULL;
 }
 
-/* ---- make and destroy ---------------------------------------------------------------------------- */
+/* ---- make and destroy ------------------------------------------------------------------------ */
 
 static void file_destroy(void *self_);
 static void file_disconnect(void *self_);
@@ -270,7 +270,7 @@ static void file_destroy(void *self_)
     }
 }
 
-/* ---- checkpoint ---------------------------------------------------------------------------------- */
+/* ---- checkpoint ------------------------------------------------------------------------------ */
 
 /* True if this output may have written there: a checkpoint applies to no other files. */
 static bool is_ours(void *self_, struct span path)
@@ -370,7 +370,7 @@ static bool save(struct out_file *self, struct error *err)
     return true;
 }
 
-/* ---- chores -------------------------------------------------------------------------------------- */
+/* ---- chores ---------------------------------------------------------------------------------- */
 
 static void do_chores(struct out_file *self, size_t bytes)
 {
@@ -452,7 +452,7 @@ static uint64_t file_idle(void *self_)
     return more && soon < next ? soon : next;
 }
 
-/* ---- deliver ------------------------------------------------------------------------------------- */
+/* ---- deliver --------------------------------------------------------------------------------- */
 
 static bool file_connect(void *self_, struct error *err)
 {
@@ -471,7 +471,7 @@ static bool file_connect(void *self_, struct error *err)
         struct error why;
         self->bound_loaded = true;
         if (!file_bound_load(&self->bound, &why)) {
-            warn(self, why.text); /* then some count again, which is no reason to stop */
+            warn(self, why.text); /* continue: existing paths may then count again */
         }
     }
     self->synced_at_ns = plat_monotonic_ns();

@@ -9,7 +9,7 @@ static bool trust(CURL *easy, struct span pem)
 
 bool http_ca_set_up(CURL *easy, const char *ca)
 {
-    /* In which there is no certificate. */
+    /* a fingerprint stands for a bundle without certificates, until the certificate is known */
     bool good = http_fingerprint_is_meant(span_text(ca))
                     ? trust(easy, span_text(ca))
                     : curl_easy_setopt(easy, CURLOPT_CAINFO, ca) == CURLE_OK;

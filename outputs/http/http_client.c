@@ -30,7 +30,7 @@ enum {
     NS_PER_MS = 1000000,
 };
 
-/* The request under way. */
+/* The current request. */
 struct transfer {
     const struct http_request *request;
     struct http_reply *reply;
@@ -61,7 +61,7 @@ struct http_client {
     char reason[CURL_ERROR_SIZE]; /* libcurl's text */
 };
 
-/* ---- callbacks of libcurl ------------------------------------------------------------------------ */
+/* ---- callbacks of libcurl -------------------------------------------------------------------- */
 
 static size_t on_read(char *to, size_t one, size_t room, void *client)
 {
@@ -87,7 +87,7 @@ static size_t on_read(char *to, size_t one, size_t room, void *client)
     return size;
 }
 
-/* Only where nothing was read yet. */
+/* libcurl may rewind only a body of which nothing was read. */
 static int on_seek(void *client, curl_off_t offset, int origin)
 {
     const struct transfer *transfer = &((struct http_client *)client)->transfer;
@@ -168,7 +168,7 @@ static int on_trace(CURL *easy, curl_infotype type, char *data, size_t size, voi
     return 0;
 }
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static bool set_callbacks(struct http_client *self)
 {
@@ -282,7 +282,7 @@ bool http_client_replace_secret(struct http_client *client, const char *old, con
     return http_secrets_replace(&client->secrets, old, secret);
 }
 
-/* ---- one request --------------------------------------------------------------------------------- */
+/* ---- one request ----------------------------------------------------------------------------- */
 
 static bool write_url(struct http_client *self, const struct http_request *request)
 {
@@ -399,8 +399,8 @@ static bool prepare(struct http_client *self, struct curl_slist **ret_headers)
     return *ret_headers && !curl_easy_setopt(self->easy, CURLOPT_HTTPHEADER, *ret_headers);
 }
 
-/* libcurl sends one piece of the body in each step, and looks first whether the socket takes it: there is nothing to
- * wait for until it did not. */
+/* In each step libcurl sends one piece of the body, after a check that the socket accepts data.
+ * Waiting is only useful after a step that sent nothing. */
 static bool may_go_on(struct transfer *transfer)
 {
     bool has_moved = transfer->has_moved;
@@ -438,7 +438,7 @@ static CURLcode perform(struct http_client *self, CURLM *multi, CURL *easy)
     return code;
 }
 
-/* ---- what became of it --------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static void look_back(struct http_client *self, struct http_reply *reply)
 {

@@ -13,7 +13,7 @@ static const struct {
     enum error_code code;
     bool lasts;
     const char *what;
-    const char *advice; /* after the reason in parentheses; NULL: no reason is said */
+    const char *advice; /* follows the reason in parentheses; NULL: the reason is not shown */
 } words[] = {
     [HTTP_REPLIED] = {ERR_NONE, false, "replied", NULL},
     [HTTP_NO_ADDRESS] = {ERR_IO, false, "the name has no address",

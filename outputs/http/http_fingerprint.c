@@ -3,7 +3,8 @@
 #include "base/hex.h"
 #include "outputs/pem.h"
 
-/* No file has such a name by chance; MD5 has this many digits. */
+/* A text with as many digits as an MD5 is meant as a fingerprint: no file has such a name by
+ * chance. */
 enum { MEANT_DIGITS = 32, MAX_BYTES = 64 * 1024 };
 
 bool http_fingerprint_is_meant(struct span text)

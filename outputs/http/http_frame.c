@@ -1,8 +1,8 @@
 /*
  * Lines need no work: the body is the batch. An array is one copy with brackets and commas. HEC
  * puts `{"time":…,"host":…,"source":…,"event":` before each event and a brace after it ("Format
- * events for HTTP Event Collector", Splunk). `time` has the 7 digits of the event; one before 1970
- * is left out, since Splunk takes none. `host` is host.name as it stands in the event.
+ * events for HTTP Event Collector", Splunk). `time` has the 7 digits of the event; a time before
+ * 1970 is omitted, because Splunk accepts none. `host` is host.name as written in the event.
  */
 #include "outputs/http/http_frame.h"
 
@@ -68,7 +68,7 @@ struct span http_frame_record(const struct delivery *delivery, size_t index)
     return record;
 }
 
-/* `host.name` of ${record} as it stands there. */
+/* `host.name` of ${record} as written there, with its quotes. */
 static struct span host_of(struct event_memo *memo, struct span record)
 {
     struct span name;
@@ -92,7 +92,7 @@ void http_frame_add_hec(struct event_memo *memo, struct span record, struct span
         uint8_t *end = put_u64(digits, (time - EPOCH_FILETIME) / TICKS);
         *end++ = '.';
         end = put_fraction(end, (uint32_t)((time - EPOCH_FILETIME) % TICKS));
-        end[-1] = ','; /* no `Z` */
+        end[-1] = ','; /* replaces the `Z` */
         buf_add_text(out, "\"time\":");
         buf_add(out, digits, (size_t)(end - digits));
     }
@@ -109,9 +109,9 @@ void http_frame_add_hec(struct event_memo *memo, struct span record, struct span
 }
 
 /*
- * Always one line. The first byte tells two kinds apart: a brace begins the JSON of an event
- * without a message. A message that begins with a brace gets a space before it, as otherwise a
- * writer of messages could forge an event.
+ * Add one line. Its first byte distinguishes two kinds: a brace begins the JSON of an event without
+ * a message. A message that begins with a brace gets a space before it; otherwise a writer of
+ * messages could forge an event.
  */
 static void add_message(struct span record, struct buf *out)
 {

@@ -8,7 +8,7 @@ static bool has_schannel(void)
     return tls && strncmp(tls, "Schannel", strlen("Schannel")) == 0;
 }
 
-/* It reads no other file than PKCS#12. */
+/* Schannel reads no files except PKCS#12. */
 static void check_schannel(struct config_check *check, const struct http_tls *tls)
 {
     if (tls->cert && !http_options_is_pkcs12(tls->cert)) {

@@ -157,7 +157,7 @@ void http_options_check(struct config_check *check, const struct http_options *o
     }
 }
 
-/* The token of RFC 9110, 5.6.2. */
+/* A token of RFC 9110, 5.6.2. */
 static bool is_header_name(const char *name)
 {
     size_t size = strlen(name);
@@ -170,7 +170,7 @@ bool http_options_is_header(const char *name, const char *expected)
     return span_equal_nocase(span_text(name), span_text(expected));
 }
 
-/* What follows from the body or the connection. */
+/* True for headers that follow from the body or the connection. */
 static bool is_ours(const char *name)
 {
     static const char *const ours[] = {"Content-Length", "Content-Encoding", "Transfer-Encoding",

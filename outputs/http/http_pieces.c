@@ -7,15 +7,15 @@
 static const char one_by_one[] =
     "the server rejects one event after another. check the settings of this output";
 
-/* How far a delivery is. */
+/* Progress of a delivery. */
 struct walk {
     struct http_pieces *pieces;
     const struct delivery *delivery;
     struct output_report *report;
     http_pieces_post_fn *post;
     void *self;
-    size_t at;    /* all before is settled, or waits */
-    size_t alone; /* this record goes alone: the server refused it */
+    size_t at;    /* all records before it are settled or wait */
+    size_t alone; /* record to send alone, because the server refused it */
     size_t taken;
 };
 
@@ -60,7 +60,7 @@ static uint32_t bytes_of(const struct delivery *delivery, size_t record)
     return delivery->record_ends[record] - (record ? delivery->record_ends[record - 1] : 0);
 }
 
-/* One more record, if it still fits. False: the piece is full. */
+/* Add one record if it fits. False: the piece is full. */
 static bool add(struct http_piece *piece, size_t record, size_t most_records, uint64_t most_bytes)
 {
     uint64_t bytes = piece->bytes + bytes_of(piece->delivery, record);
@@ -73,7 +73,8 @@ static bool add(struct http_piece *piece, size_t record, size_t most_records, ui
     return true;
 }
 
-/* The next request begins with ${first}, which is to be sent. The record that goes alone ends it, or is all of it. */
+/* Make the piece for the next request, from record ${first} on. A record to send alone is its end,
+ * or all of it. */
 static struct http_piece fit(const struct walk *walk, size_t first)
 {
     const struct http_pieces *pieces = walk->pieces;
@@ -111,7 +112,7 @@ static void take(struct walk *walk, const struct http_piece *piece)
     walk->pieces->set_up_faults = 0;
 }
 
-/* The set-up looks wrong: reject nothing. */
+/* The set-up looks wrong: drop the rejections of this delivery. */
 static void report_set_up_fault(struct walk *walk)
 {
     struct http_pieces *pieces = walk->pieces;
@@ -150,7 +151,8 @@ static void block(struct walk *walk, size_t record, const struct output_rejectio
     }
 }
 
-/* The record of ${piece} that is refused, if the server names it. One route is refused with each of its records. */
+/* Find the refused record of ${piece}; UNKNOWN: the server does not name it. If all records have
+ * one blocked route, any of them will do. */
 static size_t record_of(const struct http_piece *piece, const struct http_piece_answer *answer)
 {
     bool blocked = answer->verdict == HTTP_PIECE_BLOCKED;
@@ -163,7 +165,8 @@ static size_t record_of(const struct http_piece *piece, const struct http_piece_
     return known ? named : HTTP_PIECES_UNKNOWN;
 }
 
-/* A record of ${piece} is refused, or its route. False: no more of this delivery now. */
+/* Handle the refusal of a record of ${piece}, or of its route. False: stop sending this
+ * delivery. */
 static bool search(
     struct walk *walk, const struct http_piece *piece, const struct http_piece_answer *answer)
 {
@@ -175,7 +178,8 @@ static bool search(
     if (piece->records == 1) {
         return reject(walk, record, &answer->why);
     }
-    /* A server that names another record before the first one was sent alone may do so for each: halves end sooner. */
+    /* A server that names another record before the first one was sent alone may go on like this:
+     * halving is faster. */
     bool again = walk->alone != HTTP_PIECES_UNKNOWN &&
                  walk->pieces->statuses[walk->alone] == RECORD_RETRY;
     if (record != HTTP_PIECES_UNKNOWN && !again) {
@@ -186,7 +190,7 @@ static bool search(
     return true;
 }
 
-/* What became of ${piece}. False: no more of this delivery now. */
+/* Handle the answer for ${piece}. False: stop sending this delivery. */
 static bool follow(
     struct walk *walk, const struct http_piece *piece, const struct http_piece_answer *answer)
 {
@@ -215,7 +219,8 @@ static bool follow(
     }
 }
 
-/* The record to send while the set-up looks wrong: another one each time, of those that do not wait. */
+/* The record to send while the set-up looks wrong: a different one each time, except those that
+ * wait. */
 static size_t next_to_ask(const struct walk *walk)
 {
     size_t count = walk->delivery->record_count;
@@ -228,8 +233,8 @@ static size_t next_to_ask(const struct walk *walk)
     return HTTP_PIECES_UNKNOWN;
 }
 
-/* Send one record alone, while the set-up looks wrong; if its route takes nothing, the next one. False: the set-up
- * still looks wrong. */
+/* While the set-up looks wrong, send one record alone; if its route is blocked, the next one.
+ * False: the set-up still looks wrong. */
 static bool ask_one(struct walk *walk)
 {
     for (int i = 0; i < HTTP_PIECES_BAD_IN_A_ROW; i++) {

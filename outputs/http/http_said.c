@@ -18,7 +18,7 @@ void http_said_fini(struct http_said *said)
     buf_fini(&said->body);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static bool on_header(void *self, struct span name, struct span value)
 {
@@ -75,7 +75,7 @@ bool http_said_ask(struct http_said *said, struct http_client *client,
     return replied;
 }
 
-/* ---- what it says -------------------------------------------------------------------------------- */
+/* ---- what it says ---------------------------------------------------------------------------- */
 
 void http_said_tell(
     const struct http_said *said, const char *url, const char *words, struct error *err)

@@ -42,7 +42,7 @@ static const char one_by_one[] =
     "the server rejects one event after another. check the settings of this output";
 static const char hec_path[] = "/services/collector/event";
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 struct out_http {
     struct arena kept; /* url */
@@ -187,7 +187,7 @@ static void *http_create(const void *settings, const struct output_env *env, str
     return self;
 }
 
-/* ---- one request --------------------------------------------------------------------------------- */
+/* ---- one request ----------------------------------------------------------------------------- */
 
 static bool on_body(void *self_, struct span piece)
 {
@@ -309,7 +309,7 @@ static enum http_verdict post(struct out_http *self, const struct delivery *deli
     return post_body(self, body, report, ret_status);
 }
 
-/* ---- one delivery -------------------------------------------------------------------------------- */
+/* ---- one delivery ---------------------------------------------------------------------------- */
 
 /* Progress of a delivery. */
 struct progress {
@@ -389,7 +389,7 @@ static bool ask_another(struct out_http *self, const struct delivery *delivery,
     return false;
 }
 
-/* The next piece. False: no more of this delivery now. */
+/* Send the next piece. False: stop sending this delivery. */
 static bool step(struct out_http *self, const struct delivery *delivery, struct progress *progress,
     struct output_report *report)
 {

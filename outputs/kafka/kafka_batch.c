@@ -1,12 +1,14 @@
 /*
- * One delivery, one verdict.
+ * Sends one delivery and returns one verdict.
  *
- * It goes in groups (struct kafka_groups). At least once: what a group has delivered stays delivered, and what the
- * brokers refused of it goes again in smaller groups, before any later record.
+ * The delivery is sent in groups (struct kafka_groups). At least once: what a group has delivered
+ * stays delivered, and what the brokers refused of it is sent again in smaller groups, before any
+ * later record.
  *
- * Exactly once: a refusal fails the whole transaction. The next one only finds out about the groups from the refused
- * one on, and is aborted, so that no group is sent again for each refusal. When all groups are known, the last
- * transaction has them all.
+ * Exactly once: a refusal fails the whole transaction. The next transaction is a trial from the
+ * refused group on: it only finds out which groups the brokers accept, and is then aborted. So no
+ * group is sent again for each refusal. When all groups are known, the last transaction contains
+ * all of them.
  */
 #include "outputs/kafka/out_kafka.h"
 
@@ -14,7 +16,7 @@
 #include <stdlib.h>
 
 enum {
-    ROUNDS_MAX = 4096, /* a net: each round finds out something */
+    ROUNDS_MAX = 4096, /* safety limit: each round finds out something */
     PURGED_MAX = 8,
     FRAME_BYTES = 256, /* allowance for the key and the headers of a message */
     GROWTH_SHARE = 16,
@@ -73,7 +75,7 @@ static void refuse(struct out_kafka *self, const struct delivery *delivery, size
     }
 }
 
-/* ---- groups -------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static size_t weight(const struct delivery *delivery, size_t index)
 {
@@ -88,7 +90,8 @@ static void begin_groups(struct kafka_groups *groups)
     groups->explained = false;
 }
 
-/* The end of the group that begins at record ${from}. ${again}: as groups that begin there were taken before. */
+/* End of the group that begins at record ${from}. ${again}: use the groups that the brokers
+ * accepted before. */
 static size_t end_group(
     struct out_kafka *self, const struct delivery *delivery, size_t from, bool again)
 {
@@ -117,7 +120,7 @@ static size_t end_group(
     return count;
 }
 
-/* The brokers took the group up to record ${end}, exclusive. */
+/* The brokers have accepted the group up to record ${end}, exclusive. */
 static void pass_group(struct out_kafka *self, const struct delivery *delivery, size_t end)
 {
     struct kafka_groups *groups = &self->groups;
@@ -130,7 +133,7 @@ static void pass_group(struct out_kafka *self, const struct delivery *delivery, 
     }
 }
 
-/* The delivery is over, with nothing left to send. */
+/* The delivery is finished, and nothing is left to send. */
 static void end_groups(struct kafka_groups *groups)
 {
     if (groups->smaller && !groups->explained) {
@@ -146,7 +149,7 @@ static bool is_too_big(const struct out_kafka *self, size_t index)
     return !self->marks[index].skip && class_of(&self->results[index]) == KAFKA_TOO_BIG;
 }
 
-/* Was it the only refused message of its partition in the group? */
+/* True if no other message of its partition in the group was too large. */
 static bool was_alone(const struct out_kafka *self, size_t from, size_t end, size_t index)
 {
     for (size_t i = from; i < end; i++) {
@@ -158,8 +161,8 @@ static bool was_alone(const struct out_kafka *self, size_t from, size_t end, siz
     return true;
 }
 
-/* Refuse the records that were too large by themselves; the next groups are smaller if there was none. False: none of
- * the group was too large. */
+/* Refuse the records that were too large alone; if there are none, make the next groups smaller.
+ * False: no record of the group was too large. */
 static bool take_too_big(struct out_kafka *self, const struct delivery *delivery, size_t from,
     size_t end, struct output_report *report)
 {
@@ -209,10 +212,10 @@ static bool all_arrived(const struct out_kafka *self, size_t from, size_t end)
     return true;
 }
 
-/* ---- what failed --------------------------------------------------------------------------------- */
+/* ---- what failed ----------------------------------------------------------------------------- */
 
-/* Where events name their topics, one that takes nothing is no reason to keep others of the delivery waiting. How many
- * records are blocked now. */
+/* If events name their topics, block the records of topics that accept nothing, so that the others
+ * need not wait. Returns the number of blocked records. */
 static size_t block(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {
@@ -239,7 +242,8 @@ static size_t block(
     return count;
 }
 
-/* Report why messages failed: by the first one that fails until somebody mends the set-up, else by the first. */
+/* Report why messages failed: the first failure that lasts until the user corrects the set-up,
+ * otherwise the first one. */
 static void tell_failure(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {
@@ -257,7 +261,7 @@ static void tell_failure(
         }
     }
     if (worst < delivery->record_count && kafka_words_class(self->link.trouble) >= KAFKA_MEND) {
-        report->degraded = true; /* this trouble made the messages fail */
+        report->degraded = true; /* this error made the messages fail */
         self->stale = true;
     }
     if (worst < delivery->record_count) {
@@ -268,9 +272,9 @@ static void tell_failure(
     }
 }
 
-/* ---- at least once ------------------------------------------------------------------------------- */
+/* ---- at least once --------------------------------------------------------------------------- */
 
-/* Groups that begin with the first record that is not settled, until all are or one fails. */
+/* Send groups from the first unsettled record on, until all are settled or one fails. */
 static bool send_plain(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {
@@ -304,7 +308,7 @@ static bool send_plain(
     return true;
 }
 
-/* ---- exactly once -------------------------------------------------------------------------------- */
+/* ---- exactly once ---------------------------------------------------------------------------- */
 
 static bool any_to_send(const struct out_kafka *self, const struct delivery *delivery)
 {
@@ -316,7 +320,7 @@ static bool any_to_send(const struct out_kafka *self, const struct delivery *del
     return false;
 }
 
-/* A transaction fails as a whole: no message of it has arrived. */
+/* A transaction fails as a whole: none of its messages has arrived. */
 static void take_back(struct out_kafka *self, const struct delivery *delivery)
 {
     for (size_t i = 0; i < delivery->record_count; i++) {
@@ -327,15 +331,16 @@ static void take_back(struct out_kafka *self, const struct delivery *delivery)
     }
 }
 
-/* Where a transaction begins, and what comes of it. */
+/* State of the transactions of a delivery. */
 struct attempt {
-    size_t from;    /* the groups before this record are known to be taken, and are left out */
-    size_t end;     /* of the group that failed and begins at `from` now; 0: none failed */
-    bool again;     /* its groups were all taken before */
-    bool committed; /* all of the delivery is delivered */
+    size_t from;    /* the groups before this record were accepted in a trial, and are left out */
+    size_t end;     /* end of the group that failed and begins at `from`; 0: none failed */
+    bool again;     /* all groups were accepted in a trial */
+    bool committed; /* the whole delivery is delivered */
 };
 
-/* Why the group up to ${end} failed. The transaction is over. */
+/* Report why a group failed, and abort the transaction. ${put}: the group included the
+ * positions. */
 static void fail_group(
     struct out_kafka *self, const struct delivery *delivery, bool put, struct output_report *report)
 {
@@ -350,7 +355,7 @@ static void fail_group(
     }
 }
 
-/* Send the groups from attempt->from on. False with the report set: one failed. */
+/* Send the groups from attempt->from on. False: one failed, and the report is set. */
 static bool send_groups(struct out_kafka *self, const struct delivery *delivery,
     struct attempt *attempt, struct output_report *report)
 {
@@ -377,7 +382,7 @@ static bool send_groups(struct out_kafka *self, const struct delivery *delivery,
     return true;
 }
 
-/* One transaction. False with the report set. */
+/* Run one transaction. False: it failed, and the report is set. */
 static bool transact(struct out_kafka *self, const struct delivery *delivery,
     struct attempt *attempt, struct output_report *report)
 {
@@ -418,8 +423,8 @@ static void skip_delivered(struct out_kafka *self, const struct delivery *delive
     }
 }
 
-/* librdkafka takes messages from its queue when a transaction is aborted, and sometimes takes the first ones of the
- * next transaction, too. They were not sent. */
+/* librdkafka drops the messages in its queue when a transaction is aborted, and sometimes also the
+ * first messages of the next one. True if the group failed only because of that. */
 static bool was_purged(const struct out_kafka *self, size_t from, size_t end)
 {
     bool any = false;
@@ -434,12 +439,13 @@ static bool was_purged(const struct out_kafka *self, size_t from, size_t end)
     return any;
 }
 
-/* Transactions until one commits. One that fails for the size of a group, or for a topic, is no reason to stop. */
+/* Run transactions until one commits. A failure because of the size of a group, or of a topic, does
+ * not end this. */
 static bool send_once(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
 {
     struct attempt attempt = {.from = 0};
-    int purged = 0; /* rounds, one after the other */
+    int purged = 0; /* consecutive rounds */
     skip_delivered(self, delivery);
     for (int round = 0; any_to_send(self, delivery); round++) {
         if (kafka_ring_is_due(&self->ring)) {
@@ -472,7 +478,7 @@ static bool send_once(
     return true;
 }
 
-/* ---- the verdict --------------------------------------------------------------------------------- */
+/* ---- the verdict ----------------------------------------------------------------------------- */
 
 static enum output_verdict judge(
     struct out_kafka *self, const struct delivery *delivery, struct output_report *report)
@@ -509,7 +515,7 @@ static enum output_verdict judge(
     return OUTPUT_RETRY;
 }
 
-/* Events that are late for a quota are no failure, but somebody should know. */
+/* Events that a quota delays are no failure, but the user should know. */
 static void tell_throttled(const struct out_kafka *self)
 {
     char text[REASON_BYTES];

@@ -10,8 +10,8 @@
 
 enum { REASON_BYTES = 400, NUMBER_BYTES = 32, BROKERS_MAX_BYTES = 64 * 1024 };
 
-/* Options that have another key in the configuration, or that etwship decides. A name with a dot at its end stands for
- * all options that begin with it. */
+/* Options that have another key in the configuration, or that etwship decides. A name that ends
+ * with a dot stands for all options that begin with it. */
 static const struct {
     const char *name;
     const char *instead;
@@ -67,7 +67,7 @@ static const char *instead_of(const char *name)
     return NULL;
 }
 
-/* ---- the user's own options ------------------------------------------------------------------------ */
+/* ---- the user's own options ------------------------------------------------------------------ */
 
 static void consider_all(struct nearest *nearest, const char **dump, size_t count)
 {
@@ -116,7 +116,7 @@ void kafka_options_check(struct config_check *check, const struct config_map *op
         } else if (result == RD_KAFKA_CONF_UNKNOWN) {
             fault_unknown(check, pair, conf);
         } else if (result != RD_KAFKA_CONF_OK) {
-            /* Its reason may quote the value, which is not shown. */
+            /* librdkafka's reason may quote the value, so it is not shown. */
             CONFIG_FAULT(check, &pair->value,
                 "rdkafka: %s: librdkafka does not take this value. see its CONFIGURATION.md",
                 pair->key);
@@ -125,9 +125,9 @@ void kafka_options_check(struct config_check *check, const struct config_map *op
     rd_kafka_conf_destroy(conf);
 }
 
-/* ---- settings as options --------------------------------------------------------------------------- */
+/* ---- settings as options --------------------------------------------------------------------- */
 
-/* Collects options; the first failure stays. */
+/* Collects options; keeps the first failure. */
 struct setting {
     rd_kafka_conf_t *conf;
     struct error *err;
@@ -152,8 +152,8 @@ static void set_number(struct setting *to, const char *name, uint64_t value)
 
 #ifdef ETWSHIP_KAFKA_OPENSSL
 
-/* OpenSSL keeps memory for each thread that uses it. As a static library of Windows it does not learn that a thread
- * ends (OPENSSL_thread_stop(3)), so each producer would leave some behind. */
+/* OpenSSL keeps memory for each thread that uses it. As a static library on Windows it is not told
+ * when a thread ends (OPENSSL_thread_stop(3)), so each producer would leave some memory behind. */
 static rd_kafka_resp_err_t on_thread_exit(
     rd_kafka_t *rk, rd_kafka_thread_type_t type, const char *thread, void *self)
 {
@@ -188,14 +188,14 @@ static void watch_threads(rd_kafka_conf_t *conf)
 
 #endif
 
-/* What was set; NULL after a failure. */
+/* The configuration; NULL after a failure. */
 static rd_kafka_conf_t *finish(struct setting *to)
 {
     if (!to->good) {
         rd_kafka_conf_destroy(to->conf);
         return NULL;
     }
-    watch_threads(to->conf); /* copies of a configuration do not have it */
+    watch_threads(to->conf); /* copies of a configuration lack these interceptors */
     return to->conf;
 }
 
@@ -248,8 +248,9 @@ rd_kafka_conf_t *kafka_conf_create(const struct kafka_settings *settings, struct
         set(&to, "sasl.username", s->sasl.user);
         set(&to, "sasl.password", s->sasl.password);
     }
-    /* A request points to its events: librdkafka reads them no more once it has answered for them. But of what is not
-     * compressed TLS makes a record for each piece, so there they are copied into one. */
+    /* A request points to the events: librdkafka no longer reads them after it has reported the
+     * result. But for an uncompressed request TLS would make a record of each piece, so its pieces
+     * are copied together. */
     bool in_pieces = s->transport == KAFKA_TLS && s->compression == KAFKA_UNCOMPRESSED;
     set(&to, "message.copy.max.bytes", in_pieces ? "1000000000" : "0");
     set(&to, "compression.type", kafka_compression_names[s->compression]);
@@ -287,7 +288,7 @@ rd_kafka_conf_t *kafka_conf_reader(const rd_kafka_conf_t *base, struct error *er
     set(&to, "enable.auto.offset.store", "false");
     set(&to, "auto.offset.reset", "earliest");
     set(&to, "allow.auto.create.topics", "false");
-    set(&to, "queued.max.messages.kbytes", "2048"); /* what is read before we ask for it */
+    set(&to, "queued.max.messages.kbytes", "2048"); /* read ahead of our requests */
     set(&to, "fetch.max.bytes", "1048576");
     return finish(&to);
 }

@@ -11,13 +11,13 @@ enum {
     MAX_TOPICS = 4096,
     TOPIC_NAMES_MAX_BYTES = MAX_TOPICS * 512,
     GIVE_UP_MS = 5000,
-    REFUSED_MS = 2000, /* after one broker refuses, wait so long for another to accept */
+    REFUSED_MS = 2000, /* after one broker has refused, wait this long for another one to accept */
     REASON_BYTES = 400,
 };
 
-/* ---- what it says -------------------------------------------------------------------------------- */
+/* ---- reports of librdkafka ------------------------------------------------------------------- */
 
-/* librdkafka frees the headers that a message still has after the report. The report is const, but
+/* librdkafka frees headers that a message still has after the report. The report is const, but
  * rd_kafka_message_detach_headers is meant for it. */
 static void keep_headers(struct kafka_spare *spare, const rd_kafka_message_t *message)
 {
@@ -27,7 +27,7 @@ static void keep_headers(struct kafka_spare *spare, const rd_kafka_message_t *me
     }
 }
 
-/* `_private` of a message is its result. */
+/* `_private` of a message points to its result. */
 static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *message, void *self)
 {
     struct kafka_link *link = self;
@@ -56,8 +56,8 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *self)
         link->broken = true;
         trouble = rd_kafka_fatal_error(rk, text, sizeof(text));
     }
-    /* With TLS 1.3 a broker refuses our certificate only after the handshake. librdkafka takes that for a lost
-     * connection, and cites OpenSSL. */
+    /* With TLS 1.3 a broker refuses our certificate only after the handshake. librdkafka then
+     * reports a lost connection, with the text of OpenSSL. */
     if (trouble == RD_KAFKA_RESP_ERR__TRANSPORT && strstr(reason, ":SSL routines:")) {
         trouble = RD_KAFKA_RESP_ERR__SSL;
     }
@@ -121,7 +121,7 @@ void kafka_link_tell_topic(
     kafka_link_tell(link, code, what, err);
 }
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 bool kafka_link_init(struct kafka_link *link, const struct kafka_settings *settings,
     const struct output_env *env, struct error *err)
@@ -200,7 +200,8 @@ rd_kafka_topic_t *kafka_link_topic(struct kafka_link *link, const char *name)
     return topic;
 }
 
-/* Give up the messages that wait, and wait for librdkafka's answer to each: it reads their bytes until then. */
+/* Give up the waiting messages, and wait for librdkafka's report of each: until then it reads their
+ * bytes. */
 static void give_up(struct kafka_link *link)
 {
     uint64_t until = plat_monotonic_ns() + (uint64_t)GIVE_UP_MS * NS_PER_MS;
@@ -225,7 +226,7 @@ void kafka_link_close(struct kafka_link *link)
     link->broken = false;
 }
 
-/* ---- connecting ---------------------------------------------------------------------------------- */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
 static bool lasts(const struct kafka_link *link)
 {
@@ -260,7 +261,7 @@ static bool wait_for_broker(
     }
 }
 
-/* Take an error of a call with transactions apart. */
+/* Read and free the error of a transactional call. */
 static rd_kafka_resp_err_t read_error(rd_kafka_error_t *error, bool *again, bool *fatal)
 {
     rd_kafka_resp_err_t code = rd_kafka_error_code(error);
@@ -325,7 +326,7 @@ bool kafka_link_open(struct kafka_link *link, const struct kafka_conf_producer *
     return true;
 }
 
-/* ---- messages ------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 bool kafka_link_wait(struct kafka_link *link)
 {
@@ -336,7 +337,7 @@ bool kafka_link_wait(struct kafka_link *link)
     if (link->waiting) {
         give_up(link);
         if (link->waiting) {
-            kafka_link_close(link); /* its threads may still read messages until they have ended */
+            kafka_link_close(link); /* its threads may read messages until they end */
         }
         link->broken = true;
         return false;
@@ -395,7 +396,7 @@ void kafka_link_abort(struct kafka_link *link)
         read_error(error, &again, &fatal);
         kafka_link_poll(link, 0);
         if (!again || kafka_link_stops(link) || plat_monotonic_ns() >= until) {
-            link->broken = true; /* the next producer ends it */
+            link->broken = true; /* the next producer aborts it */
             return;
         }
     }

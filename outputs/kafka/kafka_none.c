@@ -1,4 +1,5 @@
-/* A build without librdkafka: a configuration is checked as elsewhere, and `run` says what is missing. */
+/* For builds without librdkafka: `check` works as in other builds, and `run` reports what is
+ * missing. */
 #include "outputs/kafka/kafka_options.h"
 #include "outputs/kafka/kafka_settings.h"
 #include "outputs/output.h"

@@ -8,7 +8,7 @@
 #include "platform/plat_system.h"
 
 enum {
-    PART_BYTES = 256 * 1024, /* of one message: every topic takes it by default (1 MB) */
+    PART_BYTES = 256 * 1024, /* limit of one message: every topic accepts it by default (1 MB) */
     VALUES_MAX_BYTES = KAFKA_RING_PARTS * PART_BYTES,
     KEYS_MAX_BYTES = 64 * 1024,
     KEY_BYTES = 320,
@@ -24,7 +24,7 @@ enum {
 static const char mark_name[] = "begin";
 static const char checkpoint_head[] = "1 ";
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static bool read_number(struct span *text, int64_t *ret_number)
 {
@@ -92,7 +92,7 @@ void kafka_ring_checkpoint(const struct kafka_ring *ring, struct buf *out)
     }
 }
 
-/* ---- what was delivered -------------------------------------------------------------------------- */
+/* ---- what was delivered ---------------------------------------------------------------------- */
 
 bool kafka_ring_has(const struct kafka_ring *ring, const struct delivery *delivery, size_t index)
 {
@@ -122,14 +122,14 @@ static bool take_id(void *self, struct span id)
            (arena_copy(&ring->had_ids, id, &copy) && map_put(&ring->had, copy, ring));
 }
 
-/* Remember the ids of a slot. Its value has the texts of all parts, each after its size. */
+/* Remember the ids of a slot. Its value contains the texts of all parts, each after its size. */
 static bool take_slot(struct kafka_ring *ring, const struct kafka_slot *slot, struct error *err)
 {
     struct span rest = buf_span(&slot->value);
     while (rest.size) {
         uint32_t size;
         uint64_t number;
-        memcpy(&size, rest.data, sizeof(size)); /* put there by keep_part */
+        memcpy(&size, rest.data, sizeof(size)); /* written by keep_part */
         struct span text = span_first(span_from(rest, sizeof(size)), size);
         rest = span_from(rest, sizeof(size) + size);
         if (!kafka_position_read(text, &number, take_id, ring)) {
@@ -142,9 +142,9 @@ static bool take_slot(struct kafka_ring *ring, const struct kafka_slot *slot, st
     return true;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* What follows our id and '/' in the key; empty if the message is not ours. */
+/* The rest of the key after our id and '/'; empty if the message is not ours. */
 static struct span our_key(const struct kafka_ring *ring, const rd_kafka_message_t *message)
 {
     struct span key = span_make(message->key, message->key_len);
@@ -178,7 +178,7 @@ static bool keep_part(struct kafka_ring *ring, const rd_kafka_message_t *message
     return !slot->value.failed;
 }
 
-/* Read up to the mark ${nonce}. Every message that comes extends the time limit. */
+/* Read up to the mark ${nonce}. Each message extends the time limit. */
 static bool read_all(struct kafka_ring *ring, struct kafka_link *link, rd_kafka_topic_t *topic,
     struct span nonce, rd_kafka_resp_err_t *ret_code)
 {
@@ -238,7 +238,7 @@ static bool read_to(struct kafka_ring *ring, struct kafka_link *link, struct spa
     return good;
 }
 
-/* ---- the mark ------------------------------------------------------------------------------------ */
+/* ---- the mark -------------------------------------------------------------------------------- */
 
 static rd_kafka_resp_err_t put_mark(
     struct kafka_ring *ring, struct kafka_link *link, struct span nonce, struct error *err)
@@ -263,7 +263,8 @@ static rd_kafka_resp_err_t put_mark(
     return kafka_link_commit(link, &code, err) ? RD_KAFKA_RESP_ERR_NO_ERROR : code;
 }
 
-/* Find our partition of the topic of positions, by a hash of our id. Make the topic if it is missing. */
+/* Find our partition of the topic of positions, by a hash of our id. Create the topic if it is
+ * missing. */
 static bool find_partition(struct kafka_ring *ring, struct kafka_link *link,
     rd_kafka_resp_err_t *ret_code, struct error *err)
 {
@@ -316,7 +317,7 @@ bool kafka_ring_recall(struct kafka_ring *ring, struct kafka_link *link,
     return good;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static bool end_part(struct kafka_ring *ring)
 {

@@ -20,7 +20,7 @@ enum {
 
 static const char unknown[] = "unknown";
 
-/* Of KAFKA_HEADER_PROVIDER and KAFKA_HEADER_CODE. */
+/* Parts for KAFKA_HEADER_PROVIDER and KAFKA_HEADER_CODE. */
 static const enum kafka_part header_parts[] = {KAFKA_PART_PROVIDER, KAFKA_PART_CODE};
 
 static struct span keep(struct kafka_send *send, const char *text, bool *good)
@@ -157,7 +157,7 @@ static struct kafka_target *target_of(
     return target;
 }
 
-/* ---- headers ------------------------------------------------------------------------------------- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 static void add(rd_kafka_headers_t *headers, const char *name, struct span value)
 {
@@ -166,7 +166,7 @@ static void add(rd_kafka_headers_t *headers, const char *name, struct span value
     }
 }
 
-/* All but the id. */
+/* Make all headers except the id. */
 static rd_kafka_headers_t *make_headers(
     const struct kafka_send *send, const struct kafka_target *target)
 {
@@ -200,7 +200,8 @@ static bool has_room(struct kafka_spare *spare)
     return true;
 }
 
-/* ${ret_spare} gets the place to give them back to, NULL: there is none. */
+/* Take headers that can be reused, or make them. ${ret_spare}: where to return them; NULL:
+ * nowhere. */
 static rd_kafka_headers_t *take_headers(
     struct kafka_send *send, const struct kafka_target *target, struct kafka_spare **ret_spare)
 {
@@ -229,7 +230,7 @@ static void drop_headers(struct kafka_spare *spare, rd_kafka_headers_t *headers)
     }
 }
 
-/* ---- handing over -------------------------------------------------------------------------------- */
+/* ---- handing over ---------------------------------------------------------------------------- */
 
 static rd_kafka_vu_t *next_value(rd_kafka_vu_t *values, size_t *count, rd_kafka_vtype_t type)
 {
@@ -252,7 +253,7 @@ struct message {
     int64_t time_ms; /* 0: now */
     struct span key;
     struct span value;
-    rd_kafka_headers_t *headers; /* given away; NULL: none */
+    rd_kafka_headers_t *headers; /* librdkafka owns them after the call; NULL: none */
     struct kafka_spare *spare;
 };
 

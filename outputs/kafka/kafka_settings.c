@@ -124,9 +124,9 @@ bool kafka_settings_has_header(const struct kafka_settings *settings, enum kafka
 uint64_t kafka_settings_memory(const void *settings, uint64_t batch_bytes, uint64_t batch_events)
 {
     enum {
-        LIBRARY_BYTES = 10 * 1024 * 1024, /* its threads, connections and names */
-        MESSAGE_BYTES = 1536,    /* of one message beside the event itself, and of kept headers */
-        ID_BYTES = 100,          /* of one id that the output remembers after a restart */
+        LIBRARY_BYTES = 10 * 1024 * 1024, /* threads, connections and names of the library */
+        MESSAGE_BYTES = 1536,    /* one message without the event itself, and kept headers */
+        ID_BYTES = 100,          /* one id that the output remembers after a restart */
         REMEMBERED_BATCHES = 16, /* KAFKA_RING_SLOTS */
         LEAST_EVENT_BYTES = 256,
     };
@@ -137,7 +137,7 @@ uint64_t kafka_settings_memory(const void *settings, uint64_t batch_bytes, uint6
     return LIBRARY_BYTES + batch_bytes + MESSAGE_BYTES * events + ids;
 }
 
-/* ---- routes -------------------------------------------------------------------------------------- */
+/* ---- routes ---------------------------------------------------------------------------------- */
 
 bool kafka_settings_varies(const char *text)
 {
@@ -201,7 +201,7 @@ bool kafka_settings_split(struct span rendered, struct span ret_parts[KAFKA_PART
     return parts == KAFKA_PART_COUNT;
 }
 
-/* ---- checks -------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static void check_broker(struct config_check *check, const char *const *broker)
 {

@@ -11,7 +11,8 @@ static void say(const struct output_talk *talk, enum output_finding finding, con
     talk->say(talk->host, finding, text);
 }
 
-/* Without transactions if ${transactional_id} is NULL. The agent's own id would fence a running agent. */
+/* ${transactional_id} NULL: without transactions. The agent's own id would fence a running
+ * agent. */
 static bool open_link(struct kafka_link *link, const struct kafka_settings *s,
     const char *transactional_id, rd_kafka_resp_err_t *ret_code, struct error *err)
 {
@@ -20,7 +21,7 @@ static bool open_link(struct kafka_link *link, const struct kafka_settings *s,
     return kafka_link_open(link, &producer, ret_code, err);
 }
 
-/* ---- setup --------------------------------------------------------------------------------------- */
+/* ---- setup ----------------------------------------------------------------------------------- */
 
 static void show(
     const struct output_talk *talk, const char *name, const struct kafka_topic_shape *shape)
@@ -109,9 +110,10 @@ bool kafka_talk_setup(const void *settings, const struct output_talk *talk)
     return good;
 }
 
-/* ---- test-output --------------------------------------------------------------------------------- */
+/* ---- test-output ----------------------------------------------------------------------------- */
 
-/* Do the brokers list Write, or all rights, among those of our user? ${ret_told} false: they list none. */
+/* True if the brokers list Write, or all rights, among those of our user. ${ret_told} false: they
+ * list no rights. */
 static bool may_write(const rd_kafka_TopicDescription_t *topic, bool *ret_told)
 {
     size_t count;
@@ -217,7 +219,7 @@ static bool examine_positions(
     return lacking == OUTPUT_FOUND_NOTE;
 }
 
-/* The id has "-test" at its end: with the agent's own id, the brokers would end the agent's producer. */
+/* The id ends with "-test": with the agent's own id, the brokers would end the agent's producer. */
 static bool examine_transactions(
     struct kafka_link *link, const struct kafka_settings *s, const struct output_talk *talk)
 {

@@ -19,8 +19,8 @@ struct kafka_token {
     const char *client_secret;
     const char *scope;       /* NULL: none */
     const char **extensions; /* key, value, key, value, … */
-    size_t extension_count;  /* of both together */
-    char *before;            /* the last token, a secret */
+    size_t extension_count;  /* number of keys and values */
+    char *before;            /* previous token, a secret */
     struct http_client *http;
     struct http_said said;
 };
@@ -109,7 +109,7 @@ static bool ask(struct kafka_token *token, struct error *err)
     return replied;
 }
 
-/* Give the token to ${rk}. A copy stays, so that the client hides it in texts. */
+/* Pass the token to ${rk}. A copy is kept, so that the client hides it in texts. */
 static bool put(struct kafka_token *token, rd_kafka_t *rk, struct span text, uint64_t seconds,
     struct error *err)
 {
@@ -140,7 +140,7 @@ bool kafka_token_give(struct kafka_token *token, rd_kafka_t *rk, struct error *e
     uint64_t seconds;
     bool good = ask(token, err);
     if (good && !http_token_read(buf_span(&token->said.body), &text, &seconds)) {
-        /* Show nothing of the reply: it may hold half a token. */
+        /* Show nothing of the reply: it may contain a part of the token. */
         good = error_set(
             err, ERR_FORMAT, "%.200s: the reply holds no token. check token_url", token->url);
     }

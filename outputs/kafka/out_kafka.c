@@ -1,9 +1,10 @@
 /*
- * Apache Kafka, over librdkafka: each event is a message. A delivery ends when the brokers have answered for all its
- * messages. A message without error is then in all replicas in sync.
+ * Apache Kafka, through librdkafka: each event is a message. A delivery ends when the brokers have
+ * answered for all its messages. A message without an error is then in all in-sync replicas.
  *
- * Exactly once: each delivery is a transaction, which also writes the ids of its events (kafka_ring.h). At least once:
- * an idempotent producer. It repeats requests without making duplicates, as long as the process lives.
+ * Exactly once: each delivery is a transaction, which also writes the ids of its events
+ * (kafka_ring.h). At least once: an idempotent producer. It repeats requests without making
+ * duplicates, as long as the process lives.
  */
 #include "outputs/kafka/out_kafka.h"
 
@@ -20,7 +21,7 @@ enum {
     NS_PER_MS = 1000000,
 };
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static const char *keep(struct out_kafka *self, const char *text, bool *good)
 {
@@ -29,8 +30,8 @@ static const char *keep(struct out_kafka *self, const char *text, bool *good)
     return *good ? (const char *)copy.data : NULL;
 }
 
-/* The id of our transactions, NULL: none. They need a host that stores positions, and an id that stays the same after a
- * restart. */
+/* The id of our transactions; NULL: none. They need a host that stores positions, and an id that
+ * stays the same after a restart. */
 static const char *name_transactions(struct out_kafka *self, const struct kafka_settings *s,
     const struct output_env *env, bool *good)
 {
@@ -92,16 +93,18 @@ void out_kafka_destroy(void *self_)
     }
 }
 
-/* ---- connecting ---------------------------------------------------------------------------------- */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
-/* Replace the producer by a new one. With transactions, read what was delivered. False with ${err} set. */
+/* Replace the producer by a new one. With transactions, read which records were delivered. False
+ * with ${err} set. */
 static bool open_link(struct out_kafka *self, rd_kafka_resp_err_t *ret_code, struct error *err)
 {
     const struct kafka_conf_producer producer = {.transactional_id = self->once ? self->id : NULL,
         .timeout_ms = self->link.timeout_ns / NS_PER_MS};
     self->stale = false;
-    /* A transaction is taken as a whole or not at all. Without one, a group is no more than one request to each
-     * partition: of two the brokers could refuse the first, and take the second. */
+    /* Brokers accept a transaction as a whole or not at all. Without transactions, a group is at
+     * most one request per partition: of two requests, they could refuse the first and accept the
+     * second. */
     size_t most = self->once ? SIZE_MAX : KAFKA_CONF_BATCH_BYTES;
     if (self->groups.most != most) {
         self->groups = (struct kafka_groups){.most = most, .usual = most, .suspect = SIZE_MAX};
@@ -116,8 +119,8 @@ static bool open_link(struct out_kafka *self, rd_kafka_resp_err_t *ret_code, str
     return true;
 }
 
-/* Tell the status which mode is in force, and log it each time that it changes. ${why}: the brokers' reason against
- * transactions, or NULL. */
+/* Show the current mode in the status, and log it when it changes. ${why}: the brokers' reason
+ * against transactions, or NULL. */
 static void tell_mode(struct out_kafka *self, const char *why)
 {
     char text[TEXT_BYTES];
@@ -164,7 +167,7 @@ bool out_kafka_connect(struct out_kafka *self, rd_kafka_resp_err_t *ret_code, st
     return good;
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------ */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static bool wants_ids(const void *settings)
 {
@@ -178,7 +181,7 @@ static bool kafka_checkpoint(void *self, struct buf *out, struct error *err)
     return !out->failed || error_set(err, ERR_LIMIT, "a checkpoint is too long");
 }
 
-/* Take what brokers report between deliveries, and renew tokens. */
+/* Handle reports of the brokers between deliveries, and renew tokens. */
 static uint64_t kafka_idle(void *self)
 {
     kafka_link_poll(&((struct out_kafka *)self)->link, 0);

@@ -4,13 +4,13 @@
 #include "outputs/json_member.h"
 #include "outputs/loki/loki_settings.h"
 
-enum { LABEL_MAX_BYTES = 1024 }; /* of a value: Loki takes 2048 */
+enum { LABEL_MAX_BYTES = 1024 }; /* per value; Loki accepts 2048 */
 
-/* The places of labels and metadata in the native event. */
+/* Where the native event has labels and metadata. */
 static const struct place {
     const char *object;
     const char *member;
-    const char *name; /* at Loki */
+    const char *name; /* in Loki */
 } places[LOKI_PLACE_COUNT] = {
     [LOKI_HOST] = {"host", "name", "host"},
     [LOKI_PROVIDER] = {"provider", "name", "provider"},

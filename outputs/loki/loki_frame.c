@@ -40,7 +40,7 @@ void loki_frame_fini(struct loki_frame *frame)
     free(frame->list);
 }
 
-/* ---- streams ----------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static struct loki_stream *add_stream(struct loki_frame *frame, struct span labels)
 {
@@ -111,7 +111,7 @@ static struct span without_end(struct span line)
     return line;
 }
 
-/* From the first of them on. */
+/* Slices are counted from the earliest entry. */
 static void cut_into_slices(struct loki_frame *frame)
 {
     int64_t first = INT64_MAX;

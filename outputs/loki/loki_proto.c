@@ -19,7 +19,7 @@ enum {
     PAIR_VALUE = 2,
 };
 
-/* ---- entries ------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static void add_time(struct buf *out, int64_t nanos)
 {
@@ -59,7 +59,7 @@ static void write_entry(struct loki_frame *frame, const struct loki_entry *entry
     protobuf_buf_close(out, place);
 }
 
-/* ---- streams ------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 /* `{job="etwship",host="PC"}`: names and texts of LogQL. The escapes of utf8_to_json are valid in
  * strings of Go. */
@@ -109,11 +109,11 @@ static void write_stream(struct loki_frame *frame, size_t first, size_t end)
     protobuf_buf_close(&frame->body, place);
 }
 
-/* ---- Snappy ---------------------------------------------------------------------------------------- */
+/* ---- Snappy ---------------------------------------------------------------------------------- */
 
 /*
- * The size without compression, the tag of a literal with a length of four bytes, and this length less one
- * (format_description.txt of Snappy, sections 1 and 2.1).
+ * Snappy without compression: the size, the tag of a literal whose length has four bytes, and that
+ * length minus one (format_description.txt of Snappy, sections 1 and 2.1).
  */
 enum {
     SNAPPY_LITERAL = 63 << 2,

@@ -45,7 +45,8 @@ static bool take_number(struct span *text, uint64_t *ret_number)
     return size > 0;
 }
 
-/* `2021-11-07 13:16:59.995248574 +0000 UTC`, as Go prints times; the zone is UTC or it is not read. */
+/* Read `2021-11-07 13:16:59.995248574 +0000 UTC`, the form in which Go prints times. Other zones
+ * are not read. */
 static bool take_time(struct span *text, int64_t *ret_nanos)
 {
     enum { STAMP_BYTES = 19, RFC_BYTES = 20 };

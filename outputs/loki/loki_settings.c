@@ -93,7 +93,7 @@ void loki_settings_can_run(const void *settings, struct config_check *check)
     http_here_check(check, &((const struct loki_settings *)settings)->http);
 }
 
-/* ---- how many streams there will be ------------------------------------------------------------------- */
+/* ---- how many streams there will be ---------------------------------------------------------- */
 
 /* Number of values of a label in a session. 0: unknown. */
 static uint64_t values_in(const struct output_spread *spread, enum loki_label label)

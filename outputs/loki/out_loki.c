@@ -18,7 +18,7 @@
 
 enum { BAD_REQUEST = 400 };
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 struct out_loki {
     struct http_link link;
@@ -72,7 +72,7 @@ static void *loki_create(const void *settings, const struct output_env *env, str
     return self;
 }
 
-/* ---- one request --------------------------------------------------------------------------------- */
+/* ---- one request ----------------------------------------------------------------------------- */
 
 /* The result of a reply for the whole request. */
 static enum http_piece_verdict verdict_of(const struct http_said *said)
@@ -111,7 +111,7 @@ static enum http_piece_verdict post_entries(
     return verdict;
 }
 
-/* ---- lines that Loki names ------------------------------------------------------------------------- */
+/* ---- lines that Loki names ------------------------------------------------------------------- */
 
 static const struct loki_named *named_of(const struct loki_reply *reply, int64_t nanos)
 {
@@ -268,7 +268,7 @@ static struct http_piece_answer loki_post(
     return answer;
 }
 
-/* ---- one delivery -------------------------------------------------------------------------------- */
+/* ---- one delivery ---------------------------------------------------------------------------- */
 
 static bool begin(struct out_loki *self, const struct delivery *delivery)
 {

@@ -1,6 +1,7 @@
 /*
- * libcurl makes the connection (CURLOPT_CONNECT_ONLY), and then only moves bytes. The handle stays in its multi
- * handle for as long: without it libcurl closes the connection.
+ * libcurl makes the connection (CURLOPT_CONNECT_ONLY) and then only moves bytes. The easy handle
+ * stays in its multi handle while it is connected: libcurl closes the connection of a handle that
+ * is removed.
  */
 #include "outputs/net/net_stream.h"
 
@@ -39,7 +40,7 @@ static bool is_stopping(const struct net_stream *stream)
     return stream->stopping && stream->stopping(stream->host);
 }
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static bool set_up(struct net_stream *self, const struct net_stream_setup *setup, struct error *err)
 {
@@ -117,7 +118,7 @@ const char *net_stream_name(const struct net_stream *stream)
     return stream->name;
 }
 
-/* ---- connecting ---------------------------------------------------------------------------------- */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
 /* Run until ${easy} is connected; it then stays in ${multi}. */
 static CURLcode perform(struct net_stream *self, CURLM *multi, CURL *easy)
@@ -191,7 +192,7 @@ bool net_stream_connect(struct net_stream *stream, bool *ret_lasts, struct error
     return stream->connected;
 }
 
-/* ---- moving bytes -------------------------------------------------------------------------------- */
+/* ---- moving bytes ---------------------------------------------------------------------------- */
 
 static curl_socket_t socket_of(const struct net_stream *stream)
 {
@@ -321,7 +322,7 @@ void net_stream_end(struct net_stream *stream)
     }
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 void net_stream_check_address(
     struct config_check *check, const char *key, const char *const *address)

@@ -18,18 +18,18 @@ enum { FIRST = 1, SECOND = 2 };
 
 struct otlp_record {
     struct span bytes;
-    uint32_t next; /* of the same scope */
+    uint32_t next; /* next record of the scope */
 };
 
 struct otlp_scope {
     struct span resource;
     struct span scope;
     uint64_t hash;
-    uint32_t first; /* record */
+    uint32_t first; /* first record */
     uint32_t last;
-    uint32_t same_resource; /* the next scope of it; NONE */
-    bool leads;             /* the first of its resource */
-    size_t size;            /* protobuf: of its message */
+    uint32_t same_resource; /* next scope of the resource; NONE: none */
+    bool leads;             /* first scope of its resource */
+    size_t size;            /* protobuf: size of the message */
 };
 
 /* A parsed record. */
@@ -53,7 +53,7 @@ void otlp_frame_fini(struct otlp_frame *frame)
     free(frame->slots);
 }
 
-/* ---- taking apart ---------------------------------------------------------------------------------- */
+/* ---- taking apart ---------------------------------------------------------------------------- */
 
 static bool take(struct span *message, uint32_t number, struct span *ret_bytes)
 {
@@ -108,7 +108,7 @@ static bool split_json(struct span line, struct parts *ret_parts)
            inside(json_member_find(scopes, "logRecords"), &ret_parts->record);
 }
 
-/* ---- putting together -------------------------------------------------------------------------------- */
+/* ---- putting together ------------------------------------------------------------------------ */
 
 static uint64_t hash_of(uint64_t hash, struct span bytes)
 {
@@ -216,7 +216,7 @@ static void add_record(struct otlp_frame *frame, struct otlp_scope *scope, struc
     scope->last = index;
 }
 
-/* ---- protobuf ---------------------------------------------------------------------------------------- */
+/* ---- protobuf -------------------------------------------------------------------------------- */
 
 /* Bytes of a field that is ${size} bytes long. */
 static size_t field_size(size_t size)
@@ -262,7 +262,7 @@ static void write_proto(struct otlp_frame *frame, const struct otlp_scope *lead)
     }
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void write_json(struct otlp_frame *frame, const struct otlp_scope *lead)
 {
@@ -286,7 +286,7 @@ static void write_json(struct otlp_frame *frame, const struct otlp_scope *lead)
     buf_add_text(out, "]}");
 }
 
-/* ---- a piece ----------------------------------------------------------------------------------------- */
+/* ---- a piece --------------------------------------------------------------------------------- */
 
 static enum otlp_frame_result collect(
     struct otlp_frame *frame, const struct http_piece *piece, size_t *ret_actor)

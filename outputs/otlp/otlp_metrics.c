@@ -63,7 +63,7 @@ static bool judge(struct sender *self, struct error *err)
                          : otlp_reply_words(status),
         reply.message[0] ? ": " : "", reply.message);
     http_client_hide(self->link.client, words);
-    said->shown[0] = '\0'; /* protobuf is no text for people */
+    said->shown[0] = '\0'; /* protobuf is unreadable */
     http_said_tell(said, self->link.url, words, err);
     return false;
 }

@@ -5,7 +5,7 @@
 #include "outputs/json_scan.h"
 #include "outputs/json_value.h"
 
-/* ---- statuses -------------------------------------------------------------------------------------- */
+/* ---- statuses -------------------------------------------------------------------------------- */
 
 /* The first row with a status decides; for others http_status.c tells whether the set-up is
  * wrong. */
@@ -71,7 +71,7 @@ void otlp_reply_write_reference(struct buf *out)
     buf_add_text(out, "| others of 3xx, 4xx and 5xx | as with `http` |\n");
 }
 
-/* ---- bodies ---------------------------------------------------------------------------------------- */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
 static void keep_message(struct span text, struct otlp_reply *reply)
 {
@@ -119,7 +119,8 @@ static void read_proto(struct span body, int status, struct otlp_reply *reply)
     reply->broken = reply->broken || body.size;
 }
 
-/* The text of a value, which is at one of the ${paths}: proto3's JSON also allows the names of fields. */
+/* Read the value at one of the ${paths}: the JSON of proto3 also allows the original names of
+ * fields. */
 static struct span read_value(struct span body, const char *const paths[2], char *text, size_t room)
 {
     size_t size = json_value_find(body, paths[0], text, room);
@@ -137,7 +138,7 @@ static void read_json_message(
     }
 }
 
-/* A 64-bit number is a string in proto3's JSON; a number is accepted, too. */
+/* A 64-bit number is a string in the JSON of proto3; a number is accepted, too. */
 static void read_json_count(struct span body, const char *const paths[2], struct otlp_reply *reply)
 {
     char text[32];

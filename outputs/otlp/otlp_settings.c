@@ -70,7 +70,7 @@ void otlp_settings_can_run(const void *settings, struct config_check *check)
     http_here_check(check, &((const struct otlp_settings *)settings)->http);
 }
 
-/* The port that collectors have for gRPC, as users of other senders know it. */
+/* Users of other senders know the collectors' port for gRPC. */
 void otlp_settings_warnings(const void *settings, struct config_check *check)
 {
     static const char grpc_port[] = ":4317";

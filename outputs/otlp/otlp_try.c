@@ -4,7 +4,7 @@
 #include "outputs/otlp/otlp_link.h"
 #include "outputs/otlp/otlp_reply.h"
 
-/* A request without log records, which a collector takes. */
+/* Send a request without log records, which collectors accept. */
 static bool ask(struct http_try *found, struct http_link *link, const struct otlp_settings *s)
 {
     struct error err;

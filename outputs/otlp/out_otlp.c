@@ -1,11 +1,12 @@
 /*
- * OpenTelemetry's protocol over HTTP. A delivery goes in pieces (http_pieces.h), each a request that
- * otlp_frame.c puts together.
+ * OpenTelemetry's protocol over HTTP. A delivery is sent in pieces (http_pieces.h), each a request
+ * that otlp_frame.c writes.
  *
- * A reply of success may say that some log records were rejected, but not which (partial success), and such a
- * request must not be sent again. So all of its records are kept as dead letters, with what the server said,
- * and the ledger counts what it said: rejected ones as dead letters, the others as delivered. The same with a
- * status after which the protocol forbids to send the request again: there nothing counts as delivered.
+ * A successful reply may report a number of rejected log records without naming them (partial
+ * success), and such a request must not be sent again. So all records of the request become dead
+ * letters with the server's text, and the ledger counts by the reply: the rejected records as dead
+ * letters, the others as delivered. After some statuses the protocol forbids sending the request
+ * again. Then all its records become dead letters, too, but none counts as delivered.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,27 +22,28 @@
 
 enum {
     WORDS_BYTES = 400,
-    MAX_UNCERTAIN = 16, /* of one delivery */
+    MAX_UNCERTAIN = 16, /* per delivery */
 };
 
-/* A request whose records are dead letters, though the server does not say which it has rejected. */
+/* A request whose records become dead letters, because the server does not name the rejected
+ * ones. */
 struct uncertain_piece {
     size_t arrived;
-    size_t maybe_arrived; /* these included */
+    size_t maybe_arrived; /* including `arrived` */
     int status;
     char words[WORDS_BYTES];
 };
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 struct out_otlp {
     struct http_link link;
     struct otlp_frame frame;
     struct http_pieces pieces;
-    uint64_t unsure; /* records of the delivery in hand that may have arrived, unknown to us */
-    struct uncertain_piece uncertain[MAX_UNCERTAIN]; /* of the delivery in hand */
+    uint64_t unsure; /* records of the current delivery that may have arrived without a reply */
+    struct uncertain_piece uncertain[MAX_UNCERTAIN]; /* of the current delivery */
     size_t uncertain_count;
-    uint8_t *piece_numbers; /* by record: which of these it belongs to, from 1 */
+    uint8_t *piece_numbers; /* per record: place in `uncertain`, from 1; 0: none */
     size_t piece_numbers_capacity;
     bool (*stopping)(void *host);
     void (*warn)(void *host, const char *text);
@@ -80,9 +82,9 @@ static void *otlp_create(const void *settings, const struct output_env *env, str
     return self;
 }
 
-/* ---- one request --------------------------------------------------------------------------------- */
+/* ---- one request ----------------------------------------------------------------------------- */
 
-/* Note that the records of ${piece} are to be dead letters: ${arrived} of them have arrived, and at most
+/* Mark the records of ${piece} as dead letters: ${arrived} of them have arrived, and at most
  * ${maybe} may have. */
 static void add_uncertain(struct out_otlp *self, const struct http_piece *piece, size_t arrived,
     size_t maybe, const char *words)
@@ -98,7 +100,7 @@ static void add_uncertain(struct out_otlp *self, const struct http_piece *piece,
     }
 }
 
-/* The server has taken the request, or says so. */
+/* The status reports success. */
 static struct http_piece_answer take(struct out_otlp *self, const struct http_piece *piece,
     const struct otlp_reply *reply, struct output_report *report)
 {
@@ -151,11 +153,11 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
         answer.verdict = HTTP_PIECE_REFUSED;
         break;
     case OTLP_NEVER:
-        if (!self->link.said.reply.sent) { /* half a request is no request yet */
+        if (!self->link.said.reply.sent) { /* the server did not get the whole request */
             answer.verdict = HTTP_PIECE_LATER;
             break;
         }
-        answer.verdict = HTTP_PIECE_TAKEN; /* as far as sending goes */
+        answer.verdict = HTTP_PIECE_TAKEN; /* these records need no further request */
         add_uncertain(
             self, piece, 0, self->frame.count, reply->message[0] ? reply->message : words);
         return answer;
@@ -166,7 +168,7 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
     char text[WORDS_BYTES];
     snprintf(text, sizeof(text), "%s%s%s", words, reply->message[0] ? ": " : "", reply->message);
     http_client_hide(self->link.client, text);
-    self->link.said.shown[0] = '\0'; /* protobuf is no text for people */
+    self->link.said.shown[0] = '\0'; /* protobuf is unreadable */
     http_said_tell(&self->link.said, self->link.url, text, &report->error);
     snprintf(self->link.said.shown, sizeof(self->link.said.shown), "%.*s",
         (int)sizeof(self->link.said.shown) - 1, text);
@@ -182,7 +184,7 @@ static struct http_piece_answer otlp_post(
     struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
     if (self->uncertain_count == MAX_UNCERTAIN) {
         error_set(&report->error, ERR_STOPPED, "the server rejects a part of each request");
-        return answer; /* what is left comes in the next delivery */
+        return answer; /* the rest is sent with the next delivery */
     }
     switch (otlp_frame_write(&self->frame, piece, &answer.record)) {
     case OTLP_NO_MEMORY:
@@ -217,9 +219,9 @@ static struct http_piece_answer otlp_post(
     return judge(self, piece, &reply, report);
 }
 
-/* ---- one delivery -------------------------------------------------------------------------------- */
+/* ---- one delivery ---------------------------------------------------------------------------- */
 
-/* Nothing of ${delivery} is sent yet. */
+/* Begin ${delivery}: nothing of it was sent yet. */
 static bool begin(struct out_otlp *self, const struct delivery *delivery)
 {
     size_t count = delivery->record_count;
@@ -239,7 +241,7 @@ static bool begin(struct out_otlp *self, const struct delivery *delivery)
     return true;
 }
 
-/* What the server has rejected, or may have, without saying which becomes dead letters. */
+/* Turn the records of these requests, which count as delivered so far, into dead letters. */
 static void reject_uncertain(
     struct out_otlp *self, const struct delivery *delivery, struct output_report *report)
 {

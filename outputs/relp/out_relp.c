@@ -15,7 +15,7 @@ enum {
     FRAMES_MAX_BYTES = 256 * 1024 * 1024,
     ANSWERS_MAX_BYTES = 2 * RELP_MAX_DATA,
     READ_BYTES = 16 * 1024,
-    ANSWER_BYTES = 12, /* the shortest, "1 rsp 3 200\n" */
+    ANSWER_BYTES = 12, /* size of the shortest, "1 rsp 3 200\n" */
     GATHER_MS = 5,
     CLOSE_MS = 200,
     OPEN_TXNR = 1,
@@ -31,7 +31,7 @@ struct settings {
     int transport;
     int64_t window;
     struct syslog_options message;
-    struct http_options http; /* of it tls and the timeouts */
+    struct http_options http; /* only its tls and timeouts are used */
 };
 
 // clang-format off
@@ -71,7 +71,7 @@ struct out_relp {
     void *host;
 };
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static void relp_check(const void *settings, struct config_check *check)
 {
@@ -125,7 +125,7 @@ static void *relp_create(const void *settings, const struct output_env *env, str
     return self;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 /* Read more bytes of answers. Before it waits, it acknowledges received bytes, as the other system
  * may hold back the next answers until then. It waits for all needed answers together, as they may
@@ -147,7 +147,7 @@ static enum net_stream_read read_more(
     return read;
 }
 
-/* What is left until ${*end_ns}, which is ${wait_ms} after the first call with 0. */
+/* Time left until ${*end_ns}. If that is 0, set it to ${wait_ms} from now. */
 static unsigned left_until(uint64_t *end_ns, unsigned wait_ms)
 {
     uint64_t now_ns = plat_monotonic_ns();
@@ -157,8 +157,8 @@ static unsigned left_until(uint64_t *end_ns, unsigned wait_ms)
     return now_ns < *end_ns ? (unsigned)((*end_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS) : 0;
 }
 
-/* The next frame that has come, all of it within ${wait_ms}. RELP_MORE: none. RELP_BAD: nor will there be, ${err} says
- * why. Valid until the next call. */
+/* Read the next whole frame within ${wait_ms}. RELP_MORE: none came. RELP_BAD: none can follow;
+ * ${err} says why. Valid until the next call. */
 static enum relp_read next_frame(struct out_relp *self, unsigned wait_ms,
     struct relp_frame *ret_frame, size_t *used, struct error *err)
 {
@@ -205,14 +205,14 @@ static void drop_used(struct out_relp *self, size_t used)
     }
 }
 
-/* The text of a response, for people. */
+/* Readable text of a response. */
 static struct span words_of(const struct relp_frame *frame)
 {
     enum { SHOWN = 200 };
     return frame->data.size ? span_first(frame->data, SHOWN) : span_text("no reason given");
 }
 
-/* ---- the session --------------------------------------------------------------------------------- */
+/* ---- the session ----------------------------------------------------------------------------- */
 
 static bool put_frame(struct out_relp *self, uint32_t txnr, const char *command, struct span data)
 {
@@ -314,7 +314,7 @@ static void relp_destroy(void *self_)
     }
 }
 
-/* ---- one delivery -------------------------------------------------------------------------------- */
+/* ---- one delivery ---------------------------------------------------------------------------- */
 
 /* Progress of a delivery. Record number N has transaction first + N. */
 struct progress {
@@ -472,7 +472,7 @@ static enum output_verdict relp_send(
     return verdict;
 }
 
-/* ---- test-output --------------------------------------------------------------------------------- */
+/* ---- test-output ----------------------------------------------------------------------------- */
 
 static bool relp_examine(const void *settings, const struct output_talk *talk)
 {

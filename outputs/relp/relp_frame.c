@@ -2,7 +2,7 @@
 
 enum { MAX_DIGITS = 9 };
 
-/* A number and the space or line feed after it, at ${*at}, which moves to the latter. */
+/* Read a number and check that a space or line feed follows. ${*at} moves to the latter. */
 static enum relp_read read_number(struct span bytes, size_t *at, uint32_t *ret_number)
 {
     size_t start = *at;
@@ -91,7 +91,7 @@ int relp_frame_code(struct span data)
     return data.size == 3 || data.data[3] == ' ' || data.data[3] == '\n' ? code : 0;
 }
 
-/* The value of `commands=` is a list with commas. */
+/* The value of `commands=` is a comma-separated list. */
 bool relp_frame_offers(struct span data, const char *command)
 {
     static const char key[] = "commands=";

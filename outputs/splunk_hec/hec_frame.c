@@ -54,7 +54,7 @@ static void places_of(const struct hec_frame *frame, const struct delivery *deli
     }
 }
 
-/* ---- events as objects --------------------------------------------------------------------------- */
+/* ---- events as objects ----------------------------------------------------------------------- */
 
 static void write_members(struct hec_frame *frame, const struct delivery *delivery, size_t index)
 {
@@ -102,7 +102,7 @@ static void write_events(struct hec_frame *frame, const struct http_piece *piece
     }
 }
 
-/* ---- raw events ---------------------------------------------------------------------------------- */
+/* ---- raw events ------------------------------------------------------------------------------ */
 
 /* RFC 3986, 2.3. */
 static void add_escaped(struct buf *out, struct span text)

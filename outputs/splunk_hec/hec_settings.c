@@ -79,7 +79,7 @@ const char *hec_settings_route(const void *settings)
     return s->route;
 }
 
-/* ---- checks -------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static bool is_index_letter(char c)
 {
@@ -173,7 +173,7 @@ void hec_settings_can_run(const void *settings, struct config_check *check)
     http_here_check(check, &((const struct hec_settings *)settings)->http);
 }
 
-/* ---- routes -------------------------------------------------------------------------------------- */
+/* ---- routes ---------------------------------------------------------------------------------- */
 
 static bool is_separator(const uint8_t *at)
 {

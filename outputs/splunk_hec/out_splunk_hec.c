@@ -27,7 +27,7 @@ enum {
 
 static const char health_path[] = "/services/collector/health";
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 struct out_hec {
     struct http_client *client;
@@ -117,7 +117,7 @@ static void *hec_create(const void *settings, const struct output_env *env, stru
     return self;
 }
 
-/* ---- which collector ----------------------------------------------------------------------------- */
+/* ---- which collector ------------------------------------------------------------------------- */
 
 static void fail_host(struct out_hec *self, size_t index, bool lasts, const struct error *err)
 {
@@ -161,7 +161,7 @@ static bool acknowledges(
     const char *url = self->hosts.items[index].url;
     switch (hec_acks_try(self->client, url, &self->said, &report->error)) {
     case HEC_ASKED:
-    case HEC_ASK_GONE: /* a channel begins with its first events */
+    case HEC_ASK_GONE: /* a channel exists from its first events on */
         self->asked[index] = true;
         report->error = (struct error){0};
         return true;
@@ -177,7 +177,7 @@ static bool acknowledges(
     return false;
 }
 
-/* ---- one request --------------------------------------------------------------------------------- */
+/* ---- one request ----------------------------------------------------------------------------- */
 
 static bool post_body(struct out_hec *self, size_t index, struct span body, struct error *err)
 {
@@ -219,8 +219,8 @@ static bool is_unsure(const struct http_said *said, const struct hec_reply *repl
                                             (reply->code == HEC_NO_CODE || reply->code == 8)));
 }
 
-/* How many events may have arrived of a request that was refused for one of them: Splunk reads them
- * in order, and those before the bad one may be indexed already. */
+/* Number of events that may have arrived of a request refused for one event: Splunk reads them in
+ * order, and may have indexed those before the bad one. */
 static size_t taken_before(
     const struct http_piece *piece, const struct hec_reply *reply, enum http_piece_verdict verdict)
 {
@@ -349,7 +349,7 @@ static struct http_piece_answer hec_post(
     return all_failed(self, report);
 }
 
-/* ---- waiting for acknowledgements ------------------------------------------------------------------ */
+/* ---- waiting for acknowledgements ------------------------------------------------------------ */
 
 /* False: it is time to stop. */
 static bool sleep_until(const struct out_hec *self, uint64_t until_ms)

@@ -2,10 +2,17 @@
  * RFC 5424 over TLS (RFC 5425), TCP (RFC 6587) or UDP (RFC 5426). None of them has
  * acknowledgements. TCP provides some information:
  *
- *   - Before each delivery the connection is read. If the other side has closed it, nothing is written.
- *   - After each delivery the output waits until the other system has confirmed its bytes (Linux tells). Until then nothing counts as delivered.
- *   - A reset loses bytes that the other system has confirmed but its program has not read, at most the size of its buffer; that many events are shipped as a gap. A graceful close loses nothing: a system that closes with unread bytes sends a reset (RFC 9293, 3.6.1; Linux, Windows). But a program that first shuts down sending and ends later does both. So after such an end the output waits for a reset.
- *   - The output checks the connection while it is idle and before it closes it. So it notices a reset after the last delivery, but not one after the close.
+ *   - Before each delivery the output reads the connection. If the other side has closed it,
+ *     nothing is written.
+ *   - After each delivery the output waits until the other system has confirmed its bytes (Linux
+ *     reports that). Until then nothing counts as delivered.
+ *   - A reset loses bytes that the other system has confirmed but its program has not read: at most
+ *     the size of its buffer. The output reports that many events as a gap. A graceful close loses
+ *     nothing: a system that closes with unread bytes sends a reset (RFC 9293, 3.6.1; Linux,
+ *     Windows). But a program that first shuts down sending and ends later does both. So after a
+ *     graceful close the output waits for a reset.
+ *   - The output checks the connection while it is idle and before it closes it. So it notices a
+ *     reset after the last delivery, but not one after the close.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +32,7 @@ enum {
     BEHIND_MAX_BYTES = 6 * 1024 * 1024, /* maximum receive buffer of a system (tcp(7), tcp_rmem) */
     BEHIND_COUNT = 32,
     BEHIND_BYTES = BEHIND_MAX_BYTES / (BEHIND_COUNT - 1) +
-                   1, /* of a slot at least, but the newest */
+                   1, /* minimum of each slot except the newest */
     RESET_MS = 200,   /* how long to wait for a reset after an end */
     LOOK_MS = 1000,   /* between two checks of an idle connection */
     NS_PER_MS = 1000000,
@@ -42,7 +49,7 @@ struct settings {
     int transport;
     int framing;
     struct syslog_options message;
-    struct http_options http; /* of it tls and the timeouts */
+    struct http_options http; /* only its tls and timeouts are used */
 };
 
 // clang-format off
@@ -79,7 +86,7 @@ struct out_syslog {
     enum framing framing;
     struct net_stream *stream;
     struct plat_datagrams *datagrams;
-    char *host; /* of datagrams */
+    char *host; /* destination of datagrams */
     char *port;
     struct syslog_writer writer;
     struct buf lines;
@@ -96,7 +103,7 @@ struct out_syslog {
     void *env_host;
 };
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static void syslog_check(const void *settings, struct config_check *check)
 {
@@ -125,7 +132,7 @@ static bool wants_ids(const void *settings)
     return strcmp(((const struct settings *)settings)->message.sd_id, "none") != 0;
 }
 
-/* ---- what may be lost ------------------------------------------------------------------------------ */
+/* ---- what may be lost ------------------------------------------------------------------------ */
 
 static void note_written(struct out_syslog *self, uint64_t bytes, uint64_t records)
 {
@@ -186,7 +193,7 @@ static bool is_there(struct out_syslog *self, unsigned wait_ms, struct error *er
     return true;
 }
 
-/* ---- connections --------------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static void syslog_disconnect(void *self_)
 {
@@ -310,7 +317,7 @@ static bool syslog_connect(void *self_, struct error *err)
     return self->datagrams != NULL;
 }
 
-/* ---- sending ------------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 /* In a stream, its length and a space precede it (RFC 6587, 3.4.1), or it is a line. A datagram is
  * a message. */
@@ -455,7 +462,7 @@ static enum output_verdict syslog_send(
     return verdict;
 }
 
-/* ---- test-output --------------------------------------------------------------------------------- */
+/* ---- test-output ----------------------------------------------------------------------------- */
 
 static bool syslog_examine(const void *settings, const struct output_talk *talk)
 {

@@ -12,7 +12,7 @@ enum {
     KEY_MAX = 100
 };
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* The text of a string, or the raw number or word. */
 static void add_value(struct span value, struct buf *out)
@@ -215,8 +215,9 @@ static bool is_plain(struct span value, struct span *ret_text)
 }
 
 /*
- * Read most events without parsing JSON: an event that begins with its time, continues as a kind whose head is written
- * and with its process id, and ends as the last one did. The texts that stand in that head are left unread.
+ * Read most events without parsing JSON: an event that begins with its time, continues with the
+ * text of a kind whose head was written before and with its process id, and ends like the previous
+ * event. Values that the head contains are not read again.
  */
 static bool read_known(struct syslog_event *event, struct span record, struct span host)
 {
@@ -307,7 +308,7 @@ void syslog_event_fini(struct syslog_event *event)
     }
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* How a format writes its header fields and attributes. */
 struct style {
@@ -325,8 +326,8 @@ static const char *const leef_own[] = {
 static const struct style cef = {" ", "\\=", false, true, cef_own};
 static const struct style leef = {"\t", "", true, false, leef_own};
 
-/* ${text} with a backslash before each of ${escaped}; line breaks, and TAB where it is among them, as
- * letters; other control characters as spaces. */
+/* Add ${text} with a backslash before each of the characters ${escaped}. Line breaks, and TAB if
+ * ${tab}, become \n, \r and \t; other control characters become spaces. */
 static void add_escaped(struct buf *out, struct span text, const char *escaped, bool tab)
 {
     for (size_t i = 0; i < text.size; i++) {
@@ -390,8 +391,8 @@ static bool is_own(const struct style *style, const char *key)
     return false;
 }
 
-/* Members of the payload: letters, digits and `_` of their names, with `data_` in front where the name is one
- * of ours; objects and lists as JSON. */
+/* Add the members of the payload. Other characters of a name than letters and digits become `_`,
+ * and a reserved name gets `data_` before it. Objects and lists are written as JSON. */
 static void add_data(struct buf *out, const struct syslog_event *event, const struct style *style)
 {
     struct span key;
@@ -442,8 +443,8 @@ void syslog_event_cef(const struct syslog_event *event, struct buf *out)
     add_attribute(out, &cef, "msg", event->message);
     add_data(out, event, &cef);
     if (!out->failed && out->size > start) {
-        memmove(
-            out->data + start, out->data + start + 1, --out->size - start); /* the first space */
+        memmove(out->data + start, out->data + start + 1,
+            --out->size - start); /* remove the first space */
     }
 }
 

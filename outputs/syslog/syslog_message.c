@@ -21,7 +21,7 @@ const char *const syslog_facility_names[] = {"kern", "user", "mail", "daemon", "
     "lpr", "news", "uucp", "cron", "authpriv", "ftp", "ntp", "audit", "alert", "clock", "local0",
     "local1", "local2", "local3", "local4", "local5", "local6", "local7", NULL};
 
-/* ---- settings ------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static bool is_printable(const char *text, size_t max, const char *barred)
 {
@@ -79,7 +79,7 @@ void syslog_writer_fini(struct syslog_writer *writer)
     syslog_event_fini(&writer->event);
 }
 
-/* ---- header -------------------------------------------------------------------------------------- */
+/* ---- header ---------------------------------------------------------------------------------- */
 
 /* PRINTUSASCII of at most ${max} bytes, `-` for nothing; other characters become `_`. */
 static void add_word(struct buf *out, struct span text, size_t max)
@@ -126,9 +126,10 @@ static struct span app_name_of(
                             : span_text(writer->app_name);
 }
 
-/* ---- structured data ------------------------------------------------------------------------------ */
+/* ---- structured data ------------------------------------------------------------------------- */
 
-/* RFC 5424, 6.3.3: a quote, a backslash and a closing bracket get a backslash. ${name}: ` name="`. */
+/* RFC 5424, 6.3.3: a quote, a backslash and a closing bracket get a backslash. ${name}: `
+ * name="`. */
 static void add_param(struct buf *out, const char *name, struct span value)
 {
     if (value.size == 0) {
@@ -161,7 +162,8 @@ static void add_param(struct buf *out, const char *name, struct span value)
     out->size = (size_t)(to - out->data);
 }
 
-/* From MSGID to the level, in brackets that are left open. All events of a kind share it. */
+/* MSGID, and the structured data up to the level; the bracket stays open. All events of a kind
+ * share this text. */
 static void add_fixed(
     const struct syslog_writer *writer, const struct syslog_event *event, struct buf *out)
 {
@@ -182,7 +184,7 @@ static void add_fixed(
     }
 }
 
-/* As add_fixed, but written only once for a kind. */
+/* Like add_fixed, which is called once for each kind. */
 static void add_head(
     const struct syslog_writer *writer, const struct syslog_event *event, struct buf *out)
 {
@@ -200,7 +202,7 @@ static void add_head(
     }
 }
 
-/* What an event has for itself after that head, and the end of the structured data. */
+/* Add the event's own values after that head, and close the structured data. */
 static void add_own(const struct syslog_event *event, const struct delivery *delivery, size_t index,
     size_t cut_from, struct buf *out)
 {
@@ -215,7 +217,7 @@ static void add_own(const struct syslog_event *event, const struct delivery *del
     buf_add_text(out, "] ");
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static struct span write_body(
     struct syslog_writer *writer, const struct syslog_event *event, struct span record)

@@ -7,10 +7,10 @@
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
-enum { LOOK_MS = 200 }; /* between two looks at `stopping` */
+enum { LOOK_MS = 200 }; /* time between two checks of `stopping` */
 
-/* The mutex guards `ended`, `left` and `answer`. A thread that was left owns all of it, and frees it should it ever
- * come back. */
+/* The mutex guards `ended`, `left` and `answer`. An abandoned thread owns the whole search, and
+ * frees it if WinHTTP ever returns. */
 struct search {
     struct plat_winhttp winhttp;
     struct plat_winhttp_auto how;
@@ -25,11 +25,11 @@ struct search {
 
 static atomic_uint left_behind;
 
-/* ---- the thread ------------------------------------------------------------------------------------ */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
-/* "WinHttpGetProxyForUrl": without logging in first, which answers from a cache. The account logs in only
- * to the server of a script that the settings name: any host of the network can answer a search (WPAD), and
- * could pass on what it is told. */
+/* As "WinHttpGetProxyForUrl" advises, the first call does not log in, because only such calls use
+ * the cache. The account logs in only to the server of a script that the settings name: any host of
+ * the network can answer a search (WPAD) and could pass on the credentials. */
 static uint32_t look(struct search *search, void *session, struct plat_winhttp_named *named)
 {
     const struct plat_winhttp *winhttp = &search->winhttp;
@@ -43,8 +43,8 @@ static uint32_t look(struct search *search, void *session, struct plat_winhttp_n
     return good ? 0 : winhttp->last_error();
 }
 
-/* A session of its own, as another thread may not close the one that is in use. The service of WinHTTP keeps
- * scripts for the whole machine ("AutoProxy Cache"). */
+/* Each search has its own session, because no other thread may close a session in use. The service
+ * of WinHTTP caches scripts for the whole machine ("AutoProxy Cache"). */
 static void ask(struct search *search, struct http_pac_answer *ret_answer)
 {
     enum { NAME_MS = 5000, CONNECT_MS = 5000, SEND_MS = 5000, RECEIVE_MS = 10000 };
@@ -97,7 +97,7 @@ static void run(void *self)
     }
 }
 
-/* ---- the thread that waits ------------------------------------------------------------------------- */
+/* ---- the waiting thread ---------------------------------------------------------------------- */
 
 /* False: out of memory. NULL stays NULL. */
 static bool copy(const uint16_t *text, uint16_t **ret_copy)
@@ -139,7 +139,8 @@ static struct search *make(const struct http_pac_question *question)
     return search;
 }
 
-/* Until the search has ended, for as long as it may take. ${*ret_stops}: it is time to stop. */
+/* Wait until the search has ended, at most for its time limit. ${*ret_stops}: `stopping` is
+ * true. */
 static bool wait(struct search *search, const struct http_pac_question *question, bool *ret_stops)
 {
     const uint64_t limit_ms = question->limit_ms ? question->limit_ms : HTTP_PAC_LIMIT_MS;
@@ -181,7 +182,7 @@ bool http_pac_ask(const struct http_pac_question *question, struct http_pac_answ
     }
     bool stops;
     if (!wait(search, question, &stops)) {
-        plat_thread_detach(thread); /* from here on all of it is the thread's */
+        plat_thread_detach(thread); /* from now on the search belongs to the thread */
         return !stops;
     }
     plat_thread_join(thread);

@@ -6,8 +6,8 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
-/* WinHTTP's own threads look for scripts again, and answer from what they know; so it costs little to ask.
- * Where no script can be had, asking may take a minute. */
+/* WinHTTP's own threads renew scripts, and it answers from its cache, so a query costs little. If
+ * no script can be fetched, a query may take a minute. */
 enum { KEPT_S = 300, KEPT_FAILED_S = 600 };
 
 static _Atomic(const struct plat_winhttp *) used_winhttp;
@@ -41,9 +41,10 @@ void http_proxy_fini(struct http_proxy *proxy)
     *proxy = (struct http_proxy){.fixed = NULL};
 }
 
-/* ---- the environment ---------------------------------------------------------------------------------- */
+/* ---- the environment ------------------------------------------------------------------------- */
 
-/* As libcurl looks ("Environment variables"): http_proxy in small letters alone. */
+/* Environment variables that libcurl uses ("Environment variables"): http_proxy only in lower
+ * case. */
 static bool is_in_environment(const struct http_proxy *proxy, const struct http_origin *origin)
 {
     static const char *const names[] = {
@@ -58,7 +59,7 @@ static bool is_in_environment(const struct http_proxy *proxy, const struct http_
     return first < end;
 }
 
-/* ---- Windows --------------------------------------------------------------------------------------------- */
+/* ---- Windows --------------------------------------------------------------------------------- */
 
 static bool load(struct http_proxy *proxy)
 {
@@ -77,7 +78,8 @@ static bool is_without(const struct http_proxy_entry *entry)
     return !entry->found.count || !entry->found.addresses[entry->next][0];
 }
 
-/* Also the scheme and host of a proxy alone: there is no password in what Windows names. */
+/* Log the proxy. Its address contains no password: http_proxy_list.c accepts only scheme, host and
+ * port. */
 static void note(const struct http_proxy *proxy, const struct http_proxy_entry *entry)
 {
     char text[2 * HTTP_PROXY_ADDRESS_BYTES + 256];
@@ -122,8 +124,8 @@ static struct http_proxy_entry *find_entry(
     return NULL;
 }
 
-/* A place for ${origin} at the front; the oldest goes for it. NULL: out of memory, or too
- * long. */
+/* Add an entry for ${origin} at the front; the oldest one may be dropped for it. NULL: out of
+ * memory, or too long. */
 static struct http_proxy_entry *add_entry(
     struct http_proxy *proxy, const struct http_origin *origin)
 {
@@ -151,7 +153,7 @@ static bool is_same(const struct http_system_proxy *a, const struct http_system_
     return same;
 }
 
-/* False: it is time to stop. */
+/* False: `stopping` is true. */
 static bool ask(struct http_proxy *proxy, const struct http_origin *origin,
     struct http_proxy_entry *entry, uint64_t now_ns)
 {
@@ -173,7 +175,7 @@ static bool ask(struct http_proxy *proxy, const struct http_origin *origin,
     return true;
 }
 
-/* NULL: Windows is not to be asked, and ${*ret_address} says all there is to say. */
+/* NULL: Windows is not asked, and ${*ret_address} is the result. */
 static struct http_proxy_entry *entry_for(struct http_proxy *proxy, const char *url,
     struct http_origin *ret_origin, const char **ret_address)
 {
@@ -208,7 +210,7 @@ bool http_proxy_for(
     return true;
 }
 
-/* Of the proxy that is in use for ${url}; NULL: there is none of the system's. */
+/* Entry of the system's proxy that is used for ${url}; NULL: none. */
 static struct http_proxy_entry *entry_in_use(const struct http_proxy *proxy, const char *url)
 {
     struct http_origin origin;

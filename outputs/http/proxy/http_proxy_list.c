@@ -24,7 +24,8 @@ static bool take_prefix(struct span *text, const char *prefix)
     return true;
 }
 
-/* `host`, `host:port` or `[address]:port`. False: the port is none. ${*ret_port} stays without one. */
+/* Split `host`, `host:port` or `[address]:port`. False: the port is invalid. Without a port
+ * ${*ret_port} does not change. */
 static bool split_port(struct span text, struct span *ret_host, uint32_t *ret_port)
 {
     size_t end = 0;
@@ -86,14 +87,14 @@ bool http_origin_is_local(const struct http_origin *origin)
            (is_number && span_is(span_first(host, 4), "127."));
 }
 
-/* ---- entries -------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static bool is_between(uint8_t c)
 {
     return c == ';' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Take the next entry off; empty: there is none left. */
+/* Remove and return the next entry; empty: there is none. */
 static struct span next_entry(struct span *list)
 {
     while (list->size && is_between(list->data[0])) {
@@ -108,7 +109,8 @@ static struct span next_entry(struct span *list)
     return entry;
 }
 
-/* Names as DNS and Windows have them, and addresses: nothing that would mean more in a URL. */
+/* True for names in the form of DNS and Windows, and for addresses, without characters that have a
+ * meaning in a URL. */
 static bool is_host(struct span host)
 {
     bool has_brackets = host.size > 2 && host.data[0] == '[' && host.data[host.size - 1] == ']';
@@ -124,7 +126,7 @@ static bool is_host(struct span host)
     return inside.size && inside.size <= HOST_MAX_BYTES;
 }
 
-/* `[scheme=][http[s]://]host[:port][/]`, "WINHTTP_PROXY_INFO". */
+/* Read `[scheme=][http[s]://]host[:port][/]` ("WINHTTP_PROXY_INFO"). */
 static bool read_entry(
     struct span entry, const struct http_origin *origin, char ret_address[HTTP_PROXY_ADDRESS_BYTES])
 {
@@ -167,7 +169,7 @@ bool http_proxy_list_next(
     return false;
 }
 
-/* ---- what is reached without ------------------------------------------------------------------------ */
+/* ---- hosts reached without a proxy ----------------------------------------------------------- */
 
 /* `*` stands for any number of characters. */
 static bool fits(struct span pattern, struct span text)

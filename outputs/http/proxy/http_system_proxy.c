@@ -5,7 +5,7 @@
 #include "base/utf.h"
 #include "outputs/http/proxy/http_pac.h"
 
-/* In units. A list that is longer is not read at all; a URL is scheme, host and port. */
+/* In units. A longer list is ignored; a URL contains scheme, host and port. */
 enum { TEXT_MAX_UNITS = 16 * 1024, URL_MAX_UNITS = 512 };
 
 const char *http_system_proxy_source(enum http_proxy_source source)
@@ -93,7 +93,7 @@ static bool write_url(const struct http_origin *origin, uint16_t url[URL_MAX_UNI
     return true;
 }
 
-/* True: the script has an answer, even "no proxy". */
+/* True if the script has answered, even with "no proxy". */
 static bool take_script(const struct plat_winhttp *winhttp, const struct http_pac_answer *answer,
     const struct http_origin *origin, struct http_system_proxy *found)
 {
@@ -104,7 +104,7 @@ static bool take_script(const struct plat_winhttp *winhttp, const struct http_pa
     }
     if (named->access != PLAT_WINHTTP_NAMED_PROXY ||
         !take(named->proxy, named->bypass, origin, HTTP_PROXY_OF_SCRIPT, found)) {
-        found->source = HTTP_PROXY_OF_SCRIPT; /* it says: none */
+        found->source = HTTP_PROXY_OF_SCRIPT; /* the script's answer is "no proxy" */
     }
     free_text(winhttp, named->proxy);
     free_text(winhttp, named->bypass);
