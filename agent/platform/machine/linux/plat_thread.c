@@ -24,9 +24,15 @@ static pthread_cond_t *cond_of(struct plat_cond *cond)
     return (pthread_cond_t *)cond->room;
 }
 
+/* The type spins for some 100 rounds before the kernel puts the thread to sleep. Mutexes are held
+ * for less than a microsecond here, and a sleep with its wake-up takes several. */
 void plat_mutex_init(struct plat_mutex *mutex)
 {
-    pthread_mutex_init(mutex_of(mutex), NULL);
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(mutex_of(mutex), &attributes);
+    pthread_mutexattr_destroy(&attributes);
 }
 
 void plat_mutex_fini(struct plat_mutex *mutex)
