@@ -8,7 +8,7 @@
 #include "process/process_subjects.h"
 #include "process/process_table_own.h"
 
-enum { READER_SLOTS = 256, OTHER_SLOTS = 64 };
+enum { READER_SLOTS = 2048, OTHER_SLOTS = 64 };
 
 struct process_slot {
     bool used;

@@ -9,7 +9,7 @@
  * distributed over stamps, which count changes: a cached answer is valid while its stamps are
  * unchanged.
  */
-enum { PROCESS_STAMPS = 256, PROCESS_MAX_AHEAD = 256 };
+enum { PROCESS_STAMPS = 4096, PROCESS_MAX_AHEAD = 256 };
 
 struct process_table {
     struct process_table_settings settings;
@@ -36,7 +36,7 @@ struct process_table {
 
 static inline unsigned process_stamp_of(uint32_t id)
 {
-    return id * 0x9e3779b1u >> 24;
+    return id * 0x9e3779b1u >> 20;
 }
 
 /* A process, the interval in which it is the answer, and its stamps. */
