@@ -204,8 +204,9 @@ static const struct event_schema *event_of(
     provider.template_count = 1;
     provider.events = &only;
     provider.event_count = 1;
-    buf_init(&bytes, 1 << 16);
+    buf_init(&bytes, 1 << 18);
     crim_put(&bytes, &provider, 1);
+    assert_false(bytes.failed);
     *ret_manifest = parse_well(&bytes);
     buf_fini(&bytes);
     return (*ret_manifest)->event_count ? (*ret_manifest)->events[0] : NULL;
@@ -247,6 +248,31 @@ static void broken_tables_cost_their_events(void **state)
         assert_non_null(strstr(warnings, "sample.dll: event 3 left out: template @0x"));
         manifest_events_destroy(manifest);
     }
+}
+
+static void a_template_has_so_many_properties_and_no_more(void **state)
+{
+    (void)state;
+    enum { MAX_PROPERTIES = 4096, NAME_BYTES = 8 };
+    static char names[MAX_PROPERTIES + 1][NAME_BYTES];
+    static struct crim_put_property properties[MAX_PROPERTIES + 2]; /* the last has no name */
+    struct manifest *manifest;
+    for (size_t i = 0; i <= MAX_PROPERTIES; i++) {
+        snprintf(names[i], sizeof(names[i]), "p%zu", i);
+        properties[i] = (struct crim_put_property){
+            .name = names[i], .in = IN_UINT8, .map = CRIM_PUT_NONE};
+    }
+    assert_null(event_of(properties, MAX_PROPERTIES + 1, &manifest));
+    assert_non_null(strstr(warnings, "it has too many properties or is truncated"));
+    manifest_events_destroy(manifest);
+    properties[MAX_PROPERTIES].name = NULL;
+    const struct event_schema *most = event_of(properties, MAX_PROPERTIES, &manifest);
+    assert_non_null(most);
+    assert_string_equal(warnings, "");
+    assert_int_equal(most->field_count, MAX_PROPERTIES);
+    assert_int_equal(most->top_count, MAX_PROPERTIES);
+    assert_span(most->fields[MAX_PROPERTIES - 1].name, "p4095");
+    manifest_events_destroy(manifest);
 }
 
 static void a_pattern_map_names_no_values(void **state)
@@ -346,6 +372,7 @@ int main(void)
         cmocka_unit_test(without_texts_things_go_by_their_names),
         cmocka_unit_test(old_compilers_leave_the_name_to_channels_and_messages),
         cmocka_unit_test(broken_tables_cost_their_events),
+        cmocka_unit_test(a_template_has_so_many_properties_and_no_more),
         cmocka_unit_test(a_pattern_map_names_no_values),
         cmocka_unit_test(lists_that_overlap_are_left_out),
         cmocka_unit_test(damage_costs_what_it_hits),
