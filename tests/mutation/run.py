@@ -1,21 +1,29 @@
-"""Changes the code at random, one place at a time, and asks the unit tests whether they notice.
+"""Changes the code at random, one place at a time, and asks the tests whether they notice.
 
-    run.py [--per-folder N] [--seed N] [--folder FOLDER]... [--integration] [--least PERCENT] [--jobs N]
+    run.py [--per-folder N] [--seed N] [--folder FOLDER]... [--sanitize] [--integration [REGEX]] [--least PERCENT]
+        [--jobs N]
+    run.py --again [--sanitize] [--integration [REGEX]]
 
-The sources are copied to build/mutation and built there. A mutant is one operator, applied
+The sources are copied to build/mutation and built there as the preset `ci` builds them: with ccache in
+CMAKE_C_COMPILER_LAUNCHER most of that is there already. A mutant is one operator, applied
 to one line of a function: another comparison, `&&` for `||`, a negation or a `+ 1` that is left out, another
 `true` or `false`, a statement that is deleted. Functions are drawn first, then a place in each, so that long ones
-do not count more. A mutant is caught if a unit test of its layer fails, crashes, or takes ten times as long: the
-tests that are named after its file run first, the others of the layer if those pass. With --integration the
-integration tests judge what all of these let pass. Tests that fail without any change are named and left out.
+do not count more. A mutant is caught if a unit test of its layer fails, crashes, or takes ten times as long. Tests
+that are named after its file run first, then those of its folder, then the others of its layer that its file is
+linked into, the fastest first. Those that take long judge only what they are named after. With --sanitize the tests
+of its file and folder run once more with AddressSanitizer, as the preset `asan` has them: they see what is not freed,
+and what is read beyond an end. With --integration the integration tests that REGEX names judge what all of these let
+pass; without REGEX these are a few that take seconds.
+Tests that fail without any change are named and left out.
 
 What is caught by none survives, and is listed with its line before and after: a test is missing there, or nothing
 that the line does can be seen (an optimisation, a second check of one fact), and then it may be simpler. What
-compiles to the same code does not count. About one change in eight cannot be seen all the same, so no sample
-reaches 100 %. One seed gives the same mutants as long as the sources stay, also with --folder.
+does not compile without a warning, or to the same code, does not count. About one change in eight cannot be seen all
+the same, so no sample reaches 100 %. One seed gives the same mutants as long as the sources stay, also with --folder.
+--again judges only what survived last, with the tests as they are now. build/mutation/results.json has them all.
 
-FOLDER is one of the layers: base, store, outputs and so on. The exit code is 1 if less than PERCENT of the
-mutants were caught.
+FOLDER is a folder of the product: agent/base, agent/schema (with those in it), outputs/http and so on. The exit code
+is 1 if less than PERCENT of the mutants were caught.
 """
 
 import argparse
@@ -37,13 +45,20 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutation"
 SOURCE = WORK / "src"
-BUILD = WORK / "build"
+BUILD = SOURCE / "build" / "ci"  # as far from the sources as the preset has it, so that ccache knows the commands
+SANITIZED = SOURCE / "build" / "asan"
 RUN = WORK / "run"
+RESULTS = WORK / "results.json"
 PRODUCT = ("agent", "config", "outputs")
+# Layers whose unit tests lie with those of another.
+TESTED_BY = {"evt": "input"}
+PROGRAMS = ("etwship", "etlgen", "etwship-sim")
+FAST_INTEGRATION = "^integration.(cli|names|definitions|outputs|explain|planted|config_files|otel|agent)$"
 
 BUILD_TIMEOUT_S = 3600
 LONGEST_TEST_S = 120
 LEAST_TEST_TIMEOUT_S = 10
+SLOW_TEST_S = 20
 SLOWER = 10
 SKIPPED = 77
 # A mutant may allocate, or write, without an end.
@@ -139,13 +154,27 @@ def run(command, timeout_s, **options):
                 pass
 
 
-def build_all(args):
-    return run(["ninja", "-C", str(BUILD), f"-j{args.jobs}"], BUILD_TIMEOUT_S) == 0
+def configure(folder, *options):
+    if run(["cmake", "-G", "Ninja", "-S", str(SOURCE), "-B", str(folder), "-DETWSHIP_TESTS=ON",
+            f"-DETWSHIP_SHARED={ROOT.parent / 'shared'}", *options], BUILD_TIMEOUT_S) != 0:
+        sys.exit(f"the sources cannot be configured in {folder}")
+
+
+def build(args, targets, folder=BUILD):
+    return run(["ninja", "-C", str(folder), f"-j{args.jobs}", *map(str, targets)], BUILD_TIMEOUT_S) == 0
 
 
 def integration_passes(args):
-    return run(["ctest", "--test-dir", str(BUILD), "-L", "integration", "-LE", "full", f"-j{args.jobs}",
-                "--stop-on-failure"], BUILD_TIMEOUT_S) == 0
+    return build(args, PROGRAMS) and run(["ctest", "--test-dir", str(BUILD), "-L", "integration", "-LE", "full", "-R",
+                                          args.integration, f"-j{args.jobs}", "--stop-on-failure"],
+                                         BUILD_TIMEOUT_S) == 0
+
+
+def symbols(*binaries):
+    """The names that others can link with and that are defined in them."""
+    done = subprocess.run(["nm", "--defined-only", "--extern-only", "--format=posix", *map(str, binaries)],
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return {line.split()[0] for line in done.stdout.splitlines() if " " in line}
 
 
 def remove(folder):
@@ -157,82 +186,120 @@ def remove(folder):
 
 
 class Layer:
-    """The sources of one folder with their object files, and the unit tests that are run for them."""
+    """The sources of one layer with their object files, and the unit tests that are run for them."""
 
     def __init__(self, name, objects, args, scratch):
         self.name, self.objects, self.args, self.scratch = name, objects, args, scratch
-        self.code = {}
-        folder = ROOT / "tests" / "unit" / name
-        # In seconds: how long a test may take.
-        self.limits = {path.stem.removeprefix("test_"): LONGEST_TEST_S for path in sorted(folder.glob("test_*.c"))}
+        self.code, self.seconds, self.symbols = {}, {}, {}
+        self.tests_of = TESTED_BY.get(name, name)
 
-    def build(self, tests):
-        targets = [f"unit_{self.name}_{test}" for test in tests]
-        return run(["ninja", "-C", str(BUILD), f"-j{self.args.jobs}", *targets], BUILD_TIMEOUT_S) == 0
+    def target(self, test):
+        return f"unit_{self.tests_of}_{test}"
 
-    def run_test(self, test):
+    def run_test(self, test, build_folder=BUILD):
         folder = tempfile.mkdtemp(dir=RUN)
         scratch = tempfile.mkdtemp(dir=self.scratch)
         environment = {**os.environ, "TMPDIR": scratch, "ETWSHIP_SHARED": str(ROOT.parent / "shared")}
+        command = [str(build_folder / "tests" / "unit" / self.target(test))]
+        limit = max(LEAST_TEST_TIMEOUT_S, SLOWER * self.seconds[test]) if test in self.seconds else LONGEST_TEST_S
+        if build_folder == SANITIZED:  # its shadow of all memory takes addresses
+            command[:0] = ["prlimit", "--as=unlimited:"]
+            limit = LONGEST_TEST_S
         begin = time.monotonic()
-        code = run([str(BUILD / "tests" / "unit" / f"unit_{self.name}_{test}")], self.limits[test],
-                   cwd=folder, env=environment)
+        code = run(command, limit, cwd=folder, env=environment)
         remove(folder)
         remove(scratch)
         return code in (0, SKIPPED), time.monotonic() - begin
 
     def measure(self):
         """Leave out what fails without a change, and learn how long the others take."""
-        if not self.build(self.limits):
+        folder = ROOT / "tests" / "unit" / self.tests_of
+        tests = [path.stem.removeprefix("test_") for path in sorted(folder.glob("test_*.c"))]
+        objects = [compiled.relative_to(BUILD) for compiled in self.objects.values()]
+        if not build(self.args, [*map(self.target, tests), *objects]):
             sys.exit(f"{self.name}: its unit tests do not build")
-        self.code = {path: compiled.read_bytes() for path, compiled in self.objects.items() if compiled.exists()}
-        for test in list(self.limits):
-            passed, seconds = self.run_test(test)
-            if passed:
-                self.limits[test] = max(LEAST_TEST_TIMEOUT_S, SLOWER * seconds)
-            else:
-                print(f"{self.name:12} left out: unit.{self.name}.{test} fails here without a change",
-                      flush=True)
-                del self.limits[test]
-
-    def any_fails(self, tests):
+        self.code = {path: compiled.read_bytes() for path, compiled in self.objects.items()}
         with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
-            results = [pool.submit(self.run_test, test) for test in tests]
+            for test, (passed, seconds) in zip(tests, pool.map(self.run_test, tests)):
+                if passed:
+                    self.seconds[test] = seconds
+                    self.symbols[test] = symbols(BUILD / "tests" / "unit" / self.target(test))
+                else:
+                    print(f"{self.name:12} left out: unit.{self.tests_of}.{test} fails here without a change",
+                          flush=True)
+
+    def rounds(self, path):
+        """The tests for a file: those named after it, after others of its folder, the rest."""
+        names = symbols(self.objects[path])
+        neighbours = [other.stem for other in self.objects if folder_of(other) == folder_of(path)]
+        own, near, far = [], [], []
+        for test in sorted(self.seconds, key=self.seconds.get):
+            if test == path.stem or test.startswith(path.stem + "_"):
+                own.append(test)
+            elif self.seconds[test] > SLOW_TEST_S or not names & self.symbols[test]:
+                continue
+            elif any(test == stem or test.startswith(stem + "_") for stem in neighbours):
+                near.append(test)
+            else:
+                far.append(test)
+        return [tests for tests in (own, near, far) if tests]
+
+    def first_failure(self, tests, build_folder=BUILD):
+        """The name of a test that fails; None: all pass."""
+        with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
+            results = {pool.submit(self.run_test, test, build_folder): test for test in tests}
             for result in concurrent.futures.as_completed(results):
                 if not result.result()[0]:
                     pool.shutdown(wait=False, cancel_futures=True)
-                    return True
-        return False
+                    return f"unit.{self.tests_of}.{results[result]}"
+        return None
 
     def judge(self, path):
-        """'caught', 'survived', or 'invalid': the mutant does not compile, or to the same code."""
-        own = [test for test in self.limits if test == path.stem or test.startswith(path.stem + "_")]
-        others = [test for test in self.limits if test not in own]
-        for tests in (own, others):
-            if tests and (not self.build(tests) or self.objects[path].read_bytes() == self.code[path]):
+        """What caught the mutant, or 'none'; or 'invalid': it does not compile, or to the same code."""
+        compiled = self.objects[path]
+        if not build(self.args, [compiled.relative_to(BUILD)]) or compiled.read_bytes() == self.code[path]:
+            return "invalid"
+        rounds = self.rounds(path)
+        for tests in rounds:
+            if not build(self.args, map(self.target, tests)):
                 return "invalid"
-            if tests and self.any_fails(tests):
-                return "caught"
-        if self.args.integration:
-            return "survived" if build_all(self.args) and integration_passes(self.args) else "caught"
-        return "survived"
+            failed = self.first_failure(tests)
+            if failed:
+                return failed
+        if self.args.sanitize:
+            near = [test for tests in rounds[:2] for test in tests if self.seconds[test] < SLOW_TEST_S]
+            if near and not build(self.args, map(self.target, near), SANITIZED):
+                return "invalid"
+            if self.first_failure(near, SANITIZED):
+                return "sanitizer"
+        return "integration" if self.args.integration and not integration_passes(self.args) else "none"
 
 
 # ---- the whole --------------------------------------------------------------------------------------------
 
 
 def prepare(args):
-    shutil.rmtree(SOURCE, ignore_errors=True)
     remove(str(RUN))
-    RUN.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(ROOT, SOURCE, symlinks=True, ignore=lambda folder, names: [
+    for folder in (RUN, SOURCE):
+        folder.mkdir(parents=True, exist_ok=True)
+    for path in SOURCE.iterdir():
+        if path.is_file():
+            path.unlink()
+        elif path.name != "build":
+            shutil.rmtree(path)
+    shutil.copytree(ROOT, SOURCE, symlinks=True, dirs_exist_ok=True, ignore=lambda folder, names: [
         name for name in names if Path(folder) == ROOT and (name == ".git" or name.startswith("build"))])
-    if run(["cmake", "-G", "Ninja", "-S", str(SOURCE), "-B", str(BUILD), "-DCMAKE_BUILD_TYPE=Debug",
-            "-DCMAKE_C_FLAGS_DEBUG=-O1", "-DCMAKE_C_FLAGS=-w", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
-            "-DETWSHIP_TESTS=ON", f"-DETWSHIP_SHARED={ROOT.parent / 'shared'}"], BUILD_TIMEOUT_S) != 0:
-        sys.exit(f"the sources cannot be configured in {BUILD}")
-    if args.integration and not (build_all(args) and integration_passes(args)):
+    configure(BUILD, "-DCMAKE_BUILD_TYPE=Release", "-DETWSHIP_LTO=OFF")
+    if args.sanitize:
+        configure(SANITIZED, "-DCMAKE_C_COMPILER=clang", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+                  "-DETWSHIP_SANITIZE=address,undefined")
+    if args.integration and not integration_passes(args):
         sys.exit("integration tests fail here without a change")
+
+
+def folder_of(path):
+    """The folder that a source belongs to: what is for one system belongs to the folder above."""
+    return path.parent.parent if path.parent.name == "linux" else path.parent
 
 
 def sources_by_layer():
@@ -244,71 +311,99 @@ def sources_by_layer():
             continue
         path = path.relative_to(SOURCE)
         name = path.parts[1] if path.parts[0] == "agent" else path.parts[0]
-        if path.parts[0] in PRODUCT and (ROOT / "tests" / "unit" / name).is_dir():
+        if path.parts[0] in PRODUCT and name != path.name:
             found[name].setdefault(path, BUILD / re.search(r" -o (\S+)", entry["command"])[1])
     return dict(sorted(found.items()))
 
 
-def sample(layer, args, survivors):
-    """Judge mutants of a layer; return how many were caught and how many there were."""
-    dice = random.Random(f"{args.seed} {layer.name}")
-    drawn = [(path, places) for path in sorted(layer.code) for places in functions(path)]
+def try_mutant(layer, path, place):
+    """What became of it, as a row of the results; None: it is none."""
+    text, before, after = mutate(path, place)
+    by = layer.judge(path)
+    (SOURCE / path).write_text(text)
+    if by == "invalid":
+        return None
+    row = {"path": str(path), "place": place, "before": before, "after": after, "by": by}
+    if by == "none":
+        print(f"survived {path}:{place[0] + 1}\n    - {before}\n    + {after}", flush=True)
+    return row
+
+
+def sample(layer, folder, args):
+    """Judge mutants of a folder."""
+    dice = random.Random(f"{args.seed} {folder}")
+    drawn = [(path, places) for path in sorted(layer.code) if folder_of(path) == folder for places in functions(path)]
     dice.shuffle(drawn)
-    caught = total = 0
+    rows = []
     for path, places in drawn:
-        if total == args.per_folder:
+        if len(rows) == args.per_folder:
             break
-        place = dice.choice(places)
-        text, before, after = mutate(path, place)
-        outcome = layer.judge(path)
-        (SOURCE / path).write_text(text)
-        if outcome == "invalid":
+        row = try_mutant(layer, path, dice.choice(places))
+        rows += [row] if row else []
+    return rows
+
+
+def sample_again(layer, last):
+    """Judge once more what survived and is still there."""
+    rows = []
+    for row in last:
+        if row["by"] != "none" or Path(row["path"]) not in layer.code:
             continue
-        total += 1
-        caught += outcome == "caught"
-        if outcome == "survived":
-            survivors.append(f"{path}:{place[0] + 1}\n    - {before}\n    + {after}")
-            print(f"survived {survivors[-1]}", flush=True)
-    return caught, total
+        lines = (SOURCE / row["path"]).read_text().splitlines()
+        if [line.strip() for line in lines[row["place"][0]:row["place"][0] + 1]] == [row["before"]]:
+            rows.append(try_mutant(layer, Path(row["path"]), row["place"]))
+        else:
+            print(f"changed since: {row['path']}:{row['place'][0] + 1} {row['before']}", flush=True)
+    return [row for row in rows if row]
+
+
+def wanted(path, args):
+    return not args.folder or any(path.is_relative_to(folder) for folder in args.folder)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--per-folder", type=int, default=8)
+    parser.add_argument("--per-folder", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", action="append")
-    parser.add_argument("--integration", action="store_true")
+    parser.add_argument("--folder", action="append", type=Path)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--sanitize", action="store_true")
+    parser.add_argument("--integration", nargs="?", const=FAST_INTEGRATION)
     parser.add_argument("--least", type=int, default=80)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # and what runs is ended with it
     limit_resources()
+    last = json.loads(RESULTS.read_text()) if args.again else []
+    survived = {Path(row["path"]) for row in last if row["by"] == "none"}
     prepare(args)
-    layers = sources_by_layer()
-    unknown = set(args.folder or ()) - set(layers)
-    if unknown:
-        parser.error(f"no such folder: {', '.join(sorted(unknown))}; there are {', '.join(layers)}")
-    survivors = []
-    caught = total = 0
+    rows = []
     in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     scratch = tempfile.mkdtemp(prefix="mutation-", dir=in_memory)
     try:
-        for name, objects in layers.items():
-            if args.folder and name not in args.folder:
+        for name, objects in sources_by_layer().items():
+            if not any(wanted(path, args) and (path in survived or not args.again) for path in objects):
                 continue
             layer = Layer(name, objects, args, scratch)
             layer.measure()
-            caught_here, total_here = sample(layer, args, survivors)
-            print(f"{name:12} {caught_here} of {total_here} caught", flush=True)
-            caught += caught_here
-            total += total_here
+            if args.again:
+                rows += sample_again(layer, last)
+                continue
+            for folder in sorted({folder_of(path) for path in objects if wanted(path, args)}):
+                here = sample(layer, folder, args)
+                print(f"{str(folder):30} {sum(row['by'] != 'none' for row in here)} of {len(here)} caught", flush=True)
+                rows += here
+                RESULTS.write_text(json.dumps(rows, indent=1))
     finally:
         remove(scratch)
         remove(str(RUN))
-    print(f"{caught} of {total} mutants were caught ({100 * caught // max(total, 1)} %); "
-          f"{len(survivors)} survived", flush=True)
-    return 0 if total and 100 * caught >= args.least * total else 1
+    caught = sum(row["by"] != "none" for row in rows)
+    alone = {by: sum(row["by"] == by for row in rows) for by in ("sanitizer", "integration")}
+    print(f"{caught} of {len(rows)} mutants were caught ({100 * caught // max(len(rows), 1)} %), of them "
+          f"{alone['sanitizer']} by a sanitizer alone and {alone['integration']} by integration tests alone; "
+          f"{len(rows) - caught} survived", flush=True)
+    return 0 if rows and 100 * caught >= args.least * len(rows) else 1
 
 
 if __name__ == "__main__":
