@@ -28,6 +28,7 @@ is 1 if less than PERCENT of the mutants were caught.
 
 import argparse
 import concurrent.futures
+import filecmp
 import json
 import os
 import random
@@ -278,17 +279,26 @@ class Layer:
 # ---- the whole --------------------------------------------------------------------------------------------
 
 
+def files_of(top):
+    """Without those of git, of builds, and the caches of Python."""
+    for folder, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if name != "__pycache__" and (Path(folder) != top or not name.startswith(
+            (".git", "build")))]
+        yield from ((Path(folder) / name).relative_to(top) for name in names if name != ".git")
+
+
 def prepare(args):
     remove(str(RUN))
     for folder in (RUN, SOURCE):
         folder.mkdir(parents=True, exist_ok=True)
-    for path in SOURCE.iterdir():
-        if path.is_file():
-            path.unlink()
-        elif path.name != "build":
-            shutil.rmtree(path)
-    shutil.copytree(ROOT, SOURCE, symlinks=True, dirs_exist_ok=True, ignore=lambda folder, names: [
-        name for name in names if Path(folder) == ROOT and (name == ".git" or name.startswith("build"))])
+    ours = set(files_of(ROOT))
+    for path in set(files_of(SOURCE)) - ours:
+        (SOURCE / path).unlink()
+    for path in ours:
+        # What an older run changed and put back is newer than its object, and stays so.
+        if not (SOURCE / path).exists() or not filecmp.cmp(ROOT / path, SOURCE / path, shallow=False):
+            (SOURCE / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / path, SOURCE / path)
     configure(BUILD, "-DCMAKE_BUILD_TYPE=Release", "-DETWSHIP_LTO=OFF")
     if args.sanitize:
         configure(SANITIZED, "-DCMAKE_C_COMPILER=clang", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
