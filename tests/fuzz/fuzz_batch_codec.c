@@ -13,14 +13,15 @@ static struct batch *read_copy(struct span bytes)
     struct error err;
     struct buf body;
     buf_init(&body, BATCH_CODEC_MAX_BYTES);
-    body.data = malloc(bytes.size ? bytes.size : 1);
-    if (!body.data) {
+    uint8_t *data = malloc(bytes.size ? bytes.size : 1);
+    if (!data) {
         abort();
     }
     if (bytes.size) {
-        memcpy(body.data, bytes.data, bytes.size);
+        memcpy(data, bytes.data, bytes.size);
     }
-    body.size = body.capacity = bytes.size;
+    buf_adopt(&body, data, bytes.size);
+    body.size = bytes.size;
     struct batch *batch = batch_codec_read(&codec, &body, buf_span(&body), &err);
     buf_fini(&body);
     return batch;

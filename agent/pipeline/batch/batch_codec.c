@@ -435,9 +435,8 @@ static void take_records(struct batch *batch, struct buf *room, struct span reco
     if (records.size) {
         memmove(room->data, records.data, records.size);
     }
-    bytes->data = room->data;
-    bytes->capacity = room->capacity;
     bytes->size = records.size;
+    buf_adopt(bytes, room->data, room->allocated);
     *room = (struct buf){.max = room->max};
     piece_trim(&batch->piece);
 }

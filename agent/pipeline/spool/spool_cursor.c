@@ -271,10 +271,11 @@ static size_t take_room(
     uint64_t size = row->disk_bytes + (packed ? row->body_bytes : 0);
     buf_init(room, STORE_READ_ROOM_BYTES);
     if (size < STORE_READ_ROOM_BYTES - STEP_BYTES) {
-        size_t wanted = (size_t)(size / STEP_BYTES + 1) * STEP_BYTES;
-        room->data = block_pool_take(spool->settings.pool, wanted, &room->capacity);
+        size_t capacity = (size_t)(size / STEP_BYTES + 1) * STEP_BYTES;
+        uint8_t *block = block_pool_take(spool->settings.pool, capacity, &capacity);
+        buf_adopt(room, block, block ? capacity : 0);
     }
-    return room->capacity;
+    return room->allocated;
 }
 
 enum store_read spool_cursor_load(struct spool_durable *spool, const struct spool_entry *entry,
@@ -297,7 +298,7 @@ enum store_read spool_cursor_load(struct spool_durable *spool, const struct spoo
         batch->piece.pool = pool;
         batch->piece.taken_bytes = taken;
     } else { /* it cannot be read, or has moved to a smaller block: then this one is gone */
-        block_pool_give(pool, room.data, taken, room.capacity);
+        block_pool_give(pool, room.data, taken, room.allocated);
     }
     if (batch) {
         batch->number = entry->row.id;

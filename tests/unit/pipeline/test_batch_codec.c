@@ -46,10 +46,11 @@ static struct buf body_of(const struct batch_codec *with, struct batch *batch)
     struct buf copy;
     assert_true(batch_codec_write(with, batch, &body, &err));
     buf_init(&copy, BATCH_CODEC_MAX_BYTES);
-    copy.data = malloc(body.size);
-    assert_non_null(copy.data);
-    memcpy(copy.data, body.data, body.size);
-    copy.size = copy.capacity = body.size;
+    uint8_t *data = malloc(body.size);
+    assert_non_null(data);
+    memcpy(data, body.data, body.size);
+    buf_adopt(&copy, data, body.size);
+    copy.size = body.size;
     return copy;
 }
 
@@ -174,10 +175,11 @@ static void a_body_that_is_cut_anywhere_is_damaged(void **state)
             struct error err = {0};
             struct buf part;
             buf_init(&part, BATCH_CODEC_MAX_BYTES);
-            part.data = malloc(size ? size : 1);
-            assert_non_null(part.data);
-            memcpy(part.data, whole.data + (tail ? whole.size - size : 0), size);
-            part.size = part.capacity = size;
+            uint8_t *data = malloc(size ? size : 1);
+            assert_non_null(data);
+            memcpy(data, whole.data + (tail ? whole.size - size : 0), size);
+            buf_adopt(&part, data, size);
+            part.size = size;
             assert_null(batch_codec_read(&codec, &part, buf_span(&part), &err));
             assert_true(err.code == ERR_FORMAT || err.code == ERR_UNSUPPORTED);
             assert_int_equal(part.size, size);

@@ -172,12 +172,41 @@ static void rows_that_are_lost_leave_the_others_in_order(void **state)
     rig_fini(&rig);
 }
 
+/* Else each batch of a backlog would have its pages mapped and cleared by the system. */
+static void the_block_of_a_batch_that_was_sent_is_used_for_the_next(void **state)
+{
+    (void)state;
+    enum { RECORDS = 100, WIDTH = 2000 };
+    struct spool_rig rig;
+    rig_init(&rig);
+    rig.settings.pool = block_pool_create((size_t)4 * RECORDS * WIDTH);
+    rig.store_settings.segment_bytes = 1024 * 1024;
+    rig_open(&rig);
+    for (uint64_t first = 1; first <= 2 * RECORDS; first += RECORDS) {
+        rig.spool->ops->append(
+            rig.spool, 0, rig_batch(RIG_FILE, first, first + RECORDS - 1, WIDTH));
+    }
+    rig_flush(&rig);
+    rig_reopen(&rig); /* nothing is in memory */
+    struct spool_item item = rig_expect(&rig, 0, 1, RECORDS);
+    const uint8_t *block = item.batch->piece.bytes.data;
+    assert_true(item.batch->memory >= RECORDS * WIDTH);
+    rig_ack(&rig, 0, &item);
+    item = rig_expect(&rig, 0, RECORDS + 1, 2 * RECORDS);
+    assert_ptr_equal(item.batch->piece.bytes.data, block);
+    rig_ack(&rig, 0, &item);
+    rig_close(&rig);
+    block_pool_destroy(rig.settings.pool);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_output_that_leaves_waits_for_nothing),
         cmocka_unit_test(an_output_goes_on_during_a_long_commit),
         cmocka_unit_test(rows_that_are_lost_leave_the_others_in_order),
+        cmocka_unit_test(the_block_of_a_batch_that_was_sent_is_used_for_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
