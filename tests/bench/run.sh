@@ -10,8 +10,9 @@
 # 5. Live sessions on a simulated Windows: latency against its budget, bursts, CPU time against a file's, memory at rest.
 # 6. `dump` as a whole process, against a program that does only that, with descriptors that vary, and with filters
 #    that need only the header.
-# 7. From a trace to a server on the loopback, against a program that does only that.
-# 8. The same with events that wait on a disk; with --full starts beside 10 GB of them, which takes 13 GB.
+# 7. `run` with one and two decode workers, on one and two processors.
+# 8. From a trace to a server on the loopback, against a program that does only that.
+# 9. The same with events that wait on a disk; with --full starts beside 10 GB of them, which takes 13 GB.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -62,6 +63,9 @@ export ETWSHIP_BIN=$build/agent/etwship ETWSHIP_ETLGEN=$build/tests/support/etlg
 export ETWSHIP_SINK=$build/tests/bench/sink ETWSHIP_LIMIT_SHIP=$build/tests/bench/limit_ship
 echo "Whole processes: dump to nowhere"
 python3 -B tests/bench/dump.py
+echo
+echo "Processors and decode workers, to nowhere"
+python3 -B tests/bench/run_and_dump.py
 echo
 echo "Shipping over HTTP"
 python3 -B tests/bench/ship.py

@@ -1,15 +1,17 @@
-"""Events per second of `run` and of `dump`, on one trace, into files of the same size.
+"""Events per second of `run` and of `dump`, on one trace, each to nowhere.
 
-    run_and_dump.py [--events N] [--rounds N] [--trace FILE]
+    run_and_dump.py [--events N] [--rounds N] [--trace FILE] [--mix NAME]
 
-Prints the best of the rounds, by the clock and by CPU time. The clock says something on a quiet
-machine alone. Fails where the two do not write the same number of events.
+Prints medians of interleaved rounds, by the clock and by CPU time, and how many times faster each way is than
+`run` with one worker on one processor. The clock says something on a quiet machine alone. Fails where two ways do
+not read the same number of events.
 """
 
 import argparse
 import json
 import os
 import resource
+import statistics
 import subprocess
 import tempfile
 import time
@@ -19,10 +21,17 @@ BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 
 
-def measure(*arguments):
+def count(arguments):
+    """The events that a way writes."""
+    with subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        return sum(block.count(b"\n") for block in iter(lambda: process.stdout.read(1 << 20), b""))
+
+
+def measure(arguments, processors):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.monotonic()
-    subprocess.run([BINARY, *map(str, arguments)], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([BINARY, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, preexec_fn=lambda: processors and os.sched_setaffinity(0, processors))
     wall = time.monotonic() - begun
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -33,34 +42,37 @@ def main():
     parser.add_argument("--events", type=int, default=1000000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--trace")
+    parser.add_argument("--mix", default="realistic")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         trace = options.trace or folder / "trace.etl"
         if not options.trace:
-            subprocess.run([ETLGEN, "--events", str(options.events), "-o", str(trace)],
+            subprocess.run([ETLGEN, "--mix", options.mix, "--events", str(options.events), "-o", str(trace)],
                            check=True, stdout=subprocess.DEVNULL)
-        dumped, out = folder / "dumped", folder / "out"
-        commands = {"dump": (dumped, ["dump", "-o", dumped, trace])}
-        for workers in (1, 2):
+        one = {min(os.sched_getaffinity(0))}
+        ways = {}
+        for name, workers, processors in (
+                ("run, 1 worker, 1 processor", 1, one), ("run, 1 worker", 1, ()), ("run, 2 workers", 2, ())):
             config = folder / f"{workers}.yaml"
             config.write_text(json.dumps({
                 "version": 1, "agent": {"decode_workers": workers}, "spool": {"mode": "memory"},
                 "sessions": [{"name": "s", "type": "file", "paths": [str(trace)]}],
-                "outputs": [{"type": "file", "path": str(out)}]}))
-            commands[f"run, {workers} worker{'s' * (workers > 1)}"] = (out, ["run", "-c", config])
-        counts = set()
-        for name, (path, arguments) in commands.items():
-            rounds = []
-            for _ in range(options.rounds):
-                path.unlink(missing_ok=True)
-                rounds.append(measure(*arguments))
-                with open(path, "rb") as file:
-                    count = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
-            counts.add(count)
-            wall, cpu = min(r[0] for r in rounds), min(r[1] for r in rounds)
-            print(f"{name:15} {count / wall:12,.0f} events/s   {count / cpu:12,.0f} events/s of CPU")
+                "outputs": [{"type": "stdout"}]}))
+            ways[name] = (["run", "-c", config], processors)
+        ways["dump"] = (["dump", trace], ())
+        counts = {count(arguments) for arguments, _ in ways.values()}
         assert len(counts) == 1, counts
+        events = counts.pop()
+        rounds = {name: [] for name in ways}
+        for _ in range(options.rounds):
+            for name, (arguments, processors) in ways.items():
+                rounds[name].append(measure(arguments, processors))
+        base = statistics.median(r[0] for r in next(iter(rounds.values())))
+        for name, of_way in rounds.items():
+            wall, cpu = (statistics.median(r[i] for r in of_way) for i in (0, 1))
+            print(f"{name:26} {events / wall:12,.0f} events/s   {events / cpu:12,.0f} events/s of CPU   "
+                  f"{base / wall:5.2f} times")
 
 
 if __name__ == "__main__":
