@@ -84,9 +84,9 @@ bool json_member_next(struct span object, size_t *at, struct span *ret_key, stru
         return false;
     }
     size_t value = skip_space(object, colon + 1);
-    size_t behind = skip_value(object, value);
-    *ret_value = without_space_behind(span_first(span_from(object, value), behind - value));
-    *at = behind < object.size && object.data[behind] == ',' ? behind + 1 : object.size;
+    size_t after = skip_value(object, value);
+    *ret_value = without_space_behind(span_first(span_from(object, value), after - value));
+    *at = after < object.size && object.data[after] == ',' ? after + 1 : object.size;
     return true;
 }
 

@@ -199,7 +199,7 @@ static bool answers_items(const struct http_reply *reply)
 }
 
 /* A reply without a result per record; ${why}: the fault, if it should have one. */
-static void weigh_reply(struct es_exchange *self, const struct http_reply *reply,
+static void judge_reply(struct es_exchange *self, const struct http_reply *reply,
     const struct error *why, struct es_outcome *ret)
 {
     struct es_answer answer = without_secrets(self, es_reply_refusal(&self->reply));
@@ -237,7 +237,7 @@ static bool ask_host(struct es_exchange *self, size_t index, struct es_outcome *
     }
     ret->uncertain = ret->uncertain || may_be_obeyed(&reply);
     if (reply.failure == HTTP_REPLIED) {
-        weigh_reply(self, &reply, &err, ret);
+        judge_reply(self, &reply, &err, ret);
     } else {
         ret->verdict = http_failure_lasts(reply.failure) ? ES_RETRY_SLOWLY : ES_RETRY;
         error_set(&ret->error, ERR_IO, "%s", err.text);

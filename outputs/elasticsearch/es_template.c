@@ -126,7 +126,7 @@ static const struct es_field *fields_of(const struct es_template *wanted)
 }
 
 /* The rest of ${path} after ${prefix} ("a.b.", or ""); NULL: it begins differently. */
-static const char *behind(const char *path, struct span prefix)
+static const char *path_after(const char *path, struct span prefix)
 {
     return strncmp(path, (const char *)prefix.data, prefix.size) == 0 ? path + prefix.size : NULL;
 }
@@ -142,7 +142,7 @@ static bool is_seen(
     const struct es_field *fields, const struct es_field *row, struct span prefix, struct span name)
 {
     for (const struct es_field *earlier = fields; earlier < row; earlier++) {
-        const char *rest = behind(earlier->path, prefix);
+        const char *rest = path_after(earlier->path, prefix);
         if (rest && span_equal(first_name(rest), name)) {
             return true;
         }
@@ -265,7 +265,7 @@ static void write_properties( // NOLINT(misc-no-recursion): as deep as the table
     struct span prefix = span_make(start, size);
     bool first = true;
     for (const struct es_field *row = fields; row->path; row++) {
-        const char *rest = behind(row->path, prefix);
+        const char *rest = path_after(row->path, prefix);
         struct span name = rest ? first_name(rest) : span_make(NULL, 0);
         if (rest && !is_free(name) && !is_seen(fields, row, prefix, name)) {
             if (!first) {
@@ -376,7 +376,7 @@ void es_template_fields_mark(
 static bool is_counted(const struct es_field *fields, const struct es_field *row, size_t size)
 {
     for (const struct es_field *earlier = fields; earlier < row; earlier++) {
-        const char *rest = behind(earlier->path, span_make(row->path, size));
+        const char *rest = path_after(earlier->path, span_make(row->path, size));
         if (rest && (*rest == '.' || *rest == '\0')) {
             return true;
         }
@@ -388,7 +388,7 @@ static bool is_counted(const struct es_field *fields, const struct es_field *row
 static bool is_inside(const struct es_field *fields, const struct es_field *row)
 {
     for (const struct es_field *other = fields; other->path; other++) {
-        const char *rest = behind(row->path, span_text(other->path));
+        const char *rest = path_after(row->path, span_text(other->path));
         if (other->mapping == OBJECT && rest && *rest == '.') {
             return true;
         }

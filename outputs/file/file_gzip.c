@@ -69,7 +69,7 @@ static bool is_ours(const struct file_gzip *self, const char *path)
     return file_marks_has_at(self->marks, path, self->base_size);
 }
 
-static bool is_somebody_elses(const char *path, const char *plain, struct error *err)
+static bool fail_foreign(const char *path, const char *plain, struct error *err)
 {
     return error_set(err, ERR_BUSY,
         "%s: belongs to another program, so %s is not compressed. rename it", path, plain);
@@ -95,7 +95,7 @@ static bool make_temp(struct file_gzip *self, struct error *err)
     self->out = plat_file_open(self->temp, PLAT_FILE_CREATE_NEW, &why);
     if (!self->out) {
         if (why.code == ERR_BUSY) {
-            return is_somebody_elses(self->temp, self->path, err);
+            return fail_foreign(self->temp, self->path, err);
         }
         *err = why;
         return false;
@@ -115,7 +115,7 @@ static bool start(struct file_gzip *self, struct error *err)
                error_set(err, ERR_STOPPED, "%s: was compressed already", self->path);
     }
     if (plat_path_kind(self->done) != PLAT_PATH_NONE) {
-        return is_somebody_elses(self->done, self->path, err);
+        return fail_foreign(self->done, self->path, err);
     }
     self->in = plat_file_open(self->path, PLAT_FILE_READ, err);
     if (!self->in || !make_temp(self, err)) {

@@ -238,7 +238,7 @@ static bool read_lines(struct file_marks *marks, struct span text, struct error 
 
 /* The file must not be writable by others: they could make the output remove files. With access
  * lists, the check of the folder covers this. */
-static bool is_believed(const char *path)
+static bool is_safe(const char *path)
 {
     enum { OTHERS_WRITE = 022 };
     struct plat_rights rights;
@@ -289,7 +289,7 @@ bool file_marks_load(struct file_marks *marks, const char *folder, const char *p
     if (!set_path(marks, folder, prefix, name, err)) {
         return false;
     }
-    if (plat_path_kind(marks->path) != PLAT_PATH_FILE || !is_believed(marks->path)) {
+    if (plat_path_kind(marks->path) != PLAT_PATH_FILE || !is_safe(marks->path)) {
         return true;
     }
     if (!plat_file_load(marks->path, FILE_MARKS_MAX_BYTES, &text, &size, err)) {
@@ -327,7 +327,7 @@ static bool open_lines(struct file_marks *marks, struct error *err)
     if (!make_folder(marks->path, err)) {
         return false;
     }
-    if (plat_path_kind(marks->path) == PLAT_PATH_FILE && !is_believed(marks->path)) {
+    if (plat_path_kind(marks->path) == PLAT_PATH_FILE && !is_safe(marks->path)) {
         return error_set(err, ERR_CONFIG,
             "%s: others can write it, so it could make etwship remove files. remove it, or write "
             "elsewhere",

@@ -420,11 +420,12 @@ static bool undo_entry(struct file_set *set, struct file_entry *entry, struct er
             return false;
         }
         entry->state = found ? FILE_KNOWN : FILE_UNKNOWN;
-        uint64_t had = entry->acked_bytes;
-        if (found && !file_undo_cut(entry->path, entry->acked_bytes, set->syncs, &had, err)) {
+        uint64_t file_bytes = entry->acked_bytes;
+        if (found &&
+            !file_undo_cut(entry->path, entry->acked_bytes, set->syncs, &file_bytes, err)) {
             return false;
         }
-        if (had < entry->acked_bytes) {
+        if (file_bytes < entry->acked_bytes) {
             set->shorter = true;
             entry->state = FILE_UNKNOWN;
         }

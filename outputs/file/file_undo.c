@@ -59,12 +59,12 @@ static bool is_removable(const struct file_marks *marks, const char *path)
 }
 
 bool file_undo_cut(
-    const char *path, uint64_t bytes, bool syncs, uint64_t *ret_had, struct error *err)
+    const char *path, uint64_t bytes, bool syncs, uint64_t *ret_bytes, struct error *err)
 {
     struct plat_file *file = plat_file_open(path, PLAT_FILE_APPEND, err);
-    bool good = file && plat_file_lock(file, err) && plat_file_size(file, ret_had, err) &&
-                (*ret_had <= bytes || (plat_file_truncate(file, bytes, err) &&
-                                          (!syncs || plat_file_sync(file, err))));
+    bool good = file && plat_file_lock(file, err) && plat_file_size(file, ret_bytes, err) &&
+                (*ret_bytes <= bytes || (plat_file_truncate(file, bytes, err) &&
+                                            (!syncs || plat_file_sync(file, err))));
     plat_file_close(file);
     return good;
 }
@@ -74,7 +74,7 @@ static bool give_back(
     const struct file_undo_left *left, struct rotated *found, bool *ret_back, struct error *err)
 {
     struct error reason = {0};
-    uint64_t had;
+    uint64_t file_bytes;
     found->above = found->number;
     if ((is_removable(found->marks, left->path) && !plat_path_remove(left->path, err)) ||
         !file_number_each(left->path, remove_later, found, err) || found->failed) {
@@ -82,7 +82,7 @@ static bool give_back(
     }
     *ret_back = plat_path_rename_new(found->path, left->path, &reason);
     if (!*ret_back && reason.code == ERR_BUSY) {
-        return file_undo_cut(found->path, left->bytes, left->syncs, &had, err);
+        return file_undo_cut(found->path, left->bytes, left->syncs, &file_bytes, err);
     }
     if (*ret_back && found->marks) {
         file_marks_remove(found->marks, span_text(found->path));

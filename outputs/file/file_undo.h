@@ -22,8 +22,8 @@ struct file_undo_left {
 bool file_undo_rotation(
     struct file_marks *marks, const struct file_undo_left *left, bool *ret_back, struct error *err);
 
-/* Truncate ${path} to ${bytes}, unless it is shorter; ${ret_had} is its previous size. */
+/* Truncate ${path} to ${bytes}, unless it is shorter; ${ret_bytes} is its previous size. */
 bool file_undo_cut(
-    const char *path, uint64_t bytes, bool syncs, uint64_t *ret_had, struct error *err);
+    const char *path, uint64_t bytes, bool syncs, uint64_t *ret_bytes, struct error *err);
 
 #endif

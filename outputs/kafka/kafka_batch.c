@@ -77,7 +77,7 @@ static void refuse(struct out_kafka *self, const struct delivery *delivery, size
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static size_t weight(const struct delivery *delivery, size_t index)
+static size_t counted_bytes(const struct delivery *delivery, size_t index)
 {
     return size_of(delivery, index) + FRAME_BYTES;
 }
@@ -104,7 +104,7 @@ static size_t end_group(
         return count;
     }
     for (size_t i = from; i < count; i++) {
-        size_t size = weight(delivery, i);
+        size_t size = counted_bytes(delivery, i);
         bool suspect = size >= groups->suspect;
         if (!again && !self->marks[i].skip) {
             if (sum && (suspect || sum + size > groups->now)) {
@@ -126,7 +126,7 @@ static void pass_group(struct out_kafka *self, const struct delivery *delivery, 
     struct kafka_groups *groups = &self->groups;
     self->marks[end - 1].last = true;
     if (groups->alone) {
-        groups->suspect = weight(delivery, end - 1) + 1;
+        groups->suspect = counted_bytes(delivery, end - 1) + 1;
     }
     if (groups->explained) {
         groups->now = groups->now > groups->usual / 2 ? groups->usual : groups->now * 2;
@@ -173,9 +173,9 @@ static bool take_too_big(struct out_kafka *self, const struct delivery *delivery
         if (!is_too_big(self, i)) {
             continue;
         }
-        sum += weight(delivery, i);
+        sum += counted_bytes(delivery, i);
         if (was_alone(self, from, end, i)) {
-            size_t size = weight(delivery, i);
+            size_t size = counted_bytes(delivery, i);
             groups->suspect = size < groups->suspect ? size : groups->suspect;
             refuse(self, delivery, i, report);
             found++;

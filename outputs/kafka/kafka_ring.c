@@ -12,8 +12,8 @@ enum {
     VALUES_MAX_BYTES = KAFKA_RING_PARTS * PART_BYTES,
     KEYS_MAX_BYTES = 64 * 1024,
     KEY_BYTES = 320,
-    HAD_MAX_IDS = 16 * 1024 * 1024,
-    HAD_MAX_BYTES = 512 * 1024 * 1024,
+    DELIVERED_MAX_IDS = 16 * 1024 * 1024,
+    DELIVERED_MAX_BYTES = 512 * 1024 * 1024,
     SLICE_MS = 100,
     NS_PER_MS = 1000000,
     REASON_BYTES = 300,
@@ -61,8 +61,8 @@ void kafka_ring_init(
         buf_init(&ring->slots[i].value, VALUES_MAX_BYTES);
         ring->slots[i].offset = -1;
     }
-    map_init(&ring->had, HAD_MAX_IDS);
-    arena_init(&ring->had_ids, HAD_MAX_BYTES);
+    map_init(&ring->delivered, DELIVERED_MAX_IDS);
+    arena_init(&ring->delivered_ids, DELIVERED_MAX_BYTES);
     buf_init(&ring->values, VALUES_MAX_BYTES);
     buf_init(&ring->keys, KEYS_MAX_BYTES);
     read_checkpoint(ring, checkpoint);
@@ -73,8 +73,8 @@ void kafka_ring_fini(struct kafka_ring *ring)
     for (size_t i = 0; i < KAFKA_RING_SLOTS; i++) {
         buf_fini(&ring->slots[i].value);
     }
-    map_fini(&ring->had);
-    arena_fini(&ring->had_ids);
+    map_fini(&ring->delivered);
+    arena_fini(&ring->delivered_ids);
     buf_fini(&ring->values);
     buf_fini(&ring->keys);
 }
@@ -97,20 +97,20 @@ void kafka_ring_checkpoint(const struct kafka_ring *ring, struct buf *out)
 bool kafka_ring_has(const struct kafka_ring *ring, const struct delivery *delivery, size_t index)
 {
     char id[DELIVERY_ID_MAX];
-    if (!ring->had.count || !delivery->ids) {
+    if (!ring->delivered.count || !delivery->ids) {
         return false;
     }
     size_t size = delivery_id_write(delivery, index, id);
-    return map_get(&ring->had, span_make(id, size)) != NULL;
+    return map_get(&ring->delivered, span_make(id, size)) != NULL;
 }
 
 void kafka_ring_forget(struct kafka_ring *ring)
 {
-    if (ring->had.count) {
-        map_fini(&ring->had);
-        arena_fini(&ring->had_ids);
-        map_init(&ring->had, HAD_MAX_IDS);
-        arena_init(&ring->had_ids, HAD_MAX_BYTES);
+    if (ring->delivered.count) {
+        map_fini(&ring->delivered);
+        arena_fini(&ring->delivered_ids);
+        map_init(&ring->delivered, DELIVERED_MAX_IDS);
+        arena_init(&ring->delivered_ids, DELIVERED_MAX_BYTES);
     }
 }
 
@@ -118,8 +118,8 @@ static bool take_id(void *self, struct span id)
 {
     struct kafka_ring *ring = self;
     struct span copy;
-    return map_get(&ring->had, id) ||
-           (arena_copy(&ring->had_ids, id, &copy) && map_put(&ring->had, copy, ring));
+    return map_get(&ring->delivered, id) ||
+           (arena_copy(&ring->delivered_ids, id, &copy) && map_put(&ring->delivered, copy, ring));
 }
 
 /* Remember the ids of a slot. Its value contains the texts of all parts, each after its size. */

@@ -34,8 +34,8 @@ struct kafka_ring {
     uint64_t next;     /* number of the next transaction */
     uint64_t stored; /* the host has stored its position after all transactions below this number */
     struct kafka_slot slots[KAFKA_RING_SLOTS];
-    struct map had; /* ids of delivered records that the host may send again */
-    struct arena had_ids;
+    struct map delivered; /* ids of delivered records that the host may send again */
+    struct arena delivered_ids;
 
     /* Messages of the transaction that is under way. */
     struct buf values;

@@ -87,9 +87,9 @@ void loki_reply_read(struct span body, struct loki_reply *ret_reply)
     while (reply.named_count < LOKI_REPLY_MAX_NAMED && skip_to(&rest, "entry with timestamp ")) {
         struct loki_named *named = &reply.named[reply.named_count];
         if (take_time(&rest, &named->nanos)) {
-            struct span behind = rest;
-            bool ends = skip_to(&behind, "'");
-            named->reason = span_first(rest, ends ? rest.size - behind.size - 1 : rest.size);
+            struct span after = rest;
+            bool ends = skip_to(&after, "'");
+            named->reason = span_first(rest, ends ? rest.size - after.size - 1 : rest.size);
             reply.named_count++;
         }
     }

@@ -29,9 +29,9 @@ enum {
     READ_BYTES = 4096,
     MAX_READS = 256,
     CONFIRM_SLICE_MS = 2,
-    BEHIND_MAX_BYTES = 6 * 1024 * 1024, /* maximum receive buffer of a system (tcp(7), tcp_rmem) */
-    BEHIND_COUNT = 32,
-    BEHIND_BYTES = BEHIND_MAX_BYTES / (BEHIND_COUNT - 1) +
+    UNREAD_MAX_BYTES = 6 * 1024 * 1024, /* maximum receive buffer of a system (tcp(7), tcp_rmem) */
+    UNREAD_COUNT = 32,
+    UNREAD_BYTES = UNREAD_MAX_BYTES / (UNREAD_COUNT - 1) +
                    1, /* minimum of each slot except the newest */
     RESET_MS = 200,   /* how long to wait for a reset after an end */
     LOOK_MS = 1000,   /* between two checks of an idle connection */
@@ -76,7 +76,7 @@ static const struct config_field fields[] = {
 // clang-format on
 
 /* Deliveries whose bytes may still lie unread in the other system. */
-struct behind {
+struct unread {
     uint64_t bytes;
     uint64_t records;
 };
@@ -92,8 +92,8 @@ struct out_syslog {
     struct buf lines;
     uint32_t *ends; /* of each record in `lines` */
     size_t capacity;
-    struct behind behind[BEHIND_COUNT]; /* a ring, the newest before `behind_at` */
-    size_t behind_at;
+    struct unread unread[UNREAD_COUNT]; /* a ring, the newest before `unread_at` */
+    size_t unread_at;
     uint64_t lost; /* records that may be lost, and were not reported yet */
     bool over;     /* the connection was closed or broken */
     uint64_t timeout_ms;
@@ -136,24 +136,24 @@ static bool wants_ids(const void *settings)
 
 static void note_written(struct out_syslog *self, uint64_t bytes, uint64_t records)
 {
-    struct behind *newest = &self->behind[(self->behind_at + BEHIND_COUNT - 1) % BEHIND_COUNT];
-    if (newest->bytes < BEHIND_BYTES) {
+    struct unread *newest = &self->unread[(self->unread_at + UNREAD_COUNT - 1) % UNREAD_COUNT];
+    if (newest->bytes < UNREAD_BYTES) {
         newest->bytes += bytes;
         newest->records += records;
         return;
     }
-    self->behind[self->behind_at] = (struct behind){.bytes = bytes, .records = records};
-    self->behind_at = (self->behind_at + 1) % BEHIND_COUNT;
+    self->unread[self->unread_at] = (struct unread){.bytes = bytes, .records = records};
+    self->unread_at = (self->unread_at + 1) % UNREAD_COUNT;
 }
 
 /* The maximum number of delivered records that may be in the buffer of the other system. */
-static uint64_t records_behind(const struct out_syslog *self)
+static uint64_t unread_records(const struct out_syslog *self)
 {
     uint64_t bytes = 0;
     uint64_t records = 0;
-    for (size_t i = 1; i <= BEHIND_COUNT && bytes < BEHIND_MAX_BYTES; i++) {
-        const struct behind *one =
-            &self->behind[(self->behind_at + BEHIND_COUNT - i) % BEHIND_COUNT];
+    for (size_t i = 1; i <= UNREAD_COUNT && bytes < UNREAD_MAX_BYTES; i++) {
+        const struct unread *one =
+            &self->unread[(self->unread_at + UNREAD_COUNT - i) % UNREAD_COUNT];
         bytes += one->bytes;
         records += one->records;
     }
@@ -165,7 +165,7 @@ static void note_end(struct out_syslog *self, enum net_stream_read how)
 {
     bool reset = how == NET_STREAM_BROKEN || net_stream_was_reset(self->stream, RESET_MS);
     if (reset && !self->over) {
-        self->lost += records_behind(self);
+        self->lost += unread_records(self);
     }
     self->over = true;
 }
@@ -202,14 +202,14 @@ static void syslog_disconnect(void *self_)
     if (self->stream && net_stream_is_connected(self->stream) && !self->over) {
         /* With bytes left unread, this system would reset the connection. */
         net_stream_end(self->stream);
-        is_there(self, records_behind(self) ? RESET_MS : 0, &err);
+        is_there(self, unread_records(self) ? RESET_MS : 0, &err);
     }
     if (self->stream) {
         net_stream_disconnect(self->stream);
     }
     plat_datagrams_close(self->datagrams);
     self->datagrams = NULL;
-    memset(self->behind, 0, sizeof(self->behind));
+    memset(self->unread, 0, sizeof(self->unread));
 }
 
 /* The next delivery reports a reset. */

@@ -358,7 +358,7 @@ static void add_header(struct buf *out, const struct style *style, struct span t
 }
 
 /* CEF counts from 0 to 10, LEEF from 1 to 10. */
-static unsigned weight_of(const struct syslog_event *event)
+static unsigned severity_of(const struct syslog_event *event)
 {
     static const unsigned weights[] = {3, 10, 8, 6, 3, 1};
     return event->level < sizeof(weights) / sizeof(weights[0]) ? weights[event->level] : 3;
@@ -433,7 +433,7 @@ void syslog_event_cef(const struct syslog_event *event, struct buf *out)
     add_header(out, &cef, event->code.size ? event->code : name_of(event));
     buf_add_byte(out, '|');
     add_header(out, &cef, name_of(event));
-    buf_printf(out, "|%u|", weight_of(event));
+    buf_printf(out, "|%u|", severity_of(event));
     size_t start = out->size;
     if (ms_of(event, &ms)) {
         buf_printf(out, " rt=%llu", (unsigned long long)ms);
@@ -460,7 +460,7 @@ void syslog_event_leef(const struct syslog_event *event, struct buf *out)
     if (ms_of(event, &ms)) {
         buf_printf(out, "\tdevTime=%llu", (unsigned long long)ms);
     }
-    buf_printf(out, "\tsev=%u", weight_of(event) ? weight_of(event) : 1);
+    buf_printf(out, "\tsev=%u", severity_of(event) ? severity_of(event) : 1);
     add_attribute(out, &leef, "cat", name_of(event));
     add_attribute(out, &leef, "identHostName", event->host);
     add_attribute(out, &leef, "pid", event->pid);

@@ -6,7 +6,7 @@
 #include "unit/input/trace_bytes.h"
 
 /* Any bytes as a trace: walked, indexed, merged. Both passes must agree on the records, and one that
- * leaves out mere events on what is damaged. Where some buffers are left out, the others' records come
+ * leaves out plain events on what is damaged. Where some buffers are left out, the others' records come
  * in the same places. */
 
 static volatile uint8_t sink;
@@ -48,7 +48,7 @@ static void check_skipping(struct etl_file *file, const struct walked *all)
 {
     struct walked some = {0};
     const struct etl_visitor visitor = {
-        .self = &some, .record = count_record, .skips_mere_events = true, .damage = add_damage};
+        .self = &some, .record = count_record, .skips_plain_events = true, .damage = add_damage};
     if (etl_file_walk(file, &visitor, NULL) &&
         (some.records > all->records || some.damage != all->damage)) {
         abort();

@@ -52,7 +52,7 @@ size_t etw_heap_encode(
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 /* Report that another session has the GUID, which only one session can have. Always false. */
-static bool is_taken(const struct etw_session_spec *spec, struct error *err)
+static bool fail_guid_taken(const struct etw_session_spec *spec, struct error *err)
 {
     struct etw_session_list list;
     if (etw_control_query(spec->name, NULL, NULL) || !etw_control_list(&list, NULL)) {
@@ -98,7 +98,7 @@ static bool explain(const struct etw_session_spec *spec, struct error *err)
 {
     switch (err->os_code) {
     case ETW_ERROR_ALREADY_EXISTS:
-        return is_taken(spec, err);
+        return fail_guid_taken(spec, err);
     case ETW_ERROR_NOT_ENOUGH_MEMORY:
     case ETW_ERROR_OUTOFMEMORY:
         return no_memory(spec, err);

@@ -76,7 +76,7 @@ static DWORD create(const wchar_t *name, HANDLE *ret_mutex)
 
 /* True if another program has this name: any account that may control sessions can open a mutex of
  * etwship. */
-static bool is_somebody_elses(DWORD code)
+static bool is_foreign(DWORD code)
 {
     return code == ERROR_ACCESS_DENIED || code == ERROR_INVALID_HANDLE;
 }
@@ -110,7 +110,7 @@ static bool settle(
                 "session %.100s belongs to a running agent. stop that one, or use another name",
                 session);
         }
-    } else if (!is_somebody_elses(code)) {
+    } else if (!is_foreign(code)) {
         return error_set_os(err, code, "check whether another program uses its names",
             "session %.100s cannot be claimed (error %lu)", session, code);
     }
@@ -176,7 +176,7 @@ enum etw_hold_state etw_hold_look(const char *session, char ret_owner[ETW_HOLD_O
     enum etw_hold_state state = ETW_HOLD_HELD;
     if (code == ERROR_FILE_NOT_FOUND) {
         state = ETW_HOLD_FREE;
-    } else if (mutex ? !etw_hold_owner_is_trusted(mutex, name, owner) : is_somebody_elses(code)) {
+    } else if (mutex ? !etw_hold_owner_is_trusted(mutex, name, owner) : is_foreign(code)) {
         state = look_at_untrusted(session, name, mutex, code);
     }
     if (mutex) {

@@ -86,7 +86,7 @@ struct etl_visitor {
     void *self;
     bool (*buffer)(void *self, const struct etl_buffer *buffer, size_t epoch);
     bool (*record)(void *self, const struct event_record *record);
-    bool skips_mere_events; /* records recognised by etl_record_is_mere_event may be left out */
+    bool skips_plain_events; /* records recognised by etl_record_is_plain_event may be left out */
     /*
      * Is the record that was just passed to `record` to be left out in the second pass, too, and for
      * which reason (below ETL_LEFT_OUT_REASONS)? Only asked about some records, which have a time of

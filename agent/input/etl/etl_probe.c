@@ -23,11 +23,11 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 static enum etl_header_state wrong(
     struct etl_bytes *bytes, uint64_t offset, const char *what, struct error *err)
 {
-    enum { BEHIND = ETL_BUFFER_HEADER_SIZE + ETL_SYSTEM_SIZE + 8 };
-    uint8_t behind[16];
+    enum { AFTER_RECORD = ETL_BUFFER_HEADER_SIZE + ETL_SYSTEM_SIZE + 8 };
+    uint8_t after[16];
     size_t got;
-    if (etl_bytes_read(bytes, offset + BEHIND, behind, sizeof(behind), &got, NULL) &&
-        got == sizeof(behind) && is_zero(behind, sizeof(behind))) {
+    if (etl_bytes_read(bytes, offset + AFTER_RECORD, after, sizeof(after), &got, NULL) &&
+        got == sizeof(after) && is_zero(after, sizeof(after))) {
         return ETL_HEADER_MISSING;
     }
     error_set(err, ERR_FORMAT, "%s: not an .etl trace: %s at offset %llu", bytes->path, what,
@@ -126,8 +126,8 @@ static bool has_data(struct etl_bytes *bytes, const struct etl_probe_header *hea
         buffer.size > bytes->size - buffer.offset) {
         return false;
     }
-    uint64_t behind = buffer.offset + buffer.size;
-    if (!etl_bytes_read(bytes, behind, next, sizeof(next), &got, NULL)) {
+    uint64_t after = buffer.offset + buffer.size;
+    if (!etl_bytes_read(bytes, after, next, sizeof(next), &got, NULL)) {
         return false;
     }
     bool is_last = got == 0 || is_zero(next, got);

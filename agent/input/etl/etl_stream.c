@@ -242,7 +242,7 @@ void etl_stream_last_time(const struct etl_stream *stream, struct etl_scope *sco
     }
 }
 
-void etl_stream_skip_mere_events(struct etl_stream *s)
+void etl_stream_skip_plain_events(struct etl_stream *s)
 {
     if (s->is_log) {
         return;
@@ -252,7 +252,7 @@ void etl_stream_skip_mere_events(struct etl_stream *s)
     while (s->at < end && end - s->at >= ETL_RECORD_START_SIZE &&
            etl_record_frame(s->window + s->at, &size) == ETL_FRAME_RECORD &&
            padded_size(size) <= end - s->at &&
-           etl_record_is_mere_event(span_make(s->window + s->at, size))) {
+           etl_record_is_plain_event(span_make(s->window + s->at, size))) {
         s->at += padded_size(size);
     }
 }

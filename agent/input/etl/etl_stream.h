@@ -58,9 +58,9 @@ void etl_stream_last_time(const struct etl_stream *stream, struct etl_scope *sco
 /* Read the next record, valid until the next call. Call again only after ETL_STEP_RECORD. */
 enum etl_step etl_stream_next(struct etl_stream *stream);
 
-/* Skip records that are certainly mere events (etl_record_is_mere_event), as far as the window
+/* Skip records that are certainly plain events (etl_record_is_plain_event), as far as the window
  * reaches. The next record may be one, too. */
-void etl_stream_skip_mere_events(struct etl_stream *stream);
+void etl_stream_skip_plain_events(struct etl_stream *stream);
 
 const struct event_record *etl_stream_record(const struct etl_stream *stream);
 

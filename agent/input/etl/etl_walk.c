@@ -226,11 +226,11 @@ static void visit_records(struct etl_walk *w, const struct etl_buffer *buffer)
     const struct etl_visitor *visitor = &w->visitor;
     struct etl_scope scope = etl_file_scope(w->file, buffer, w->epoch);
     etl_stream_open(w->stream, &w->file->bytes, buffer, w->file->epochs[w->epoch]->format, &scope);
-    bool skips = !visitor->record || visitor->skips_mere_events;
+    bool skips = !visitor->record || visitor->skips_plain_events;
     bool notes = may_note(w, buffer); /* until a record is not left out */
     while (!w->stopped) {
         if (skips && !notes) {
-            etl_stream_skip_mere_events(w->stream);
+            etl_stream_skip_plain_events(w->stream);
         }
         enum etl_step step = etl_stream_next(w->stream);
         if (step == ETL_STEP_FAILED) {
@@ -520,13 +520,13 @@ static bool index_is_stopped(void *self)
 
 bool etl_file_index(struct etl_file *file, const struct etl_visitor *visitor, struct error *err)
 {
-    static const struct etl_visitor nobody;
-    struct index_walk walk = {.file = file, .inner = visitor ? visitor : &nobody};
+    static const struct etl_visitor no_visitor;
+    struct index_walk walk = {.file = file, .inner = visitor ? visitor : &no_visitor};
     const struct etl_visitor indexing = {
         .self = &walk,
         .buffer = index_buffer,
         .record = index_record,
-        .skips_mere_events = walk.inner->skips_mere_events || !walk.inner->record,
+        .skips_plain_events = walk.inner->skips_plain_events || !walk.inner->record,
         .leaves_out = walk.inner->leaves_out ? index_leaves_out : NULL,
         .damage = index_damage,
         .is_stopped = index_is_stopped,

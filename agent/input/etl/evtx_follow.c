@@ -107,15 +107,15 @@ static enum etl_follow_end give_chunk(const struct evtx_follow *f,
 enum etl_follow_end evtx_follow_read(
     struct evtx_follow *f, const struct etl_follow_events *events, uint64_t to, struct error *err)
 {
-    bool is_again = to != UINT64_MAX;
+    bool is_replay = to != UINT64_MAX;
     enum etl_follow_end end = ETL_FOLLOW_DONE;
     while (end == ETL_FOLLOW_DONE) {
         struct evtx_tail_found found;
-        switch (evtx_tail_next(f->tail, to, f->closed || is_again, &found, err)) {
+        switch (evtx_tail_next(f->tail, to, f->closed || is_replay, &found, err)) {
         case EVTX_TAIL_FAILED:
             return ETL_FOLLOW_FAILED;
         case EVTX_TAIL_NONE:
-            if (is_again) {
+            if (is_replay) {
                 evtx_tail_leave(f->tail, to);
             }
             return ETL_FOLLOW_DONE;
@@ -125,7 +125,7 @@ enum etl_follow_end evtx_follow_read(
         if (!events->reads(events->self, found.mark)) {
             return ETL_FOLLOW_STOPPED;
         }
-        if (found.lost && !is_again && events->overwritten) {
+        if (found.lost && !is_replay && events->overwritten) {
             events->overwritten(events->self, &etl_file_info(f->file)->trace, found.lost, "events");
         }
         end = give_chunk(f, events, found.chunk, err);

@@ -178,13 +178,13 @@ static enum copied copy_chunk(struct evtx_tail *tail, uint64_t offset, uint64_t 
 static void take(struct evtx_tail *tail, const struct evtx_place *place, uint32_t from,
     uint32_t end, struct evtx_tail_found *ret_found)
 {
-    bool is_behind = tail->expected && place->first_number > tail->expected;
+    bool has_gap = tail->expected && place->first_number > tail->expected;
     evtx_chunk_cut(tail->chunk, end);
     tail->done = mark_of(place->first_number, end);
     *ret_found = (struct evtx_tail_found){.chunk = tail->chunk,
         .mark = tail->done,
-        .lost = is_behind && from == EVTX_CHUNK_HEADER_BYTES ? place->first_number - tail->expected
-                                                             : 0};
+        .lost = has_gap && from == EVTX_CHUNK_HEADER_BYTES ? place->first_number - tail->expected
+                                                           : 0};
     tail->expected = place->last_number + 1;
     tail->place = place->offset;
 }

@@ -241,7 +241,7 @@ static bool read_record(struct evtx_chunk *c, uint32_t size)
     const struct evtx_source source = {.chunk = span_make(c->data, sizeof(c->data)),
         .at = at,
         .size = size,
-        .is_doubtful = c->place.carves};
+        .may_be_overwritten = c->place.carves};
     const char *in_xml = evtx_tree_read(&c->tree, &c->room, &source, &c->work);
     const char *in_event = NULL;
     bool is_known = evtx_event_fill(&c->event, &c->tree, &in_event);

@@ -17,7 +17,7 @@ struct parse {
     struct evtx_room *room;
     struct span chunk;
     uint32_t work; /* work that is left */
-    bool is_doubtful;
+    bool may_be_overwritten;
     const char *problem;
 };
 
@@ -105,7 +105,7 @@ static struct span read_name_body(const struct parse *p, struct reader *r)
     uint16_t hash = reader_u16(r);
     struct span name = reader_take(r, (size_t)reader_u16(r) * 2);
     uint16_t nul = reader_u16(r);
-    r->failed |= p->is_doubtful && (nul != 0 || hash != hash_of(name));
+    r->failed |= p->may_be_overwritten && (nul != 0 || hash != hash_of(name));
     return name;
 }
 
@@ -193,7 +193,7 @@ static struct span read_definition(const struct parse *p, uint32_t id, struct re
     reader_skip(r, NEXT_BYTES);
     bool is_other = reader_u32(r) != id;
     reader_skip(r, REST_OF_GUID_BYTES);
-    r->failed |= p->is_doubtful && is_other;
+    r->failed |= p->may_be_overwritten && is_other;
     return reader_take(r, reader_u32(r));
 }
 
@@ -445,7 +445,7 @@ const char *evtx_tree_read(struct evtx_tree *tree, struct evtx_room *room,
         .room = room,
         .chunk = source->chunk,
         .work = *work,
-        .is_doubtful = source->is_doubtful};
+        .may_be_overwritten = source->may_be_overwritten};
     struct span bytes = span_first(span_from(source->chunk, source->at), source->size);
     struct stream stream = {.r = reader_make(bytes), .is_given = true};
     evtx_tree_begin(tree, room);

@@ -55,7 +55,7 @@ struct evtx_source {
     uint32_t at; /* in the chunk */
     uint32_t size;
     bool
-        is_doubtful; /* names and templates that it refers to may be overwritten: compare hashes and ids */
+        may_be_overwritten; /* names and templates that it refers to may be overwritten: compare hashes and ids */
 };
 
 /*

@@ -209,7 +209,7 @@ size_t evtx_typed_size(uint8_t type)
     return type < sizeof(sizes) ? sizes[type] : 0;
 }
 
-static bool says(struct span text, const struct evtx_given *value)
+static bool matches(struct span text, const struct evtx_given *value)
 {
     struct span bytes = value->bytes;
     bool is_sized = bytes.size == evtx_typed_size(value->type);
@@ -304,7 +304,7 @@ static bool apply(struct evtx_tree *tree, uint16_t slot, const struct evtx_given
     }
     bool agrees = value->type == EVTX_BINARY
                       ? is_bytes(tree->nodes[node].bytes, value->bytes)
-                      : says(evtx_value_utf8(tree, slot, memory, sizeof(memory)), value);
+                      : matches(evtx_value_utf8(tree, slot, memory, sizeof(memory)), value);
     if (!agrees) {
         return false;
     }

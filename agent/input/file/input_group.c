@@ -331,7 +331,7 @@ static enum input_end index_files(struct input *in, struct etl_file *const *file
         .self = &pass,
         .buffer = first_pass_buffer,
         .record = first_pass_record,
-        .skips_mere_events = true,
+        .skips_plain_events = true,
         .leaves_out = may_leave_out(in) ? first_pass_leaves_out : NULL,
         .damage = first_pass_damage,
         .is_stopped = first_pass_is_stopped,

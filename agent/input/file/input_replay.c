@@ -110,13 +110,13 @@ static const char *find_obstacle(struct input *in, const char **ret_path)
  * Also used without a schedule: either nothing was read, or it was lost. */
 static void begin_anew(struct input *in)
 {
-    uint64_t behind = in->sink->renumber ? in->sink->renumber(in->sink->self, 0) : 0;
+    uint64_t renumbered_after = in->sink->renumber ? in->sink->renumber(in->sink->self, 0) : 0;
     input_schedule_fini(&in->restored);
     input_schedule_init(&in->restored);
     plat_mutex_lock(&in->mutex);
     input_schedule_fini(&in->schedule);
     input_schedule_init(&in->schedule);
-    in->schedule.behind = behind;
+    in->schedule.renumbered_after = renumbered_after;
     plat_mutex_unlock(&in->mutex);
 }
 
@@ -183,8 +183,8 @@ static enum input_end replay_group(struct input *in, size_t first, size_t count)
 static enum input_end replay(struct input *in)
 {
     enum input_end end = INPUT_DONE;
-    if (in->restored.behind && in->sink->renumber) {
-        in->sink->renumber(in->sink->self, in->restored.behind);
+    if (in->restored.renumbered_after && in->sink->renumber) {
+        in->sink->renumber(in->sink->self, in->restored.renumbered_after);
     }
     if (in->restored.has_base && in->sink->skipped) {
         in->sink->skipped(in->sink->self, in->restored.base);

@@ -10,7 +10,7 @@
  * are numbered in order of appearance; a new one is followed by its identity. Readings are stored
  * as the difference to the previous one of the file.
  */
-enum { VERSION = 1, HAS_BASE = 1, HAS_BEHIND = 2, MAX_NUMBER_BYTES = 10 };
+enum { VERSION = 1, HAS_BASE = 1, HAS_RENUMBERED = 2, MAX_NUMBER_BYTES = 10 };
 
 static const bool has_value[SCHEDULE_KINDS] = {
     [SCHEDULE_WHOLE] = true,
@@ -197,12 +197,12 @@ bool input_schedule_write(const struct input_schedule *s, struct buf *out, struc
     }
     uint64_t count = 0;
     buf_add_byte(out, VERSION);
-    buf_add_byte(out, (s->has_base ? HAS_BASE : 0) | (s->behind ? HAS_BEHIND : 0));
+    buf_add_byte(out, (s->has_base ? HAS_BASE : 0) | (s->renumbered_after ? HAS_RENUMBERED : 0));
     if (s->has_base) {
         buf_add(out, s->base, sizeof(s->base));
     }
-    if (s->behind) {
-        put_number(out, s->behind);
+    if (s->renumbered_after) {
+        put_number(out, s->renumbered_after);
     }
     for (size_t i = 0; i < s->count; i++) {
         put_entry(s, &s->entries[s->first + i], numbers, numbers + s->file_count, &count, out);
@@ -283,8 +283,9 @@ static enum read_result read_base(struct reader *r, struct input_schedule *s)
             s->has_base = true;
         }
     }
-    bool good = !(flags & HAS_BEHIND) || (read_number(r, &s->behind) && s->behind);
-    return r->failed || !good || flags > (HAS_BASE | HAS_BEHIND) ? READ_WRONG : READ_GOOD;
+    bool good = !(flags & HAS_RENUMBERED) ||
+                (read_number(r, &s->renumbered_after) && s->renumbered_after);
+    return r->failed || !good || flags > (HAS_BASE | HAS_RENUMBERED) ? READ_WRONG : READ_GOOD;
 }
 
 bool input_schedule_read(struct span bytes, struct input_schedule *s, struct error *err)

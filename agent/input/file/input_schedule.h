@@ -48,8 +48,8 @@ struct input_schedule {
     struct arena ids;
     bool has_base; /* entries were dropped; the last of them ended the file `base` */
     uint8_t base[16];
-    uint64_t behind; /* numbering starts after this number; see input_sink.renumber */
-    bool incomplete; /* an entry was lost because memory was short */
+    uint64_t renumbered_after; /* numbering starts after this number; see input_sink.renumber */
+    bool incomplete;           /* an entry was lost because memory was short */
 };
 
 void input_schedule_init(struct input_schedule *schedule);

@@ -385,9 +385,9 @@ const char *etl_record_read(struct span bytes, struct etl_scope *scope, struct e
     return NULL;
 }
 
-/* ---- mere events ----------------------------------------------------------------------------- */
+/* ---- plain events ---------------------------------------------------------------------------- */
 
-static bool is_mere_hook(uint16_t hook_id)
+static bool is_plain_hook(uint16_t hook_id)
 {
     enum { GROUP_TRACE = 0x00, GROUP_CONFIG = 0x0b, GROUP_STACK_WALK = 0x18 };
     uint8_t group = (uint8_t)(hook_id >> 8);
@@ -408,7 +408,7 @@ static bool are_extended_sound(struct span bytes)
     return true;
 }
 
-bool etl_record_is_mere_event(struct span bytes)
+bool etl_record_is_plain_event(struct span bytes)
 {
     enum { EXTENDED = ETL_PERFINFO_COUNTERS | ETL_PERFINFO_PEBS };
     const uint8_t *p = bytes.data;
@@ -421,12 +421,12 @@ bool etl_record_is_mere_event(struct span bytes)
     switch (p[2]) {
     case ETL_PERFINFO32:
     case ETL_PERFINFO64:
-        return !(load_le16(p) & EXTENDED) && is_mere_hook(load_le16(p + 0x06));
+        return !(load_le16(p) & EXTENDED) && is_plain_hook(load_le16(p + 0x06));
     case ETL_SYSTEM32:
     case ETL_SYSTEM64:
     case ETL_COMPACT32:
     case ETL_COMPACT64:
-        return is_mere_hook(load_le16(p + 0x06));
+        return is_plain_hook(load_le16(p + 0x06));
     case ETL_FULL_HEADER32:
     case ETL_FULL_HEADER64:
     case ETL_INSTANCE32:

@@ -46,11 +46,11 @@ static inline bool etl_record_has_own_time(const struct event_record *record)
 }
 
 /*
- * True if etl_record_read would certainly return a mere event: one that describes no other records
+ * True if etl_record_read would certainly return a plain event: one that describes no other records
  * (record_is_metadata, stack keys), processes (record_process_kind), files (record_file_names) or
  * the machine (SystemConfig), is neither a StackWalk record nor a classic event (width_samples.h),
  * and is not damaged. For readers that look only for the others, at a fraction of the cost.
  */
-bool etl_record_is_mere_event(struct span bytes);
+bool etl_record_is_plain_event(struct span bytes);
 
 #endif

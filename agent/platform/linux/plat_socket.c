@@ -196,9 +196,9 @@ static struct plat_socket *connect_to(
     bool ok = connect(made->fd, &at->any, size) == 0 ||
               (errno == EINPROGRESS && wait_connected(made->fd, timeout_ms));
     if (!ok) {
-        bool nobody = errno == ECONNREFUSED || errno == ENOENT;
+        bool no_listener = errno == ECONNREFUSED || errno == ENOENT;
         error_set_os(err, errno, strerror(errno), "cannot connect");
-        if (err && nobody) {
+        if (err && no_listener) {
             err->code = ERR_MISSING;
         }
         plat_socket_close(made);

@@ -404,7 +404,7 @@ static void rename_provider(
 }
 
 /* Decide whether the name in ${version}, the newest, becomes the provider's name. */
-static void weigh_name(struct eventsource_known *known, struct eventsource_version *version)
+static void judge_name(struct eventsource_known *known, struct eventsource_version *version)
 {
     struct eventsource_provider *provider = version->provider;
     enum rank rank = rank_of(&provider->guid, version->name);
@@ -483,7 +483,7 @@ static void link_all(struct eventsource_known *known, struct eventsource_version
     known->bytes += version->bytes;
     link_version(version);
     link_use(known, version);
-    weigh_name(known, version);
+    judge_name(known, version);
 }
 
 struct eventsource_version *eventsource_known_add(struct eventsource_known *known,

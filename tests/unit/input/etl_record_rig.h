@@ -21,10 +21,10 @@ static const struct trace_info trace = {
 static struct extended_item items[RECORD_MAX_EXTENDED];
 static struct event_record record;
 
-/* What passes for a mere event, unread, must be one. */
-static inline void check_mere_event(struct span copy, const char *problem)
+/* What passes for a plain event, unread, must be one. */
+static inline void check_plain_event(struct span copy, const char *problem)
 {
-    if (etl_record_is_mere_event(copy)) {
+    if (etl_record_is_plain_event(copy)) {
         assert_null(problem);
         assert_false(record_is_metadata(&record));
         assert_int_not_equal(record.kind, RECORD_CLASSIC);
@@ -45,7 +45,7 @@ static inline const char *read_bytes(const uint8_t *bytes, size_t size, struct e
     assert_int_equal(etl_record_frame(copy, &framed), ETL_FRAME_RECORD);
     assert_int_equal(framed, size);
     const char *problem = etl_record_read(span_make(copy, size), scope, items, &record);
-    check_mere_event(span_make(copy, size), problem);
+    check_plain_event(span_make(copy, size), problem);
     return problem;
 }
 

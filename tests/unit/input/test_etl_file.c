@@ -49,7 +49,7 @@ static void on_damage(void *self, const struct trace_info *trace, uint64_t offse
     seen->damage++;
 }
 
-/* A walk that may leave out mere events must find the same damage; here it finds nothing else, but
+/* A walk that may leave out plain events must find the same damage; here it finds nothing else, but
  * what stands where a window begins or ends. */
 static void check_skipping(struct etl_file *file, const struct seen *all)
 {
@@ -58,7 +58,7 @@ static void check_skipping(struct etl_file *file, const struct seen *all)
     const struct etl_visitor visitor = {.self = &some,
         .buffer = on_buffer,
         .record = on_record,
-        .skips_mere_events = true,
+        .skips_plain_events = true,
         .damage = on_damage};
     assert_true(etl_file_walk(file, &visitor, NULL));
     assert_int_equal(some.buffers, all->buffers);

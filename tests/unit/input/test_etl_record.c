@@ -247,7 +247,7 @@ static void event_flags_decide_what_the_cpu_times_are(void **state)
     }
 }
 
-static void mere_events_are_told_from_records_that_describe(void **state)
+static void plain_events_differ_from_records_that_describe_others(void **state)
 {
     (void)state;
     static const uint8_t metadata_class[16] = {0xc1, 0xf6, 0xcc, 0xbb, 0xd1, 0x6c, 0xc4, 0x48, 0x80,
@@ -258,7 +258,7 @@ static void mere_events_are_told_from_records_that_describe(void **state)
         bool size_at_4;
         uint16_t at; /* where two bytes are set */
         uint16_t value;
-        bool mere;
+        bool is_plain;
     } rows[] = {
         {1, 0x23, true, 6, 0x030b, true}, {1, 0x23, true, 6, 0x0301, false}, /* a process */
         {2, 0x23, true, 6, 0x0504, false},                                   /* a thread */
@@ -284,12 +284,13 @@ static void mere_events_are_told_from_records_that_describe(void **state)
             store_le16(bytes + rows[i].at, rows[i].value);
         }
         assert_null(read_bytes(bytes, rows[i].size, &scope));
-        assert_int_equal(etl_record_is_mere_event(span_make(bytes, rows[i].size)), rows[i].mere);
+        assert_int_equal(
+            etl_record_is_plain_event(span_make(bytes, rows[i].size)), rows[i].is_plain);
     }
     for (uint8_t type = 10; type <= 11; type++) {
         begin(type, 0x4b, false);
         memcpy(bytes + 0x18, metadata_class, 16);
-        assert_false(etl_record_is_mere_event(span_make(bytes, 0x4b)));
+        assert_false(etl_record_is_plain_event(span_make(bytes, 0x4b)));
     }
 }
 
@@ -326,7 +327,7 @@ int main(void)
         cmocka_unit_test(instance_headers_have_instances),
         cmocka_unit_test(event_headers_carry_all_their_fields),
         cmocka_unit_test(event_flags_decide_what_the_cpu_times_are),
-        cmocka_unit_test(mere_events_are_told_from_records_that_describe),
+        cmocka_unit_test(plain_events_differ_from_records_that_describe_others),
         cmocka_unit_test(headers_without_layout_are_opaque),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

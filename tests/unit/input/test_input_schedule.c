@@ -53,7 +53,7 @@ static void the_number_that_it_begins_behind_reads_back(void **state)
 {
     (void)state;
     static const uint8_t written[] = {1, 2, 0xac, 0x02, 0, 0};
-    schedule.behind = 300;
+    schedule.renumbered_after = 300;
     input_schedule_add(&schedule, SCHEDULE_WHOLE, a, 0);
     assert_true(input_schedule_write(&schedule, &bytes, &err));
     assert_memory_equal(bytes.data, written, sizeof(written));
@@ -61,7 +61,7 @@ static void the_number_that_it_begins_behind_reads_back(void **state)
         struct input_schedule again;
         input_schedule_init(&again);
         assert_true(input_schedule_read(buf_span(&bytes), &again, &err));
-        assert_int_equal(again.behind, 300);
+        assert_int_equal(again.renumbered_after, 300);
         assert_int_equal(again.count, 1 - with_base);
         assert_int_equal(again.has_base, with_base);
         input_schedule_fini(&again);
