@@ -6,8 +6,8 @@
 /* The codings of a body, as http_compression_names has them. */
 enum http_compression { HTTP_PLAIN, HTTP_GZIP, HTTP_ZSTD };
 
-/* Bodies of requests, each compressed as one whole and fast (level 1). Makes its memory once. One thread
- * at a time. */
+/* Bodies of requests, each compressed as a whole and fast (level 1). Memory is allocated once. One
+ * thread at a time. */
 struct compress;
 
 /* ${kind}: HTTP_GZIP (RFC 1952) or HTTP_ZSTD (RFC 8878). NULL with ${err} set. */

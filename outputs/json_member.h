@@ -4,9 +4,9 @@
 #include "base/buf.h"
 
 /*
- * Finds a few members of an event that the agent wrote. It checks nothing of what it skips, so it
- * takes a third of the time of json_scan.h, which reads what others wrote; for other bytes than
- * JSON (RFC 8259) the result is arbitrary but within their bounds.
+ * Finds a few members of an event that the agent wrote. It checks nothing that it skips, so it
+ * takes a third of the time of json_scan.h, which reads foreign JSON. For bytes that are not JSON
+ * (RFC 8259) the result is arbitrary, but within their bounds.
  */
 
 /* The raw value of the member ${name}, which needs no escapes, of ${object}; empty: none. Only

@@ -11,7 +11,8 @@
  */
 size_t json_value_find(struct span body, const char *path, char *ret_value, size_t room);
 
-/* Such a value as it stands in ${body}: whole, a string with its quotes and escapes. Empty: there is none. */
+/* The value at ${path} as written in ${body}: complete, a string with its quotes and escapes.
+ * Empty: there is none. */
 struct span json_value_raw(struct span body, const char *path);
 
 #endif

@@ -147,8 +147,9 @@ struct output_env {
     /* Log information, such as which proxy is used. From the threads that may call warn. */
     void (*note)(void *host, const char *text);
 
-    /* Report what this output can guarantee now, for the status: `exactly_once` or `at_least_once`. For outputs that
-     * offer both. ${guarantee} is static. Called on the worker's thread, also when it has not changed. */
+    /* Report what this output can guarantee now, for the status: `exactly_once` or `at_least_once`.
+     * For outputs that offer both. ${guarantee} is static. Called on the worker's thread, also if
+     * it has not changed. */
     void (*guarantee)(void *host, const char *guarantee);
 
     /* True: the agent stops or the worker ends. send() then returns soon, as OUTPUT_RETRY or
@@ -244,9 +245,9 @@ struct output_ops {
 
     const struct output_metrics *metrics; /* NULL: it cannot send metrics */
 
-    /* How many bytes each worker takes at most beside copies of one batch (a library with buffers and threads of its
-     * own), where a batch has at most ${batch_bytes} and ${batch_events}. Part of agent.memory. NULL: nothing that
-     * counts. */
+    /* Maximum number of bytes that each worker uses besides copies of one batch (a library with its
+     * own buffers and threads), if a batch has at most ${batch_bytes} and ${batch_events}. Part of
+     * agent.memory. NULL: a negligible number. */
     uint64_t (*memory)(const void *settings, uint64_t batch_bytes, uint64_t batch_events);
 
     /* Compute how many streams the events of sessions with ${spreads} make. For `check`. NULL: it
@@ -311,10 +312,12 @@ struct output_ops {
      */
     bool (*checkpoint)(void *self, struct buf *out, struct error *err);
 
-    /* Called on the worker's thread when there has been nothing to send for a moment, once connected:
-     * rotation by age, compression, fsync. Takes about 100 ms at most. Returns until when
-     * (plat_monotonic_ns()) it wants to be called again if nothing is sent before; UINT64_MAX: it need
-     * not. May be NULL. */
+    /*
+     * Called on the worker's thread when there has been nothing to send for a moment, once
+     * connected: rotation by age, compression, fsync. Takes about 100 ms at most. Returns until
+     * when (plat_monotonic_ns()) it wants to be called again if nothing is sent before; UINT64_MAX:
+     * it need not. May be NULL.
+     */
     uint64_t (*idle)(void *self);
 };
 

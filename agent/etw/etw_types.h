@@ -54,7 +54,7 @@ enum {
 
 #define ETW_INVALID_TRACE UINT64_MAX /* INVALID_PROCESSTRACE_HANDLE of 64-bit processes */
 
-/* ---- sessions: evntrace.h, wmistr.h -------------------------------------------------------------- */
+/* ---- sessions: evntrace.h, wmistr.h ---------------------------------------------------------- */
 
 enum {
     ETW_WNODE_TRACED_GUID = 0x00020000,
@@ -69,9 +69,9 @@ struct etw_wnode {
     uint64_t historical_context; /* out: the session's handle */
     int64_t time_stamp;
     struct guid guid;
-    uint32_t
-        client_context; /* enum trace_clock_type of event/model/trace_clock.h: 1, 2, 3; 0 is 1 */
-    uint32_t flags;     /* ETW_WNODE_* */
+    /* enum trace_clock_type of event/model/trace_clock.h: 1, 2, 3; 0 is 1 */
+    uint32_t client_context;
+    uint32_t flags; /* ETW_WNODE_* */
 };
 
 /* EVENT_TRACE_PROPERTIES_V2. The names follow at the offsets. */
@@ -212,7 +212,7 @@ _Static_assert(sizeof(struct etw_classic_event_id) == 24, "CLASSIC_EVENT_ID");
 _Static_assert(sizeof(struct etw_instance_info) == 16, "TRACE_PROVIDER_INSTANCE_INFO");
 _Static_assert(sizeof(struct etw_enable_info) == 32, "TRACE_ENABLE_INFO");
 
-/* ---- enabling providers: evntprov.h, evntcons.h -------------------------------------------------- */
+/* ---- enabling providers: evntprov.h, evntcons.h ---------------------------------------------- */
 
 enum { ETW_PROVIDER_DISABLE = 0, ETW_PROVIDER_ENABLE = 1, ETW_PROVIDER_CAPTURE_STATE = 2 };
 
@@ -274,7 +274,7 @@ _Static_assert(sizeof(struct etw_filter) == 16, "EVENT_FILTER_DESCRIPTOR");
 _Static_assert(sizeof(struct etw_enable_parameters) == 48, "ENABLE_TRACE_PARAMETERS");
 _Static_assert(offsetof(struct etw_enable_parameters, filters) == 32, "ENABLE_TRACE_PARAMETERS");
 
-/* ---- records and consumers: evntcons.h, evntrace.h ----------------------------------------------- */
+/* ---- records and consumers: evntcons.h, evntrace.h ------------------------------------------- */
 
 struct etw_event_descriptor {
     uint16_t id;
@@ -416,7 +416,7 @@ struct etw_open_options {
 
 _Static_assert(sizeof(void *) != 8 || sizeof(struct etw_open_options) == 40, "OPEN_TRACE_OPTIONS");
 
-/* ---- providers of our own (selftest): evntprov.h, evntrace.h ------------------------------------- */
+/* ---- providers of our own (selftest): evntprov.h, evntrace.h --------------------------------- */
 
 /* PENABLECALLBACK. */
 typedef void etw_enable_fn(const struct guid *source_id, uint32_t is_enabled, uint8_t level,
@@ -461,7 +461,7 @@ struct etw_classic_header { /* EVENT_TRACE_HEADER */
 
 _Static_assert(sizeof(struct etw_classic_header) == 48, "EVENT_TRACE_HEADER");
 
-/* ---- TDH: tdh.h ---------------------------------------------------------------------------------- */
+/* ---- TDH: tdh.h ------------------------------------------------------------------------------ */
 
 /* PROVIDER_ENUMERATION_INFO: this, then TRACE_PROVIDER_INFOs. */
 struct etw_provider_list {

@@ -31,13 +31,14 @@ struct input_sink {
     bool (*record)(void *self, const struct event_record *record);
 
     /*
-     * For an input that reads its source twice; both NULL: record() is to get every record.
-     * leaves_out() is asked before the first record(), about records that describe no others: would
-     * record() only number and count ${record}, whenever its turn comes, by what its header and its
-     * trace say? Then left_out() may take the place of record() where the trace has no StackWalk
-     * records: for ${count} records that follow each other, the latest of the time ${newest}, each
-     * with the same ${tag} from leaves_out(). Those with another tag may have come between them.
-     * False asks the input to stop.
+     * For an input that reads its source twice; if both are NULL, record() gets every record.
+     *
+     * leaves_out() is called before the first record(), for records that describe no others. True:
+     * record() would only number and count ${record} whenever it came, judging by its header and
+     * its trace. left_out() may then replace record() if the trace has no StackWalk records. It is
+     * called for ${count} consecutive records, the latest with the time ${newest}, that got one
+     * ${tag} from leaves_out(). Records with another tag may have been among them. False asks the
+     * input to stop.
      */
     bool (*leaves_out)(void *self, const struct event_record *record, uint64_t *ret_tag);
     bool (*left_out)(void *self, uint64_t tag, uint64_t count, uint64_t newest);
@@ -149,8 +150,8 @@ struct input_env {
     /* Report a condition that the user must know but that ends nothing: one sentence. Thread-safe.
      * May be NULL. */
     void (*note)(void *self, enum input_note level, const char *text);
-    /* Nothing, or not all, is read now, for the reason ${why}, and the input tries again; NULL: it reads again. Called
-     * by the thread of run(). May be NULL. */
+    /* Not everything can be read now, for the reason ${why}, and the input retries; NULL: it reads
+     * again. Called on the thread of run(). May be NULL. */
     void (*trouble)(void *self, const char *why);
     void *self;
 };
@@ -194,8 +195,8 @@ struct input_ops {
     void (*check)(const void *settings, struct config_check *check);
     /* Warn about settings that are valid but probably not intended. May be NULL. */
     void (*warnings)(const void *settings, struct config_check *check);
-    /* Append a description of the request to Windows, in lines that begin with ${indent}. ${scope}: as in
-     * input_env. May be NULL. */
+    /* Append a description of the request to Windows, in lines that begin with ${indent}. ${scope}:
+     * as in input_env. May be NULL. */
     void (*words)(
         const void *settings, const struct evt_scope *scope, const char *indent, struct buf *out);
     struct input_live (*live)(const void *settings); /* live_options.h; may be NULL */
@@ -206,10 +207,12 @@ struct input_ops {
     /* ${settings} must outlive the object. */
     void *(*create)(const void *settings, const struct input_env *env, struct error *err);
 
-    /* For inputs with an order of records that depends on more than the source: `state` appends
+    /*
+     * For inputs with an order of records that depends on more than the source: `state` appends
      * what is needed to reproduce the order, on any thread during run(); `restore` takes it before
-     * run(). `settle_file`, on any thread: all outputs have settled the file (file_end) and is_done will
-     * report it, so the state may begin after it. NULL: no such state. */
+     * run(). `settle_file`, on any thread: all outputs have settled the file (file_end) and is_done
+     * will report it, so the state may begin after it. NULL: no such state.
+     */
     bool (*state)(void *self, struct buf *out, struct error *err);
     void (*restore)(void *self, struct span state);
     void (*settle_file)(void *self, const uint8_t file_id[16]);
@@ -226,8 +229,8 @@ struct input_ops {
      * configuration. `continues`: true if ${next}, created but not running, can take over what
      * ${self} runs. In that case `leave_running` is called before stop(), so that run() leaves it
      * running; after run() returned, `takeover` appends what the next input needs to know (nothing:
-     * it starts anew). The next input then owns it: it must end it or leave it to the input after it. If no input
-     * follows, `end_takeover` ends it. NULL: not supported.
+     * it starts anew). The next input then owns it: it must end it or leave it to the input after
+     * it. If no input follows, `end_takeover` ends it. NULL: not supported.
      */
     bool (*continues)(const void *self, const void *next);
     void (*leave_running)(void *self);

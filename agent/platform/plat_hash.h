@@ -5,11 +5,12 @@
 #include "base/span.h"
 
 /*
- * SHA-256 (FIPS 180-4, 6.2) and HMAC-SHA-256 (RFC 2104) by the system's cryptography: libcrypto, or CNG on Windows.
+ * SHA-256 (FIPS 180-4, 6.2) and HMAC-SHA-256 (RFC 2104) by the system's cryptography: libcrypto, or
+ * CNG on Windows.
  *
- * The HMAC objects of both libraries belong to one key and one thread, and libcrypto allocates whenever it starts
- * one. Hashing the padded key again needs neither: a key is plain memory for any number of threads, and each thread
- * keeps one struct plat_hash.
+ * The HMAC objects of both libraries belong to one key and one thread, and libcrypto allocates
+ * memory whenever it starts one. Hashing the padded key again avoids both: a key is plain memory
+ * for any number of threads, and each thread has a struct plat_hash.
  */
 enum { PLAT_HASH_BYTES = 32, PLAT_HASH_BLOCK_BYTES = 64 };
 
@@ -19,8 +20,8 @@ struct plat_hash; /* for one thread at a time */
 struct plat_hash *plat_hash_create(struct error *err);
 void plat_hash_destroy(struct plat_hash *hash); /* NULL is fine */
 
-/* The digest of ${first} and ${second} together; allocates nothing. False: the library failed, and ${ret_digest}
- * is not set. */
+/* The digest of ${first} and ${second} together; allocates nothing. False: the library failed, and
+ * ${ret_digest} is not set. */
 bool plat_hash_pair(struct plat_hash *hash, struct span first, struct span second,
     uint8_t ret_digest[PLAT_HASH_BYTES]);
 

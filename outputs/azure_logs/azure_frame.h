@@ -5,9 +5,9 @@
 #include "outputs/output.h"
 
 /*
- * The body of a request: an array of events. Each gets `TimeGenerated`, which every table of a workspace has,
- * and `etwship_id`, which stays the same when the event is sent again. The service takes 1 MB at a time,
- * before compression, and cuts each value at 64 KB.
+ * The body of a request: an array of events. Each event gets `TimeGenerated`, which every table of
+ * a workspace has, and `etwship_id`, which stays the same when the event is sent again. The service
+ * accepts 1 MB per request, before compression, and cuts each value at 64 KB.
  */
 enum {
     AZURE_FRAME_MAX_BYTES = 1000000,

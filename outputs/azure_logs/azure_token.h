@@ -6,11 +6,11 @@
 #include "outputs/http/http_said.h"
 
 /*
- * No text contains a token, or the secret that is sent for it: both clients hide them, and nothing is shown
- * of a reply that may hold a token (http_token.h).
+ * A token of Entra (OAuth 2.0 client credentials), or of the identity service of this machine. It
+ * is renewed some minutes before it expires.
  *
- * A token of Entra (OAuth 2.0 client credentials), or of the identity service of this machine. It is renewed
- * some minutes before it expires.
+ * No text contains a token, or the secret that is sent for it: both clients hide them, and nothing
+ * is shown of a reply that may contain a token (http_token.h).
  */
 struct azure_token {
     struct azure_auth auth;       /* the owner keeps the texts */
@@ -18,8 +18,8 @@ struct azure_token {
     struct http_client
         *client;      /* the owner's client: asks Entra, and sends events with the token */
     char *bearer;     /* the value of Authorization; NULL: none yet */
-    char *proof;      /* the secret sent for it last, unless that is client_secret; NULL: none */
-    uint64_t ends_ms; /* by a monotonic clock; renewed then */
+    char *proof;      /* last secret sent for a token, except client_secret; NULL: none */
+    uint64_t ends_ms; /* time of renewal, by a monotonic clock */
 };
 
 enum azure_token_result {
@@ -28,8 +28,8 @@ enum azure_token_result {
     AZURE_TOKEN_MEND,  /* none until a person corrects the set-up */
 };
 
-/* Zeroed memory except for auth and client. ${setup}: of the owner's client; its stopping and note are
- * used. */
+/* Zeroed memory except for auth and client. ${setup}: of the owner's client; its stopping and note
+ * are used. */
 bool azure_token_init(struct azure_token *token, const struct http_options *options,
     const struct http_client_setup *setup, struct error *err);
 void azure_token_fini(struct azure_token *token);

@@ -83,8 +83,8 @@ bool es_reply_end(const struct es_reply *reply, struct error *err);
 /* The error of a refused request, as far as readable; views into ${reply}. */
 struct es_answer es_reply_refusal(const struct es_reply *reply);
 
-/* "${url}: status 400 TYPE: REASON: ${words}", each cut to what people read; ${words} may be NULL, as
- * may ${err}. */
+/* "${url}: status 400 TYPE: REASON: ${words}", each cut to what people read; ${words} may be NULL,
+ * as may ${err}. */
 void es_reply_say(
     struct error *err, const char *url, const struct es_answer *answer, const char *words);
 

@@ -67,7 +67,7 @@ struct es_sender {
     size_t notes_before;
 };
 
-/* ---- es_request.c ---------------------------------------------------------------------------------- */
+/* ---- es_request.c ---------------------------------------------------------------------------- */
 
 /* Send the records from ${first} to ${end}. False: the host retries the rest. */
 bool es_request_send(struct es_sender *self, size_t first, size_t end);
@@ -79,7 +79,7 @@ bool es_request_probe(struct es_sender *self, size_t place);
  * graver kind is described already. */
 struct error *es_request_trouble(struct es_sender *self, size_t count, enum es_verdict of);
 
-/* ---- es_suspect.c ---------------------------------------------------------------------------------- */
+/* ---- es_suspect.c ---------------------------------------------------------------------------- */
 
 /* Begin a delivery. */
 void es_suspect_begin(struct es_sender *self);

@@ -31,8 +31,8 @@ enum http_failure {
 /* True for a fault of the set-up, which lasts until a person corrects it. */
 bool http_failure_lasts(enum http_failure failure);
 
-/* The layer that a request failed in before the server got it: "name (DNS)". NULL: the server may have got it, or it
- * was not tried. Static. */
+/* The layer in which a request failed before the server got it: "name (DNS)". NULL: the server may
+ * have got it, or it was not tried. Static. */
 const char *http_failure_layer(enum http_failure failure);
 
 /*

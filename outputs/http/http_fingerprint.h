@@ -5,8 +5,9 @@
 #include "platform/plat_hash.h"
 
 /*
- * An authority named by the SHA-256 of its certificate, in hexadecimal digits with or without a colon
- * after each byte: as Elasticsearch prints it at its first start, and `openssl x509 -fingerprint`.
+ * An authority named by the SHA-256 of its certificate, in hexadecimal digits with or without a
+ * colon after each byte: as Elasticsearch prints it at its first start, and `openssl x509
+ * -fingerprint`.
  */
 struct http_fingerprint {
     uint8_t bytes[PLAT_HASH_BYTES];
@@ -18,8 +19,8 @@ bool http_fingerprint_is_meant(struct span text);
 /* False: invalid. */
 bool http_fingerprint_read(struct span text, struct http_fingerprint *ret_fingerprint);
 
-/* True if it is that of the certificate ${pem} (RFC 7468, 5.1); false for unreadable text, and where the
- * platform has no SHA-256. */
+/* True if it is that of the certificate ${pem} (RFC 7468, 5.1); false for unreadable text, and
+ * where the platform has no SHA-256. */
 bool http_fingerprint_fits(const struct http_fingerprint *fingerprint, struct span pem);
 
 #endif

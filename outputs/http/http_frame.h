@@ -49,8 +49,9 @@ struct span http_frame_record(const struct delivery *delivery, size_t index);
 /* Append `"${name}":"${value}",`; nothing if it is empty. */
 void http_frame_add_member(struct buf *out, const char *name, struct span value);
 
-/* Append the HEC object of ${record}, with ${members} before its event: members of JSON, each with its
- * comma. ${with_host}: `host` is host.name of the event. ${memo}: what earlier records said, kept for later ones. */
+/* Append the HEC object of ${record}, with ${members} before its event: JSON members, each with its
+ * comma. ${with_host}: `host` is host.name of the event. ${memo}: values of earlier records,
+ * updated for later ones. */
 void http_frame_add_hec(struct event_memo *memo, struct span record, struct span members,
     bool with_host, struct buf *out);
 

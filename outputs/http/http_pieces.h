@@ -20,24 +20,24 @@ enum { HTTP_PIECES_BAD_IN_A_ROW = 16, HTTP_PIECES_MAX_REQUESTS = 1000 };
 #define HTTP_PIECES_UNKNOWN SIZE_MAX
 
 enum http_piece_verdict {
-    HTTP_PIECE_LATER,   /* the same again; zero is the safe answer. The error is set */
-    HTTP_PIECE_MEND,    /* the same, for a fault of the set-up */
+    HTTP_PIECE_LATER,   /* send it again; zero is the safe answer. The error is set */
+    HTTP_PIECE_MEND,    /* send it again, but the set-up has a fault */
     HTTP_PIECE_TAKEN,   /* arrived */
     HTTP_PIECE_TOO_BIG, /* less at a time; a single record that is too big is rejected */
-    HTTP_PIECE_REFUSED, /* a record of it will never be taken */
+    HTTP_PIECE_REFUSED, /* the server will never accept a record of it */
     HTTP_PIECE_BLOCKED, /* one of its routes accepts nothing now; without routes: HTTP_PIECE_MEND */
 };
 
-/* The records of one request: of the ${count} records of ${delivery} from ${first} on those that
- * http_piece_holds; the first is one of them. */
+/* The records of one request: those of the ${count} records of ${delivery} from ${first} on for
+ * which http_piece_holds is true. The first one is among them. */
 struct http_piece {
     const struct delivery *delivery;
     const enum record_status
         *statuses;  /* of the delivery; only those with RECORD_RETRY are to be sent */
-    bool one_route; /* and of them only those with the route of the first */
+    bool one_route; /* and only those with the route of the first */
     size_t first;
     size_t count;
-    size_t records; /* how many it holds, and their bytes */
+    size_t records; /* number of its records, and their bytes */
     uint64_t bytes;
 };
 
@@ -45,42 +45,43 @@ bool http_piece_holds(const struct http_piece *piece, size_t record);
 
 struct http_piece_answer {
     enum http_piece_verdict verdict;
-    size_t
-        record; /* index of the delivery: the record that the server refuses, or HTTP_PIECES_UNKNOWN.
-                    What it says of other records does not count */
-    struct output_rejection
-        why; /* of what is refused, too big or blocked; views until the next call */
+    /* index in the delivery of the refused record, or HTTP_PIECES_UNKNOWN. The answer does not
+     * apply to other records */
+    size_t record;
+    /* reason for what is refused, too big or blocked; views, valid until the next call */
+    struct output_rejection why;
 };
 
-/* Send ${piece}. Sets ${report}'s error, wait_ms and degraded where it is not taken. */
+/* Send ${piece}. Unless it is taken, set error, wait_ms and degraded of ${report}. */
 typedef struct http_piece_answer http_pieces_post_fn(
     void *self, const struct http_piece *piece, struct output_report *report);
 
 struct http_pieces {
     struct http_window window;
-    enum record_status *statuses; /* of the delivery in hand */
+    enum record_status *statuses; /* of the current delivery */
     size_t capacity;
     struct rejections notes;
     unsigned bad_in_a_row;
-    unsigned set_up_faults; /* how often the set-up looked wrong since something was taken */
+    unsigned set_up_faults; /* how often the set-up looked wrong since the last accepted record */
     bool one_route;         /* set by the owner: all records of a request have the same route */
-    size_t most_bytes;      /* set by the owner: of the records of one request; 0: no limit */
+    size_t most_bytes;      /* set by the owner: limit for the records of one request; 0: none */
 };
 
 /* Zeroed memory, except what the owner sets. */
 void http_pieces_init(struct http_pieces *pieces);
 void http_pieces_fini(struct http_pieces *pieces);
 
-/* Send all of ${delivery} by ${post}, until something has to wait or ${stopping} says so (NULL: never). False:
- * out of memory. */
+/* Send all of ${delivery} with ${post}, until something has to wait or ${stopping} returns true
+ * (NULL: never). False: out of memory. */
 bool http_pieces_send(struct http_pieces *pieces, const struct delivery *delivery,
     struct output_report *report, http_pieces_post_fn *post, void *self,
     bool (*stopping)(void *host), void *host);
 
-/* The verdict of ${status} where the reply itself is no acknowledgement: HTTP_PIECE_MEND also for a success. */
+/* The verdict on ${status} if the reply itself is no acknowledgement: HTTP_PIECE_MEND also for a
+ * success. */
 enum http_piece_verdict http_pieces_of_status(int status);
 
-/* The accepted records of this piece of ${delivery} did not arrive after all. */
+/* Records of this piece of ${delivery} that counted as delivered did not arrive after all. */
 void http_pieces_take_back(
     struct http_pieces *pieces, const struct delivery *delivery, size_t first, size_t count);
 

@@ -5,11 +5,11 @@
 #include "outputs/http/http_client.h"
 
 /*
- * A request whose reply is read for what it says: the beginning of its body is kept, and a line of it that
+ * A request whose reply is evaluated: the beginning of its body is kept, and one line of it that
  * may be shown to people.
  */
 enum {
-    HTTP_SAID_BYTES = 256 * 1024,            /* of a body, to be read */
+    HTTP_SAID_BYTES = 256 * 1024,            /* kept of a body */
     HTTP_SAID_REPLY_BYTES = 4 * 1024 * 1024, /* a longer one ends its connection */
     HTTP_SAID_SHOWN_BYTES = 300,
     HTTP_SAID_CHALLENGE_BYTES = 512,
@@ -17,9 +17,9 @@ enum {
 
 struct http_said {
     struct http_reply reply;
-    struct buf body; /* cut at HTTP_SAID_BYTES; may be cut amid anything */
-    bool is_cut;     /* there was more of the body */
-    bool page;       /* its body is a web page */
+    struct buf body;                           /* cut at HTTP_SAID_BYTES, possibly within a token */
+    bool is_cut;                               /* the body was longer */
+    bool page;                                 /* its body is a web page */
     char challenge[HTTP_SAID_CHALLENGE_BYTES]; /* WWW-Authenticate; "": none, or too long */
     char shown[HTTP_SAID_SHOWN_BYTES]; /* one line of ASCII without secrets; "": nothing to show */
 };
@@ -27,23 +27,24 @@ struct http_said {
 void http_said_init(struct http_said *said);
 void http_said_fini(struct http_said *said);
 
-/* Send ${request}; its callbacks and max_reply_bytes are set here. True: there is a whole reply, of any
- * status; else as http_client_send. ${said} is used again. */
+/* Send ${request}; this sets its callbacks and max_reply_bytes. True: there is a whole reply, of
+ * any status; otherwise like http_client_send. ${said} can be reused. */
 bool http_said_ask(struct http_said *said, struct http_client *client,
     const struct http_request *request, struct error *err);
 
-/* "https://host:8088: status 400: ${words}: what the server said"; of the address only the host. */
+/* Set ${err} to "https://host:8088: status 400: ${words}: what the server said"; only the host of
+ * the address is shown. */
 void http_said_tell(
     const struct http_said *said, const char *url, const char *words, struct error *err);
 
-/* Say what a request to ${url} met, as a step of `test-output`: ${err} of a request that had no reply, with the
- * layer that it came to in front. */
+/* Report the result of a request to ${url} as a step of `test-output`. ${err}: the error of a
+ * request without a reply; the layer in which it failed precedes it. */
 void http_said_layer(
     const struct http_said *said, const struct error *err, char *text, size_t size);
 
-/* The value at ${name} of the object that the body is: a string, number or word, as it stands there without
- * escapes, cut at ${room} - 1. Only of the outermost object, unless ${name} is a path: "error.code". Returns its
- * size, 0: there is none. */
+/* The value at ${name} of the object in the body: a string, number or word, unescaped, cut at
+ * ${room} - 1. Only of the outermost object, unless ${name} is a path: "error.code". Returns its
+ * size; 0: there is none. */
 size_t http_said_value(
     const struct http_said *said, const char *path, char *ret_value, size_t room);
 

@@ -11,7 +11,7 @@
  * ${err} set. */
 rd_kafka_conf_t *kafka_conf_create(const struct kafka_settings *settings, struct error *err);
 
-/* So many bytes of messages go to a partition in one request at most, unless one message is larger. */
+/* Maximum bytes of messages for one partition in a request, unless one message is larger. */
 enum { KAFKA_CONF_BATCH_BYTES = 1000000 };
 
 /* How a producer sends. */

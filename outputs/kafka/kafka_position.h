@@ -9,9 +9,9 @@
  *     etwship 1 <number of the transaction>\n
  *     <letter><rest of an id>\n ...
  *
- * An id begins with the same bytes as the previous id. The letter says how many: '0' is none, '1' one byte, ':' ten,
- * and so on in the order of ASCII. Neighbours share most of their ids (delivery_id.h), so a live event takes three
- * bytes.
+ * An id begins with some bytes of the previous id. The letter is their number: '0' is none, '1' one
+ * byte, ':' ten, and so on in the order of ASCII. Neighbours share most of their ids
+ * (delivery_id.h), so a live event takes three bytes.
  */
 struct kafka_position_writer {
     struct buf *out;
@@ -28,8 +28,8 @@ void kafka_position_add(struct kafka_position_writer *writer, struct span id);
 
 /*
  * Read ${text}, which is untrusted. ${take} gets each id, valid during the call; false ends the
- * reading. ${take} NULL: only the head is read. False: the text is no position, or ends within a
- * line. ${take} may already have got some of its ids.
+ * reading. ${take} NULL: only the head is read. False: the text is not a position, or ends within a
+ * line; ${take} may have got some of its ids before.
  */
 bool kafka_position_read(struct span text, uint64_t *ret_transaction,
     bool (*take)(void *self, struct span id), void *self);

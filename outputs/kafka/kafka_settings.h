@@ -92,8 +92,7 @@ struct kafka_settings {
     uint64_t connect_timeout_ns;
     uint64_t timeout_ns;
     struct config_map rdkafka;
-    char route
-        [EVENT_TEMPLATE_MAX_BYTES]; /* kafka_settings_route's, made when it is asked for first */
+    char route[EVENT_TEMPLATE_MAX_BYTES]; /* for kafka_settings_route, made on first use */
 };
 
 extern const struct config_field kafka_settings_fields[];
@@ -102,7 +101,7 @@ extern const char *const kafka_partitioner_names[];
 extern const char *const kafka_compression_names[];
 extern const char *const kafka_mechanism_names[];
 
-/* Is ${text} a template, which events fill? */
+/* True if ${text} is a template that events fill. */
 bool kafka_settings_varies(const char *text);
 
 /* output_ops.check, warnings */
@@ -115,13 +114,14 @@ uint64_t kafka_settings_memory(const void *settings, uint64_t batch_bytes, uint6
 bool kafka_settings_has_header(const struct kafka_settings *settings, enum kafka_header header);
 
 /*
- * output_ops.route: one template of all parts, if one of them varies; NULL: none does. No field can hold the
- * separators, as fields in paths hold neither `|` nor `/`.
+ * output_ops.route: one template of all parts, if one of them varies; NULL: none does. No field can
+ * contain the separators, as fields in paths contain neither `|` nor `/`.
  */
 const char *kafka_settings_route(const void *settings);
 
-/* Split ${rendered}, a route of one event, into its parts. The topic is written to ${topic_room}, with a NUL and with
- * `_` for each letter that no topic can have. False: the number of parts is wrong. */
+/* Split ${rendered}, a route of one event, into its parts. The topic is written to ${topic_room},
+ * with a NUL and with `_` for each character that a topic cannot have. False: the number of parts
+ * is wrong. */
 bool kafka_settings_split(struct span rendered, struct span ret_parts[KAFKA_PART_COUNT],
     char topic_room[KAFKA_TOPIC_MAX_BYTES + 1]);
 

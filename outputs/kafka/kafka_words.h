@@ -5,12 +5,12 @@
 
 #include "base/error.h"
 
-/* What follows from an error of librdkafka or of a broker. */
+/* Consequence of an error of librdkafka or of a broker. */
 enum kafka_class {
-    KAFKA_LATER,   /* passes by itself */
-    KAFKA_TOO_BIG, /* this message, or those that were sent with it, are too large */
-    KAFKA_MEND,    /* every event fails so until somebody mends the set-up */
-    KAFKA_FENCED,  /* another producer has our transactional id */
+    KAFKA_LATER,   /* temporary */
+    KAFKA_TOO_BIG, /* this message, or the group with it, is too large */
+    KAFKA_MEND,    /* fails every event until a person corrects the set-up */
+    KAFKA_FENCED,  /* another producer uses our transactional id */
 };
 
 enum kafka_class kafka_words_class(rd_kafka_resp_err_t code);
@@ -19,11 +19,12 @@ enum kafka_class kafka_words_class(rd_kafka_resp_err_t code);
  * accept events. */
 bool kafka_words_is_of_topic(rd_kafka_resp_err_t code);
 
-/* Does ${code} mean that the brokers, or their rules, allow our user no transactions? Then at_least_once may still
- * work. */
+/* True if ${code} means that the brokers, or their rules, allow our user no transactions.
+ * at_least_once may still work. */
 bool kafka_words_refuses_transactions(rd_kafka_resp_err_t code);
 
-/* Set ${err} to "${what}: what happened. what to do". ${detail}, if it is not empty, says what happened. */
+/* Set ${err} to "${what}: what happened. what to do". ${detail}, if it is not empty, says what
+ * happened. */
 void kafka_words_tell(
     rd_kafka_resp_err_t code, const char *what, const char *detail, struct error *err);
 

@@ -5,21 +5,22 @@
 #include "outputs/kafka/kafka_send.h"
 
 /*
- * Brokers refuse together what is sent together, and do not say which message is too large. So a delivery goes in
- * groups: each is sent when all before it were answered for. A refused group is sent again as smaller groups, down to
- * messages that go alone. Sizes are in bytes of the event, with an allowance for key and headers.
+ * Brokers refuse a request as a whole, and do not say which message is too large. So a delivery is
+ * sent in groups: each after all earlier ones were answered. A refused group is sent again as
+ * smaller groups, down to single messages. Sizes are in bytes of the event, with an allowance for
+ * key and headers.
  */
 struct kafka_groups {
-    size_t most;  /* of a group, in any case */
-    size_t usual; /* of a group; less than `most` after brokers refused larger ones */
-    size_t
-        suspect; /* a message of this size or more goes alone: one was too large; SIZE_MAX: none */
+    size_t most;  /* upper limit of a group */
+    size_t usual; /* usual limit of a group; below `most` after brokers refused larger ones */
+    /* messages of this size or more are sent alone: one was too large; SIZE_MAX: none */
+    size_t suspect;
 
-    /* Of the delivery under way. */
-    size_t now;     /* of a group */
+    /* For the current delivery. */
+    size_t now;     /* limit of a group */
     bool alone;     /* the last group is one such message */
     bool smaller;   /* a group was refused */
-    bool explained; /* … and then the message in it that was too large */
+    bool explained; /* and the too large message in it was found */
 };
 
 /* An output of type `kafka`: out_kafka.c makes and connects it, kafka_batch.c sends. */
@@ -29,12 +30,13 @@ struct out_kafka {
     struct kafka_send send;
     struct kafka_ring ring;
     enum kafka_delivery wanted;
-    bool once; /* the mode in force is exactly once */
-    bool told; /* the log has the mode `told_once` */
+    bool once; /* the current mode is exactly once */
+    bool told; /* the mode in `told_once` was logged */
     bool told_once;
     const char *id; /* of transactions; NULL: there are none */
     bool one_topic; /* all events go to one topic */
-    bool stale; /* the producer remembers a refusal for minutes: the next delivery gets another */
+    /* the producer remembers a refusal for minutes: the next delivery uses another one */
+    bool stale;
 
     struct kafka_groups groups;
     struct kafka_result *results;
@@ -48,7 +50,8 @@ struct out_kafka {
     void *host;
 };
 
-/* Open a producer in the mode that the settings want. For `auto`, at least once where the brokers allow no transactions. */
+/* Open a producer in the configured mode. With `auto`, at least once if the brokers allow no
+ * transactions. */
 bool out_kafka_connect(struct out_kafka *self, rd_kafka_resp_err_t *ret_code, struct error *err);
 
 /* output_ops.send */

@@ -6,8 +6,8 @@
 /*
  * Loki's reply (400) if it refused some lines of a stream and stored the others:
  *
- *     entry with timestamp 2021-11-07 13:16:59.995248574 +0000 UTC ignored, reason: 'entry too far behind',
- *     user 'fake', total ignored: 1 out of 3 for stream: {job="etwship"}
+ *     entry with timestamp 2021-11-07 13:16:59.995248574 +0000 UTC ignored, reason:
+ *     'entry too far behind', user 'fake', total ignored: 1 out of 3 for stream: {job="etwship"}
  *
  * It names ten at most (max_returned_stream_errors). The text is not trusted.
  */

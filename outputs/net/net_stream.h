@@ -54,8 +54,9 @@ bool net_stream_unacked(const struct net_stream *stream, uint64_t *ret_bytes);
  * more. */
 void net_stream_confirm(const struct net_stream *stream);
 
-/* Wait until ${bytes} have come, the connection has ended, or ${wait_ms} are over. Over TLS, where a part of them may
- * have been read already, and where the system cannot do so, it returns at once. */
+/* Wait until ${bytes} have arrived, the connection has ended, or ${wait_ms} are over. Returns at
+ * once over TLS, which may have read a part of them already, and if the system does not support
+ * it. */
 void net_stream_await(const struct net_stream *stream, size_t bytes, unsigned wait_ms);
 
 /* True if a gracefully closed connection was reset since, or is within ${wait_ms}. */

@@ -31,8 +31,8 @@ enum { OTLP_REPLY_MESSAGE_BYTES = 256 };
 struct otlp_reply {
     uint64_t rejected; /* rejected_log_records, or rejected_data_points of metrics; below 0: 0 */
     bool broken;       /* the body could not be read to its end; none is fine */
-    char message
-        [OTLP_REPLY_MESSAGE_BYTES]; /* of that, or of a google.rpc.Status: ASCII, one line; "": none */
+    /* of that, or of a google.rpc.Status: ASCII, one line; "": none */
+    char message[OTLP_REPLY_MESSAGE_BYTES];
 };
 
 /* Read the ${body} of a reply with ${status} to a request of ${protocol}. */

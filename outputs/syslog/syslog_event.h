@@ -15,8 +15,7 @@ struct syslog_about {
 /* The common text of events of one kind after their time, and its members. */
 struct syslog_kind {
     struct buf text; /* up to the end of `event`; empty: none */
-    struct buf
-        head; /* for the user of the event: what it wrote of all of this; empty: nothing yet */
+    struct buf head; /* for the user of the event: a text made from all of this; empty: none yet */
     struct span provider;
     struct syslog_about about;
 };
@@ -53,13 +52,13 @@ void syslog_event_fini(struct syslog_event *event);
  * were where the kind has a head. */
 void syslog_event_read(struct syslog_event *event, struct span record, bool with_payload);
 
-/* "CEF:0|…": Micro Focus, "ArcSight Common Event Format". In the header a backslash and a pipe get a backslash,
- * in values a backslash and an equals sign; line breaks are \n and \r. Payload members are keys of their own; one
- * with the name of a key of ours gets `data_` in front. */
+/* "CEF:0|…": Micro Focus, "ArcSight Common Event Format". In the header a backslash and a pipe get
+ * a backslash, in values a backslash and an equals sign; line breaks are \n and \r. Members of the
+ * payload are keys of their own; one with a reserved name gets `data_` before it. */
 void syslog_event_cef(const struct syslog_event *event, struct buf *out);
 
-/* "LEEF:2.0|…|x09|": IBM, "Log Event Extended Format". Attributes have TAB between them; in values TAB and line
- * breaks are \t, \n and \r. Its header knows no escapes: a pipe there becomes a space. */
+/* "LEEF:2.0|…|x09|": IBM, "Log Event Extended Format". TABs separate attributes; in values TAB and
+ * line breaks are \t, \n and \r. The header has no escapes: a pipe in it becomes a space. */
 void syslog_event_leef(const struct syslog_event *event, struct buf *out);
 
 #endif

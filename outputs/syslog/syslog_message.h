@@ -69,9 +69,9 @@ struct syslog_writer {
     uint64_t cut; /* messages that were cut so far */
     char app_name[SYSLOG_APP_NAME_MAX + 1];
     char sd_id[SYSLOG_SD_ID_MAX + 1]; /* empty: no structured data */
-    struct syslog_event event;        /* in hand */
+    struct syslog_event event;        /* the current event */
     struct buf head;                  /* of the current message */
-    struct buf body;                  /* and its body, unless that is the record */
+    struct buf body;                  /* body of the current message, unless that is the record */
 };
 
 /* ${most}: the transport's maximum. */

@@ -5,8 +5,8 @@
 #include "etw/session/etw_control.h"
 
 /*
- * Registrations: those of a provider, and the sessions that have enabled it (enumeratetraceguidsex on
- * learn.microsoft.com). Mostly for classic and WPP providers, which serve one session only.
+ * Registrations: those of a provider, and the sessions that have enabled it (enumeratetraceguidsex
+ * on learn.microsoft.com). Mostly for classic and WPP providers, which serve one session only.
  */
 enum { ETW_MAX_HOLDS = 64 };
 

@@ -22,7 +22,7 @@ struct trace_naming {
     struct span host; /* name of the recording machine; overrides the file; empty: use the file's */
     bool whole_path;  /* `etw.file` is the path as given; false: only the file name */
     bool follows;     /* an event log keeps its identity when it grows */
-    bool carves;      /* of an event log, read leftovers, too (evtx_carve.h) */
+    bool carves;      /* also read leftovers of an event log (evtx_carve.h) */
 };
 
 /* One session's part of the file. Usually there is one; appending to a file adds another, with its
@@ -88,11 +88,11 @@ struct etl_visitor {
     bool (*record)(void *self, const struct event_record *record);
     bool skips_plain_events; /* records recognised by etl_record_is_plain_event may be left out */
     /*
-     * Is the record that was just passed to `record` to be left out in the second pass, too, and for
-     * which reason (below ETL_LEFT_OUT_REASONS)? Only asked about some records, which have a time of
-     * their own. The walk notes buffers in which all are, if etl_left_out_init was called; it
-     * forgets them when it learns more of the trace, and notes none of a trace with StackWalk
-     * records.
+     * True if the second pass may leave out the record that was just passed to `record`, with a
+     * reason below ETL_LEFT_OUT_REASONS. Only called for some records that have a time of their
+     * own. If etl_left_out_init was called, the walk notes buffers whose records may all be left
+     * out. It discards the notes when it learns more about the trace, and makes none for a trace
+     * with StackWalk records.
      */
     bool (*leaves_out)(void *self, const struct event_record *record, uint8_t *ret_reason);
     /* other threads use the trace's records already: do not modify their trace_info */

@@ -17,7 +17,8 @@ struct etl_follow_events {
     void (*metadata)(void *self, const struct event_record *record); /* see etl_follow_teach */
     bool (*record)(void *self, const struct event_record *record);
     void (*damage)(void *self, const struct trace_info *trace, uint64_t offset, const char *what);
-    /* ${count} buffers of a circular trace, or events of an event log, were overwritten before they were read. */
+    /* ${count} buffers of a circular trace, or events of an event log, were overwritten before they
+     * were read. */
     void (*overwritten)(
         void *self, const struct trace_info *trace, uint64_t count, const char *unit);
     /* Buffers up to ${to} have been read. ${to} is the argument for etl_follow_read that reproduces

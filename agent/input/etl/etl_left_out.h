@@ -6,9 +6,9 @@
 #include "input/record/etl_record.h"
 
 /*
- * Buffers of a trace whose records are all left out, as was decided in the first pass. Time and
- * reason of each record are noted, usually in 2 bytes. So the second pass counts the records in
- * their places (etl_merge.h) without reading the buffers again. Not thread-safe.
+ * Buffers whose records are all left out, as the first pass decided. Time and reason of each record
+ * are noted, usually in 2 bytes. So the second pass counts the records in their places
+ * (etl_merge.h) without reading the buffers again. Not thread-safe.
  */
 enum { ETL_LEFT_OUT_REASONS = 8 };
 
@@ -44,16 +44,17 @@ void etl_left_out_fini(struct etl_left_out *left_out);
 /* Forget all buffers, and give their bytes back to the budget. */
 void etl_left_out_clear(struct etl_left_out *left_out);
 
-/* Open ${buffer} for notes, in place of one that is still open, which is not noted then. Buffers come
- * by ascending offset. False: nothing is to be noted. That is so for most buffers once more notes were
- * wasted than used. */
+/* Open ${buffer} for notes. A buffer that is still open gets none. Buffers must come in ascending
+ * order of their offsets. False: no notes are wanted. That is so for most buffers once more notes
+ * were wasted than used. */
 bool etl_left_out_open(struct etl_left_out *left_out, const struct etl_buffer *buffer);
 
 /* Note the next record of the open buffer, with a time of its own. ${reason}: below
  * ETL_LEFT_OUT_REASONS. False: there is no room, so the buffer cannot be noted. */
 bool etl_left_out_add(struct etl_left_out *left_out, uint64_t time, uint8_t reason);
 
-/* All records of the open buffer were noted. ${last}: what a record after them would inherit. */
+/* All records of the open buffer were noted. ${last}: the times that a record after them would
+ * inherit. */
 void etl_left_out_close(struct etl_left_out *left_out, const struct etl_scope *last);
 
 /* The closed buffer at ${offset}, valid until the next change. NULL: none. */

@@ -32,7 +32,7 @@ enum etl_merge_step {
 enum etl_merge_step etl_merge_next(struct etl_merge *merge, const struct event_record **ret_record,
     size_t *ret_file, struct error *err);
 
-/* Records that were left out since the step before, about 16,384 at most. */
+/* Records that were left out since the previous step, about 16,384 at most. */
 struct etl_merge_left_out {
     uint64_t total;
     uint64_t counts[ETL_LEFT_OUT_REASONS]; /* by reason */

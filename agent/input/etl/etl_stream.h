@@ -45,8 +45,8 @@ void etl_stream_give_back(struct etl_stream_pool *pool, struct etl_stream *strea
 void etl_stream_open(struct etl_stream *stream, struct etl_bytes *bytes,
     const struct etl_buffer *buffer, uint16_t format, const struct etl_scope *scope);
 
-/* Like etl_stream_open, for a chunk of the event log ${file} (borrowed as the bytes are), whose damage is
- * skipped silently: evtx_chunk.h reports it. */
+/* Like etl_stream_open, for a chunk of the event log ${file} (borrowed like the bytes). Damage is
+ * skipped silently, because the first pass reported it. */
 struct etl_file;
 void etl_stream_open_log(struct etl_stream *stream, struct etl_file *file,
     const struct etl_buffer *chunk, const struct etl_scope *scope);

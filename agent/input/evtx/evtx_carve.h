@@ -6,12 +6,14 @@
 #include <stdint.h>
 
 /*
- * Leftovers: records that are in a log's file, but no longer in the log. The first pass notes the records of the log,
- * then takes each leftover that is none of them; the second pass asks which were taken. Not thread-safe.
+ * Leftovers: records that are still in a log's file, but no longer in the log. The first pass notes
+ * the records of the log, and then takes each leftover that is not one of them. The second pass
+ * asks which leftovers were taken. Not thread-safe.
  */
 struct evtx_carve;
 
-/* A record is known by its number and its time (FILETIME). Memory for so many; what is beyond them counts as new. */
+/* A record is identified by its number and its time (FILETIME). Maximum number of noted records;
+ * beyond it every record counts as new. */
 enum { EVTX_CARVE_MAX_RECORDS = 8 * 1024 * 1024 };
 
 struct evtx_carve *evtx_carve_create(void);        /* NULL: out of memory */
@@ -23,8 +25,8 @@ void evtx_carve_reset(struct evtx_carve *carve);
 /* Note a record. True if it was not known yet. */
 bool evtx_carve_note(struct evtx_carve *carve, uint64_t id, uint64_t time);
 
-/* Take the dropped record at ${offset} of the file, which must lie after the one taken last. False:
- * out of memory. */
+/* Take the leftover at ${offset} of the file, which must be higher than the offset taken before.
+ * False: out of memory. */
 bool evtx_carve_take(struct evtx_carve *carve, uint64_t offset);
 
 /* True if the leftover at ${offset} was taken. */

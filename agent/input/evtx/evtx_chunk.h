@@ -4,7 +4,7 @@
 #include "event/model/record.h"
 #include "input/bytes/etl_bytes.h"
 
-/* The records of one chunk of an event log after the other. */
+/* Reads the records of a chunk of an event log, one after the other. */
 struct evtx_chunk;
 struct evtx_carve;
 struct evtx_hosts;
@@ -16,23 +16,23 @@ struct evtx_place {
     uint64_t last_number;
     uint32_t end; /* of its records, in the chunk */
     bool empty;
-    bool carves; /* read dropped records after `end` instead of the records */
+    bool carves; /* read the leftovers after `end` instead of the records */
 };
 
 enum evtx_step {
     EVTX_STEP_RECORD,
     EVTX_STEP_END,     /* of the chunk */
-    EVTX_STEP_DAMAGED, /* something was left out; more may follow */
+    EVTX_STEP_DAMAGED, /* a part was left out; more may follow */
     EVTX_STEP_FAILED,  /* the file cannot be read; see evtx_chunk_error */
 };
 
-/* Do these, the first bytes of a file, begin an event log? */
+/* True if ${head}, the first bytes of a file, begins an event log. */
 bool evtx_chunk_is_log(struct span head);
 
-/* The bytes of a chunk's header that evtx_chunk_parse reads. */
+/* Number of bytes of a chunk's header that evtx_chunk_parse reads. */
 enum { EVTX_CHUNK_HEAD_BYTES = 128 };
 
-/* The chunk at ${offset}. False: there is no chunk header. */
+/* Parse the header of the chunk at ${offset}. False: it is not a chunk header. */
 bool evtx_chunk_parse(
     const uint8_t head[EVTX_CHUNK_HEAD_BYTES], uint64_t offset, struct evtx_place *ret_place);
 
@@ -44,23 +44,26 @@ struct evtx_scope {
     const struct trace_info *trace;
     struct record_position position; /* of the chunk */
     struct evtx_hosts *hosts;        /* traces of the machines in the log; borrowed */
-    bool checks_sums;         /* wrong checksums are damage; the records are read all the same */
-    struct evtx_carve *carve; /* for places that carve; borrowed */
+    bool checks_sums;         /* report wrong checksums as damage; the records are read anyway */
+    struct evtx_carve *carve; /* for places with `carves`; borrowed */
     bool carves_again;        /* this is the second pass */
 };
 
-/* Start reading the records of the chunk at ${place} of ${bytes} (borrowed until the chunk is done). */
+/* Start reading the records of the chunk at ${place} of ${bytes}, which is borrowed until the chunk
+ * is done. */
 void evtx_chunk_open(struct evtx_chunk *chunk, struct etl_bytes *bytes,
     const struct evtx_place *place, const struct evtx_scope *scope);
 
-/* For chunks that are being written: read the opened chunk into memory now, to begin with the record at ${from}.
- * ${ret_place}: what its header says then. False: the file cannot be read. */
+/* For a chunk that is being written: read the opened chunk into memory now, and begin with the
+ * record at ${from}. ${ret_place}: the chunk by its header at that moment. False: the file cannot
+ * be read. */
 bool evtx_chunk_load(struct evtx_chunk *chunk, uint32_t from, struct evtx_place *ret_place);
 
-/* Where the whole records of a loaded chunk end that follow each other from the first one to read. */
+/* End of the complete records of a loaded chunk that follow each other from the first one to
+ * read. */
 uint32_t evtx_chunk_whole(const struct evtx_chunk *chunk);
 
-/* Read no record of a loaded chunk from ${end} on. */
+/* Do not read records of a loaded chunk that begin at or after ${end}. */
 void evtx_chunk_cut(struct evtx_chunk *chunk, uint32_t end);
 
 /* Read the next record, valid until the next call. */

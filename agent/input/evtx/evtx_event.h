@@ -6,13 +6,13 @@
 #include "input/evtx/evtx_value.h"
 
 /*
- * The record that a log's XML describes: System becomes the header, all else the payload, with metadata that
- * describes it (event/model/record.h).
+ * Makes an event record from a log record's XML: System becomes the header, everything else the
+ * payload, with metadata that describes it (event/model/record.h).
  *
- *   EventData    a field for each Data, by its attribute Name; without one `param1`, `param2`… by its
- *                place, of which an array takes one for each element
+ *   EventData    a field for each Data, named by its attribute Name, or without one `param1`,
+ *                `param2`…, by its position; an array takes one position for each element
  *   UserData     a field for each element, with members for its attributes and elements
- *   other parts  as one of UserData, by their own name: RenderingInfo, ProcessingErrorData…
+ *   other parts  like an element of UserData, by their own name: RenderingInfo, …
  *
  * The Message of RenderingInfo is the event's message.
  */
@@ -25,18 +25,22 @@ enum {
     EVTX_EVENT_STEPS = 512,
 };
 
-/* How the fields of a payload were made, in their order: each of one node. */
+/* How a field of a payload was made from a node; in the order of the fields. */
 struct evtx_event_step {
     uint16_t node; /* the value; EVTX_STEP_PIECES: its parent */
-    uint8_t type;  /* of the field: enum in_type as evtx_value_add has it, or one of these */
+    /* type of the field: enum in_type as from evtx_value_add, or one of the following */
+    uint8_t type;
 };
 
-enum { EVTX_STEP_NOTHING = 0xff /* there is no value */, EVTX_STEP_PIECES = 0xfe /* a text */ };
+enum {
+    EVTX_STEP_NOTHING = 0xff /* there is no value */,
+    EVTX_STEP_PIECES = 0xfe /* a text of several values */
+};
 
 struct evtx_steps {
     struct evtx_event_step list[EVTX_EVENT_STEPS];
     size_t count;
-    bool varies; /* other values would make other fields, or the steps are too many */
+    bool varies; /* other values would make other fields, or there are too many steps */
 };
 
 struct evtx_event {
@@ -55,9 +59,9 @@ struct evtx_event {
 };
 
 /*
- * Fill ${event}, whose record has what its reader knows already: trace, position, id and time. False: the XML has no
- * System, so nothing is known of the event. ${ret_problem}: a static text that says what of the XML is not in
- * it, else NULL.
+ * Fill ${event}, whose record has the values that its reader knows: trace, position, id and time.
+ * False: the XML has no System, so the event is unknown. ${ret_problem}: a static text about a part
+ * of the XML that is left out, else NULL.
  */
 bool evtx_event_fill(
     struct evtx_event *event, const struct evtx_tree *tree, const char **ret_problem);
@@ -65,9 +69,9 @@ bool evtx_event_fill(
 struct evtx_system;
 struct evtx_shared;
 
-/* Steps that fill an event from any record of a template with the same types of values. */
+/* Steps to fill an event from any record that uses the template with values of equal types. */
 struct evtx_outline {
-    const struct evtx_tree *tree; /* of the record at hand */
+    const struct evtx_tree *tree; /* of the current record */
     const struct evtx_system *system;
     const struct evtx_shared *shared;
     const struct evtx_event_step *steps;
@@ -75,18 +79,18 @@ struct evtx_outline {
     struct span blob; /* the metadata that evtx_event_fill made */
 };
 
-/* Like evtx_event_fill, by the steps of an earlier record. False: the values give other fields, and
+/* Like evtx_event_fill, by the steps of an earlier record. False: the values make other fields, and
  * ${event} is unusable. */
 bool evtx_event_repeat(struct evtx_event *event, const struct evtx_outline *outline);
 
 /* The metadata that evtx_event_fill made. */
 struct span evtx_event_blob(const struct evtx_event *event);
 
-/* Add an extended item, of which a record has at most EVTX_EVENT_ITEMS. */
+/* Add an extended item. A record has at most EVTX_EVENT_ITEMS. */
 void evtx_event_add_item(struct evtx_event *event, uint16_t type, struct span data);
 
-/* Set the event's message to a copy of ${utf16}, with LF as line ends and without white space at the end. It replaces
- * the message of the XML. Call after evtx_event_fill. */
+/* Set the event's message to a copy of ${utf16}, with LF as line ends and without white space at
+ * the end. It replaces the message from the XML. Call after evtx_event_fill. */
 void evtx_event_set_message(struct evtx_event *event, struct span utf16);
 
 #endif

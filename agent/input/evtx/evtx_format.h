@@ -2,9 +2,9 @@
 #define ETWSHIP_INPUT_EVTX_FORMAT_H
 
 /*
- * Constants of the .evtx format: the files of the Windows Event Log. The format of the file is described by
- * "Windows XML Event Log (EVTX) format" (libevtx, J. Metz), the binary XML in it by [MS-EVEN6] 2.2.12 ff.
- * All numbers are little-endian. Offsets in a chunk count from the chunk's start.
+ * Constants of the .evtx format, the files of the Windows Event Log. "Windows XML Event Log (EVTX)
+ * format" (libevtx, J. Metz) describes the file, [MS-EVEN6] 2.2.12 ff. the binary XML in it. All
+ * numbers are little-endian. Offsets in a chunk count from the chunk's start.
  */
 enum {
     EVTX_FILE_HEADER_BYTES = 4096, /* the chunks follow it */
@@ -15,7 +15,7 @@ enum {
     EVTX_CHUNK_HEADER_BYTES = 512, /* with its tables of names and templates; records follow */
     EVTX_CHUNK_FIRST_NUMBER_AT = 8,
     EVTX_CHUNK_LAST_NUMBER_AT = 16,
-    EVTX_CHUNK_FREE_AT = 48,         /* u32: where the records end */
+    EVTX_CHUNK_FREE_AT = 48,         /* u32: end of the records */
     EVTX_CHUNK_RECORDS_CRC_AT = 52,  /* u32: of the records; 0: not set */
     EVTX_CHUNK_FLAGS_AT = 120,       /* u32: enum evtx_flag */
     EVTX_CHUNK_HEADER_CRC_AT = 124,  /* u32: of the header without flags and this; 0: not set */
@@ -29,7 +29,7 @@ enum {
 /* Flags of files and chunks. */
 enum evtx_flag {
     EVTX_FLAG_DIRTY = 0x1,  /* open, or never closed */
-    EVTX_FLAG_NO_CRC = 0x4, /* checksums mean nothing */
+    EVTX_FLAG_NO_CRC = 0x4, /* the checksums are not valid */
 };
 
 #define EVTX_FILE_MAGIC "ElfFile"
@@ -54,7 +54,7 @@ enum evtx_token {
     EVTX_TOKEN_OPTIONAL_VALUE_OF = 0x0e,
     EVTX_TOKEN_FRAGMENT = 0x0f,
     EVTX_TOKEN_MASK = 0x3f,
-    EVTX_TOKEN_MORE = 0x40, /* a flag: an element has attributes, more of something follows */
+    EVTX_TOKEN_MORE = 0x40, /* flag: an element has attributes, or more parts follow */
 };
 
 /* Types of values. */
@@ -84,7 +84,7 @@ enum evtx_type {
     EVTX_HANDLE = 0x20,
     EVTX_BINARY_XML = 0x21,
     EVTX_XML = 0x23,
-    EVTX_ARRAY = 0x80, /* a flag: values side by side, texts each with its NUL */
+    EVTX_ARRAY = 0x80, /* flag: an array of values; each text ends with its NUL */
     EVTX_ELEMENT_MASK = 0x7f,
 };
 

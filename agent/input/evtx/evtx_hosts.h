@@ -6,24 +6,24 @@
 #include "event/model/record.h"
 
 /*
- * The machines whose records one event log holds: what was forwarded comes from others. Each has a trace_info of
- * its own, which lives as long as the arena.
+ * The machines whose records are in one event log: forwarded records come from other machines. Each
+ * machine has its own trace_info, which lives as long as the arena.
  */
 struct evtx_hosts {
     struct map by_name;
     struct arena *arena;
-    bool is_named; /* the user said which machine it is */
+    bool is_named; /* the user named the machine */
 };
 
 void evtx_hosts_init(struct evtx_hosts *hosts, struct arena *arena, bool is_named);
 void evtx_hosts_fini(struct evtx_hosts *hosts);
 
-/* What the records of ${computer} have as their trace: ${base} with its name; ${base} itself if there are too
- * many, or it has none. */
+/* The trace for records of ${computer}: ${base} with that name; ${base} itself if there are too
+ * many machines, or the name is empty. */
 const struct trace_info *evtx_hosts_trace(
     struct evtx_hosts *hosts, const struct trace_info *base, struct span computer);
 
-/* All that were made: start with *cursor = 0; NULL at the end. */
+/* All traces that were made: start with *cursor = 0; NULL at the end. */
 const struct trace_info *evtx_hosts_next(const struct evtx_hosts *hosts, size_t *cursor);
 
 #endif

@@ -32,7 +32,7 @@ enum evtx_system_part {
     EVTX_SYSTEM_PARTS,
 };
 
-/* Their nodes, elements and attributes; EVTX_TREE_NONE: the record has no such part. */
+/* The nodes of these parts, elements or attributes; EVTX_TREE_NONE: the record lacks the part. */
 struct evtx_system {
     uint16_t nodes[EVTX_SYSTEM_PARTS];
 };
@@ -41,22 +41,22 @@ struct evtx_system {
 void evtx_system_find(
     const struct evtx_tree *tree, uint16_t system, struct evtx_system *ret_system);
 
-/* Parts in the form of the header, which all records of a template share. */
+/* Parts of the header that all records of a template share. */
 struct evtx_shared {
     bool has_names;
     bool has_provider;
     bool has_computer;
-    struct span names; /* provider and channel, each with its NUL; UTF-8, as is the next */
+    struct span names; /* provider and channel, each with its NUL; UTF-8 like `computer` */
     struct span computer;
     struct guid provider;
 };
 
-/* Fill the header. ${shared}: what is known of it already; NULL: nothing. */
+/* Fill the header. ${shared}: parts of it that are known already; NULL: none. */
 void evtx_system_fill(struct evtx_event *event, const struct evtx_tree *tree,
     const struct evtx_system *system, const struct evtx_shared *shared);
 
-/* What records of this template share with ${event}, whose header evtx_system_fill has filled and whose memory is
- * borrowed. */
+/* The parts that all records of this template share with ${event}, whose header evtx_system_fill
+ * has filled. Borrows the memory of ${event}. */
 struct evtx_shared evtx_system_share(
     const struct evtx_event *event, const struct evtx_tree *tree, const struct evtx_system *system);
 

@@ -4,9 +4,10 @@
 #include "base/guid.h"
 #include "input/evtx/evtx_tree.h"
 
-/* Values of binary XML: as numbers, as text, and as the payload of an event has them. */
+/* Values of binary XML: as numbers, as text, and in the form of an event's payload. */
 
-/* Memory that is filled from its start; `full` once something did not fit, which is then left out. */
+/* Memory that is filled from its start. Once a part did not fit, `full` is set and that part is
+ * left out. */
 struct evtx_out {
     uint8_t *at;
     uint8_t *end;
@@ -16,37 +17,39 @@ struct evtx_out {
 void evtx_out_add(struct evtx_out *out, const void *bytes, size_t size);
 
 /*
- * Size of a pointer, 4 or 8, on the machine of a record. An array of sizes has no width of its own, so the other sizes
- * of the record tell it; if none does, it is 8. ${ret_has_arrays}: the record has arrays of sizes.
+ * Size of a pointer, 4 or 8, on the machine of a record. An array of sizes does not show the width
+ * of its elements, so the other sizes of the record determine it; without any it is 8.
+ * ${ret_has_arrays}: the record has arrays of sizes.
  */
 size_t evtx_value_pointer_size(const struct evtx_tree *tree, bool *ret_has_arrays);
 
 /*
- * Add a value as the payload of a self-describing event has it. ${pointer_size}: 4 or 8, for arrays
- * of sizes. ${ret_type}: its type there, an enum in_type, with 0x40 for an array preceded by its
- * count. False: there is no value.
+ * Add a value in the form of a self-describing event's payload. ${pointer_size}: 4 or 8, for arrays
+ * of sizes. ${ret_type}: its type there, an enum in_type, with 0x40 for an array after its count.
+ * False: there is no value.
  */
 bool evtx_value_add(
     struct evtx_out *out, uint8_t type, struct span bytes, size_t pointer_size, uint8_t *ret_type);
 
-/* The elements of an array of texts: the next one in ${rest}, which is advanced. False: none is left. */
+/* Take the next element of an array of texts from ${rest}. False: none is left. */
 bool evtx_value_next_text(uint8_t type, struct span *rest, struct span *ret_text);
 
 /* Add the value as UTF-16 text, with a comma between the elements of an array. */
 void evtx_value_add_text(
     struct evtx_out *out, uint8_t type, struct span bytes, size_t pointer_size);
 
-/* The value of a node, where one value is all that it has. False: it has none, or not as asked for. */
+/* The value of a node that has exactly one value. False: it has none, or not of this kind. */
 bool evtx_value_number(const struct evtx_tree *tree, uint16_t node, uint64_t *ret_number);
 bool evtx_value_guid(const struct evtx_tree *tree, uint16_t node, struct guid *ret_guid);
 bool evtx_value_filetime(const struct evtx_tree *tree, uint16_t node, uint64_t *ret_time);
 
-/* The SID of a node, binary or text (`S-1-5-18`), as bytes in ${memory}; empty: the node has none. */
+/* The SID of a node, binary or text (`S-1-5-18`), as bytes in ${memory}; empty: the node has
+ * none. */
 enum { EVTX_VALUE_SID_BYTES = 68 };
 struct span evtx_value_sid(
     const struct evtx_tree *tree, uint16_t node, uint8_t memory[EVTX_VALUE_SID_BYTES]);
 
-/* The values of a node as one UTF-8 text, at most ${size} bytes of it. */
+/* All values of a node as one UTF-8 text; empty if it exceeds ${size} bytes. */
 struct span evtx_value_utf8(
     const struct evtx_tree *tree, uint16_t node, uint8_t *memory, size_t size);
 

@@ -4,17 +4,18 @@
 #include "input/evtx/evtx_tree.h"
 
 /*
- * Reads the XML of one record as Windows renders it (EvtRender with EvtRenderEventXml). The tree is that of binary XML,
- * but all values are text.
+ * Reads the XML of one record as Windows renders it (EvtRender with EvtRenderEventXml). The tree is
+ * that of binary XML, but all values are text.
  *
- * It reads elements, attributes, text, CDATA, the five entities of XML and character references. It skips comments and
- * processing instructions. It refuses document types, so there are no other entities.
+ * It reads elements, attributes, text, CDATA, the five entities of XML and character references. It
+ * skips comments and processing instructions. It refuses document types, so there are no other
+ * entities.
  */
 
 /*
- * Make the tree, in ${room}, of ${size} bytes of UTF-16 at ${xml}. References are replaced in place, and names and values of the
- * tree are views of ${xml}. NULL, or a static text that describes the first error: then the tree has everything before
- * it.
+ * Make the tree of ${size} bytes of UTF-16 at ${xml}, in ${room}. References are replaced in place;
+ * names and values of the tree are views into ${xml}. Returns NULL, or a static text about the
+ * first error; the tree then contains everything before it.
  */
 const char *evtx_xml_read(
     struct evtx_tree *tree, struct evtx_room *room, uint8_t *xml, size_t size);

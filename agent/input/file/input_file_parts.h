@@ -84,7 +84,7 @@ struct input {
     size_t failures;
 };
 
-/* ---- input_file.c --------------------------------------------------------------------------------- */
+/* ---- input_file.c ---------------------------------------------------------------------------- */
 
 bool input_file_is_stopped(struct input *in);
 
@@ -98,7 +98,7 @@ void input_file_tell(struct input *in, const char *path, const char *what);
 void input_file_note(
     struct input *in, enum schedule_kind kind, const uint8_t file_id[16], uint64_t value);
 
-/* ---- input_paths.c -------------------------------------------------------------------------------- */
+/* ---- input_paths.c --------------------------------------------------------------------------- */
 
 /* Add trace ${index} of ${box} to the session. False: out of memory, or too many. */
 bool input_paths_add_boxed(struct input *in, struct trace_box *box, size_t index);
@@ -143,7 +143,7 @@ struct etl_file *input_paths_open(struct input *in, const struct input_path *pat
 /* The file at the path was replaced: treat it as new. */
 void input_paths_renew(struct input_path *path);
 
-/* ---- input_boxes.c -------------------------------------------------------------------------------- */
+/* ---- input_boxes.c --------------------------------------------------------------------------- */
 
 /* If ${path} is a packed file, add its traces, or remember the failure, and return true. */
 bool input_boxes_take(struct input *in, const char *path);
@@ -167,7 +167,7 @@ void input_boxes_release(struct input *in, const struct input_path *next);
 
 void input_boxes_fini(struct input *in);
 
-/* ---- input_group.c -------------------------------------------------------------------------------- */
+/* ---- input_group.c --------------------------------------------------------------------------- */
 
 /* Pass on a record that describes others. */
 void input_group_teach(struct input *in, const struct event_record *record);
@@ -199,7 +199,7 @@ enum input_end input_group_run(
 enum input_end input_group_take(
     struct input *in, struct input_path *const *paths, size_t count, bool merge);
 
-/* ---- input_follow.c ------------------------------------------------------------------------------- */
+/* ---- input_follow.c -------------------------------------------------------------------------- */
 
 /* Follow until stopped. */
 enum input_end input_follow_run(struct input *in);
@@ -208,7 +208,7 @@ enum input_end input_follow_run(struct input *in);
 bool input_follow_replay(
     struct input *in, struct input_path *path, const struct schedule_entry *entry);
 
-/* ---- input_replay.c ------------------------------------------------------------------------------- */
+/* ---- input_replay.c -------------------------------------------------------------------------- */
 
 /* Repeat the steps of an earlier run. DONE also if there was none, or it cannot be repeated. */
 enum input_end input_replay_run(struct input *in);

@@ -12,8 +12,8 @@
  * Of an archive, files with the endings .etl and .evtx are used; packed files in it are refused.
  */
 struct box_trace {
-    const char *
-        name; /* for people: PATH/MEMBER, or PATH where there is one alone; no control characters */
+    /* for people: PATH/MEMBER, or PATH where there is one alone; no control characters */
+    const char *name;
     uint64_t member_hash; /* hash of the member's name */
     struct etl_part part; /* valid once loaded */
     const char *refused;  /* reason why it is unreadable, to follow the name; NULL: readable */

@@ -27,8 +27,8 @@ void evt_options_warnings(const void *settings, struct config_check *check);
 void evt_options_words(
     const void *settings, const struct evt_scope *scope, const char *indent, struct buf *out);
 
-/* The rules of ${settings}, one for each channel; the settings and the ${scope}, which may be NULL, must outlive them.
- * The caller frees them. NULL with ${err} set. */
+/* The rules of ${settings}, one for each channel; the settings and the ${scope}, which may be NULL,
+ * must outlive them. The caller frees them. NULL with ${err} set. */
 struct evt_rule *evt_options_rules(
     const struct evt_settings *settings, const struct evt_scope *scope, struct error *err);
 

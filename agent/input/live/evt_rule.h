@@ -7,9 +7,10 @@
 #include "input/live/provider_spec.h"
 
 /*
- * The records of a channel that a session wants, and a query with which Windows leaves out others. Windows supports a
- * part of XPath 1.0 (consuming-events on learn.microsoft.com) and few terms. So the query may select more records than
- * the rule, never fewer, and the agent applies the whole rule to each record.
+ * The records of a channel that a session wants, and a query with which Windows leaves out others.
+ * Windows supports a part of XPath 1.0 (consuming-events on learn.microsoft.com) and few terms. So
+ * the query may select more records than the rule, never fewer, and the agent applies the whole
+ * rule to each record.
  */
 
 /* An element of `channels`. */
@@ -32,25 +33,27 @@ struct evt_rule {
     const struct evt_scope *scope; /* what rules of the agent keep; NULL: all */
 };
 
-/* Read ${settings}. False: ${err} has the first error, and ${ret_member} points to the wrong value. */
+/* Read ${settings}. False: ${err} has the first error, and ${ret_member} points to the wrong
+ * value. */
 bool evt_rule_read(const struct evt_channel_settings *settings, struct evt_rule *ret_rule,
     const void **ret_member, struct error *err);
 
-/* Is the name a pattern? */
+/* True if the name is a pattern. */
 bool evt_rule_is_pattern(const struct evt_rule *rule);
 
-/* Does the rule want a record of ${provider}? ${now}: FILETIME. */
+/* True if the rule wants the record of ${provider}. ${now}: FILETIME. */
 bool evt_rule_keeps(const struct evt_rule *rule, const struct event_record *record,
     struct span provider, uint64_t now);
 
-/* How many terms Windows takes in a query. */
+/* Maximum number of terms that Windows accepts in a query. */
 enum { EVT_RULE_TERMS = 22 };
 
-/* Does the query leave out what rules of the agent do not keep? */
+/* True if the query leaves out events that rules of the agent do not keep. */
 bool evt_rule_is_narrowed(const struct evt_rule *rule);
 
-/* Append the query as UTF-8. True: it selects exactly the records of the rule, or those of them that rules of the agent
- * may keep. It leaves out what these drop, as far as the terms fit that the rule itself does not need. */
+/* Append the query as UTF-8. It leaves out what rules of the agent drop, as far as the rule itself
+ * leaves terms for that. True: the query selects exactly the records of the rule, or those of them
+ * that rules of the agent may keep. */
 bool evt_rule_write_query(const struct evt_rule *rule, struct buf *out);
 
 #endif

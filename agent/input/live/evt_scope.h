@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What rules and outputs keep of a session of event logs, as far as ids and levels tell (filter/push/filter_push.h). Whatever
- * they keep is in the scope. */
+/* The ids and levels that rules and outputs may keep of a session of event logs
+ * (filter/push/filter_push.h). All events that they keep are in the scope. */
 enum { EVT_SCOPE_IDS = 65536, EVT_SCOPE_EVERY_LEVEL = 0xff };
 
 struct evt_scope {

@@ -50,9 +50,9 @@ enum etw_targets_end {
 /* Whether all have ended. Reported once. */
 enum etw_targets_end etw_targets_ended(struct etw_targets *targets);
 
-/* Implement input_ops.continues, takeover and end_takeover for a launched program: the session ends, the
- * program continues, and the next session traces it. A program that has ended is not launched
- * again. */
+/* Implement input_ops.continues, takeover and end_takeover for a launched program: the session
+ * ends, the program continues, and the next session traces it. A program that has ended is not
+ * launched again. */
 bool etw_targets_goes_on(const struct etw_targets *targets, const struct etw_targets *next);
 void etw_targets_write_takeover(const struct etw_targets *targets, struct buf *out);
 void etw_targets_end_takeover(struct span takeover);
@@ -60,7 +60,8 @@ void etw_targets_end_takeover(struct span takeover);
 /* The session is gone. A launched program that never ran is ended; a running one continues. */
 void etw_targets_end_session(struct etw_targets *targets);
 
-/* The agent stops: end the launched program if the plan says so. Call before etw_targets_end_session. */
+/* The agent stops: end the launched program if the plan says so. Call before
+ * etw_targets_end_session. */
 void etw_targets_stop(struct etw_targets *targets);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 
-/* A function of bcrypt.dll. It is found at run time: bcrypt.dll is not one of the "known DLLs", so Windows would first
- * search the program's folder. */
+/* A function of bcrypt.dll. It is found at run time: bcrypt.dll is not one of the "known DLLs", so
+ * Windows would first search the program's folder. */
 struct plat_cng_function {
     const char *name;
     void *to; /* a pointer to a function */

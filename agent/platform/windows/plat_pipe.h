@@ -6,12 +6,13 @@
 #include <windows.h>
 
 /*
- * Named pipes that never block, for plat_socket.c only. Windows reads and writes in the background (overlapped), with
- * buffers of the pipe, and sets an event when it has finished.
+ * Named pipes that never block, for plat_socket.c only. Windows reads and writes in the background
+ * (overlapped), with buffers of the pipe, and sets an event when it has finished.
  */
 struct plat_pipe;
 
-/* Listen at \\.\pipe\${name}, for local administrators, the system and this account, from this machine only. */
+/* Listen at \\.\pipe\${name}, for local administrators, the system and this account, from this
+ * machine only. */
 struct plat_pipe *plat_pipe_listen(const char *name, struct error *err);
 
 /* The next waiting client; NULL: none. */
@@ -26,7 +27,8 @@ enum plat_socket_result plat_pipe_write(
     struct plat_pipe *pipe, struct span bytes, size_t *ret_written);
 bool plat_pipe_has_output(struct plat_pipe *pipe);
 
-/* Can ${pipe} be read (a listener: accepted) and written? If not, the event is set when that may have changed. */
+/* ${ret_read}: ${pipe} can be read (a listener: accept). ${ret_write}: it can be written. Otherwise
+ * the event is set when that may have changed. */
 void plat_pipe_look(struct plat_pipe *pipe, bool reads, bool *ret_read, bool *ret_write);
 HANDLE plat_pipe_event(const struct plat_pipe *pipe);
 

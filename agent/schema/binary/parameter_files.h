@@ -6,8 +6,9 @@
 #include "schema/binary/message_table.h"
 
 /*
- * Texts that values refer to by number (schema_parameters.h), by the providers that they belong to. For some providers it is
- * known which program file has them (parameter_files.def). For others the file that defines their events is asked.
+ * Texts that values refer to by number (schema_parameters.h), by provider. For some providers the
+ * program file with the texts is known (parameter_files.def). For the others it is the file that
+ * defines their events.
  */
 struct parameter_files;
 
@@ -15,19 +16,22 @@ struct parameter_files;
 struct parameter_files *parameter_files_create(struct arena_budget *budget);
 void parameter_files_destroy(struct parameter_files *files); /* NULL is fine */
 
-/* True if the file at ${path} has the texts of a provider, by its name. A .mui file has none of its own. */
+/* True if the file at ${path} has, by its name, the texts of a known provider. A .mui file has none
+ * of its own. */
 bool parameter_files_is_one(struct span path);
 
-/* Keep the texts of the file at ${path}, from the first of ${tables} that has each number. The first file of a name counts.
- * False: not enough memory is left. */
+/* Keep the texts of the file at ${path}; for each number, that of the first of ${tables} which has
+ * it. Of files with equal names the first counts. False: not enough memory is left. */
 bool parameter_files_add(struct parameter_files *files, struct span path, uint16_t language,
     const struct message_table *tables, size_t count);
 
-/* Keep the texts of the file that defines ${provider}, as far as their numbers are those of parameters (16 bits). */
+/* Keep the texts of the file that defines ${provider}, if their numbers have the 16 bits of
+ * parameters. */
 bool parameter_files_add_own(struct parameter_files *files, const struct guid *provider,
     uint16_t language, const struct message_table *tables, size_t count);
 
-/* The texts of a provider, by its name or GUID; NULL: none are known. Any thread, once all are added. */
+/* The texts of a provider, by its name or GUID; NULL: none are known. Any thread, after all files
+ * were added. */
 const struct schema_parameters *parameter_files_find(
     const struct parameter_files *files, const struct guid *provider, struct span name);
 

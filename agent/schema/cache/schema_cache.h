@@ -58,8 +58,8 @@ void schema_cache_learn(struct schema_cache *cache, const struct event_record *r
 const struct schema_choice *schema_cache_find(
     struct schema_cache *cache, const struct event_record *record);
 
-/* A provider of event logs whose records have no message, as neither they nor a definition has one; each is returned
- * once. Valid as long as the cache. False: there is no further one now. */
+/* A provider of event logs whose records have no message, as neither they nor a definition has one;
+ * each is returned once. Valid as long as the cache. False: there is no further one now. */
 bool schema_cache_next_silent(struct schema_cache *cache, struct span *ret_provider);
 
 /* Total of what the learning sources could not keep so far. */
@@ -74,7 +74,8 @@ void schema_cache_list_met(struct schema_cache *cache,
 void schema_cache_list(struct schema_cache *cache,
     void (*each)(void *self, const struct event_schema *schema), void *self);
 
-/* Texts that values of the events of ${schema}'s provider refer to by number; NULL: none are known. */
+/* Texts that values of the events of ${schema}'s provider refer to by number; NULL: none are
+ * known. */
 const struct schema_parameters *schema_cache_parameters(
     const struct schema_cache *cache, const struct event_schema *schema);
 

@@ -5,8 +5,8 @@
 #include "schema/source/schema_key.h"
 
 /*
- * Entries of the cache that were used recently. Most events have a recent type, and then neither key nor hash is computed.
- * Zeroed: empty.
+ * Recently used entries of the cache. Most events have a recent type, so that neither key nor hash
+ * is computed for them. Zeroed: empty.
  */
 enum { SCHEMA_RECENT_SLOTS = 1024, SCHEMA_RECENT_SHIFT = 54 };
 
@@ -24,7 +24,7 @@ struct schema_recent {
     struct schema_recent_slot slots[SCHEMA_RECENT_SLOTS];
 };
 
-/* The slot for the record's type; it may hold another one. */
+/* The slot for the record's type; it may hold another type. */
 static inline struct schema_recent_slot *schema_recent_slot(struct schema_recent *recent,
     const struct event_record *record, const struct schema_metadata *metadata)
 {
@@ -35,7 +35,8 @@ static inline struct schema_recent_slot *schema_recent_slot(struct schema_recent
     return &recent->slots[mix * UINT64_C(0x9e3779b97f4a7c15) >> SCHEMA_RECENT_SHIFT];
 }
 
-/* The entry in ${slot}, if its type has the record's numbers; the caller compares what else tells types apart. */
+/* The entry in ${slot}, if its type has the record's numbers. The caller compares what else
+ * distinguishes types. */
 static inline void *schema_recent_get(
     const struct schema_recent_slot *slot, const struct event_record *record)
 {

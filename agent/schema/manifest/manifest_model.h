@@ -59,8 +59,8 @@ enum model_state { MODEL_NEW, MODEL_BUILT, MODEL_BROKEN };
 struct model_template {
     struct span name;
     struct layout layout;
-    const struct span
-        *map_names; /* set for a compiled template, with its table in `schema` already; else NULL */
+    /* set for a compiled template, with its table in `schema` already; else NULL */
+    const struct span *map_names;
     enum model_state state;
     char broken[200];           /* reason if MODEL_BROKEN */
     struct event_schema schema; /* layout only, finished; copied into each event */
@@ -68,8 +68,8 @@ struct model_template {
 
 /* References as written. `template` may be defined inside the event. */
 struct model_event {
-    const struct event_descriptor
-        *descriptor; /* set for a compiled event; NULL: made from the texts below */
+    /* set for a compiled event; NULL: made from the texts below */
+    const struct event_descriptor *descriptor;
     struct span id;
     struct span version;
     struct span level;

@@ -11,7 +11,8 @@
  * everything of a schema except `source` and `serial`.
  */
 enum {
-    /* version 1 had no zeros in descriptors, version 2 no texts of parameters; both are still read */
+    /* version 1 had no zeros in descriptors, version 2 no texts of parameters; both are still
+     * read */
     PACK_VERSION = 3,
     PACK_MAX_BYTES = 64 * 1024 * 1024,   /* limit of a file */
     PACK_MAX_MEMORY = 512 * 1024 * 1024, /* limit of its schemas in memory */

@@ -27,7 +27,8 @@ struct pack_parameter_sets {
 
 void pack_parameters_fini(struct pack_parameter_sets *sets);
 
-/* Read the rest of a line `parameters LANGUAGE`, which begins the set of ${provider}; ${name} must outlive it. */
+/* Read the rest of a line `parameters LANGUAGE`, which begins the set of ${provider}; ${name} must
+ * outlive it. */
 bool pack_parameters_begin(struct pack_parameter_sets *sets, struct pack_line *in,
     const struct guid *provider, struct span name);
 

@@ -59,8 +59,8 @@ struct schema_source_settings {
     struct span pack;     /* text of a schema pack that precedes those from files; empty: none */
     struct span tmf;      /* text of trace message formats, likewise */
     size_t max_tmf_bytes; /* memory limit of trace message formats; 0: 512 MB */
-    size_t
-        max_learned_bytes; /* memory limit of definitions from events, per source; 0: its default */
+    /* memory limit of definitions from events, per source; 0: its default */
+    size_t max_learned_bytes;
     /* Memory limit of definitions from files that caches share; 0: none. */
     size_t max_definition_bytes;
     /* Set by schema_shared_create: charged for reading files and for their definitions. Outlives
@@ -122,8 +122,8 @@ struct schema_source_ops {
      * until the next call of learn. NULL: only its schemas have names. */
     struct span (*provider_name)(const void *self, const struct guid *provider);
 
-    /* Texts that values of a provider's events refer to by number, for its GUID or its name; NULL: none.
-     * They live as long as the source. NULL if the source has none at all. */
+    /* Texts that values of a provider's events refer to by number, for its GUID or its name; NULL:
+     * none. They live as long as the source. NULL if the source has none at all. */
     const struct schema_parameters *(*parameters)(
         const void *self, const struct guid *provider, struct span name);
 

@@ -6,19 +6,22 @@
 #include "base/span.h"
 
 /*
- * Languages of texts: as tags (en-US, RFC 5646), and as numbers of Windows (LANGID, [MS-LCID] 2.2). One language is
- * chosen for all texts of a file, so that texts are never mixed.
+ * Languages of texts: as tags (en-US, RFC 5646), and as Windows' numbers (LANGID, [MS-LCID] 2.2).
+ * One language is chosen for all texts of a file, so that texts are never mixed.
  */
 
-/* The number of ${tag}, ignoring case; 0: unknown. Those that Windows is translated into are known. */
+/* Number of ${tag}, ignoring case; 0: unknown. The languages into which Windows is translated are
+ * known. */
 uint16_t languages_id(struct span tag);
 
-/* True if texts of both may stand in one event: one language, or one of them is unknown or neutral (0). */
+/* True if texts in both languages may be in one event: the languages are equal apart from the
+ * country, or one is unknown or neutral (0). */
 bool languages_go_together(uint16_t a, uint16_t b);
 
 /*
- * How far a language is from the wanted one; the lowest rank is taken: the wanted one, the same language of another
- * country, en-US, neutral (0, an empty tag), other English, any other. ${wanted} empty or 0: en-US.
+ * Rank of a language by its distance to the wanted one; the lowest is taken: the wanted one, that
+ * of another country, en-US, neutral (0, an empty tag), other English, any other. ${wanted} empty
+ * or 0: en-US.
  */
 enum { LANGUAGES_RANKS = 6 };
 unsigned languages_rank(uint16_t wanted, uint16_t language);

@@ -115,9 +115,9 @@ void tmf_reader_init(struct tmf_reader *reader, struct arena *arena, const char 
 void tmf_reader_line(struct tmf_reader *reader, struct span line);
 
 /*
- * Read the lines of an annotation in symbols (schema/wpp/pdb.h), independent of lines before and after.
- * The lines have no numbers; all are reported at ${place}. ${function} applies to messages without
- * `FUNC=`. False if memory ran out or the sink stopped.
+ * Read the lines of an annotation in symbols (schema/wpp/pdb.h), independent of lines before and
+ * after. The lines have no numbers; all are reported at ${place}. ${function} applies to messages
+ * without `FUNC=`. False if memory ran out or the sink stopped.
  */
 bool tmf_reader_annotation(struct tmf_reader *reader, const struct span *lines, size_t count,
     size_t place, struct span function);

@@ -4,20 +4,20 @@
 #include "platform/plat_winhttp.h"
 
 /*
- * Ask WPAD or a script (PAC) for the proxy of an address, by WinHttpGetProxyForUrl. The call waits
- * for name servers, DHCP and the server of the script. It cannot be cancelled, and the timeouts of
- * the session do not bound all of it. So a thread of its own makes the call, and is abandoned when
- * the caller stops waiting.
+ * Asks WPAD or a script (PAC) for the proxy of an address, with WinHttpGetProxyForUrl. The call
+ * waits for name servers, DHCP and the server of the script. It cannot be cancelled, and the
+ * timeouts of the session do not limit all of it. So a separate thread makes the call, and is
+ * abandoned when the caller stops waiting.
  */
 enum {
-    HTTP_PAC_LIMIT_MS = 60000, /* a working search takes less, with the timeouts of the session */
-    HTTP_PAC_LEFT_MAX = 16,    /* abandoned threads of this process that still run */
+    HTTP_PAC_LIMIT_MS = 60000, /* a search that works takes less, by the timeouts of the session */
+    HTTP_PAC_LEFT_MAX = 16,    /* maximum number of abandoned threads of this process */
 };
 
 struct http_pac_question {
     const struct plat_winhttp *winhttp;
     const uint16_t *url;    /* scheme, host and port */
-    bool detects;           /* search by WPAD */
+    bool detects;           /* use WPAD */
     const uint16_t *script; /* the address of a script; NULL: none is named */
     unsigned limit_ms;      /* 0: HTTP_PAC_LIMIT_MS */
 
@@ -32,8 +32,9 @@ struct http_pac_answer {
 };
 
 /*
- * Ask, and wait for the answer; its texts are to be freed with winhttp->free. False: `stopping` said so.
- * PLAT_WINHTTP_TIMEOUT is the error at the limit, and also while too many threads have not come back.
+ * Ask, and wait for the answer; the caller frees its texts with winhttp->free. False: `stopping`
+ * returned true. PLAT_WINHTTP_TIMEOUT is the error at the limit, and also while too many abandoned
+ * threads run.
  */
 bool http_pac_ask(const struct http_pac_question *question, struct http_pac_answer *ret_answer);
 

@@ -24,7 +24,7 @@ struct http_proxy_entry {
     char origin[HTTP_PROXY_ADDRESS_BYTES];
     uint64_t until_ns;
     size_t next;     /* which of the addresses */
-    bool all_failed; /* one after the other, and none was reached since */
+    bool all_failed; /* each of them failed, and none was reached since */
     struct http_system_proxy found;
 };
 
@@ -44,19 +44,20 @@ struct http_proxy {
 bool http_proxy_init(struct http_proxy *proxy, const char *fixed);
 void http_proxy_fini(struct http_proxy *proxy);
 
-/* The proxy for ${url}: an address; "": none; NULL: what libcurl finds by itself. Valid until the next
- * call. ${now_ns}: plat_monotonic_ns. False: `stopping` said so while Windows looked for it. */
+/* The proxy for ${url}: an address; "": none; NULL: libcurl finds it by itself. Valid until the
+ * next call. ${now_ns}: plat_monotonic_ns. False: `stopping` returned true while Windows
+ * searched. */
 bool http_proxy_for(
     struct http_proxy *proxy, const char *url, uint64_t now_ns, const char **ret_address);
 
 /* The proxy for ${url} could not be connected to. */
 void http_proxy_failed(struct http_proxy *proxy, const char *url);
 
-/* It was. */
+/* The proxy for ${url} was reached. */
 void http_proxy_reached(struct http_proxy *proxy, const char *url);
 
-/* For tests: use these functions and this environment in all that is made from now on; NULL: the
- * system's. */
+/* For tests: use these functions and this environment in objects that are made from now on; NULL:
+ * those of the system. */
 void http_proxy_use(const struct plat_winhttp *winhttp, http_proxy_env_fn *env);
 
 #endif

@@ -9,11 +9,13 @@
  * decides:
  *
  *   1. the settings of the machine (`netsh winhttp set proxy`), which are intended for services;
- *   2. the settings of the account that the agent runs as, which Group Policy may make the same for all: WPAD and a script (PAC) if enabled; their answer is final even if it is "none";
+ *   2. the settings of the account that the agent runs as, which Group Policy may make the same for
+ *      all accounts: WPAD and a script (PAC) if enabled; their answer is final even if it is
+ *      "none";
  *   3. the proxy that these settings name.
  */
 enum http_proxy_source {
-    HTTP_PROXY_NONE, /* no settings: there is no proxy */
+    HTTP_PROXY_NONE, /* no settings, so no proxy */
     HTTP_PROXY_OF_MACHINE,
     HTTP_PROXY_OF_SCRIPT,
     HTTP_PROXY_OF_ACCOUNT,
@@ -24,7 +26,7 @@ enum { HTTP_SYSTEM_PROXY_MAX = 8 };
 struct http_system_proxy {
     enum http_proxy_source source;
     char addresses[HTTP_SYSTEM_PROXY_MAX]
-                  [HTTP_PROXY_ADDRESS_BYTES]; /* in order; none, or "" as the last: go without */
+                  [HTTP_PROXY_ADDRESS_BYTES]; /* in order; empty, or "" as the last: no proxy */
     size_t count;
     uint32_t script_error; /* error of WPAD or the script; 0: unused or successful */
 };
@@ -40,7 +42,7 @@ struct http_system_proxy_asker {
 bool http_system_proxy_find(const struct http_system_proxy_asker *asker,
     const struct http_origin *origin, struct http_system_proxy *ret_found);
 
-/* For people: "the settings of the machine", …; NULL: there are none. */
+/* Name of the source for people: "WinHTTP's settings of the machine", …; NULL: there is none. */
 const char *http_system_proxy_source(enum http_proxy_source source);
 
 #endif

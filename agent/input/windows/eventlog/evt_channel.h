@@ -5,9 +5,10 @@
 #include "input/live/evt_rule.h"
 
 /*
- * One channel of a session: its subscription, and the detection of missing records. Record numbers of a channel are
- * consecutive, but a query skips some, so a hole in the numbers proves no loss. Two things do: Windows reports that the
- * results are stale, or the log no longer has the record that was read last.
+ * One channel of a session: its subscription, and the detection of missing records. Record numbers
+ * of a channel are consecutive, but a query skips some, so a hole in the numbers proves no loss.
+ * Two things do: Windows reports that the results are stale, or the log no longer has the record
+ * that was read last.
  */
 enum {
     EVT_CHANNEL_NAME_BYTES = 1024,
@@ -40,8 +41,8 @@ struct evt_channel {
     bool is_late;       /* it appeared while the session ran: all of its records are new */
     bool is_stale;      /* Windows reported missing records; not passed on yet */
     bool is_told;       /* the failure to read it was logged */
-    bool
-        looks_at_first; /* the log was empty: the next record shows whether records before it are missing */
+    /* the log was empty: the next record shows whether records before it are missing */
+    bool looks_at_first;
     uint64_t retry_ns; /* plat_monotonic_ns() of the next try */
     unsigned failures;
 };
@@ -51,22 +52,23 @@ bool evt_channel_init(struct evt_channel *channel, const struct evt_rule *rule, 
 void evt_channel_close(struct evt_channel *channel);
 
 /*
- * Subscribe after record `last`. If that is 0, begin at ${start}; EVT_CHANNEL_NOW sets `last` to the newest record.
- * ${is_stale}: Windows reported missing records. ${ret_loss} is always set. False with ${err} set: the channel cannot
- * be read now.
+ * Subscribe after record `last`. If that is 0, begin at ${start}; EVT_CHANNEL_NOW sets `last` to
+ * the newest record. ${is_stale}: Windows reported missing records. ${ret_loss} is always set.
+ * False with ${err} set: the channel cannot be read now.
  */
 bool evt_channel_subscribe(struct evt_channel *channel, evt_handle signal,
     enum evt_channel_start start, bool is_stale, struct evt_channel_loss *ret_loss,
     struct error *err);
 
-/* Call before record ${id} is read. If the log was empty at the subscription, set ${ret_loss} to the records that are
- * missing before ${id}. */
+/* Call before record ${id} is read. If the log was empty at the subscription, set ${ret_loss} to
+ * the records that are missing before ${id}. */
 void evt_channel_look_at_first(
     struct evt_channel *channel, uint64_t id, struct evt_channel_loss *ret_loss);
 
 /*
- * Call when evt_channel_next had nothing. With a query, the records that the log had at the previous call, but that were
- * not read, were not selected: a record that is overwritten later is no loss then. True: evt_channel_position has moved.
+ * Call when evt_channel_next had nothing. With a query, the records that the log had at the
+ * previous call, but that were not read, were not selected: a record that is overwritten later is
+ * no loss then. True: evt_channel_position has moved.
  */
 bool evt_channel_examine(struct evt_channel *channel);
 

@@ -5,9 +5,10 @@
 #include "input/evtx/evtx_event.h"
 
 /*
- * Messages of events in one language. The event's publisher on this machine has them (EvtFormatMessage), including the
- * texts of parameters such as %%1843. Publishers stay open, because opening one takes milliseconds. Beyond a maximum,
- * the publisher that was opened first is closed.
+ * Messages of events in one language. The event's publisher on this machine has them
+ * (EvtFormatMessage), including the texts of parameters such as %%1843. Publishers stay open,
+ * because opening one takes milliseconds. Beyond a maximum, the publisher that was opened first is
+ * closed.
  */
 struct evt_messages;
 
@@ -16,8 +17,9 @@ struct evt_messages *evt_messages_create(const char *language, struct error *err
 void evt_messages_destroy(struct evt_messages *messages); /* NULL is fine */
 
 /*
- * Add the message of ${handle} to ${event}, its record, which has none yet. False with ${err} set: publisher
- * ${provider} (UTF-8) has no readable message. Returned once for each publisher; later failures return true.
+ * Add the message of ${handle} to ${event}, its record, which has none yet. False with ${err} set:
+ * publisher ${provider} (UTF-8) has no readable message. Returned once for each publisher; later
+ * failures return true.
  */
 bool evt_messages_add(struct evt_messages *messages, evt_handle handle, struct span provider,
     struct evtx_event *event, struct error *err);

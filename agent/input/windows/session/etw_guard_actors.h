@@ -42,9 +42,9 @@ const char *etw_guard_actors_keep(
     struct etw_guard_actors *actors, const struct etw_guard_limits *limits);
 
 /*
- * Find the process that last made the change ${kind} to ${session} (and ${provider}, for the last two kinds)
- * and was not reported yet. Changes before ${since} (FILETIME) are dropped. Changes by this process
- * do not count. False: unknown so far. Thread-safe.
+ * Find the process that last made the change ${kind} to ${session} (and ${provider}, for the last
+ * two kinds) and was not reported yet. Changes before ${since} (FILETIME) are dropped. Changes by
+ * this process do not count. False: unknown so far. Thread-safe.
  */
 bool etw_guard_actors_find(struct etw_guard_actors *actors, enum etw_guard_change_kind kind,
     const char *session, const struct guid *provider, uint64_t since,

@@ -14,7 +14,7 @@
  */
 enum { ETW_GUARD_DETAIL = 400 };
 
-/* ---- settings ------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 struct etw_guard_settings {
     bool worse; /* fewer or later events than requested */
@@ -34,7 +34,7 @@ void etw_guard_judge_settings(const struct etw_session_state *was,
 bool etw_guard_judge_groups(const struct etw_groups *wanted, const struct etw_groups *was,
     const struct etw_groups *now, struct etw_groups *ret_lost);
 
-/* ---- providers ----------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 enum etw_guard_enabled {
     ETW_GUARD_ENABLED,  /* at least as wanted, or unknown */
@@ -50,7 +50,7 @@ enum etw_guard_enabled etw_guard_judge_provider(const struct etw_request *reques
     const struct etw_provider_enabled *was, const struct etw_provider_enabled *now,
     char ret_detail[ETW_GUARD_DETAIL]);
 
-/* ---- the consumer -------------------------------------------------------------------------------- */
+/* ---- the consumer ---------------------------------------------------------------------------- */
 
 struct etw_guard_pace {
     bool known;
@@ -69,7 +69,7 @@ struct etw_guard_reading {
 bool etw_guard_judge_pace(struct etw_guard_pace *pace, const struct etw_guard_reading *reading,
     char ret_detail[ETW_GUARD_DETAIL]);
 
-/* ---- the clock ----------------------------------------------------------------------------------- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 struct etw_guard_clock {
     bool known;

@@ -156,8 +156,8 @@ void etw_session_tell_losses(struct etw_session *session, const struct etw_sessi
 /* Tell the agent why nothing is read now; ${why} NULL: it is read again. On the thread of run(). */
 void etw_session_tell_trouble(const struct etw_session *session, const char *why);
 
-/* Tell the agent that nothing is read because a try failed with ${err}. One note is made of repeated failures. On the
- * thread of run(). */
+/* Tell the agent that nothing is read because a try failed with ${err}. One note is made of
+ * repeated failures. On the thread of run(). */
 void etw_session_tell_failure(struct etw_session *session, const struct error *err);
 
 /* etw_session_guard.c: detect changes by other programs, repair within limits, and report. All on
@@ -192,9 +192,9 @@ void etw_session_guard_stopped(struct etw_session *session);
 bool etw_session_guard_allows(struct etw_session *session);
 void etw_session_guard_failed(struct etw_session *session, const struct error *err);
 
-/* etw_session_takeover.c: true if the running session with the state ${state} was handed over by the
- * previous input in this process. Then ${ret_kept} has its losses so far, and its enabled providers
- * are known. */
+/* etw_session_takeover.c: true if the running session with the state ${state} was handed over by
+ * the previous input in this process. Then ${ret_kept} has its losses so far, and its enabled
+ * providers are known. */
 bool etw_session_take_over(
     struct etw_session *session, const struct etw_session_state *state, struct etw_kept *ret_kept);
 
