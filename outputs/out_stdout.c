@@ -107,7 +107,7 @@ static bool write_patiently(
         }
         waited_ms = written ? 0 : waited_ms + SLICE_MS;
         if (must_stop(self, waited_ms)) {
-            return error_set(err, ERR_IO, "standard output: its reader does not read on");
+            return error_set(err, ERR_IO, "standard output: its reader has stopped reading");
         }
     }
 }

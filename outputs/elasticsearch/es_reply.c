@@ -78,7 +78,7 @@ static bool set_status(struct es_reply *reply, enum json_token token, struct spa
     }
     int *status = reply->in_item ? &reply->status : &reply->request_status;
     if (!good || value < 100 || value > 599 || *status) {
-        return fail(reply, "a status that is none");
+        return fail(reply, "a status that is not an HTTP status");
     }
     *status = value;
     return true;
@@ -92,7 +92,7 @@ static bool take_scalar(struct es_reply *reply, enum json_token token, struct sp
     case SLOT_STATUS:
         return set_status(reply, token, text);
     case SLOT_ITEMS:
-        return fail(reply, "items that are no list");
+        return fail(reply, "items that are not one list");
     case SLOT_INDEX:
         set_text(&reply->index, is_text ? text : span_make(text.data, 0), ES_REPLY_MAX_INDEX);
         return true;
@@ -114,7 +114,7 @@ static bool open_container(struct es_reply *reply, enum json_token token)
     switch (reply->slot) {
     case SLOT_ITEMS:
         if (token != JSON_ARRAY || reply->has_items) {
-            return fail(reply, "items that are no list");
+            return fail(reply, "items that are not one list");
         }
         reply->has_items = true;
         reply->container = CONTAINER_ITEMS;
@@ -126,7 +126,7 @@ static bool open_container(struct es_reply *reply, enum json_token token)
         }
         break;
     case SLOT_STATUS:
-        return fail(reply, "a status that is none");
+        return fail(reply, "a status that is not an HTTP status");
     default:
         break;
     }
@@ -161,7 +161,7 @@ static bool in_items(struct es_reply *reply, enum json_token token)
         return true;
     }
     if (token != JSON_OBJECT) {
-        return fail(reply, "an item that is no object");
+        return fail(reply, "an item that is not an object");
     }
     if (reply->seen == reply->expected) {
         return fail(reply, "more items than events were sent");

@@ -14,9 +14,9 @@ static const char *const version_names[] = {"1.2", "1.3", NULL};
 const struct config_field http_auth_fields[] = {
     {CONFIG_ROW("api_key", SECRET, struct http_auth, api_key),
         .help = "key of an Elasticsearch user: id:key, or both in base64"},
-    {CONFIG_ROW("user", STRING, struct http_auth, user), .help = "name for a password"},
-    {CONFIG_ROW("password", SECRET, struct http_auth, password), .help = "of the user"},
-    {CONFIG_ROW("bearer", SECRET, struct http_auth, bearer), .help = "a token"},
+    {CONFIG_ROW("user", STRING, struct http_auth, user), .help = "name of a user; needs password"},
+    {CONFIG_ROW("password", SECRET, struct http_auth, password), .help = "password of the user"},
+    {CONFIG_ROW("bearer", SECRET, struct http_auth, bearer), .help = "bearer token"},
     {.key = NULL},
 };
 

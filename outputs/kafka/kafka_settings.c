@@ -30,9 +30,9 @@ static const struct config_field sasl_fields[] = {
         .help = "password of PLAIN and SCRAM; for Event Hubs the connection string"},
     {CONFIG_ROW("token_url", STRING, struct kafka_sasl, token_url), .is_address = true,
         .help = "OAUTHBEARER: address of the server that issues tokens for client_id and client_secret"},
-    {CONFIG_ROW("client_id", STRING, struct kafka_sasl, client_id), .help = "of OAUTHBEARER"},
+    {CONFIG_ROW("client_id", STRING, struct kafka_sasl, client_id), .help = "OAUTHBEARER: name of the client"},
     {CONFIG_ROW("client_secret", SECRET, struct kafka_sasl, client_secret),
-        .help = "of OAUTHBEARER"},
+        .help = "OAUTHBEARER: secret of the client"},
     {CONFIG_ROW("scope", STRING, struct kafka_sasl, scope),
         .help = "OAUTHBEARER: scope of the token, if its server needs one"},
     {CONFIG_ROW("token_ca", PATH, struct kafka_sasl, token_ca),
@@ -57,9 +57,9 @@ static const struct config_field tls_fields[] = {
 
 static const struct config_field create_fields[] = {
     {CONFIG_ROW("partitions", INT, struct kafka_create, partitions), .default_text = "-1",
-        .min = -1, .max = 100000, .help = "how many; -1: as the brokers have it"},
+        .min = -1, .max = 100000, .help = "number of partitions; -1: default of the brokers"},
     {CONFIG_ROW("replicas", INT, struct kafka_create, replicas), .default_text = "-1",
-        .min = -1, .max = 1000, .help = "how many; -1: as the brokers have it"},
+        .min = -1, .max = 1000, .help = "number of copies; -1: default of the brokers"},
     {CONFIG_ROW("retention", DURATION, struct kafka_create, retention_ns), .default_text = "0",
         .help = "how long the brokers keep messages; 0: default of the brokers"},
     {CONFIG_ROW("cleanup", ENUM, struct kafka_create, cleanup), .names = cleanup_names,
@@ -90,7 +90,7 @@ const struct config_field kafka_settings_fields[] = {
         .names = kafka_partitioner_names, .default_text = "murmur2_random",
         .help = "how the key of a message selects its partition; murmur2_random: like clients in Java"},
     {CONFIG_ROW("compression", ENUM, struct kafka_settings, compression),
-        .names = kafka_compression_names, .default_text = "lz4", .help = "of what is sent"},
+        .names = kafka_compression_names, .default_text = "lz4", .help = "compression of the batches"},
     {CONFIG_ROW("transport", ENUM, struct kafka_settings, transport), .names = transport_names,
         .default_text = "tls", .help = "tls, or tcp without it"},
     {CONFIG_STRUCT_ROW("sasl", struct kafka_settings, sasl, sasl_fields), .help = "credentials"},
@@ -370,11 +370,11 @@ void kafka_settings_warnings(const void *settings, struct config_check *check)
     const struct kafka_settings *s = settings;
     if (s->transport == KAFKA_TCP && s->sasl.mechanism == KAFKA_PLAIN) {
         CONFIG_FAULT(check, &s->transport,
-            "transport: without TLS anybody in the network can read the password. write transport: "
+            "transport: without TLS anyone on the network can read the password. write transport: "
             "tls, or use SCRAM");
     }
     if (s->transport == KAFKA_TLS && s->tls.verify == KAFKA_VERIFY_NONE) {
         CONFIG_FAULT(check, &s->tls.verify,
-            "tls: with verify: none anybody can pretend to be the cluster. write ca: FILE");
+            "tls: with verify: none anyone can pretend to be the cluster. write ca: FILE");
     }
 }

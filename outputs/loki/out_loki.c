@@ -104,7 +104,7 @@ static enum http_piece_verdict post_entries(
     if (verdict != HTTP_PIECE_TAKEN) {
         http_said_tell(&self->link.said, self->link.url,
             self->link.said.page
-                ? "a web page answered instead of Loki. check the address, and what is on the way"
+                ? "a web page answered instead of Loki. check the address, and proxies on the way"
                 : http_status_words(self->link.said.reply.status),
             &report->error);
     }

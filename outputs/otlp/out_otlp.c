@@ -110,7 +110,7 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
     if (!self->link.said.reply.sent || self->link.said.page) {
         http_said_tell(&self->link.said, self->link.url,
             self->link.said.page ? "a web page answered instead of a collector. check the address, "
-                                   "and what is on the way"
+                                   "and proxies on the way"
                                  : "an answer to an incomplete request",
             &report->error);
         answer.verdict = self->link.said.page ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;

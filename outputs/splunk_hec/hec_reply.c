@@ -45,7 +45,7 @@ static const struct row {
 enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
 
 static const char stranger[] =
-    "this is not an answer of a Splunk collector. check the address and what is on the way";
+    "this is not an answer of a Splunk collector. check the address, and proxies on the way";
 
 static bool read_number(const struct http_said *said, const char *name, uint64_t *ret_number)
 {

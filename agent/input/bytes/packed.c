@@ -99,7 +99,7 @@ bool packed_give(struct packed_walk *walk, struct span bytes, enum packed_step *
     walk->given += bytes.size;
     if (walk->given > limits->max_bytes) {
         return error_set(walk->err, ERR_LIMIT,
-            "%s: more than %" PRIu64 " bytes come of it. unpack it, and read what comes of it",
+            "%s: unpacks to more than %" PRIu64 " bytes. unpack it and read the result",
             walk->bytes->path, limits->max_bytes);
     }
     if (walk->given > limits->free_bytes && walk->given / limits->ratio > walk->bytes->size) {

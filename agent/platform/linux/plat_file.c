@@ -47,7 +47,7 @@ static bool check_ordinary(int fd, const char *path, struct error *err)
     }
     if (!S_ISREG(st.st_mode)) {
         return error_set(err, ERR_CONFIG,
-            "%s: is a device or pipe; only ordinary files can be read. Save it to a file first",
+            "%s: is a device or pipe; only ordinary files can be read. save it to a file first",
             path);
     }
     return true;

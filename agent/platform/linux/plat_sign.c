@@ -16,7 +16,7 @@ static bool sign_with(
         return error_set(err, ERR_MEMORY, "out of memory");
     }
     if (!good || EVP_DigestSign(context, out->data + out->size, &size, text.data, text.size) != 1) {
-        return error_set(err, ERR_FORMAT, "the key cannot sign. is it one of RSA?");
+        return error_set(err, ERR_FORMAT, "the key cannot sign. use an RSA key");
     }
     out->size += size;
     return true;
@@ -31,7 +31,7 @@ bool plat_sign_ps256(struct span key, struct span text, struct buf *out, struct 
     if (context) {
         good = sign_with(context, parsed, text, out, err);
     } else {
-        error_set(err, ERR_FORMAT, "this is no private key that can be read");
+        error_set(err, ERR_FORMAT, "this is not a readable private key");
     }
     EVP_MD_CTX_free(context);
     EVP_PKEY_free(parsed);

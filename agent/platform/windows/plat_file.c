@@ -190,7 +190,7 @@ struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, str
     if (!writes(mode) && GetFileType(handle) != FILE_TYPE_DISK) {
         CloseHandle(handle);
         error_set(err, ERR_CONFIG,
-            "%s: is a device or pipe; only ordinary files can be read. Save it to a file first",
+            "%s: is a device or pipe; only ordinary files can be read. save it to a file first",
             path);
         return NULL;
     }

@@ -153,7 +153,7 @@ bool plat_sign_ps256(struct span key, struct span text, struct buf *out, struct 
     ULONG size = read_key(key, parts) ? write_blob(parts, blob) : 0;
     if (size == 0) {
         SecureZeroMemory(blob, sizeof(blob));
-        return error_set(err, ERR_FORMAT, "this is no private key of RSA that can be read");
+        return error_set(err, ERR_FORMAT, "this is not a readable private key of RSA");
     }
     NTSTATUS status = cng.open(&algorithm, L"RSA", NULL, 0);
     if (status >= 0) {
@@ -162,7 +162,7 @@ bool plat_sign_ps256(struct span key, struct span text, struct buf *out, struct 
     SecureZeroMemory(blob, sizeof(blob));
     bool good = status >= 0 && sign_hash(&cng, handle, text, out, err);
     if (status < 0) {
-        error_set_os(err, status, "CNG does not take the key", "the key cannot be used (0x%08lx)",
+        error_set_os(err, status, "CNG does not accept the key", "the key cannot be used (0x%08lx)",
             (unsigned long)status);
     }
     if (handle) {
