@@ -389,7 +389,7 @@ TESTS = {
 }
 UNMADE = {
     "The clock is set": "the clock is the machine's: unit.base and unit.store turn one of their own",
-    "The agent is stopped in the middle of a reload": "nobody answers any more: integration.reload_live",
+    "The agent is stopped in the middle of a reload": "no agent answers any more: integration.reload_live",
 }
 
 
