@@ -1,8 +1,8 @@
 """Changes the code at random, one place at a time, and asks the tests whether they notice.
 
-    run.py [--per-folder N] [--seed N] [--folder FOLDER]... [--sanitize] [--integration [REGEX]] [--least PERCENT]
+    run.py [--per-folder N] [--seed N] [--folder FOLDER]... [--memory] [--integration [REGEX]] [--least PERCENT]
         [--jobs N]
-    run.py --again [--sanitize] [--integration [REGEX]]
+    run.py --again [--memory] [--integration [REGEX]]
 
 The sources are copied to build/mutation and built there as the preset `ci` builds them: with ccache in
 CMAKE_C_COMPILER_LAUNCHER most of that is there already. A mutant is one operator, applied
@@ -10,10 +10,10 @@ to one line of a function: another comparison, `&&` for `||`, a negation or a `+
 `true` or `false`, a statement that is deleted. Functions are drawn first, then a place in each, so that long ones
 do not count more. A mutant is caught if a unit test of its layer fails, crashes, or takes ten times as long. Tests
 that are named after its file run first, then those of its folder, then the others of its layer that its file is
-linked into, the fastest first. Those that take long judge only what they are named after. With --sanitize the tests
-of its file and folder run once more with AddressSanitizer, as the preset `asan` has them: they see what is not freed,
-and what is read beyond an end. With --integration the integration tests that REGEX names judge what all of these let
-pass; without REGEX these are a few that take seconds.
+linked into, the fastest first. Those that take long judge only what they are named after. With --memory the short
+tests of its file and folder run once more under Valgrind, which sees without another build most of what the preset
+`asan` sees in the same tests: what is not freed, and what is read beyond an end. With --integration the integration
+tests that REGEX names judge what all of these let pass; without REGEX these are a few that take seconds.
 Tests that fail without any change are named and left out.
 
 What is caught by none survives, and is listed with its line before and after: a test is missing there, or nothing
@@ -47,12 +47,13 @@ ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutation"
 SOURCE = WORK / "src"
 BUILD = SOURCE / "build" / "ci"  # as far from the sources as the preset has it, so that ccache knows the commands
-SANITIZED = SOURCE / "build" / "asan"
 RUN = WORK / "run"
 RESULTS = WORK / "results.json"
 PRODUCT = ("agent", "config", "outputs")
 # Layers whose unit tests lie with those of another.
 TESTED_BY = {"evt": "input"}
+VALGRIND = ("valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite",
+            "--errors-for-leak-kinds=definite")
 PROGRAMS = ("etwship", "etlgen", "etwship-sim")
 FAST_INTEGRATION = "^integration.(cli|names|definitions|outputs|explain|planted|config_files|otel|agent)$"
 
@@ -60,6 +61,7 @@ BUILD_TIMEOUT_S = 3600
 LONGEST_TEST_S = 120
 LEAST_TEST_TIMEOUT_S = 10
 SLOW_TEST_S = 20
+SHORT_TEST_S = 1
 SLOWER = 10
 SKIPPED = 77
 # A mutant may allocate, or write, without an end.
@@ -155,14 +157,8 @@ def run(command, timeout_s, **options):
                 pass
 
 
-def configure(folder, *options):
-    if run(["cmake", "-G", "Ninja", "-S", str(SOURCE), "-B", str(folder), "-DETWSHIP_TESTS=ON",
-            f"-DETWSHIP_SHARED={ROOT.parent / 'shared'}", *options], BUILD_TIMEOUT_S) != 0:
-        sys.exit(f"the sources cannot be configured in {folder}")
-
-
-def build(args, targets, folder=BUILD):
-    return run(["ninja", "-C", str(folder), f"-j{args.jobs}", *map(str, targets)], BUILD_TIMEOUT_S) == 0
+def build(args, targets):
+    return run(["ninja", "-C", str(BUILD), f"-j{args.jobs}", *map(str, targets)], BUILD_TIMEOUT_S) == 0
 
 
 def integration_passes(args):
@@ -197,18 +193,15 @@ class Layer:
     def target(self, test):
         return f"unit_{self.tests_of}_{test}"
 
-    def run_test(self, test, build_folder=BUILD):
+    def run_test(self, test, wrapper=()):
         folder = tempfile.mkdtemp(dir=RUN)
         # As ctest has it: what commits thousands of times does so in memory, and others ask whose folder it is.
         scratch = tempfile.mkdtemp(dir=self.scratch if self.tests_of == "store" or test == "out_file_restart" else None)
         environment = {**os.environ, "TMPDIR": scratch, "ETWSHIP_SHARED": str(ROOT.parent / "shared")}
-        command = [str(build_folder / "tests" / "unit" / self.target(test))]
         limit = max(LEAST_TEST_TIMEOUT_S, SLOWER * self.seconds[test]) if test in self.seconds else LONGEST_TEST_S
-        if build_folder == SANITIZED:  # its shadow of all memory takes addresses
-            command[:0] = ["prlimit", "--as=unlimited:"]
-            limit = LONGEST_TEST_S
         begin = time.monotonic()
-        code = run(command, limit, cwd=folder, env=environment)
+        code = run([*wrapper, str(BUILD / "tests" / "unit" / self.target(test))], LONGEST_TEST_S if wrapper else limit,
+                   cwd=folder, env=environment)
         remove(folder)
         remove(scratch)
         return code in (0, SKIPPED), time.monotonic() - begin
@@ -246,10 +239,10 @@ class Layer:
                 far.append(test)
         return [tests for tests in (own, near, far) if tests]
 
-    def first_failure(self, tests, build_folder=BUILD):
+    def first_failure(self, tests, wrapper=()):
         """The name of a test that fails; None: all pass."""
         with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
-            results = {pool.submit(self.run_test, test, build_folder): test for test in tests}
+            results = {pool.submit(self.run_test, test, wrapper): test for test in tests}
             for result in concurrent.futures.as_completed(results):
                 if not result.result()[0]:
                     pool.shutdown(wait=False, cancel_futures=True)
@@ -268,12 +261,9 @@ class Layer:
             failed = self.first_failure(tests)
             if failed:
                 return failed
-        if self.args.sanitize:
-            near = [test for tests in rounds[:2] for test in tests if self.seconds[test] < SLOW_TEST_S]
-            if near and not build(self.args, map(self.target, near), SANITIZED):
-                return "invalid"
-            if self.first_failure(near, SANITIZED):
-                return "sanitizer"
+        short = [test for tests in rounds[:2] for test in tests if self.seconds[test] < SHORT_TEST_S]
+        if self.args.memory and self.first_failure(short, VALGRIND):
+            return "memory"
         return "integration" if self.args.integration and not integration_passes(self.args) else "none"
 
 
@@ -300,10 +290,10 @@ def prepare(args):
         if not (SOURCE / path).exists() or not filecmp.cmp(ROOT / path, SOURCE / path, shallow=False):
             (SOURCE / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / path, SOURCE / path)
-    configure(BUILD, "-DCMAKE_BUILD_TYPE=Release", "-DETWSHIP_LTO=OFF")
-    if args.sanitize:
-        configure(SANITIZED, "-DCMAKE_C_COMPILER=clang", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
-                  "-DETWSHIP_SANITIZE=address,undefined")
+    if run(["cmake", "-G", "Ninja", "-S", str(SOURCE), "-B", str(BUILD), "-DCMAKE_BUILD_TYPE=Release",
+            "-DETWSHIP_LTO=OFF", "-DETWSHIP_TESTS=ON", f"-DETWSHIP_SHARED={ROOT.parent / 'shared'}"],
+           BUILD_TIMEOUT_S) != 0:
+        sys.exit(f"the sources cannot be configured in {BUILD}")
     if args.integration and not integration_passes(args):
         sys.exit("integration tests fail here without a change")
 
@@ -378,7 +368,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", action="append", type=Path)
     parser.add_argument("--again", action="store_true")
-    parser.add_argument("--sanitize", action="store_true")
+    parser.add_argument("--memory", action="store_true")
     parser.add_argument("--integration", nargs="?", const=FAST_INTEGRATION)
     parser.add_argument("--least", type=int, default=80)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -410,9 +400,9 @@ def main():
         remove(scratch)
         remove(str(RUN))
     caught = sum(row["by"] != "none" for row in rows)
-    alone = {by: sum(row["by"] == by for row in rows) for by in ("sanitizer", "integration")}
+    alone = {by: sum(row["by"] == by for row in rows) for by in ("memory", "integration")}
     print(f"{caught} of {len(rows)} mutants were caught ({100 * caught // max(len(rows), 1)} %), of them "
-          f"{alone['sanitizer']} by a sanitizer alone and {alone['integration']} by integration tests alone; "
+          f"{alone['memory']} by Valgrind alone and {alone['integration']} by integration tests alone; "
           f"{len(rows) - caught} survived", flush=True)
     return 0 if rows and 100 * caught >= args.least * len(rows) else 1
 
