@@ -191,6 +191,39 @@ static void its_reader_knows_providers_by_the_names_of_the_session(void **state)
     config_report_fini(&report);
 }
 
+/* Without a folder there is no file to read, and without `boot` nothing that came before. */
+static void a_file_is_read_if_there_are_a_folder_and_a_boot_session(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t sessions;
+    } rows[] = {
+        {"sessions: [{name: s, boot: true, providers: [A]}, {name: t, providers: [B]}]\n"
+         "agent: {data_dir: d}\n",
+            3},
+        {"sessions: [{name: s, boot: true, providers: [A]}, {name: t, providers: [B]}]\n", 2},
+        {"sessions: [{name: t, providers: [B]}]\nagent: {data_dir: d}\n", 1},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct app_config config;
+        struct config_report report;
+        struct agent_plan plan;
+        struct error err = {0};
+        char text[512];
+        snprintf(text, sizeof(text), "%soutputs: [{type: stdout}]\n", rows[i].text);
+        config_report_init(&report);
+        assert_true(
+            app_config_parse(span_text(text), "f.yaml", app_modules(), NULL, &config, &report));
+        const struct agent_plan_settings settings = {.config = &config};
+        assert_true(agent_plan_init(&plan, &settings, &err));
+        assert_int_equal(plan.session_count, rows[i].sessions);
+        agent_plan_fini(&plan);
+        app_config_fini(&config);
+        config_report_fini(&report);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +232,7 @@ int main(void)
         cmocka_unit_test(without_a_folder_there_is_a_warning),
         cmocka_unit_test(its_reader_has_a_name_that_no_session_can_have),
         cmocka_unit_test(its_reader_knows_providers_by_the_names_of_the_session),
+        cmocka_unit_test(a_file_is_read_if_there_are_a_folder_and_a_boot_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
