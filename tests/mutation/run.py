@@ -8,13 +8,14 @@ The sources are copied to build/mutation and built there as the preset `ci` buil
 CMAKE_C_COMPILER_LAUNCHER most of that is there already. A mutant is one operator, applied
 to one line of a function: another comparison, `&&` for `||`, a negation or a `+ 1` that is left out, another
 `true` or `false`, a statement that is deleted. Functions are drawn first, then a place in each, so that long ones
-do not count more. A mutant is caught if a unit test of its layer fails, crashes, or takes ten times as long. Tests
-that are named after its file run first, then those of its folder, then the others of its layer that its file is
-linked into, the fastest first. Those that take long judge only what they are named after. With --memory the short
-tests of its file and folder run once more under Valgrind, which sees without another build most of what the preset
-`asan` sees in the same tests: what is not freed, and what is read beyond an end. With --integration the integration
-tests that REGEX names judge what all of these let pass; without REGEX these are a few that take seconds.
-Tests that fail without any change are named and left out.
+do not count more. A mutant is caught if a unit test of its layer, or the fixed inputs of a fuzz target that is named
+after one of its files, fails, crashes, or takes ten times as long. Tests that are named after its file run first,
+then those of its folder, then the others of its layer that its file is linked into, the fastest first. Those that
+take long judge only what they are named after. With --memory the short tests of its file and folder run once more
+under Valgrind, which sees without another build most of what the preset `asan` sees in the same tests: what is not
+freed, and what is read beyond an end. With --integration the integration tests that REGEX names judge what all of
+these let pass; without REGEX these are a few that take seconds. Tests that fail without any change are named and left
+out.
 
 What is caught by none survives, and is listed with its line before and after: a test is missing there, or nothing
 that the line does can be seen (an optimisation, a second check of one fact), and then it may be simpler. What
@@ -50,6 +51,8 @@ BUILD = SOURCE / "build" / "ci"  # as far from the sources as the preset has it,
 RUN = WORK / "run"
 RESULTS = WORK / "results.json"
 PRODUCT = ("agent", "config", "outputs")
+FUZZ = "fuzz_"
+FUZZERS = ROOT / "tests" / "fuzz"
 # Layers whose unit tests lie with those of another.
 TESTED_BY = {"evt": "input"}
 VALGRIND = ("valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite",
@@ -191,7 +194,10 @@ class Layer:
         self.tests_of = TESTED_BY.get(name, name)
 
     def target(self, test):
-        return f"unit_{self.tests_of}_{test}"
+        return test if test.startswith(FUZZ) else f"unit_{self.tests_of}_{test}"
+
+    def program(self, test):
+        return BUILD / "tests" / ("fuzz" if test.startswith(FUZZ) else "unit") / self.target(test)
 
     def run_test(self, test, wrapper=()):
         folder = tempfile.mkdtemp(dir=RUN)
@@ -200,8 +206,8 @@ class Layer:
         environment = {**os.environ, "TMPDIR": scratch, "ETWSHIP_SHARED": str(ROOT.parent / "shared")}
         limit = max(LEAST_TEST_TIMEOUT_S, SLOWER * self.seconds[test]) if test in self.seconds else LONGEST_TEST_S
         begin = time.monotonic()
-        code = run([*wrapper, str(BUILD / "tests" / "unit" / self.target(test))], LONGEST_TEST_S if wrapper else limit,
-                   cwd=folder, env=environment)
+        code = run([*wrapper, str(self.program(test))], LONGEST_TEST_S if wrapper else limit, cwd=folder,
+                   env=environment)
         remove(folder)
         remove(scratch)
         return code in (0, SKIPPED), time.monotonic() - begin
@@ -210,6 +216,7 @@ class Layer:
         """Leave out what fails without a change, and learn how long the others take."""
         folder = ROOT / "tests" / "unit" / self.tests_of
         tests = [path.stem.removeprefix("test_") for path in sorted(folder.glob("test_*.c"))]
+        tests += [FUZZ + path.stem for path in self.objects if (FUZZERS / f"{FUZZ}{path.stem}.c").exists()]
         objects = [compiled.relative_to(BUILD) for compiled in self.objects.values()]
         if not build(self.args, [*map(self.target, tests), *objects]):
             sys.exit(f"{self.name}: its unit tests do not build")
@@ -218,25 +225,25 @@ class Layer:
             for test, (passed, seconds) in zip(tests, pool.map(self.run_test, tests)):
                 if passed:
                     self.seconds[test] = seconds
-                    self.symbols[test] = symbols(BUILD / "tests" / "unit" / self.target(test))
+                    self.symbols[test] = symbols(self.program(test))
                 else:
-                    print(f"{self.name:12} left out: unit.{self.tests_of}.{test} fails here without a change",
-                          flush=True)
+                    print(f"{self.name:12} left out: {self.target(test)} fails here without a change", flush=True)
 
     def rounds(self, path):
         """The tests for a file: those named after it, after others of its folder, the rest."""
         names = symbols(self.objects[path])
         neighbours = [other.stem for other in self.objects if folder_of(other) == folder_of(path)]
         own, near, far = [], [], []
-        for test in sorted(self.seconds, key=self.seconds.get):
+        for name in sorted(self.seconds, key=self.seconds.get):
+            test = name.removeprefix(FUZZ)
             if test == path.stem or test.startswith(path.stem + "_"):
-                own.append(test)
-            elif self.seconds[test] > SLOW_TEST_S or not names & self.symbols[test]:
+                own.append(name)
+            elif self.seconds[name] > SLOW_TEST_S or not names & self.symbols[name]:
                 continue
             elif any(test == stem or test.startswith(stem + "_") for stem in neighbours):
-                near.append(test)
+                near.append(name)
             else:
-                far.append(test)
+                far.append(name)
         return [tests for tests in (own, near, far) if tests]
 
     def first_failure(self, tests, wrapper=()):
@@ -246,7 +253,7 @@ class Layer:
             for result in concurrent.futures.as_completed(results):
                 if not result.result()[0]:
                     pool.shutdown(wait=False, cancel_futures=True)
-                    return f"unit.{self.tests_of}.{results[result]}"
+                    return self.target(results[result])
         return None
 
     def judge(self, path):
