@@ -120,6 +120,23 @@ static void a_manifest_event_is_what_the_specification_says(void **state)
     fixture_fini(&f);
 }
 
+/* Classic and kernel events have no id: they are of a class. */
+static void a_classic_event_has_a_class(void **state)
+{
+    (void)state;
+    static const uint8_t kinds[] = {RECORD_CLASSIC, RECORD_KERNEL};
+    for (size_t i = 0; i < sizeof(kinds); i++) {
+        struct writer_fixture f;
+        fixture_init(&f, kinds[i], SCHEMA_MOF);
+        f.schema.task_name = span_text("T");
+        f.record.descriptor = (struct event_descriptor){.version = 2, .opcode = 36};
+        assert_otel_has(
+            &f, TEXT("etw.class.id", FIXTURE_GUID) "," TEXT("etw.task.name", "T") "," INT(
+                    "etw.version", "2") "," INT("etw.level", "0") "," INT("etw.opcode", "36"));
+        fixture_fini(&f);
+    }
+}
+
 static void levels_have_their_severities(void **state)
 {
     (void)state;
@@ -437,6 +454,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_manifest_event_is_what_the_specification_says),
+        cmocka_unit_test(a_classic_event_has_a_class),
         cmocka_unit_test(levels_have_their_severities),
         cmocka_unit_test(values_have_their_types),
         cmocka_unit_test(names_of_fields_and_values_are_kept),
