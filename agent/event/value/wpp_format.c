@@ -98,10 +98,7 @@ static const char *sign_of(const struct wpp_spec *spec, bool negative, uint64_t 
     if (!(spec->flags & WPP_FLAG_ALT) || value == 0) {
         return "";
     }
-    return spec->conversion == 'x'   ? "0x"
-           : spec->conversion == 'X' ? "0X"
-           : spec->conversion == 'o' ? "0"
-                                     : "";
+    return spec->conversion == 'x' ? "0x" : spec->conversion == 'X' ? "0X" : "";
 }
 
 /* True if there is no width, precision or flag, as in most messages. */
@@ -130,6 +127,10 @@ static uint8_t *put_integer(
                  spec->precision < 0;
     if (zeros && spec->width > sign_size && spec->width - sign_size > least) {
         least = spec->width - sign_size;
+    }
+    bool octal = spec->conversion == 'o' && (spec->flags & WPP_FLAG_ALT);
+    if (octal && least <= digits && (value || digits == 0)) {
+        least = digits + 1; /* one zero in front, unless the precision has put one there */
     }
     size_t zero_count = least > digits ? least - digits : 0;
     size_t size = sign_size + zero_count + digits;
