@@ -310,6 +310,7 @@ static const struct {
     {"data..A", "data..A is no name of a field"},
     {"data.A B", "data.A B is no name of a field"},
     {"data['']", "data[''] is no name of a field"},
+    {"data[''].a", "data[''].a is no name of a field"},
     {"data['a", "data['a is no name of a field"},
     {"data[*]", "data[*]: names are separated by dots, and odd ones written as data['NAME']"},
     {"data.a.b.c.d.e.f.g.h.i.j.k", "data.a.b.c.d.e.f.g.h.i.j.k: more than 10 names in a row"},
