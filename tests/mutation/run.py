@@ -53,8 +53,6 @@ RESULTS = WORK / "results.json"
 PRODUCT = ("agent", "config", "outputs")
 FUZZ = "fuzz_"
 FUZZERS = ROOT / "tests" / "fuzz"
-# Layers whose unit tests lie with those of another.
-TESTED_BY = {"evt": "input"}
 VALGRIND = ("valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite",
             "--errors-for-leak-kinds=definite")
 PROGRAMS = ("etwship", "etlgen", "etwship-sim")
@@ -191,10 +189,9 @@ class Layer:
     def __init__(self, name, objects, args, scratch):
         self.name, self.objects, self.args, self.scratch = name, objects, args, scratch
         self.code, self.seconds, self.symbols = {}, {}, {}
-        self.tests_of = TESTED_BY.get(name, name)
 
     def target(self, test):
-        return test if test.startswith(FUZZ) else f"unit_{self.tests_of}_{test}"
+        return test if test.startswith(FUZZ) else f"unit_{self.name}_{test}"
 
     def program(self, test):
         return BUILD / "tests" / ("fuzz" if test.startswith(FUZZ) else "unit") / self.target(test)
@@ -202,7 +199,7 @@ class Layer:
     def run_test(self, test, wrapper=()):
         folder = tempfile.mkdtemp(dir=RUN)
         # As ctest has it: what commits thousands of times does so in memory, and others ask whose folder it is.
-        scratch = tempfile.mkdtemp(dir=self.scratch if self.tests_of == "store" or test == "out_file_restart" else None)
+        scratch = tempfile.mkdtemp(dir=self.scratch if self.name == "store" or test == "out_file_restart" else None)
         environment = {**os.environ, "TMPDIR": scratch, "ETWSHIP_SHARED": str(ROOT.parent / "shared")}
         limit = max(LEAST_TEST_TIMEOUT_S, SLOWER * self.seconds[test]) if test in self.seconds else LONGEST_TEST_S
         begin = time.monotonic()
@@ -214,7 +211,7 @@ class Layer:
 
     def measure(self):
         """Leave out what fails without a change, and learn how long the others take."""
-        folder = ROOT / "tests" / "unit" / self.tests_of
+        folder = ROOT / "tests" / "unit" / self.name
         tests = [path.stem.removeprefix("test_") for path in sorted(folder.glob("test_*.c"))]
         tests += [FUZZ + path.stem for path in self.objects if (FUZZERS / f"{FUZZ}{path.stem}.c").exists()]
         objects = [compiled.relative_to(BUILD) for compiled in self.objects.values()]
