@@ -21,7 +21,7 @@ static const struct trace_info trace = {
 static struct extended_item items[RECORD_MAX_EXTENDED];
 static struct event_record record;
 
-/* What passes for a plain event, unread, must be one. */
+/* A record that the quick test without reading takes for a plain event must be one. */
 static inline void check_plain_event(struct span copy, const char *problem)
 {
     if (etl_record_is_plain_event(copy)) {
@@ -34,7 +34,8 @@ static inline void check_plain_event(struct span copy, const char *problem)
     }
 }
 
-/* Frame and read exactly ${size} bytes, from memory of that size so that sanitizers see more. */
+/* Find and read a record of exactly ${size} bytes, in memory of that size, so that sanitizers see
+ * reads beyond it. */
 static inline const char *read_bytes(const uint8_t *bytes, size_t size, struct etl_scope *scope)
 {
     static uint8_t *copy;

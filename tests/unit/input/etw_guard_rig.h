@@ -4,8 +4,8 @@
 #include "etw_session_rig.h"
 #include "support/await.h"
 
-/* The guard of a session in a simulated Windows, where others stop and change what is ours. It looks at
- * every poll; the first pause between repairs is one, too. */
+/* The guard of a session in a simulated Windows, in which other programs stop and change our
+ * session. The guard looks at every poll; the first pause between repairs lasts one poll, too. */
 static const uint64_t ms = 1000000;
 
 static inline void guard(struct rig *rig, int64_t repairs, uint64_t window_ms)
@@ -52,7 +52,7 @@ static inline void await_report(
     }
 }
 
-/* No more than ${count}; else the test says which came. */
+/* There are at most ${count} reports; else the test fails and prints them. */
 static inline void assert_reports(struct rig *rig, size_t count)
 {
     plat_mutex_lock(&rig->mutex);
@@ -73,7 +73,7 @@ static inline struct rig_report last_report(struct rig *rig)
     return report;
 }
 
-/* ---- somebody else --------------------------------------------------------------------------------- */
+/* ---- another program ------------------------------------------------------------------------- */
 
 enum { STRANGER = 6666 };
 
@@ -108,7 +108,7 @@ static inline void update_session(const struct etw_session_change *change)
     etw_sim_as(0, 0);
 }
 
-/* Until the guard has looked at everything as it is now. */
+/* Wait until the guard has looked at everything as it is now. */
 static inline void await_look(struct rig *rig)
 {
     static const char function[] = "EnumerateTraceGuidsEx";

@@ -84,7 +84,7 @@ static inline int tear_down(void **state)
     etw_registry_use(NULL);
     sim_registry_destroy(registry);
     free(program);
-    /* Windows gives the folder of a program free a little after the program has ended. */
+    /* Windows releases the program's folder a little after the program has ended. */
     AWAIT(temp_folder_remove(folder) == 0);
     return 0;
 }
@@ -125,7 +125,7 @@ static inline uint32_t await_launched(struct rig *rig)
     return info_of(rig).pids[0];
 }
 
-/* ${pid} allocates, and the session's reader is there to be given it. */
+/* ${pid} allocates memory; the session's reader gets that event. */
 static inline void allocate(struct rig *rig, uint32_t pid)
 {
     rig_await(rig, rig_reads, NAME);
@@ -158,7 +158,7 @@ static inline bool sees_end(struct rig *rig, const void *pid)
     return has_ended(*(const uint32_t *)pid);
 }
 
-/* As the program that is launched. */
+/* The launched program runs this. */
 static inline int play(const char *where)
 {
     char name[64];

@@ -15,7 +15,7 @@
 
 /*
  * A live session on a thread of its own in a simulated Windows, with a sink that counts. Tests wait
- * for what they expect to come; that it does not come in a minute is a failure.
+ * for what they expect; if it does not come within a minute, the test fails.
  */
 enum { RIG_GAPS = 64, RIG_REPORTS = 256, RIG_WAIT_MS = 60000 };
 
@@ -64,19 +64,19 @@ struct rig {
     struct plat_mutex mutex;
     struct plat_cond changed;
     uint64_t events;
-    uint64_t stop_after; /* the sink wants no more then; 0: never */
-    bool pause_ends;     /* so it says when it is told of a pause */
+    uint64_t stop_after; /* the sink stops the session then; 0: never */
+    bool pause_ends;     /* the sink stops the session when it is told of a pause */
     struct event_record last;
     uint64_t first_value; /* of the u64 that payloads begin with */
     uint64_t last_value;
-    uint64_t disorders; /* values below the one before */
+    uint64_t disorders; /* values below the previous one */
     struct buf notes;   /* a line each: `! ` warning, `- ` information */
-    uint64_t entered;   /* handle of the ETW session that was begun last, with its providers */
+    uint64_t entered;   /* handle of the ETW session, with its providers, that was begun last */
     struct rig_gap gaps[RIG_GAPS];
     size_t gap_count;
     struct rig_report reports[RIG_REPORTS]; /* of the guard */
     size_t report_count;
-    bool busy; /* a thread is in the sink: two at a time are a failure */
+    bool busy; /* a thread is in the sink; a second one at that time is a failure */
     bool clashed;
 };
 
@@ -270,7 +270,7 @@ static void rig_fini(struct rig *rig)
 
 typedef bool rig_sees_fn(struct rig *rig, const void *what);
 
-/* Until ${sees}, or fail. */
+/* Wait until ${sees}, or fail. */
 #define rig_await(rig, sees, what) rig_await_at((rig), (sees), (what), #sees, __FILE__, __LINE__)
 
 static inline void rig_await_at(struct rig *rig, rig_sees_fn *sees, const void *what,
@@ -304,7 +304,7 @@ static inline uint64_t rig_events(struct rig *rig)
     return events;
 }
 
-/* What gaps of ${reason} say together, and how many there are. */
+/* The lost events of all gaps of ${reason}, and the number of these gaps. */
 static inline uint64_t rig_lost(struct rig *rig, const char *reason, size_t *ret_gaps)
 {
     uint64_t lost = 0;

@@ -11,7 +11,8 @@
 #include "support/evt_sim.h"
 #include "support/test.h"
 
-/* A session of channels on a thread of its own, on a simulated Windows Event Log, with a sink that keeps what it gets. */
+/* A session of channels on a thread of its own, on a simulated Windows Event Log, with a sink that
+ * keeps what it gets. */
 
 extern const struct input_ops input_eventlog;
 
@@ -43,9 +44,9 @@ struct rig {
     size_t troubles;
     char trouble[256]; /* the last one; "": it is over */
     size_t pauses;
-    uint64_t paused_at; /* the number then */
+    uint64_t paused_at; /* the number of records then */
     size_t damage;
-    size_t stop_after; /* the sink wants no more than this; 0: all */
+    size_t stop_after; /* the sink stops the session after so many records; 0: never */
 };
 
 static struct rig rig;
@@ -127,7 +128,7 @@ static inline void run(void *self)
     rig.end = input_eventlog.run(rig.input, &sink, &rig.error);
 }
 
-/* Start the session as a new process does: it knows ${state} alone of what was read before. */
+/* Start the session as a new process does: of earlier runs it knows only ${state}. */
 static inline void start(const char *channel, int from, struct span state)
 {
     static const struct input_env env = {.name = "test", .note = on_note, .trouble = on_trouble};
@@ -153,7 +154,7 @@ static inline void end(void)
     rig.input = NULL;
 }
 
-/* Wait until ${holds}, which is asked with the lock held. The test fails after 20 seconds. */
+/* Wait until ${holds}, which is called with the lock held. The test fails after 20 seconds. */
 static inline void await_rig(bool (*holds)(size_t count), size_t count)
 {
     uint64_t until = plat_monotonic_ns() + UINT64_C(20000000000);

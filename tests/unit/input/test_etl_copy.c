@@ -121,7 +121,8 @@ static void one_other_byte_behind_the_header_is_another_trace(void **state)
     growing_fini(&g);
 }
 
-/* Of a merged trace the header buffer is the smallest there is, so that others begin earlier. */
+/* A merged trace has the smallest possible header buffer, so that its other buffers begin
+ * earlier. */
 static void the_first_buffer_behind_a_small_header_is_compared_too(void **state)
 {
     (void)state;

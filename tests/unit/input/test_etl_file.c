@@ -49,8 +49,8 @@ static void on_damage(void *self, const struct trace_info *trace, uint64_t offse
     seen->damage++;
 }
 
-/* A walk that may leave out plain events must find the same damage; here it finds nothing else, but
- * what stands where a window begins or ends. */
+/* A walk that may leave out plain events must find the same damage. All events here are plain, so
+ * it gives only those at the edges of a window. */
 static void check_skipping(struct etl_file *file, const struct seen *all)
 {
     static struct seen some;
@@ -97,7 +97,7 @@ static struct trace t;
 static struct seen seen;
 static struct error err;
 
-/* Header, then three buffers of four records each: ids 1-4, 5-8, 9-12. */
+/* A header, then three buffers of four records each: ids 1-4, 5-8, 9-12. */
 static void make(struct trace_options options)
 {
     memset(&t, 0, sizeof(t));
@@ -200,14 +200,14 @@ static void a_bad_record_at_the_end_of_its_buffer_is_told_once(void **state)
     (void)state;
     size_t last = TRACE_BUFFER_BYTES + 0x48 + 3 * 0x58;
     make((struct trace_options){0});
-    t.bytes[last + 4] = 1; /* extended items, of which there are none */
+    t.bytes[last + 4] = 1; /* extended items are announced, but there are none */
     assert_true(walk(t.bytes, t.size, &seen, &err));
     assert_int_equal(seen.records, 13);
     assert_int_equal(seen.damage, 1);
     assert_int_equal(seen.damage_at[0], last);
 }
 
-/* Before a session that was appended, and so is known to the second walk. */
+/* The damage lies before an appended session, so the second walk knows of it. */
 static void a_header_buffer_without_trace_header_is_told_by_every_walk(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void a_buffer_with_a_broken_header_is_skipped(void **state)
         {0x00, 1032},       /* into the next buffer */
         {0x00, 0x00100000}, /* beyond the file */
         {0x30, 0x47},       /* end of records before their start */
-        {0x30, 1032},       /* behind the buffer */
+        {0x30, 1032},       /* after the buffer */
         {0x34, 0x00080000}, /* type */
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -324,7 +324,7 @@ static void a_trace_cut_anywhere_gives_the_records_before_the_cut(void **state)
             }
         }
         assert_int_equal(seen.records, whole);
-        /* A single byte behind a buffer is a zero, which may be spare room. */
+        /* A single byte after a buffer is a zero, which may be spare room. */
         assert_int_equal(seen.damage, size % TRACE_BUFFER_BYTES > 1);
     }
 }

@@ -4,8 +4,8 @@
 #include "input/etl/etl_merge.h"
 #include "support/follow_rig.h"
 
-/* A trace is made write by write; in between it is looked at and read. What comes must be what
- * reading the finished file gives, and must come again when the same calls are made on it. */
+/* The tests write a trace step by step, and look at it and read it in between. The records must be
+ * those of the finished file, and must come again when the calls are repeated on it. */
 
 static struct seen whole;
 
@@ -46,7 +46,7 @@ static void assert_same(const struct seen *a, const struct seen *b)
     assert_memory_equal(a->positions, b->positions, a->count * sizeof(a->positions[0]));
 }
 
-/* Every record once, in whatever order. */
+/* Every record once, in any order. */
 static void assert_same_set(struct seen a, struct seen b)
 {
     assert_int_equal(a.count, b.count);
@@ -55,7 +55,7 @@ static void assert_same_set(struct seen a, struct seen b)
     assert_memory_equal(a.positions, b.positions, a.count * sizeof(a.positions[0]));
 }
 
-/* The calls again, on the file as it is now. */
+/* Repeat the calls on the file as it is now. */
 static void assert_repeatable(uint32_t header_end)
 {
     static struct seen first;
@@ -116,13 +116,13 @@ static void a_trace_read_as_it_grows_is_the_trace_read_at_once(void **state)
         assert_repeatable(header_end);
         end(NULL);
     }
-    growing_init(&g, &one); /* for the teardown */
+    growing_init(&g, &one); /* so that the teardown finds it */
 }
 
 static void half_written_buffers_are_waited_for(void **state)
 {
     (void)state;
-    /* Where the writes are torn, in bytes: in the header, behind it, in a record, at its end. */
+    /* Where the writes are torn, in bytes: in the header, after it, in a record, at its end. */
     static const size_t cuts[] = {1, 0x30, 0x48, 0x4c, 0x90, 0x48 + 96, 1000, 1023};
     for (size_t c = 0; c < sizeof(cuts) / sizeof(cuts[0]); c++) {
         for (int preallocated = 0; preallocated < 2; preallocated++) {
@@ -138,7 +138,7 @@ static void half_written_buffers_are_waited_for(void **state)
                 growing_write_part(&g, i, 0, cut, path);
                 follow = open_when_ready(follow);
                 size_t before = seen.count;
-                /* Nine records end at 936: what is cut off behind them is filler. */
+                /* Nine records end at 936; the bytes after them are filler. */
                 bool torn = cut < 936 || !preallocated;
                 if (follow && g.writes[i].offset && torn) {
                     read_on(follow);
@@ -167,7 +167,8 @@ static void a_slow_processor_is_waited_for_then_passes_late(void **state)
     (void)state;
     const int64_t second = 10000000;
     growing_init(&g, &two);
-    /* Processor 1 keeps its one event to the end; 0 fills a buffer a second, nine events each. */
+    /* Processor 1 keeps its one event until the end; processor 0 fills a buffer a second, nine
+     * events each. */
     growing_put(&g, 1, 5, 999);
     for (int i = 0; i < 45; i++) {
         growing_put(&g, 0, 10 + i * second / 9, (uint16_t)(i + 1));
@@ -183,7 +184,7 @@ static void a_slow_processor_is_waited_for_then_passes_late(void **state)
             read_on(follow);
         }
     }
-    /* The fourth buffer ends at 35/9 s: what is older than 1.5 s is given, up to 21/9 s. */
+    /* The fourth buffer ends at 35/9 s: events older than 1.5 s are given, up to 21/9 s. */
     assert_int_equal(seen.count, 1 + 22);
     assert_true(etl_follow_is_waiting(follow));
     flush(follow);
@@ -236,7 +237,7 @@ static void metadata_is_taught_as_far_as_the_file_has_come(void **state)
     growing_write(&g, 2, path);
     struct etl_follow *follow = open_when_ready(NULL);
     assert_int_equal(etl_follow_teach(follow, &err), ETL_FOLLOW_DONE);
-    assert_int_equal(metadata, 1 + 2 * 9); /* the caller picks those that it wants */
+    assert_int_equal(metadata, 1 + 2 * 9); /* the caller selects those that it wants */
     assert_int_equal(seen.count, 0);
     assert_false(read_on(follow));
     assert_int_equal(seen.count, 1 + 2 * 9);
@@ -291,8 +292,7 @@ static void another_file_or_other_bytes_are_noticed(void **state)
     assert_true(look.moved && !look.replaced);
     growing_write(&g, 3, moved); /* it can still be read */
     assert_true(etl_follow_look(follow, moved, &look, &err));
-    assert_int_equal(
-        look.moved, temp_system_is_wine()); /* which asks the old name for the volume */
+    assert_int_equal(look.moved, temp_system_is_wine()); /* Wine asks the old name for the volume */
     assert_int_equal(etl_follow_read(follow, UINT64_MAX, &err), ETL_FOLLOW_DONE);
     assert_int_equal(seen.count, 1 + 3 * 9);
     assert_true(temp_file_cut(moved, 2048));

@@ -9,8 +9,9 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* Real traces, as they may have looked while they were written: the header not yet closed, the rest
- * coming in pieces of odd sizes. Every record must come once, with what it holds. */
+/* Real traces in the states that they may have had while they were written: the header is not
+ * closed yet, and the rest comes in pieces of odd sizes. Every record must come once, with its
+ * content. */
 
 enum {
     MAX_TRACE_BYTES = 64 << 20,
@@ -24,7 +25,7 @@ static struct error err;
 
 struct sum {
     uint64_t records;
-    uint64_t hash; /* of all records, in whatever order */
+    uint64_t hash; /* of all records, in any order */
 };
 
 static uint64_t mix(uint64_t x)
@@ -39,7 +40,7 @@ static bool add(void *self, const struct event_record *record)
     struct sum *sum = self;
     uint64_t hash = mix(record->position.buffer_offset << 24 | record->position.record_offset);
     hash = mix(hash ^ record->time);
-    /* The header record was given as it stood while the session went on. */
+    /* The header record was given as it was while the session ran. */
     bool is_header = record->kind == RECORD_KERNEL && record->hook_id == 0;
     for (size_t i = 0; i < record->payload.size && !is_header; i++) {
         hash = hash * 31 + record->payload.data[i];
@@ -123,7 +124,7 @@ static bool has_pieces(const char *trace)
     struct etl_handles handles = {.open = 0};
     arena_init(&arena, 1 << 20);
     struct etl_file *file = etl_file_open(trace, NULL, &handles, &arena, NULL);
-    /* Of a circular trace only the last round is there; an unclosed one has no end to wait for. */
+    /* A circular trace has only its last round; an unclosed one has no end to wait for. */
     bool has = file && !(etl_file_info(file)->mode & ETL_MODE_CIRCULAR) &&
                etl_file_info(file)->end_time != 0 && etl_file_info(file)->buffers_written > 1;
     etl_file_destroy(file);

@@ -66,7 +66,7 @@ static void files_share_a_budget(void **state)
         }
         etl_left_out_close(&files[f], &(struct etl_scope){.trace = &trace});
     }
-    assert_true(noted > 300 && noted < 500); /* by some 2 bytes each */
+    assert_true(noted > 300 && noted < 500); /* some 2 bytes a record */
     assert_non_null(etl_left_out_find(&files[0], first.offset));
     etl_left_out_clear(&files[0]);
     assert_null(etl_left_out_find(&files[0], first.offset));
@@ -90,7 +90,7 @@ static void what_is_wasted_is_bounded(void **state)
             }
         }
     }
-    assert_true(opened >= 100 && opened <= 130); /* one of 16, and the first ones */
+    assert_true(opened >= 100 && opened <= 130); /* one buffer in 16, and the first ones */
     etl_left_out_fini(&left_out);
 }
 

@@ -13,7 +13,8 @@ static uint16_t cpus[MAX_RECORDS];
 static size_t count;
 static size_t ends[MAX_FILES]; /* records given before the end of each file */
 
-/* What the first pass leaves out: records of level 1 and 2, for that reason. NULL: nothing. */
+/* The first pass leaves out records of level 1 and 2, for that reason. NULL: it leaves out
+ * nothing. */
 static bool by_level(void *self, const struct event_record *record, uint8_t *ret_reason)
 {
     (void)self;
@@ -204,7 +205,7 @@ static void buffers_without_records_are_passed_over(void **state)
 static void hundreds_of_chains_keep_one_order(void **state)
 {
     (void)state;
-    /* More chains than may keep a window while they wait, files overlapping like bricks. */
+    /* More chains than the merge keeps windows for while they wait; files overlap like bricks. */
     for (size_t i = 0; i < MAX_FILES; i++) {
         struct trace *t = begin(i, (struct trace_options){0});
         trace_buffer(t, 0, 1, (int64_t)(2000 + i * 4), 4, (uint16_t)(i * 4), 2);

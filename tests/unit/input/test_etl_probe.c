@@ -2,7 +2,7 @@
 
 #include "support/follow_rig.h"
 
-/* What a file is taken for while it comes to be. */
+/* The result for a file in each state of its making. */
 
 static const struct etl_options one = {.buffer_size = 1024, .processors = 1};
 
@@ -28,7 +28,7 @@ static void a_trace_without_data_is_waited_for(void **state)
     growing_write(&g, g.write_count - 1, path);
     assert_int_equal(etl_probe_path(path, &err), ETL_PROBE_WHOLE);
     assert_true(temp_file_cut(path, g.writes[g.write_count - 2].offset));
-    assert_int_equal(etl_probe_path(path, &err), ETL_PROBE_GROWING); /* not all there yet */
+    assert_int_equal(etl_probe_path(path, &err), ETL_PROBE_GROWING); /* not complete yet */
 }
 
 static void other_bytes_are_no_trace(void **state)

@@ -120,7 +120,7 @@ static void perfinfo_headers_have_neither_ids_nor_times(void **state)
     struct etl_scope scope = scope_new();
     begin(16, 0x13, true);
     store_le16(bytes, 2);
-    store_le16(bytes + 6, 0x1f2e); /* no such group */
+    store_le16(bytes + 6, 0x1f2e); /* there is no such group */
     store_le64(bytes + 8, 501);
     assert_null(read_bytes(bytes, 0x13, &scope));
     assert_int_equal(record.present, RECORD_HAS_TIME);
@@ -256,7 +256,7 @@ static void plain_events_differ_from_records_that_describe_others(void **state)
         uint8_t type;
         uint16_t size;
         bool size_at_4;
-        uint16_t at; /* where two bytes are set */
+        uint16_t at; /* offset of the two bytes to set */
         uint16_t value;
         bool is_plain;
     } rows[] = {

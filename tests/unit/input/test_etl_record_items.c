@@ -1,6 +1,6 @@
 #include "etl_record_rig.h"
 
-/* Extended items, and counters that become such. */
+/* Extended items, and counters that become extended items. */
 
 static void perfinfo_counters_become_extended_items(void **state)
 {
@@ -73,7 +73,7 @@ static void a_broken_item_keeps_those_before_it(void **state)
         uint16_t value;
     } rows[] = {
         {0x60, 7},      /* shorter than its header */
-        {0x60, 0x1000}, /* longer than the record, and another should follow */
+        {0x60, 0x1000}, /* longer than the record, although another one should follow */
         {0x66, 17},     /* more data than its length */
         {0x66, 0xffff}, /* more data than the record */
     };

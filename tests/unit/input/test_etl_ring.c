@@ -2,7 +2,7 @@
 
 #include "support/follow_rig.h"
 
-/* Circular traces, followed while their slots are written again. */
+/* Circular traces, followed while the writer overwrites their slots. */
 
 static const struct etl_options ring = {
     .buffer_size = 1024, .processors = 2, .circular_buffers = 4};
@@ -41,7 +41,7 @@ static void a_circular_trace_is_read_round_after_round(void **state)
     }
 }
 
-/* One position never means two events, whichever round it was read in, and however. */
+/* A position never stands for two events, in whichever round and way it was read. */
 static void positions_in_a_circular_trace_tell_its_rounds_apart(void **state)
 {
     (void)state;

@@ -8,7 +8,8 @@
 #include "support/test.h"
 #include "unit/input/trace_bytes.h"
 
-/* The search for the next buffer where a file has none for long: holes, garbage, and a wish to stop. */
+/* The search for the next buffer in a file that has none for a long way: holes, garbage, and a
+ * requested stop. */
 
 enum { MB = 1024 * 1024 };
 
@@ -17,7 +18,7 @@ struct seen {
     size_t damage;
     uint64_t damage_at[8];
     size_t asked;
-    size_t stop_at; /* the question that is answered with yes; 0: none */
+    size_t stop_at; /* number of the question to which the test answers "stop"; 0: none */
 };
 
 static char folder[TEMP_FOLDER_BYTES];
@@ -87,7 +88,7 @@ static void append(const void *bytes, size_t size)
     plat_file_close(file);
 }
 
-/* Nothing is written. False if that makes no hole here, or none that the system tells of. */
+/* Make a hole without writing. False if the file system makes none here, or does not report it. */
 static bool lengthen(uint64_t size)
 {
     struct plat_file *file = plat_file_open(path, PLAT_FILE_APPEND, NULL);
@@ -109,7 +110,7 @@ static void append_garbage(size_t size)
     free(bytes);
 }
 
-/* A buffer of four records more, whose file offset is returned. */
+/* Append another buffer of four records; returns its offset in the file. */
 static uint64_t append_buffer(void)
 {
     struct trace more = {.size = 0};
@@ -130,7 +131,7 @@ static struct etl_file *open_trace(void)
     return file;
 }
 
-/* A terabyte takes hours to read; this test ends. */
+/* Reading a terabyte takes hours, so a search that skips no holes would not end here. */
 static void a_terabyte_of_hole_is_not_read(void **state)
 {
     (void)state;
@@ -138,7 +139,7 @@ static void a_terabyte_of_hole_is_not_read(void **state)
     if (!lengthen(end + 5)) {
         skip();
     }
-    /* A buffer behind it is not aligned to anything. */
+    /* The next buffer is not aligned to anything. */
     assert_int_equal(append_buffer(), end + 5);
     struct etl_file *file = open_trace();
     assert_true(etl_file_walk(file, &visitor, NULL));
@@ -162,14 +163,14 @@ static void a_search_stops_when_it_is_asked_to(void **state)
     } while (step == ETL_WALK_ON);
     assert_int_equal(step, ETL_WALK_STOPPED);
     assert_int_equal(seen.asked, 3);
-    assert_int_equal(seen.damage, 0); /* what was not searched is not called damaged */
+    assert_int_equal(seen.damage, 0); /* bytes that were not searched do not count as damage */
     assert_true(seen.records <= 1 + 4);
     etl_walk_destroy(walk);
     etl_file_destroy(file);
 }
 
-/* What grows is looked at again and again: a look goes through so much and no more. What is whole is
- * searched further. */
+/* A growing file is searched again and again: each look searches a bounded stretch. A complete file
+ * is searched further. */
 static void a_growing_file_is_searched_in_bounds(void **state)
 {
     (void)state;

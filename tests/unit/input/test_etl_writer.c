@@ -1,5 +1,5 @@
-/* The trace writer of tests/support against the reader: each proves the other. What the mix says
- * a reader has to deliver is compared, record by record, with what the reader delivers. */
+/* The trace writer of tests/support against the reader: each proves the other. The mix says which
+ * records a reader has to deliver; the test compares each of them with the reader's. */
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static void put_events(struct round_trip *t, struct etl_writer *writer,
     etl_mix_destroy(mix);
 }
 
-/* Walk the trace; its header goes to ${ret_info}, whose texts are gone afterwards. */
+/* Walk the trace. ${ret_info} gets its header; the texts of it are invalid afterwards. */
 static void walk(struct round_trip *t, struct etl_info *ret_info)
 {
     struct error err;

@@ -32,7 +32,7 @@ static void assert_tree(const struct etw_boot *boot, const char *expected)
     buf_init(&text, 1 << 20);
     for (size_t i = 0; i < boot->autologger.tree.count; i++) {
         const struct etw_registry_value *value = &boot->autologger.tree.values[i];
-        if (strcmp(value->name, "FileName") == 0) { /* in the system's own form */
+        if (strcmp(value->name, "FileName") == 0) { /* in the form of the system's paths */
             assert_span(value->data, boot->file);
             continue;
         }
@@ -40,7 +40,7 @@ static void assert_tree(const struct etw_boot *boot, const char *expected)
         etw_registry_show(value, &text);
         buf_add_byte(&text, '\n');
     }
-    char whole[4096]; /* Start is the last: until it is there, Windows starts nothing */
+    char whole[4096]; /* Start comes last: until it is there, Windows does not start the session */
     snprintf(whole, sizeof(whole), "%sStart=1\n", expected);
     assert_span(buf_span(&text), whole);
     buf_fini(&text);
@@ -149,7 +149,8 @@ static void providers_keep_their_ids_and_what_they_add(void **state)
                          "{c9232d6d-7eea-49a9-a3fe-a378b03ddb4d} EnableProperty=0\n");
 }
 
-/* Windows enables it itself, at each boot: GCHeapCollectKeyword and the like are left out (.NET). */
+/* Windows enables the provider itself, at each boot, so GCHeapCollectKeyword and the like (.NET)
+ * are left out. */
 static void an_autologger_asks_for_no_side_effect(void **state)
 {
     (void)state;
@@ -203,7 +204,7 @@ static void a_session_that_records_has_its_own_file(void **state)
         uint64_t max_size;
         bool live;
         uint32_t log_file_mode;
-        uint32_t max_file_size; /* MB; 0 is no limit, and not the 100 of a value that is missing */
+        uint32_t max_file_size; /* MB; 0 is no limit, a missing value would be 100 */
     } rows[] = {
         {LIVE_LOG_SEQUENTIAL, 0, false, 0x8800001, 0},
         {LIVE_LOG_SEQUENTIAL, (uint64_t)200 * MB, true, 0x8800101, 200},
@@ -247,7 +248,7 @@ static void what_cannot_be_is_told(void **state)
     assert_non_null(strstr(err.text, "needs agent.data_dir"));
 }
 
-/* Files are removed by people, and come back: what of them was read is known all the same. */
+/* People remove files and put them back: the agent still knows how much of them it has read. */
 static void what_was_read_is_kept_while_no_file_is_there(void **state)
 {
     (void)state;

@@ -6,7 +6,7 @@
 
 static char detail[ETW_GUARD_DETAIL];
 
-/* ---- settings ------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static struct etw_session_state session(void)
 {
@@ -25,7 +25,7 @@ static void a_session_as_it_began_is_whole(void **state)
     struct etw_session_state was = session();
     struct etw_session_state now = session();
     struct etw_guard_settings found;
-    now.buffers = 12; /* these come and go */
+    now.buffers = 12; /* their number changes by itself */
     now.free_buffers = 1;
     now.events_lost = 9;
     etw_guard_judge_settings(&was, &now, &found);
@@ -69,7 +69,7 @@ static void what_does_no_harm_is_left(void **state)
     assert_false(found.worse || found.mends);
     assert_false(found.change.set_flush || found.change.set_max_buffers);
     assert_non_null(strstr(found.detail, "its file is now C:\\else.etl"));
-    was.mode = now.mode = ETW_MODE_NEWFILE; /* its files have numbers */
+    was.mode = now.mode = ETW_MODE_NEWFILE; /* the names of its files have numbers */
     now.flush_ms = was.flush_ms;
     now.max_buffers = was.max_buffers;
     etw_guard_judge_settings(&was, &now, &found);
@@ -80,7 +80,8 @@ static void groups_that_were_on_and_are_off_are_lost(void **state)
 {
     (void)state;
     struct etw_groups wanted = {.words = {0x7, 0, 0x40}};
-    struct etw_groups was = {.words = {0x3, 0x100, 0x40}}; /* one was refused, one is Windows' */
+    struct etw_groups was = {
+        .words = {0x3, 0x100, 0x40}}; /* Windows refused one and added another */
     struct etw_groups lost;
     assert_false(etw_guard_judge_groups(&wanted, &was, &was, &lost));
     struct etw_groups now = {.words = {0x2, 0, 0}};
@@ -90,12 +91,12 @@ static void groups_that_were_on_and_are_off_are_lost(void **state)
     assert_int_equal(lost.words[2], 0x40);
 }
 
-/* ---- providers ----------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static const struct etw_request request = {
     .level = 5, .any = 0x50, .properties = ETW_ENABLE_PROCESS_START_KEY};
 
-/* As Windows tells it: with properties and keywords of its own. */
+/* As Windows reports it: with properties and keywords that it has added. */
 static struct etw_provider_enabled enabled(void)
 {
     return (struct etw_provider_enabled){.known = true,
@@ -156,7 +157,7 @@ static void what_windows_never_told_is_not_missed(void **state)
     struct etw_provider_enabled now = enabled();
     was.any = now.any = 0x40; /* we asked for 0x50 */
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_ENABLED);
-    was.entries = now.entries = 0; /* or it lists no session for this provider */
+    was.entries = now.entries = 0; /* or Windows lists no session for this provider */
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_ENABLED);
     was = enabled();
     now = (struct etw_provider_enabled){.known = false};
@@ -170,7 +171,8 @@ static void a_registered_provider_without_the_session_is_disabled(void **state)
     assert_int_equal(judge(now), ETW_GUARD_DISABLED);
     now.instances = 0; /* all of its processes have ended */
     assert_int_equal(judge(now), ETW_GUARD_ENABLED);
-    struct etw_provider_enabled was = {.known = true}; /* it came after it was enabled */
+    struct etw_provider_enabled was = {
+        .known = true}; /* the process came after the provider was enabled */
     now.instances = 1;
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_DISABLED);
 }
@@ -185,7 +187,7 @@ static void a_provider_of_some_processes_may_have_none(void **state)
     struct etw_provider_enabled now = {.known = true, .instances = 3};
     assert_int_equal(etw_guard_judge_provider(&scoped, &was, &now, detail), ETW_GUARD_ENABLED);
     now = enabled();
-    now.level = 1; /* one that is there says how it is wanted */
+    now.level = 1; /* an instance that is there shows the wrong level */
     assert_int_equal(etw_guard_judge_provider(&scoped, &was, &now, detail), ETW_GUARD_NARROWED);
 }
 
@@ -199,7 +201,7 @@ static void one_that_came_later_is_held_against_what_was_asked(void **state)
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_NARROWED);
 }
 
-/* ---- the consumer -------------------------------------------------------------------------------- */
+/* ---- the consumer ---------------------------------------------------------------------------- */
 
 enum { SECOND = 10000000 };
 
@@ -209,13 +211,13 @@ static void a_consumer_that_keeps_up_is_not_behind(void **state)
     struct etw_guard_pace pace = {.known = false};
     struct etw_session_state at = session();
     struct etw_guard_reading reading = {.limit_ms = 10000, .state = &at};
-    for (int i = 0; i < 5; i++) { /* nothing is written */
+    for (int i = 0; i < 5; i++) { /* no event is written */
         assert_false(etw_guard_judge_pace(&pace, &reading, detail));
     }
     reading.lag_ms = 10000;
     assert_false(etw_guard_judge_pace(&pace, &reading, detail));
     pace = (struct etw_guard_pace){.known = false};
-    reading.lag_ms = 60000; /* what had waited for the reader when it began */
+    reading.lag_ms = 60000; /* these events waited for the reader before it began */
     assert_false(etw_guard_judge_pace(&pace, &reading, detail));
 }
 
@@ -230,7 +232,7 @@ static void late_events_lost_buffers_and_full_ones_are_told_once(void **state)
     assert_true(etw_guard_judge_pace(&pace, &reading, detail));
     assert_non_null(strstr(detail, "events are read 11 s after they were written"));
     assert_non_null(strstr(detail, "more or bigger buffers (now at most 16 of 64 KB)"));
-    assert_false(etw_guard_judge_pace(&pace, &reading, detail)); /* still behind: told */
+    assert_false(etw_guard_judge_pace(&pace, &reading, detail)); /* still behind: reported */
     reading.lag_ms = 0;
     assert_false(etw_guard_judge_pace(&pace, &reading, detail)); /* caught up */
     at.real_time_buffers_lost = 2;
@@ -239,12 +241,12 @@ static void late_events_lost_buffers_and_full_ones_are_told_once(void **state)
     assert_false(etw_guard_judge_pace(&pace, &reading, detail));
     at.buffers = 16;
     at.free_buffers = 0;
-    assert_false(etw_guard_judge_pace(&pace, &reading, detail)); /* a moment */
+    assert_false(etw_guard_judge_pace(&pace, &reading, detail)); /* behind for a moment only */
     assert_true(etw_guard_judge_pace(&pace, &reading, detail));
     assert_non_null(strstr(detail, "all 16 buffers are full"));
 }
 
-/* ---- the clock ----------------------------------------------------------------------------------- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 static void a_clock_that_runs_does_not_jump(void **state)
 {
@@ -256,7 +258,7 @@ static void a_clock_that_runs_does_not_jump(void **state)
     for (int i = 0; i < 100; i++) {
         assert_int_equal(etw_guard_judge_clock(&clock, counter, time, frequency, 1000), 0);
         counter += (int64_t)frequency * 10;
-        time += 10 * (uint64_t)SECOND + SECOND / 2; /* it is brought up slowly */
+        time += 10 * (uint64_t)SECOND + SECOND / 2; /* it catches up slowly */
     }
     assert_int_equal(etw_guard_judge_clock(&clock, counter, time, 0, 1000), 0);
 }

@@ -2,7 +2,7 @@
 
 #include "support/test.h"
 
-/* A clock of seconds: 5 repairs in 10 minutes, the first pause 10 s. */
+/* A clock of seconds: at most 5 repairs in 10 minutes, and a first pause of 10 s. */
 static const uint64_t s = 1000000000;
 
 static struct etw_guard_limits limits(void)
@@ -19,7 +19,7 @@ static void a_window_says_how_long_repairs_must_hold(void **state)
     assert_int_equal(l.undone_ns, 120 * s);
     assert_int_equal(l.pause_ns, 10 * s);
     assert_int_equal(l.pause_max_ns, 150 * s);
-    /* A pause that is longer than its window would allow. */
+    /* A pause longer than the window allows. */
     assert_int_equal(etw_guard_policy_limits(5, 20 * s, 10 * s).pause_ns, 5 * s);
 }
 
@@ -34,7 +34,7 @@ static void what_breaks_first_is_repaired_at_once(void **state)
     assert_int_equal(bound.repairs, 1);
 }
 
-/* Repairs that hold for two minutes each, then another program undoes them. */
+/* Repairs hold for two minutes each, then another program undoes them. */
 static void a_window_has_so_many_repairs_and_no_more(void **state)
 {
     (void)state;
@@ -84,7 +84,8 @@ static void a_repair_that_held_forgives_those_before(void **state)
     struct etw_guard_bound bound = {0};
     struct etw_guard_limits l = limits();
     uint64_t now = s;
-    for (int i = 0; i < 4; i++, now += 121 * s) { /* each holds, the next is no answer to it */
+    for (int i = 0; i < 4;
+         i++, now += 121 * s) { /* each repair holds, so the next change does not answer it */
         assert_int_equal(etw_guard_policy_broken(&bound, &l, now), ETW_GUARD_REPAIR);
         assert_int_equal(bound.undone, 0);
         etw_guard_policy_repaired(&bound, &l, true, now);
@@ -103,7 +104,8 @@ static void pauses_grow_between_repairs(void **state)
     uint64_t now = s;
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(etw_guard_policy_broken(&bound, &l, now), ETW_GUARD_REPAIR);
-        etw_guard_policy_repaired(&bound, &l, false, now); /* it does not go: nothing is undone */
+        etw_guard_policy_repaired(
+            &bound, &l, false, now); /* the repair fails, so no program has undone it */
         assert_int_equal(bound.next_ns, now + pauses[i] * s);
         if (i < 5) {
             assert_int_equal(
@@ -126,13 +128,13 @@ static void without_repairs_it_is_told_once_in_a_window(void **state)
     assert_int_equal(etw_guard_policy_broken(&bound, &l, 601 * s), ETW_GUARD_GIVE_UP);
 }
 
-/* Two guards that want different things of one session, each looking every 10 s. */
+/* Two guards that want different settings of one session; each looks every 10 s. */
 static void two_guards_do_not_take_turns_for_ever(void **state)
 {
     (void)state;
     struct etw_guard_bound bounds[2] = {{0}, {0}};
     struct etw_guard_limits l = limits();
-    int wanted_by = 0; /* its last holder */
+    int wanted_by = 0; /* the guard that changed it last */
     int repairs = 0;
     for (uint64_t now = 10 * s; now < 600 * s; now += 5 * s) {
         int who = (int)(now / (5 * s) % 2);

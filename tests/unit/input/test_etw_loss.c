@@ -81,7 +81,7 @@ static void without_counters_marks_are_all_there_is(void **state)
     assert_string_equal(gaps[1].reason, "rt_lost_buffer");
     assert_int_equal(etw_loss_look(&loss, NULL, TO, NULL, gaps), 0);
 
-    /* Counters that can be read later on begin there. */
+    /* Counters that become readable later begin at their first value. */
     struct etw_session_state late = counters(50, 0, 0);
     assert_int_equal(etw_loss_look(&loss, &late, TO, NULL, gaps), 0);
     late.events_lost = 51;

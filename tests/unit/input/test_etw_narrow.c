@@ -5,7 +5,7 @@
 #include "input/windows/etw_plan.h"
 #include "support/test.h"
 
-/* What an entry asks for, and what rules can keep, in one request. */
+/* The request of an entry and the events that rules can keep, in one request. */
 
 enum { IDS = 65536, KIND_IDS = ETW_FILTER_KIND(ETW_FILTER_EVENT_ID) };
 
@@ -70,7 +70,7 @@ static void of_two_masks_the_narrower_one_is_taken_and_what_all_need_adds_up(voi
         {"A", 0x30, 0x30, 0x30, 0x30},
         {"A:::0xff", 0x30, 0, 0x30, 0},
         {"A:::0x10", 0x30, 0, 0x10, 0},
-        /* Neither holds the other: both are right, and the entry's stays. */
+        /* Neither contains the other: both are right, and the entry's stays. */
         {"A:::0x11", 0x30, 0, 0x11, 0},
         {"A:::0x11:0x1", 0x10, 0x10, 0x10, 0x11},
         {"A:::0x11", 0, 0, 0x11, 0},
@@ -122,13 +122,13 @@ static void a_few_ids_that_do_not_come_are_left_out(void **state)
     assert_int_equal(rig->request.events.count, 2);
     assert_true(rig->request.events.exclude);
     assert_int_equal(rig->request.events.ids[1], 8);
-    set_ids(rig, 100, 164, false); /* 67, and more than 64 come, too */
+    set_ids(rig, 100, 164, false); /* all 67 events, and more than 64 ids */
     ask(rig);
     assert_int_equal(rig->request.events.count, 0);
     free(rig);
 }
 
-/* Of a group, or where the entry goes by names, ids would keep away what they are not about. */
+/* If the entry is of a group or goes by names, an id filter would also stop other events. */
 static void ids_stay_as_they_are_where_etw_does_not_go_by_them(void **state)
 {
     static const char *const names[] = {"Start"};
@@ -162,7 +162,7 @@ static void processes_of_both_count(void **state)
     ask(rig);
     assert_int_equal(rig->request.pid_count, 1);
     assert_int_equal(rig->request.pids[0], 9);
-    /* None is in both: what the entry asks for is enough. */
+    /* No id is in both, so the entry's request is enough. */
     rig->scope.pid_count = 1;
     ask(rig);
     assert_int_equal(rig->request.pid_count, 2);

@@ -6,7 +6,8 @@
 #include "input/record/etl_format.h"
 #include "support/test.h"
 
-/* Buffers byte by byte, as in test_etw_raw.c: their events say in their ids when they were made. */
+/* Buffers byte by byte, as in test_etw_raw.c. The ids of their events say when the events were
+ * made. */
 enum { MAX_EVENTS = 64, EVENT_BYTES = ETL_EVENT_HEADER_SIZE };
 
 struct rig {
@@ -46,7 +47,7 @@ static void setup(struct rig *rig, size_t max_bytes)
     assert_non_null(rig->order);
 }
 
-/* A buffer of ${cpu} with events made at these times, 0 behind the last. */
+/* A buffer of ${cpu} with events made at these times; 0 ends the list. */
 static void add(struct rig *rig, uint16_t cpu, const uint16_t *times)
 {
     uint8_t buffer[ETL_BUFFER_HEADER_SIZE + MAX_EVENTS * EVENT_BYTES] = {0};
@@ -125,7 +126,7 @@ static void what_comes_late_passes_at_once_and_is_counted(void **state)
     etw_order_give(rig.order, 40);
     expect(&rig, TIMES(10, 40, 20, 30));
     assert_int_equal(etw_order_late(rig.order), 2);
-    etw_order_destroy(rig.order); /* with one still held */
+    etw_order_destroy(rig.order); /* with one record still held */
 }
 
 static void one_processor_keeps_the_order_that_it_wrote_in(void **state)
@@ -133,7 +134,7 @@ static void one_processor_keeps_the_order_that_it_wrote_in(void **state)
     (void)state;
     struct rig rig;
     setup(&rig, 1 << 20);
-    add(&rig, 0, TIMES(20, 10)); /* its clock was set back */
+    add(&rig, 0, TIMES(20, 10)); /* the processor's clock was set back */
     add(&rig, 1, TIMES(15));
     etw_order_give(rig.order, UINT64_MAX);
     expect(&rig, TIMES(15, 20, 10));
@@ -152,7 +153,7 @@ static void with_too_much_held_the_oldest_goes_early(void **state)
     assert_int_equal(rig.count, 0);
     add(&rig, 2, TIMES(25, 50));
     etw_order_give(rig.order, 0);
-    expect(&rig, TIMES(10, 20, 25, 30)); /* until a whole buffer is gone */
+    expect(&rig, TIMES(10, 20, 25, 30)); /* until a whole buffer has been given */
     etw_order_destroy(rig.order);
 }
 

@@ -73,7 +73,7 @@ static void an_orphan_is_stopped_and_the_rest_is_reported(void **state)
     assert_non_null(hold);
     clean(&rig, folder);
     assert_true(runs(&rig, "Somebodys"));
-    assert_true(runs(&rig, "etwship-security")); /* its own session decides */
+    assert_true(runs(&rig, "etwship-security")); /* the object of its own session decides */
     assert_false(runs(&rig, "etwship-watch-4711"));
     assert_true(rig_has_note(&rig, "- stopped the orphaned session etwship-watch-4711"));
     assert_true(runs(&rig, "etwship-watch-towers"));
@@ -82,7 +82,7 @@ static void an_orphan_is_stopped_and_the_rest_is_reported(void **state)
     assert_true(rig_has_note(&rig, "! session etwship-other is orphaned"));
     assert_false(runs(&rig, "etwship-renamed"));
     assert_false(etw_kept_load(folder, "renamed", &kept));
-    assert_true(runs(&rig, "etwship-record-7")); /* another program does */
+    assert_true(runs(&rig, "etwship-record-7")); /* another process decides */
     etw_hold_drop(hold);
     rig_fini(&rig);
 }
@@ -152,7 +152,7 @@ static void names_lead_to_no_other_folder(void **state)
     rig_init(&rig, NULL);
     struct etw_kept kept = {.handle = add(&rig, "etwship-a/../b")};
     assert_true(etw_kept_save(folder, "b", &kept, &err));
-    snprintf(name, sizeof(name), "%s/etw-a", folder); /* so that the path would be one */
+    snprintf(name, sizeof(name), "%s/etw-a", folder); /* then the name would be a path */
     assert_true(plat_dir_create(name, &err));
     clean(&rig, folder);
     assert_true(runs(&rig, "etwship-a/../b"));

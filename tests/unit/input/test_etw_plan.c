@@ -270,7 +270,7 @@ static void what_cannot_be_planned_is_said(void **state)
     refuse(ETW_PLAN_SYSTEM, &settings, "no kernel event has the hook 0xff01");
 }
 
-/* ---- providers -------------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static struct provider_spec spec_of(const char *text)
 {
@@ -340,12 +340,12 @@ static void filters_that_etw_cannot_take_are_left_to_the_agent(void **state)
         {{.range_count = 0}, {.ranges = {{3, 4}}, .range_count = 1}, false, 0, 2, 0, true},
         {{.names = names, .name_count = 1}, {.range_count = 0}, false, 0, 0, 1, false},
         {{.range_count = 0}, {.names = names, .name_count = 1}, false, 0, 0, 1, true},
-        /* Ids or names: ETW applies one of them, and which is not known here. */
+        /* ETW applies either ids or names, and here it is unknown which. */
         {{.ranges = {{1, 1}}, .range_count = 1, .names = names, .name_count = 1},
             {.range_count = 0}, false, IDS | NAMES, 0, 0, false},
         {{.names = names, .name_count = 1}, {.names = other, .name_count = 1}, false, NAMES, 0, 0,
             false},
-        /* Nothing is left: an empty list would be no filter at all. */
+        /* No id is left: an empty list would be no filter at all. */
         {{.ranges = {{1, 1}}, .range_count = 1}, {.ranges = {{1, 1}}, .range_count = 1}, false, IDS,
             0, 0, false},
         {{.ranges = {{1, 1}}, .range_count = 1}, {.range_count = 0}, true, IDS, 0, 0, false},
@@ -421,7 +421,7 @@ static void providers_of_the_kernel_are_known_by_name(void **state)
     }
     etw_plan_destroy(plan);
 
-    /* On other machines a provider may be called Process. */
+    /* On other machines a provider may have the name Process. */
     struct live_record record = {.session = defaults, .log_file = {.path = "a.etl"}};
     plan = make(ETW_PLAN_RECORD, &record, specs + 1, 1);
     assert_true(plan->entries[0].named);
@@ -429,7 +429,7 @@ static void providers_of_the_kernel_are_known_by_name(void **state)
     assert_null(etw_plan_system_provider(&specs[1], false));
     etw_plan_destroy(plan);
 
-    /* What they write comes into sessions of kernel events alone. */
+    /* Only sessions of kernel events get what they write. */
     plan = make(ETW_PLAN_RECORD, &record, specs, 1);
     assert_true(plan->is_system);
     assert_true(plan->session.mode & ETW_MODE_SYSTEM_LOGGER);
@@ -451,7 +451,7 @@ static void the_fingerprint_is_of_what_cannot_be_changed_later(void **state)
     (void)state;
     struct live_session other = defaults;
     struct guid print = fingerprint(&defaults, "A");
-    struct guid same = fingerprint(&defaults, "A:2:5"); /* filters are told anew */
+    struct guid same = fingerprint(&defaults, "A:2:5"); /* filters are set again in any case */
     assert_true(guid_equal(&print, &same));
     struct guid changed = fingerprint(&defaults, "B");
     assert_false(guid_equal(&print, &changed));
@@ -463,7 +463,7 @@ static void the_fingerprint_is_of_what_cannot_be_changed_later(void **state)
     changed = fingerprint(&other, "A");
     assert_false(guid_equal(&print, &changed));
     other = defaults;
-    other.keep_on_restart = true; /* of the agent, not of the session */
+    other.keep_on_restart = true; /* a setting of the agent, not of the session */
     changed = fingerprint(&other, "A");
     assert_true(guid_equal(&print, &changed));
 }

@@ -7,7 +7,7 @@
 #include "support/etw_sim/sim_tdh.h"
 #include "support/temp_folder.h"
 
-/* Providers by name and by what their manifests say, on a machine where some are installed. */
+/* Providers by name, and by their manifests, on a machine that has some of them installed. */
 
 #define NAME "etwship-test"
 
@@ -88,7 +88,7 @@ static void a_name_that_is_installed_later_is_found(void **state)
     struct guid derived = guid_from_name(span_text("Late-Provider"));
     struct provider_spec specs[] = {rig_spec("Late-Provider"), rig_spec("Made-Up")};
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, specs, 2);
-    rig_await(&rig, is_enabled, &derived); /* it may be a TraceLogging one */
+    rig_await(&rig, is_enabled, &derived); /* it may be a TraceLogging provider */
     assert_true(rig_has_note(&rig, "- provider Late-Provider is neither installed nor registered"));
     assert_true(sim_tdh_add_provider(tdh, &late, span_text("Late-Provider")));
     rig_await(&rig, is_enabled, &late);
@@ -100,7 +100,7 @@ static void a_name_that_is_installed_later_is_found(void **state)
     rig_fini(&rig);
 }
 
-/* It is on no list of TDH's: Windows knows its GUID while a program has registered it. */
+/* The provider is not in TDH's list. Windows knows its GUID while a program has registered it. */
 static void a_tracelogging_provider_is_known_by_its_guid(void **state)
 {
     (void)state;
@@ -134,7 +134,8 @@ static void a_tracelogging_provider_may_come_later(void **state)
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
     rig_await(&rig, is_enabled, &derived);
     rig_await(&rig, rig_has_note, "- provider Of-A-Program is neither installed nor registered");
-    assert_false(rig_has_note(&rig, "was found")); /* that we have enabled it is no sign */
+    assert_false(
+        rig_has_note(&rig, "was found")); /* our own enabling does not prove that it exists */
     etw_sim_provider_register(provider);
     struct etw_sim_event event = {.descriptor = {.id = 7, .level = 4}};
     assert_int_equal(etw_sim_burst(provider, &event, 0, 3, 0), 3);
@@ -146,11 +147,11 @@ static void a_tracelogging_provider_may_come_later(void **state)
     rig_fini(&rig);
 }
 
-/* ---- looks at the list, by a clock of the test's own -------------------------------------------------- */
+/* ---- looks at the list, by a clock of the test's own ----------------------------------------- */
 
 static const uint64_t second_ns = 1000000000;
 static unsigned lists_made;
-static uint32_t list_code; /* what Windows answers in place of its list; 0: it gives it */
+static uint32_t list_code; /* the error of Windows in place of its list; 0: it gives the list */
 static bool stop_asked;
 
 static uint32_t count_lists(struct etw_provider_list *list, uint32_t *bytes)
@@ -167,7 +168,7 @@ static bool is_stop_asked(void *self)
 
 enum { SESSIONS = 3, HOUR_S = 3600 };
 
-/* Sessions' providers without the sessions around them. */
+/* The providers of sessions, without the sessions. */
 struct looks {
     struct rig rig;
     struct etw_api api;
@@ -287,12 +288,12 @@ static void sessions_share_lists_and_ask_for_them_less_and_less(void **state)
             tick(&looks, i, now);
         }
     }
-    /* After 30 s, then 1, 2, 4, 8, 15, 15 minutes. */
+    /* Looks come after 30 s, then after 1, 2, 4, 8, 15, 15 minutes. */
     assert_int_equal(lists_made, 1 + 7);
     looks_fini(&looks);
 }
 
-/* It has read the clock first, and asks second. */
+/* This session has read the clock first, and asks second. */
 static void a_session_with_an_older_clock_shares_the_list(void **state)
 {
     (void)state;
@@ -363,7 +364,7 @@ static void what_was_found_stays_on_while_the_list_cannot_be_had(void **state)
     looks_fini(&looks);
 }
 
-/* As for the moment of an update: wevtutil um, wevtutil im. */
+/* A short removal, as in an update: wevtutil um, wevtutil im. */
 static void a_provider_that_is_uninstalled_for_a_while_stays_on(void **state)
 {
     (void)state;
@@ -385,7 +386,7 @@ static void a_provider_that_is_uninstalled_for_a_while_stays_on(void **state)
     looks_fini(&looks);
 }
 
-/* Two entries mean one provider, which only a look at the list shows. */
+/* Two entries mean one provider; only the list shows that. */
 static void a_name_that_leads_to_a_provider_that_is_on_changes_what_is_asked_of_it(void **state)
 {
     (void)state;
@@ -431,7 +432,7 @@ static void a_stop_amid_a_look_forgets_nothing_that_is_on(void **state)
     looks_fini(&looks);
 }
 
-/* With the request that it is to have now. */
+/* The request that it should have now. */
 static void what_was_on_before_a_look_is_enabled_again_after_it(void **state)
 {
     (void)state;
@@ -453,7 +454,7 @@ static void what_was_on_before_a_look_is_enabled_again_after_it(void **state)
     looks_fini(&looks);
 }
 
-/* The session may outlive us. */
+/* The session may outlive the agent. */
 static void providers_that_were_taken_over_are_disabled_at_the_end(void **state)
 {
     enum { BEFORE_THE_BEGIN, BEFORE_IT_IS_ENABLED, AFTER_A_LOOK, MOMENTS };

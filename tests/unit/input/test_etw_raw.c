@@ -54,7 +54,7 @@ static void start(struct etw_trace *trace)
 
 static const char *read(const uint8_t *bytes, size_t size, struct seen *seen)
 {
-    /* Of exactly that size, so that reading beyond it shows. */
+    /* Memory of exactly that size, so that sanitizers see a read beyond it. */
     uint8_t *copy = malloc(size + 1);
     assert_non_null(copy);
     memcpy(copy, bytes, size);
@@ -97,7 +97,7 @@ static void a_buffer_cut_anywhere_is_never_read_beyond_its_end(void **state)
         assert_non_null(read(buffer, size, &seen));
         assert_int_equal(seen.count, 0);
     }
-    /* Likewise where the header says so. */
+    /* Likewise if the header says so. */
     for (size_t size = ETL_BUFFER_HEADER_SIZE; size < end; size++) {
         struct seen seen = {.count = 0};
         store_le32(buffer + ETL_BUFFER_OFFSET, (uint32_t)size);
@@ -120,7 +120,7 @@ static void what_cannot_be_read_is_said(void **state)
     put_buffer(buffer);
     buffer[ETL_BUFFER_HEADER_SIZE + ETL_EVENT_HEADER_SIZE + 3] = 0x10;
     assert_string_equal(read(buffer, BUFFER, &seen), "a buffer contains an invalid record");
-    assert_int_equal(seen.count, 1); /* what stands before it came */
+    assert_int_equal(seen.count, 1); /* the record before it came */
 }
 
 int main(void)

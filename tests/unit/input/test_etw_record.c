@@ -140,7 +140,7 @@ static void kernel_events_get_their_hooks_back(void **state)
     struct etw_event_record from = classic("11111111-2222-3333-4444-555555555555", 1);
     assert_int_equal(read(&from).kind, RECORD_CLASSIC);
     assert_int_equal(read(&from).header_type, 20);
-    /* An event of the other kind with that GUID is no kernel event. */
+    /* An event of the other kind is no kernel event, although it has that GUID. */
     from = classic("3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c", 1);
     from.header.flags = 0;
     assert_int_equal(read(&from).kind, RECORD_EVENT);
@@ -166,7 +166,7 @@ static void messages_are_known_by_their_flag(void **state)
     assert_int_equal(r.time, 134397270020000000);
 }
 
-/* MESSAGE_TRACE_HEADER's own fields are there or not; EVENT_HEADER has room for all of them. */
+/* MESSAGE_TRACE_HEADER has its fields or lacks them; EVENT_HEADER has room for all of them. */
 static void what_a_message_does_not_have_is_not_invented(void **state)
 {
     (void)state;

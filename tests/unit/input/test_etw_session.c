@@ -3,8 +3,8 @@
 #include "etw_session_rig.h"
 #include "support/etw_sim/etw_sim.h"
 
-/* Live sessions in a simulated Windows: what its documentation says about each call is the
- * simulator's business, what becomes of the session ours. */
+/* Live sessions in a simulated Windows. The simulator does what Windows' documentation says of each
+ * call; the tests check how the session reacts. */
 
 static void events_are_read_until_the_session_is_stopped(void **state)
 {
@@ -17,7 +17,7 @@ static void events_are_read_until_the_session_is_stopped(void **state)
     write_events(provider, 100);
     rig_stop(&rig);
     assert_int_equal(rig.end, INPUT_STOPPED);
-    assert_int_equal(rig.events, 100); /* what was in buffers came, the header did not */
+    assert_int_equal(rig.events, 100); /* the events in buffers came, the header did not */
     assert_int_equal(rig.first_value, 0);
     assert_int_equal(rig.last_value, 99);
     assert_int_equal(rig.last.kind, RECORD_EVENT);
@@ -36,14 +36,14 @@ static void times_are_those_of_the_session(void **state)
     (void)state;
     static const struct {
         int clock;
-        bool no_frequency; /* the session does not say how fast the counter is: the system does */
+        bool no_frequency; /* the session does not give the counter's frequency; the system does */
     } rows[] = {{LIVE_CLOCK_QPC, false}, {LIVE_CLOCK_QPC, true}, {LIVE_CLOCK_SYSTEM, false},
         {LIVE_CLOCK_SYSTEM, true}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct rig rig;
         rig_init(&rig, &(struct etw_sim_options){
                            .perf_frequency = 2441406, .no_perf_freq = rows[i].no_frequency});
-        rig.timing.poll_ms = RIG_WAIT_MS; /* what is read wrong is not put right meanwhile */
+        rig.timing.poll_ms = RIG_WAIT_MS; /* no poll corrects a wrong reading meanwhile */
         rig.settings.session.clock = rows[i].clock;
         struct etw_sim_provider *provider = add_provider(&rig);
         start(&rig);
@@ -60,7 +60,7 @@ static void times_are_those_of_the_session(void **state)
     }
 }
 
-static _Atomic uint64_t set_forward; /* the system's time, by so much */
+static _Atomic uint64_t set_forward; /* the system's time is set forward by this */
 static const struct etw_api *simulated;
 
 static void shifted_now(int64_t *ret_counter, uint64_t *ret_filetime)
@@ -264,7 +264,7 @@ static bool has_all(struct rig *rig, const void *count)
     return rig_events(rig) == *(const uint64_t *)count;
 }
 
-/* Written on two processors in turn, so that each buffer alone has every other event. */
+/* The events are written on two processors in turn, so each buffer has only every other event. */
 static void raw_buffers_of_processors_come_in_one_order_of_time(void **state)
 {
     (void)state;
@@ -325,7 +325,7 @@ static void the_sink_ends_a_session_without_events_too(void **state)
     rig_fini(&rig);
 }
 
-/* ---- again and again ------------------------------------------------------------------------------------ */
+/* ---- again and again ------------------------------------------------------------------------- */
 
 static void two_hundred_rounds_leave_nothing(void **state)
 {
@@ -354,7 +354,7 @@ static void a_stop_at_any_moment_leaves_nothing(void **state)
     for (int i = 0; i < 100; i++) {
         start(&rig);
         for (int k = 0; k < i * 50; k++) {
-            etw_sim_session_count(rig.sim); /* let some time go by, more in each round */
+            etw_sim_session_count(rig.sim); /* wait a little, longer in each round */
         }
         rig_stop(&rig);
         assert_nothing_left(&rig);
@@ -381,7 +381,7 @@ static void a_stop_comes_to_an_end_whatever_windows_does(void **state)
     write_events(provider, 3);
     assert_true(etw_control_stop(NAME, NULL, NULL));
     assert_true(etw_consume_reap(UINT64_MAX));
-    assert_int_equal(rig.events, events); /* nothing came into a sink that is gone */
+    assert_int_equal(rig.events, events); /* no event reached the sink that is gone */
     rig_fini(&rig);
 }
 

@@ -9,8 +9,8 @@
 #include "support/etw_sim/etw_sim.h"
 #include "support/temp_folder.h"
 
-/* Sessions that Windows has started at boot, into a file, as input/windows/etw_boot.h has it; and what
- * becomes of them when the agent comes. */
+/* Sessions that Windows has started at boot, writing to a file (input/windows/etw_boot.h), and how
+ * the starting agent takes them over. */
 
 static char folder[TEMP_FOLDER_BYTES];
 static char file[TEMP_FOLDER_BYTES + 16];
@@ -94,14 +94,15 @@ static void it_goes_on_in_real_time_where_windows_can(void **state)
     assert_true(after.handle == before.handle);
     assert_int_equal(after.counts.in_file, 100);
     assert_int_equal(after.counts.delivered, 50);
-    assert_int_equal(file_bytes(), size); /* nothing more is written */
+    assert_int_equal(file_bytes(), size); /* the session writes nothing more to it */
     rig_stop(&rig);
     assert_int_equal(rig.events, 50);
     assert_int_equal(rig.gap_count, 0);
     rig_fini(&rig);
 }
 
-/* Where it cannot, or does not tell that it has: a new session, and a gap between the two. */
+/* Windows cannot convert the session, or does not confirm that it has: a new session begins, with a
+ * gap between the two. */
 static void else_it_is_closed_and_a_new_one_begins(void **state)
 {
     (void)state;
@@ -131,7 +132,7 @@ static void else_it_is_closed_and_a_new_one_begins(void **state)
     }
 }
 
-/* Before the machine went down no session listened; since it came up, this one did. */
+/* No session listened while the machine was down. Since the boot this one did. */
 static void what_is_missing_ends_when_the_machine_started(void **state)
 {
     (void)state;
@@ -171,7 +172,7 @@ static void what_is_missing_ends_when_the_machine_started(void **state)
     }
 }
 
-/* Both at once: an earlier agent was killed half-way, or the session was one that records. */
+/* Both files exist: an earlier agent was killed half-way, or the session was one that records. */
 static void one_that_is_read_and_has_a_file_leaves_it(void **state)
 {
     (void)state;
@@ -196,7 +197,8 @@ static void one_that_is_read_and_has_a_file_leaves_it(void **state)
     }
 }
 
-/* The session is ours and in real time, but cannot be opened: it is stopped unread, and that is told. */
+/* The session is ours and in real time, but cannot be opened: the agent stops it unread, and
+ * reports that. */
 static void what_came_between_is_told_if_it_cannot_be_read(void **state)
 {
     (void)state;
@@ -232,7 +234,7 @@ static void one_that_is_read_already_goes_on_as_it_is(void **state)
     rig_fini(&rig);
 }
 
-/* What it records is not for the agent to close: its events are delivered as well from now on. */
+/* The agent must not close a session that records: from now on it delivers its events as well. */
 static void a_session_that_records_keeps_its_file(void **state)
 {
     (void)state;
@@ -265,7 +267,8 @@ static uint64_t lost_buffers(const struct rig *rig)
     return lost;
 }
 
-/* For a session that records, only the agent reports it; for others, the input that reads the file does. */
+/* Only the agent reports the gap of a session that records. For others the input that reads the
+ * file does. */
 static void what_was_lost_since_boot_is_told_once(void **state)
 {
     (void)state;
@@ -312,7 +315,7 @@ static void one_that_may_not_be_touched_is_tried_again(void **state)
 }
 
 struct reading {
-    bool begun; /* the next session is there */
+    bool begun; /* the next session runs */
     bool early;
     size_t records;
 };
@@ -349,7 +352,8 @@ static void take_metadata(void *self, const struct event_record *record)
     take_record(self, record);
 }
 
-/* That it is not there any more does not say that its file is closed; that the next one is does. */
+/* That the session is gone does not prove that its file is closed. That the next session runs
+ * does. */
 static void its_file_is_read_when_the_next_session_has_begun(void **state)
 {
     (void)state;

@@ -11,7 +11,8 @@
 #include "support/squatter.h"
 #endif
 
-/* Sessions that run already, that outlive the agent, that are the kernel's or a file's. */
+/* Sessions that run already, sessions that outlive the agent, and sessions of the kernel or a
+ * file. */
 
 static char folder[TEMP_FOLDER_BYTES];
 
@@ -27,7 +28,7 @@ static int remove_folder(void **state)
     return temp_folder_remove(folder);
 }
 
-/* ---- what runs already ------------------------------------------------------------------------------ */
+/* ---- running sessions ------------------------------------------------------------------------ */
 
 static uint64_t add_existing(struct rig *rig, const char *name)
 {
@@ -103,7 +104,7 @@ static void a_session_of_another_program_is_read_and_left(void **state)
     assert_true(etw_sim_session_runs(rig.sim, "Theirs"));
     struct etw_sim_enablement got;
     assert_true(etw_sim_enabled(rig.sim, "Theirs", &provider_guid, &got));
-    assert_int_equal(got.enables, 1); /* theirs, not ours */
+    assert_int_equal(got.enables, 1); /* the other program's, not ours */
     assert_int_equal(etw_sim_open_traces(rig.sim), 0);
     rig_fini(&rig);
 }
@@ -142,7 +143,7 @@ static void where_the_agent_did_not_run_events_may_be_missing(void **state)
     rig_fini(&rig);
 }
 
-/* ---- sessions that outlive the agent ----------------------------------------------------------- */
+/* ---- sessions that outlive the agent --------------------------------------------------------- */
 
 static void a_kept_session_bridges_a_restart(void **state)
 {
@@ -173,9 +174,9 @@ static void a_kept_session_bridges_a_restart(void **state)
     assert_true(after.handle == before.handle);
     rig_stop(&rig);
     assert_int_equal(rig.events, 30);
-    assert_int_equal(rig.gap_count, 0); /* nothing is missing, so nothing says so */
+    assert_int_equal(rig.gap_count, 0); /* no event is missing, so there is no gap */
 
-    /* Set up in another way it is of no use. */
+    /* A session with another set-up is of no use. */
     rig.settings.session.buffers.size_bytes = 128 * 1024;
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
@@ -197,7 +198,7 @@ static void nothing_is_kept_that_would_not_be_known_again(void **state)
     rig_stop(&rig);
     assert_nothing_left(&rig);
 
-    /* Whatever runs is attached to: so it can be kept. */
+    /* The agent attaches to any running session, so it can be kept. */
     rig.settings.session.on_existing = LIVE_EXISTING_ATTACH;
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
@@ -254,7 +255,7 @@ static void counters_of_an_earlier_session_of_the_name_are_not_taken_for_its_own
     rig_fini(&rig);
 }
 
-/* ---- kernel events and files -------------------------------------------------------------------------- */
+/* ---- kernel events and files ----------------------------------------------------------------- */
 
 static struct live_kernel kernel_settings(struct rig *rig)
 {
@@ -289,7 +290,8 @@ static void kernel_events_come_in_a_session_of_our_own(void **state)
     rig_fini(&rig);
 }
 
-/* Older than the moment in which reading begins: a start time of now would leave it out. */
+/* The events are older than the moment at which reading begins: a start time of now would leave
+ * them out. */
 static void events_of_the_start_of_the_kernel_arrive_although_no_agent_read_then(void **state)
 {
     (void)state;
@@ -351,7 +353,7 @@ static void the_kernel_logger_that_is_free_is_ours(void **state)
     rig_fini(&rig);
 }
 
-/* As if killed: it ends, and what it has started goes on. */
+/* As after a kill: the agent ends, and its session continues. */
 static void kill_run(struct rig *rig)
 {
     etw_sim_fail_control(rig->sim, ETW_CONTROL_STOP, 1, 1, ETW_ERROR_ACCESS_DENIED);
@@ -441,7 +443,7 @@ static void a_session_that_replaces_ours_is_left_alone(void **state)
     }
 }
 
-/* One that was set up like us: nothing but its hold tells its session from the one we left. */
+/* The set-up is equal to ours: only its hold tells that session from the one we left. */
 static void what_another_agent_looks_after_is_left_alone_until_that_has_gone(void **state)
 {
     (void)state;

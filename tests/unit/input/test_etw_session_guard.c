@@ -5,9 +5,9 @@
 #include "support/await.h"
 #include "support/etw_sim/etw_sim.h"
 
-/* What others do to the providers and settings of a session, and what becomes of it. */
+/* Other programs change providers and settings of a session; the guard reacts. */
 
-/* ---- providers ------------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static void a_quiet_session_has_nothing_to_report(void **state)
 {
@@ -75,7 +75,7 @@ static void a_provider_that_is_narrowed_is_widened_again(void **state)
     rig_fini(&rig);
 }
 
-/* Repairs, and what others have narrowed, ask for what the start asked for. */
+/* Repairs ask for the same as the start, also after another program has narrowed it. */
 static void a_repair_has_no_side_effect_that_the_start_had_not(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void a_repair_has_no_side_effect_that_the_start_had_not(void **state)
                          handle_of(&rig), &provider_guid, ETW_PROVIDER_ENABLE, 2, 0x8, 0, 0, NULL),
         0);
     await_report(&rig, "provider_changed", GUARD_REPAIRED, 1);
-    await_look(&rig); /* nothing is found missing of what was not asked for */
+    await_look(&rig); /* keywords that were never asked for are not missing */
     rig_stop(&rig);
     assert_reports(&rig, 2);
     struct etw_sim_provider_state got;
@@ -154,7 +154,7 @@ static void a_provider_that_is_disabled_again_and_again_stays_disabled(void **st
     assert_non_null(strstr(last_report(&rig).detail, "two repairs were undone"));
     assert_int_equal(last_report(&rig).repairs, 2);
     await_look(&rig);
-    assert_false(is_enabled(&rig, NAME)); /* it is looked at, and left */
+    assert_false(is_enabled(&rig, NAME)); /* the guard looks at it and leaves it */
     rig_stop(&rig);
     assert_reports(&rig, 3);
     assert_nothing_left(&rig);
@@ -233,7 +233,7 @@ static void without_a_guard_no_change_is_detected(void **state)
     rig_fini(&rig);
 }
 
-/* ---- settings -------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static void settings_that_others_change_are_changed_back(void **state)
 {
@@ -328,8 +328,8 @@ static bool has_both(struct rig *rig, const void *flags)
            after.counts.logged > before.counts.logged;
 }
 
-/* An UPDATE of another program that changes no more than the flush timer. It does not name the kernel events, so
- * they are off. */
+/* Another program's UPDATE changes only the flush timer. It does not name the kernel events, so
+ * Windows disables them. */
 static void an_update_by_others_leaves_no_kernel_events_off(void **state)
 {
     (void)state;
@@ -359,7 +359,7 @@ static void an_update_by_others_leaves_no_kernel_events_off(void **state)
     assert_true(has_both(&rig, &flags));
     await_look(&rig);
     rig_stop(&rig);
-    assert_reports(&rig, 1); /* once, and nothing is contested */
+    assert_reports(&rig, 1); /* one report, and no contest */
     rig_fini(&rig);
 }
 

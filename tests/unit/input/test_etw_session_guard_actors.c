@@ -22,7 +22,7 @@ static bool is_watched(struct rig *rig, const void *unused)
     return etw_sim_session_get(rig->sim, name, &info) && info.consumers > 0;
 }
 
-/* What was written is flushed by the world's time. */
+/* The clock of the simulated world flushes what was written. */
 static void await_actor(struct rig *rig, const char *kind)
 {
     AWAIT((etw_sim_advance(rig->sim, 1000), count_reports(rig, kind, GUARD_REPAIRED) > 0));
@@ -73,13 +73,13 @@ static void a_change_of_long_ago_names_no_actor(void **state)
     rig_await(&rig, is_enabled, NAME);
     rig_await(&rig, is_watched, NULL);
     etw_sim_as(STRANGER, 1);
-    enable_provider(&rig, 255); /* which changes nothing */
+    enable_provider(&rig, 255); /* this changes nothing */
     etw_sim_as(0, 0);
     etw_sim_advance(rig.sim, 5000);
     assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
     etw_sim_advance(rig.sim, 60000);
     await_look(&rig);
-    enable_provider(&rig, 2); /* of this process nothing is told */
+    enable_provider(&rig, 2); /* Windows does not report this process */
     await_report(&rig, "provider_changed", GUARD_REPAIRED, 1);
     assert_int_equal(last_report(&rig).by_pid, 0);
     rig_stop(&rig);
@@ -111,7 +111,7 @@ static void a_session_of_actors_that_is_stopped_often_stays_stopped(void **state
     rig_await(&rig, is_left_alone, "until the end of guard.window");
     assert_true(rig_has_note(&rig, "was stopped by another program and has been restarted"));
     await_look(&rig);
-    /* Its own, that one, and that one again until two repairs were undone. */
+    /* Its own, that one, and again that one until two repairs were undone. */
     assert_int_equal(etw_sim_calls(rig.sim, "StartTraceW"), 4);
     rig_stop(&rig);
     assert_reports(&rig, 0);

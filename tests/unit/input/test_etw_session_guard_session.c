@@ -4,9 +4,9 @@
 #include "support/await.h"
 #include "support/etw_sim/etw_sim.h"
 
-/* What others do to a session, its reader and the clock, and what becomes of it. */
+/* Other programs stop a session, its reader or change the clock; the guard reacts. */
 
-/* ---- the session ----------------------------------------------------------------------------------- */
+/* ---- the session ----------------------------------------------------------------------------- */
 
 static void a_session_that_is_stopped_comes_back_and_is_told(void **state)
 {
@@ -36,7 +36,7 @@ static bool is_stopped_again(struct rig *rig, const void *times)
 {
     size_t repaired = count_reports(rig, "session_stopped", GUARD_REPAIRED);
     if (is_enabled(rig, NAME) && repaired == rig->stop_after) {
-        rig->stop_after++; /* of how many stops the reports have come */
+        rig->stop_after++; /* the number of stops that the guard has reported */
         stop_session_of(NAME);
     }
     return count_reports(rig, "session_stopped", GUARD_GAVE_UP) == *(const size_t *)times;
@@ -54,7 +54,8 @@ static void a_session_that_is_stopped_again_and_again_stays_stopped(void **state
     rig_await(&rig, is_stopped_again, &once);
     assert_int_equal(count_reports(&rig, "session_stopped", GUARD_REPAIRED), 2);
     uint32_t started = etw_sim_calls(rig.sim, "StartTraceW");
-    /* A few of its pauses, in which it asks for nothing: were it to start again, it would be here. */
+    /* Wait for some of its pauses. If it started the session again, the session would be here by
+     * then. */
     plat_sleep_ms(20);
     assert_int_equal(etw_sim_calls(rig.sim, "StartTraceW"), started);
     rig_stop(&rig);
@@ -77,7 +78,7 @@ static void a_session_of_its_name_that_others_start_is_left_alone(void **state)
     struct etw_sim_provider *provider = add_provider(&rig);
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
-    /* No other program can start one meanwhile, however quick. */
+    /* No other program can start a session meanwhile, however quick it is. */
     enum { NO_CALL = 1000000000 };
     struct etw_sim_session_options options = {.name = NAME, .mode = ETW_MODE_REAL_TIME};
     assert_true(etw_sim_fail(rig.sim, "StartTraceW", 1, 0, ETW_ERROR_NO_SYSTEM_RESOURCES));
@@ -119,7 +120,7 @@ static void the_end_of_a_session_of_another_program_is_reported(void **state)
     rig_fini(&rig);
 }
 
-/* ---- a reader that fails --------------------------------------------------------------------------- */
+/* ---- a reader that fails --------------------------------------------------------------------- */
 
 static const char reader_note[] = "reading " NAME " has ended";
 
@@ -130,7 +131,7 @@ static void a_failed_reader_is_no_stop_of_another_program(void **state)
     rig_init(&rig, NULL);
     guard(&rig, 5, 600000);
     struct etw_sim_provider *provider = add_provider(&rig);
-    /* More often than a session is restarted that another program stops. */
+    /* More often than the agent restarts a session that another program stops. */
     assert_true(etw_sim_fail(rig.sim, "ProcessTrace", 1, 6, ETW_ERROR_NO_SYSTEM_RESOURCES));
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
@@ -187,7 +188,7 @@ static void a_session_of_another_program_continues_without_a_reader(void **state
     rig_fini(&rig);
 }
 
-/* ---- consumer and clock ---------------------------------------------------------------------------- */
+/* ---- consumer and clock ---------------------------------------------------------------------- */
 
 static void buffers_that_are_not_read_in_time_are_told(void **state)
 {
@@ -209,7 +210,7 @@ static void buffers_that_are_not_read_in_time_are_told(void **state)
 
 static bool is_read(struct rig *rig, const void *count)
 {
-    etw_sim_advance(rig->sim, 2); /* what was written is flushed by the world's time */
+    etw_sim_advance(rig->sim, 2); /* the clock of the simulated world flushes what was written */
     return rig_events(rig) == *(const uint64_t *)count;
 }
 
@@ -239,7 +240,7 @@ static void only_how_late_events_are_read_counts(void **state)
     rig_fini(&rig);
 }
 
-static _Atomic int64_t set_by; /* the system's time, in units of FILETIME */
+static _Atomic int64_t set_by; /* the system's time is set by this, in units of FILETIME */
 static const struct etw_api *simulated;
 
 static void shifted_now(int64_t *ret_counter, uint64_t *ret_filetime)

@@ -4,7 +4,7 @@
 #include "input/windows/etw_targets.h"
 #include "support/etw_sim/etw_sim.h"
 
-/* ---- what is launched ------------------------------------------------------------------------------- */
+/* ---- what is launched ------------------------------------------------------------------------ */
 
 static void a_program_is_traced_from_its_start_to_its_end(void **state)
 {
@@ -26,7 +26,7 @@ static void a_program_is_traced_from_its_start_to_its_end(void **state)
     allocate(&rig, pid);
     assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
     assert_int_equal(rig_events(&rig), 2); /* with its stack */
-    rig_await(&rig, is_not_flagged, NULL); /* while it runs still */
+    rig_await(&rig, is_not_flagged, NULL); /* while the program still runs */
     assert_false(has_ended(pid));
 
     let_it_end();
@@ -36,7 +36,7 @@ static void a_program_is_traced_from_its_start_to_its_end(void **state)
     etw_session_destroy(rig.session);
     assert_nothing_left(&rig);
     assert_false(is_file("etw-test.launched"));
-    assert_int_equal(rig.gap_count, 0); /* before it nothing is missing */
+    assert_int_equal(rig.gap_count, 0); /* no event is missing before it */
     rig_fini(&rig);
 }
 
@@ -110,7 +110,7 @@ static void a_reload_goes_on_with_the_program_until_it_has_ended(void **state)
     struct rig rig;
     struct buf takeover;
     struct buf last;
-    rig_init(&rig, NULL); /* and no folder */
+    rig_init(&rig, NULL); /* without a folder */
     buf_init(&takeover, 4096);
     buf_init(&last, 4096);
     settings.on_stop = LIVE_ON_STOP_END;
@@ -252,7 +252,7 @@ static void a_session_that_is_stopped_by_others_comes_again_for_the_same_program
     rig_fini(&rig);
 }
 
-/* ---- what windows refuses --------------------------------------------------------------------------- */
+/* ---- what windows refuses -------------------------------------------------------------------- */
 
 static void while_there_is_another_heap_session_nothing_is_launched(void **state)
 {

@@ -4,7 +4,7 @@
 #include "input/windows/etw_targets.h"
 #include "support/etw_sim/etw_sim.h"
 
-/* Sessions of heaps of processes that run already. */
+/* Sessions of heaps of processes that already run. */
 
 static struct plat_child *run_one(void)
 {

@@ -4,7 +4,7 @@
 #include "support/etl_encode.h"
 #include "support/etw_sim/etw_sim.h"
 
-/* Messages of WPP code in live sessions: what their header holds, and which of them are missing. */
+/* WPP messages in live sessions: the values of their headers, and which messages are missing. */
 enum {
     USUAL = ETL_MESSAGE_SEQUENCE | ETL_MESSAGE_GUID | ETL_MESSAGE_TIMESTAMP | ETL_MESSAGE_SYSTEMINFO
 };
@@ -56,12 +56,13 @@ static void numbers_come_with_raw_buffers(void **state)
     assert_int_equal(rig.last.descriptor.id, 10);
     assert_true(rig.last.present & RECORD_HAS_SEQUENCE);
     assert_int_equal(rig.last.message_sequence, 2);
-    assert_int_equal(rig.last.message_flags & 0x2f, USUAL); /* and the width of pointers */
+    assert_int_equal(rig.last.message_flags & 0x2f, USUAL); /* and the flag of pointer width */
     assert_int_equal(rig.gap_count, 0);
     rig_fini(&rig);
 }
 
-/* As MESSAGE_TRACE_HEADER says, or where ETW keeps that to itself as far as it can be told. */
+/* The fields that MESSAGE_TRACE_HEADER has. Where ETW keeps them to itself, as far as one can
+ * tell. */
 static void what_a_message_does_not_hold_is_absent(void **state)
 {
     (void)state;
@@ -115,7 +116,8 @@ static void missing_numbers_are_told_while_the_session_runs(void **state)
     assert_int_equal(rig_lost(&rig, "message_numbers", NULL), 5);
     assert_true(rig.gaps[0].exact);
     assert_string_equal(rig.gaps[0].stage, "etw");
-    etw_sim_skip_numbers(rig.sim, NAME, 2); /* these are told at the end, and those not again */
+    etw_sim_skip_numbers(
+        rig.sim, NAME, 2); /* these are reported at the end, the previous ones not again */
     write_messages(provider, USUAL, 1);
     rig_stop(&rig);
     assert_int_equal(rig_lost(&rig, "message_numbers", NULL), 7);
@@ -170,7 +172,7 @@ static void what_lost_buffers_held_is_told_in_buffers_alone(void **state)
     rig_fini(&rig);
 }
 
-/* Numbers of all sessions: those of another one are not missing. */
+/* Numbers count over all sessions: those of another session are not missing. */
 static void numbers_of_other_sessions_are_not_missing(void **state)
 {
     (void)state;
@@ -208,7 +210,7 @@ static void a_session_that_begins_again_counts_anew(void **state)
     assert_true(etw_control_stop(NAME, &last, NULL));
     rig_await(&rig, rig_has_gap, "session_stopped");
     rig_await(&rig, is_enabled, NAME);
-    write_messages(provider, USUAL, 3); /* from 1 on */
+    write_messages(provider, USUAL, 3); /* their numbers begin at 1 */
     rig_stop(&rig);
     assert_int_equal(rig.events, 53);
     assert_int_equal(rig_lost(&rig, "message_numbers", NULL), 0);

@@ -6,9 +6,9 @@
 #include "input/windows/etw_providers.h"
 #include "support/etw_sim/etw_sim.h"
 
-/* Which providers a live session asks for, and when. */
+/* The providers that a live session asks for, and the moment. */
 
-/* ---- providers ------------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static void a_provider_that_comes_later_is_read(void **state)
 {
@@ -123,7 +123,7 @@ static bool all_processes_are_told(struct rig *rig, const void *what)
     return processes_told(rig) == 2;
 }
 
-/* Two providers of the kernel want it, which is asked once: for its processes. */
+/* Two kernel providers want the rundown of processes, which the session asks for once. */
 static void the_kernels_providers_have_the_state_of_the_session(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void a_group_brings_its_members_but_those_left_out(void **state)
     rig_fini(&rig);
 }
 
-/* Ids of processes are no 16-bit numbers, nor negative ones. */
+/* Ids of processes are neither 16-bit numbers nor negative. */
 static void ids_of_processes_have_all_their_32_bits(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void ids_of_processes_have_all_their_32_bits(void **state)
     rig_fini(&rig);
 }
 
-/* ---- how long a start takes ------------------------------------------------------------------------ */
+/* ---- how long a start takes ------------------------------------------------------------------ */
 
 enum { MANY = 50 };
 
@@ -275,8 +275,8 @@ static void processes_that_never_answer_delay_no_other(void **state)
     rig_fini(&rig);
 }
 
-/* They are waited for before that, since a provider that is not on yet has nothing to tell: all
- * together as long as one may take. */
+/* The session waits for them before, since a provider that is not enabled yet has nothing to
+ * report. It waits for all together as long as for one. */
 static void those_that_shall_tell_their_state_share_one_wait(void **state)
 {
     (void)state;
@@ -352,7 +352,7 @@ static void a_stop_is_heard_between_two_providers(void **state)
     rig_fini(&rig);
 }
 
-/* It could not be enabled with the others. */
+/* Windows did not enable it with the others. */
 static void a_late_provider_is_asked_for_its_state(void **state)
 {
     (void)state;
@@ -373,7 +373,7 @@ static void a_late_provider_is_asked_for_its_state(void **state)
 
 static const char dotnet_text[] = "e13c0d23-ccbc-4e12-931b-d9cc2eee27e4";
 
-/* The runtime of .NET, which collects its garbage when it is enabled with GCHeapCollectKeyword. */
+/* The runtime of .NET collects its garbage when it is enabled with GCHeapCollectKeyword. */
 static struct etw_sim_provider *add_dotnet(struct rig *rig, struct guid *ret_guid)
 {
     assert_true(guid_parse(span_text(dotnet_text), ret_guid));

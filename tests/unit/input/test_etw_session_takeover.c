@@ -5,7 +5,7 @@
 #include "etw_session_rig.h"
 #include "support/etw_sim/etw_sim.h"
 
-/* What a session leaves running for the next one in the process. */
+/* The ETW session that an input leaves running for the next one in the process. */
 
 static struct buf takeover;
 
@@ -147,9 +147,9 @@ static void other_counters_are_another_session(void **state)
     rig_fini(&rig);
 }
 
-/* ---- a stop before anything was read -------------------------------------------------------------- */
+/* ---- a stop before anything was read --------------------------------------------------------- */
 
-/* ProcessTrace gets to the session when this was asked for. */
+/* ProcessTrace reaches the session only after the stop was requested. */
 static struct {
     const struct etw_api *simulated;
     uint32_t control;
@@ -173,8 +173,8 @@ static uint32_t process_late(
     return late.simulated->ProcessTrace(handles, count, start_time, end_time);
 }
 
-/* Three events wait in a session that was passed on to one that is asked to stop at once, and whose
- * reader comes after ${control}. */
+/* Three events wait in a session that was handed to an input which is asked to stop at once. Its
+ * reader begins after ${control}. */
 static void stop_before_the_reader_comes(struct rig *rig, uint32_t control)
 {
     static struct etw_api table;

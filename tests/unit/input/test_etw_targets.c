@@ -14,8 +14,9 @@
 #include "support/test.h"
 
 /*
- * Processes that are traced by their name, without a session: each case says itself when it is looked.
- * They are copies of this program under another name: `test FOLDER` waits for FOLDER/end.
+ * Processes that are traced by name, without a session: each case says itself when the agent looks.
+ *
+ * The processes are copies of this program under another name: `test FOLDER` waits for FOLDER/end.
  */
 enum { LOOK_NS = 10 };
 
@@ -68,7 +69,7 @@ static int tear_down(void **state)
 {
     (void)state;
     buf_fini(&notes);
-    /* Windows gives a program's file free a little after the program has ended. */
+    /* Windows releases a program's file a little after the program has ended. */
     AWAIT(temp_folder_remove(folder) == 0);
     return 0;
 }
@@ -113,8 +114,8 @@ static void end_one(struct plat_child *child)
     plat_child_close(child);
 }
 
-/* Between two looks all end and one begins anew: it has to come into a session of its own, as that
- * which runs has only the number of one that is gone. */
+/* Between two looks all of them end and one begins: it needs a session of its own, because the
+ * running session has the process ids of processes that are gone. */
 static void one_that_begins_anew_is_asked_for_again(void **state)
 {
     (void)state;
@@ -151,7 +152,7 @@ static void one_that_begins_anew_is_asked_for_again(void **state)
     etw_targets_destroy(targets);
 }
 
-/* As where Windows cannot add them to a session that runs. */
+/* As if Windows could not add them to a running session. */
 static void a_new_session_has_those_that_came_since(void **state)
 {
     (void)state;
@@ -172,7 +173,8 @@ static void a_new_session_has_those_that_came_since(void **state)
     end_one(second);
 }
 
-/* Processes that never ran have this program's name; with itself they are one more than may be. */
+/* Processes that never ran have this program's name; with the program itself they are one more than
+ * the limit. */
 static void what_is_beyond_the_most_is_told_once(void **state)
 {
     (void)state;
@@ -204,7 +206,7 @@ static void what_is_beyond_the_most_is_told_once(void **state)
     free(program);
 }
 
-/* As one that is traced. */
+/* Another traced process. */
 static int play(const char *where)
 {
     char end[512];

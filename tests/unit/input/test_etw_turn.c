@@ -7,7 +7,7 @@ enum { ROUNDS = 20000 };
 
 struct shared {
     struct etw_turn turn;
-    uint64_t calls; /* by the thread that has the turn: TSan reports any other */
+    uint64_t calls; /* only the thread that has the turn counts: TSan reports any other */
     uint64_t refused;
 };
 

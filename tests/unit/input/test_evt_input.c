@@ -3,7 +3,8 @@
 #include "support/await.h"
 #include "unit/input/evt_rig.h"
 
-/* Which channels and records sessions read from a simulated Windows Event Log, and what comes with each record. */
+/* The channels and records that sessions read from a simulated Windows Event Log, and the fields of
+ * each record. */
 
 static void a_channel_is_read_from_its_oldest_record_and_on(void **state)
 {
@@ -71,7 +72,8 @@ static void a_channel_that_may_not_be_read_is_read_as_soon_as_it_may(void **stat
     await_count(1);
     end();
     assert_int_equal(rig.end, INPUT_STOPPED);
-    assert_int_equal(rig.notes, 2); /* that it cannot be read, and that it is read again */
+    assert_int_equal(
+        rig.notes, 2); /* one says that the channel cannot be read, one that it is read again */
     assert_true(rig.troubles > 0);
     assert_string_equal(rig.trouble, "");
 }
@@ -92,7 +94,7 @@ static void events_too_large_to_come_together_come_in_smaller_numbers(void **sta
 {
     (void)state;
     write_many("Security", 100);
-    evt_sim_fail_next(EVT_ERROR_RPC_INVALID_BOUND, 6); /* from 64 at once down to 1 */
+    evt_sim_fail_next(EVT_ERROR_RPC_INVALID_BOUND, 6); /* batches shrink from 64 records to 1 */
     start("Security", EVT_START_OLDEST, nothing);
     await_count(100);
     await_all_read();

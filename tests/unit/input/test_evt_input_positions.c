@@ -1,7 +1,8 @@
 #include "base/bytes.h"
 #include "unit/input/evt_rig.h"
 
-/* What sessions of channels read again, leave out and report as lost: over restarts, and where logs lose records. */
+/* Which records sessions of channels read again, leave out and report as lost: over restarts, and
+ * where logs lose records. */
 
 static void a_session_that_starts_now_leaves_out_what_was_there(void **state)
 {
@@ -37,14 +38,14 @@ static void each_record_comes_once_over_300_kills(void **state)
         write_many("Security", PER_LIFE);
         last += PER_LIFE;
         random = random * 1103515245 + 12345;
-        size_t wanted = random >> 16 & 7; /* how many are given before the kill, at least */
+        size_t wanted = random >> 16 & 7; /* the kill comes after at least so many records */
         uint64_t first = last;            /* records that are not safe yet */
         for (first = 1; first < last && had[first]; first++) {}
         size_t left = had[first] ? 0 : (size_t)(last - first + 1);
         await_count(wanted < left ? wanted : left);
         random = random * 1103515245 + 12345;
         plat_mutex_lock(&rig.mutex);
-        /* Not the last one: a record is on its way only when the next one comes, or a pause. */
+        /* Not the last one: the session gives a record only when the next one or a pause comes. */
         uint64_t safe = rig.number ? (random >> 16) % rig.number : 0;
         for (uint64_t i = 0; i < safe; i++) {
             had[rig.given[i].record_id]++;
@@ -87,7 +88,7 @@ static void what_was_overwritten_between_two_runs_is_told_once(void **state)
     assert_string_equal(rig.gaps[0].reason, "overwritten");
     assert_int_equal(rig.gaps[0].count, 20);
     assert_int_equal(rig.given[0].record_id, 26);
-    keep(1, &kept); /* the gap alone is safe */
+    keep(1, &kept); /* only the gap is safe */
     end();
     start("Small", EVT_START_OLDEST, buf_span(&kept));
     await_count(10);
@@ -98,7 +99,7 @@ static void what_was_overwritten_between_two_runs_is_told_once(void **state)
     buf_fini(&kept);
 }
 
-/* The session selects event 9 alone. */
+/* The session selects only event 9. */
 static void select_nine(void)
 {
     static const char *nine[] = {"9"};
@@ -146,7 +147,7 @@ static void what_a_query_leaves_out_is_no_loss_once_it_was_examined(void **state
     buf_fini(&kept);
 }
 
-/* Not one record was selected before: what was overwritten since may have had some. */
+/* The query selected no record so far. The overwritten ones may have had some that it selects. */
 static void what_was_overwritten_is_told_though_nothing_was_selected_before(void **state)
 {
     (void)state;

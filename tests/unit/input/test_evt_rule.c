@@ -5,7 +5,7 @@
 #include "support/evt_sim.h"
 #include "support/test.h"
 
-/* Rules of channels: what they keep, and that the query never keeps less. */
+/* Rules of channels: the records that they keep. The query never keeps fewer. */
 
 static struct evt_rule read_rule(const struct evt_channel_settings *settings)
 {
@@ -82,7 +82,7 @@ static unsigned roll(unsigned sides)
     return (random_state >> 16) % sides;
 }
 
-/* Any rule, also ones that need far more terms than Windows takes. */
+/* Any rule, also one that needs far more terms than Windows allows. */
 static void the_query_is_never_stricter_than_the_rule(void **state)
 {
     (void)state;

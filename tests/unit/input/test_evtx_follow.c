@@ -9,7 +9,7 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* Event logs that grow: the file is written in states that Windows and collectors leave it in. */
+/* Event logs that grow: the file takes on the states in which Windows and collectors leave it. */
 enum { MAX_SEEN = 64 };
 
 static char folder[TEMP_FOLDER_BYTES];
@@ -188,7 +188,7 @@ static void records_and_chunks_that_are_added_are_read_once(void **state)
     etl_follow_destroy(follow);
 }
 
-/* The header of the chunk may be written before the record that it counts. */
+/* Windows may write the header of the chunk before the record that the header counts. */
 static void a_record_that_is_written_in_part_is_left_for_later(void **state)
 {
     (void)state;
@@ -197,7 +197,7 @@ static void a_record_that_is_written_in_part_is_left_for_later(void **state)
     put_logon(2);
     evtx_put_pause(&put);
     for (size_t cut = second; cut + 4 < put.at;
-         cut += 7) { /* but its size at its end, which has zeros */
+         cut += 7) { /* the record's size at its end is still zero */
         uint8_t whole[EVTX_PUT_CHUNK_BYTES];
         plat_path_remove(path, NULL);
         memset(&seen, 0, sizeof(seen));
@@ -216,7 +216,7 @@ static void a_record_that_is_written_in_part_is_left_for_later(void **state)
     }
 }
 
-/* A log of two places for chunks, which is written in a circle. */
+/* A log with room for two chunks, written as a circle. */
 static void put_in_place(uint64_t place, uint64_t first, uint64_t last)
 {
     static struct evtx_put other;
@@ -270,7 +270,7 @@ static void overwrite_while_it_is_read(void)
     write_bytes(path, put.size);
 }
 
-/* What was copied is read to its end, and what was overwritten meanwhile is lost. */
+/* The copied bytes are read to their end. What Windows overwrote meanwhile is lost. */
 static void a_chunk_that_is_overwritten_while_it_is_read_is_read_as_it_was(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void a_chunk_that_is_overwritten_while_it_is_read_is_read_as_it_was(void 
     etl_follow_destroy(follow);
 }
 
-/* Up to each mark, however much the log has grown: the same records. */
+/* Reading up to each mark gives the same records, however much the log has grown. */
 static void marks_reproduce_what_was_read(void **state)
 {
     (void)state;
@@ -327,7 +327,7 @@ static void a_newer_copy_under_the_same_name_is_read_on(void **state)
 {
     (void)state;
     char other[sizeof(path) + 8];
-    if (temp_system_is_wine()) { /* it does not replace files that are open */
+    if (temp_system_is_wine()) { /* Wine does not replace open files */
         skip();
     }
     snprintf(other, sizeof(other), "%s.new", path);
@@ -341,7 +341,7 @@ static void a_newer_copy_under_the_same_name_is_read_on(void **state)
     assert_true(plat_path_rename(other, path, &err));
     assert_false(look_and_read(follow).moved);
     assert_seen(2);
-    /* Another log is none of it. */
+    /* A different log does not continue it. */
     evtx_put_begin(&put);
     put_logon(7);
     evtx_put_pause(&put);

@@ -9,8 +9,8 @@
 #include "input/evtx/evtx_typed.h"
 #include "support/test.h"
 
-/* XML of one record as Windows renders it. Expected is what the XML says by the rules of XML 1.0, and, for types, what
- * the same values are in binary XML. */
+/* XML of one record as Windows renders it. The expected values follow from the rules of XML 1.0,
+ * and, for types, from the same values in binary XML. */
 
 enum { MAX_CHARS = 8192 };
 
@@ -94,7 +94,7 @@ static void deep_and_wide_xml_ends_at_the_limits(void **state)
         "damaged record: it has too many elements");
 }
 
-/* ---- types ----------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 #define DATA(xml) "<Event><System/><EventData>" xml "</EventData></Event>"
 
@@ -193,7 +193,7 @@ static void values_of_user_data_go_by_the_order_of_the_document(void **state)
     assert_int_equal(tree.nodes[tree.nodes[id].first].type, EVTX_UINT32);
 }
 
-/* ---- the record ------------------------------------------------------------------------------------------ */
+/* ---- the record ------------------------------------------------------------------------------ */
 
 static void system_becomes_the_header(void **state)
 {

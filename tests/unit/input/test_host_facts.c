@@ -16,7 +16,7 @@ static void make(void)
     trace_buffer(&t, 0, 1, 2000, 10, 1, 4);
 }
 
-/* A record of ${size} bytes behind its header of the system. */
+/* A record of ${size} bytes after its SYSTEM header. */
 static uint8_t *place_config_cpu(uint8_t version, uint16_t size)
 {
     enum { HEADER_BYTES = 0x20 };
@@ -63,7 +63,7 @@ static void the_computer_name_comes_from_the_system_configuration(void **state)
     arena_fini(&arena);
 }
 
-/* As records of a trace that grows are with other threads when the next ones are read. */
+/* Records of a growing trace are still with other threads when the next ones are read. */
 static void a_walk_can_leave_what_is_known(void **state)
 {
     (void)state;

@@ -7,8 +7,8 @@
 #include "support/test.h"
 #include "unit/input/trace_bytes.h"
 
-/* The input as the pipeline sees it: settings, resume, limits, losses, failures. Works on files in
- * the current folder, removed at the end. */
+/* The input as the pipeline sees it: settings, resume, limits, losses, failures. The tests use
+ * files in the current folder and remove them at the end. */
 
 enum { MAX_SEEN = 64 };
 
@@ -43,7 +43,7 @@ static bool on_record(void *self, const struct event_record *record)
     return seen->records != seen->stop_after;
 }
 
-/* All of b, and one buffer of a. */
+/* All records of b, and one buffer of a. */
 static bool on_leaves_out(void *self, const struct event_record *record, uint64_t *ret_tag)
 {
     (void)self;
@@ -270,7 +270,7 @@ static void recorded_losses_become_gaps(void **state)
     assert_true(seen.last_gap.to == trace_start_time + 50000000);
 }
 
-/* A trace of messages with these numbers, and a mode. */
+/* A trace of messages with these numbers, and with a mode. */
 static void save_messages(uint32_t mode, uint32_t lost, const uint32_t *numbers, size_t count)
 {
     memset(&t, 0, sizeof(t));
@@ -311,7 +311,8 @@ static void message_numbers_that_are_missing_become_a_gap(void **state)
         assert_int_equal(seen.records, 1 + rows[i].count);
         assert_int_equal(seen.gaps, (rows[i].lost > 0) + (rows[i].missing > 0));
         if (rows[i].missing) {
-            bool is_global = rows[i].mode == GLOBAL; /* others may have them */
+            bool is_global = rows[i].mode ==
+                             GLOBAL; /* other sessions may have the missing numbers */
             assert_string_equal(
                 seen.last_gap.reason, is_global ? "global_message_numbers" : "message_numbers");
             assert_int_equal(seen.last_gap.count, rows[i].missing);

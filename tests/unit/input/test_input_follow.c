@@ -42,7 +42,8 @@ static void stop_ends_a_wait_at_once(void **state)
 {
     (void)state;
     struct plat_thread *thread = start(hour);
-    finish(thread); /* whether it waits already or not: else the test would last an hour */
+    finish(
+        thread); /* whether the input waits already or not: otherwise the test would last an hour */
     write_all(0);
     thread = start(hour);
     wait_for(&run.ends, 1);
@@ -80,7 +81,7 @@ static void new_files_are_found_and_growing_ones_read_on(void **state)
 static void a_file_replaced_by_another_is_followed_by_it(void **state)
 {
     (void)state;
-    if (temp_system_is_wine()) { /* it does not replace files that are open */
+    if (temp_system_is_wine()) { /* Wine does not replace open files */
         skip();
     }
     struct plat_thread *thread = start(MILLISECOND);
@@ -97,7 +98,8 @@ static void a_file_replaced_by_another_is_followed_by_it(void **state)
     assert_int_equal(run.seen.count, 1 + 9 + 1 + EVENTS);
     assert_int_equal(run.damage, 0);
     assert_all_once(1);
-    /* Likewise with the file overwritten in place; it was whole, so nothing of it is lost. */
+    /* Likewise if the file is overwritten in place. The input had read all of it, so nothing is
+     * lost. */
     assert_true(temp_file_cut(paths[0], 0));
     write_all(2);
     assert_true(plat_path_rename(paths[2], paths[0], &err));
@@ -158,11 +160,11 @@ static void what_is_no_trace_is_told_once_and_tried_again_when_it_changes(void *
     write_all(0);
     wait_for(&run.ends, 2);
     finish(thread);
-    assert_true(run.damage <= 2); /* it may have been looked at half written */
+    assert_true(run.damage <= 2); /* the input may have seen it half written */
     assert_all_once(0);
 }
 
-/* Records whose place is that of an earlier one. */
+/* The number of records whose place is that of an earlier one. */
 static size_t count_same_places(void)
 {
     size_t same = 0;
@@ -177,7 +179,7 @@ static size_t count_same_places(void)
     return same;
 }
 
-/* It is read, and known again by itself, but its records are those of the trace. */
+/* The copy is read, and recognised by itself, but its records have the ids of the trace. */
 static void a_copy_is_a_file_of_its_own_with_the_records_of_the_trace(void **state)
 {
     (void)state;
@@ -192,7 +194,7 @@ static void a_copy_is_a_file_of_its_own_with_the_records_of_the_trace(void **sta
     assert_memory_not_equal(run.ended[0], run.ended[1], 16);
     assert_int_equal(count_same_places(), EVENTS + 1);
 
-    /* Each is known again, also when the first is gone. */
+    /* Each is recognised again, also when the first is gone. */
     run.known_ends = 2;
     assert_true(plat_path_remove(paths[0], &err));
     write_all(2);
@@ -202,7 +204,7 @@ static void a_copy_is_a_file_of_its_own_with_the_records_of_the_trace(void **sta
     assert_int_equal(run.seen.count, 3 * (EVENTS + 1));
 }
 
-/* The original is followed, the copy ends early; then the copy grows, too. */
+/* The original is followed, the copy ends early. Then the copy grows, too. */
 static void a_copy_of_a_growing_trace_brings_no_record_of_its_own(void **state)
 {
     (void)state;
@@ -228,7 +230,8 @@ static void a_copy_of_a_growing_trace_brings_no_record_of_its_own(void **state)
     assert_int_equal(count_same_places(), EVENTS + 1);
 }
 
-/* Files that begin alike and continue otherwise: records of one must not be taken for those of the other. */
+/* Files with the same beginning and different ends: records of one must not count as those of the
+ * other. */
 static void traces_that_only_begin_alike_have_records_of_their_own(void **state)
 {
     (void)state;
@@ -250,7 +253,7 @@ static void traces_that_only_begin_alike_have_records_of_their_own(void **state)
     assert_int_equal(count_same_places(), 0);
     assert_memory_not_equal(run.ended[0], run.ended[1], 16);
 
-    /* It is known again, also when the other is gone. */
+    /* The file is recognised again, also when the other is gone. */
     run.known_ends = 2;
     assert_true(plat_path_remove(paths[0], &err));
     write_all(2);

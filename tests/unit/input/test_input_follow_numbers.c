@@ -1,7 +1,8 @@
 #include "support/etl_encode.h"
 #include "support/input_follow_rig.h"
 
-/* Numbers of messages in a growing trace: which are missing is told when a flush shows it. */
+/* Numbers of messages in a growing trace: the input reports missing ones when a flush proves that
+ * they are missing. */
 enum { LOCAL = 0x8000, MAX_GAPS = 16 };
 
 static struct growing trace;
@@ -34,7 +35,7 @@ static void put(uint16_t cpu, uint32_t number)
 }
 
 /* The numbers of three flushes, each of two processors; 4, 11 and 12, and 16 are missing. */
-static size_t writes_at[4]; /* that are done up to each of them, and in all */
+static size_t writes_at[4]; /* the writes done up to each of them, and in all */
 
 static void make_trace(uint32_t mode)
 {
@@ -88,7 +89,7 @@ static void missing_numbers_are_told_while_the_trace_grows(void **state)
     assert_non_null(thread);
     write_up_to(0, writes_at[0]);
     wait_for(&run.seen.count, 1 + 6); /* the header is a record, too */
-    assert_int_equal(gap_count, 0);   /* 4 may lie in a buffer still */
+    assert_int_equal(gap_count, 0);   /* 4 may still lie in a buffer */
     write_up_to(writes_at[0], writes_at[1]);
     wait_for(&gap_count, 1);
     assert_int_equal(gaps[0].count, 1);
@@ -101,7 +102,7 @@ static void missing_numbers_are_told_while_the_trace_grows(void **state)
     input_file.stop(run.input);
     plat_thread_join(thread);
     input_file.destroy(run.input);
-    assert_int_equal(gap_count, 3); /* what the end shows */
+    assert_int_equal(gap_count, 3); /* the end proves that these are missing */
     assert_int_equal(gaps[2].count, 1);
     for (size_t i = 0; i < gap_count; i++) {
         assert_string_equal(gaps[i].stage, "etw");

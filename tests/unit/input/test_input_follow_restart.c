@@ -2,11 +2,11 @@
 
 #include "support/input_follow_rig.h"
 
-/* The sink itself makes the files grow, and stops the run; then another input goes on. */
+/* The sink itself lets the files grow, and stops the run. Then another input continues. */
 
 static size_t step;
 
-/* Every fifth record, one more write to each file. */
+/* Every fifth record adds one more write to each file. */
 static void grow_in_turns(size_t count)
 {
     if (count % 5 == 0) {
@@ -81,7 +81,7 @@ static void a_restart_gives_the_same_records_in_the_same_order(void **state)
     }
 }
 
-/* Write to a circular trace up to, and without, write ${to}. */
+/* Write to a circular trace up to write ${to}, without that write. */
 static void write_ring(const struct growing *ring, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
@@ -112,7 +112,7 @@ static void a_circular_trace_goes_on_unless_it_was_overwritten(void **state)
         write_ring(&ring, 6, later);
         bool lost = later > 1 + SLOTS;
         size_t there = lost ? SLOTS : later - 1;
-        /* The newest buffer waits for the one behind it, or for a round without change. */
+        /* The newest buffer waits for the next one, or for a round without change. */
         run_until(1 + there * 9, true);
         assert_int_equal(run.renumbered, lost);
         assert_int_equal(run.damage, lost);
@@ -147,7 +147,7 @@ static void files_that_are_done_are_skipped_and_counted(void **state)
             assert_true(input_file.state(run.input, &state_bytes, &err));
             input_file.destroy(run.input);
         }
-        assert_true(plat_path_remove(paths[0], &err)); /* it is not needed any more */
+        assert_true(plat_path_remove(paths[0], &err)); /* it is no longer needed */
         run_until(EVENTS + 1, true);
         assert_int_equal(run.skipped, 1);
         assert_int_equal(run.renumbered, 0);
@@ -184,7 +184,7 @@ static void a_damaged_state_lets_everything_be_read_again(void **state)
     run_until(EVENTS / 2, true);
     assert_int_equal(run.renumbered, 1);
     assert_int_equal(run.damage, 1);
-    /* The run after that counts as this one did. */
+    /* The next run counts as this one did. */
     run_until(EVENTS + 1, true);
     assert_int_equal(run.behind, NEW_BEHIND);
     assert_int_equal(run.renumbered, 1);

@@ -141,7 +141,7 @@ static void what_everybody_has_is_forgotten_from_the_start(void **state)
     input_schedule_add(&schedule, SCHEDULE_WHOLE, a, 0);
     input_schedule_add(&schedule, SCHEDULE_WHOLE, b, 0);
     input_schedule_add(&schedule, SCHEDULE_WHOLE, c, 0);
-    input_schedule_settle(&schedule, b); /* a stands before it */
+    input_schedule_settle(&schedule, b); /* a comes before it */
     assert_int_equal(schedule.count, 3);
     assert_false(schedule.has_base);
     input_schedule_settle(&schedule, a);
@@ -201,7 +201,7 @@ static void too_many_entries_are_an_error_when_written(void **state)
     assert_false(input_schedule_write(&schedule, &bytes, &err));
     assert_int_equal(err.code, ERR_LIMIT);
     schedule.incomplete = false;
-    assert_false(input_schedule_write(&schedule, &bytes, &err)); /* no room in the buffer */
+    assert_false(input_schedule_write(&schedule, &bytes, &err)); /* the buffer has no room */
     assert_int_equal(err.code, ERR_LIMIT);
 }
 

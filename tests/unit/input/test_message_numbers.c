@@ -2,10 +2,10 @@
 
 #include "support/test.h"
 
-/* What is missing is known here beforehand: the numbers that are left out. */
+/* The tests know the missing numbers beforehand: they leave these numbers out. */
 enum { GLOBAL = 0x4000, LOCAL = 0x8000, BUFFER_BYTES = 1024 };
 
-/* 952 bytes behind the header, 16 each at least. */
+/* 952 bytes after the header; each message takes at least 16. */
 static const uint64_t per_buffer = 60;
 
 static struct message_numbers numbers;
@@ -38,7 +38,7 @@ static uint64_t end(void)
 static void holes_are_missing_and_order_is_not(void **state)
 {
     (void)state;
-    static const uint32_t came[] = {17, 12, 5, 13, 6, 9, 18}; /* 7 8 10 11 14 15 16 have not */
+    static const uint32_t came[] = {17, 12, 5, 13, 6, 9, 18}; /* 7 8 10 11 14 15 16 are missing */
     begin(LOCAL);
     for (size_t i = 0; i < sizeof(came) / sizeof(came[0]); i++) {
         message_numbers_note(&numbers, came[i], 100 + came[i]);
@@ -46,7 +46,7 @@ static void holes_are_missing_and_order_is_not(void **state)
     assert_int_equal(end(), 7);
     assert_int_equal(missing.from, 105);
     assert_int_equal(missing.to, 118);
-    assert_int_equal(end(), 0); /* it is as new */
+    assert_int_equal(end(), 0); /* it is as after its creation */
     note(1, 3);                 /* the session has begun again */
     assert_int_equal(end(), 0);
 }
@@ -54,7 +54,7 @@ static void holes_are_missing_and_order_is_not(void **state)
 static void sessions_without_numbers_miss_nothing(void **state)
 {
     (void)state;
-    begin(0); /* each has the number 0, or what some driver writes */
+    begin(0); /* each message has the number 0, or whatever a driver writes */
     note(1, 2);
     note(9, 9);
     assert_int_equal(cut() + cut() + end(), 0);
@@ -87,9 +87,9 @@ static void what_comes_when_it_was_told_counts_against_the_next(void **state)
     note(5, 6);
     cut();
     assert_int_equal(cut(), 3); /* 2 3 4 */
-    note(3, 4);                 /* a processor that slept */
+    note(3, 4);                 /* a processor that paused */
     note(10, 10);
-    assert_int_equal(end(), 1); /* 7 8 9, less two that were told for nothing */
+    assert_int_equal(end(), 1); /* 7 8 9, minus two that were reported wrongly */
 }
 
 static void the_first_ones_may_come_behind_others(void **state)
@@ -135,7 +135,7 @@ static void what_counters_of_etw_tell_is_not_told_again(void **state)
     }
 }
 
-/* A lost buffer may have held no message at all. */
+/* A lost buffer may not have held a single message. */
 static void a_loss_explains_what_is_missing_near_it(void **state)
 {
     (void)state;
@@ -151,7 +151,8 @@ static void a_loss_explains_what_is_missing_near_it(void **state)
         note(31, 31);
         cut();
         uint64_t told = cut();
-        /* Counted before the cut that its part began with, or later: it may be the same loss. */
+        /* The loss was counted before the cut with which its part began, or later: it may be the
+         * same loss. */
         assert_int_equal(told, after < 2 ? 0 : 30 - (10 + after));
     }
 }
@@ -207,7 +208,7 @@ static void a_trace_may_have_more_than_there_are_numbers(void **state)
     }
 }
 
-/* Any numbers at all, as files may have. */
+/* Any numbers, because files may have any. */
 static void nothing_makes_it_count_more_than_there_are(void **state)
 {
     (void)state;
@@ -229,13 +230,14 @@ static void nothing_makes_it_count_more_than_there_are(void **state)
     }
 }
 
-/* Each processor's numbers in order, the processors' in any, some lost: as many as were lost are told. */
+/* Each processor's numbers are in order, the processors in any order, and some are lost: as many as
+ * were lost are reported. */
 static void as_many_are_told_as_were_lost(void **state)
 {
     (void)state;
     enum { PROCESSORS = 4, ROUNDS = 50, MOST = 400 };
     uint32_t random = 7;
-    uint32_t next = UINT32_MAX - 1000; /* they begin again on the way */
+    uint32_t next = UINT32_MAX - 1000; /* they start again from 0 on the way */
     uint64_t lost = 0;
     uint64_t told = 0;
     begin(LOCAL);

@@ -6,12 +6,13 @@
 #include "input/bytes/packed.h"
 #include "support/packed_put.h"
 
-/* What a walk tells, in one line: [name]bytes for each member, !offset for damage, ?why for what is refused. */
+/* The result of a walk in one line: [name]bytes for each member, !offset for damage, ?reason for a
+ * refusal. */
 struct heard {
     struct buf text;
     size_t skip_after; /* bytes of each member; 0: all are wanted */
     size_t member_bytes;
-    const char *unwanted; /* member */
+    const char *unwanted; /* the member to which the answer is `instead` */
     enum packed_step instead;
     unsigned stop_after; /* questions; 0: never */
     unsigned asked;

@@ -119,7 +119,7 @@ static void make_trace(struct trace *t, struct trace_options options, uint16_t i
     }
 }
 
-/* Two packings of the trace: its identity is that of the file, and so are its bytes. */
+/* Two packed files of one trace: its identity, and its bytes, are those of the file. */
 static void check_identity(struct span trace)
 {
     struct buf packed;
@@ -191,7 +191,7 @@ static void names_are_shown_and_differ(void **state)
         {"\xc3\xbc\xc2\x85.ETL", bytes_of(&t), 0x800, 0},
         {"b.etl.gz", span_text("packed again"), 0, 0},
     };
-#ifdef _WIN32 /* libarchive takes what is no UTF-8 for text of the system's code page */
+#ifdef _WIN32 /* libarchive takes a name that is not UTF-8 for text in the system's code page */
 #define ODD_BYTE "\xc3\xbf"
 #else
 #define ODD_BYTE "\\xff"

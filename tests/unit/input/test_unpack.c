@@ -5,8 +5,9 @@
 #include "input/bytes/unpack.h"
 #include "support/pack.h"
 
-/* Streams by hand are from [MS-XCA] section 3, or put together bit by bit after section 2; the rest
- * are round trips through support/pack.h, which unpack_oracle.py holds against other decoders. */
+/* The streams written by hand are from [MS-XCA] section 3, or put together bit by bit after section
+ * 2. The rest are round trips through support/pack.h, which unpack_oracle.py compares with other
+ * decoders. */
 
 enum { MAX_OUT = 1 << 20 };
 
@@ -26,7 +27,7 @@ static bool pack(enum unpack_format format, struct span in, struct buf *out)
     return false;
 }
 
-/* One result: what came out, how it ended, what was consumed. */
+/* One result: the output, the ending, and the bytes consumed. */
 struct result {
     uint8_t *out;
     size_t size;
@@ -47,8 +48,8 @@ static struct result unpack_whole(enum unpack_format format, struct span in, siz
     return r;
 }
 
-/* Input grows by ${piece} bytes whenever more is asked for, output by ${room}; the window keeps the
- * promised history and nothing else. */
+/* Input grows by ${piece} bytes whenever the decoder asks for more, and output by ${room}. The
+ * window keeps the promised history and nothing else. */
 static struct result unpack_bits(
     enum unpack_format format, struct span in, size_t limit, size_t piece, size_t room)
 {
@@ -205,7 +206,7 @@ static void examples_of_the_specification_decompress(void **state)
         struct span text = span_make(example->text, strlen(example->text) + example->extra);
         assert_gives(example->format, stream, text);
 
-        /* All of these also end by themselves. */
+        /* The decoder finds the end of all of these also when it is not told the size. */
         struct result r = unpack_whole(example->format, stream, 4096);
         if (r.status != UNPACK_END || r.size != text.size) {
             fail_msg("%s: status %d, %zu bytes", example->name, (int)r.status, r.size);
@@ -217,8 +218,9 @@ static void examples_of_the_specification_decompress(void **state)
 
 static void a_match_makes_a_huffman_block_longer(void **state)
 {
-    /* Written by Windows for 65537 zeros: a literal, a match of 65536 (more than the block has left),
-     * an end mark. From a question to the authors of [MS-XCA], cifs-protocol, 1 November 2022. */
+    /* Written by Windows for 65537 zeros: a literal, a match of 65536 (more than the block has
+     * left), an end mark. From a question to the authors of [MS-XCA], cifs-protocol, 1 November
+     * 2022. */
     (void)state;
     static const uint8_t zeros[65537];
     uint8_t in[300];
@@ -348,7 +350,8 @@ static void a_truncated_stream_gives_a_beginning(void **state)
     for (int i = 0; i < FORMATS; i++) {
         struct buf packed = packed_events(formats[i], data, sizeof(data));
         for (size_t cut = 0; cut < packed.size; cut++) {
-            uint8_t *exact = malloc(cut ? cut : 1); /* a read beyond the end is seen */
+            uint8_t *exact = malloc(
+                cut ? cut : 1); /* so that sanitizers see a read beyond the end */
             assert_non_null(exact);
             memcpy(exact, packed.data, cut);
             struct span in = span_make(exact, cut);

@@ -38,7 +38,7 @@ static void the_first_events_of_each_kind_are_samples(void **state)
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(take(samples, &others[i], 5000), WIDTH_SAMPLES_EACH);
     }
-    record.descriptor.opcode = 3; /* types of a class do not count by themselves */
+    record.descriptor.opcode = 3; /* the types of a class are not counted separately */
     assert_int_equal(take(samples, &record, 10), 0);
     width_samples_destroy(samples);
 }
@@ -74,7 +74,7 @@ static void other_records_are_none(void **state)
     width_samples_destroy(samples);
 }
 
-/* However many kinds there are, none has fewer than if it was alone. */
+/* However many kinds there are, each has as many samples as if it were alone. */
 static void no_kind_is_left_out_for_others(void **state)
 {
     (void)state;

@@ -6,7 +6,7 @@
 
 /*
  * Small traces, written byte by byte from the layouts of ntwmi.h and evntrace.h, for tests that
- * want to break single bytes. Buffers of 1 KB; every record is an EVENT_HEADER whose id numbers it.
+ * break single bytes. Buffers have 1 KB. Every record is an EVENT_HEADER whose id numbers it.
  */
 enum {
     TRACE_BUFFER_BYTES = 1024,
@@ -19,10 +19,10 @@ struct trace {
     uint8_t bytes[TRACE_MAX_BYTES];
     size_t size;
     size_t buffer; /* the one being written */
-    size_t at;     /* in it */
+    size_t at;     /* offset in that buffer */
 };
 
-/* Zero means the usual. */
+/* Zero means the default. */
 struct trace_options {
     uint32_t mode;
     uint32_t clock;      /* 1: QPC */
@@ -54,7 +54,7 @@ static inline void trace_begin(struct trace *t, uint8_t cpu, uint64_t sequence)
     store_le32(b + 0x30, 0x48);
 }
 
-/* Room for a record of ${size} bytes; the buffer's end is moved behind it and its padding. */
+/* Room for a record of ${size} bytes. The buffer's end moves past the record and its padding. */
 static inline uint8_t *trace_place(struct trace *t, size_t size)
 {
     uint8_t *b = t->bytes + t->buffer;
@@ -109,7 +109,8 @@ static inline void trace_header(struct trace *t, struct trace_options o)
     store_le32(h + 0x114, o.buffers_lost);
 }
 
-/* A buffer of ${cpu} with ${count} records, ids from ${id}, times from ${time} on, ${step} apart. */
+/* A buffer of ${cpu} with ${count} records, ids from ${id}, times from ${time} on, ${step}
+ * apart. */
 static inline void trace_buffer(struct trace *t, uint8_t cpu, uint64_t sequence, int64_t time,
     int64_t step, uint16_t id, uint16_t count)
 {
