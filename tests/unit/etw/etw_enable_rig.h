@@ -4,13 +4,14 @@
 #include "etw/enable/etw_enable.h"
 #include "etw_fake.h"
 
-/* A request to a Windows of the test's own. Offsets and limits of evntprov.h, written as numbers. */
+/* A request to a table that the test provides. Offsets and limits are those of evntprov.h, written
+ * as numbers. */
 
 static const struct guid provider = {{0x6e, 0x12, 0x95, 0x1c, 0xea, 0x7e, 0xa9, 0x49, 0xa3, 0xfe,
     0xa3, 0x78, 0xb0, 0x3d, 0xdb, 0x4d}};
 static const struct guid source = {{9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 1, 2, 3, 4, 5, 6}};
 
-/* Requests are large: one that every test begins anew. */
+/* Requests are large, so all tests share one, which each begins anew. */
 static struct etw_request request;
 static struct etw_outcome outcome;
 

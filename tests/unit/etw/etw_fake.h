@@ -10,9 +10,10 @@
 #include "support/test.h"
 
 /*
- * A table that writes down what it is called with, byte for byte, and answers what a test wants.
- * For what must be seen in the bytes of a call, or come in an order of its own; behaviour is tested
- * against the simulator.
+ * A table that records its calls byte for byte, and gives the answers that a test sets.
+ *
+ * It serves tests of the bytes of a call, or of an unusual order. Behaviour is tested against the
+ * simulator.
  */
 enum { FAKE_CALLS = 64, FAKE_BLOCK_BYTES = 8192 };
 
@@ -46,7 +47,7 @@ static struct {
     struct etw_api api;
     struct fake_call *calls; /* FAKE_CALLS of them */
     size_t count;
-    /* The answer to the call that was just written down; may write into ${block}. */
+    /* The answer to the call that was recorded last; it may write into ${block}. */
     uint32_t (*answer)(const struct fake_call *call, void *block);
 } fake;
 
@@ -71,7 +72,7 @@ static void fake_take_block(struct fake_call *call, const struct etw_properties 
     memcpy(call->block, properties, call->block_bytes);
 }
 
-/* What a call leaves in the block that it was given, whether it did it or not. */
+/* The content that a call leaves in its block, whether it succeeds or not. */
 static void fake_scribble(struct fake_call *call, struct etw_properties *properties)
 {
     memset((uint8_t *)properties + 120, 0xcc, call->block_bytes - 120);
@@ -168,7 +169,7 @@ static inline const struct etw_filter *fake_filter(
     return NULL;
 }
 
-/* As test set-up and tear-down. */
+/* For set-up and tear-down of a test. */
 static int fake_set_up(void **state)
 {
     (void)state;

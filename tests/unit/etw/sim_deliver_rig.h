@@ -38,7 +38,7 @@ static inline int teardown(void **state)
     return 0;
 }
 
-/* Every event is somewhere: what etw_sim.h promises of the counts. */
+/* Every event is accounted for, as etw_sim.h promises. */
 static inline struct etw_sim_counts checked_counts(const char *name)
 {
     struct etw_sim_session_info info;

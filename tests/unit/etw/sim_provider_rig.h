@@ -7,7 +7,8 @@
 
 #include "support/etw_sim/etw_sim_rig.h"
 
-/* A simulated Windows with two processors, and whether events of a provider get into session "s". */
+/* A simulated Windows with two processors; the tests ask whether events of a provider get into
+ * session "s". */
 
 static const struct guid guid_a = {{0xa, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
 static const struct guid guid_b = {{0xb, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};

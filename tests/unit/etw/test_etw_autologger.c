@@ -106,7 +106,8 @@ static void an_installation_writes_all_of_it(void **state)
     assert_true(has(B " Start=1\n"));
 }
 
-/* Whatever call fails, there is what was there before: nothing, an older installation, or others'. */
+/* Whichever call fails, the registry then has its previous content: nothing, an older installation,
+ * or other programs' keys. */
 static void an_installation_that_fails_leaves_nothing(void **state)
 {
     (void)state;
@@ -191,7 +192,7 @@ static void keys_of_other_programs_are_not_touched(void **state)
     buf_fini(&before);
 }
 
-/* An installation or removal that is killed: the next one can install or remove. */
+/* After an installation or removal was killed, the next one can install or remove. */
 static void one_that_was_left_half_way_is_ours(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-/* What is asked of ETW, byte for byte, and what it answers. */
+/* Requests to ETW, byte for byte, and its answers. */
 #include "etw_control_rig.h"
 
-/* ---- layout -------------------------------------------------------------------------------------------- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 static void a_start_fills_the_second_version_of_the_block(void **state)
 {
@@ -49,7 +49,7 @@ static void a_session_without_file_has_no_offset_for_it(void **state)
     assert_true(etw_control_start(&spec, &session, NULL));
     assert_u32(fake.calls[0].block, 112, 0);
     assert_u32(fake.calls[0].block, 116, NAME_AT);
-    /* Whole seconds need nothing that is not documented. */
+    /* Whole seconds need only documented members. */
     assert_u32(fake.calls[0].block, 64, 0x100);
     assert_u32(fake.calls[0].block, 68, 3);
 }
@@ -71,7 +71,7 @@ static void an_extension_lies_behind_the_names_and_its_place_in_the_flags(void *
     }
 }
 
-/* ---- what a Windows refuses ---------------------------------------------------------------------------- */
+/* ---- refusals of a Windows ------------------------------------------------------------------- */
 
 static uint32_t refuse_v2(const struct fake_call *call, void *block)
 {
@@ -87,7 +87,7 @@ static void a_refused_second_version_is_followed_by_the_first(void **state)
     fake.answer = refuse_v2;
     assert_true(etw_control_start(&spec, &session, NULL));
     assert_int_equal(fake.calls[1].function, FAKE_START);
-    const uint8_t *b = fake.calls[1].block; /* the first was left full of rubbish */
+    const uint8_t *b = fake.calls[1].block; /* the first call left it full of rubbish */
     assert_u32(b, 0, START_BYTES);
     assert_u32(b, 44, 0x00020000);
     assert_u32(b, 64, 0x08400109 | 0x10);
@@ -96,7 +96,7 @@ static void a_refused_second_version_is_followed_by_the_first(void **state)
     assert_int_equal(load_le64(b + 120), 0);
     assert_int_equal(load_le64(b + 136), 0);
     assert_utf16(b + FILE_AT, "C:\\t\\a%d.etl");
-    /* The query behind it does the same. */
+    /* The query after it does the same. */
     assert_int_equal(fake.calls[2].function, FAKE_CONTROL);
     assert_int_equal(fake.calls[3].function, FAKE_CONTROL);
     assert_int_equal(fake.count, 4);
@@ -187,7 +187,7 @@ static void names_and_files_have_limits(void **state)
     assert_int_equal(err.code, ERR_CONFIG);
 }
 
-/* ---- query ------------------------------------------------------------------------------------------------ */
+/* ---- query ----------------------------------------------------------------------------------- */
 
 static void a_query_reads_every_field_from_its_place(void **state)
 {
@@ -243,7 +243,7 @@ static void offsets_that_lead_out_of_the_block_give_no_text(void **state)
     for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
         wild_offset = offsets[i];
         assert_true(etw_control_query("a", &s, NULL));
-        assert_string_equal(s.name, "a"); /* as it was asked for */
+        assert_string_equal(s.name, "a"); /* the name of the request */
         assert_string_equal(s.file, "");
         assert_int_equal(s.flush_ms, 0xffffffff);
     }
@@ -252,7 +252,7 @@ static void offsets_that_lead_out_of_the_block_give_no_text(void **state)
     assert_string_equal(s.name, "\xe7\xa1\xb8"); /* U+7878, the block's last unit */
 }
 
-/* ---- control ------------------------------------------------------------------------------------------------ */
+/* ---- control --------------------------------------------------------------------------------- */
 
 static uint32_t short_of_room(const struct fake_call *call, void *block)
 {

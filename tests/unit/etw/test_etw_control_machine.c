@@ -2,7 +2,7 @@
 #include "etw/session/etw_kernel.h"
 #include "etw_control_rig.h"
 
-/* ---- update ---------------------------------------------------------------------------------------------------- */
+/* ---- update ---------------------------------------------------------------------------------- */
 
 static void an_update_keeps_what_it_does_not_change(void **state)
 {
@@ -53,7 +53,7 @@ static void an_update_changes_timer_mode_flags_and_file(void **state)
     (void)state;
     fake.answer = tell_seconds;
     assert_true(etw_control_update("NT Kernel Logger", &change, &s, NULL));
-    assert_int_equal(fake.calls[2].code, 2); /* behind the session and its groups */
+    assert_int_equal(fake.calls[2].code, 2); /* after the session and its groups */
     const uint8_t *b = fake.calls[2].block;
     assert_u32(b, 64, 0x100);
     assert_u32(b, 68, 2); /* the session's own unit, rounded up */
@@ -63,7 +63,8 @@ static void an_update_changes_timer_mode_flags_and_file(void **state)
     assert_int_equal(s.flush_ms, 4000);
 }
 
-/* Word 0 goes with the UPDATE, and all of them are set behind it, as it switches off the others. */
+/* Word 0 goes with the UPDATE. Afterwards all words are set, because the UPDATE switches off the
+ * others. */
 static void an_update_of_a_kernel_session_sets_its_groups_again(void **state)
 {
     const struct etw_groups groups = {.words = {0x3, 0x40}};
@@ -151,7 +152,7 @@ static void kernel_flags_are_for_sessions_with_kernel_events(void **state)
     assert_int_equal(fake.count, 1);
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------ */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static uint32_t running;      /* how many sessions there are */
 static uint32_t most_at_once; /* how many pointers a call may have */
@@ -239,7 +240,7 @@ static uint32_t tell_most_too(uint32_t info_class, void *in, uint32_t in_bytes, 
     return tell_most(0, info_class, out, out_bytes, ret_bytes);
 }
 
-/* A call with room for more sessions than there can be is refused (queryalltraces). */
+/* Windows refuses a call with room for more sessions than there can be (queryalltraces). */
 static void a_machine_is_asked_for_as_many_sessions_as_it_can_have(void **state)
 {
     static const struct {
@@ -328,7 +329,7 @@ static void a_session_of_another_name_with_our_guid_is_named(void **state)
     assert_non_null(strstr(err.text, "session 'EtwShip-A' already has its GUID"));
 }
 
-/* ---- systems without ---------------------------------------------------------------------------------------- */
+/* ---- systems without ------------------------------------------------------------------------- */
 
 static void what_a_system_lacks_is_said(void **state)
 {

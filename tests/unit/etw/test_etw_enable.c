@@ -1,7 +1,7 @@
-/* How a provider is enabled, also by systems that know less. */
+/* Enabling a provider, also on older systems. */
 #include "etw_enable_rig.h"
 
-/* ---- the call ---------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static void a_provider_without_filters_is_enabled_with_its_masks(void **state)
 {
@@ -46,7 +46,7 @@ static void level_0_and_no_keyword_mean_every_one(void **state)
     assert_int_equal(fake.calls[0].all, 0);
 }
 
-/* ---- older systems ------------------------------------------------------------------------------------------ */
+/* ---- older systems --------------------------------------------------------------------------- */
 
 static uint32_t unknown_types;      /* of filters */
 static uint32_t unknown_properties; /* ETW_ENABLE_* */
@@ -88,7 +88,7 @@ static void kinds_that_windows_does_not_know_are_left_out_and_told(void **state)
         assert_int_equal(outcome.acting, rows[i].acting);
         assert_int_equal(outcome.refused, rows[i].refused);
         assert_int_equal(outcome.refused_properties, 0);
-        /* What counts is the last call. */
+        /* Only the last call counts. */
         const struct fake_call *last = &fake.calls[fake.count - 1];
         uint32_t in_force = 0;
         for (uint32_t j = 0; j < last->parameters.filter_count; j++) {
@@ -182,7 +182,7 @@ static void providers_that_answer_too_late_are_enabled_all_the_same(void **state
     assert_int_equal(fake.count, 1);
 }
 
-/* ---- the rest --------------------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void providers_are_disabled_and_asked_for_their_state(void **state)
 {
@@ -230,7 +230,7 @@ static void protected_providers_are_known_by_name_and_by_guid(void **state)
     static const struct {
         const char *name;
         const char *guid;
-        const char *text; /* NULL: everybody may have it */
+        const char *text; /* NULL: every account may have it */
     } cases[] = {
         {"microsoft-windows-threat-intelligence", NULL, "(PPL)"},
         {"", "f4e1897c-bb5d-5668-f1d8-040f4d8dd344", "(PPL)"},

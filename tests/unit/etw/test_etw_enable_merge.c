@@ -1,8 +1,8 @@
 #include "etw/enable/etw_enable.h"
 #include "support/test.h"
 
-/* What is asserted of random pairs: whatever one of two requests would get, their union gets. What a
- * request gets is modelled here from the documentation of ENABLE_TRACE_PARAMETERS. */
+/* A property of random pairs: every event that one of two requests would get, their union gets. The
+ * test's model of a request follows the documentation of ENABLE_TRACE_PARAMETERS. */
 
 static bool has_id(const struct etw_filter_ids *ids, uint16_t id)
 {
@@ -72,7 +72,7 @@ static bool gets_stack(const struct etw_request *r, const struct event *event)
                                       false) != r->stack_level_exclude);
 }
 
-/* ---- random requests ---------------------------------------------------------------------------------------- */
+/* ---- random requests ------------------------------------------------------------------------- */
 
 static uint32_t seed = 12345;
 
@@ -160,7 +160,7 @@ static void whatever_one_of_both_gets_the_union_gets(void **state)
     }
 }
 
-/* ---- exact results ------------------------------------------------------------------------------------------- */
+/* ---- exact results --------------------------------------------------------------------------- */
 
 static void masks_are_joined(void **state)
 {

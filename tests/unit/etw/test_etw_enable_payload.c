@@ -1,7 +1,7 @@
 /* Conditions on payloads, which TDH turns into filters. */
 #include "etw_enable_rig.h"
 
-/* ---- payload -------------------------------------------------------------------------------------------------- */
+/* ---- payload --------------------------------------------------------------------------------- */
 
 static struct {
     char field[2][64];
@@ -137,7 +137,7 @@ static void conditions_that_windows_cannot_take_name_the_event(void **state)
     assert_int_equal(tdh.deleted, tdh.created);
 }
 
-/* These were not asked for by name: that more events arrive is not reported. */
+/* The events were not asked for by name, so the report does not mention that more arrive. */
 static void conditions_that_may_be_spared_keep_no_provider_off(void **state)
 {
     (void)state;

@@ -137,7 +137,7 @@ static void a_squatter_without_rights_holds_nothing(void **state)
         HANDLE squatter = squatter_take("etwship-test-hold", hides);
         assert_non_null(squatter);
         assert_false(etw_hold_is_held("etwship-test-hold"));
-        /* There is no such account on this machine, so Windows cannot say what it may do. */
+        /* No such account exists on this machine, so Windows cannot say what it may do. */
         char owner[ETW_HOLD_OWNER_BYTES];
         assert_int_equal(etw_hold_look("etwship-test-hold", owner), ETW_HOLD_DOUBTFUL);
         assert_string_equal(owner, hides ? "an unreadable account" : SQUATTER_SID);
@@ -156,10 +156,10 @@ static void a_squatter_without_rights_holds_nothing(void **state)
     }
 }
 
-/* ---- an authz.dll that knows the account of the squatter ---------------------------------------------- */
+/* ---- an authz.dll that knows the other account ----------------------------------------------- */
 
 static const char
-    *group; /* that it is a member of, beside Authenticated Users; NULL: Windows does not say */
+    *group; /* a group of the account, beside Authenticated Users; NULL: Windows does not say */
 static DWORD group_attributes;
 static int handles_open;
 
@@ -273,7 +273,8 @@ static void an_object_of_another_kind_holds_nothing(void **state)
     CloseHandle(event);
 }
 
-/* An open handle keeps a mutex and its owner: an account that may not trace must not get one. */
+/* An open handle keeps a mutex and its owner alive: an account without the right to trace must not
+ * get one. */
 static void only_accounts_that_may_trace_can_open_a_lock(void **state)
 {
     (void)state;
@@ -309,7 +310,8 @@ static void only_accounts_that_may_trace_can_open_a_lock(void **state)
     etw_hold_drop(hold);
 }
 
-/* Any account that may trace holds a command's session, trusted or not; the process is the proof. */
+/* Any account that may trace can hold a command's session, trusted or not; the process is the
+ * proof. */
 static void a_process_with_rights_holds_its_commands_session(void **state)
 {
     char name[64];

@@ -14,7 +14,7 @@ static struct etw_session_spec system_spec(void)
         .name = "etwship-k", .mode = ETW_MODE_REAL_TIME | ETW_MODE_SYSTEM_LOGGER};
 }
 
-/* ---- masks ------------------------------------------------------------------------------------------------------ */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 static void the_top_bits_of_a_mask_choose_its_word(void **state)
 {
@@ -51,7 +51,7 @@ static void the_top_bits_of_a_mask_choose_its_word(void **state)
     assert_non_null(strstr(err.text, "changes how the system behaves"));
 }
 
-/* ---- start ------------------------------------------------------------------------------------------------------ */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static uint32_t set_result; /* of TraceSetInformation with class 4 */
 static uint32_t stack_result;
@@ -82,8 +82,8 @@ static int set_up(void **state)
 
 #define kernel_test(function) cmocka_unit_test_setup_teardown(function, set_up, fake_tear_down)
 
-/* The calls so far: S start, q query of the session, x stop, r read groups, w write groups, k stacks,
- * c counters. */
+/* The calls so far: S start, q query of the session, x stop, r read groups, w write groups, k
+ * stacks, c counters. */
 static void assert_calls(const char *expected)
 {
     char calls[FAKE_CALLS + 1] = "";
@@ -256,7 +256,7 @@ static void a_rundown_asks_the_kernel_for_one_session(void **state)
     assert_int_equal(load_le64(call->filter_data[0]), 0x23);
 }
 
-/* ---- profile timer and counters ------------------------------------------------------------------------------- */
+/* ---- profile timer and counters -------------------------------------------------------------- */
 
 static uint32_t old_interval;
 
@@ -303,7 +303,7 @@ static uint32_t answer_sources(
     return 0;
 }
 
-/* Two sources, far enough apart that the first try has too little room. */
+/* Two sources, so far apart that the first try has too little room. */
 static void make_sources(uint32_t first_bytes)
 {
     static const uint8_t cycles[] = {2, 0, 0, 0, 0, 16, 0, 0, 0xff, 0xff, 0xff, 0x7f};
@@ -347,7 +347,7 @@ static void a_list_of_counters_that_is_cut_anywhere_is_read_as_far_as_it_goes(vo
         assert_true(etw_kernel_profile_sources(sources, 4, &count, NULL));
         assert_int_equal(count, (cut >= 24) + (cut >= 64));
     }
-    /* A chain that leads backwards, or nowhere. */
+    /* A chain that leads backwards or out of the list. */
     make_sources(40);
     store_le32(source_list, 3);
     assert_true(etw_kernel_profile_sources(sources, 4, &count, NULL));
@@ -373,7 +373,7 @@ static void counters_are_sources_and_the_events_that_get_them(void **state)
     assert_int_equal(err.code, ERR_LIMIT);
 }
 
-/* ---- system providers ------------------------------------------------------------------------------------------- */
+/* ---- system providers ------------------------------------------------------------------------ */
 
 static void system_providers_are_known_by_name(void **state)
 {

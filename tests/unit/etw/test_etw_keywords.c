@@ -3,8 +3,8 @@
 #include "etw/session/etw_kernel.h"
 #include "etw_enable_rig.h"
 
-/* Keywords at which providers act. Values are those of TraceEvent's ClrTraceEventParser.Keywords and of
- * TplEventSource.cs, written as numbers. */
+/* Keywords at which providers act. Values are those of TraceEvent's ClrTraceEventParser.Keywords
+ * and of TplEventSource.cs, written as numbers. */
 
 static struct guid guid_of(const char *text)
 {
@@ -54,12 +54,12 @@ static void all_keywords_are_all_but_those(void **state)
         assert_true(enable(NULL));
         assert_int_equal(fake.calls[0].any, rows[i].expected);
     }
-    /* A name that was not looked up yet. */
+    /* A name that has not been looked up yet. */
     struct guid hashed = guid_from_name(span_text("microsoft-windows-dotnetruntime"));
     assert_int_equal(etw_keywords_with_effects(&hashed), 0x2a00040);
 }
 
-/* A filter by names, too, is for the events that come. */
+/* A filter by names is also for the coming events. */
 static void filters_by_name_get_the_same_keywords(void **state)
 {
     const uint8_t *data = NULL;

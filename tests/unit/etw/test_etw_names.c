@@ -16,7 +16,7 @@ static const struct guid other = {{9, 9}};
 
 static uint8_t list[ROOM];
 static uint32_t list_bytes;
-static unsigned grows; /* so often the list is longer than it was said to be */
+static unsigned grows; /* so often the list has grown when it is read */
 
 static uint32_t answer(void *out, uint32_t *bytes)
 {
@@ -194,7 +194,7 @@ static void keywords_are_bits(void **state)
     uint64_t bits = 7;
     assert_true(etw_names_keyword(&dns, span_text("operational"), &bits));
     assert_true(bits == 0x8000000000000000);
-    /* The message compiler has left a space behind the text. */
+    /* The message compiler has left a space after the text. */
     assert_true(etw_names_keyword(&dns, span_text("Files"), &bits));
     assert_int_equal(bits, 0x10);
     bits = 7;

@@ -98,8 +98,8 @@ static void sessions_are_read_from_every_instance(void **state)
     assert_int_equal(found.holds[1].pid, 0);
 }
 
-/* TRACE_PROVIDER_FLAG_PRE_ENABLE: "The provider is not registered; however, one or more sessions have
- * enabled the provider" (trace_provider_instance_info on learn.microsoft.com). */
+/* TRACE_PROVIDER_FLAG_PRE_ENABLE: "The provider is not registered; however, one or more sessions
+ * have enabled the provider" (trace_provider_instance_info on learn.microsoft.com). */
 static void what_sessions_have_enabled_alone_is_not_registered(void **state)
 {
     struct etw_registrations found;
@@ -112,7 +112,7 @@ static void what_sessions_have_enabled_alone_is_not_registered(void **state)
     assert_int_equal(found.hold_count, 1);
 }
 
-/* Many processes with many sessions each: those of one session are found wherever they stand. */
+/* Many processes with many sessions each: the entries of one session are found at any place. */
 static void what_one_session_has_is_added_up_over_all_instances(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ static void only_classic_providers_have_an_owner(void **state)
     found.known = false;
     assert_null(etw_registrations_owner(&found, &list, 0));
     found.known = true;
-    list.count = 1; /* the list does not tell */
+    list.count = 1; /* the list does not say */
     assert_null(etw_registrations_owner(&found, &list, 0));
 }
 

@@ -135,7 +135,7 @@ static void what_is_not_there_is_no_failure_but_when_it_is_read(void **state)
     etw_registry_fini(&tree);
 }
 
-/* Anybody may have made keys there. */
+/* Any account may have made keys there. */
 static void keys_in_keys_without_end_are_not_read(void **state)
 {
     (void)state;

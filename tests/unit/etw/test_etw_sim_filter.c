@@ -1,17 +1,17 @@
-/* What of a provider of the simulated Windows passes, and what comes with it (enable_trace_parameters,
- * event_filter_descriptor). */
+/* Which events of a provider of the simulated Windows pass, and their extended items
+ * (enable_trace_parameters, event_filter_descriptor). */
 #include "sim_provider_rig.h"
 #include "support/etl_put.h"
 #include "support/etw_sim/etw_sim_payload.h"
 
-/* ---- filters ---------------------------------------------------------------------------------- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 static void filters_beyond_their_limits_are_refused(void **state)
 {
     (void)state;
     static uint8_t zeros[8192];
     static const uint8_t ids_65[4] = {1, 0, 65, 0};
-    static const uint8_t ids_2[6] = {1, 0, 2, 0, 1, 0}; /* says two, holds one */
+    static const uint8_t ids_2[6] = {1, 0, 2, 0, 1, 0}; /* claims two ids, has one */
     static const struct {
         uint32_t type, size;
         const uint8_t *data;
@@ -29,7 +29,7 @@ static void filters_beyond_their_limits_are_refused(void **state)
         {ETW_FILTER_EVENT_NAME, 4096, zeros, true},
         {ETW_FILTER_EVENT_NAME, 4098, zeros, false},
         {ETW_FILTER_EVENT_NAME, 19, zeros, false},
-        {ETW_FILTER_PAYLOAD, 64, zeros, false}, /* none that TDH made */
+        {ETW_FILTER_PAYLOAD, 64, zeros, false}, /* not made by TDH */
         {ETW_FILTER_STACKWALK, 4, zeros, true},
         {ETW_FILTER_STACKWALK_LEVEL_KW, 24, zeros, true},
         {ETW_FILTER_STACKWALK_LEVEL_KW, 17, zeros, false},
@@ -104,11 +104,11 @@ static void names_filter_tracelogging_events(void **state)
         event.metadata = span_make("\x0a\x00\x00Unknown", 11);
         assert_int_equal(passes(p, event), in == 0);
         event.metadata = span_make("\x0a\x00\x00Wanted\0", 10);
-        event.descriptor.keyword = 4; /* the filter is not for it */
+        event.descriptor.keyword = 4; /* the filter does not apply to it */
         assert_true(passes(p, event));
         event.descriptor.keyword = 2;
         assert_int_equal(passes(p, event), in == 1);
-        store_le64(data.data, 0); /* for no event with a keyword */
+        store_le64(data.data, 0); /* applies to no event with a keyword */
         assert_int_equal(rig_enable_with(sim, s, &guid_a, 0, &f, 1), 0);
         assert_true(passes(p, event));
         event.descriptor.keyword = 0;
@@ -147,7 +147,8 @@ static void processes_filter_user_mode_providers_only(void **state)
         assert_false(passes(user, (struct etw_sim_event){.process_id = cases[i].out}));
         assert_true(passes(kernel, (struct etw_sim_event){.process_id = cases[i].out}));
     }
-    /* A pid means the process that ran when it was set, not the next one; a program, all of them. */
+    /* A process id means the process that ran when the filter was set, not the next one with that
+     * id. A program means all its processes. */
     rig_enable_with(sim, s, &guid_a, 0, &cases[0].filter, 1);
     etw_sim_process_start(sim, &(struct etw_sim_process){.pid = 0x80000004, .image = "one.exe"});
     assert_false(passes(user, (struct etw_sim_event){.process_id = 0x80000004}));
@@ -260,7 +261,7 @@ static void payload_predicates_compare(void **state)
     }
 }
 
-/* ---- extended items --------------------------------------------------------------------------- */
+/* ---- extended items -------------------------------------------------------------------------- */
 
 static void properties_bring_extended_items(void **state)
 {

@@ -2,7 +2,8 @@
 #include "support/etw_sim/etw_sim.h"
 #include "support/test.h"
 
-/* What the simulator takes for a session of heaps: the block that ntwmi.h describes, and nothing else. */
+/* The simulator accepts as a session of heaps the block that ntwmi.h describes, and nothing
+ * else. */
 
 static struct etw_sim *sim;
 
@@ -52,7 +53,7 @@ static void a_block_is_taken_as_a_whole_or_not_at_all(void **state)
         {{4, 0, 1, 0, 2, 0, 2, 0, 7, 0, 0, 0, 0, 0, 0, 0}, 16, 1004}, /* something is left */
         {{3, 0, 1, 0, 0, 0, 2, 0, 7, 0, 0, 0}, 12, 1004},             /* an item without a head */
         {{2, 0, 1, 0, 1, 0, 2, 0}, 8, 1004},                          /* an item without data */
-        {{3, 0, 1, 0, 2, 0, 9, 0, 7, 0, 0, 0}, 12, 1004},             /* no type that there is */
+        {{3, 0, 1, 0, 2, 0, 9, 0, 7, 0, 0, 0}, 12, 1004},             /* an unknown type */
         {{5, 0, 2, 0, 2, 0, 2, 0, 7, 0, 0, 0, 2, 0, 3, 0, 0x21, 0xff, 0, 0}, 20, 1004},
     };
     (void)state;

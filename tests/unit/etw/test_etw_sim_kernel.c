@@ -256,7 +256,7 @@ static void an_update_switches_off_what_it_does_not_name(void **state)
     assert_true(gets("k", 0x060a));
 }
 
-/* The agent's own UPDATE, with the groups that it knows and with those that Windows tells. */
+/* The agent's own UPDATE, with the groups that it knows and with those that Windows reports. */
 static void the_agents_update_leaves_kernel_events_on(void **state)
 {
     (void)state;
@@ -300,7 +300,7 @@ static void the_profile_interval_is_the_machines(void **state)
         api->TraceQueryInformation(0, ETW_INFO_SAMPLED_PROFILE_INTERVAL, &now, sizeof(now), &size),
         0);
     assert_int_equal(now.interval_100ns, 5000);
-    now.source = 11; /* which one the block says */
+    now.source = 11; /* the block says which one */
     assert_int_equal(
         api->TraceQueryInformation(0, ETW_INFO_SAMPLED_PROFILE_INTERVAL, &now, sizeof(now), &size),
         0);

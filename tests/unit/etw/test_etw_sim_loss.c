@@ -1,4 +1,4 @@
-/* What the simulated Windows cannot deliver, and how it says so (rt-lostevent). */
+/* Losses of the simulated Windows, and how it reports them (rt-lostevent). */
 #include "sim_deliver_rig.h"
 #include "support/etw_sim/etw_sim_rig.h"
 

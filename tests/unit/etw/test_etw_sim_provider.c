@@ -1,10 +1,10 @@
-/* Providers of the simulated Windows: enabling, callbacks, groups, and registrations (enabletraceex2,
- * provider-traits). */
+/* Providers of the simulated Windows: enabling, callbacks, groups, and registrations
+ * (enabletraceex2, provider-traits). */
 #include "sim_provider_rig.h"
 #include "support/etl_put.h"
 #include "support/etw_sim/etw_sim_rig.h"
 
-/* ---- level, keyword --------------------------------------------------------------------------- */
+/* ---- level, keyword -------------------------------------------------------------------------- */
 
 static void levels_and_keywords_pass_as_documented(void **state)
 {
@@ -28,7 +28,7 @@ static void levels_and_keywords_pass_as_documented(void **state)
         {5, 0x6, 0x6, 0, 4, 0x7, true},
         {5, 0x6, 0x6, 0, 4, 0, true},                          /* keyword 0 passes */
         {5, 0, 0x6, 0, 4, 0x1, true},                          /* all means nothing without any */
-        {5, 0x6, 0, ETW_ENABLE_IGNORE_KEYWORD_0, 4, 0, false}, /* unless told otherwise */
+        {5, 0x6, 0, ETW_ENABLE_IGNORE_KEYWORD_0, 4, 0, false}, /* unless this property is set */
         {5, 0, 0, ETW_ENABLE_IGNORE_KEYWORD_0, 4, 0, false},
         {5, UINT64_C(1) << 63, 0, 0, 4, UINT64_C(1) << 63, true},
     };
@@ -89,7 +89,8 @@ static void a_manifest_provider_serves_eight_sessions(void **state)
     }
     uint64_t ninth = rig_start(sim, "s8", 4, 0);
     assert_int_equal(rig_enable(sim, ninth, &guid_a, 5, 0, 0), ETW_ERROR_NO_SYSTEM_RESOURCES);
-    assert_int_equal(rig_enable(sim, session, &guid_a, 4, 0, 0), 0); /* an update is none more */
+    assert_int_equal(
+        rig_enable(sim, session, &guid_a, 4, 0, 0), 0); /* an update is no second session */
 }
 
 static void callbacks_are_told_what_all_sessions_want_together(void **state)
@@ -121,8 +122,9 @@ static void callbacks_are_told_what_all_sessions_want_together(void **state)
     assert_int_equal(seen.any, 0x4);
 }
 
-/* MatchAnyKeyword 0 is every keyword for providers of manifests and TraceLogging, and MatchAllKeyword
- * is not used then (enabletraceex2). A classic provider gets its flags as they are. */
+/* MatchAnyKeyword 0 is every keyword for providers of manifests and TraceLogging, and
+ * MatchAllKeyword is not used then (enabletraceex2). A classic provider gets its flags as they
+ * are. */
 static void callbacks_are_told_every_keyword_where_a_session_names_none(void **state)
 {
     (void)state;
@@ -150,8 +152,8 @@ static void callbacks_are_told_every_keyword_where_a_session_names_none(void **s
     assert_int_equal(seen.any, 0);
 }
 
-/* TraceLoggingProvider.h compares level and keyword with what the callback was told, and only then
- * calls EventWriteTransfer. */
+/* TraceLoggingProvider.h compares level and keyword with the values that the callback got, and only
+ * then calls EventWriteTransfer. */
 static void tracelogging_providers_look_at_what_they_were_told_before_they_write(void **state)
 {
     (void)state;
@@ -218,7 +220,7 @@ static void wrong_enables_are_refused(void **state)
     assert_int_equal(rig_enable(sim, s, &guid_a, 4, 0, 0), ETW_ERROR_INVALID_FUNCTION);
 }
 
-/* ---- the functions of providers --------------------------------------------------------------- */
+/* ---- the functions of providers -------------------------------------------------------------- */
 
 struct told {
     uint32_t calls, code;
@@ -297,8 +299,8 @@ static void registered_providers_are_told_and_write(void **state)
     rig_consumer_fini(&c);
 }
 
-/* EVENT_DATA_DESCRIPTOR.Type is left alone until a provider says that it sets it: others leave bytes
- * there that mean nothing (event_info_class). */
+/* The simulator ignores EVENT_DATA_DESCRIPTOR.Type until a provider says that it sets it: others
+ * leave meaningless bytes there (event_info_class). */
 static void types_of_descriptors_count_once_a_provider_says_so(void **state)
 {
     (void)state;
@@ -393,7 +395,7 @@ static void groups_enable_their_members_but_those_disallowed(void **state)
     assert_true(etw_sim_EventProviderEnabled(handle, 4, 1));
 }
 
-/* ---- who is there ----------------------------------------------------------------------------- */
+/* ---- registrations --------------------------------------------------------------------------- */
 
 static void providers_can_be_enumerated_with_the_sessions_that_enabled_them(void **state)
 {

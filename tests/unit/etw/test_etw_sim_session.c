@@ -203,7 +203,7 @@ static void names_that_do_not_fit_are_more_data_but_the_rest_is_told(void **stat
     b.p.wnode.buffer_size = offsetof(struct rig_block, name) + 8;
     assert_int_equal(
         api->ControlTraceW(session, NULL, &b.p, ETW_CONTROL_STOP), ETW_ERROR_MORE_DATA);
-    assert_int_equal(etw_sim_session_count(sim), 0); /* stopped all the same */
+    assert_int_equal(etw_sim_session_count(sim), 0); /* it is stopped all the same */
 }
 
 /* Each in memory of exactly its size, so that AddressSanitizer sees what is read beyond. */
@@ -231,7 +231,7 @@ static void blocks_that_end_anywhere_are_not_read_beyond(void **state)
         for (uint32_t with_file = 0; with_file < 2; with_file++) {
             etw_char wide[RIG_TEXT];
             uint64_t session = 0;
-            /* Whatever it says, the caller has its first part. */
+            /* Whatever the result, the caller has the first part. */
             uint32_t room = size < sizeof(struct etw_wnode) ? sizeof(struct etw_wnode) : size;
             uint8_t *block = calloc(1, room);
             memcpy(block, &whole, size);
@@ -390,7 +390,7 @@ static void update_changes_what_it_may(void **state)
     b.p.log_file_mode = ETW_MODE_REAL_TIME;
     b.p.flush_timer = 7;
     b.p.maximum_buffers = 90;
-    b.p.buffer_size = 512; /* not one of those */
+    b.p.buffer_size = 512; /* not one of the possible sizes */
     const struct etw_api *api = etw_sim_api(sim);
     assert_int_equal(api->ControlTraceW(session, NULL, &b.p, ETW_CONTROL_UPDATE), 0);
     assert_int_equal(b.p.flush_timer, 7);
@@ -456,7 +456,7 @@ static void a_block_can_serve_again_after_the_stop(void **state)
         assert_int_equal(rig_start_block(sim, "again", &b, &session), 0);
         const struct etw_api *api = etw_sim_api(sim);
         assert_int_equal(api->ControlTraceW(session, NULL, &b.p, ETW_CONTROL_STOP), 0);
-        /* What ETW wrote into it is still there: the GUID, the session's old handle. */
+        /* The values that ETW wrote into it are still there: the GUID, the session's old handle. */
         assert_true(b.p.wnode.historical_context == session);
         assert_int_equal(api->ControlTraceW(session, NULL, &b.p, ETW_CONTROL_QUERY),
             ETW_ERROR_WMI_INSTANCE_NOT_FOUND);

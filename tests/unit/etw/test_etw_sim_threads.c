@@ -1,5 +1,5 @@
-/* The simulated Windows under many threads at once: controllers, providers, consumers. For
- * ThreadSanitizer, and for a ledger that adds up whatever the order. */
+/* The simulated Windows under many threads at once: controllers, providers, consumers. The tests
+ * are for ThreadSanitizer, and for a ledger that adds up in any order. */
 #include "support/test.h"
 
 #include <stdatomic.h>
@@ -14,7 +14,7 @@ static const struct guid provider_guid = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 struct writer {
     struct etw_sim *sim;
     atomic_bool stop;
-    atomic_uint enabled; /* as its callback was told last */
+    atomic_uint enabled; /* by the last call of its callback */
     uint64_t writes;
 };
 

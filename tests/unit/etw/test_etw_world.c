@@ -1,5 +1,5 @@
-/* What the layer does with sessions and providers of the simulated Windows: behaviour, where the
- * other tests here look at bytes. */
+/* The behaviour of the layer over sessions and providers of the simulated Windows. The other tests
+ * here look at bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ static struct etw_session_state start(const char *name, uint32_t mode)
     return session;
 }
 
-/* ---- sessions ---------------------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static void a_started_session_says_what_became_of_it(void **state)
 {
@@ -170,7 +170,7 @@ static void a_running_session_can_be_changed(void **state)
     assert_int_equal(err.os_code, ETW_ERROR_WMI_INSTANCE_NOT_FOUND);
 }
 
-/* ---- providers --------------------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static const struct guid guid_a = {{0xa, 1}};
 
@@ -274,7 +274,7 @@ static void an_unregistered_provider_is_known_to_have_no_owner(void **state)
     free(guids);
 }
 
-/* ---- kernel events ----------------------------------------------------------------------------------------- */
+/* ---- kernel events --------------------------------------------------------------------------- */
 
 static const struct etw_groups groups = {{0x3, 0x40, 0, 0, 0x80}};
 

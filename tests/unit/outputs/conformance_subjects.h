@@ -22,8 +22,8 @@
 #include "support/relp_fake.h"
 #include "support/tcp_fake.h"
 
-/* The outputs that test_conformance.c asks: how to configure one, how to see what arrived, how to make it fail
- * half way. */
+/* The outputs that test_conformance.c tests: how to configure one, how to see what arrived, and how
+ * to make it fail half way. */
 enum { COLLECT_MAX = 1 << 20, MAX_RECORDS = 8 };
 
 static const char file_path[] = "conformance.tmp/folder/events.ndjson";
@@ -31,15 +31,16 @@ static const char stdout_path[] = "conformance.stdout.tmp";
 
 struct subject {
     const char *name;
-    const char *settings; /* YAML of the keys it cannot do without */
-    const char *broken;   /* the same, but it cannot connect; NULL: it always can */
+    const char *settings; /* YAML of the keys that the output needs */
+    const char *broken;   /* these settings, but the output cannot connect; NULL: it always can */
     void (*prepare)(void);
-    void (*adjust)(void *settings); /* what YAML cannot say; may be NULL */
-    void (*fail_soon)(bool fails);  /* take a few bytes more, then nothing; until told otherwise */
+    void (*adjust)(void *settings); /* sets what YAML cannot; may be NULL */
+    void (*fail_soon)(
+        bool fails); /* accept a few more bytes, then nothing; until it is called with false */
     char *(*collect)(size_t *ret_size); /* what arrived since prepare; freed by the caller */
 };
 
-/* Of subjects whose records are no lines of any kind: what stands in front of a line, and behind it. */
+/* For subjects whose records are not plain lines: the bytes before a line, and those after it. */
 struct envelope {
     const char *name;
     const char *front;
@@ -57,7 +58,7 @@ static inline char *load(const char *path, size_t *ret_size)
     return data;
 }
 
-/* Files may grow by three bytes more (setrlimit(2)). */
+/* Files may grow by only three more bytes (setrlimit(2)). */
 static inline void limit_files(const char *path, bool fails)
 {
     struct rlimit limit;
@@ -115,7 +116,7 @@ static inline char *stdout_collect(size_t *ret_size)
     return load(stdout_path, ret_size);
 }
 
-/* A server that, while it fails, takes one line more and then nothing. */
+/* A server that, while it fails, takes one more line and then nothing. */
 static struct http_fake *server;
 static struct {
     bool fails;
@@ -146,7 +147,7 @@ static inline void http_prepare(void)
         http_settings, sizeof(http_settings), "{url: '%s/x', proxy: ''}", http_fake_url(server));
 }
 
-/* Between requests: no other thread looks at it then. */
+/* Called between requests, when no other thread uses the server. */
 static inline void http_fail_soon(bool fails)
 {
     http.fails = fails;
@@ -194,7 +195,7 @@ static inline void hec_prepare(void)
         "{urls: ['%s'], token: t, proxy: '', compression: none}", http_fake_url(server));
 }
 
-/* Without what stands in front of each event, and the brace behind it. */
+/* Without the bytes before each event, and without the brace after it. */
 static inline char *hec_collect(size_t *ret_size)
 {
     static const char front[] = "{\"event\":";
@@ -214,7 +215,7 @@ static inline char *hec_collect(size_t *ret_size)
     return data;
 }
 
-/* Collectors of OpenTelemetry: log records with one member, which is the line. */
+/* Collectors of OpenTelemetry: log records with one member, the line. */
 #define OTLP_FRONT \
     "{\"resourceLogs\":[{\"resource\":{},\"scopeLogs\":[{\"scope\":{},\"logRecords\":[{\"x\":"
 #define OTLP_BEHIND "}]}]}]}"
@@ -243,7 +244,7 @@ static inline void otlp_prepare(void)
         http_fake_url(server));
 }
 
-/* The lines alone. */
+/* Only the lines. */
 static inline char *otlp_collect(size_t *ret_size)
 {
     size_t size;
@@ -296,7 +297,7 @@ static inline void azure_prepare(void)
         http_fake_url(server), http_fake_url(server));
 }
 
-/* Arrays as lines. */
+/* The elements of the arrays as lines. */
 static inline char *azure_collect(size_t *ret_size)
 {
     size_t size;
@@ -329,7 +330,7 @@ static inline void syslog_fail_soon(bool fails)
     }
 }
 
-/* Of each message what stands behind its header, with a line break. */
+/* Of each message the part after its header, with a line break. */
 static inline char *syslog_collect(size_t *ret_size)
 {
     struct span bytes = tcp_fake_bytes(listener);
@@ -411,7 +412,7 @@ static inline void loki_prepare(void)
         http_fake_url(server));
 }
 
-/* The lines alone, without the escapes of strings. */
+/* Only the lines, without the escapes of strings. */
 static inline char *loki_collect(size_t *ret_size)
 {
     size_t size;
@@ -423,14 +424,15 @@ static inline char *loki_collect(size_t *ret_size)
             at += *at == '\\';
             *to++ = *at;
         }
-        to[-1] = '\n'; /* over the brace behind it */
+        to[-1] = '\n'; /* over the brace after it */
     }
     *ret_size = (size_t)(to - data);
     return data;
 }
 
 #ifdef ETWSHIP_KAFKA
-/* Kafka: refuses what it gets while it fails. Without headers, which want routes of the host. */
+/* Kafka: refuses all messages while it fails. Without headers, because these need routes from the
+ * host. */
 static struct kafka_fake *kafka;
 static char kafka_settings[200] = "{brokers: ['127.0.0.1:1'], topic: t}";
 
@@ -514,7 +516,7 @@ static inline void bulk_fail_soon(bool fails)
     bulk_fake_script(bulk, steps, fails ? sizeof(steps) / sizeof(steps[0]) : 0);
 }
 
-/* Its address is in the settings, so one serves all tests. */
+/* The address is in the settings, so one server serves all tests. */
 static inline void bulk_prepare(void)
 {
     bulk_fail_soon(false);
@@ -555,7 +557,8 @@ enum { ENVELOPE_COUNT = sizeof(envelopes) / sizeof(envelopes[0]) };
 
 enum { SUBJECT_COUNT = sizeof(subjects) / sizeof(subjects[0]) };
 
-/* How many tries are sure to fail after fail_soon: where the destination answers nothing, only the first. */
+/* The number of tries that are sure to fail after fail_soon: only the first if the destination
+ * answers nothing. */
 static inline int failures_of(const struct subject *subject)
 {
     return strcmp(subject->name, "syslog") == 0 ? 1 : 3;

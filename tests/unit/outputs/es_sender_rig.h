@@ -11,7 +11,7 @@
 #include "outputs/elasticsearch/es_sender.h"
 #include "support/bulk_fake.h"
 
-/* A sender and the store that it delivers to, on loopback, which goes wrong as it is told. */
+/* A sender, and the store on loopback to which it delivers; tests tell the store how to fail. */
 
 enum { MAX_RECORDS = 200, RECORD_BYTES = 16, SECOND_NS = 1000000000 };
 
@@ -44,7 +44,7 @@ static inline bool stopping(void *f_)
     return f->stop_after >= 0 && f->stop_after-- <= 0;
 }
 
-/* ${beside}: the address of a second node; "same": the first one's, written otherwise. */
+/* ${beside}: the address of a second node; "same": the first one's in another spelling. */
 static inline void make(struct fixture *f, bool second_node, const char *beside)
 {
     char same[64];
@@ -61,7 +61,7 @@ static inline void make(struct fixture *f, bool second_node, const char *beside)
     const struct http_options http = {.proxy = "",
         .connect_timeout_ns = 10 * (uint64_t)SECOND_NS,
         .timeout_ns = 60 * (uint64_t)SECOND_NS};
-    char index[] = "etw"; /* gone afterwards */
+    char index[] = "etw"; /* invalid after the call */
     const struct es_sender_options options = {.hosts = &hosts,
         .http = &http,
         .bulk = {.action = "create", .ids = true, .name = {.index = index}},

@@ -10,8 +10,8 @@
 #include "outputs/elasticsearch/es_watch.h"
 #include "support/http_fake.h"
 
-/* `setup` and `test-output` against a server that is played here: what real ones seldom are (hidden,
- * old, without rights, with lifecycles). Real ones: tests/integration/opensearch. */
+/* `setup` and `test-output` against a scripted server, in states that real ones are seldom in
+ * (hidden, old, without rights, with lifecycles). Real ones: tests/integration/opensearch. */
 
 enum { SECOND_NS = 1000000000, MAX_SAID = 8192 };
 
@@ -23,7 +23,7 @@ struct server {
     int root_status;
     const char *headers;
     const char *lacks; /* a type of fields, named in the body of a PUT */
-    int put_status;    /* 0: as it should be */
+    int put_status;    /* 0: the usual status */
     const char *put_body;
     const char *privileges; /* NULL: no such API */
     const char *resolved;   /* the reply to a question for indices; NULL: 404 */

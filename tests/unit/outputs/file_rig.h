@@ -15,7 +15,7 @@
 #include "platform/plat_path.h"
 #include "support/temp_folder.h"
 
-/* The output `file` over a folder of the test's own, and what lies in it afterwards. */
+/* The output `file` over a folder of the test, and the files in it afterwards. */
 static char folder[TEMP_FOLDER_BYTES];
 
 struct fixture {
@@ -45,7 +45,7 @@ static inline void warn(void *self, const char *text)
         ((struct fixture *)self)->warned, sizeof(((struct fixture *)self)->warned), "%s", text);
 }
 
-/* ${yaml} has a %s for the folder. ${checkpoint}: of an output before. */
+/* ${yaml} has a %s for the folder. ${checkpoint}: of a previous output. */
 static inline void open_again(struct fixture *f, const char *yaml, struct span checkpoint)
 {
     char text[512];
@@ -141,7 +141,7 @@ static size_t count_files;
 static inline bool count_one(void *self, const char *path)
 {
     (void)self;
-    count_files += strstr(path, "/.etwship-") == NULL; /* the output's own note of its files */
+    count_files += strstr(path, "/.etwship-") == NULL; /* the output's own list of its files */
     return true;
 }
 

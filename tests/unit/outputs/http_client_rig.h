@@ -9,7 +9,7 @@
 #include "outputs/http/http_client.h"
 #include "support/http_fake.h"
 
-/* Requests and replies over a server that does what it is told. TLS: tests/integration/http.py. */
+/* Requests and replies over a scripted server. TLS: tests/integration/http.py. */
 
 enum { SECOND_NS = 1000000000 };
 

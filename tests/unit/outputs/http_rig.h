@@ -5,7 +5,7 @@
 
 #include "support/http_fake.h"
 
-/* An output of one server, against a server that does what it is told. */
+/* An output that delivers to one scripted server. */
 struct http_rig {
     const struct output_ops *ops;
     const char *key; /* of the server's address */
@@ -13,7 +13,7 @@ struct http_rig {
     struct output_rig rig;
 };
 
-/* ${more}: further keys, with a comma in front. */
+/* ${more}: further keys, with a comma before them. */
 static inline void http_rig_start(struct http_rig *s, const char *more)
 {
     char yaml[400];
@@ -36,7 +36,8 @@ static inline const char *http_rig_body(const struct http_rig *s, size_t index)
     return (const char *)http_fake_request(s->fake, index)->body.data;
 }
 
-/* `test-output` says ${words} of a server that answers with ${reply}. Its one request had ${body}. */
+/* `test-output` says ${words} of a server that answers with ${reply}. Its one request had
+ * ${body}. */
 static inline void http_rig_assert_found(struct http_rig *s, const char *more,
     const struct http_fake_reply *reply, bool good, const char *words, struct span body)
 {

@@ -12,8 +12,7 @@
 #include "outputs/outputs.h"
 #include "support/http_fake.h"
 
-/* The output against a server that does what it is told; what every output promises is asked in
- * test_conformance.c. */
+/* The output against a scripted server. test_conformance.c tests what every output promises. */
 
 enum { MAX_RECORDS = 256, TEXT_BYTES = 8192 };
 
@@ -34,9 +33,9 @@ struct fixture {
     /* What the server does. */
     size_t limit_bytes;      /* of a body; 0: none */
     const char *bad;         /* 400 for a body that holds it; NULL: none */
-    size_t obeys;            /* so many, then 503; 0: all */
-    size_t fails_at;         /* 503 for this request of all; 0: none */
-    char stored[TEXT_BYTES]; /* the bodies it took */
+    size_t obeys;            /* it accepts this many, then answers 503; 0: all */
+    size_t fails_at;         /* 503 for this one of all requests; 0: none */
+    char stored[TEXT_BYTES]; /* the bodies that it accepted */
 };
 
 static inline bool stopping(void *f)
@@ -53,7 +52,7 @@ static inline void reject(void *f_, size_t record, const struct output_rejection
     snprintf(r->reason, sizeof(r->reason), "%.*s", SPAN_ARG(why->reason));
 }
 
-/* ${more}: further keys, with a comma in front. */
+/* ${more}: further keys, with a comma before them. */
 static inline void setup(struct fixture *f, const char *path, const char *more)
 {
     char yaml[512];

@@ -12,8 +12,8 @@
 #include "outputs/delivery_id.h"
 #include "outputs/outputs.h"
 
-/* Any output, made from YAML, and what it says of deliveries. What every output promises is asked in
- * test_conformance.c. */
+/* Any output, made from YAML, and its reports of deliveries. test_conformance.c tests what every
+ * output promises. */
 enum { RIG_RECORDS = 256, RIG_WORDS = 400 };
 
 struct rig_rejection {
@@ -136,7 +136,7 @@ static inline void rig_show(void *rig_, const char *method, const char *path, st
         rig->shown + at, sizeof(rig->shown) - at, "%s %s\n%.*s\n", method, path, SPAN_ARG(body));
 }
 
-/* What `test-output` says, into rig->said. */
+/* Run `test-output`; its words go to rig->said. */
 static inline bool rig_examine(
     struct output_rig *rig, const struct output_ops *ops, const char *yaml)
 {
@@ -152,7 +152,7 @@ static inline bool rig_examine(
     return good;
 }
 
-/* The first fault that the check of ${yaml} finds has ${words} in it. */
+/* The first fault that the check of ${yaml} finds contains ${words}. */
 static inline void rig_assert_fault(
     const struct output_ops *ops, const char *yaml, const char *words)
 {

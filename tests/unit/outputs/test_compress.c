@@ -6,7 +6,7 @@
 
 #include "outputs/compress.h"
 
-/* What comes out is read by zlib and libzstd. */
+/* zlib and libzstd read the result. */
 
 enum { MOST_BYTES = 4 << 20 };
 

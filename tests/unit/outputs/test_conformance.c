@@ -3,11 +3,11 @@
 #include "unit/outputs/conformance_subjects.h"
 
 /*
- * What output.h promises, asked of every output of this build and of the tests' fake. A new output
- * adds a subject.
+ * The promises of output.h, tested on every output of this build and on the tests' fake. A new
+ * output adds a subject.
  */
 
-/* ---- an output made from a subject's settings ---------------------------------------------------- */
+/* ---- an output made from a subject's settings ------------------------------------------------ */
 
 struct fixture {
     const struct subject *subject;
@@ -32,7 +32,7 @@ static void make(
         subject->adjust(settings);
     }
     assert_true(config_check_first(f->ops->check, settings, &err));
-    /* What create is given may be gone afterwards. */
+    /* The arguments of create may be invalid after the call. */
     char name[] = "test";
     uint8_t *copy = malloc(checkpoint.size + 1);
     assert_non_null(copy);
@@ -147,7 +147,7 @@ static void assert_arrived(const struct subject *subject, const char *expected)
     free(data);
 }
 
-/* ---- tests --------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void every_output_of_the_build_is_a_subject(void **state)
 {
@@ -161,7 +161,7 @@ static void every_output_of_the_build_is_a_subject(void **state)
             found = found || strcmp(subjects[k].name, list[i]->name) == 0;
         }
 #ifndef ETWSHIP_KAFKA
-        found = found || strcmp(list[i]->name, "kafka") == 0; /* this build cannot have it */
+        found = found || strcmp(list[i]->name, "kafka") == 0; /* this build may lack it */
 #endif
         if (!found) {
             fail_msg("add output %s to the subjects of this test", list[i]->name);
@@ -310,7 +310,7 @@ static void idle_time_changes_nothing_that_arrived(void **state)
     }
 }
 
-/* Take what a verdict says was delivered off the front of ${left}, as a host does. */
+/* Remove from the front of ${left} what a verdict says was delivered, as a host does. */
 static void keep_what_is_left(
     char *left, enum output_verdict verdict, const enum record_status *records)
 {
@@ -326,7 +326,7 @@ static void keep_what_is_left(
     memcpy(left, kept, strlen(kept) + 1);
 }
 
-/* Verdicts are honest: what they call delivered has arrived and what they do not, has not. */
+/* Verdicts are honest: records that they call delivered have arrived, and the others have not. */
 static void what_fails_half_way_arrives_once_in_the_end(void **state)
 {
     (void)state;
@@ -363,7 +363,7 @@ static void what_fails_half_way_arrives_once_in_the_end(void **state)
     }
 }
 
-/* Killed after ${later} was delivered, or at once; the host begins again behind the checkpoint. */
+/* Killed after ${later} was delivered, or at once; the host begins again after the checkpoint. */
 static void after_a_checkpoint_what_came_later_is_taken_back(void **state)
 {
     (void)state;
@@ -371,7 +371,7 @@ static void after_a_checkpoint_what_came_later_is_taken_back(void **state)
         struct fixture f;
         struct error err = {0};
         if (!ops_of(&subjects[i])->checkpoint || ops_of(&subjects[i])->ids) {
-            continue; /* what knows records by their ids takes nothing back: it leaves out what it delivered */
+            continue; /* it knows records by their ids, and leaves out what it has delivered */
         }
         struct buf checkpoint;
         buf_init(&checkpoint, OUTPUT_CHECKPOINT_MAX_BYTES);
@@ -382,7 +382,7 @@ static void after_a_checkpoint_what_came_later_is_taken_back(void **state)
             assert_sent(&f, "3\n");
             teardown(&f);
             make(&f, &subjects[i], subjects[i].settings, buf_span(&checkpoint));
-            /* Asked before anything was restored, it says what it was given. */
+            /* Before anything was restored, the output returns the checkpoint that it was given. */
             struct buf same;
             buf_init(&same, OUTPUT_CHECKPOINT_MAX_BYTES);
             assert_true(f.ops->checkpoint(f.self, &same, &err));

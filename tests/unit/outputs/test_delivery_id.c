@@ -48,7 +48,7 @@ static void a_record_of_a_file_is_called_by_where_it_stands(void **state)
     assert_true(delivery_id_is_replayed(&delivery, 2));
 }
 
-/* The last two of three, then the last of these. */
+/* The last two of three, then the last one of these. */
 static void what_is_left_of_a_batch_keeps_its_names(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static void what_is_left_of_a_batch_keeps_its_names(void **state)
     assert_true(delivery_id_is_replayed(&delivery, 0));
 }
 
-/* A dead letter that is sent once more. */
+/* A dead letter that is sent again. */
 static void an_id_that_was_given_earlier_stands(void **state)
 {
     (void)state;

@@ -20,7 +20,7 @@ static void assert_body(
     struct es_bulk bulk;
     struct error err = {0};
     es_bulk_init(&bulk);
-    for (int i = 0; i < 2; i++) { /* the second time nothing is left of the first */
+    for (int i = 0; i < 2; i++) { /* the second round finds nothing of the first */
         assert_true(es_bulk_build(&bulk, options, "native", delivery, &err));
         struct es_body body = es_bulk_body(&bulk, 0, delivery->record_count);
         struct buf whole;
@@ -110,7 +110,7 @@ static void records_go_where_their_routes_say(void **state)
     es_bulk_fini(&bulk);
 }
 
-/* Else servers would make an index that is called as the template is written. */
+/* Otherwise servers would create an index with the name of the template. */
 static void a_name_made_of_fields_is_not_written_without_them(void **state)
 {
     (void)state;

@@ -4,7 +4,7 @@
 
 #include "support/test.h"
 
-/* When are the events of an index held? */
+/* When does the output hold the events of an index? */
 
 static bool refuse(struct es_hold *hold, const char *name)
 {
@@ -31,7 +31,8 @@ static void the_third_in_a_row_is_held(void **state)
     es_hold_fini(&hold);
 }
 
-/* Events make the names of indices, and their writer can find two of one hash (here: FNV-1a). */
+/* Events give the names of indices, and their writer can find two names with one hash (here:
+ * FNV-1a). */
 static void names_of_one_hash_are_two_indices(void **state)
 {
     (void)state;
@@ -57,7 +58,7 @@ static void the_one_that_was_asked_for_longest_ago_is_forgotten(void **state)
         }
     }
     assert_true(refuse(&hold, "i0"));
-    assert_false(refuse(&hold, "other")); /* in place of i1 */
+    assert_false(refuse(&hold, "other")); /* it replaces i1 */
     assert_true(refuse(&hold, "i2"));
     assert_true(refuse(&hold, "i0"));
     assert_false(refuse(&hold, "i1"));

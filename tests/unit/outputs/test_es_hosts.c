@@ -96,7 +96,7 @@ static void a_node_is_left_alone_for_as_long_as_it_asks(void **state)
     make(&hosts, 2, 0);
     const struct es_host_failure busy = {.retry_after_ms = 3600000, .reason = "busy"};
     es_hosts_failed(&hosts, 0, 1000, &busy);
-    assert_int_equal(es_hosts_asked_ms(&hosts, 1000), 0); /* the other one asks for nothing */
+    assert_int_equal(es_hosts_asked_ms(&hosts, 1000), 0); /* the other host asks for no pause */
     for (uint64_t now = 1000; now < 3601000; now += 100000) {
         assert_int_equal(es_hosts_pick(&hosts, now), 1);
     }

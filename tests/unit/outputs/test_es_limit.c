@@ -28,7 +28,7 @@ static void what_is_refused_is_halved_unless_more_was_taken(void **state)
     assert_int_equal(es_limit_bytes(&limit), 300);
     es_limit_refused(&limit, 400);
     assert_int_equal(es_limit_bytes(&limit), 300);
-    /* The server takes less than before. */
+    /* The server accepts less than before. */
     es_limit_refused(&limit, 300);
     assert_int_equal(es_limit_bytes(&limit), 150);
 }
@@ -54,7 +54,7 @@ static void connections_that_break_time_and_again_make_it_smaller_for_a_while(vo
     (void)state;
     struct es_limit limit;
     es_limit_init(&limit);
-    for (int i = 0; i < 10; i++) { /* now and then is nothing */
+    for (int i = 0; i < 10; i++) { /* losses now and then do not lower it */
         es_limit_lost(&limit, 1000);
         es_limit_lost(&limit, 1000);
         es_limit_taken(&limit, 1000);

@@ -28,7 +28,7 @@ static void every_shape_and_route_has_its_name(void **state)
         {{{"etw.{provider.name}", "x"}, NULL}, "native", "etw.", "logs-etw.-x"},
         {{{NULL, "default"}, "etw"}, "native", "", "etw"},
         {{{NULL, "default"}, "etw-{provider.name}-%Y"}, "ecs", "etw-dns-2026", "etw-dns-2026"},
-        /* Whatever comes, it is a name. */
+        /* Any input gives a valid name. */
         {{{"a{event.name}", "x"}, NULL}, "native", "aA-b/c d\"\n\\*", "logs-aa_b_c_d____-x"},
         {{{NULL, "default"}, "a{event.name}"}, "ecs", "aA-b/c,d#e:f", "aa-b_c_d_e_f"},
         {{{"{{a", "x"}, NULL}, "native", "", "logs-{{a-x"},

@@ -13,7 +13,7 @@ struct answers {
     bool whole;
 };
 
-/* As a server writes them: real replies, but for names and times. */
+/* As a server writes them: real replies, except for names and times. */
 static const char whole[] =
     "{\"took\":30,\"errors\":true,\"items\":["
     "{\"create\":{\"_index\":\".ds-logs-etw-000001\",\"_id\":\"1\",\"_version\":1,"
@@ -115,7 +115,7 @@ static void a_reply_for_more_or_fewer_events_says_nothing(void **state)
     assert_refused(span_text(""), 0);
 }
 
-/* Read in one piece, items that are like the one before are compared; byte by byte, none is. */
+/* In one piece, the reader compares items with the previous one; byte by byte, it compares none. */
 static void items_like_the_one_before_are_read_like_it(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void items_like_the_one_before_are_read_like_it(void **state)
     }
 }
 
-/* Longer than what is kept for comparison. */
+/* Longer than the part that is kept for comparison. */
 static void long_items_that_are_alike_are_read(void **state)
 {
     (void)state;

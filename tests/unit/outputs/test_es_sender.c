@@ -1,8 +1,8 @@
 #include "unit/outputs/es_sender_rig.h"
 
-/* What a sender makes of the answers of one node. */
+/* How a sender reacts to the answers of one node. */
 
-/* ---- all goes well ------------------------------------------------------------------------------- */
+/* ---- all goes well --------------------------------------------------------------------------- */
 
 static void a_delivery_is_one_request_of_the_bulk_api(void **state)
 {
@@ -36,7 +36,7 @@ static void a_delivery_of_nothing_sends_no_request(void **state)
     teardown(&f);
 }
 
-/* ---- items --------------------------------------------------------------------------------------- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 static void items_are_taken_tried_again_or_refused_one_by_one(void **state)
 {
@@ -141,7 +141,7 @@ static void a_cluster_that_has_no_room_for_an_index_costs_no_event(void **state)
     teardown(&f);
 }
 
-/* ---- duplicates ---------------------------------------------------------------------------------- */
+/* ---- duplicates ------------------------------------------------------------------------------ */
 
 static void a_document_that_exists_is_delivered_and_counts_if_it_was_not_sent(void **state)
 {
@@ -183,7 +183,7 @@ static void what_a_lost_reply_leaves_open_is_no_surprise_at_the_next_node(void *
     assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
     assert_int_equal(bulk_fake_count(f.fake), 2);
     assert_int_equal(f.report.unexpected_duplicates, 0);
-    /* The next delivery is another matter. */
+    /* The next delivery starts anew. */
     assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
     assert_int_equal(f.report.unexpected_duplicates, 4);
     assert_stored(f.fake, 0, 4);
@@ -206,7 +206,7 @@ static void when_every_node_loses_its_reply_the_host_tries_again(void **state)
     teardown(&f);
 }
 
-/* ---- replies that say nothing -------------------------------------------------------------------- */
+/* ---- replies without information ------------------------------------------------------------- */
 
 static void a_reply_that_is_not_whole_is_never_an_ack(void **state)
 {
@@ -251,7 +251,7 @@ static void a_reply_that_is_not_whole_is_never_an_ack(void **state)
     }
 }
 
-/* What `errors` says of all of them is not looked at, and an item belongs to the event at its place. */
+/* The sender ignores `errors`, and an item belongs to the event at its place. */
 static void each_item_speaks_for_itself(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void each_item_speaks_for_itself(void **state)
     }
 }
 
-/* ---- requests ------------------------------------------------------------------------------------ */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void a_request_that_is_refused_as_such_is_tried_again_fast_or_slowly(void **state)
 {

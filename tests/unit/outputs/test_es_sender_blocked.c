@@ -1,6 +1,6 @@
 #include "es_sender_rig.h"
 
-/* Several indices, of which one takes nothing now. */
+/* Several indices, one of which accepts nothing now. */
 
 /* Every second record goes to the second index. */
 static void route(struct fixture *f, uint32_t routes[MAX_RECORDS], const struct span names[2])
@@ -77,7 +77,7 @@ static void when_all_are_blocked_the_records_say_so(void **state)
     teardown(&f);
 }
 
-/* A full disk says 429 for an index, which says nothing of the size of requests. */
+/* A full disk gives 429 for an index. That says nothing about the size of requests. */
 static void blocks_do_not_make_requests_smaller(void **state)
 {
     (void)state;

@@ -13,7 +13,8 @@ static void what_is_too_large_is_halved_and_the_size_is_kept(void **state)
     size_t before = bulk_fake_count(f.fake);
     f.ids.first_number = 1000;
     assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
-    /* Learnt: no request is refused any more, and none is needlessly small. */
+    /* The sender has learnt the limit: no request is refused any more, and none is needlessly
+     * small. */
     size_t requests = bulk_fake_count(f.fake) - before;
     size_t bytes = 0;
     for (size_t i = before; i < before + requests; i++) {

@@ -1,6 +1,6 @@
 #include "unit/outputs/es_sender_rig.h"
 
-/* A mapping or a template that is wrong: each event is refused with a 400 of its own. */
+/* A wrong mapping or template: each event is refused with a 400 of its own. */
 
 static const struct bulk_step refuse_all = {
     .item_count = BULK_ALL, .item_status = 400, .item_type = "mapper_parsing_exception"};
@@ -19,7 +19,7 @@ static size_t last_documents(struct fixture *f)
     return documents_of(bulk_fake_request(f->fake, bulk_fake_count(f->fake) - 1));
 }
 
-/* So many are given up: it may be the events. */
+/* This number is given up, because the events may be at fault. */
 static void refuse_two(struct fixture *f)
 {
     bulk_fake_always(f->fake, &refuse_all);
@@ -37,12 +37,12 @@ static void a_third_delivery_in_a_row_that_is_refused_whole_is_held(void **state
     for (int i = 0; i < 5; i++) {
         assert_int_equal(send_all(&f), OUTPUT_RETRY);
         assert_true(f.report.degraded);
-        assert_int_equal(f.rejections.size, 0); /* nothing is given up */
+        assert_int_equal(f.rejections.size, 0); /* no event is given up */
         assert_said(&f, "mapper_parsing_exception");
         assert_said(&f, "correct the mapping");
         assert_int_equal(last_documents(&f), i ? 1 : 20);
     }
-    /* A user corrects it: one event alone shows that, and the others follow. */
+    /* A user corrects the mapping: one event shows that, and the others follow. */
     bulk_fake_always(f.fake, NULL);
     size_t before = bulk_fake_count(f.fake);
     assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
@@ -160,14 +160,15 @@ static void an_index_that_refuses_everything_is_held_beside_a_healthy_one(void *
     buf_init(&reply, 1 << 16);
     refuse_b(&f, &reply);
     assert_halves(&f, RECORD_REJECTED);
-    assert_halves(&f, RECORD_REJECTED); /* so many are given up: it may be the events */
+    assert_halves(
+        &f, RECORD_REJECTED); /* this number is given up, because the events may be at fault */
     for (int i = 0; i < 3; i++) {
         assert_halves(&f, RECORD_HELD);
         assert_false(f.report.degraded); /* nothing is left for the host to try again */
         assert_non_null(strstr(f.report.set_up, "correct the mapping"));
         assert_rejected(&f, "19 400 mapper_parsing_exception|no|");
     }
-    /* One that is taken says that the others are bad themselves. */
+    /* One accepted event shows that the others are bad themselves. */
     static const struct bulk_step one_bad = {.item_first = 3, .item_count = 1, .item_status = 400};
     bulk_fake_always(f.fake, &one_bad);
     assert_int_equal(send_all(&f), OUTPUT_MIXED);
@@ -208,7 +209,7 @@ static void what_was_held_is_asked_for_by_one_event(void **state)
     teardown(&f);
 }
 
-/* What this worker knows of refusals may be out of date. */
+/* This worker's memory of refusals may be out of date. */
 static void what_was_taken_elsewhere_clears_an_index(void **state)
 {
     (void)state;
@@ -229,7 +230,7 @@ static void what_was_taken_elsewhere_clears_an_index(void **state)
     teardown(&f);
 }
 
-/* Nothing is taken anywhere: no index has to be refused three times for itself. */
+/* No index accepts anything, so the sender need not try each of them three times. */
 static void when_all_indices_refuse_each_is_held(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
 
 #include "outputs/elasticsearch/es_limit.h"
 
-/* Several nodes, and what concerns the connection to them. */
+/* Several nodes, and failures of the connection to them. */
 
 static void nodes_share_the_requests_and_stand_in_for_each_other(void **state)
 {
@@ -20,7 +20,7 @@ static void nodes_share_the_requests_and_stand_in_for_each_other(void **state)
         assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
         assert_int_equal(f.report.wait_ms, 0);
     }
-    /* Asked once, and then left alone for a second at least. */
+    /* A node is asked once, and then left alone for at least a second. */
     assert_in_range(bulk_fake_count(f.fake), 6, 8);
     teardown(&f);
 }
@@ -37,7 +37,7 @@ static void a_node_that_does_not_answer_costs_nothing(void **state)
     teardown(&f);
 }
 
-/* A sender of other settings for ${url}. */
+/* A sender with other settings for ${url}. */
 static void make_anew(struct fixture *f, const char *url, const struct http_options *http)
 {
     const struct config_strings hosts = {.items = &url, .count = 1};
@@ -53,7 +53,8 @@ static void a_certificate_that_cannot_be_read_is_a_fault_of_set_up(void **state)
 {
     (void)state;
 #ifdef _WIN32
-    /* Schannel reads it once the server has shown its own, which this one never does. */
+    /* Schannel reads the client's certificate once the server has shown its own, which this server
+     * never does. */
     skip();
 #endif
     struct fixture f;
@@ -89,7 +90,7 @@ static void what_a_server_says_shows_no_secret(void **state)
     assert_true(http_fake_has(request, "Authorization", "Bearer a-long-secret"));
     assert_said(&f, "status 401");
     assert_null(strstr(f.report.error.text, "a-long-secret"));
-    for (size_t before = 180; before < 205; before++) { /* what is said is cut at 200 */
+    for (size_t before = 180; before < 205; before++) { /* the text is cut at 200 */
         char body[512];
         char filler[256] = "";
         memset(filler, 'x', before);
@@ -102,7 +103,8 @@ static void what_a_server_says_shows_no_secret(void **state)
     teardown(&f);
 }
 
-/* Whatever a node answers that is no answer about the events, it costs one request, not each one. */
+/* An answer of a node that says nothing about the events costs one request, not one for each
+ * event. */
 static void a_node_with_a_fault_is_left_alone_and_the_other_takes_all(void **state)
 {
     (void)state;
@@ -145,7 +147,7 @@ static void where_all_nodes_are_bad_the_output_is_degraded_and_says_why_of_each(
     teardown(&f);
 }
 
-/* Both ask to be left alone: for the shorter time, the host of the output waits. */
+/* Both nodes ask for a pause: the host of the output waits for the shorter one. */
 static void the_shortest_retry_after_of_all_nodes_is_waited_for(void **state)
 {
     (void)state;
@@ -160,8 +162,8 @@ static void the_shortest_retry_after_of_all_nodes_is_waited_for(void **state)
     teardown(&f);
 }
 
-/* Elasticsearch and OpenSearch refuse a request with 429 that is more than their indexing pressure
- * allows (indexing_pressure.memory.limit), however often it comes. */
+/* Elasticsearch and OpenSearch refuse a request with 429 if it exceeds their indexing pressure
+ * (indexing_pressure.memory.limit), however often it comes. */
 static void a_request_that_429_refuses_time_and_again_is_sent_in_halves(void **state)
 {
     (void)state;

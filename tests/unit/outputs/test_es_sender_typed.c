@@ -1,6 +1,6 @@
 #include "unit/outputs/es_sender_rig.h"
 
-/* An index that has types for the fields of payloads refuses what does not fit them. */
+/* An index with types for the fields of payloads refuses payloads that do not fit them. */
 
 static void setup_typed(struct fixture *f, size_t count)
 {
@@ -44,7 +44,7 @@ static void what_does_not_fit_is_sent_once_more_without_an_index(void **state)
     assert_non_null(strstr(f.warning, "data_unindexed"));
     assert_non_null(strstr(f.warning, "mapper_parsing_exception"));
     assert_non_null(strstr(f.warning, "etwship setup siem"));
-    /* The id is the event's: what comes again is there already. */
+    /* The id is the event's, so an event that comes again is there already. */
     f.delivery.repeated = true;
     assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
     assert_int_equal(f.report.unexpected_duplicates, 0);
@@ -68,7 +68,7 @@ static void what_is_refused_again_keeps_its_first_reason(void **state)
     teardown(&f);
 }
 
-/* Nothing is given up for want of an answer. */
+/* No event is given up because an answer is missing. */
 static void without_an_answer_it_is_tried_again(void **state)
 {
     static const struct {
@@ -111,7 +111,7 @@ static void without_a_payload_there_is_nothing_to_try(void **state)
     teardown(&f);
 }
 
-/* A sender of another output gives up what is refused. */
+/* A sender of another output gives up refused events. */
 static void without_types_nothing_is_sent_twice(void **state)
 {
     static const struct bulk_step step = {

@@ -1,6 +1,6 @@
 #include "unit/outputs/es_setup_rig.h"
 
-/* ---- names ------------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void names_come_from_the_text_in_front_of_fields_and_dates(void **state)
 {
@@ -41,7 +41,7 @@ static void names_come_from_the_text_in_front_of_fields_and_dates(void **state)
     }
 }
 
-/* ---- setup ------------------------------------------------------------------------------------------ */
+/* ---- setup ----------------------------------------------------------------------------------- */
 
 static void a_template_is_put_once(void **state)
 {
@@ -107,7 +107,7 @@ static void a_refusal_says_what_to_do(void **state)
 }
 
 /* The secret begins at every fifth place before a cut, so the cut lies at eight places of it: near
- * its begin, in its middle and near its end. */
+ * its beginning, in its middle and near its end. */
 static void no_part_of_a_secret_is_left_by_a_cut(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void no_part_of_a_secret_is_left_by_a_cut(void **state)
         const char *format; /* of a reply, with filling and the secret */
         int status;
         enum { TO_ROOT, TO_PUT, TO_PRIVILEGES } to;
-        int most; /* bytes in front of it; none of these texts is shown at such a length */
+        int most; /* bytes before it; none of these texts is shown at such a length */
     } cases[] = {
         {"{\"error\":{\"type\":\"t\",\"reason\":\"%.*s%s is not known\"},\"status\":401}", 401,
             TO_ROOT, 400},
@@ -282,7 +282,7 @@ static void a_template_that_wins_over_ours_is_named(void **state)
     assert_says(f, words);
     assert_false(try(f));
     assert_says(f, words);
-    f->server.listed = NULL; /* we may not see the others */
+    f->server.listed = NULL; /* without the right to see the others */
     assert_false(run(f));
     assert_says(f, "but another one of a higher priority wins for logs-etw.events-*");
     stop(f);
@@ -303,8 +303,8 @@ static struct index_fields *one_field(struct arena *arena, const char *name)
     return set;
 }
 
-/* With other definitions at hand the template is written anew; `run`, which has none, minds only the
- * rest. */
+/* With other definitions, `setup` writes the template anew. `run` has no definitions, and compares
+ * only the rest. */
 static void a_template_follows_the_definitions(void **state)
 {
     struct fixture *f = start(OPENSEARCH);
@@ -338,7 +338,7 @@ static void a_template_follows_the_definitions(void **state)
     stop(f);
 }
 
-/* Old servers, and those that were cut down, lack types. */
+/* Old or reduced servers lack types. */
 static void a_type_that_a_server_lacks_gives_way(void **state)
 {
     struct fixture *f = start(ELASTICSEARCH);

@@ -5,7 +5,7 @@
 #include "outputs/elasticsearch/es_template.h"
 #include "support/json_tree.h"
 
-/* The template as a tree; the documentation of both servers says what must be where. */
+/* The template as a tree. The documentation of both servers says where each member must be. */
 
 struct fixture {
     struct arena arena;
@@ -163,9 +163,9 @@ static void opensearch_has_types_of_its_own(void **state)
     wanted.opensearch = true;
     write(&f, &wanted);
     assert_string_equal(type_of(&f, "winlog/event_data"), "flat_object");
-    /* It has no parameters there. */
+    /* The type has no parameters there. */
     assert_null(at(&f, "template/mappings/properties/winlog/properties/event_data/ignore_above"));
-    /* It wants a value in the template, which serves several streams. */
+    /* It needs a value in the template, which serves several streams. */
     assert_string_equal(type_of(&f, "data_stream/namespace"), "keyword");
     teardown(&f);
 }
@@ -208,8 +208,8 @@ static void a_lifecycle_stands_there_only_where_it_is_asked_for(void **state)
     teardown(&f);
 }
 
-/* A command line of Windows has up to 32,767 characters. ECS 8.17: process.command_line is a wildcard
- * with a field `text` of match_only_text. */
+/* A command line of Windows has up to 32,767 characters. ECS 8.17: process.command_line is a
+ * wildcard with a field `text` of match_only_text. */
 static void long_values_are_found_whole_and_by_their_words(void **state)
 {
     static const char field[] = "template/mappings/properties/process/properties/command_line";
@@ -246,7 +246,7 @@ static void plain_indices_get_no_data_stream_and_no_constants(void **state)
     teardown(&f);
 }
 
-/* ---- settings of times and payloads -------------------------------------------------------------------- */
+/* ---- settings of times and payloads ---------------------------------------------------------- */
 
 static void times_are_nanoseconds_where_that_is_asked_for(void **state)
 {
@@ -260,7 +260,7 @@ static void times_are_nanoseconds_where_that_is_asked_for(void **state)
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         assert_string_equal(type_of(&f, paths[i]), "date_nanos");
     }
-    /* A server takes no more of the time of a data stream. */
+    /* A server accepts no other settings for the time of a data stream. */
     assert_null(at(&f, "template/mappings/properties/@timestamp/ignore_malformed"));
     assert_non_null(
         at(&f, "template/mappings/properties/process/properties/start/ignore_malformed"));
@@ -377,7 +377,7 @@ static size_t count_fields(const struct json_node *properties)
     return count;
 }
 
-/* 64 are left to labels. */
+/* 64 are left for labels. */
 static void the_room_is_what_the_other_fields_leave(void **state)
 {
     static const char *const formats[] = {"native", "ecs"};
@@ -396,7 +396,7 @@ static void the_room_is_what_the_other_fields_leave(void **state)
     teardown(&f);
 }
 
-/* What `run` looks for does not depend on definitions; `setup` looks for them, too. */
+/* The part that `run` compares does not depend on definitions; `setup` compares them, too. */
 static void a_mark_of_its_own_says_which_fields_there_are(void **state)
 {
     char mark[ES_TEMPLATE_MARK_BYTES];

@@ -19,7 +19,7 @@ static void a_test_names_the_layer_that_is_at_fault(void **state)
     }
 }
 
-/* Of these, Windows refuses the file, which is no PKCS#12, and other systems refuse the store. */
+/* Windows refuses the file, which is not PKCS#12; other systems refuse the store. */
 static void a_test_says_why_it_cannot_ask_at_all(void **state)
 {
     (void)state;

@@ -2,8 +2,9 @@
 
 #include "outputs/elasticsearch/es_verdict.h"
 
-/* Expected values: "Bulk API" of both servers' documentation for what exists, and for what it means
- * the delivery rules: nothing is lost, nothing that can never be taken is tried for ever. */
+/* Expected values: "Bulk API" of both servers' documentation for the answers, and the delivery
+ * rules for their meaning: nothing is lost, and no event that can never be accepted is tried for
+ * ever. */
 
 static struct es_answer answer_of(int status, const char *type, const char *reason)
 {
@@ -106,8 +107,9 @@ static void what_one_index_keeps_out_is_told_from_what_the_cluster_does(void **s
     }
 }
 
-/* Types and reasons as OpenSearch 2.19.6 and Elasticsearch 8.19.21 gave them, those of "documents" from
- * their sources; `illegal_argument_exception` of a cluster without room, from users' reports. */
+/* Types and reasons as OpenSearch 2.19.6 and Elasticsearch 8.19.21 gave them, those of
+ * "documents" from their sources; `illegal_argument_exception` of a cluster without room, from
+ * users' reports. */
 static void a_state_of_the_cluster_is_told_from_a_fault_of_the_event(void **state)
 {
     (void)state;
@@ -171,7 +173,7 @@ static void a_state_of_the_cluster_is_told_from_a_fault_of_the_event(void **stat
             ES_REFUSED, NULL},
         {"invalid_index_name_exception", "Invalid index name [Bad], must be lowercase", ES_REFUSED,
             NULL},
-        /* What an event holds is quoted, and must not hold the output up. */
+        /* The reason quotes the event, which must not hold up the output. */
         {"illegal_argument_exception",
             "unable to convert [pipeline with id [nope] does not exist] to integer", ES_REFUSED,
             NULL},

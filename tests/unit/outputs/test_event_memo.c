@@ -74,7 +74,7 @@ static void what_ends_alike_has_the_same_host(void **state)
     assert_false(
         event_memo_host(&memo, span_text("{\"c\":[3],\"host\":{\"name\":\"h\"},\"b\":3}"), &name));
     assert_false(event_memo_host(&memo, span_text("}"), &name));
-    /* It is the first member: what stands in front of it is not part of the end. */
+    /* It is the first member: the bytes before it are not part of the end. */
     keep(&memo, "{\"host\":{\"name\":\"h\"}}", "{\"name\":\"h\"}", "h");
     assert_false(event_memo_host(&memo, span_text("{\"host\":{\"name\":\"h\"}}"), &name));
     event_memo_fini(&memo);

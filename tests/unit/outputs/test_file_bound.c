@@ -2,7 +2,7 @@
 
 #include "unit/outputs/file_rig.h"
 
-/* How many files events can make. Through the output itself. */
+/* The number of files that events can create. Tested through the output itself. */
 
 static void events_for_too_many_files_go_to_one(void **state)
 {
@@ -127,7 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_for_too_many_files_go_to_one),
         cmocka_unit_test(files_of_other_times_count_once),
-#ifndef _WIN32 /* the folder of the template is found there with other slashes */
+#ifndef _WIN32 /* there the template's folder is found with other slashes */
         cmocka_unit_test(what_is_there_at_the_start_counts),
 #endif
         cmocka_unit_test(the_file_for_what_is_too_much_does_not_count_at_the_start),

@@ -16,8 +16,8 @@
 #include "support/test.h"
 
 /*
- * What lies in the folder and is not the output's: planted links, and files whose names look like those of
- * rotated ones. All through the output itself.
+ * Things in the folder that are not the output's: planted links, and files with names like those of
+ * rotated ones. All tests go through the output itself.
  */
 static char folder[TEMP_FOLDER_BYTES];
 
@@ -48,7 +48,7 @@ static void warn(void *self, const char *text)
         ((struct fixture *)self)->warned, sizeof(((struct fixture *)self)->warned), "%s", text);
 }
 
-/* ${yaml} has a %s for the folder. ${checkpoint}: of an output before. */
+/* ${yaml} has a %s for the folder. ${checkpoint}: of a previous output. */
 static void open_again(struct fixture *f, const char *yaml, struct span checkpoint)
 {
     char text[512];
@@ -147,7 +147,7 @@ static bool is_there(const char *name)
     return temp_file_is_there(path);
 }
 
-/* ---- tests --------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void put(const char *name, const char *text)
 {
@@ -175,7 +175,7 @@ static void take_away(const char *name)
     assert_true(plat_path_remove(path, NULL));
 }
 
-/* ---- links --------------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 static void a_planted_link_is_not_appended_to(void **state)
 {
@@ -196,7 +196,7 @@ static void a_planted_link_is_not_appended_to(void **state)
     assert_int_equal(send_lines(&f, "1\n", NULL), OUTPUT_DELIVERED);
     assert_content("e.ndjson", "1\n");
     fini(&f);
-    /* So it is with one of many files, once events come for it. */
+    /* That is also true of one of many files, once events come for it. */
     open_output(&f, "{path: '%s/{provider.name}/e.ndjson'}");
     char path[256];
     snprintf(path, sizeof(path), "%s/x", folder);
@@ -230,7 +230,7 @@ static void a_planted_link_is_not_compressed_into(void **state)
         assert_non_null(strstr(f.warned, names[i]));
         assert_content("victim", "precious\n");
         assert_content("e.1", "1\n");
-        /* What comes later is compressed all the same. */
+        /* Later files are compressed all the same. */
         assert_int_equal(send_lines(&f, "3\n", NULL), OUTPUT_DELIVERED);
         output_file.idle(f.self);
         assert_content("e.2.gz", "2\n");
@@ -239,7 +239,7 @@ static void a_planted_link_is_not_compressed_into(void **state)
     }
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void a_planted_file_is_not_taken_for_the_compressed_one(void **state)
 {
@@ -277,10 +277,10 @@ static void files_of_others_are_not_counted_and_not_removed(void **state)
     for (size_t i = 0; i < 4; i++) {
         assert_content(others[i], "theirs\n");
     }
-    assert_content("a/2026.e.5", "3\n"); /* of ours only the newest */
+    assert_content("a/2026.e.5", "3\n"); /* of our files only the newest */
     assert_false(is_there("a/2026.e.3"));
     assert_false(is_there("a/2026.e.4"));
-    /* Nor is one that took the place of ours. */
+    /* Nor is a file that took the place of ours. */
     take_away("a/2026.e.5");
     put("a/2026.e.5", "theirs\n");
     assert_int_equal(send_lines(&f, "5\n6\n", routes), OUTPUT_DELIVERED);
@@ -312,7 +312,7 @@ static void no_name_is_taken_from_another_file(void **state)
     fini(&f);
 }
 
-/* ---- over restarts ------------------------------------------------------------------------------- */
+/* ---- over restarts --------------------------------------------------------------------------- */
 
 static void ours_are_known_after_a_restart_without_a_checkpoint(void **state)
 {
@@ -336,7 +336,7 @@ static void ours_are_known_after_a_restart_without_a_checkpoint(void **state)
     fini(&f);
 }
 
-/* A batch is taken back although a file of another program has the name of the one that was begun. */
+/* A batch is taken back although another program's file has the name of the file that was begun. */
 static void a_file_of_another_program_at_our_path_is_not_removed(void **state)
 {
     (void)state;
@@ -359,12 +359,12 @@ static void a_file_of_another_program_at_our_path_is_not_removed(void **state)
     buf_fini(&checkpoint);
     assert_content("e", "theirs\n");
     assert_content("e.7", "theirs\n");
-    assert_content("e.1", "1\n"); /* what came after the checkpoint is gone */
+    assert_content("e.1", "1\n"); /* events after the checkpoint are gone */
     assert_false(is_there("e.2"));
     fini(&f);
 }
 
-/* Marks that others may have written could have any file of the folder removed. */
+/* If other users may have written the marks, these could have any file of the folder removed. */
 static void marks_that_others_may_write_are_not_believed(void **state)
 {
     (void)state;
@@ -416,7 +416,7 @@ static void lines_that_make_no_sense_are_left_out(void **state)
         file_marks_init(&marks, 10, false);
         assert_true(file_marks_load(&marks, folder, "x-", "t", &err));
         assert_int_equal(marks.count, 0);
-        /* And what is added is found again. */
+        /* A mark that is added then is found again. */
         struct plat_file_id id;
         char file[256];
         put("e", "x");

@@ -14,7 +14,7 @@ static void no_file_grows_beyond_its_size_even_within_a_batch(void **state)
     assert_content("e.1", "1\n2\n");
     assert_content("e.2", "3\n4\n");
     assert_content("e", "5\n");
-    /* One that is too long by itself has a file to itself. */
+    /* A line that is too long by itself gets a file of its own. */
     assert_int_equal(send_lines(&f, "too long\n6\n", NULL), OUTPUT_DELIVERED);
     assert_content("e.3", "5\n");
     assert_content("e.4", "too long\n");
@@ -40,7 +40,7 @@ static void numbers_go_on_behind_those_that_are_there(void **state)
     fini(&f);
 }
 
-/* A file of another program has the highest number that there is: then it is the one after ours. */
+/* A file of another program has the highest possible number: then that file comes after ours. */
 static void the_highest_number_is_used_and_none_beyond_it(void **state)
 {
     (void)state;
@@ -61,8 +61,8 @@ static void the_highest_number_is_used_and_none_beyond_it(void **state)
     }
 }
 
-/* A checkpoint has room for so many bytes: 2 for the length of a path, the path, 8 for its number, and 2
- * for the end. */
+/* A checkpoint has room for this many bytes: 2 for the length of a path, the path, 8 for its
+ * number, and 2 for the end. */
 static void chores_are_stored_as_long_as_there_is_room(void **state)
 {
     (void)state;
@@ -92,7 +92,7 @@ static void chores_are_stored_as_long_as_there_is_room(void **state)
     event_template_destroy(template);
 }
 
-/* What is left out is found again when the folder is read next. */
+/* A file that was left out is found again when the folder is read next. */
 static void chores_are_remembered_up_to_a_limit(void **state)
 {
     (void)state;
@@ -110,7 +110,7 @@ static void chores_are_remembered_up_to_a_limit(void **state)
     event_template_destroy(template);
 }
 
-/* All that is left to do; one call takes no longer than a pause between two deliveries may. */
+/* Do all remaining chores. One call takes no longer than a pause between two deliveries may. */
 static void finish_chores(struct fixture *f)
 {
     size_t calls = 0;
@@ -147,7 +147,7 @@ static void it_says_when_there_is_more_to_do(void **state)
         {"{path: '%s/e', rotate: {size: 2, gzip: true}}", false, false},
         {"{path: '%s/e', rotate: {size: 2, gzip: true}}", true, true},
         {"{path: '%s/e', rotate: {age: 500d}}", false, true}};
-    const uint64_t minute_ns = UINT64_C(60000000000); /* the clock may be set meanwhile */
+    const uint64_t minute_ns = UINT64_C(60000000000); /* the clock may be set during the test */
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f;
         open_output(&f, cases[i].yaml);
@@ -194,7 +194,7 @@ static void what_a_run_before_left_is_compressed_by_the_next(void **state)
     assert_int_equal(send_lines(&f, "2\n", old), OUTPUT_DELIVERED);
     struct error err;
     assert_true(store(&f, &err));
-    f.refuses = true; /* so that ending does not compress it */
+    f.refuses = true; /* so that the end does not compress it */
     close_output(&f);
     assert_true(is_there("2025/e.1"));
     f.refuses = false;
@@ -209,7 +209,8 @@ static void what_a_run_before_left_is_compressed_by_the_next(void **state)
     assert_int_equal(files_in_folder(), 4);
 }
 
-/* All is delivered, so the host never connects: what was half done is completed all the same. */
+/* All events are delivered, so the host never connects: half-done chores are completed all the
+ * same. */
 static void a_run_without_events_completes_what_was_left(void **state)
 {
     (void)state;
@@ -254,14 +255,14 @@ static void each_family_keeps_its_own_over_all_times(void **state)
 {
     (void)state;
     struct fixture f;
-    /* Not in the order of the text: newest is what is newest by year, month and day. */
+    /* Not in the order of the text: the newest is the newest by year, month and day. */
     static const char *const routes[] = {"a/01-02-2026.e", "a/02-01-2026.e", "a/03-12-2025.e",
         "a/31-12-2024.e", "b/01-01-2001.e", "a/01-03-2026.e"};
     static const char *const now[] = {"a/05-03-2026.e"};
     open_output(&f, "{path: '%s/{provider.name}/%%d-%%m-%%Y.e', rotate: {keep: 3}}");
     assert_int_equal(send_lines(&f, "1\n2\n3\n4\n5\n6\n", routes), OUTPUT_DELIVERED);
     output_file.idle(f.self);
-    assert_int_equal(files_in_folder(), 6); /* all are open */
+    assert_int_equal(files_in_folder(), 6); /* all of them are open */
     output_file.disconnect(f.self);
     struct error err;
     assert_true(output_file.connect(f.self, &err));
@@ -292,7 +293,7 @@ static void an_old_file_is_set_aside_without_an_event(void **state)
     fini(&f);
 }
 
-/* Between two runs another program has put a file into the place of ours. */
+/* Between two runs another program has put a file in the place of ours. */
 static void an_old_file_that_is_not_known_is_left_alone(void **state)
 {
     (void)state;

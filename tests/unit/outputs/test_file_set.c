@@ -2,7 +2,8 @@
 
 #include "unit/outputs/file_rig.h"
 
-/* Which files are open, and which are known: through the output itself, and of the set alone. */
+/* Which files are open, and which are known. Tests go through the output itself, or through the set
+ * alone. */
 
 static void more_files_than_may_be_open_are_written_to(void **state)
 {
@@ -92,14 +93,14 @@ static void a_checkpoint_cuts_only_its_own_files(void **state)
     assert_int_equal(send_lines(&f, "3\n4\n", routes), OUTPUT_DELIVERED);
     close_output(&f);
     struct buf checkpoint = f.stored;
-    /* Cut at every byte it is damaged, and nothing is cut by it. */
+    /* A checkpoint cut at any byte is damaged, and then the output cuts no file. */
     for (size_t size = 1; size < checkpoint.size; size++) {
         buf_init(&f.stored, OUTPUT_CHECKPOINT_MAX_BYTES);
         f.warned[0] = '\0';
         open_again(&f, yaml, span_make(checkpoint.data, size));
         close_output(&f);
         buf_fini(&f.stored);
-        if (size < checkpoint.size - 2) { /* behind it: the list of chores, empty */
+        if (size < checkpoint.size - 2) { /* the last part is the list of chores, which is empty */
             assert_content("a.e", "1\n3\n");
         }
         assert_non_null(strstr(f.warned, "cannot be read"));
@@ -111,7 +112,7 @@ static void a_checkpoint_cuts_only_its_own_files(void **state)
     close_output(&f);
     assert_content("a.e", "1\n");
     assert_content("b.e", "2\n");
-    /* A file that another program put in its place is not ours to cut. */
+    /* The output must not cut a file that another program put in the place of ours. */
     char path[256];
     char other[256];
     snprintf(path, sizeof(path), "%s/a.e", folder);

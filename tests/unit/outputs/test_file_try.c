@@ -7,7 +7,7 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* What `etwship test-output` says of the place that a path leads to. */
+/* The words of `etwship test-output` about the place to which a path leads. */
 static char folder[TEMP_FOLDER_BYTES];
 
 struct said {
@@ -70,7 +70,7 @@ static void a_path_without_a_folder_is_of_the_current_one(void **state)
     }
 }
 
-/* The accounts that may write there differ: it is the root that is asked, and no folder is missing. */
+/* Other accounts may write there. The test asks about the root, so no folder is missing. */
 static void a_file_in_the_root_is_of_the_root(void **state)
 {
     (void)state;

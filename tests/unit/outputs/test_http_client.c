@@ -2,7 +2,7 @@
 
 /* Requests and replies. */
 
-/* ---- what is sent -------------------------------------------------------------------------------- */
+/* ---- what is sent ---------------------------------------------------------------------------- */
 
 static void a_body_of_many_parts_arrives_as_one(void **state)
 {
@@ -147,7 +147,7 @@ static void a_header_authorization_of_the_request_stands_alone(void **state)
     teardown(&f);
 }
 
-/* ---- what comes back ----------------------------------------------------------------------------- */
+/* ---- what comes back ------------------------------------------------------------------------- */
 
 static void replies_come_with_status_headers_and_body(void **state)
 {
@@ -242,7 +242,7 @@ static void connections_are_kept_until_told_otherwise(void **state)
     http_client_disconnect(f.client);
     assert_true(post(&f, "x"));
     assert_int_equal(http_fake_request(f.fake, 3)->connection, 2);
-    /* One that was closed meanwhile is no failure. */
+    /* A connection that the server has closed meanwhile is no failure. */
     http_fake_script(f.fake, &(struct http_fake_reply){.status = 200, .close = true}, 1);
     assert_true(post(&f, "x"));
     http_fake_wait_closed(f.fake);
@@ -251,7 +251,7 @@ static void connections_are_kept_until_told_otherwise(void **state)
     teardown(&f);
 }
 
-/* It was not asked for, but no server may rely on that, either. */
+/* The client did not ask for it, but it must not rely on the server. */
 static void a_reply_that_is_compressed_is_read_all_the_same(void **state)
 {
     (void)state;
@@ -273,11 +273,11 @@ static void a_reply_that_is_compressed_is_read_all_the_same(void **state)
         snprintf(
             raw, sizeof(raw), head, cases[i].encoding, cases[i].size, (int)cases[i].size, packed);
         http_fake_script(f.fake, &(struct http_fake_reply){.raw = raw}, 1);
-        http_client_disconnect(f.client); /* the server does, sooner or later */
+        http_client_disconnect(f.client); /* sooner or later the server does, too */
         bool good = post(&f, "x");
         assert_true(good || !cases[i].good);
         if (!cases[i].good) {
-            /* Or what there is of it: half a text, which its reader knows for one. */
+            /* Or only a part of it: half a text, which its reader recognises as such. */
             assert_true(good ? f.body_size < 22 : f.reply.failure == HTTP_GARBLED);
         } else if (i == 0) {
             assert_string_equal(f.body, "{\"cgffhgejccgf\":29826}");

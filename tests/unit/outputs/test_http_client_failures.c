@@ -3,9 +3,9 @@
 #include "outputs/http/proxy/http_proxy.h"
 #include "support/winhttp_fake.h"
 
-/* What goes wrong, and what is said of it: never a secret. */
+/* Failures and their texts, which never contain a secret. */
 
-/* ---- failures ------------------------------------------------------------------------------------ */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void every_broken_reply_has_its_class_and_is_asked_for_once(void **state)
 {
@@ -32,7 +32,7 @@ static void every_broken_reply_has_its_class_and_is_asked_for_once(void **state)
     struct fixture f;
     setup(&f);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        /* On a connection that was used before, too, where libcurl would send a second time. */
+        /* Also on a connection that was used before, where libcurl would send a second time. */
         assert_true(post(&f, "before"));
         http_fake_script(f.fake, &cases[i].reply, 1);
         assert_false(post(&f, "body"));
@@ -90,8 +90,8 @@ static void a_server_without_tls_is_told_from_one_that_is_not_there(void **state
     setup(&f);
     http_fake_script(f.fake, &(struct http_fake_reply){.status = 400}, 1);
     snprintf(url, sizeof(url), "https%s", http_fake_url(f.fake) + 4);
-    /* The fake waits for the end of a request in what is a handshake: time ends it, or it is a
-     * reply that is no TLS. */
+    /* The fake waits for the end of a request while the client waits for a handshake: the timeout
+     * ends it, or a reply that is not TLS. */
     assert_false(http_client_send(f.client,
         &(struct http_request){.method = "GET", .url = url, .timeout_ms = 300}, &f.reply, &f.err));
     assert_int_equal(f.reply.failure, HTTP_NO_ROUTE);
@@ -182,7 +182,7 @@ static void a_refusal_that_comes_early_is_a_reply(void **state)
         &(struct http_fake_reply){.status = 413, .headers = "Connection: close\r\n", .early = true},
         1);
     bool replied = post(&f, big);
-    /* Or the connection is gone before it could be read. */
+    /* Or the connection is gone before the reply could be read. */
     assert_true(replied ? f.reply.status == 413 : f.reply.failure == HTTP_LOST);
     assert_false(f.reply.sent);
     assert_true(post(&f, "x"));
@@ -190,7 +190,7 @@ static void a_refusal_that_comes_early_is_a_reply(void **state)
     teardown(&f);
 }
 
-/* ---- proxies and secrets ------------------------------------------------------------------------- */
+/* ---- proxies and secrets --------------------------------------------------------------------- */
 
 static void a_proxy_gets_the_whole_address_and_its_own_password(void **state)
 {
@@ -212,7 +212,7 @@ static void a_proxy_gets_the_whole_address_and_its_own_password(void **state)
     /* base64 of pat:s@crett */
     assert_true(http_fake_has(seen, "Proxy-Authorization", "Basic cGF0OnNAY3JldHQ="));
     assert_true(http_fake_has(seen, "Authorization", "Bearer abcdef"));
-    /* A tunnel is the proxy's business: it sees no token of ours. */
+    /* The proxy sets up the tunnel, but sees no token of ours. */
     assert_false(http_client_send(f.client,
         &(struct http_request){.method = "POST", .url = "https://es.example:9200"}, &f.reply,
         &f.err));
@@ -242,9 +242,9 @@ static void no_secret_is_in_what_is_said(void **state)
         {{0}, "http://u:p@h:1", "cannot use 'http://me:secr/et@h:3128/', x@y",
             "cannot use 'http://***@h:3128/', x@y"},
         {{0}, "", "http://a@b https://:p@c", "http://*@b https://**@c"},
-        {{.bearer = "abc"}, "", "abc", "abc"}, /* too short to be one */
+        {{.bearer = "abc"}, "", "abc", "abc"}, /* too short for a secret */
         {{.bearer = "aaaa"}, "", "aaaaaaaaa", "******a"},
-        /* what was cut within a secret */
+        /* a text that was cut within a secret */
         {{.bearer = "t0ken-1"}, "", "I got t0ken-", "I got ***"},
         {{.bearer = "t0ken-1"}, "", "I got t0ken-1 and t0ke", "I got *** and ***"},
         {{.bearer = "t0ken-1"}, "", "t0ken", "***"},
@@ -269,7 +269,8 @@ static void no_secret_is_in_what_is_said(void **state)
     }
 }
 
-/* Of the system's proxies the first cannot be reached: the second passes the next request on. */
+/* The first of the system's proxies cannot be reached: the second one passes the next request
+ * on. */
 static void proxies_of_the_system_are_tried_one_after_the_other(void **state)
 {
     (void)state;
@@ -327,8 +328,8 @@ static void a_search_for_a_proxy_ends_with_a_stop(void **state)
     winhttp_fake_check();
 }
 
-/* A tunnel that comes to nothing is the fault of the server behind it, or of the way there: the proxy that was
- * asked for it stays the one that is used. ${ca}: the client asks the server for its certificate first. */
+/* If a tunnel fails, the fault lies with the server or the way to it: the proxy that was asked for
+ * the tunnel stays in use. ${ca}: the client asks the server for its certificate first. */
 static void fail_in_a_tunnel(const struct http_fake_reply *reply, const char *ca)
 {
     struct fixture f;

@@ -5,13 +5,13 @@
 
 #include "outputs/http/http_curl.h"
 
-/* What libcurl is told, by a curl_easy_setopt that stands in front of its own: the options for Schannel do
- * nothing that OpenSSL would show. */
+/* The options that libcurl gets, seen by a curl_easy_setopt in the place of its own: the options
+ * for Schannel have no effect that OpenSSL would show. */
 
 #undef curl_easy_setopt
 
 static struct {
-    long ssl, proxy_ssl; /* -1: not said */
+    long ssl, proxy_ssl; /* -1: not set */
     char cert[128], key[128];
 } told;
 

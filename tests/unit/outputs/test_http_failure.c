@@ -4,7 +4,7 @@
 
 #include "outputs/http/http_failure.h"
 
-/* Here is what becomes of the reason; which failures there are is asked in test_http_client.c. */
+/* This file tests what becomes of the reason. test_http_client.c tests which failures there are. */
 
 static const char secret[] = "k3y-0123456789-abcdef";
 

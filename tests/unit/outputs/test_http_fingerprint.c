@@ -2,7 +2,7 @@
 
 #include "outputs/http/http_fingerprint.h"
 
-/* What openssl makes of `req -x509`, and says of it with `x509 -fingerprint -sha256`. */
+/* A certificate of openssl's `req -x509`, and its fingerprint by `x509 -fingerprint -sha256`. */
 static const char pem[] = "-----BEGIN CERTIFICATE-----\n"
                           "MIIBdjCCARugAwIBAgIUQs4CxL/jLGPYpH4Y9GP21Bu8yRQwCgYIKoZIzj0EAwIw\n"
                           "EDEOMAwGA1UEAwwFVGVzdHMwHhcNMjYxMTIxMjIzODE2WhcNMjYxMjIxMjIzODE2\n"

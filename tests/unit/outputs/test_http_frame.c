@@ -24,7 +24,7 @@ static void assert_body(enum http_framing framing, const struct http_frame_hec *
     assert_true(http_frame_init(&frame, framing, hec));
     assert_true(http_frame_body(&frame, &delivery, first, count, &room, &body));
     assert_span(body, expected);
-    /* Once more, over the previous content of the memory. */
+    /* Again, over the previous content of the memory. */
     assert_true(http_frame_body(&frame, &delivery, first, count, &room, &body));
     assert_span(body, expected);
     http_frame_fini(&frame);
@@ -65,8 +65,8 @@ static void a_message_is_one_line_and_an_event_without_one_its_json(void **state
         0, 5, "a \"b\" \xc3\xa4\none  two three\n{\"x\":\"\\n\"}\n{\"message\":7}\n\n");
 }
 
-/* A reader tells the two kinds of lines by their first byte; a writer of messages cannot pass one off as an
- * event. */
+/* A reader tells the two kinds of lines by their first byte, so a writer of messages cannot pass
+ * off a message as an event. */
 static void a_message_never_looks_like_an_event(void **state)
 {
     (void)state;

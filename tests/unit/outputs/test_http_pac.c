@@ -2,11 +2,11 @@
 
 #include "outputs/http/proxy/http_pac.h"
 
-/* What becomes of searches that do not end. What answers mean: test_http_proxy.c. */
+/* Searches that do not end. What answers mean: test_http_proxy.c. */
 
 static const uint16_t url[] = {'h', 't', 't', 'p', ':', '/', '/', 'e', 's', '/', 0};
 
-/* Called for the ${*count}th search: it goes on only once that one hangs. */
+/* Called for the ${*count}th search: it continues only once that search hangs. */
 static bool wait_for_it(void *count)
 {
     winhttp_fake_wait(*(const int *)count);
@@ -39,7 +39,7 @@ static void a_stop_leaves_it_behind(void **state)
     winhttp_fake_set(&(struct winhttp_fake){.answer = "s:2", .hangs = true});
     assert_false(http_pac_ask(&question, &answer));
     assert_int_equal(winhttp.sessions, 1); /* not closed while it is in use */
-    winhttp_fake_release();                /* the answer that came too late is freed, too */
+    winhttp_fake_release();                /* frees the late answer, too */
     winhttp_fake_check();
 }
 
@@ -57,7 +57,7 @@ static void one_that_takes_too_long_has_no_answer(void **state)
     winhttp_fake_check();
 }
 
-/* The last test, as the threads of the others may still be about to end. */
+/* This is the last test, because the threads of the others may not have ended yet. */
 static void no_more_than_a_few_are_left_behind(void **state)
 {
     (void)state;

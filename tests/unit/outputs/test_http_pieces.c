@@ -13,7 +13,7 @@ static struct {
     struct output_report report;
     uint32_t ends[MAX_RECORDS];
     enum record_status statuses[MAX_RECORDS];
-    char seen[MAX_SEEN][64]; /* the records of each request, as far as they have room */
+    char seen[MAX_SEEN][64]; /* the records of each request, as far as there is room */
     size_t requests;
     size_t sent; /* records in all requests */
     bool names_last;
@@ -28,7 +28,7 @@ static void reject(void *host, size_t record, const struct output_rejection *why
     s.told += span_is(why->reason, "why");
 }
 
-/* `x` is refused, `b` has a route that takes nothing, anything else is taken. */
+/* `x` is refused, `b` has a route that accepts nothing, anything else is accepted. */
 static struct http_piece_answer post(
     void *self, const struct http_piece *piece, struct output_report *report)
 {
@@ -102,12 +102,12 @@ static void records_of_one_route_go_together_wherever_they_stand(void **state)
     assert_int_equal(s.requests, 2);
     assert_string_equal(s.seen[0], "135");
     assert_string_equal(s.seen[1], "246");
-    /* Of a bad one only it is left out. */
+    /* Of a bad record's request only that record is left out. */
     assert_int_equal(send(span_text("1\n2\nx\n4\n5\n6\n"), routes), OUTPUT_MIXED);
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(s.statuses[i], i == 2 ? RECORD_REJECTED : RECORD_DELIVERED);
     }
-    /* A route that takes nothing is found at once. */
+    /* A route that accepts nothing is found at once. */
     s.names_none = true;
     assert_int_equal(send(span_text("1\nb\n3\nb\n5\nb\n"), routes), OUTPUT_MIXED);
     assert_int_equal(s.requests, 2);
@@ -144,7 +144,7 @@ static void a_server_that_names_one_record_after_the_other_is_asked_no_more_for_
     begin();
     s.names_last = true;
     size_t count = MAX_RECORDS;
-    /* Each delivery brings something to an end, and costs little more than its own records. */
+    /* Each delivery settles some records, and costs little more than its own records. */
     for (int tries = 0; tries < 8 && count; tries++) {
         assert_int_not_equal(send(span_make(bytes, 2 * count), NULL), OUTPUT_RETRY);
         assert_true(s.requests <= HTTP_PIECES_MAX_REQUESTS);
@@ -160,8 +160,8 @@ static void a_server_that_names_one_record_after_the_other_is_asked_no_more_for_
     end();
 }
 
-/* The set-up looks wrong since records are refused; those of a route that takes nothing must not keep the walk from
- * asking for another. */
+/* The set-up looks wrong since records are refused. Records of a route that accepts nothing must
+ * not keep the walk from trying another one. */
 static void with_some_refused_and_others_blocked_the_walk_moves_on(void **state)
 {
     (void)state;
@@ -173,9 +173,9 @@ static void with_some_refused_and_others_blocked_the_walk_moves_on(void **state)
     assert_true(s.report.degraded);
     static const uint32_t mixed[] = {1, 0, 1, 0};
     assert_int_equal(
-        send(span_text("b\nx\nb\n1\n"), mixed), OUTPUT_RETRY); /* asked for the second */
+        send(span_text("b\nx\nb\n1\n"), mixed), OUTPUT_RETRY); /* the second was tried */
     assert_int_equal(s.requests, 1);
-    /* The third is blocked, so the fourth is asked for, which shows that it is not the set-up. */
+    /* The third is blocked, so the fourth is tried, which shows that the set-up is right. */
     assert_int_equal(send(span_text("b\nx\nb\n1\n"), mixed), OUTPUT_MIXED);
     static const enum record_status expected[] = {
         RECORD_BLOCKED, RECORD_REJECTED, RECORD_BLOCKED, RECORD_DELIVERED};

@@ -84,7 +84,7 @@ static void settings_are_asked_in_their_order(void **state)
     }
 }
 
-/* The script hears of the host alone: paths and queries may hold keys. */
+/* The script gets only the host: paths and queries may contain keys. */
 static void a_script_is_asked_as_it_is_set_up(void **state)
 {
     (void)state;
@@ -131,9 +131,9 @@ static void answers_are_kept_for_a_while(void **state)
     assert_string_equal(proxy_for(&proxy, "https://es1", 301 * SECOND_NS), "http://t:3");
     assert_string_equal(proxy_for(&proxy, "https://es1", 700 * SECOND_NS), "http://t:3");
     assert_int_equal(winhttp.asked, 3);
-    assert_int_equal(note_count, 2); /* of a change alone */
+    assert_int_equal(note_count, 2); /* notes of changes only */
 
-    /* Of a bounded number: the first is asked for again. */
+    /* The memory is bounded, so the first one is searched for again. */
     for (unsigned i = 0; i < HTTP_PROXY_KEPT; i++) {
         char url[64];
         snprintf(url, sizeof(url), "https://other%u", i);
@@ -148,7 +148,7 @@ static void answers_are_kept_for_a_while(void **state)
     end(&proxy);
 }
 
-/* A network that has proxies may want to see all that leaves it. */
+/* A network that has proxies may want to see all its outgoing requests. */
 static void the_next_one_is_taken_and_behind_the_last_the_first_again(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void the_next_one_is_taken_and_behind_the_last_the_first_again(void **sta
     assert_string_equal(proxy_for(&proxy, "https://es1", 0), "http://b:2");
     assert_string_equal(
         notes[1], "proxy http://b:2 for https://es1, by WinHTTP's settings of the machine");
-    for (int round = 0; round < 3; round++) { /* said once, however long it lasts */
+    for (int round = 0; round < 3; round++) { /* one note, however long it lasts */
         http_proxy_failed(&proxy, "https://es1");
         assert_string_equal(proxy_for(&proxy, "https://es1", 0), "http://a:1");
         http_proxy_failed(&proxy, "https://es1");
@@ -209,7 +209,7 @@ static void without_a_proxy_it_goes_only_where_the_answer_says_so(void **state)
     assert_string_equal(proxy_for(&proxy, "https://es1", 0), "http://s:2");
     http_proxy_failed(&proxy, "https://es1");
     assert_string_equal(proxy_for(&proxy, "https://es1", 0), "");
-    http_proxy_failed(&proxy, "https://es1"); /* not of a proxy any more */
+    http_proxy_failed(&proxy, "https://es1"); /* no longer of a proxy */
     assert_string_equal(proxy_for(&proxy, "https://es1", 0), "");
     assert_int_equal(note_count, 2);
     assert_string_equal(notes[1],
@@ -249,7 +249,7 @@ static bool stop_when_it_hangs(void *host)
     return true;
 }
 
-/* Nothing is known of the address then: it is asked for again. */
+/* The address has no known proxy then: it is searched for again. */
 static void a_stop_does_not_wait_for_windows(void **state)
 {
     (void)state;
@@ -265,13 +265,13 @@ static void a_stop_does_not_wait_for_windows(void **state)
     end(&proxy);
 }
 
-/* What libcurl reads, by its manual (CURLOPT_PROXY). */
+/* The variables that libcurl reads, by its manual (CURLOPT_PROXY). */
 static void the_environment_comes_first(void **state)
 {
     (void)state;
     static const struct {
         const char *name;
-        bool http, https; /* it decides for these */
+        bool http, https; /* the variable decides for these */
     } cases[] = {{"http_proxy", true, false}, {"https_proxy", false, true},
         {"HTTPS_PROXY", false, true}, {"all_proxy", true, true}, {"ALL_PROXY", true, true},
         {"HTTP_PROXY", false, false}, {"NO_PROXY", false, false}};
@@ -302,7 +302,7 @@ static void without_winhttp_libcurl_decides(void **state)
     http_proxy_fini(&proxy);
 }
 
-/* Windows' own functions, or Wine's, answer something. */
+/* Windows' own functions, or Wine's, give some answer. */
 static void windows_answers(void **state)
 {
     (void)state;

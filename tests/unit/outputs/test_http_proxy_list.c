@@ -16,7 +16,7 @@ static void the_origin_of_an_address_has_a_port(void **state)
     (void)state;
     static const struct {
         const char *url, *scheme, *host, *whole;
-        uint32_t port; /* 0: it is none */
+        uint32_t port; /* 0: not a proxy */
     } cases[] = {
         {"https://es1:9200/a?b", "https", "es1", "https://es1:9200", 9200},
         {"http://h", "http", "h", "http://h", 80},
@@ -60,7 +60,8 @@ static void this_machine_is_known_by_its_names(void **state)
     }
 }
 
-/* Lists as documented at WINHTTP_PROXY_INFO and in "Setting WinINet options"; ports by Chromium's reading. */
+/* Lists as documented at WINHTTP_PROXY_INFO and in "Setting WinINet options"; ports by Chromium's
+ * reading. */
 static void proxies_for_a_scheme_come_in_their_order(void **state)
 {
     (void)state;

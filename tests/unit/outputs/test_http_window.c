@@ -50,10 +50,10 @@ static void what_is_too_big_is_halved_and_remembered(void **state)
     assert_int_equal(fit(&f, 25), 25);
     http_window_start(&f.window); /* the next delivery */
     assert_int_equal(fit(&f, 0), 25);
-    /* Something smaller does not make it smaller. */
+    /* A smaller request does not lower the limit. */
     http_window_taken(&f.window, 20);
     assert_int_equal(fit(&f, 0), 25);
-    /* The server takes less than it did: from that on, again. */
+    /* The server accepts less than before: the request is halved again. */
     assert_true(http_window_too_big(&f.window, 20, 200));
     assert_int_equal(fit(&f, 0), 10);
 }
@@ -81,7 +81,7 @@ static void a_server_that_found_little_too_big_once_gets_more_again(void **state
         http_window_taken(&f.window, count * SIZE);
     }
     assert_true(requests < 500);
-    /* One that still has its limit is asked for more once in a while. */
+    /* A server with a steady limit gets a larger request once in a while. */
     size_t refusals = 0;
     assert_true(http_window_too_big(&f.window, 60, 600));
     for (requests = 0; requests < 1000; requests++) {
@@ -126,7 +126,7 @@ static void what_is_refused_is_halved_and_grows_again(void **state)
     assert_int_equal(fit(&f, 12), 24);
     http_window_taken(&f.window, 240);
     assert_int_equal(fit(&f, 36), 48);
-    /* A bad record is no reason to try much at once behind it. */
+    /* After a bad record the next requests must not be large at once. */
     assert_false(http_window_refused(&f.window, 1));
     assert_int_equal(fit(&f, 36), 1);
     http_window_start(&f.window);

@@ -42,7 +42,8 @@ static void an_object_is_no_value_whatever_its_names_are(void **state)
     assert_string_equal(value, "5");
 }
 
-/* 64 of nesting are read, RFC 8259 9 lets a reader say how deep; what stands behind more is not looked at. */
+/* 64 levels are read (RFC 8259, 9 lets a reader set the limit). Deeper values are skipped
+ * unread. */
 static void nesting_is_bounded(void **state)
 {
     (void)state;

@@ -5,9 +5,9 @@
 #include "outputs/kafka/kafka_position.h"
 #include "unit/outputs/output_rig.h"
 
-/* What needs no brokers. */
+/* The parts that need no brokers. */
 
-/* ---- positions ----------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 struct taken {
     char text[2048];
@@ -51,7 +51,7 @@ static void a_position_is_read_as_it_was_written_and_nothing_else_is(void **stat
     buf_fini(&out);
 }
 
-/* ---- settings ------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static void what_is_wrong_is_told_with_what_to_do(void **state)
 {

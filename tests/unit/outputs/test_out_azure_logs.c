@@ -13,14 +13,14 @@ static struct {
     int token_status;              /* 0: a token */
     const char *challenge;         /* of the identity service */
     const char *lasts;             /* seconds of a token */
-    unsigned good_token;           /* from this one on they are taken */
+    unsigned good_token;           /* the first token that the service accepts */
     struct http_fake_reply answer; /* to events; status 0: 204 */
     size_t limit;                  /* 413 for a longer body; 0: none */
     const char *bad;               /* 400 for a body with it */
     char stored[16384];
     char body[256];
-    char form[2048]; /* of the last question for a token */
-    bool echoes;     /* a refusal says what it was sent */
+    char form[2048]; /* of the last request for a token */
+    bool echoes;     /* a refusal quotes the request */
     char echo[2048];
 } s;
 
@@ -112,7 +112,7 @@ static void end(void)
     http_fake_stop(s.fake);
 }
 
-/* ---- requests ------------------------------------------------------------------------------------ */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void events_are_an_array_with_their_time_and_id(void **state)
 {
@@ -152,7 +152,7 @@ static void each_stream_has_requests_of_its_own(void **state)
     end();
 }
 
-/* ---- tokens -------------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static void an_application_asks_entra_and_its_token_is_kept(void **state)
 {
@@ -172,7 +172,7 @@ static void a_token_that_ends_soon_is_renewed_before(void **state)
 {
     (void)state;
     begin(with_secret, "");
-    s.lasts = "1"; /* half of it is left when it is renewed */
+    s.lasts = "1"; /* it is renewed when half of it is left */
     for (int i = 0; s.tokens < 3; i++) {
         assert_int_equal(rig_send(&s.rig, "{}\n"), OUTPUT_DELIVERED);
     }
@@ -281,7 +281,7 @@ static void what_is_shown_for_a_token_stands_in_no_text(void **state)
     remove("azure.token.tmp");
 }
 
-/* Of another status, or of a proxy, or where the token is not as it should be. */
+/* Answers of another status, of a proxy, or with an invalid token. */
 static void write_file(const char *text)
 {
     FILE *file = fopen("azure.cert.tmp", "wb");
@@ -360,7 +360,7 @@ static void only_a_whole_token_is_one(void **state)
     assert_int_equal(seconds, 24 * 60 * 60);
 }
 
-/* ---- replies ------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static void every_status_has_its_verdict(void **state)
 {
@@ -368,7 +368,7 @@ static void every_status_has_its_verdict(void **state)
     enum { LATER, SLOW, REJECTED, DELIVERED };
     static const struct {
         int status, outcome;
-        const char *words; /* NULL: not looked at */
+        const char *words; /* NULL: not compared */
     } cases[] = {{200, DELIVERED, NULL}, {204, DELIVERED, NULL}, {202, DELIVERED, NULL},
         {201, SLOW, NULL}, {302, SLOW, NULL}, {400, REJECTED, NULL},
         {403, SLOW, "Monitoring Metrics Publisher"},
@@ -427,7 +427,7 @@ static void no_request_is_larger_than_the_service_takes(void **state)
     end();
 }
 
-/* ---- settings, set-up, test-output ------------------------------------------------------------------ */
+/* ---- settings, set-up, test-output ----------------------------------------------------------- */
 
 static void settings_that_cannot_be_meant_are_refused(void **state)
 {

@@ -84,7 +84,8 @@ static void assert_file(const char *expected)
     assert_content(path, expected);
 }
 
-/* Files may grow to ${bytes}: a write beyond is cut short, the next one fails (setrlimit(2)). */
+/* Files may grow to ${bytes}: the system cuts a write beyond that short, and the next one fails
+ * (setrlimit(2)). */
 static void limit_files(rlim_t bytes)
 {
     struct rlimit limit;
@@ -300,7 +301,8 @@ static void a_file_that_was_removed_moved_or_cut_is_begun_again(void **state)
     remove("out_file.tmp.d");
 }
 
-/* A folder that may not be written to: nothing is lost, and it goes on when the right is back. */
+/* A folder without the right to write: nothing is lost, and the output continues when the right is
+ * back. */
 static void a_lost_right_is_waited_for(void **state)
 {
     (void)state;
@@ -309,7 +311,7 @@ static void a_lost_right_is_waited_for(void **state)
     struct fixture f;
     struct error err;
     enum { NOBODY = 65534 };
-    bool root = geteuid() == 0; /* root, which no missing right stops */
+    bool root = geteuid() == 0; /* missing rights do not stop root */
     mkdir(folder, 0700);
     if (root && (chown(folder, NOBODY, NOBODY) != 0 || seteuid(NOBODY) != 0)) {
         fail_msg("cannot become somebody else");
@@ -370,7 +372,7 @@ static void first_letters(const char *base, char *out)
     }
 }
 
-/* A small disk that only this process sees: it ends with the process, however that ends. */
+/* A small disk that only this process sees: it disappears with the process, however that ends. */
 static bool mount_small_disk(const char *folder)
 {
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
@@ -418,7 +420,8 @@ static void a_full_disk_is_waited_for(void **state)
     assert_string_equal(letters, "abcdefg");
 }
 
-/* Handles are short, as other parts of the process have them: files are closed, and none is failed for. */
+/* Handles are short, because other parts of the process use them: the output closes files, and
+ * fails none for that. */
 static void files_are_written_to_with_few_handles_left(void **state)
 {
     (void)state;

@@ -22,9 +22,9 @@
 
 /*
  * The file output is killed, or its disk fails, at every system call that changes the disk, one
- * after the other. A host as simple as can be stores the output's checkpoint with its position in
- * memory that outlives the process, and delivers again from there. In the end every event stands
- * in the files once, in order, on a line of its own.
+ * after the other. A simple host stores the output's checkpoint with its position in memory that
+ * outlives the process, and delivers again from there. In the end every event stands in the files
+ * once, in order, on a line of its own.
  */
 enum {
     EVENTS = 36,
@@ -48,19 +48,19 @@ enum { STRIDE = 1 };
 enum { STRIDE = 1 };
 #endif
 
-/* ---- faults -------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 enum fault { FAULT_NONE, FAULT_KILL_BEFORE, FAULT_KILL_AFTER, FAULT_KILL_HALF, FAULT_ERROR };
 
 static struct {
     enum fault kind;
     int at;    /* the step that fails, from 1 */
-    int count; /* so many steps fail, for FAULT_ERROR */
+    int count; /* for FAULT_ERROR: this many steps fail */
     int error;
     int step; /* so far; -1: not counting */
 } faults = {.step = -1};
 
-/* Every call below comes here first. True: it fails with errno. */
+/* Every call below comes here first. True: the call fails with errno. */
 static bool step_fails(void)
 {
     if (faults.step < 0) {
@@ -75,7 +75,7 @@ static bool step_fails(void)
     return hit && faults.kind == FAULT_ERROR;
 }
 
-/* And its result afterwards. */
+/* Every call below comes here with its result. */
 static int step_done(long result)
 {
     bool hit = faults.step >= 0 && faults.step == faults.at;
@@ -85,7 +85,7 @@ static int step_done(long result)
     return (int)result;
 }
 
-/* In place of the C library's, for this program. */
+/* They replace the functions of the C library in this program. */
 ssize_t write(int fd, const void *data, size_t size);
 int open64(const char *path, int flags, ...);
 int ftruncate64(int fd, off_t size);
@@ -137,7 +137,7 @@ int unlink(const char *path)
     return step_fails() ? -1 : step_done(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
 }
 
-/* Nothing here tells a disk from the system's memory: a kill leaves both. */
+/* No test here tells a disk from the system's memory: a kill leaves both. */
 int fdatasync(int fd)
 {
     (void)fd;
@@ -154,9 +154,9 @@ int mkdir(const char *path, mode_t mode)
     return step_fails() ? -1 : step_done(syscall(SYS_mkdirat, AT_FDCWD, path, mode));
 }
 
-/* ---- the host ------------------------------------------------------------------------------------ */
+/* ---- the host -------------------------------------------------------------------------------- */
 
-/* What outlives a killed process. */
+/* The state that outlives a killed process. */
 struct durable {
     size_t position; /* events delivered, with this checkpoint */
     size_t checkpoint_size;
@@ -289,12 +289,12 @@ static bool run(const struct subject *subject)
     return good;
 }
 
-/* ---- what is in the files ------------------------------------------------------------------------ */
+/* ---- what is in the files -------------------------------------------------------------------- */
 
 struct found {
     unsigned char count[EVENTS];
     size_t lines;
-    size_t last; /* event of the file in hand, for order; from 1 */
+    size_t last; /* the previous event of this file, for the order; from 1 */
     size_t wrong;
     size_t left; /* temporary or uncompressed rotated files */
     bool gzip;
@@ -307,10 +307,10 @@ static int read_one(const char *path, const struct stat *st, int type, struct FT
     (void)st;
     (void)ftw;
     char line[256];
-    if (type != FTW_F || strstr(path, "/.etwship-")) { /* the output's own note of its files */
+    if (type != FTW_F || strstr(path, "/.etwship-")) { /* the output's own list of its files */
         return 0;
     }
-    gzFile file = gzopen(path, "rb"); /* reads plain files too */
+    gzFile file = gzopen(path, "rb"); /* it reads plain files, too */
     finding->last = 0;
     while (file && gzgets(file, line, sizeof(line))) {
         char *number = strstr(line, "000");
@@ -350,7 +350,7 @@ static void check(const struct subject *subject, const char *fault, int step, in
     }
 }
 
-/* ---- killing ------------------------------------------------------------------------------------- */
+/* ---- killing --------------------------------------------------------------------------------- */
 
 static void start_over(void)
 {
@@ -359,7 +359,7 @@ static void start_over(void)
     mkdir(folder, 0700);
 }
 
-/* Run in a child of which step ${at} is its last. True if it came to its end. */
+/* Run in a child that is killed at step ${at}. True if it has finished before that. */
 static bool run_killed(const struct subject *subject, enum fault kind, int at)
 {
     pid_t child = fork();
@@ -420,7 +420,8 @@ static void a_kill_at_any_step_leaves_every_event_once(void **state)
     }
 }
 
-/* The first steps after a kill take back what came too early: they may be killed as well. */
+/* The first steps after a kill take back lines beyond the checkpoint: these steps may be killed as
+ * well. */
 static void a_kill_while_taking_back_is_taken_back_too(void **state)
 {
     (void)state;
@@ -439,7 +440,7 @@ static void a_kill_while_taking_back_is_taken_back_too(void **state)
     }
 }
 
-/* ---- a failing disk ------------------------------------------------------------------------------ */
+/* ---- a failing disk -------------------------------------------------------------------------- */
 
 static void a_disk_that_fails_at_any_step_costs_no_event(void **state)
 {
@@ -459,7 +460,7 @@ static void a_disk_that_fails_at_any_step_costs_no_event(void **state)
             if (!good) {
                 fail_msg("%s, failed at %d: could not go on", subjects[s].what, at);
             }
-            /* Compression is put off for long after a failure: a restart does not wait. */
+            /* After a failure the output puts compression off for long. A restart does not wait. */
             assert_true(run(&subjects[s]));
             check(&subjects[s], "failed", at, faults.count);
             if (steps < at) {

@@ -1,12 +1,12 @@
 #include "unit/outputs/out_http_rig.h"
 
-/* ---- requests ------------------------------------------------------------------------------------ */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void a_request_says_what_is_in_it(void **state)
 {
     (void)state;
     static const struct {
-        const char *path, *more, *line, *type, *encoding, *body; /* NULL: not looked at */
+        const char *path, *more, *line, *type, *encoding, *body; /* NULL: not compared */
     } cases[] = {
         {"/a?b=c", "", "POST /a?b=c HTTP/1.1\r\n", "application/x-ndjson", NULL, "{\"a\":1}\n{}\n"},
         {"", ", framing: json_array", "POST / HTTP/1.1\r\n", "application/json", NULL,
@@ -54,7 +54,7 @@ static void splunk_knows_us_by_its_own_word(void **state)
     teardown(&f);
 }
 
-/* ---- replies ------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static void every_status_has_its_verdict(void **state)
 {
@@ -134,7 +134,7 @@ static void half_a_reply_is_no_answer(void **state)
     teardown(&f);
 }
 
-/* A proxy that wants a login, or says in its own words that it reaches no server. */
+/* A proxy that requires a login, or says in its own words that it reaches no server. */
 static void a_web_page_is_no_answer_of_a_collector(void **state)
 {
     (void)state;
@@ -311,13 +311,13 @@ static void nothing_of_a_query_comes_back_in_an_error(void **state)
     teardown(&f);
 }
 
-/* Wherever what a server says is cut. */
+/* A cut may lie anywhere in the server's text. */
 static void no_part_of_a_secret_is_left_by_a_cut(void **state)
 {
     (void)state;
     static const char secret[] = "k3y-0123456789-abcdef";
     static const struct {
-        size_t from, to; /* so many bytes stand in front of it */
+        size_t from, to; /* this many bytes stand before it */
     } cases[] = {{0, 2}, {270, 302}, {4070, 4100}};
     static char body[8192];
     struct fixture f;

@@ -1,8 +1,8 @@
 #include "unit/outputs/out_http_rig.h"
 
-/* What a server does not take at once, or not at all. */
+/* Records that a server does not accept at once, or never. */
 
-/* ---- pieces -------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 static void what_is_too_big_goes_in_pieces_and_the_size_is_remembered(void **state)
 {
@@ -60,7 +60,7 @@ static void what_is_refused_is_found_among_the_others(void **state)
     }
 }
 
-/* ---- a server that refuses everything ------------------------------------------------------------ */
+/* ---- a server that refuses everything -------------------------------------------------------- */
 
 /* "b": bad, "g": good. */
 static const char *lines_of(const char *kinds)
@@ -151,7 +151,7 @@ static void many_bad_events_are_found_although_they_look_like_a_bad_set_up(void 
     (void)state;
     static const struct {
         const char *kinds;
-        int retries; /* how often the set-up looks wrong before */
+        int retries; /* how often the set-up looks wrong before that */
     } cases[] = {
         {"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbg", 0},
         {"bbbbbbbbbbbbbbbbg", 0},

@@ -128,7 +128,7 @@ static void assert_says(const char *text, const char *words)
     }
 }
 
-/* ---- messages ------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void an_event_is_a_message_with_key_and_headers(void **state)
 {
@@ -203,7 +203,7 @@ static void topics_are_named_by_events_in_letters_that_topics_have(void **state)
     end();
 }
 
-/* ${more}: of the configuration. */
+/* ${more}: further keys of the configuration. */
 static void check_blocked(const char *more, bool remembers)
 {
     static const struct span names[] = {
@@ -234,7 +234,7 @@ static void a_topic_that_takes_nothing_blocks_its_own_events_alone(void **state)
     check_blocked(", topic: 'etw-{event.name}', delivery: exactly_once", true);
 }
 
-/* ---- verdicts ------------------------------------------------------------------------------------ */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
 static void what_brokers_pass_by_themselves_arrives_at_the_first_try(void **state)
 {
@@ -362,7 +362,7 @@ static void a_server_that_gives_no_token_is_told_without_any_secret(void **state
     http_fake_stop(server);
 }
 
-/* ---- exactly once -------------------------------------------------------------------------------- */
+/* ---- exactly once ---------------------------------------------------------------------------- */
 
 static void take_checkpoint(void)
 {
@@ -406,7 +406,7 @@ static void what_was_committed_before_a_kill_does_not_come_again(void **state)
         make("", true);
         assert_int_equal(send("3\n4\n", 3, true), OUTPUT_DELIVERED);
     }
-    /* In other batches than before, and with events that are new. */
+    /* In other batches than before, and with new events. */
     assert_int_equal(send("4\n5\n", 4, true), OUTPUT_DELIVERED);
     assert_int_equal(send("6\n", 6, false), OUTPUT_DELIVERED);
     assert_topic("t", "1\n2\n3\n4\n5\n6\n");
@@ -494,7 +494,7 @@ static void a_checkpoint_of_others_is_as_good_as_none(void **state)
     end();
 }
 
-/* ---- setup and test-output ------------------------------------------------------------------------ */
+/* ---- setup and test-output ------------------------------------------------------------------- */
 
 static void an_examination_says_what_is_there_and_what_is_missing(void **state)
 {

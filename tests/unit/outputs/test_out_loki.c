@@ -2,11 +2,11 @@
 
 #include "base/protobuf.h"
 
-/* A Loki that does what it is told. */
+/* A scripted Loki. */
 static struct http_rig s = {.ops = &output_loki, .key = "url"};
 
-/* Of provider ${provider}, so many tenths of microseconds after 2026-11-21T09:30:00, which is 1795253400 since
- * 1970 by Python's datetime. */
+/* An event of provider ${provider}, this many tenths of microseconds after 2026-11-21T09:30:00,
+ * which is 1795253400 since 1970 by Python's datetime. */
 #define EVENT(provider, ticks)                                                              \
     "{\"@timestamp\":\"2026-11-21T09:30:00." ticks "Z\",\"provider\":{\"name\":\"" provider \
     "\"},\"event\":{\"code\":3008,\"level\":4},\"host\":{\"name\":\"PC\"}}\n"
@@ -66,7 +66,7 @@ static void streams_beyond_the_limit_become_one(void **state)
     http_rig_stop(&s);
 }
 
-/* ---- protobuf ---------------------------------------------------------------------------------------- */
+/* ---- protobuf -------------------------------------------------------------------------------- */
 
 /* The field ${number} that comes next. */
 static struct span field(struct span *message, uint32_t number)
@@ -89,8 +89,8 @@ static uint64_t number(struct span *message, uint32_t wanted)
 
 #define assert_text(span, text) assert_true(span_is(span, text))
 
-/* Numbers of fields: pkg/push/push.proto. The form without compression: format_description.txt of Snappy, where
- * 252 is a literal with a length of four bytes. */
+/* Numbers of fields: pkg/push/push.proto. The form without compression: format_description.txt of
+ * Snappy, where 252 is a literal with a length of four bytes. */
 static void protobuf_says_the_same_in_snappys_format(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static void protobuf_says_the_same_in_snappys_format(void **state)
     http_rig_stop(&s);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void lines_that_loki_names_are_dead_letters_and_the_others_delivered(void **state)
 {
@@ -157,7 +157,7 @@ static void lines_that_loki_names_are_dead_letters_and_the_others_delivered(void
     http_rig_stop(&s);
 }
 
-/* The reply to a request of several streams speaks of one of them. */
+/* The reply to a request with several streams names only one of them. */
 static void each_stream_is_asked_for_itself_where_loki_refuses_something(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void each_stream_is_asked_for_itself_where_loki_refuses_something(void **
     http_rig_stop(&s);
 }
 
-/* It refuses what holds `bad`, without naming it. */
+/* Loki refuses requests that contain `bad`, without naming the record. */
 static void refuse_bad(
     void *self, const struct http_fake_request *request, struct http_fake_reply *reply)
 {
@@ -206,8 +206,8 @@ static void a_line_that_is_not_named_is_found(void **state)
     "{\"@timestamp\":\"2026-11-21T" hour ":00:00.0000000Z\",\"provider\":{\"name\":\"" provider \
     "\"}}\n"
 
-/* Loki takes what lies up to an hour behind the newest line of its stream: so what is sent again after a fault must
- * not lie further apart. */
+/* Loki accepts lines up to an hour older than the newest of their stream. So lines that are sent
+ * again after a fault must not be further apart. */
 static void a_request_holds_no_more_time_than_loki_takes_out_of_order(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static void a_request_holds_no_more_time_than_loki_takes_out_of_order(void **sta
     assert_null(strstr(http_rig_body(&s, 0), "T11:00"));
     assert_non_null(strstr(http_rig_body(&s, 1), "T11:00"));
     assert_null(strstr(http_rig_body(&s, 1), "T13:00"));
-    /* What is stored does not come again. */
+    /* Stored lines are not sent again. */
     assert_int_equal(s.rig.records[0], RECORD_RETRY);
     assert_int_equal(s.rig.records[1], RECORD_DELIVERED);
     assert_int_equal(s.rig.records[2], RECORD_DELIVERED);
@@ -230,7 +230,7 @@ static void a_request_holds_no_more_time_than_loki_takes_out_of_order(void **sta
     http_rig_stop(&s);
 }
 
-/* Stream A is stored when B is asked for itself, and has to be halved. */
+/* Stream A is stored when B is sent alone, and has to be halved. */
 static void what_is_stored_is_not_sent_again_while_a_bad_line_is_looked_for(void **state)
 {
     (void)state;

@@ -4,10 +4,10 @@
 #include "outputs/otlp/otlp_reply.h"
 #include "support/otlp_text.h"
 
-/* A collector of OpenTelemetry that does what it is told. */
+/* A scripted collector of OpenTelemetry. */
 static struct http_rig s = {.ops = &output_otlp, .key = "endpoint"};
 
-/* ---- records --------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 #define LINE(resource, scope, record)                                                             \
     "{\"resourceLogs\":[{\"resource\":{\"a\":\"" resource "\"},\"scopeLogs\":[{\"scope\":{\"n\":" \
@@ -59,7 +59,7 @@ static enum output_verdict send_proto(const char *const records[][3], size_t cou
     return output_otlp.send(s.rig.self, &delivery, &s.rig.report);
 }
 
-/* ---- framing --------------------------------------------------------------------------------------- */
+/* ---- framing --------------------------------------------------------------------------------- */
 
 static void records_of_one_resource_and_scope_stand_together(void **state)
 {
@@ -129,7 +129,7 @@ static void an_endpoint_may_name_its_path(void **state)
     }
 }
 
-/* As a dead letter of the time before `protocol` was changed. */
+/* A dead letter from the time before `protocol` was changed. */
 static void an_event_of_the_other_protocol_is_refused_alone(void **state)
 {
     (void)state;
@@ -147,7 +147,7 @@ static void an_event_of_the_other_protocol_is_refused_alone(void **state)
     http_rig_stop(&s);
 }
 
-/* ---- replies --------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static void only_what_the_protocol_names_is_sent_again(void **state)
 {
@@ -165,7 +165,7 @@ static void only_what_the_protocol_names_is_sent_again(void **state)
         {408, OUTPUT_REJECTED, false},
         {507, OUTPUT_REJECTED, false},
         {400, OUTPUT_REJECTED, false},
-        {401, OUTPUT_RETRY, true}, /* the set-up, which is not corrected yet */
+        {401, OUTPUT_RETRY, true}, /* the set-up is not corrected yet */
         {404, OUTPUT_RETRY, true},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -207,7 +207,7 @@ static void a_partial_success_is_kept_and_counted_and_not_sent_again(void **stat
             "2 of 3 rejected, and the server does not say which: too \"old\"");
         assert_int_equal(s.rig.rejected[i].status, 200);
     }
-    /* More than there were, as a server may say that counts otherwise. */
+    /* More than were sent: a server may count differently. */
     const struct http_fake_reply more = {
         .status = 200, .body = "{\"partialSuccess\":{\"rejectedLogRecords\":9}}"};
     http_fake_script(s.fake, &more, 1);
@@ -222,8 +222,8 @@ static void a_partial_success_is_kept_and_counted_and_not_sent_again(void **stat
     http_rig_stop(&s);
 }
 
-/* Read by the protocol of the request: a space and `{` are a field of protobuf, too. What cannot be read to its end
- * may hold a count of rejected events. */
+/* The reply is read by the protocol of the request: a space and `{` are a field of protobuf, too. A
+ * reply that cannot be read to its end may contain a count of rejected events. */
 static void a_reply_is_read_in_the_protocol_of_its_request(void **state)
 {
     (void)state;
@@ -311,7 +311,7 @@ static void a_reply_that_got_lost_is_told(void **state)
     http_rig_stop(&s);
 }
 
-/* ---- settings and test-output ------------------------------------------------------------------------ */
+/* ---- settings and test-output ---------------------------------------------------------------- */
 
 static void settings_that_cannot_work_are_named(void **state)
 {

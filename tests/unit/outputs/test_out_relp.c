@@ -37,7 +37,7 @@ static void assert_taken(const char *expected)
     assert_string_equal(bodies, expected);
 }
 
-/* ---- sessions ------------------------------------------------------------------------------------ */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static void each_message_is_answered_for_and_the_session_ends_in_order(void **state)
 {
@@ -119,7 +119,7 @@ static void no_answer_but_the_right_one_counts(void **state)
     }
 }
 
-/* Byte by byte, and never whole. */
+/* Byte by byte, and never complete. */
 static void an_answer_that_never_ends_is_none(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void a_session_that_cannot_be_opened_says_why(void **state)
     relp_fake_stop(fake);
 }
 
-/* ---- frames -------------------------------------------------------------------------------------- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 static void frames_are_read_as_they_come(void **state)
 {

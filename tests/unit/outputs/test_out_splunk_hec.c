@@ -2,7 +2,7 @@
 
 #include "support/http_fake.h"
 
-/* A collector that does what it is told. */
+/* A scripted collector. */
 
 enum { STORE_BYTES = 16384, MAX_ACKS = 64 };
 
@@ -15,16 +15,16 @@ static struct {
     int ack_status;                /* of that */
     bool never;                    /* nothing is ever indexed */
     unsigned same_ack;             /* every request gets this number; 0: each its own */
-    const char *bad;               /* refuse what holds it, naming it; NULL: nothing */
+    const char *bad;               /* refuse an event that contains this, and name it; NULL: none */
     int bad_code;
-    bool unnamed; /* without its number */
+    bool unnamed; /* the refusal does not name the event */
     unsigned next_ack;
-    unsigned asked; /* for acknowledgements of events */
+    unsigned asked; /* requests for acknowledgements of events */
     unsigned posts;
     char stored[STORE_BYTES];
     char channels[MAX_ACKS][40]; /* of each post */
     char asked_on[40];           /* channel of the last question for acknowledgements */
-    char tried_on[40];           /* of the last that came before an event */
+    char tried_on[40];           /* channel of the last such request before an event */
     char body[STORE_BYTES];      /* of the reply */
 } s;
 
@@ -130,10 +130,10 @@ static void end(void)
 }
 
 static const char with_acks[] = ", ack: {enabled: true, interval: 1ms, timeout: 40ms}";
-/* For what is to be acknowledged: a net, no measure. */
+/* A wait for acknowledgements. It only catches hangs, and measures nothing. */
 static const char with_long_acks[] = ", ack: {enabled: true, interval: 1ms, timeout: 60s}";
 
-/* ---- requests ------------------------------------------------------------------------------------ */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void an_event_says_what_splunk_is_told_and_keeps_every_digit_of_its_time(void **state)
 {
@@ -238,7 +238,7 @@ static void settings_that_cannot_be_meant_are_refused(void **state)
     rig_assert_fault(&output_splunk_hec, "{urls: ['http://a/?token=x'], token: x}", "has no query");
 }
 
-/* ---- replies ------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static void every_code_has_its_verdict(void **state)
 {
@@ -252,7 +252,7 @@ static void every_code_has_its_verdict(void **state)
         {400, 13, REJECTED}, {400, 14, SLOW}, {400, 15, REJECTED}, {400, 16, SLOW},
         {503, 18, LATER}, {503, 19, LATER}, {503, 20, LATER}, {400, 21, SLOW}, {400, 22, SLOW},
         {503, 23, LATER},
-        /* What does not belong together, and what is no collector. */
+        /* Members that contradict each other, and answers that are not a collector's. */
         {200, 9, SLOW}, {200, 17, SLOW}, {503, 0, LATER}, {401, 0, SLOW}, {429, 99, LATER},
         {200, -1, SLOW}, {204, -1, SLOW}, {404, -1, SLOW}, {502, -1, LATER}, {413, -1, REJECTED},
         {301, -1, SLOW}, {400, -1, REJECTED}};
@@ -294,7 +294,7 @@ static void the_event_that_splunk_names_is_rejected_alone(void **state)
         assert_string_equal(s.stored, "{\"event\":1}\n{\"event\":2}\n{\"event\":4}\n{\"event\":5}\n"
                                       "{\"event\":6}\n{\"event\":7}\n");
         assert_true(unnamed || s.posts == 4);
-        /* Splunk may have taken the two before it with the first request. */
+        /* Splunk may have accepted the two events before it with the first request. */
         assert_true(
             unnamed ? s.rig.report.maybe_duplicates >= 2 : s.rig.report.maybe_duplicates == 2);
         end();
@@ -343,7 +343,7 @@ static void a_server_that_refuses_everything_costs_no_event(void **state)
     end();
 }
 
-/* ---- acknowledgement ----------------------------------------------------------------------------- */
+/* ---- acknowledgement ------------------------------------------------------------------------- */
 
 static void with_ack_an_event_is_delivered_when_it_is_indexed(void **state)
 {
@@ -425,7 +425,7 @@ static void one_acknowledgement_does_not_deliver_two_requests(void **state)
     (void)state;
     static const uint32_t routes[] = {0, 1};
     const struct span names[] = {span_text("a|/|/|/"), span_text("b|/|/|/")};
-    /* In one delivery: two indexes of raw events are two requests. */
+    /* In one delivery: raw events of two indexes are two requests. */
     begin(", endpoint: raw, index: 'i{provider.name}', ack: {enabled: true, interval: 1ms, "
           "timeout: 60s}");
     s.acks = true;
@@ -438,7 +438,7 @@ static void one_acknowledgement_does_not_deliver_two_requests(void **state)
     assert_int_equal(rig_send_routed(&s.rig, "1\n2\n", routes, names, 2, NULL), OUTPUT_DELIVERED);
     assert_string_not_equal(s.channels[0], s.channels[2]);
     end();
-    /* In one after the other: what says that the first is indexed may come again. */
+    /* In two deliveries: the answer that the first is indexed may come again. */
     begin(with_long_acks);
     s.acks = true;
     s.same_ack = 7;
@@ -505,7 +505,7 @@ static void a_stop_ends_the_wait_and_calls_nothing_delivered(void **state)
     end();
 }
 
-/* ---- several collectors --------------------------------------------------------------------------- */
+/* ---- several collectors ---------------------------------------------------------------------- */
 
 static void a_collector_that_fails_is_left_alone_for_another(void **state)
 {
@@ -541,7 +541,7 @@ static void a_reply_that_gets_lost_is_counted_as_a_possible_duplicate(void **sta
     }
 }
 
-/* ---- test-output --------------------------------------------------------------------------------- */
+/* ---- test-output ----------------------------------------------------------------------------- */
 
 static void an_examination_names_what_is_wrong(void **state)
 {

@@ -34,7 +34,7 @@ static void the_style_picks_the_format_of_the_events(void **state)
     config_destroy(config);
 }
 
-/* An output made while file descriptor 1 is ${fd}. */
+/* An output that is created while file descriptor 1 is ${fd}. */
 static void *open_output(struct config *config, int fd, const struct output_env *env)
 {
     struct error err;
@@ -112,7 +112,7 @@ static bool stop_at_once(void *host)
     return true;
 }
 
-/* Read what is there, and say how much. */
+/* Read the bytes that are there; returns their number. */
 static size_t drain(int fd, char *out, size_t size)
 {
     size_t got = 0;
@@ -127,7 +127,7 @@ static size_t drain(int fd, char *out, size_t size)
 
 enum { LONG = 100000 };
 
-/* Two records that no pipe or terminal takes at once, between two short ones. */
+/* Between two short records, two that no pipe or terminal takes at once. */
 static char *long_text(void)
 {
     char *text = malloc(2 * LONG + 8);
@@ -150,7 +150,7 @@ static void assert_nothing_is_lost_or_torn(int writing, int reading)
     char *text = long_text();
     char *got = malloc(WANT + 100);
     size_t size = 0;
-    size_t at = 0; /* of what is still to be sent */
+    size_t at = 0; /* of the bytes still to be sent */
     bool seen[4] = {false};
     for (int tries = 0; at < WANT; tries++) {
         enum record_status records[8] = {RECORD_RETRY};

@@ -4,7 +4,7 @@
 
 #include "support/tcp_fake.h"
 
-/* Messages as a receiver sees them, and what a connection that breaks costs. */
+/* Messages as a receiver sees them, and the losses of a broken connection. */
 
 static struct output_rig rig;
 static struct tcp_fake *fake;
@@ -43,7 +43,7 @@ static const char ecs[] =
     "{\"@timestamp\":\"2026-11-21T09:30:00.1234567Z\",\"event\":{\"provider\":\"P\","
     "\"code\":\"5\",\"severity\":3},\"winlog\":{\"event_data\":{\"A\":\"x\"}}}\n";
 
-/* The one message that arrived, of RFC 6587, 3.4.1: its length, a space, itself. */
+/* The one message that arrived, framed by RFC 6587, 3.4.1: its length, a space, the message. */
 static const char *one_message(void)
 {
     char *rest;
@@ -54,7 +54,7 @@ static const char *one_message(void)
     return rest + 1;
 }
 
-/* ---- messages ------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void a_message_is_as_rfc_5424_has_it(void **state)
 {
@@ -79,7 +79,8 @@ static void a_message_is_as_rfc_5424_has_it(void **state)
     end();
 }
 
-/* The machine is not looked for in each event: what ends alike has the same. */
+/* The output does not search each event for the machine: events with equal ends have one
+ * machine. */
 static void each_message_names_its_own_machine(void **state)
 {
     (void)state;
@@ -113,7 +114,7 @@ static void each_message_names_its_own_machine(void **state)
     end();
 }
 
-/* What events of a kind share is written once. */
+/* The output writes the common parts of a kind of events once. */
 static void a_message_says_the_same_whatever_came_before(void **state)
 {
     (void)state;
@@ -201,7 +202,7 @@ static void cef_and_leef_escape_as_their_documents_say(void **state)
     end();
 }
 
-/* A reader takes the first of two equal keys, or the last: both are to be ours. */
+/* A reader uses the first of two equal keys, or the last: both must be ours. */
 static void a_payload_cannot_take_the_place_of_our_own_keys(void **state)
 {
     (void)state;
@@ -299,7 +300,7 @@ static void settings_that_cannot_be_meant_are_refused(void **state)
     }
 }
 
-/* ---- connections --------------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static void a_connection_that_was_closed_is_noticed_before_anything_is_written(void **state)
 {
@@ -324,12 +325,12 @@ static void what_a_reset_may_have_lost_is_told_with_a_bound(void **state)
     begin("");
     assert_int_equal(rig_send(&rig, "1\n2\n"), OUTPUT_DELIVERED);
     assert_int_equal(rig_send(&rig, "3\n"), OUTPUT_DELIVERED);
-    tcp_fake_close(fake, true); /* nothing of it was read */
+    tcp_fake_close(fake, true); /* the receiver has read nothing of it */
     assert_int_equal(rig_send(&rig, "4\n"), OUTPUT_RECONNECT);
     assert_int_equal(rig.report.maybe_lost, 3);
     reconnect();
     assert_int_equal(rig_send(&rig, "4\n"), OUTPUT_DELIVERED);
-    /* What an earlier connection carried is not told again. */
+    /* Bytes of an earlier connection are not counted again. */
     tcp_fake_close(fake, true);
     assert_int_equal(rig_send(&rig, "5\n"), OUTPUT_RECONNECT);
     assert_int_equal(rig.report.maybe_lost, 1);
@@ -351,7 +352,7 @@ static void small_deliveries_count_as_well_as_large_ones(void **state)
     end();
 }
 
-/* A program that says it sends no more, and ends with messages unread: an end, and then a reset. */
+/* A program that announces its end, and ends with unread messages: an end, and then a reset. */
 static void a_reset_after_an_end_is_one(void **state)
 {
     (void)state;
@@ -362,7 +363,7 @@ static void a_reset_after_an_end_is_one(void **state)
     assert_int_equal(rig_send(&rig, "3\n"), OUTPUT_RECONNECT);
     assert_int_equal(rig.report.maybe_lost, 2);
     reconnect();
-    /* One that ends, and has read everything, has lost nothing. */
+    /* A receiver that ends after it has read everything has lost nothing. */
     assert_int_equal(rig_send(&rig, "3\n"), OUTPUT_DELIVERED);
     tcp_fake_end(fake);
     tcp_fake_close(fake, false);
@@ -384,8 +385,8 @@ static void a_reset_after_the_last_delivery_is_noticed_while_nothing_is_sent(voi
     assert_int_equal(rig.report.maybe_lost, 2);
     reconnect();
     assert_int_equal(rig_send(&rig, "3\n"), OUTPUT_DELIVERED);
-    assert_int_equal(rig.report.maybe_lost, 0); /* told once */
-    /* One that comes while the connection is given up is told with the next delivery. */
+    assert_int_equal(rig.report.maybe_lost, 0); /* counted once */
+    /* A break while the output gives up the connection counts for the next delivery. */
     tcp_fake_close(fake, true);
     reconnect();
     assert_int_equal(rig_send(&rig, "4\n"), OUTPUT_DELIVERED);
