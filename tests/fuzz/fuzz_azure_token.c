@@ -5,8 +5,8 @@
 #include "outputs/http/http_token.h"
 #include "outputs/pem.h"
 
-/* Any bytes as a reply with a token: what is taken for one can stand in a header, lies within the bytes, and ends. And
- * as a file of PEM: what is in it is shorter than its text. */
+/* Any bytes as a reply with a token: an accepted token can stand in a header, lies within the
+ * bytes, and has an end. And any bytes as a PEM file: its content is shorter than its text. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct span text;

@@ -3,7 +3,8 @@
 #include "base/text/base64.h"
 #include "fuzz/fuzz.h"
 
-/* Bytes come back as they were; a text that can be read is what its bytes are written as. */
+/* Encoded bytes decode to the same bytes; a text that can be decoded is the encoding of its
+ * bytes. */
 
 enum { MAX_BYTES = 1 << 20 };
 

@@ -3,7 +3,8 @@
 #include "fuzz/fuzz.h"
 #include "pipeline/batch/batch_codec.h"
 
-/* What is read can be used without further checks, and what is written from it reads back the same. */
+/* A decoded batch can be used without further checks, and encoding it again gives a batch that
+ * decodes to the same. */
 
 static const char *const sessions[] = {"kernel", "security", ""};
 static const struct batch_codec codec = {.sessions = sessions, .session_count = 3, .other = 2};
@@ -27,7 +28,7 @@ static struct batch *read_copy(struct span bytes)
     return batch;
 }
 
-/* Looks at all that a delivery would. */
+/* Looks at everything that a delivery would look at. */
 static uint64_t use(const struct batch *batch)
 {
     const struct piece *piece = &batch->piece;

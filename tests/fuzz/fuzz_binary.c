@@ -8,8 +8,8 @@
 #include "support/crim_sample.h"
 #include "support/memory_file.h"
 
-/* Any bytes as a program file, or as the compiled manifest in one: refused or read, within the memory,
- * and what comes out can be found again. */
+/* Any bytes as a program file, or as the compiled manifest in one: it is refused or read, within
+ * the memory, and every definition that was read can be found again. */
 enum { MAX_MEMORY = 1 << 24, MAX_TABLES = 4 };
 
 static const struct manifest_options options = {.source = "binary", .max_bytes = MAX_MEMORY};

@@ -3,7 +3,7 @@
 #include "fuzz/fuzz.h"
 #include "schema/pack/builtin_text.h"
 
-/* What is read is whole: every schema was checked by schema_finish, and whatever fails says why. */
+/* Every schema that was read has passed schema_finish, and every failure has a reason. */
 static void ignore(void *self, const char *text)
 {
     (void)self;

@@ -4,8 +4,8 @@
 #include "fuzz/fuzz.h"
 #include "store/catalogue/catalogue_progress.h"
 
-/* Any bytes as the sessions in a row of progress: what is read lies within them, and writing it again gives the
- * bytes that were read. */
+/* Any bytes as the sessions in a row of progress: sessions that are read lie within them, and
+ * writing these again gives the bytes that were read. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct span rest = span_make(data, size);

@@ -6,10 +6,10 @@
 #include "config/config_show.h"
 
 /*
- * Any text as a configuration, and behind NUL bytes settings of the command line, over the tables of
- * the agent, all its modules and an input with a row of every type. It is taken, or at least one
- * error says why not; whatever was taken is complete and can be shown. No file is read but those
- * that secrets name.
+ * Any text as a configuration, and after NUL bytes settings of the command line, over the tables of
+ * the agent, all its modules and an input with a row of every type. It is accepted, or at least one
+ * error says why not. An accepted configuration is complete and can be shown. The only files read
+ * are those that secrets name.
  */
 struct inner {
     uint64_t size_bytes;

@@ -7,8 +7,8 @@
 #include "schema/source/corrections.h"
 
 /*
- * A table of the user is refused with a reason, or applies to any layout: what comes out is finished,
- * decodes any payload, and is not corrected a second time.
+ * A user's table is refused with a reason, or applies to any layout: the corrected schema is
+ * finished, decodes any payload, and is not corrected a second time.
  */
 #define COLUMNS \
     "provider\tguid\tevents\tversions\tfield\twas\tin\tout\tlength\tcount\tbefore\tknown_from\n"
@@ -57,7 +57,7 @@ static void apply(const struct corrections *corrections, const struct event_sche
     arena_fini(&arena);
 }
 
-/* With the names of the columns in front where they are missing. */
+/* With the names of the columns in front, unless they are there. */
 static void add(struct corrections *corrections, struct span table)
 {
     enum { WORD = sizeof("provider") - 1 };

@@ -50,7 +50,7 @@ static void read_field(struct reader *r, struct schema_field *field)
     field->map = name >= 0xe0 ? &maps[name & 1] : NULL;
 }
 
-/* Every view lies inside the payload, and the tree of fields is one. */
+/* Every view lies inside the payload, and the fields form a tree. */
 static void check_fields(const struct event *event, uint32_t first, uint32_t end)
 {
     struct span payload = event->record->payload;
@@ -90,7 +90,7 @@ static void check_line(const struct event_format *format, const struct event *ev
 
 enum { MAX_ITEMS = 6 };
 
-/* Types and sizes by the bytes of the payload; the items lie over each other. */
+/* Types and sizes follow from the bytes of the payload; the items overlap. */
 static size_t make_items(struct span payload, struct extended_item items[MAX_ITEMS])
 {
     size_t count = payload.size / 2 < MAX_ITEMS ? payload.size / 2 : MAX_ITEMS;

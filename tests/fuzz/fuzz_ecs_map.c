@@ -7,10 +7,11 @@
 #include "support/json_check.h"
 
 /*
- * Events that the mapping knows, with fields of any type where it looks for them. Bytes 0 and 1 choose a
- * row of the table, byte 2 is the number of properties; then 3 bytes per property: in type, out type, and
- * from which row its name is, counted from the first one. The rest is the payload. Whatever becomes of it,
- * the line is one JSON object without a member twice.
+ * Events that the mapping knows, with fields of any type in the places where it looks for them.
+ * Bytes 0 and 1 choose a row of the table, byte 2 is the number of properties. Then come 3 bytes
+ * per property: in type, out type, and the row that gives its name, counted from the first one. The
+ * rest is the payload. Whether the event is mapped or not, its line is one JSON object without a
+ * repeated member.
  */
 enum { MAX_FIELDS = 12, MAX_JSON = 1 << 24, ARENA_BYTES = 1 << 20 };
 
@@ -150,7 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Seed ${index}: the fields behind one row of each provider as texts that conversions take. */
+/* Seed ${index}: the fields after one row of each provider, as texts that conversions accept. */
 size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
 {
     static const char *const texts[] = {"type:  5 a.b;192.0.2.1;::1;", "C:\\w\\a.exe", "HKLM\\A\\b",

@@ -7,8 +7,9 @@
 #include "support/etl_put.h"
 
 /*
- * A sequence of metadata records: each is a byte with the opcode (even: TRACE_EVENT_INFO, odd: map),
- * a u16 size and a payload. Then everything that was learned is made into schemas, twice.
+ * A sequence of metadata records: each is a byte with the opcode (even: TRACE_EVENT_INFO, odd:
+ * map), a u16 size and a payload. Then all definitions that were learned are made into schemas,
+ * twice.
  */
 static void check(void *self, const struct event_schema *e)
 {

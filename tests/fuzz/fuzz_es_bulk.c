@@ -5,9 +5,9 @@
 #include "outputs/elasticsearch/es_bulk.h"
 #include "support/json_check.h"
 
-/* Four lines: what a route was rendered to, the pipeline, the routing value, and the namespace; the
- * rest are documents, one a line. Whatever they hold, the body is a line of JSON and a document by
- * turns, and the names in it are such as servers take. */
+/* Four lines: the rendered route, the pipeline, the routing value, and the namespace; the rest are
+ * documents, one a line. Whatever they contain, the body alternates between a line of JSON and a
+ * document, and servers accept the names in it. */
 
 enum { MAX_DOCUMENTS = 64, MAX_VALUE = 512 };
 

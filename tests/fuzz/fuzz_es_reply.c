@@ -5,9 +5,12 @@
 #include "outputs/elasticsearch/es_reply.h"
 #include "support/json_check.h"
 
-/* The first two bytes say for how many events and in which pieces; the rest is the reply. Read in
- * pieces and at once it must come to the same, and what is taken as whole is JSON to another reader,
- * unless it holds what that one minds and a reply may have: broken UTF-8 or a key twice. */
+/*
+ * The first two bytes give the number of events and the sizes of the pieces; the rest is the reply.
+ * Reading it in pieces and at once must give equal results. A reply that is accepted as complete is
+ * JSON to another reader, too, unless it has something that only that reader refuses: broken UTF-8
+ * or a repeated key.
+ */
 
 enum { MAX_TEXT = 1 << 22 };
 

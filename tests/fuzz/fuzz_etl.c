@@ -5,13 +5,13 @@
 #include "input/etl/etl_merge.h"
 #include "unit/input/trace_bytes.h"
 
-/* Any bytes as a trace: walked, indexed, merged. Both passes must agree on the records, and one that
- * leaves out plain events on what is damaged. Where some buffers are left out, the others' records come
- * in the same places. */
+/* Any bytes as a trace: walked, indexed, merged. Both passes must agree on the records. A pass that
+ * leaves out plain events must find the same damage. If some buffers are left out, the records of
+ * the others keep their places. */
 
 static volatile uint8_t sink;
 
-/* Touch all that a record points to, so that a bad view is noticed. */
+/* Touch all bytes that a record points to, so that a bad view is noticed. */
 static void touch(struct span s)
 {
     for (size_t i = 0; i < s.size; i++) {
@@ -55,7 +55,7 @@ static void check_skipping(struct etl_file *file, const struct walked *all)
     }
 }
 
-/* ---- buffers that are left out ----------------------------------------------------------------- */
+/* ---- buffers that are left out --------------------------------------------------------------- */
 
 enum { MAX_PLACES = 1 << 14 };
 
@@ -113,7 +113,7 @@ static void check_counts(const struct etl_merge_left_out *left_out, size_t at)
     }
 }
 
-/* The merge again, now without reading what is left out. */
+/* Merge again, this time without reading the buffers that are left out. */
 static void check_left_out(struct etl_file *file)
 {
     struct walked walked = {0};

@@ -6,7 +6,8 @@
 #include "etw/session/etw_kernel.h"
 #include "fuzz/fuzz.h"
 
-/* What Windows answers, or whatever stands in its place: any bytes are read within their bounds. */
+/* Any bytes as answers of Windows, or of a library in its place: they are read within their
+ * bounds. */
 static struct span answer;
 
 static uint32_t give(void *out, uint32_t out_bytes, uint32_t *ret_bytes)

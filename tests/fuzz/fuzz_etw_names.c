@@ -5,7 +5,8 @@
 #include "etw/etw_names.h"
 #include "fuzz/fuzz.h"
 
-/* What TDH says of providers, their keywords and events: any bytes are read within their bounds. */
+/* Any bytes as TDH's lists of providers, their keywords and events: they are read within their
+ * bounds. */
 static struct span answer;
 
 static uint32_t give(void *out, uint32_t *bytes)

@@ -39,7 +39,7 @@ static void ignore(void *self, const char *what)
     promise(*what);
 }
 
-/* Held and given, all of them come. */
+/* All records that are held are given in the end. */
 static void put_in_order(struct etw_trace *trace, size_t records)
 {
     size_t given = 0;
@@ -57,7 +57,8 @@ static void put_in_order(struct etw_trace *trace, size_t records)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    uint8_t *copy = malloc(size + 1); /* of exactly that size, so that reading beyond it shows */
+    uint8_t *copy = malloc(
+        size + 1); /* of exactly that size, so that sanitizers see a read beyond it */
     size_t records = 0;
     struct etw_trace trace;
     struct etw_raw raw;

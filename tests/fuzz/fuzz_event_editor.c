@@ -8,10 +8,10 @@
 #include "support/json_check.h"
 
 /*
- * Edits over a payload: byte 0 is how many edits follow, byte 1 how the event was decoded; two bytes
- * for each edit, what it does and to which of the paths below; the rest is the payload. A list's edits
- * go to one event, and those of the second half on top. What comes out is JSON in both shapes, and the
- * same the second time, by what was kept of the first.
+ * Edits over a payload: byte 0 is the number of edits, byte 1 how the event was decoded. Then come
+ * two bytes for each edit: its kind, and the path below that it edits. The rest is the payload. The
+ * first half of the edits goes to the event, the second half on top of that. The result is JSON in
+ * both shapes, and equal the second time, when it uses what was kept of the first.
  */
 enum { MAX_EDITS = 15, MAX_JSON = 1 << 25, PROPERTIES = 11, TOP = 7 };
 
@@ -111,7 +111,7 @@ static void write(const struct event *event)
     buf_fini(&lines[1]);
 }
 
-/* What byte ${what} and byte ${where} stand for; not all of them go together. */
+/* The edit that byte ${what} and byte ${where} stand for; not all of them are possible together. */
 static bool compile(uint8_t what, uint8_t where, const struct plat_hash_key *key,
     struct arena *arena, struct event_edit *ret_edit)
 {
@@ -159,7 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     struct span script = span_first(span_make(data + 2, size - 2), data[0] % (MAX_EDITS + 1) * 2u);
     struct span payload = span_from(span_make(data + 2, size - 2), script.size);
-    /* A block of the exact size, so that a sanitizer sees every read behind it. */
+    /* A block of the exact size, so that a sanitizer sees every read beyond it. */
     uint8_t *bytes = malloc(payload.size + 1);
     struct arena arena;
     struct decoder decoder;
@@ -187,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Edits in all combinations, over a payload that they all find something in. */
+/* Edits in all combinations, over a payload in which each of them finds its field. */
 size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
 {
     static const uint8_t payload[] = {1, 0, 0, 0, 'a', 0, 0, 0, 2, 1, 0, 0, 0, 'b', 0, 0, 0, 2, 0,

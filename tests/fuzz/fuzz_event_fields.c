@@ -6,9 +6,9 @@
 #include "support/json_check.h"
 
 /*
- * Byte 0 is the size of a list of fields, which follows, and bit 7 whether its names are those of ecs; the
- * rest is a line. Whatever the line, nothing behind it is read; of JSON there is JSON left, and what was
- * left once stays.
+ * Byte 0 is the size of a list of fields, which follows; bit 7 says whether its names are those of
+ * ecs. The rest is a line. Nothing beyond the line is read. A line of JSON stays JSON, and
+ * selecting fields again changes nothing.
  */
 enum { MAX_LINE = 1 << 20 };
 
@@ -16,7 +16,7 @@ static void keep(struct event_fields *fields, struct span line, struct buf *out)
 {
     size_t at;
     bool is_json = json_check(line, &at) == NULL && line.size && line.data[0] == '{';
-    /* A block of the exact size, so that a sanitizer sees every read behind it. */
+    /* A block of the exact size, so that a sanitizer sees every read beyond it. */
     buf_add_span(out, line);
     event_fields_keep(fields, 0, out);
     if (!is_json || out->failed || out->size == 0) {

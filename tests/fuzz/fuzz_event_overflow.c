@@ -6,8 +6,8 @@
 #include "support/overflow_model.h"
 
 /*
- * A record as a writer of events might have made it: byte 0 is the limit for strings, the rest is
- * JSON. What becomes of it is held against a model; what is no JSON may become anything.
+ * A record as an event's line might be: byte 0 is the limit for strings, the rest is JSON. The
+ * result is compared with a model. If the input is not JSON, any result is right.
  */
 enum { MAX_OUT_BYTES = 1 << 24 };
 

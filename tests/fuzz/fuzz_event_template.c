@@ -5,10 +5,10 @@
 #include "fuzz/fuzz.h"
 
 /*
- * A template and the values it names: byte 0 is the size of the template, byte 1 that of the
- * provider's name, which follow; the rest is the event's name. A path must keep the separators that
- * the template has and hold no component that a field could have turned into something else; an
- * index must be short. Where the times are found again there are digits.
+ * A template and the values that it names: byte 0 is the size of the template, byte 1 that of the
+ * provider's name, which both follow; the rest is the event's name. A path must keep the separators
+ * of the template, and must not contain a component that a field could have turned into another
+ * path; an index must be short. At the places of times there are digits.
  */
 enum { MAX_OUT = 1 << 20 };
 

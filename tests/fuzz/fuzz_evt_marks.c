@@ -4,7 +4,8 @@
 
 #include "input/live/evt_marks.h"
 
-/* Any bytes as bookmarks of an earlier run: what is taken of them is written again as it was. */
+/* Any bytes as bookmarks of an earlier run: bookmarks that are accepted are written again without a
+ * change. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct evt_marks *marks = evt_marks_create(NULL);

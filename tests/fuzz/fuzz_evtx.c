@@ -8,8 +8,8 @@
 #include "schema/source/schema_source.h"
 #include "support/evtx_sample.h"
 
-/* Any bytes as an event log: walked, indexed, merged, followed. Both passes must agree on the records, and what a record
- * says of its payload must fit it to the last byte. */
+/* Any bytes as an event log: walked, indexed, merged, followed. Both passes must agree on the
+ * records, and the description of a record's payload must fit it to the last byte. */
 
 static void check_payload(void *source, struct decoder *decoder, const struct event_record *record)
 {
@@ -17,7 +17,7 @@ static void check_payload(void *source, struct decoder *decoder, const struct ev
     struct event event;
     schema_source_tracelogging.find(source, record, &found);
     if (found.count == 0 || !found.list[0]->has_layout) {
-        return; /* there was no room */
+        return; /* the record had no room */
     }
     decoder_run(decoder, record, found.list[0], record->pointer_size, &event);
     if (found.list[0]->kind != SCHEMA_EVENTLOG || event.status != DECODE_COMPLETE) {
@@ -50,7 +50,7 @@ static size_t merge_all(struct etl_file *file, void *source, struct decoder *dec
     return count;
 }
 
-/* As a log that is still open, and as one that was closed meanwhile. */
+/* As an open log, and as one that is closed while it is followed. */
 static void follow_all(struct etl_file *file)
 {
     struct evtx_tail *tail = evtx_tail_create(file, NULL);
@@ -113,7 +113,7 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
     evtx_sample_nested(&put, 4, EVTX_SAMPLE_TIME);
     evtx_sample_forwarded(&put, 5, EVTX_SAMPLE_TIME);
     evtx_put_finish(&put);
-    size_t end = put.at; /* what follows is zeros */
+    size_t end = put.at; /* the rest is zeros */
     size_t size = end < max ? end : max;
     memcpy(out, put.bytes, size);
     return size;

@@ -9,8 +9,8 @@
 #include "input/evtx/evtx_xml.h"
 #include "schema/source/schema_source.h"
 
-/* Any bytes as the XML of a record, and what follows it as its values: what comes of them is an event that decodes to
- * the last byte. */
+/* Any bytes as the XML of a record, and the bytes after it as its values: the event that is made of
+ * them decodes to the last byte. */
 enum { MAX_BYTES = 1 << 16, MAX_VALUES = 64 };
 
 static void check_payload(const struct event_record *record)

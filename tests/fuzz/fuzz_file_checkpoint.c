@@ -5,8 +5,8 @@
 #include "outputs/file/file_rotate.h"
 
 /*
- * A checkpoint of the file output, as it comes back out of a state file that anybody may have
- * written. What was taken from it is written again and taken again: the same. No file is touched.
+ * A checkpoint of the file output, read from a state file that anyone may have written. Writing the
+ * accepted part and reading that again gives the same. No file is touched.
  */
 enum { MAX_OUT = 1 << 22 };
 
@@ -17,7 +17,7 @@ static void check(bool good)
     }
 }
 
-/* Only some paths are taken. */
+/* Only some paths are accepted. */
 static bool accept(void *self, struct span path)
 {
     (void)self;

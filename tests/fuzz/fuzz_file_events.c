@@ -7,9 +7,10 @@
 #include "process/process_reader.h"
 
 /*
- * Records one after the other: a byte for class, pointer size and whether they are told ahead, type,
- * version, a byte for the time, one for the payload's size, the payload. Each is told, and asked for its
- * file; the answer is the same twice, and valid UTF-8, and the table stays within its bounds.
+ * Records one after the other: a byte for class, pointer size and whether the record is announced
+ * in the first pass, type, version, a byte for the time, one for the payload's size, the payload.
+ * The table gets each record and is asked for its file. It gives one answer both times, in valid
+ * UTF-8, and stays within its bounds.
  */
 enum { MAX_BYTES = 64 * 1024, SLOTS_BYTES = 2 * (1024 * 8 + 8192) + 64 * 1024 };
 

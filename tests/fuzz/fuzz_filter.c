@@ -11,9 +11,9 @@
 /*
  * An expression and an event: byte 0 chooses the kind of record, bytes 1 and 2 are the size of the
  * expression, which follows; the rest is the payload of an event with a field of every kind. The
- * expression compiles or says why not; its opposite is its opposite, what is decided early is
- * decided for good, and neither the fields that it does not ask for nor an index of many rules change
- * anything. Values by path are those of the event's JSON.
+ * expression compiles or says why not. Its negation gives the opposite. An early decision is final.
+ * Fields that it does not ask for, or an index of many rules, change nothing. Values by path are
+ * those of the event's JSON.
  */
 enum { MAX_TEXT = 1 << 22, HEAD = 3 };
 
@@ -91,13 +91,14 @@ static struct filter *compile(struct span text, struct filter_place *place, stru
     return filter_create(rules, 2, place, err);
 }
 
-/* With no more fields than the filter asks for, and with what is left to ask for a type: the same. */
+/* The decision is the same with only the fields that the filter asks for, and with the rest that it
+ * asks for a type. */
 static void check_partial(const struct filter *filter, struct filter_scratch *scratch,
     const struct event *event, enum filter_verdict verdict)
 {
     struct decoder decoder;
     struct event partial = *event;
-    struct event_schema unknown; /* of no cache: nothing is kept for it */
+    struct event_schema unknown; /* not of a cache, so no cache keeps anything for it */
     size_t rule;
     if (!event->schema || !decoder_init(&decoder, NULL)) {
         return;
@@ -156,7 +157,8 @@ static void check_many(struct span text, struct filter_scratch *scratch, const s
     filter_destroy(filter);
 }
 
-/* `not (…)` of what compiles compiles, unless that is too deep or too long, and is its opposite. */
+/* If an expression compiles, `not (…)` compiles, too, unless that is too deep or too long, and
+ * gives the opposite. */
 static void check_opposite(struct span text, const struct filter *filter,
     struct filter_scratch *scratch, const struct event *event)
 {
@@ -201,7 +203,7 @@ static enum filter_verdict sample(
     return verdict;
 }
 
-/* What is kept of few is kept of many. */
+/* A larger sample keeps every event that a smaller one keeps. */
 static void check_sample(
     struct span text, struct filter_scratch *scratch, const struct event *event)
 {

@@ -8,8 +8,8 @@
 #include "filter/push/filter_push.h"
 
 /*
- * An event's header and an expression: bytes 0 to 15 are the header, the rest the expression. What keeps
- * the event, alone or as the opposite, may not be pushed down so that the event would not come.
+ * An event's header and an expression: bytes 0 to 15 are the header, the rest the expression. If
+ * the expression or its negation keeps the event, the calls to ETW must let it through.
  */
 enum { HEAD = 16, MAX_MEMORY = 1 << 24 };
 
@@ -41,7 +41,7 @@ static void require(bool truth)
     }
 }
 
-/* An event that is defined in full, but has no payload: so every field of it is missing. */
+/* An event with a complete definition but without a payload, so all its fields are missing. */
 static void set_up(struct rig *rig, const uint8_t *head)
 {
     memcpy(rig->fields, layout, sizeof(layout));
@@ -117,7 +117,7 @@ static void check_list(struct rig *rig, struct span text, bool keeps)
         require(push.level > 0 && push.pid_count <= FILTER_PUSH_MAX_PIDS);
         for (size_t i = 0; i < push.payload_count; i++) {
             require(push.payload[i].count && push.payload[i].count <= FILTER_PUSH_MAX_TESTS);
-            require(!kept); /* without a payload nothing is there that a test could be true for */
+            require(!kept); /* without a payload no test of a field can be true */
         }
     }
     rig->question.every = NULL;

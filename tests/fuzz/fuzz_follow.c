@@ -9,7 +9,7 @@
 #include "input/etl/etl_probe.h"
 #include "unit/input/trace_bytes.h"
 
-/* Any bytes as a trace that comes in three pieces. No record may come twice, and the records of a
+/* Any bytes as a trace that grows in three pieces. No record may come twice, and the records of a
  * processor come in the order of the file. */
 
 enum { MAX_RECORDS = 1 << 16, PIECES = 3 };

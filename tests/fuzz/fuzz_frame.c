@@ -7,9 +7,9 @@
 #include "store/disk/frame_scan.h"
 
 /*
- * The input is a segment file. It is scanned as it comes; and again with good checksums in all heads and
- * frames that have room for them, so that what heads say is believed as far as it ever is. Scanning says
- * of every byte behind the head what it is, in order.
+ * The input is a segment file. It is scanned as it is, and again with correct checksums in all
+ * heads and frames that have room for them, so that the scan believes the heads as far as it ever
+ * does. The scan names the content of every byte after the head, in order.
  */
 enum { SEGMENT = 1, MAX_FRAMES = 64 };
 
@@ -100,7 +100,7 @@ static void scan(const uint8_t *data, size_t size)
     if (found == FRAME_END && at != size && !(at == 0 && size == FRAME_SEGMENT_HEAD_BYTES)) {
         abort();
     }
-    /* In proportion: the file, once more in vain, and a window for every few heads. */
+    /* In proportion to the file: its bytes, once more in vain, and a window for every few heads. */
     if (memory.read > 8 * size + (size / FRAME_HEAD_BYTES + 2) * (8 << 10) + (512 << 10)) {
         abort();
     }

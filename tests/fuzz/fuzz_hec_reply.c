@@ -3,8 +3,8 @@
 #include "fuzz/fuzz.h"
 #include "outputs/splunk_hec/hec_reply.h"
 
-/* Any bytes as the reply of a collector: nothing but the word true acknowledges, and no success without the code
- * of success is taken. */
+/* Any bytes as the reply of a collector: only the word true acknowledges, and a success needs the
+ * code of success. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct http_said said;

@@ -7,9 +7,9 @@
 #include "input/record/host_facts.h"
 
 /*
- * Records one after the other: a byte for class and pointer size, version, 16 bits for the payload's size,
- * the payload. What is learned is text in UTF-8 of no more than its place has room for, and what is known
- * stays.
+ * Records one after the other: a byte for class and pointer size, version, 16 bits for the
+ * payload's size, the payload. Facts that are learned are UTF-8 texts within their room, and known
+ * facts stay.
  */
 enum { MAX_UNITS = 512, UTF8_BYTES_PER_UNIT = 3, MAX_TEXT = MAX_UNITS * UTF8_BYTES_PER_UNIT };
 

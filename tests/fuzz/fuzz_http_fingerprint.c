@@ -3,8 +3,9 @@
 #include "fuzz/fuzz.h"
 #include "outputs/http/http_fingerprint.h"
 
-/* As what a user writes, and as what a server shows. What is read as a fingerprint is meant as one; no
- * certificate has that of zeros, nor one that reads as a fingerprint. */
+/* Any bytes as a user's text, and as a server's certificate. A text that is read as a
+ * fingerprint is meant as one. The bytes as a certificate do not fit the fingerprint that they
+ * name, nor zeros. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,8 +3,9 @@
 #include "fuzz/fuzz.h"
 #include "outputs/http/proxy/http_proxy_list.h"
 
-/* The first line is a URL, the rest a list of Windows. What is found is an address that is read again, with
- * nothing in it that means more in a URL; what goes without a proxy does so for `*`, too. */
+/* The first line is a URL, the rest a proxy list of Windows. A proxy that is found is an address
+ * that can be read again, without characters that have a meaning in a URL. A URL that needs no
+ * proxy needs none with `*`, too. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

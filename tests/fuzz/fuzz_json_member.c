@@ -5,7 +5,8 @@
 #include "outputs/http/http_frame.h"
 #include "outputs/json_member.h"
 
-/* An event of any bytes in every framing: what is found lies within it, and a message is one line. */
+/* An event of any bytes in every framing: members that are found lie within it, and a message is
+ * one line. */
 enum { MAX_OUT = 1 << 22 };
 
 static void check(bool good)

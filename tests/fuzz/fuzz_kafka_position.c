@@ -5,7 +5,8 @@
 #include "outputs/kafka/kafka_position.h"
 #include "outputs/kafka/kafka_settings.h"
 
-/* Any bytes as a position in the topic of positions: ids are short, and what is read is written the same way. */
+/* Any bytes as a position in the topic of positions: ids are short, and a position that is read is
+ * written to the same bytes. */
 struct state {
     struct kafka_position_writer writer;
     size_t count;

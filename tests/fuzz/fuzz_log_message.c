@@ -10,8 +10,9 @@
 #include "support/json_check.h"
 
 /*
- * Any bytes as the message of a definition, and what follows them as the values of a record: the message is rewritten for
- * the record, texts of parameters are inserted, and the event is one object of JSON.
+ * Any bytes as the message of a definition, and the bytes after it as the values of a record: the
+ * message is rewritten for the record, texts of parameters are inserted, and the event is one
+ * object of JSON.
  */
 enum { MAX_MEMORY = 1 << 22, HEAD_BYTES = 3, NUMBER_BYTES = 4, MAX_TEXT = 4096 };
 
@@ -25,7 +26,7 @@ static struct schema_field text_field(const char *name)
         .name = span_text(name), .in_type = IN_MANIFEST_COUNTED_STRING, .count = 1};
 }
 
-/* First, and a struct of a number and Second where ${has_struct}, else Second alone. */
+/* First, and a struct of a number and Second if ${has_struct}, else only Second. */
 static void make_own(struct event_schema *schema, struct schema_field fields[4], bool has_struct)
 {
     fields[0] = text_field("First");

@@ -3,7 +3,8 @@
 #include "fuzz/fuzz.h"
 #include "outputs/loki/loki_reply.h"
 
-/* Any bytes as what Loki says: reasons lie within them, and no more is refused than there was. */
+/* Any bytes as Loki's reply: reasons lie within them, and no more entries are refused than were
+ * sent. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *copy = malloc(size ? size : 1);

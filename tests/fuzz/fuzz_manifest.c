@@ -4,8 +4,8 @@
 
 #include "schema/manifest/manifest_xml.h"
 
-/* Any bytes as an instrumentation manifest: refused or parsed, within its memory, and what comes out
- * can be found again. */
+/* Any bytes as an instrumentation manifest: it is refused or parsed, within its memory, and every
+ * definition of it can be found again. */
 #define PROVIDER "<provider name=\"P\" guid=\"{01020304-0506-0708-090a-0b0c0d0e0f10}\">"
 
 static const char *const seeds[] = {

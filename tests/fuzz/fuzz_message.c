@@ -7,10 +7,10 @@
 #include "support/json_check.h"
 
 /*
- * A message template and the values that it names: byte 0 is the number of properties (0 to 7) and
- * bit 7 whether there are names for numbers, byte 1 the size of the template, which follows; the
- * rest is the payload: texts, then numbers in turns. Written twice, so that the second time goes by
- * what was kept of the first; both lines must be one and the same JSON object.
+ * A message template and the values that it names: byte 0 is the number of properties (0 to 7),
+ * with bit 7 if numbers have names; byte 1 is the size of the template, which follows; the rest is
+ * the payload: alternating texts and numbers. The event is written twice, so that the second time
+ * uses what was kept of the first; both lines must be one and the same JSON object.
  */
 enum { MAX_FIELDS = 7, MAX_JSON = 1 << 24 };
 
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     struct span template = span_first(span_from(input, 2), data[1]);
-    /* Blocks of the exact size, so that a sanitizer sees every read behind them. */
+    /* Blocks of the exact size, so that a sanitizer sees every read beyond them. */
     uint8_t *text = malloc(template.size + 1);
     struct arena arena;
     arena_init(&arena, 1 << 20);

@@ -7,14 +7,14 @@
 #include "schema/text/text_encoding.h"
 
 /*
- * MOF text and events of it: what stands behind a line `---` is the payload of one event of every type
- * that the text describes. Half of the text comes again as a second file.
+ * MOF text and events of it: after a line `---` comes the payload for one event of every type that
+ * the text describes. Half of the text is read again as a second file.
  */
 enum { MAX_ARENA = 1 << 24 };
 
 static const char mark[] = "\n---\n";
 
-/* Cut the text off ${input}, in which the payload is left. */
+/* Cut the text off ${input}; the payload is left in it. */
 static struct span cut_text(struct span *input)
 {
     const size_t mark_size = sizeof(mark) - 1;
@@ -47,7 +47,7 @@ static void parse(struct mof_model *model, struct span bytes, const char *name)
     }
 }
 
-/* The list is sorted, and each schema is found by what it says of itself. */
+/* The list is sorted, and each schema is found by its own values. */
 static void check_list(const struct mof_schemas *schemas)
 {
     for (size_t i = 0; i < schemas->count; i++) {
@@ -133,7 +133,7 @@ static const char others[] =
     "instance of A as $x { a = {1, \"}\"}; }; Qualifier Q : boolean = FALSE; #pragma include(\"x\")"
     "class A { boolean m([in] string s); B ref r; object:C o; uint8 x[3]";
 
-/* Texts with breaks of lines where the warnings name them. */
+/* Texts with line breaks where the warnings name them. */
 static const char breaks[] =
     "[Dynamic] class A : EventTrace {}; [EventType(\"1\\nx\"), EventTypeName(\"a\\nb\")] class B : A {\n"
     "[WmiDataId(1), WmiSizeIs(\"n\\no\"), extension(\"x\\r\\ny\")] uint32 a[]; };\n"

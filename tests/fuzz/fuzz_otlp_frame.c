@@ -5,8 +5,9 @@
 #include "outputs/otlp/otlp_frame.h"
 
 /*
- * Any bytes as records of a spool, or dead letters, for the outputs that take records apart: they are refused,
- * or put together. The first byte says how many records the rest is cut into.
+ * Any bytes as records of a spool, or dead letters, for the outputs that take records apart: these
+ * refuse them, or put a request together. The first byte is the number of records into which the
+ * rest is cut.
  */
 enum { MAX_RECORDS = 16 };
 

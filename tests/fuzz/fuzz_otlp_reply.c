@@ -3,8 +3,8 @@
 #include "fuzz/fuzz.h"
 #include "outputs/otlp/otlp_reply.h"
 
-/* Any bytes as the reply of a collector, in either encoding: what is read stays within them, a number below 0
- * rejects nothing, and what is shown is one line of ASCII. */
+/* Any bytes as the reply of a collector, in either encoding: reading stays within them, a negative
+ * number rejects nothing, and the shown text is one line of ASCII. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const int statuses[] = {200, 400, 503};

@@ -10,12 +10,12 @@
 #include "support/otlp_text.h"
 
 /*
- * All that formats write, of input that is as bad as it can be: names and texts of any bytes, any
+ * The output of all formats for input that is as bad as possible: names and texts of any bytes, any
  * numbers in headers, extended items, definitions, processes and machines. The input is a list of
  * choices in the order in which make_writers() and run() ask for them (compilers may differ in the
- * order within one initializer); zeros are behind its end. What comes out is one
- * JSON object a line (support/json_check.h says what that is), or in the pretty format valid UTF-8
- * without control characters. What otlp writes in protobuf is what otel writes in JSON.
+ * order within one initializer); zeros follow its end. The result is one JSON object a line
+ * (support/json_check.h says what that is), or, in the pretty format, valid UTF-8 without control
+ * characters. The protobuf of otlp has the same content as the JSON of otel.
  */
 enum {
     MAX_STACK = 3,
@@ -27,7 +27,7 @@ enum {
     TRACES = 2
 };
 
-/* ---- what comes out ------------------------------------------------------------------------------- */
+/* ---- checks of the result -------------------------------------------------------------------- */
 
 struct output {
     const struct event_format *formats[FORMATS];
@@ -79,7 +79,7 @@ static void reset(struct output *output)
     }
 }
 
-/* What is known of all events lies before the records in the input. */
+/* The facts about all events come before the records in the input. */
 struct world {
     struct trace_info traces[TRACES];
     struct event_schema *schema;
@@ -260,8 +260,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Choices at random: as many bytes as some events take; the same behind a message of WPP, and behind a
- * trace with a path alone. ONE is a choice without bytes behind it: no text, a small number. */
+/* Random choices: as many bytes as some events take; then again after a WPP message, and after a
+ * trace with only a path. ONE is a choice without bytes after it: no text, a small number. */
 size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
 {
     static const char tmf[] = "a5bbbdd9-73f9-3bed-93aa-521a4c96d934 d\"\\ // SRC=m\"\\.c MJ= MN=\n"

@@ -3,7 +3,7 @@
 #include "fuzz/fuzz.h"
 #include "schema/pack/pack.h"
 
-/* What is read can be written, and reads back to the same text. */
+/* A pack that is read can be written, and that text reads back to the same pack. */
 enum { MAX_TEXT = 1 << 26 };
 
 static const struct schema_parameters *texts_of(void *self, const struct event_schema *schema)

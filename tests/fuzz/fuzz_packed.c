@@ -5,8 +5,9 @@
 #include "input/bytes/packed.h"
 #include "support/packed_put.h"
 
-/* Any bytes as a packed file of each kind that they may be. No member and no byte comes beyond the limits, and what a
- * walk that stops at each member's beginning finds is what a whole one finds first. */
+/* Any bytes as a packed file of each kind that they may be. The walk gives no member and no byte
+ * beyond the limits. A walk that stops at each member's beginning finds the same first members as a
+ * complete one. */
 enum { MAX_BYTES = 1 << 22, MAX_MEMBERS = 64, MAX_NAME = 100, HEAD = 100 };
 
 static const struct packed_limits limits = {.max_bytes = MAX_BYTES,

@@ -7,9 +7,9 @@
 #include "support/memory_file.h"
 #include "support/pdb_put.h"
 
-/* Any bytes as a PDB file, and what is none as the symbols of a module in one: refused with a text, or its
- * annotations handed over, whole and no more of them than the file has room for, and read as trace
- * message formats. */
+/* Any bytes as a PDB file; bytes that are none as the symbols of a module in one. It is refused
+ * with a text, or its annotations are handed over complete, no more than the file has room for, and
+ * read as trace message formats. */
 enum { MAX_MEMORY = 1 << 24, MIN_ANNOTATION_BYTES = 12, FILE_BYTES = 1 << 16 };
 
 struct reading {

@@ -7,14 +7,14 @@
 #include "process/process_reader.h"
 
 /*
- * Records one after the other: a byte for class and pointer size, type, version, a byte for the time, one
- * for the payload's size, the payload. After each, some ids are asked for; what is told of them has to be
- * of that id and time, twice the same, and the table within its bounds.
+ * Records one after the other: a byte for class and pointer size, type, version, a byte for the
+ * time, one for the payload's size, the payload. After each, some ids are asked for: an answer has
+ * to be about that id and time, equal both times, and the table stays within its bounds.
  */
 enum {
     MAX_BYTES = 64 * 1024,
     IDS = 4,
-    APART = 10000000, /* process_moment: so far the clocks may be */
+    APART = 10000000, /* process_moment: the clocks may differ by this */
 };
 
 static const uint8_t classes[][16] = {
@@ -79,7 +79,7 @@ static void ask(struct process_reader *reader, uint32_t id, uint64_t time)
     process_reader_complete(reader, &record, &room);
 }
 
-/* The payload after a kernel header without a process: of a group by the first byte. */
+/* The payload after a kernel header without a process. The first byte chooses the group. */
 static void ask_payload(struct process_reader *reader, const struct event_record *record)
 {
     enum { GROUPS = 32 };
@@ -151,7 +151,7 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
         }
         memcpy(out + at, records[i], 5);
         for (size_t k = 0; k < size; k++) {
-            /* Ids are small, and texts are letters that end now and then. */
+            /* Ids are small; texts are letters with an end now and then. */
             out[at + 5 + k] = (uint8_t)(k % 4 == 0 ? (k + index) % IDS
                                         : k < 40   ? 0
                                         : k % 2    ? 0

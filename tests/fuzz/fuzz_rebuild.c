@@ -15,10 +15,10 @@
 #include "support/temp_folder.h"
 
 /*
- * The input is a folder of segments, each with its size before it (2 bytes), and no catalogue. It is
- * rebuilt as it comes, and again with good checksums wherever a head has room for one. What the catalogue
- * says then must stand in the files: every batch is read back, where the input has its body; and the next
- * start finds the same.
+ * The input is a folder of segments, each with its size before it (2 bytes), and no catalogue. It
+ * is rebuilt as it is, and again with correct checksums wherever a head has room for one. The
+ * contents of the new catalogue must be in the files: every batch is read back, if the input has
+ * its body; and the next start finds the same.
  */
 enum { MAX_FILES = 4, MAX_FRAMES = 64, MAX_ROWS = 512 };
 
@@ -41,7 +41,7 @@ static void clean_up(void)
     temp_folder_remove_empty(folder);
 }
 
-/* The catalogue is no model, so TMPDIR had better be in memory. */
+/* The catalogue is a real database, so TMPDIR had better be in memory. */
 static void make_folder(void)
 {
     if (folder[0]) {
@@ -59,7 +59,7 @@ static void segment_path(uint64_t segment, char path[TEMP_FOLDER_BYTES + 32])
     snprintf(path, TEMP_FOLDER_BYTES + 32, "%s/%016" PRIx64 ".seg", folder, segment);
 }
 
-/* ---- the input ------------------------------------------------------------------------------------------- */
+/* ---- the input ------------------------------------------------------------------------------- */
 
 static void mend(uint8_t *data, size_t size, uint64_t segment)
 {
@@ -103,7 +103,7 @@ static void put_files(struct disk_model *model, struct span input, bool is_mende
     }
 }
 
-/* ---- what must be true ------------------------------------------------------------------------------------- */
+/* ---- what must be true ----------------------------------------------------------------------- */
 
 static struct store *open_store(struct disk_model *model)
 {
@@ -202,7 +202,7 @@ unsigned fuzz_slowness(void)
     return 40;
 }
 
-/* ---- seeds --------------------------------------------------------------------------------------------------- */
+/* ---- seeds ----------------------------------------------------------------------------------- */
 
 static void append(struct store *store, uint64_t stream, uint64_t number, bool is_long)
 {

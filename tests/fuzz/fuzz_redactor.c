@@ -6,8 +6,8 @@
 #include "fuzz/fuzz.h"
 
 /*
- * Texts that are given away. The first line is the secret, the rest the text: what comes out has the secret in
- * no place. The whole is a configuration, too, whose values lie in it.
+ * Texts that are given away. The first line is the secret, the rest the text: the result contains
+ * the secret nowhere. The whole input is also used as a configuration, whose values lie in it.
  */
 enum { MAX_SECRET_BYTES = 256 };
 

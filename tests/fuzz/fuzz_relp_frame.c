@@ -4,8 +4,8 @@
 #include "fuzz/fuzz.h"
 #include "outputs/relp/relp_frame.h"
 
-/* Any bytes as what a receiver answers. Frames lie within the bytes, what is no frame stays none however much
- * comes, and what is a frame is the same one with more behind it. */
+/* Any bytes as a receiver's answer. Frames lie within the bytes. Invalid bytes stay invalid however
+ * many follow, and a frame stays the same frame when more bytes follow. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct span bytes = span_make(data, size);

@@ -3,7 +3,7 @@
 #include "fuzz/fuzz.h"
 #include "input/file/input_schedule.h"
 
-/* What is read is written, and reads back to the same bytes. */
+/* A schedule that is read can be written, and writing gives the same bytes again. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -6,9 +6,10 @@
 #include "pipeline/record/stack_keys.h"
 
 /*
- * Steps on the table of stack keys, four bytes and more each: what to do, key and trace, time, and the
- * size of a definition's payload with its bytes. A reference gets the frames of the definition that a
- * list of all of them says, found one by one; once something was forgotten, of any of that key, or none.
+ * Steps on the table of stack keys, four bytes and more each: the kind of step, key and trace,
+ * time, and the size of a definition's payload with its bytes. A reference gets the frames of the
+ * definition that a plain list of all definitions gives. Once the table has forgotten one, it may
+ * also get the frames of any definition of that key, or none.
  */
 enum {
     MAX_DEFINITIONS = 256,
@@ -54,7 +55,7 @@ static bool is_same(const struct definition *d, const struct step *step)
            d->record.time_raw == step->record.time_raw && d->record.hook_id == step->record.hook_id;
 }
 
-/* The key stands in the payload, with the frames behind it. */
+/* The payload has the key, then the frames. */
 static void define(struct model *m, struct step *step, struct reader *r, bool passes)
 {
     static uint8_t payload[KEY_BYTES + 255];
@@ -77,7 +78,7 @@ static void define(struct model *m, struct step *step, struct reader *r, bool pa
         *known = (struct definition){.record = step->record, .key = step->key};
         exact = NULL;
     }
-    /* A definition that comes twice is the same both times. */
+    /* A definition that comes twice is equal both times. */
     if (known && passes) {
         stack_keys_pass(m->keys, &known->record);
         known->has_passed = true;
@@ -87,7 +88,7 @@ static void define(struct model *m, struct step *step, struct reader *r, bool pa
     free(exact);
 }
 
-/* ---- the list -------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static bool is_of_kind(const struct definition *d, bool is_user)
 {
@@ -179,7 +180,7 @@ static void refer(struct model *m, const struct step *step, bool is_user)
     }
 }
 
-/* ---- the target ------------------------------------------------------------------------------------ */
+/* ---- the target ------------------------------------------------------------------------------ */
 
 static void take_step(struct model *m, struct reader *r)
 {

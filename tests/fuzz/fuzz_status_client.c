@@ -6,7 +6,7 @@
 #include "status/metric_read.h"
 #include "status/status_client.h"
 
-/* Any bytes as what an agent answers: views lie within them, and a table is made of whatever they are. */
+/* Any bytes as an agent's answer: views lie within them, and each answer gives a table. */
 enum { MAX_OUT = 1 << 22 };
 
 static void check(bool good)

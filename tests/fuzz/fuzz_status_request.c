@@ -4,8 +4,8 @@
 #include "fuzz/fuzz.h"
 #include "status/status_request.h"
 
-/* Any bytes as a request: views lie within it, a prefix never says more than the whole, and decoding stays within its
- * room. */
+/* Any bytes as a request: views lie within it, the beginning of a request gives no more than all of
+ * it, and decoding stays within its room. */
 enum { MAX_OUT = 1 << 16 };
 
 static void check(bool good)
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     struct status_request part;
     enum status_parse half = status_request_parse(span_make(data, size / 2), &part);
-    /* What is wrong behind a limit is seen only where all of it is there. */
+    /* An error beyond a limit is seen only when the whole request is there. */
     check(half == STATUS_PARSE_MORE || half == whole || half == STATUS_PARSE_LARGE);
     return 0;
 }

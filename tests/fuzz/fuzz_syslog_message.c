@@ -4,8 +4,9 @@
 #include "fuzz/fuzz.h"
 #include "outputs/syslog/syslog_message.h"
 
-/* The first byte says in which format, the rest is an event, or any bytes. A message has its header, no line break
- * in it, and is no longer than it may be; CEF and LEEF have no line break at all. */
+/* The first byte chooses the format; the rest is an event, or any bytes. A message has its header,
+ * no line break in the header, and at most the allowed length; CEF and LEEF have no line break at
+ * all. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct syslog_writer writer;

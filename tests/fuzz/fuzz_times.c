@@ -10,9 +10,9 @@
 #include "fuzz/fuzz.h"
 
 /*
- * Texts of times, time zones of traces, and texts for terminals. A time that is read is written and
- * read again as the same one; a zone is at most a day from UTC, and local times lead back to moments
- * at most a day away; what is shown has nothing left that steers a terminal.
+ * Texts of times, time zones of traces, and texts for terminals. A time that is read, written and
+ * read again is the same time. A zone is at most a day from UTC, and local times lead back to
+ * moments at most a day away. A shown text contains nothing that controls a terminal.
  */
 
 static void require(bool holds)
@@ -71,7 +71,7 @@ static void check_shown(struct span text)
     }
     size_t size = out.size;
     visible_make_line(&out, 0);
-    require(out.size == size); /* once is enough */
+    require(out.size == size); /* showing it again changes nothing */
     buf_fini(&out);
 }
 

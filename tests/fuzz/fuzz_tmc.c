@@ -32,7 +32,7 @@ static void read_classes(struct wpp_controls *controls, struct span text)
     mof_model_fini(&model);
 }
 
-/* Every GUID once, every flag where it is looked for. */
+/* Every GUID is there once, and every flag is found by its name. */
 static void check(const struct wpp_controls *controls)
 {
     size_t count = 0;

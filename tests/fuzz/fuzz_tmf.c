@@ -9,8 +9,8 @@
 #include "schema/wpp/wpp_plan.h"
 
 /*
- * Trace message formats and records of them: a 16-bit size, a text of that size, and what remains is
- * the payload of one record of every message that the text describes.
+ * Trace message formats and records of them: a 16-bit size, a text of that size, and what remains
+ * is the payload of one record of every message that the text describes.
  */
 enum { MAX_OUT = 1 << 26, MAX_ARENA = 1 << 26 };
 
@@ -57,7 +57,7 @@ static void compare(const struct tmf_message *a, const struct tmf_message *b)
     }
 }
 
-/* As the source does, which keeps copies. */
+/* The source keeps copies, too. */
 static bool on_message(void *self, const struct tmf_message *read)
 {
     struct made *made = self;

@@ -6,8 +6,9 @@
 #include "trust/descriptor.h"
 #include "trust/reparse.h"
 
-/* Security descriptors and links of Windows: a named account may do something, no other may, and what
- * harms a folder on the way harms it as well where it is used itself. */
+/* Security descriptors and links of Windows. A verdict names an account exactly if that account may
+ * do harm. A folder is trusted only if a file, and a folder on the way, with its descriptor would
+ * be. */
 static struct trust_verdict judge(struct span bytes, enum trust_use use)
 {
     struct trust_verdict verdict;

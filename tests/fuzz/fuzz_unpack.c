@@ -6,9 +6,9 @@
 #include "support/pack.h"
 
 /*
- * The first byte picks the format, the second how input and output are split; the rest is the
- * stream. What comes out in small pieces, through a window that keeps only the history, is what
- * comes out at once.
+ * The first byte chooses the format, the second how input and output are split; the rest is the
+ * stream. In small pieces, with a window that keeps only the history, the output is the same as at
+ * once.
  */
 enum {
     MAX_OUT = 1 << 17, /* a stream may ask for 4 GB */
@@ -25,7 +25,7 @@ static void check(bool good)
     }
 }
 
-/* 1 to ${max}, mostly small, the same row for the same ${split}. */
+/* 1 to ${max}, mostly small; one ${split} always gives one sequence. */
 static size_t vary(uint32_t *split, size_t max)
 {
     *split = *split * 1664525u + 1013904223u;
@@ -33,7 +33,7 @@ static size_t vary(uint32_t *split, size_t max)
     return *split >> 30 ? small : 1 + (*split >> 8) % max;
 }
 
-/* The window of the streaming side: `sent` bytes have left it and went to ${out}. */
+/* The window of the streaming side: `sent` bytes have left it and are in ${out}. */
 static enum unpack_status unpack_small(
     enum unpack_format format, struct span in, uint32_t split, uint8_t *out, size_t *ret_size)
 {

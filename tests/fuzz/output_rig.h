@@ -9,22 +9,22 @@
 #include "event/write/event_writer.h"
 #include "schema/wpp/wpp_plan.h"
 
-/* The choices of fuzz_output.c: texts and numbers, machines, definitions, processes and records, each
- * made of the input's next bytes. */
+/* The choices of fuzz_output.c: texts and numbers, machines, definitions, processes and records,
+ * each made from the input's next bytes. */
 enum { MAX_ITEMS = 6, MAX_FIELDS = 12, MAX_EXTENDED = 6 };
 
 struct input {
     struct reader r;
     struct arena arena;
-    uint8_t
-        *payloads[MAX_ITEMS]; /* blocks of the exact size, so that a sanitizer sees reads behind */
+    uint8_t *payloads
+        [MAX_ITEMS]; /* blocks of the exact size, so that a sanitizer sees reads beyond them */
     size_t payload_count;
     struct event_agent agent;
     struct span labels[4];
     struct span tags[1];
 };
 
-/* ---- choices ---------------------------------------------------------------------------------- */
+/* ---- choices --------------------------------------------------------------------------------- */
 
 static inline uint8_t *copy(struct input *in, struct span text)
 {
@@ -37,7 +37,7 @@ static inline uint8_t *copy(struct input *in, struct span text)
     return bytes;
 }
 
-/* Up to 64 bytes of the input, or one of what writers have to look out for. */
+/* Up to 64 bytes of the input, or one of the texts that are hard for writers. */
 static inline struct span pick_text(struct input *in)
 {
     static const char *const bad[] = {"", "\xff", "\xfe", "\xed\xa0\x80", "\xc0\x80",
@@ -91,7 +91,7 @@ static inline struct guid pick_guid(struct input *in)
     return guid;
 }
 
-/* ---- machine, definition, process --------------------------------------------------------------- */
+/* ---- machine, definition, process ------------------------------------------------------------ */
 
 static inline void make_trace(struct input *in, struct trace_info *trace)
 {
@@ -204,7 +204,7 @@ static inline bool take_message(void *self, const struct tmf_message *message)
     return false; /* the first one will do */
 }
 
-/* Of a text that is a TMF file, or is none. */
+/* For a text that is a TMF file, or is none. */
 static inline struct event_schema *make_wpp(struct input *in)
 {
     size_t size = reader_u16(&in->r) % 1024;
@@ -216,7 +216,7 @@ static inline struct event_schema *make_wpp(struct input *in)
     return sink.schema;
 }
 
-/* NULL: what was asked for is no definition. */
+/* NULL: the bytes give no definition. */
 static inline struct event_schema *make_schema(struct input *in)
 {
     uint8_t kind = reader_u8(&in->r);
@@ -271,7 +271,7 @@ static inline void make_process(struct input *in, struct event_process *process)
         .integrity = levels[reader_u8(&in->r) % 3]};
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static inline struct span pick_payload(struct input *in)
 {
