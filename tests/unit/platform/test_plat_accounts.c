@@ -27,7 +27,7 @@ static void bytes_that_are_no_sid_have_no_name(void **state)
         assert_int_equal(plat_account_find(span_make(nobody, size), &account), PLAT_ACCOUNT_NONE);
     }
     memcpy(bytes, nobody, sizeof(bytes));
-    bytes[1] = 255; /* more numbers than a SID may have */
+    bytes[1] = 255; /* more numbers than the limit of a SID */
     assert_int_equal(
         plat_account_find(span_make(bytes, sizeof(bytes)), &account), PLAT_ACCOUNT_NONE);
 }

@@ -7,7 +7,7 @@
 #include "platform/plat_file.h"
 #include "support/temp_folder.h"
 
-/* Against a copy of what the file is to hold. */
+/* The file is compared with a copy of the expected content. */
 enum { MOST_BYTES = 24 << 20, STEPS = 200 };
 
 static char folder[TEMP_FOLDER_BYTES];
@@ -35,7 +35,7 @@ static int remove_folder(void **state)
 struct copy {
     uint8_t *bytes;
     size_t size;
-    size_t durable; /* of these others may see less */
+    size_t durable; /* others may see less than this */
     uint64_t random;
 };
 
@@ -148,7 +148,7 @@ static void test_a_file_holds_what_was_written_and_not_cut(void **state)
     free(copy.bytes);
 }
 
-/* Linux has a file that is always full. */
+/* On Linux one device is always full. */
 static void test_a_full_disk_is_told_by_the_write_or_the_sync(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void a_file_that_another_program_cuts_is_not_called_durable(void **state)
     struct plat_file *found = plat_file_open(path, PLAT_FILE_READ, &err);
     assert_non_null(found);
     assert_true(plat_file_size(found, &size, &err));
-    assert_true(size < 2 * sizeof(bytes)); /* every reader sees it */
+    assert_true(size < 2 * sizeof(bytes)); /* every reader sees the whole file */
     plat_file_close(found);
 }
 

@@ -14,18 +14,18 @@
 #include "support/temp_folder.h"
 
 /*
- * Writes that the system refuses, cuts short, or answers with nothing: pwrite is ours here. What a file
- * holds after a good sync is compared with a copy.
+ * Writes that the system refuses, cuts short, or answers with 0: this program replaces pwrite.
+ * After a good sync the file's content is compared with a copy.
  */
 enum { MOST_BYTES = 8 << 20, STEPS = 200 };
 
 enum fault { NO_FAULT, REFUSED, SHORT, NOTHING, FULL, FAULTS };
 
-/* What one call gets, after ${skip} that are as ever. */
+/* The result of one call, after ${skip} unchanged calls. */
 static struct {
     enum fault fault;
     unsigned skip;
-    bool lasts; /* and every call behind it */
+    bool lasts; /* and of every later call */
 } plan;
 
 static char folder[TEMP_FOLDER_BYTES];
@@ -36,7 +36,7 @@ static ssize_t write_some(int fd, const void *bytes, size_t size, off_t offset)
     return syscall(SYS_pwrite64, fd, bytes, size, offset);
 }
 
-/* Part of a block, which O_DIRECT would not take. */
+/* A part of a block, which O_DIRECT refuses. */
 static ssize_t write_short(int fd, const void *bytes, size_t size, off_t offset)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -119,7 +119,7 @@ static void end(struct walk *walk)
     free(walk->copy);
 }
 
-/* As the writers do: what failed is cut off, and what was before counts. */
+/* Like the writers: a failed part is cut off, and the rest of the file counts. */
 static bool append(struct walk *walk, size_t size)
 {
     size = size < MOST_BYTES - walk->size ? size : MOST_BYTES - walk->size;

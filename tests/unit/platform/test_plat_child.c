@@ -11,7 +11,7 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* The program that is launched is this one: `test FILE CODE` makes the file and ends with the code. */
+/* The launched program is this one: `test FILE CODE` makes the file and ends with the code. */
 enum { HOUR_MS = 3600 * 1000 };
 
 static char folder[TEMP_FOLDER_BYTES];
@@ -171,7 +171,7 @@ static void what_is_not_there_is_not_started(void **state)
     assert_int_equal(err.code, ERR_MISSING);
 }
 
-/* As the program that is launched. */
+/* The launched program runs this. */
 static int play(const char *file, int code)
 {
     FILE *made = fopen(file, "w");
@@ -179,7 +179,7 @@ static int play(const char *file, int code)
         return 99;
     }
     while (code < 0) {
-        plat_sleep_ms(HOUR_MS); /* until it is ended */
+        plat_sleep_ms(HOUR_MS); /* until the test ends it */
     }
     return code;
 }

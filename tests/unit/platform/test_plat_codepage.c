@@ -4,7 +4,7 @@
 
 #include "platform/plat_system.h"
 
-/* Whole texts through iconv, which plat_codepage only ever asks for single characters. */
+/* Whole texts through iconv, which plat_codepage asks only for single characters. */
 static void texts_agree_with_iconv(void **state)
 {
     (void)state;

@@ -48,7 +48,7 @@ static void test_pieces_are_written_in_order_however_many(void **state)
     }
 }
 
-/* More than one call of the system takes, ends of calls anywhere in the pieces. */
+/* More pieces than one call of the system takes; a call may end anywhere in them. */
 static void test_large_pieces_are_written_whole(void **state)
 {
     (void)state;
@@ -108,12 +108,12 @@ static void test_a_file_is_found_with_its_size(void **state)
     assert_false(there);
     assert_true(plat_path_find(path_of("none/none"), &there, &bytes, &err));
     assert_false(there);
-    assert_true(plat_path_find(folder, &there, &bytes, &err)); /* it is no file */
+    assert_true(plat_path_find(folder, &there, &bytes, &err)); /* it is not a file */
     assert_false(there);
     struct plat_file *file = plat_file_open(path_of("found"), PLAT_FILE_CREATE, &err);
     assert_non_null(file);
     assert_true(plat_file_write(file, span_text("12345"), &err));
-    /* While it is open, too. */
+    /* That is also true while it is open. */
     assert_true(plat_path_find(path_of("found"), &there, &bytes, &err));
     assert_true(there);
     assert_int_equal(bytes, 5);
@@ -131,7 +131,7 @@ static void test_a_disk_says_what_is_free(void **state)
     assert_false(plat_disk_is_full(&err));
 }
 
-/* Linux has a file that is always full. */
+/* On Linux one device is always full. */
 static void test_a_full_disk_is_told_from_other_failures(void **state)
 {
     (void)state;

@@ -55,7 +55,8 @@ static void assert_content(const char *path, const char *expected)
     free(data);
 }
 
-/* 1 MB of hole, a byte, and a hole again. File systems keep data in blocks, so answers may be earlier. */
+/* A hole of 1 MB, a byte, and another hole. File systems keep data in blocks, so answers may be
+ * earlier. */
 static void holes_are_told(void **state)
 {
     (void)state;
@@ -90,9 +91,8 @@ static void create_empties_and_append_adds(void **state)
     assert_content(path, "new");
 }
 
-/* A file that another account chose must not be changed: an account that may put a name into the folder could
- * make it
- * one of another file. */
+/* The agent must not change a file that another account chose: an account that may put a name into
+ * the folder could make it a second name of another file. */
 static void what_is_a_link_is_neither_written_to_nor_given_away(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void what_is_a_link_is_neither_written_to_nor_given_away(void **state)
     assert_content(victim, "precious");
     struct stat st;
     assert_int_equal(stat(in_folder("made-by-a-link"), &st), -1);
-    /* The second name alone made it refuse. */
+    /* Only the second name made it refuse. */
     assert_int_equal(remove(in_folder("hard")), 0);
     write_file(victim, PLAT_FILE_APPEND, "!");
     assert_content(victim, "precious!");
@@ -156,7 +156,7 @@ static void what_was_named_itself_is_written_to(void **state)
     assert_null(plat_file_open(in_folder("real/file"), PLAT_FILE_CREATE_NEW, &err));
     write_file(in_folder("real/new"), PLAT_FILE_CREATE_NEW, "3");
     assert_content(in_folder("real/new"), "3");
-    /* So may what the system says of this process's own open files. */
+    /* The system's paths to this process's open files (/dev/fd) may be links, too. */
     int fd = open(in_folder("stream"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     assert_true(fd >= 0);
     static const char *const folders[] = {"/dev/fd", "/proc/self/fd"};

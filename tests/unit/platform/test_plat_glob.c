@@ -11,7 +11,7 @@
 #include "platform/plat_file.h"
 #include "support/temp_folder.h"
 
-/* The matching itself is tested in base/test_glob.c; here, that real folders are read right. */
+/* base/test_glob.c tests the matching itself. Here it runs over real folders. */
 static char folder[TEMP_FOLDER_BYTES];
 
 static int make_tree(void **state)
@@ -60,7 +60,8 @@ static void folders_are_searched_as_the_pattern_says(void **state)
         const char *paths;
     } cases[] = {
         {"a.etl", "a.etl "},
-        /* No fifo and no folder; a link to a file, and one to nothing, which fails when opened. */
+        /* Neither a fifo nor a folder matches. A link to a file does, and so does a dangling link,
+         * which then cannot be opened. */
         {"*.etl", "a.etl b.etl gone.etl l.etl x?.etl "},
         {"x?.etl", "x?.etl "},
         {"./*/c.etl", "./one/c.etl "},

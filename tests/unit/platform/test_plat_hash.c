@@ -64,7 +64,8 @@ static void two_parts_have_the_digest_of_the_whole(void **state)
     plat_hash_destroy(NULL);
 }
 
-/* RFC 4231, 4.2 to 4.8 without the shortened one: byte and count of the key or its text, text, digest. */
+/* RFC 4231, 4.2 to 4.8 without the shortened one: byte and count of the key or its text, text,
+ * digest. */
 static void keyed_hashes_are_those_of_the_standard(void **state)
 {
     (void)state;
@@ -105,7 +106,7 @@ static void keyed_hashes_are_those_of_the_standard(void **state)
         assert_true(plat_hash_key_init(&key,
             vectors[i].key ? span_text(vectors[i].key) : span_make(secret, vectors[i].key_size),
             NULL));
-        for (unsigned again = 0; again < 2; again++) { /* a key serves many texts */
+        for (unsigned again = 0; again < 2; again++) { /* one key signs many texts */
             assert_true(plat_hash_keyed(hash, &key, span_text(vectors[i].text), digest));
             to_hex(digest, hex);
             assert_string_equal(hex, vectors[i].digest);

@@ -21,7 +21,7 @@ static void the_name_is_that_of_the_system(void **state)
 
 #include <windows.h>
 
-/* Against what other functions of Windows say. */
+/* Compared with the results of other functions of Windows. */
 static void a_windows_says_what_it_is(void **state)
 {
     (void)state;

@@ -9,7 +9,7 @@
 #include "platform/plat_limits.h"
 #include "platform/plat_thread.h"
 
-/* Each test leaves the process as it found it, where the system lets it. */
+/* Each test restores the state of the process, if the system lets it. */
 
 static const uint64_t gb = UINT64_C(1) << 30;
 
@@ -45,7 +45,7 @@ static bool is_wine(void)
     return GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "wine_get_version") != NULL;
 }
 
-/* Wine takes the process into the job, and knows nothing of its memory. */
+/* Wine puts the process into the job, and ignores the limit of its memory. */
 static void memory_is_limited_by_a_job(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static void memory_is_limited_by_a_job(void **state)
         assert_int_equal(limits.ProcessMemoryLimit, gb);
         assert_null(VirtualAlloc(NULL, (SIZE_T)(2 * gb), MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE));
     }
-    assert_true(plat_limits_set_memory(2 * gb, &err)); /* and once more in the same job */
+    assert_true(plat_limits_set_memory(2 * gb, &err)); /* and again in that job */
     assert_true(is_wine() || limits_now().ProcessMemoryLimit == 2 * gb);
     assert_true(plat_limits_set_memory(0, &err));
     assert_true(is_wine() ||
@@ -89,7 +89,7 @@ static void cpu_is_limited_or_says_why_not(void **state)
 
 #else
 
-/* Of this thread: proc_pid_stat(5), field 19, the 17th behind the name. */
+/* The priority of this thread: proc_pid_stat(5), field 19, the 17th after the name. */
 static int nice_now(void)
 {
     char line[1024] = "";
@@ -108,7 +108,7 @@ struct worker {
     struct plat_mutex mutex;
     struct plat_cond changed;
     bool ends;
-    int nice; /* as it was at its end */
+    int nice; /* at the thread's end */
 };
 
 static void run(void *self)
@@ -122,7 +122,7 @@ static void run(void *self)
     worker->nice = nice_now();
 }
 
-/* On Linux they are each thread's own. */
+/* On Linux each thread has its own priority. */
 static void priorities_are_nice_values_of_all_threads(void **state)
 {
     (void)state;

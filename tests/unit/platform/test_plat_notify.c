@@ -12,7 +12,7 @@
 
 #include "platform/plat_notify.h"
 
-/* The socket of a service manager is a real one, bound as systemd binds its own (unix(7)). */
+/* The socket of a service manager is a real one, bound like systemd's (unix(7)). */
 struct manager {
     int fd;
     char name[128]; /* for NOTIFY_SOCKET */
@@ -106,7 +106,7 @@ static void a_name_may_fill_the_address(void **state)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     char name[sizeof(address.sun_path) + 2] = "";
     struct manager manager = {.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-    /* Random letters behind a common part, as abstract names are the whole machine's. */
+    /* Random letters after a common part, because abstract names belong to the whole machine. */
     int head = snprintf(name, sizeof(name), "@etwship-notify-%ld-", (long)getpid());
     memset(name + head, 'n', sizeof(address.sun_path) - (size_t)head);
     memcpy(address.sun_path, name, sizeof(address.sun_path));
@@ -117,11 +117,11 @@ static void a_name_may_fill_the_address(void **state)
     assert_true(plat_notify_send(notify, span_text("READY=1")));
     expect(&manager, "READY=1");
     plat_notify_close(notify);
-    /* One more byte has no room in an address. */
+    /* With one more byte it has no room in an address. */
     name[sizeof(address.sun_path)] = 'n';
     setenv("NOTIFY_SOCKET", name, 1);
     assert_null(plat_notify_open());
-    /* Nor has a path of that size, with its end. */
+    /* Nor has a path of that size with its NUL. */
     name[0] = '/';
     name[sizeof(address.sun_path)] = '\0';
     setenv("NOTIFY_SOCKET", name, 1);
@@ -235,7 +235,7 @@ static void the_watchdog_is_what_the_environment_says(void **state)
         {NULL, self, 0},
         {"20000000", NULL, UINT64_C(20000000000)},
         {"20000000", self, UINT64_C(20000000000)},
-        {"20000000", "1", 0}, /* for another process: a wrapper's, say */
+        {"20000000", "1", 0}, /* meant for another process, such as a wrapper */
         {"20000000", "", 0},
         {"20000000", "x", 0},
         {"1", NULL, 1000},

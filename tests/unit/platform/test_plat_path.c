@@ -123,7 +123,7 @@ static void an_open_file_knows_whether_its_path_still_names_it(void **state)
     struct plat_file *file = plat_file_open(a, PLAT_FILE_READ, &err);
     assert_true(plat_file_is_at(file, a));
     write_file(b, "x");
-    if (temp_system_is_wine()) { /* it does not replace files that are open */
+    if (temp_system_is_wine()) { /* Wine does not replace open files */
         plat_file_close(file);
         skip();
     }

@@ -50,7 +50,7 @@ static void see(void *self, const struct plat_process *process)
     seen->own_sid_bytes = process->user_sid.size;
 }
 
-/* Every name against what other functions of Windows say of this process. */
+/* Every name is compared with the results of other functions of Windows for this process. */
 static void this_process_is_told_as_it_knows_itself(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void this_process_is_told_as_it_knows_itself(void **state)
     size_t length = strlen(seen->own_executable);
     assert_true(length > strlen(name));
     assert_string_equal(seen->own_executable + length - strlen(name), name);
-    if (seen->own_command_line[0]) { /* Wine tells none */
+    if (seen->own_command_line[0]) { /* Wine has none */
         assert_string_equal(seen->own_command_line, GetCommandLineA());
     }
 
@@ -112,7 +112,7 @@ static void see_child(void *self, const struct plat_process *process)
     }
 }
 
-/* One that has been started and has not run yet has hardly anything of its own. */
+/* A process that was started but has not run yet has hardly any of these. */
 static void a_process_that_has_not_begun_is_told(void **state)
 {
     (void)state;

@@ -7,7 +7,8 @@
 #include "platform/plat_rights.h"
 #include "support/temp_folder.h"
 
-/* What rights are is another matter (tests/unit/trust); Wine keeps those of Linux and shows them as lists. */
+/* tests/unit/trust tests the meaning of rights. Wine keeps those of Linux and shows them as
+ * lists. */
 
 static char folder[TEMP_FOLDER_BYTES];
 
@@ -63,7 +64,7 @@ static void files_folders_and_what_is_not_there_are_told_apart(void **state)
     assert_kind(path, PLAT_RIGHTS_NONE);
 }
 
-/* Wine has links of Linux, which it follows by itself. */
+/* Links are those of Linux on Wine, which follows them itself. */
 static void a_link_is_read_and_not_followed(void **state)
 {
     (void)state;
@@ -111,7 +112,7 @@ static void a_path_is_made_absolute_from_where_we_are(void **state)
     free(there);
 }
 
-/* A second time it is there. What it lets in is for Windows alone to show. */
+/* The second time it exists already. Only Windows itself can show whom it lets in. */
 static void a_folder_with_a_list_of_its_own_is_made_on_windows(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
 #include "base/text/base64.h"
 #include "platform/plat_sign.h"
 
-/* What openssl made for this test alone (genrsa 1024, ecparam prime256v1), as DER in base64. */
+/* Keys that openssl made for this test only (genrsa 1024, ecparam prime256v1), as DER in base64. */
 static const char pkcs8[] =
     "MIICdwIBADANBgkqhkiG9w0BAQEFAASCAmEwggJdAgEAAoGBALBbTq8uFm2RIwbn8McNnvwQyjtpQItfF6J2O6W9"
     "kKg+s7AMf2yB7DfmLmNSLfs0ptS847F/9zpRLkYY37nMzPQRxmD7C2P4Y7gXJuD+wenWMVIKHINSFH+V+tTEzQw4"
@@ -46,7 +46,8 @@ static bool sign(const char *key, size_t cut, struct buf *out, struct error *err
     return good;
 }
 
-/* The salt differs each time, so the signatures do. Another test verifies a signature with openssl. */
+/* The salt differs each time, and so do the signatures. Another test verifies a signature with
+ * openssl. */
 static void a_key_of_either_form_signs(void **state)
 {
     (void)state;

@@ -10,7 +10,7 @@
 
 #include "platform/plat_system.h"
 
-/* Signals are for a whole process, so each case runs in a child that reports by its exit code. */
+/* Signals are for a whole process, so each case runs in a child, whose exit code is the result. */
 enum { STOPPED = 10, NO_STOP = 11 };
 
 static int stop_pipe[2];
@@ -56,7 +56,7 @@ static void second_signal(int number)
     }
     kill(getpid(), number);
     wait_for_stop();
-    for (;;) { /* too soon after the first one, it would be part of it */
+    for (;;) { /* a signal too soon after the first one would be merged with it */
         kill(getpid(), number);
         usleep(50 * 1000);
     }

@@ -8,7 +8,8 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* Sockets of the file system: for their owner alone, and never in the place of something else. */
+/* Sockets of the file system: only their owner may use them, and they never replace another
+ * file. */
 static void the_socket_is_private_and_goes_with_its_listener(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Folders are removed with all that is in them, and with nothing that is elsewhere. */
+/* A folder is removed with everything in it, and with nothing outside of it. */
 #include "platform/plat_tree.h"
 
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 /*
  * Manifests written for these tests, in the spellings that tools use. Expected values are those of
- * the EventManifest schema and of winmeta.xml, not of the parser.
+ * the EventManifest schema and of winmeta.xml, not the parser's.
  */
 #define GUID_TEXT "{01020304-0506-0708-090a-0b0c0d0e0f10}"
 #define PROVIDER "<provider name=\"Test-Provider\" guid=\"" GUID_TEXT "\">"
@@ -42,7 +42,7 @@ static inline struct manifest *parse_bytes(const void *data, size_t size, struct
 {
     warnings[0] = 0;
     warning_count = 0;
-    /* A block of the exact size, so that reading beyond the end is seen. */
+    /* A block of the exact size, so that sanitizers see a read beyond the end. */
     void *copy = malloc(size ? size : 1);
     assert_non_null(copy);
     memcpy(copy, data, size);

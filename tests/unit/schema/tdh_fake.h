@@ -5,8 +5,8 @@
 #include "platform/plat_thread.h"
 #include "support/etw_sim/sim_tdh.h"
 
-/* A table whose TDH is the simulated one, with what a test needs around it: calls are counted, and
- * held while the gate is closed. */
+/* A table whose TDH is the simulated one. The rig counts calls, and holds them while the gate is
+ * closed. */
 static struct {
     struct etw_api api;
     struct plat_mutex mutex;
@@ -67,7 +67,7 @@ static inline void tdh_fake_close(bool closed)
     plat_mutex_unlock(&tdh_fake.mutex);
 }
 
-/* Until a call stands at the closed gate. */
+/* Wait until a call stands at the closed gate. */
 static inline void tdh_fake_await_call(void)
 {
     plat_mutex_lock(&tdh_fake.mutex);

@@ -8,7 +8,7 @@
 #include "support/crim_sample.h"
 #include "support/temp_folder.h"
 
-/* The source over files: which message table serves, and what is told about files of no use. */
+/* The source over files: which message table it uses, and what it reports of useless files. */
 static const struct schema_source_ops *const ops = &schema_source_binary;
 static char folder[TEMP_FOLDER_BYTES];
 static struct buf manifest;
@@ -138,7 +138,7 @@ static void assert_message_of(void *source, const char *message)
     ops->destroy(source);
 }
 
-/* The message of event 1 in what ${name} gives. */
+/* The message of event 1 in the definitions of ${name}. */
 static void assert_message(const char *name, const char *message)
 {
     assert_message_of(create(name), message);
@@ -194,7 +194,7 @@ static void a_file_may_be_named_without_its_folder(void **state)
     assert_true(temp_folder_enter(".."));
 }
 
-/* A table of another program's name, or of another folder, is not its own. */
+/* A message table with another program's name, or in another folder, is not its own. */
 static void without_texts_the_file_is_told(void **state)
 {
     (void)state;
@@ -250,7 +250,7 @@ static void what_has_the_name_of_a_program_and_is_none_is_told_once(void **state
     assert_string_equal(line, "");
 }
 
-/* A user who names a file wants it read. */
+/* A user who names a file wants the source to read it. */
 static void a_named_file_of_no_use_is_told(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void a_named_file_of_no_use_is_told(void **state)
     assert_non_null(strstr(warnings, "plain.dll: describes no events"));
     ops->destroy(create("script.exe"));
     assert_non_null(strstr(warnings, "script.exe: not a program file"));
-    ops->destroy(create("missing.dll")); /* the source of manifests says so */
+    ops->destroy(create("missing.dll")); /* the source of manifests reports it */
     assert_string_equal(warnings, "");
 }
 

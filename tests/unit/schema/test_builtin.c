@@ -54,7 +54,7 @@ static void fail_on_warning(void *self, const char *text)
     fail_msg("%s", text);
 }
 
-/* Nothing in them is left out, and names are found without reading them. */
+/* The definitions are complete, and names are found without reading these. */
 static void every_text_is_well_and_its_provider_known(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void only_manifest_events_are_looked_for(void **state)
     assert_int_equal(found.count, 0);
 }
 
-/* The public manifest calls it an array of two, and the runtime writes FrameCount addresses. */
+/* The public manifest calls it an array of two; the runtime writes FrameCount addresses. */
 static void stacks_of_the_clr_have_as_many_frames_as_they_say(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void stacks_of_the_clr_have_as_many_frames_as_they_say(void **state)
     }
 }
 
-/* As they stand in the manifest of Windows: network byte order. */
+/* In the form of Windows' manifest: network byte order. */
 static void addresses_and_ports_are_shown_as_such(void **state)
 {
     (void)state;
@@ -161,7 +161,7 @@ static void all_are_listed(void **state)
     assert_int_equal(counted.with_layout, counted.count);
 }
 
-/* ---- among other sources ------------------------------------------------------------------------- */
+/* ---- among other sources --------------------------------------------------------------------- */
 
 #define CLR "e13c0d23-ccbc-4e12-931b-d9cc2eee27e4"
 
@@ -236,7 +236,7 @@ static void caches_share_what_was_read(void **state)
     schema_shared_destroy(shared);
 }
 
-/* The last word before a bare GUID: another definition of the provider knows better. */
+/* Built-in names come last for a bare GUID: another definition of the provider wins. */
 static void a_provider_without_a_definition_has_its_known_name(void **state)
 {
     (void)state;

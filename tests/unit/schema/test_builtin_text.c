@@ -144,7 +144,7 @@ static void structs_nest_and_templates_begin_with_others(void **state)
     manifest_events_destroy(manifest);
 }
 
-/* As the .NET runtime words it: "Count=%1;%nDepth=%2". */
+/* In the words of the .NET runtime: "Count=%1;%nDepth=%2". */
 static void a_star_makes_the_message_of_the_fields(void **state)
 {
     (void)state;
@@ -198,7 +198,8 @@ static void what_is_wrong_is_told_with_its_line(void **state)
     }
 }
 
-/* What fits together in the text but not in the payload costs the event, as with any manifest. */
+/* A text whose parts fit together, but not the payload, costs only that event, as with any
+ * manifest. */
 static void a_count_of_no_field_costs_the_event(void **state)
 {
     (void)state;
@@ -212,7 +213,7 @@ static void a_count_of_no_field_costs_the_event(void **state)
     manifest_events_destroy(manifest);
 }
 
-/* Each template begins with the one before twice: the number of fields has a limit. */
+/* Each template begins with the previous one twice: the number of fields has a limit. */
 static void templates_that_double_end_at_the_limit(void **state)
 {
     (void)state;

@@ -8,9 +8,9 @@
 #include "support/test.h"
 
 /*
- * Layouts are written as packs (schema/pack/pack.h), and what becomes of them is told field by field. What the
- * rows of the program say is held against real manifests by tests/golden/corrections.py; here they are
- * Kernel-Network's, as tx/SystemEvents.man of microsoft/Tx has them, and the CLR's.
+ * Layouts are written as packs (schema/pack/pack.h), and their corrected form is compared field by
+ * field. tests/golden/corrections.py compares the program's rows with real manifests; here they are
+ * Kernel-Network's, from tx/SystemEvents.man of microsoft/Tx, and the CLR's.
  */
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
 #define COLUMNS \
@@ -22,11 +22,11 @@ struct fixture {
     struct corrections *corrections;
     struct pack *pack;
     struct arena arena;
-    struct event_schema schema; /* a copy of the first */
+    struct event_schema schema; /* a copy of the first schema */
     struct buf text;
 };
 
-/* ${table}: of a file; NULL: the program's rows alone. */
+/* ${table}: of a file; NULL: only the program's rows. */
 static void begin(struct fixture *f, const char *table, const char *pack)
 {
     static const struct schema_source_settings none;
@@ -53,7 +53,8 @@ static void end(struct fixture *f)
     buf_fini(&f->text);
 }
 
-/* `a UInt16/Port!` with a mark where it was corrected; `[n]`, `[field]` a count, `(…)` a length. */
+/* `a UInt16/Port!`, with ! if the field was corrected; `[n]` and `[field]` are counts, `(…)` a
+ * length. */
 static void describe(struct fixture *f)
 {
     const struct event_schema *schema = &f->schema;
@@ -110,12 +111,12 @@ static void what_public_manifests_lack_is_filled_in(void **state)
                        "field \"saddr\" Binary\nfield \"dport\" UInt16\nfield \"sport\" UInt16\n",
             "PID UInt32, daddr Binary/IPv6(16)!, saddr Binary/IPv6(16)!, dport UInt16/Port!, sport "
             "UInt16/Port!"},
-        /* … and left out, as derived/Microsoft-Windows-Kernel-Network.man has them */
+        /* … and without them, as in derived/Microsoft-Windows-Kernel-Network.man */
         {HEAD(NETWORK) "event manifest 58 0\nfield \"PID\" UInt32\nfield \"size\" UInt32\n"
                        "field \"dport\" UInt16\nfield \"sport\" UInt16\nfield \"seqnum\" UInt32\n",
             "PID UInt32, size UInt32, daddr Binary/IPv6(16)!, saddr Binary/IPv6(16)!, dport "
             "UInt16/Port!, sport UInt16/Port!, seqnum UInt32"},
-        /* out types that every field has say nothing */
+        /* an out type that every field has says nothing */
         {HEAD(NETWORK) "event manifest 13 0\nfield \"dport\" UInt16 as 6\n", "dport UInt16/Port!"},
         /* an event that has no ports */
         {HEAD(NETWORK) "event manifest 17 0\nfield \"Proto\" UInt16\nfield \"dport\" UInt16\n",
@@ -129,7 +130,7 @@ static void what_public_manifests_lack_is_filled_in(void **state)
                                                       "field \"FrameCount\" UInt32\nfield "
                                                       "\"Stack\" UInt64\n",
             "FrameCount UInt32, Stack Pointer[FrameCount]!"},
-        /* a count that does not stand before it is none */
+        /* a count that does not come before the array is not its count */
         {HEAD("e13c0d23-ccbc-4e12-931b-d9cc2eee27e4") "event manifest 82 0\n"
                                                       "field \"Stack\" Pointer count 2\nfield "
                                                       "\"FrameCount\" UInt32\n",
@@ -152,13 +153,13 @@ static void a_definition_that_says_it_stays_as_it_is(void **state)
     static const char *const packs[] = {
         HEAD(NETWORK) "event manifest 26 0\nfield \"daddr\" Binary as IPv6 length 16\n"
                       "field \"saddr\" Binary as IPv6 length 16\nfield \"dport\" UInt16 as Port\n",
-        /* something else than the table: newer Windows may have it so */
+        /* differs from the table: a newer Windows may have it so */
         HEAD(NETWORK) "event manifest 10 7\nfield \"daddr\" UnicodeString\n"
                       "field \"dport\" UInt32\nfield \"sport\" UInt16 as HexInt16\n",
         HEAD("e13c0d23-ccbc-4e12-931b-d9cc2eee27e4") "event manifest 82 0\n"
                                                      "field \"FrameCount\" UInt32\nfield \"Stack\" "
                                                      "Pointer count \"FrameCount\"\n",
-        /* another provider with such fields */
+        /* another provider with equal fields */
         HEAD(SAMPLE) "event manifest 10 0\nfield \"daddr\" UInt32\nfield \"dport\" UInt16\n",
         HEAD(NETWORK) "event manifest 10 0 no_layout\n",
     };
@@ -202,7 +203,7 @@ static void what_points_behind_a_new_field_moves(void **state)
         "n UInt8, new UInt16!, end UInt32, size UInt8, data Binary(size), list UInt8[n], s struct "
         "m[size], m UInt8, o Binary(m)");
     end(&f);
-    /* Inserts of a text count fields: one that has a text has them all. */
+    /* Inserts of a message count fields: an event with a message has all of its fields. */
     begin(&f, COLUMNS "-\t" SAMPLE "\t1\t*\tnew\t-\tUInt16\t-\t-\t-\tend\t-\n",
         HEAD(SAMPLE) "event manifest 1 0\nmessage \"%1\"\nfield \"end\" UInt32\n");
     assert_string_equal(corrected(&f), "end UInt32");
@@ -241,7 +242,7 @@ static void rows_are_found_by_provider_event_and_version(void **state)
         assert_string_equal(corrected(&f), cases[i].is_meant ? "port UInt16/Port!" : "port UInt16");
         end(&f);
     }
-    /* Of classic events the type is meant, and the class is a provider, too. */
+    /* For classic events the code is the type, and the provider may also be the class. */
     struct fixture f;
     begin(&f, COLUMNS "-\t" NETWORK "\t12\t*\tport\t-\tUInt16\tPort\t-\t-\t-\t-\n",
         HEAD(SAMPLE) "event mof 0 2\nclass " NETWORK "\nopcode 12\nfield \"port\" UInt16\n");
@@ -260,7 +261,7 @@ static void the_first_row_for_a_field_counts(void **state)
          "\t-\n"
          "P\t-\t*\t*\tb\t-\tUInt16\tPort\t-\t-\t-\t-\n",
             "a UInt16/HexInt16!, b UInt16/Port!"},
-        /* as it is, for one field or all */
+        /* with its own type, for one field or all */
         {"P\t-\t7\t*\ta\t-\t-\t-\t-\t-\t-\t-\nP\t-\t*\t*\ta\t-\tUInt16\tPort\t-\t-\t-\t-\n"
          "P\t-\t*\t*\tb\t-\tUInt16\tPort\t-\t-\t-\t-\n",
             "a UInt16, b UInt16/Port!"},

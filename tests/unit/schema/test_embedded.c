@@ -5,7 +5,7 @@
 #include "schema/source/schema_source.h"
 #include "support/etl_put.h"
 
-/* TRACE_EVENT_INFO and EVENT_MAP_INFO built field by field after tdh.h. */
+/* TRACE_EVENT_INFO and EVENT_MAP_INFO, built field by field from tdh.h. */
 static const struct schema_source_ops *const ops = &schema_source_embedded;
 static const struct guid provider = {{0x51}};
 static const struct guid other_guid = {{0x62}};
@@ -15,7 +15,7 @@ enum { HEAD = 0x70, PROPERTY = 24 };
 struct property {
     uint32_t flags;
     const char *name; /* NULL: offset 0 */
-    uint16_t first;   /* in type or start of members */
+    uint16_t first;   /* in type, or the first member */
     uint16_t second;
     const char *map;
     uint16_t count;
@@ -102,7 +102,7 @@ static void put_map(struct buf *out, const char *name, uint32_t flags, uint32_t 
         etl_put_u32(out, 0);
         etl_put_u32(out, values[i]);
     }
-    size_t start = 16; /* offsets count from behind the GUID */
+    size_t start = 16; /* offsets count from the end of the GUID */
     for (size_t i = 0; i <= count; i++) {
         size_t slot = i ? start + 16 + (i - 1) * 8 : start;
         size_t offset = out->size - start;
@@ -382,10 +382,11 @@ static void infos_that_contradict_themselves_give_no_schema(void **state)
         {{{1, "s", 0, 1, NULL, 1, 0}}, 1, 1}, /* holds itself */
         {{{1, "s", 5, 1, NULL, 1, 0}}, 1, 1}, /* out of range */
         {{{1, "s", 2, 1, NULL, 1, 0}, {1, "t", 2, 1, NULL, 1, 0}, {0, "m", 8, 0, NULL, 1, 0}}, 3,
-            2},                               /* a shared member */
+            2},                               /* a member of two structs */
         {{{4, "a", 8, 0, NULL, 9, 0}}, 1, 1}, /* count field that does not exist */
-        {{{2, "a", 14, 0, NULL, 1, 1}, {0, "n", 11, 0, NULL, 1, 0}}, 2, 2}, /* length a float */
-        {{{0, "a", 999, 0, NULL, 1, 0}}, 1, 1},                             /* unknown type */
+        {{{2, "a", 14, 0, NULL, 1, 1}, {0, "n", 11, 0, NULL, 1, 0}}, 2,
+            2},                                 /* its length is a float */
+        {{{0, "a", 999, 0, NULL, 1, 0}}, 1, 1}, /* unknown type */
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct info info = {.properties = rows[i].properties,

@@ -7,7 +7,7 @@
 #include "schema/source/schema_source.h"
 #include "support/tei.h"
 
-/* What tests/support/tei.c writes and what the product reads: two sides of tdh.h. */
+/* tests/support/tei.c writes, the product reads: two implementations of tdh.h. */
 static struct arena arena;
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -81,7 +81,7 @@ static void encode(struct buf *out, const struct event_schema *schema)
     assert_false(out->failed);
 }
 
-/* The maps of a schema, written and read back: found by their names. */
+/* The maps of a schema, written and read back; their names find them. */
 static const struct schema_map *find_map(void *self, const struct guid *provider, struct span name)
 {
     const struct event_schema *schema = self;
@@ -138,7 +138,7 @@ static void assert_same_map(const struct schema_map *a, const struct schema_map 
     }
 }
 
-/* Types may have other names; what is taken of the payload and how it is shown is the same. */
+/* Types may have other names. The bytes that they take and the way they are shown are equal. */
 static void assert_same_field(const struct schema_field *a, const struct schema_field *b)
 {
     assert_same_text(a->name, b->name);
@@ -165,7 +165,7 @@ static void assert_same_fields(const struct event_schema *a, const struct event_
     }
 }
 
-/* All texts come back without the space that TDH has behind them. */
+/* Texts come back without the space that TDH appends to all of them. */
 static void a_manifest_event_survives_the_way_through_tdh(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void a_manifest_event_survives_the_way_through_tdh(void **state)
     buf_fini(&out);
 }
 
-/* `win:` and a space behind it are Windows', one more space is the text's. */
+/* `win:` and one trailing space are Windows'; another space belongs to the text. */
 static void names_lose_what_the_message_compiler_put_around_them(void **state)
 {
     (void)state;
@@ -243,7 +243,7 @@ static void an_array_that_counts_itself_is_two_properties(void **state)
     buf_fini(&out);
 }
 
-/* Fixed texts become arrays of characters, and what TDH has no word for a number. */
+/* Fixed texts become arrays of characters. Types that TDH does not know become numbers. */
 static bool tdh_says_it_otherwise(const struct event_schema *schema)
 {
     bool otherwise = false;

@@ -5,8 +5,8 @@
 
 #include "schema/source/schema_source.h"
 
-/* Manifests as EventSource.cs of dotnet/runtime sends them: an envelope of 8 bytes (format 1, major,
- * minor, 0x5b, u16 total, u16 number), then a piece of the XML. */
+/* Manifests as EventSource.cs of dotnet/runtime sends them: an envelope of 8 bytes (format 1,
+ * major, minor, 0x5b, u16 total, u16 number), then a piece of the XML. */
 #define GUID_TEXT "{d54a2098-821f-5808-4cea-1e24e982ca37}"
 
 static const struct guid provider = {{0x98, 0x20, 0x4a, 0xd5, 0x1f, 0x82, 0x08, 0x58, 0x4c, 0xea,
@@ -189,7 +189,8 @@ static void the_same_manifest_again_is_no_news(void **state)
     void *source = create();
     assert_true(send_whole(source, 10, manifest_1));
     assert_false(send_whole(source, 10, manifest_1));
-    /* News for another process: it may have been answered with something else. */
+    /* A definition that is new to another process: earlier events of it may have got another
+     * one. */
     assert_true(send_whole(source, 11, manifest_1));
     assert_int_equal(find(source, 11, 1).count, 1);
     ops->destroy(source);
@@ -209,7 +210,7 @@ static void each_process_has_its_own_version_and_others_the_latest(void **state)
     assert_span(find(source, 30, 1).list[0]->event_name, "OtherVersion");
     assert_false(send_whole(source, 10, manifest_1));
     assert_span(find(source, 30, 1).list[0]->event_name, "LoadStart");
-    /* A process may replace what it said. */
+    /* A process may replace its manifest. */
     assert_true(send_whole(source, 10, manifest_2));
     assert_span(find(source, 10, 1).list[0]->event_name, "OtherVersion");
     ops->destroy(source);

@@ -93,7 +93,7 @@ static size_t words_of(const char *text)
     return count;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void every_row_of_the_table_has_a_layout_with_all_its_fields(void **state)
 {
@@ -155,7 +155,7 @@ static void the_list_holds_layouts_and_types_that_have_only_a_name(void **state)
     assert_int_equal(listed.nameless, 0);
 }
 
-/* ---- which layout applies ------------------------------------------------------------------------ */
+/* ---- which layout applies -------------------------------------------------------------------- */
 
 static void the_exact_version_applies_else_the_highest_lower_one(void **state)
 {
@@ -235,7 +235,7 @@ static void the_same_type_gives_the_same_schema_again(void **state)
     assert_ptr_equal(find_one("Dpc", 5, 0), find_one("Dpc", 5, 3));
 }
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void names_are_those_of_the_mof_classes(void **state)
 {
@@ -273,7 +273,7 @@ static void kerneltracecontrol_is_a_provider_of_its_own(void **state)
         "\"PdbFileName\":\"a.pdb\"}");
 }
 
-/* ---- layouts against bytes -------------------------------------------------------------------------- */
+/* ---- layouts against bytes ------------------------------------------------------------------- */
 
 static const char process_start[] =
     "8050341280e0ffff 92100000 70030000 01000000 03010000 00b01a0000000000 00000000 "
@@ -399,7 +399,7 @@ static void a_system_configuration_has_texts_of_fixed_length(void **state)
     payload[0] = 'W';
     payload[2] = 'S';
     payload[34 * 2] = 'd';
-    payload[34 * 2 + 4] = 'x'; /* behind the NUL */
+    payload[34 * 2 + 4] = 'x'; /* after the NUL */
     payload[(34 + 256) * 2] = 'p';
     payload[sizeof(payload) - 4] = 9;
     struct buf out;

@@ -9,7 +9,7 @@ static struct guid guid_of(const char *text)
     return guid;
 }
 
-/* As Microsoft's documentation and manifests have them. */
+/* GUIDs and names from Microsoft's documentation and manifests. */
 static const struct {
     const char *name;
     const char *guid;
@@ -76,7 +76,7 @@ static void unknown_guids_have_no_name(void **state)
     }
 }
 
-/* A GUID with two names in public lists is shown by one of them and found by both. */
+/* A GUID with two names in public lists: one of them is shown, both find it. */
 static void a_further_name_is_found_but_not_shown(void **state)
 {
     (void)state;
@@ -100,7 +100,8 @@ static void a_further_name_is_found_but_not_shown(void **state)
     }
 }
 
-/* A provider whose GUID changed with Windows: both are shown by the name, which finds the newer. */
+/* The GUID of a provider changed with Windows: both GUIDs have the name, which finds the newer
+ * one. */
 static void an_older_guid_is_shown_but_not_found(void **state)
 {
     (void)state;
@@ -127,7 +128,7 @@ static void an_older_guid_is_shown_but_not_found(void **state)
 
 struct walk {
     size_t count;
-    size_t of_other_guid; /* names that find another GUID than the one they stand beside */
+    size_t of_other_guid; /* names that find a different GUID than that of their row */
     struct guid last;
 };
 
@@ -144,7 +145,7 @@ static void check_row(void *self, const struct guid *provider, struct span name)
     walk->count++;
 }
 
-/* Both lists are sorted as they are searched: every row is found. */
+/* Both lists are sorted for the search: every row is found. */
 static void every_row_is_found_by_guid_and_by_name(void **state)
 {
     (void)state;

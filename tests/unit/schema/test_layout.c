@@ -2,7 +2,7 @@
 
 #include "support/test.h"
 
-/* What the table of an event may hold at most. */
+/* The limits of an event's table. */
 enum { MAX_PROPERTIES = 4096 };
 
 static struct arena arena;
@@ -51,7 +51,8 @@ static void structs_are_nested_so_deep_and_no_deeper(void **state)
     assert_int_equal(err.code, ERR_LIMIT);
 }
 
-/* As TDH numbers them: first those of the top, then the members of each struct side by side. */
+/* In the order of TDH: first the fields of the top, then the members of each struct side by
+ * side. */
 static void members_stand_behind_all_of_the_top(void **state)
 {
     (void)state;

@@ -7,7 +7,7 @@
 #include "platform/plat_file.h"
 #include "schema/source/schema_source.h"
 
-/* The source over real files: a folder of this test's own, and the shared manifests. */
+/* The source over real files: in a folder of this test, and the shared manifests. */
 static const struct schema_source_ops *const ops = &schema_source_manifest;
 static const char *folder;
 
@@ -136,7 +136,7 @@ static void count_schema(void *self, const struct event_schema *schema)
     ++*(size_t *)self;
 }
 
-/* How many events there are is told by the table beside the manifests. */
+/* The table beside the manifests has the number of their events. */
 static void the_shared_manifests_are_all_read_without_a_warning(void **state)
 {
     (void)state;

@@ -24,7 +24,7 @@ static const struct manifest_options options = {.source = "binary",
     .max_bytes = 1 << 22,
     .warn = on_warning};
 
-/* Bytes of exactly their size, so that a sanitizer sees what is read beyond them. */
+/* Bytes of exactly their size, so that a sanitizer sees a read beyond them. */
 static struct manifest *parse(struct span bytes, bool with_texts, struct error *err)
 {
     struct buf texts;
@@ -85,7 +85,7 @@ static void the_compiled_manifest_says_what_its_xml_says(void **state)
     struct manifest *xml = manifest_xml_parse(span_text(crim_sample_xml), &options, &err);
     assert_non_null(xml);
     assert_int_equal(compiled->event_count, 3);
-    /* The compiler writes 0 for what events of the manifest leave out. */
+    /* The compiler writes 0 for values that events of the manifest leave out. */
     assert_int_equal(xml->events[2]->unstated, SCHEMA_ALL_UNSTATED & ~SCHEMA_NO_OPCODE);
     for (size_t i = 0; i < xml->event_count; i++) {
         xml->events[i]->unstated = 0;
@@ -168,7 +168,7 @@ static void old_compilers_leave_the_name_to_channels_and_messages(void **state)
     } rows[] = {
         {NULL, -1, "Sample-Compiled"},
         {bare, 0x50000002, "Error"}, /* one word may be a name */
-        {bare, 0x50000011, ""},      /* "Loud and clear" is none */
+        {bare, 0x50000011, ""},      /* "Loud and clear" is not a name */
         {bare, -1, ""},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -191,7 +191,8 @@ static void old_compilers_leave_the_name_to_channels_and_messages(void **state)
     }
 }
 
-/* One event with ${properties}, as it comes out, or NULL; the manifest stays with the caller. */
+/* One event with ${properties}, as the parser gives it, or NULL; the manifest stays with the
+ * caller. */
 static const struct event_schema *event_of(
     const struct crim_put_property *properties, size_t top_count, struct manifest **ret_manifest)
 {
@@ -298,12 +299,12 @@ static void a_pattern_map_names_no_values(void **state)
     assert_null(m->events[0]->fields[0].map);
     assert_null(m->events[0]->fields[1].map);
     assert_non_null(strstr(warnings, "map @0x"));
-    assert_null(strchr(strchr(warnings, '\n') + 1, '\n')); /* of the second one alone */
+    assert_null(strchr(strchr(warnings, '\n') + 1, '\n')); /* only of the second one */
     manifest_events_destroy(m);
     buf_fini(&bytes);
 }
 
-/* Wherever it is cut, and whatever any 32 bits of it say: refused, or read as far as it goes. */
+/* Cut anywhere, and with any value in 32 bits of it: refused, or read as far as possible. */
 static void damage_costs_what_it_hits(void **state)
 {
     (void)state;
@@ -334,7 +335,7 @@ static void damage_costs_what_it_hits(void **state)
     buf_fini(&bytes);
 }
 
-/* Read as often as they are named they would be 700 * 700 * 700 entries. */
+/* If each reference were read, there would be 700 * 700 * 700 entries. */
 static void lists_that_overlap_are_left_out(void **state)
 {
     (void)state;
@@ -359,7 +360,7 @@ static void what_is_none_is_refused(void **state)
     assert_null(parse(span_make("CRIM\x10\0\0\0\5\0\1\0\1\0\0\0", 16), true, &err));
     assert_non_null(strstr(err.text, "is truncated"));
     struct manifest *empty = parse(span_make("CRIM\x10\0\0\0\5\0\1\0\0\0\0\0", 16), true, &err);
-    assert_non_null(empty); /* as the compiler makes of a manifest without providers */
+    assert_non_null(empty); /* the compiler's result for a manifest without providers */
     assert_int_equal(empty->event_count, 0);
     manifest_events_destroy(empty);
 }

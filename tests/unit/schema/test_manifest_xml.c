@@ -1,6 +1,6 @@
 #include "unit/schema/manifest_xml_rig.h"
 
-/* What a manifest says, and what of it is left out. */
+/* Which parts of a manifest are read, and which are left out. */
 
 static void an_event_has_the_names_and_numbers_of_what_it_refers_to(void **state)
 {
@@ -96,7 +96,7 @@ struct data_row {
     uint16_t length;
 };
 
-/* 0 and nothing are not the same: a list of layouts states nothing else of its events. */
+/* A 0 differs from a missing value: a list of layouts states nothing else about its events. */
 static void what_an_event_leaves_out_is_not_stated(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void what_an_event_leaves_out_is_not_stated(void **state)
         {"level=\"4\" task=\"0\" channel=\"0\" keywords=\"0\"", SCHEMA_NO_OPCODE},
         {"level=\"4\" task=\"0\" opcode=\"0\" keywords=\"K win:SQM\"", SCHEMA_NO_CHANNEL},
         {"level=\"4\" task=\"0\" opcode=\"0\" channel=\"0\"", SCHEMA_NO_KEYWORDS},
-        /* What is named and not defined. A channel has a bit of the keywords. */
+        /* Names without a definition. A channel has a bit of the keywords. */
         {"level=\"no\" task=\"no\" opcode=\"no\" channel=\"0\" keywords=\"K no\"",
             SCHEMA_ALL_UNSTATED & ~SCHEMA_NO_CHANNEL},
         {"level=\"4\" task=\"0\" opcode=\"0\" channel=\"no\" keywords=\"K\"",

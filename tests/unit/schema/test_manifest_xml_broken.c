@@ -1,6 +1,6 @@
 #include "unit/schema/manifest_xml_rig.h"
 
-/* What is broken, endless or no manifest: what it costs, and the reason that is told. */
+/* Files that are broken, endless or no manifest: their cost, and the reported reason. */
 
 static void a_broken_reference_costs_its_event_or_name_and_nothing_else(void **state)
 {

@@ -75,10 +75,10 @@ static void broken_tables_are_refused(void **state)
         enum error_code code;
     } rows[] = {
         {0, 0xffffffff, ERR_FORMAT},  /* blocks */
-        {4, 3, ERR_FORMAT},           /* begins behind its end */
+        {4, 3, ERR_FORMAT},           /* begins after its end */
         {8, 0xffffffff, ERR_LIMIT},   /* ends very late */
         {8, 1000, ERR_FORMAT},        /* more texts than there are */
-        {12, 0xfffffff0, ERR_FORMAT}, /* texts elsewhere */
+        {12, 0xfffffff0, ERR_FORMAT}, /* texts outside the table */
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint8_t kept[4];
@@ -88,7 +88,8 @@ static void broken_tables_are_refused(void **state)
         memcpy(bytes.data + rows[i].at, kept, 4);
     }
     size_t first_text = (size_t)4 + 12 * 4;
-    store_le16(bytes.data + first_text, 3); /* shorter than its own head: would never end */
+    store_le16(
+        bytes.data + first_text, 3); /* shorter than its own head: reading it would never end */
     assert_broken(buf_span(&bytes), ERR_FORMAT);
     buf_fini(&bytes);
 }

@@ -6,8 +6,8 @@
 #include "support/decode_json.h"
 
 /*
- * Classes to schemas, and events of theirs decoded. What bytes a property has and how it is shown is
- * that of "Event Tracing MOF Qualifiers" and "Retrieving Event Data Using MOF" on learn.microsoft.com.
+ * Classes become schemas, which decode events. The bytes of a property and its form are those of
+ * "Event Tracing MOF Qualifiers" and "Retrieving Event Data Using MOF" on learn.microsoft.com.
  */
 static struct mof_model model;
 static struct mof_schemas schemas;
@@ -93,7 +93,7 @@ static void three_classes_name_an_event(void **state)
     assert_null(find(PROVIDER, 1, 2));
 }
 
-/* Exactly the version, else the highest lower one, never a higher one. */
+/* The exact version, else the highest lower one, never a higher one. */
 static void versions_are_looked_up_as_in_the_kernel_table(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void versions_are_looked_up_as_in_the_kernel_table(void **state)
     assert_string_equal(warnings, "");
 }
 
-/* A class without event class above it: one of its own is all there is. */
+/* A class without an event class above it: a class of its own is the only one. */
 static void one_class_may_be_all(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void numbers_have_their_formats(void **state)
         "\"B\"}");
 }
 
-/* Whatever their type, pointers are as wide as those of the record. */
+/* Pointers of any type are as wide as those of the record. */
 static void pointers_follow_the_record(void **state)
 {
     (void)state;
@@ -257,13 +257,14 @@ static void arrays_have_a_length(void **state)
                      3) ", WmiSizeIs(\"n\"), format(\"w\")] string s[];" ID(4) "] uint8 rest[];"),
         "02000000 01000000 02000000 41000000 42000000 07 08 09", 4,
         "{\"n\":2,\"p\":[\"0x1\",\"0x2\"],\"s\":[\"A\",\"B\"],\"rest\":[7,8,9]}");
-    /* Names have no case. */
+    /* Names are compared without case. */
     assert_event(TYPE(ID(1) "] uint8 Count;" ID(2) ", WmiSizeIs(\"count\")] uint16 a[];" ID(
                      3) ", WmiSizeIs(\"COUNT\"), format(\"s\")] char16 c[];"),
         "02 0100 0200 4100 4200", 8, "{\"Count\":2,\"a\":[1,2],\"c\":\"AB\"}");
 }
 
-/* The examples of the page: values beside ValueMap, else places from 0; bits by their places. */
+/* The examples of the page: values from ValueMap, else positions from 0; bits by their
+ * positions. */
 static void values_have_names(void **state)
 {
     (void)state;
@@ -298,7 +299,8 @@ static void values_have_names(void **state)
         "\"one\"}");
 }
 
-/* Four bytes by the documentation, one as the kernel writes them: both are offered, in this order. */
+/* Four bytes by the documentation, one as the kernel writes them: both are offered, in this
+ * order. */
 static void booleans_have_two_widths(void **state)
 {
     (void)state;
@@ -311,7 +313,7 @@ static void booleans_have_two_widths(void **state)
     assert_decodes(first[1], "01 07", 8, "{\"yes\":true,\"end\":7}");
 }
 
-/* By WmiDataId, whatever their place; parents give what the class does not say itself. */
+/* The order follows WmiDataId, not the positions; the class inherits from its parents. */
 static void properties_have_an_order(void **state)
 {
     (void)state;
@@ -327,7 +329,7 @@ static void properties_have_an_order(void **state)
     assert_event(TYPE(""), "", 8, "{}");
 }
 
-/* What would be a guess is told. */
+/* The builder reports a class instead of guessing. */
 static void what_is_unclear_is_told(void **state)
 {
     (void)state;

@@ -7,10 +7,10 @@
 
 /*
  * The built-in table of the kernel's classes against MOF text: both ways for the classes in
- * tests/support/mof. ETWSHIP_KERNEL_MOF names further text, such as what a machine has of its own
- * classes; what differs there is printed, and nothing is asserted, as builds of Windows differ.
+ * tests/support/mof. ETWSHIP_KERNEL_MOF names further text, such as a machine's own classes. The
+ * test prints differences of that text and asserts nothing, because builds of Windows differ.
  */
-enum { EVENT_TYPES = 160 }; /* numbers behind EventType in these files */
+enum { EVENT_TYPES = 160 }; /* numbers after EventType in these files */
 
 static const char folder[] = ETWSHIP_MOF_SAMPLES;
 
@@ -31,9 +31,9 @@ static void *create(const struct schema_source_ops *ops, const char *path, size_
     return source;
 }
 
-/* ---- shapes: what a layout says of bytes, not of how they are shown ------------------------------- */
+/* ---- shapes: the bytes of a layout, not the way they are shown ------------------------------- */
 
-/* Types that take the same bytes in the same way have one name. */
+/* Types that take equal bytes in equal ways have one name. */
 static uint16_t wire_type(const struct schema_field *field)
 {
     switch (field->in_type) {
@@ -63,8 +63,8 @@ static bool fields_match(const struct schema_field *a, const struct schema_field
            a->length == b->length && (a->flags & counts) == (b->flags & counts);
 }
 
-/* NULL: they describe the same bytes by the same names. Else the first field that differs. What newer
- * builds of Windows append without a new version is optional in the table. */
+/* NULL: they describe equal bytes by equal names. Else the first field that differs. Fields that
+ * newer builds of Windows append without a new version are optional in the table. */
 static const char *difference(const struct event_schema *a, const struct event_schema *b,
     bool a_is_table, char *text, size_t size)
 {
@@ -87,19 +87,19 @@ static const char *difference(const struct event_schema *a, const struct event_s
     return NULL;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 struct comparison {
     const struct schema_source_ops *other_ops;
     void *other;
-    const char *what; /* the source that is gone through */
-    bool is_table;    /* it is the table; what MOF text does not know of it is not told */
+    const char *what; /* the source whose definitions are compared */
+    bool is_table;    /* it is the table: definitions that MOF text lacks are not reported */
     size_t same;
     size_t different;
     size_t missing;
 };
 
-/* One of ${schema} and the other source's candidates for it must be alike. */
+/* One of the other source's candidates for ${schema} must be equal to it. */
 static void compare(void *self, const struct event_schema *schema)
 {
     struct comparison *c = self;

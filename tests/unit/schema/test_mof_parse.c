@@ -4,7 +4,7 @@
 
 #include "support/test.h"
 
-/* MOF text to classes: the grammar of DSP0004, and what is told of text that is not. */
+/* MOF text to classes: the grammar of DSP0004, and the reports for other text. */
 static struct mof_model model;
 static char warnings[4096];
 
@@ -58,8 +58,8 @@ static const struct mof_property *property_of(const char *class_name, const char
     return p;
 }
 
-/* The example of a provider's flags and levels, after "Event Tracing MOF Qualifiers": texts of an
- * array without a comma between them are one. */
+/* A provider's flags and levels, after the example in "Event Tracing MOF Qualifiers": texts of an
+ * array without a comma between them form one text. */
 static void classes_are_read(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void numbers_have_three_forms(void **state)
     }
 }
 
-/* A class that cannot be read costs itself alone, and its place is told. */
+/* Of a text with an unreadable class only that class is lost, and its place is reported. */
 static void other_classes_stay(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void further_warnings_are_counted(void **state)
     assert_non_null(class_of("A"));
 }
 
-/* The first place says that it is something else. */
+/* The first place shows that it is something else. */
 static void what_is_no_mof_text_is_told_once(void **state)
 {
     (void)state;
@@ -212,7 +212,7 @@ static void what_is_included_is_told(void **state)
     assert_non_null(class_of("A"));
 }
 
-/* Parents are looked for in the same file first; amendments add what the class does not say. */
+/* Parents are searched for in the same file first. Amendments add members that the class lacks. */
 static void classes_are_linked(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ static void classes_are_linked(void **state)
                                   "64; the class is treated as having no parent\n");
 }
 
-/* However many files have a class of that name, as those of several versions of a provider do. */
+/* Any number of files may have a class of that name, such as several versions of a provider. */
 static void files_keep_to_their_own_parents(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void amendments_have_any_order(void **state)
     assert_string_equal(warnings, "");
 }
 
-/* Versions of a provider lie side by side, and each has texts of its own. */
+/* Versions of a provider lie side by side, each with its own texts. */
 static void amendments_are_for_the_nearest_class(void **state)
 {
     (void)state;

@@ -7,7 +7,7 @@
 #include "support/pdb_put.h"
 #include "support/test.h"
 
-/* Containers of the writer in tests/support, whole and broken. */
+/* Containers of the writer in tests/support, complete and broken. */
 static struct error err;
 static struct memory_file memory;
 static struct msf msf;
@@ -92,8 +92,8 @@ static void what_a_stream_does_not_have_is_not_read(void **state)
     buf_fini(&file);
 }
 
-/* Neighbours are read at once: here in blocks of 512 bytes that all stand the wrong way round, and as one
- * run when the directory has them the right way. */
+/* Neighbouring blocks are read at once: here blocks of 512 bytes in reverse order, and as one run
+ * when the directory has them in order. */
 static void neighbouring_blocks_are_one_read(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void neighbouring_blocks_are_one_read(void **state)
     buf_fini(&file);
 }
 
-/* Blocks of the directory's list that all name one block, the header, or none that exists. */
+/* All blocks of the directory's list name one block, the header, or a block that does not exist. */
 static void blocks_may_overlap_but_must_exist(void **state)
 {
     (void)state;

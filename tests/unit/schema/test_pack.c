@@ -22,7 +22,7 @@ static void collect(void *self, const struct event_schema *schema)
     collected->list[collected->count++] = schema;
 }
 
-/* ---- equality ------------------------------------------------------------------------------------- */
+/* ---- equality -------------------------------------------------------------------------------- */
 
 #define assert_same_text(a, b)                                 \
     do {                                                       \
@@ -95,7 +95,7 @@ static void assert_same_schema(const struct event_schema *a, const struct event_
     }
 }
 
-/* ---- schemas made by hand --------------------------------------------------------------------------- */
+/* ---- schemas made by hand -------------------------------------------------------------------- */
 
 static struct arena arena;
 
@@ -265,7 +265,7 @@ static void every_kernel_schema_comes_back_as_it_was(void **state)
     struct buf text;
     struct pack *pack = write_and_read(kernel.list, kernel.count, &text);
     assert_int_equal(pack->event_count, kernel.count);
-    /* The pack is sorted and alternatives are alike in their keys: pair them up in order. */
+    /* The pack is sorted, and alternatives have equal keys: pair them in their order. */
     static bool used[MAX_SCHEMAS];
     memset(used, 0, sizeof(used));
     for (size_t i = 0; i < pack->event_count; i++) {
@@ -286,7 +286,7 @@ static void every_kernel_schema_comes_back_as_it_was(void **state)
     schema_source_kernel.destroy(source);
 }
 
-/* ---- the text ------------------------------------------------------------------------------------- */
+/* ---- the text -------------------------------------------------------------------------------- */
 
 static void the_text_is_what_the_readme_describes(void **state)
 {
@@ -338,7 +338,7 @@ static void the_text_is_what_the_readme_describes(void **state)
     buf_fini(&text);
 }
 
-/* Whatever a definition leaves out of its descriptor stays left out, and a 0 stays a 0. */
+/* A value that a definition leaves out of its descriptor stays left out, and a 0 stays a 0. */
 static void what_is_not_stated_comes_back(void **state)
 {
     (void)state;
@@ -439,7 +439,7 @@ static void equal_definitions_are_written_once_and_different_ones_in_their_order
     buf_fini(&text);
 }
 
-/* The first definition that fits is used, so the order of the sources must survive. */
+/* The first definition that fits is used, so the order of the sources must be kept. */
 static void definitions_of_different_kinds_stay_in_their_order(void **state)
 {
     (void)state;

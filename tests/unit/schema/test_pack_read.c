@@ -7,7 +7,7 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* Packs as people write them, and the source that serves them. */
+/* Packs in the form that people write, and the source over them. */
 
 enum { MAX_TEXT = 16 << 20 };
 
@@ -18,7 +18,7 @@ enum { MAX_TEXT = 16 << 20 };
 
 static struct pack *read_text(const char *text, struct error *err)
 {
-    /* A block of its own size, so that a sanitizer sees reads behind it. */
+    /* A block of its own size, so that a sanitizer sees reads beyond it. */
     size_t size = strlen(text);
     char *copy = malloc(size ? size : 1);
     assert_non_null(copy);
@@ -56,7 +56,7 @@ static void people_may_write_it_with_comments_tabs_and_crlf(void **state)
     pack_destroy(pack);
 }
 
-/* Packs of version 1 had no zeros: a part that they leave out may have been stated, or not. */
+/* Packs of version 1 had no zeros: whether a missing value was stated is unknown. */
 static void what_a_pack_leaves_out_is_not_stated(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void more_fields_than_the_limit_are_refused(void **state)
     buf_fini(&text);
 }
 
-/* ---- the source ------------------------------------------------------------------------------------- */
+/* ---- the source ------------------------------------------------------------------------------ */
 
 static char warning[1200];
 

@@ -9,7 +9,7 @@
 #include "support/pdb_put.h"
 #include "support/test.h"
 
-/* PDB files of the writer in tests/support, whole and broken. */
+/* PDB files of the writer in tests/support, complete and broken. */
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
 
 enum { MAX_KEPT = 8, MAX_STRINGS = 8 };
@@ -25,7 +25,7 @@ struct kept {
 static struct {
     struct kept kept[MAX_KEPT];
     size_t count;
-    size_t wanted; /* then no more */
+    size_t wanted; /* it stops after so many */
     char warnings[16384];
     struct pdb_about about;
     struct error err;
@@ -89,7 +89,7 @@ static void put_strings(struct buf *symbols, const char *kind, const char *text)
     pdb_put_annotation(symbols, strings, 2);
 }
 
-/* ---- sound files -------------------------------------------------------------------------------- */
+/* ---- sound files ----------------------------------------------------------------------------- */
 
 static void annotations_come_with_module_offset_and_function(void **state)
 {
@@ -160,7 +160,7 @@ static void other_kinds_can_be_asked_for(void **state)
     buf_fini(&file);
 }
 
-/* Far more than a window of a megabyte, with records that lie across its end. */
+/* Far more than the window of one megabyte, with records across its end. */
 static void symbols_of_any_size_are_read(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void the_sink_can_end_the_reading(void **state)
     buf_fini(&file);
 }
 
-/* ---- damage ------------------------------------------------------------------------------------- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 /* A module "bad" between two good ones. */
 static void read_beside_good(struct span bad, uint32_t claimed)
@@ -224,7 +224,7 @@ static void a_damaged_module_is_told_and_the_others_read(void **state)
 {
     (void)state;
     static const struct {
-        const char *bytes; /* behind one good annotation of 24 bytes */
+        const char *bytes; /* after one good annotation of 24 bytes */
         size_t size;
         const char *warning;
     } damages[] = {
@@ -281,8 +281,8 @@ static void a_module_that_contradicts_the_file_is_left_out(void **state)
     buf_fini(&symbols);
 }
 
-/* Where the directory says that the second module lies: behind one block each of info stream, list of
- * modules, and first module. */
+/* The place of the second module according to the directory: after one block each for info stream,
+ * list of modules, and first module. */
 static void a_module_outside_of_the_file_is_left_out(void **state)
 {
     (void)state;
@@ -408,7 +408,7 @@ static void a_list_of_modules_is_read_up_to_its_damage(void **state)
     buf_fini(&file);
 }
 
-/* ---- what is missing ---------------------------------------------------------------------------- */
+/* ---- what is missing ------------------------------------------------------------------------- */
 
 static void it_is_told_why_there_may_be_nothing(void **state)
 {

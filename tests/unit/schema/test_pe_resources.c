@@ -7,7 +7,7 @@
 #include "support/memory_file.h"
 #include "support/pe_put.h"
 
-/* Program files of the writer in tests/support, whole and broken. */
+/* Program files of the writer in tests/support, complete and broken. */
 static struct pe_resources found;
 static struct error err;
 
@@ -63,7 +63,7 @@ static void both_widths_give_templates_and_messages(void **state)
     }
 }
 
-/* A folder may hold thousands: a few reads, however large the file is. */
+/* A folder may contain thousands of files: each costs a few reads, however large it is. */
 static void a_program_without_resources_costs_a_few_hundred_bytes(void **state)
 {
     (void)state;
@@ -137,7 +137,8 @@ static void headers_that_lie_are_refused(void **state)
     assert_refused_with(&file, section + 20, 0xffffff00, "the file ends"); /* beyond the file */
     assert_refused_with(&file, section + 12, 0xffffffff, "outside the sections");
     assert_refused_with(&file, p.header + 4, 0xffff8664, "sections");
-    assert_refused_with(&file, p.data, 0x1ffffff0, "outside the sections"); /* data elsewhere */
+    assert_refused_with(
+        &file, p.data, 0x1ffffff0, "outside the sections"); /* data outside the sections */
     assert_refused_with(&file, p.data + 4, 0xffffffff, "outside the sections");
     assert_true(find(buf_span(&file)));
     buf_fini(&file);
@@ -174,7 +175,8 @@ static void put_branches(uint8_t *node, size_t branches, uint32_t target)
     }
 }
 
-/* Few bytes, but very many ways through them: the types share their names, and these an empty node. */
+/* Few bytes, but very many paths through them: the types share their names, and these an empty
+ * node. */
 static void shared_branches_do_not_multiply(void **state)
 {
     (void)state;

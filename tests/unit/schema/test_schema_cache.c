@@ -103,7 +103,7 @@ static void learn_manifest_of(struct schema_cache *cache, struct event_record re
     buf_fini(&out);
 }
 
-/* A manifest whose event 3008 is called ${symbol}, in one chunk. */
+/* A manifest in one chunk, whose event 3008 has the symbol ${symbol}. */
 static void learn_manifest(struct schema_cache *cache, uint32_t process, const char *symbol)
 {
     learn_manifest_of(cache, event_of(process), PROVIDER, symbol);
@@ -128,7 +128,7 @@ static const char *source_of(struct schema_cache *cache, struct event_record rec
     return choice->count ? choice->list[0]->source : "(none)";
 }
 
-/* ---- precedence ----------------------------------------------------------------------------------- */
+/* ---- precedence ------------------------------------------------------------------------------ */
 
 static void files_give_their_definitions_in_the_order_of_the_settings(void **state)
 {
@@ -170,14 +170,15 @@ static void files_that_were_read_once_serve_several_caches(void **state)
         first[i] = choice->list[0];
     }
     assert_ptr_not_equal(first[0], first[1]);             /* each has its own serials, … */
-    assert_ptr_equal(first[0]->fields, first[1]->fields); /* … and all else is shared */
+    assert_ptr_equal(first[0]->fields, first[1]->fields); /* … and everything else is shared */
 
-    /* What a trace carries goes before them in the cache that has learned it, and in no other. */
+    /* Definitions of a trace come first in the cache that has learned them, and not in other
+     * caches. */
     learn_manifest(caches[0], 1, "Sent");
     assert_string_equal(source_of(caches[0], record), "eventsource");
     assert_string_equal(source_of(caches[1], record), "pack");
 
-    /* A cache that has learned something else forgets its answers, and finds the same copy again. */
+    /* A cache that learns something forgets its answers, and then finds the same copy again. */
     learn_of_another_provider(caches[1]);
     struct event_record other = event_of(1);
     memset(other.provider.bytes, 0x11, sizeof(other.provider.bytes));
@@ -252,7 +253,7 @@ static void processes_keep_their_versions_of_a_provider(void **state)
     for (int i = 0; i < 3; i++) {
         assert_span(name_of(cache, event_of(10)), "One");
         assert_span(name_of(cache, event_of(20)), "Two");
-        assert_span(name_of(cache, event_of(30)), "Two"); /* the one seen latest */
+        assert_span(name_of(cache, event_of(30)), "Two"); /* the latest one */
     }
     learn_manifest(cache, 30, "One");
     assert_span(name_of(cache, event_of(30)), "One");
@@ -278,7 +279,7 @@ static void metadata_in_the_event_goes_before_everything(void **state)
     schema_cache_destroy(cache);
 }
 
-/* ---- late learning, misses -------------------------------------------------------------------------- */
+/* ---- late learning, misses ------------------------------------------------------------------- */
 
 static void what_was_unknown_is_known_as_soon_as_it_is_learned(void **state)
 {
@@ -310,7 +311,7 @@ static void an_unknown_event_of_a_known_provider_has_the_provider_s_name(void **
     schema_cache_destroy(cache);
 }
 
-/* A week of event time: the tries that a miss is worth must not use up the memory for names. */
+/* A week of event time: retries after a miss must not use up the memory for names. */
 static void a_miss_keeps_its_names_however_often_it_is_tried_again(void **state)
 {
     (void)state;
@@ -326,7 +327,7 @@ static void a_miss_keeps_its_names_however_often_it_is_tried_again(void **state)
     schema_cache_destroy(cache);
 }
 
-/* ---- more types than a cache keeps ------------------------------------------------------------------ */
+/* ---- more types than a cache keeps ----------------------------------------------------------- */
 
 enum { MANY = 70000 }; /* more than SCHEMA_CACHE_MAX_TYPES */
 
@@ -404,7 +405,7 @@ static void a_cache_full_of_shared_definitions_starts_again(void **state)
     buf_fini(&pack);
 }
 
-/* ---- TraceLogging ------------------------------------------------------------------------------------ */
+/* ---- TraceLogging ---------------------------------------------------------------------------- */
 
 static void blobs_of_one_size_are_never_mistaken_for_each_other(void **state)
 {
@@ -458,7 +459,7 @@ static void empty_metadata_is_not_the_manifest_event_of_that_id(void **state)
     schema_cache_destroy(cache);
 }
 
-/* ---- kinds of records -------------------------------------------------------------------------------- */
+/* ---- kinds of records ------------------------------------------------------------------------ */
 
 static void kinds_with_equal_ids_are_different_types(void **state)
 {
@@ -500,7 +501,7 @@ static void classes_differ_by_type_and_version(void **state)
     schema_cache_destroy(cache);
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static void a_source_can_be_used_alone(void **state)
 {

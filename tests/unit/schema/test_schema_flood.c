@@ -9,9 +9,9 @@
 #include "support/test.h"
 
 /*
- * Events of an attacker who wants the definitions of all others to be evicted, or to find no room.
- * Any process may write them: types with thousands of fields, providers that it invents, manifests
- * without sense, and manifests in the name of other providers.
+ * Events of an attacker who wants to evict the definitions of other events, or to leave no room for
+ * them. Any process may write such events: types with thousands of fields, invented providers,
+ * meaningless manifests, and manifests in the name of other providers.
  */
 enum { WIDE_FIELDS = 4090, HOSTILE_PROCESS = 66, HONEST_PROCESS = 10 };
 
@@ -33,9 +33,9 @@ static struct guid guid_of(uint32_t number)
     return guid;
 }
 
-/* ---- TraceLogging ------------------------------------------------------------------------------- */
+/* ---- TraceLogging ---------------------------------------------------------------------------- */
 
-/* The metadata of an event called ${name} with ${fields} numbers: u16 size, tag byte, names. */
+/* The metadata of an event ${name} with ${fields} numbers: u16 size, tag byte, names. */
 static void put_blob(struct buf *out, const char *name, unsigned fields)
 {
     buf_reset(out);
@@ -77,7 +77,7 @@ static void fini(struct tlg *tlg)
     buf_fini(&tlg->traits);
 }
 
-/* What the cache knows of an event that carries ${tlg}; NULL: nothing. */
+/* The cache's definition of an event with ${tlg}; NULL: it has none. */
 static const struct event_schema *find_tlg(
     struct schema_cache *cache, const struct guid *provider, const struct tlg *tlg)
 {
@@ -169,7 +169,7 @@ static void a_type_in_use_outlives_a_flood_of_others(void **state)
     schema_cache_destroy(cache);
 }
 
-/* ---- EventSource -------------------------------------------------------------------------------- */
+/* ---- EventSource ----------------------------------------------------------------------------- */
 
 static void learn_text(
     struct schema_cache *cache, const struct guid *provider, uint32_t process, const char *text)
@@ -188,7 +188,7 @@ static void learn_text(
     buf_fini(&out);
 }
 
-/* A manifest of one event, 1, called ${symbol}. */
+/* A manifest of one event, 1, with the symbol ${symbol}. */
 static void learn(struct schema_cache *cache, const struct guid *provider, uint32_t process,
     const char *name, const char *symbol)
 {
@@ -277,7 +277,7 @@ static void manifests_of_one_process_leave_room_for_those_of_others(void **state
     schema_cache_destroy(cache);
 }
 
-/* ---- names of other providers ------------------------------------------------------------------- */
+/* ---- names of other providers ---------------------------------------------------------------- */
 
 static void the_first_name_of_a_provider_stays(void **state)
 {
@@ -300,7 +300,7 @@ static void the_first_name_of_a_provider_stays(void **state)
     schema_cache_destroy(cache);
 }
 
-/* The GUID of an EventSource is made of its name, unless it says another one. */
+/* The GUID of an EventSource is made from its name, unless the manifest states another one. */
 static void the_name_that_a_guid_is_made_of_goes_before_the_first(void **state)
 {
     (void)state;
@@ -319,7 +319,7 @@ static void the_name_that_a_guid_is_made_of_goes_before_the_first(void **state)
     schema_cache_destroy(cache);
 }
 
-/* Providers that Windows itself has are called as they are. */
+/* Providers of Windows itself keep their names. */
 static void a_manifest_does_not_rename_a_provider_of_windows(void **state)
 {
     (void)state;
@@ -336,7 +336,7 @@ static void a_manifest_does_not_rename_a_provider_of_windows(void **state)
     schema_cache_destroy(cache);
 }
 
-/* A manifest may hold any number of providers, but speaks for the one that sent it. */
+/* A manifest may define any number of providers, but counts only for the one that sent it. */
 static void a_manifest_names_no_provider_but_its_own(void **state)
 {
     (void)state;
@@ -354,7 +354,7 @@ static void a_manifest_names_no_provider_but_its_own(void **state)
     schema_cache_destroy(cache);
 }
 
-/* Two events with equal metadata, but other names of their provider. */
+/* Two events with equal metadata, but different provider names. */
 static void traits_of_one_process_do_not_rename_the_provider_of_another(void **state)
 {
     (void)state;

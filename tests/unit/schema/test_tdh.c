@@ -14,8 +14,8 @@
 #include "support/temp_folder.h"
 #include "unit/schema/tdh_fake.h"
 
-/* The sample providers are registered on a simulated machine, by their manifest: what TDH makes of
- * their events is what the manifest makes of them. */
+/* The sample providers are registered on a simulated machine by their manifest: TDH's definitions
+ * of their events are those of the manifest. */
 static char folder[TEMP_FOLDER_BYTES];
 static char manifest[TEMP_FOLDER_BYTES + 16];
 static char pack[TEMP_FOLDER_BYTES + 16];
@@ -231,7 +231,7 @@ static void a_type_is_asked_for_once_for_all_caches(void **state)
     unknown.descriptor.id = 999;
     for (size_t i = 0; i < 3; i++) {
         const struct schema_choice *choice = schema_cache_find(caches[i], &unknown);
-        assert_int_equal(choice->count, 1); /* the provider's name, from what was learned */
+        assert_int_equal(choice->count, 1); /* the provider's name, from learned definitions */
         assert_int_equal(choice->list[0]->kind, SCHEMA_UNKNOWN);
         assert_span(choice->list[0]->provider_name, etl_mix_schema_process.name);
         assert_int_equal(tdh_fake_calls(), calls + 1);
@@ -267,7 +267,7 @@ static void a_system_without_tdh_knows_nothing(void **state)
     schema_cache_destroy(cache);
 }
 
-/* Of a machine that lists more than it describes. */
+/* A machine that lists more than it describes. */
 static uint32_t one_more_event(
     const struct guid *provider, struct etw_provider_events *ret_events, uint32_t *bytes)
 {

@@ -10,7 +10,7 @@
 #include "support/test.h"
 #include "unit/schema/tdh_fake.h"
 
-/* TDH that hangs, comes late, lies about sizes: answers are made by the test, from the
+/* A TDH that hangs, answers late, or gives wrong sizes. The test makes its answers from the
  * TRACE_EVENT_INFO of a sample event. */
 static struct buf info;
 static unsigned warned;
@@ -43,7 +43,7 @@ static uint32_t sound_info(struct etw_event_record *record, uint32_t context_cou
     return give(record, buf_span(&info), ret_info, info_bytes);
 }
 
-/* The gate of tdh_fake.h behind the sound answer. */
+/* The gate of tdh_fake.h in front of the correct answer. */
 static uint32_t gated_info(struct etw_event_record *record, uint32_t context_count,
     struct etw_tdh_context *context, void *ret_info, uint32_t *info_bytes)
 {
@@ -144,7 +144,7 @@ static void a_call_that_never_returns_does_not_keep_the_agent_from_ending(void *
     assert_null(find(service, 2, &late));
     tdh_fake_await_call();
     tdh_service_destroy(service);
-    tdh_fake_close(false); /* what it left behind is its own to free */
+    tdh_fake_close(false); /* it frees what it left */
     plat_mutex_lock(&tdh_fake.mutex);
     while (tdh_fake.inside) {
         plat_cond_wait(&tdh_fake.changed, &tdh_fake.mutex);
@@ -206,7 +206,7 @@ static void what_was_not_there_may_come_later(void **state)
     tdh_service_destroy(service);
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------------ */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static atomic_uint size_calls;
 static uint32_t said_bytes;
@@ -229,7 +229,7 @@ static void sizes_that_make_no_sense_are_a_miss(void **state)
     (void)state;
     static const struct {
         uint32_t code;
-        uint32_t bytes; /* 0: more than there was, each time */
+        uint32_t bytes; /* 0: each time more than before */
     } cases[] = {{ETW_ERROR_INSUFFICIENT_BUFFER, UINT32_MAX}, {ETW_ERROR_INSUFFICIENT_BUFFER, 1},
         {ETW_ERROR_INSUFFICIENT_BUFFER, 0}, {0, UINT32_MAX}, {0, 1}, {0, 4096}};
     tdh_fake.api.TdhGetEventInformation = lie;
@@ -279,7 +279,7 @@ static void cut_and_damaged_answers_do_no_harm(void **state)
     tdh_service_destroy(service);
 }
 
-/* ---- threads ---------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 struct looker {
     struct tdh_service *service;
@@ -330,7 +330,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sizes_that_make_no_sense_are_a_miss, make_info, drop_info),
         cmocka_unit_test_setup_teardown(cut_and_damaged_answers_do_no_harm, make_info, drop_info),
         cmocka_unit_test_setup_teardown(any_number_of_threads_find_the_same, make_info, drop_info),
-        /* last, as what it leaves behind may still look at the table */
+        /* the last test, because threads that it leaves may still use the table */
         cmocka_unit_test_setup_teardown(
             a_call_that_never_returns_does_not_keep_the_agent_from_ending, make_info, drop_info),
     };

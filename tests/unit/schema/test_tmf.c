@@ -78,7 +78,7 @@ static void assert_sample(const struct tmf_message *m)
         "{" end start "a, ItemLong -- 10" end start                                            \
         "f(b, c), ItemListByte(Low,APC) -- 11" end start "}" end
 
-/* The message as other tools write it, or around it. */
+/* The message in the form of other tools, or with text around it. */
 static const char *const forms[] = {
     SAMPLE_LINES("", "\n"),
     SAMPLE_LINES("", "\r\n"),
@@ -210,7 +210,7 @@ static void names_may_hold_what_else_separates(void **state)
 #define FIRST GUID " m // SRC=a.c MJ= MN=\n"
 #define NEXT "#typev a_c2 11 \"next\"\n{\n}\n"
 
-/* Lines that are none, what is told of them, and how many messages there are all the same. */
+/* Invalid lines, the reports about them, and the number of messages that are read all the same. */
 static const struct {
     const char *text;
     const char *warnings;
@@ -353,7 +353,7 @@ static void the_sink_can_end_the_reading(void **state)
     arena_fini(&arena);
 }
 
-/* Each annotation is a text of its own: neither a GUID nor an open brace goes over to the next. */
+/* Each annotation is a separate text: neither a GUID nor an open brace continues in the next. */
 static void an_annotation_stands_for_itself(void **state)
 {
     (void)state;

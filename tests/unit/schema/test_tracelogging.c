@@ -10,7 +10,7 @@ static const struct schema_source_ops *const ops = &schema_source_tracelogging;
 static const struct event_schema *find(
     void *source, const void *blob, size_t size, const void *traits, size_t traits_size)
 {
-    /* Blocks of the exact size, so that reading beyond the end is seen. */
+    /* Blocks of the exact size, so that sanitizers see a read beyond the end. */
     uint8_t *blob_copy = malloc(size ? size : 1);
     uint8_t *traits_copy = malloc(traits_size ? traits_size : 1);
     assert_true(blob_copy && traits_copy);
@@ -87,7 +87,7 @@ static void traits_that_are_cut_short_name_no_provider(void **state)
         assert_span(e->provider_name, "");
     }
     assert_span(find(source, BLOB("\x05", ""), 5, "\x01\0A", 4)->provider_name, "");
-    /* Traits behind the name do not matter. */
+    /* Traits after the name are ignored. */
     assert_span(
         find(source, BLOB("\x05", ""), 5, "\x09\0A\0\x05\0\x80\x01\x02", 9)->provider_name, "A");
     ops->destroy(source);
@@ -227,7 +227,7 @@ static void structs_that_end_together_close_together(void **state)
                                             "\0");
     void *source = create();
     const struct event_schema *e = find(source, blob, 0x13, NULL, 0);
-    /* The size says one byte more than there is: named, not laid out. */
+    /* The size is one byte too large: the event has its name, but no layout. */
     assert_false(e->has_layout);
     char copy[sizeof(blob)];
     memcpy(copy, blob, sizeof(blob));
@@ -246,7 +246,7 @@ static void a_blob_cut_off_anywhere_names_its_event_or_nothing(void **state)
     void *source = create();
     size_t size = 0x16;
     for (size_t cut = 0; cut < size; cut++) {
-        /* Once with the size of the whole, once with that of the piece. */
+        /* Once with the size of the whole blob, once with that of the piece. */
         char copy[sizeof(blob)];
         memcpy(copy, blob, sizeof(blob));
         for (size_t said = cut; said <= size; said += size - cut) {

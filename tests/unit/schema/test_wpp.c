@@ -9,7 +9,7 @@
 #include "support/pdb_put.h"
 #include "support/temp_folder.h"
 
-/* The source over real files, in a folder of this test's own. */
+/* The source over real files, in a folder of this test. */
 static const char folder[] = "test_wpp_files";
 
 #define GUID_A "aaaaaaaa-0000-0000-0000-000000000001"
@@ -81,7 +81,7 @@ static void a_folder_is_searched_and_the_first_file_counts(void **state)
     assert_span(schema->wpp->pieces[0].text, "first ");
     assert_ptr_equal(schema, find(source, RECORD_MESSAGE, GUID_A, 10));
     assert_span(find(source, RECORD_MESSAGE, GUID_B, 10)->wpp->source, "b.c");
-    /* Told: what differs, and what is bad; not: what two files say alike. */
+    /* Differences and errors are reported. Equal descriptions in two files are not. */
     assert_string_equal(warnings,
         "test_wpp_files/a/2.TMF:6: message 10 of " GUID_A
         " differs from test_wpp_files/a/1.tmf:2, which is used because it came first\n"
@@ -89,7 +89,7 @@ static void a_folder_is_searched_and_the_first_file_counts(void **state)
     ops->destroy(source);
 }
 
-/* A source of messages that are built in, as ${text} describes them. */
+/* A source whose built-in messages ${text} describes. */
 static void *create_of(const char *text, size_t max_bytes)
 {
     const struct schema_source_settings settings = {
@@ -101,7 +101,7 @@ static void *create_of(const char *text, size_t max_bytes)
     return source;
 }
 
-/* Each case is what a second description of the same message says. */
+/* Each case is a second description of the message. */
 static void whatever_two_descriptions_differ_in_is_told(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void whatever_two_descriptions_differ_in_is_told(void **state)
         bool differs;
     } cases[] = {
         {"a_c1", "%10!d! %11!d!", "FUNC=f", "y, ItemLong -- 11\n", false},
-        /* Code that two programs are built with. */
+        /* Code that two programs contain. */
         {"b_c9", "%10!d! %11!d!", "FUNC=g", "y, ItemLong -- 11\n", false},
         {"a_c1", "%10!d! %11!x!", "FUNC=f", "y, ItemLong -- 11\n", true},
         {"a_c1", "%10!d! %11!d!", "LEVEL=L FUNC=f", "y, ItemLong -- 11\n", true},
@@ -159,7 +159,7 @@ static void of_other_messages_nothing_is_known(void **state)
     ops->destroy(NULL);
 }
 
-/* ---- PDB files ----------------------------------------------------------------------------------- */
+/* ---- PDB files ------------------------------------------------------------------------------- */
 
 #define LINES(guid, number, text)                                                                  \
     "TMF:", guid " drv // SRC=d.c MJ= MN=", "#typev d_c5 " number " \"" text "\" // LEVEL=L", "{", \
@@ -191,8 +191,8 @@ static void write_pdb(
     buf_fini(&file);
 }
 
-/* Beside TMF files, in the order of the paths; a program's symbols without messages are no cause to
- * complain in a folder, symbols that were removed are. */
+/* PDB files beside TMF files, in the order of the paths. In a folder, symbols without messages are
+ * no reason to complain; removed symbols are. */
 static void pdb_files_are_read_like_formats(void **state)
 {
     (void)state;
@@ -243,7 +243,7 @@ static void pdb_files_are_read_like_formats(void **state)
     ops->destroy(source);
 }
 
-/* A folder may be the symbols of all of Windows. */
+/* A folder may have the symbols of all of Windows. */
 static void what_pdb_files_lack_is_told_of_a_few(void **state)
 {
     (void)state;
@@ -266,7 +266,8 @@ static void what_pdb_files_lack_is_told_of_a_few(void **state)
     assert_non_null(strstr(warnings, "\n3 more PDB files lack their symbols\n"));
 }
 
-/* The file is told, whatever its modules are called: not none, nor the one read before. */
+/* The report names the file, whatever its modules are called; it never names no file, or the
+ * previous one. */
 static void modules_without_a_name_have_a_place(void **state)
 {
     (void)state;
@@ -292,7 +293,8 @@ static void modules_without_a_name_have_a_place(void **state)
     buf_fini(&file);
 }
 
-/* What the user names is known by its content, and nothing about it goes without saying. */
+/* The content decides the type of a file that the user names, and the source reports everything
+ * about it. */
 static void a_named_pdb_file_is_known_by_its_content(void **state)
 {
     (void)state;
@@ -319,7 +321,7 @@ static void a_named_pdb_file_is_known_by_its_content(void **state)
     }
 }
 
-/* ---- memory -------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Folders hold many versions of one program's symbols. */
 static void what_is_known_takes_no_memory_again(void **state)
@@ -350,7 +352,7 @@ static void what_is_known_takes_no_memory_again(void **state)
     }
 }
 
-/* More annotations than are held at a time: texts and places of the last are as those of the first. */
+/* More annotations than are held at a time: texts and places of the last are right, too. */
 static void messages_of_a_long_pdb_file_are_kept(void **state)
 {
     (void)state;
@@ -399,7 +401,7 @@ static void that_no_memory_is_left_is_told_once(void **state)
     }
 }
 
-/* Wherever it is inside a message that memory ends: that message is not known at all. */
+/* Memory may run out anywhere inside a message: that message is then not known at all. */
 static void a_message_that_memory_does_not_reach_for_is_left_out(void **state)
 {
     (void)state;
@@ -421,7 +423,7 @@ static void a_message_that_memory_does_not_reach_for_is_left_out(void **state)
     assert_true(seen[0] && seen[1] && seen[2]);
 }
 
-/* ---- caches on several threads ------------------------------------------------------------------- */
+/* ---- caches on several threads --------------------------------------------------------------- */
 
 enum { THREADS = 4, ROUNDS = 500 };
 

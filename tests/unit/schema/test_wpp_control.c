@@ -10,7 +10,7 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* Control GUIDs and flags: lines, MOF classes, and files of a folder of this test's own. */
+/* Control GUIDs and flags: lines, MOF classes, and files in a folder of this test. */
 #define GUID_A "d58c126f-b309-11d1-969e-0000f875a5bc"
 #define GUID_B "3a2a4e84-4c21-4981-ae10-3fda0d9b0f83"
 
@@ -58,7 +58,7 @@ static uint64_t bits_of(const struct wpp_control *control, const char *flag)
     return found ? found->bits : 0;
 }
 
-/* ---- lines ----------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void read_lines(const char *const *lines)
 {
@@ -88,7 +88,8 @@ static void lines_of_a_file_are_read(void **state)
     assert_int_equal(bits_of(control_of(GUID_B), "One"), 1);
 }
 
-/* An annotation of a PDB: strings one by one, the kind before and perhaps a mark behind them. */
+/* An annotation of a PDB: a row of strings, with the kind before them and perhaps a mark after
+ * them. */
 static void strings_of_an_annotation_are_read(void **state)
 {
     (void)state;
@@ -127,7 +128,7 @@ static void a_provider_has_32_flags(void **state)
     assert_int_equal(bits_of(control_of(GUID_A), "F31"), 0x80000000);
 }
 
-/* ---- MOF text -------------------------------------------------------------------------------------- */
+/* ---- MOF text -------------------------------------------------------------------------------- */
 
 /* Some flags of the example in "Event Tracing MOF Qualifiers": the last one is not the next bit. */
 static void flags_of_a_class_have_two_names(void **state)
@@ -158,7 +159,7 @@ static void flags_of_a_class_have_two_names(void **state)
     mof_model_fini(&model);
 }
 
-/* ---- files ----------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void write(const char *name, const char *text)
 {
@@ -225,7 +226,7 @@ static void annotations_of_symbols_are_read(void **state)
     assert_int_equal(bits_of(control_of(GUID_B), "F1"), 2);
 }
 
-/* What has no room is told, as that of other files is. */
+/* A control GUID without room is reported, as for other files. */
 static void more_controls_than_there_is_room_for_are_told(void **state)
 {
     (void)state;
@@ -275,7 +276,8 @@ static void files_folders_and_neighbours_are_read(void **state)
     assert_int_equal(read_path("/none.tmf", false), 0);
 }
 
-/* Three files of the folder may say something: a.tmc, bad.pdb and sub/b.mof. driver.tmf does not count. */
+/* Three files of the folder may have flags: a.tmc, bad.pdb and sub/b.mof. driver.tmf is not
+ * used. */
 static void files_beyond_the_limit_are_told_and_not_read(void **state)
 {
     (void)state;
@@ -291,7 +293,7 @@ static void files_beyond_the_limit_are_told_and_not_read(void **state)
         assert_int_equal(controls.count, max - 1);
         assert_int_equal(strstr(warnings, told) != NULL, max == 2);
     }
-    /* Not the next one, nor any other behind it. */
+    /* Not the next one, nor any later one. */
     stop(NULL);
     start(NULL);
     controls.max_files = 1;

@@ -1,6 +1,6 @@
 #include "unit/schema/wpp_plan_rig.h"
 
-/* ---- whole messages ----------------------------------------------------------------------------- */
+/* ---- whole messages -------------------------------------------------------------------------- */
 
 static void no_sid_is_the_text_that_the_provider_wrote(void **state)
 {
@@ -39,7 +39,7 @@ static void a_message_is_its_text_its_arguments_and_its_place(void **state)
     fini(&m);
 }
 
-/* The text alone; every record has thread 0xab, process 77, sequence 12 and processor 3. */
+/* Only the text; every record has thread 0xab, process 77, sequence 12 and processor 3. */
 static const struct {
     const char *format;
     const char *text;
@@ -58,7 +58,7 @@ static const struct {
     {"no such argument %12!d!, %!open", "no such argument %12!d!, %!open"},
     {"%10 %10!s! %10!d!%11!x!", "42 42 42ff"},
     {"%11!s!%10!s!%11!s!", "25542255"},
-    /* What follows `%0` is the driver's. */
+    /* The text after `%0` is the driver's. */
     {"%02 devices found", "2 devices found"},
     {"%0802.11 scan on %10!d!", "802.11 scan on 42"},
     {"%0100% of %10!u!", "100% of 42"},
@@ -130,7 +130,7 @@ static void pointers_are_as_wide_as_the_writer_s(void **state)
     fini(&m);
 }
 
-/* ---- what cannot be decoded --------------------------------------------------------------------- */
+/* ---- what cannot be decoded ------------------------------------------------------------------ */
 
 static void a_record_that_ends_early_keeps_what_came_before(void **state)
 {
@@ -188,7 +188,7 @@ static void a_message_without_a_text_has_none(void **state)
     fini(&m);
 }
 
-/* ---- limits ---------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static void an_insert_too_many_stays_as_it_was_written(void **state)
 {
@@ -216,7 +216,7 @@ static void an_insert_too_many_stays_as_it_was_written(void **state)
     buf_fini(&text);
 }
 
-/* The name of a function, of 9,000 digits, a hundred times: the format itself knows it. */
+/* The name of a function, of 9,000 digits, a hundred times: it is part of the format. */
 static void a_text_too_long_stays_as_it_was_written(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void a_list_too_long_is_left_out(void **state)
     assert_span(part_of(&m, "\"message\":\"", "\"}\n"), "199");
     assert_span(part_of(&m, "\"arg208\":", ","), "198");
     assert_span(part_of(&m, "\"sequence\":12,", "["), "\"types\":");
-    assert_int_equal(m.schema->wpp->args[ARGUMENTS - 1].size, EXPRESSION); /* filters find them */
+    assert_int_equal(m.schema->wpp->args[ARGUMENTS - 1].size, EXPRESSION); /* filters find it */
     fini(&m);
     buf_fini(&tmf);
     buf_fini(&payload);

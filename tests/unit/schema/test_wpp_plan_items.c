@@ -1,8 +1,8 @@
 #include "unit/schema/wpp_plan_rig.h"
 
-/* What each item type makes of an argument. */
+/* The result of each item type. */
 
-/* One argument: its item type, how the text shows it, the bytes, data and text that come of it. */
+/* One argument: its item type, its form in the text, its bytes, and the resulting data and text. */
 static const struct {
     const char *type;
     const char *spec;
@@ -65,7 +65,7 @@ static const struct {
     {"ItemDouble", "06.1s", "000000000000e0bf", "-0.5", "-000.5"},
     {"ItemDouble", "9s", "77be9f1a2fdd5e40", "123.456", "  123.456"},
     {"ItemFloat", ".1s", "79e9f642", "123.456", "123.5"},
-    /* A precision cuts strings alone. */
+    /* A precision cuts only strings. */
     {"ItemLong", ".2s", "39300000", "12345", "12345"},
     {"ItemLong", "8.2s", "39300000", "12345", "   12345"},
     {"ItemNTSTATUS", ".4s", "220000c0", "3221225506,\"arg10_name\":\"STATUS_ACCESS_DENIED\"",
@@ -97,7 +97,7 @@ static const struct {
     {"ItemChar4", "s", "'RGBA'", "\"RGBA\"", "RGBA"},
     {"ItemDSString", "s", "0003'abc'", "\"abc\"", "abc"}, /* the count's high byte first */
     {"ItemDSWString", "s", "0004L'ab'", "\"ab\"", "ab"},
-    {"ItemNWString", "s", "L'ab'", "\"ab\"", "ab"}, /* up to the end */
+    {"ItemNWString", "s", "L'ab'", "\"ab\"", "ab"}, /* up to the end of the payload */
     {"ItemCharShort", "s", "fe", "-2", "-2"},
     /* counted bytes */
     {"ItemHexDump", "s", "0400deadbeef", "\"deadbeef\"", "de ad be ef"},
@@ -167,8 +167,8 @@ static const struct {
     {"ItemWaitTime", "s", "800f05fdffffffff", "-50000000", "-5.000s"},
 };
 
-/* As tracepdb writes them, behind the messages that use them; tracefmt made "state=StateActive
- * flags=FlagRead | FlagExec(0x5)" of 1 and 5. */
+/* In the form of tracepdb, after the messages that use them; for 1 and 5 tracefmt gave
+ * "state=StateActive flags=FlagRead | FlagExec(0x5)". */
 static void enumerations_of_the_file_name_values(void **state)
 {
     (void)state;

@@ -28,7 +28,7 @@ static bool count_message(void *self, const struct tmf_message *message)
     return true;
 }
 
-/* As grep counts them: lines that begin so. */
+/* grep's count: lines with that beginning. */
 static size_t count_lines(const char *text, const char *start)
 {
     size_t count = strncmp(text, start, strlen(start)) == 0;
@@ -75,7 +75,8 @@ static void check_schema(void *self, const struct event_schema *schema)
     ((struct count *)self)->types++;
 }
 
-/* The drivers' authors count 2610 types of messages in their PDB files; two more files have one each. */
+/* The drivers' authors count 2610 types of messages in their PDB files. Two more files have one
+ * each. */
 static void the_shared_formats_are_all_read(void **state)
 {
     (void)state;

@@ -13,8 +13,8 @@
 #include "support/test.h"
 
 /*
- * From the text of a trace message format and the bytes of a record to JSON. What is expected was
- * written by hand: after "What are the WPP extended format specification strings?" and "Trace
+ * From the text of a trace message format and the bytes of a record to JSON. The expected values
+ * were written by hand: after "What are the WPP extended format specification strings?" and "Trace
  * Message Prefix" on learn.microsoft.com, the C standard for numbers (7.21.6.1), and
  * docs/reference/events.md for the values.
  */

@@ -7,7 +7,7 @@
 
 #include "schema/source/schema_source.h"
 
-/* The source of trace message formats, made of paths, and what it warns of. */
+/* The source of trace message formats over paths, and its warnings. */
 static const struct schema_source_ops *const ops = &schema_source_wpp;
 
 static char warnings[4096];
@@ -18,7 +18,7 @@ static inline void on_warning(void *self, const char *text)
     size_t used = strlen(warnings);
     snprintf(warnings + used, sizeof(warnings) - used, "%s\n", text);
     for (char *p = strchr(warnings, '\\'); p; p = strchr(p, '\\')) {
-        *p = '/'; /* Windows has both in paths */
+        *p = '/'; /* Windows has both separators in paths */
     }
 }
 
