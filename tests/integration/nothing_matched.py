@@ -98,6 +98,10 @@ class NothingMatched(Cli):
         said = self.warned("--where", "event.id == 61234")
         self.assertIn("300 events", said)
 
+    def test_a_name_beyond_ascii_is_not_said_to_be_missing(self):
+        # Filters know more pairs of letters than the search for names.
+        self.assertIn("300 events", self.warned("--where", "provider.name == '\u00d6'"))
+
     def test_times_without_events_are_told(self):
         self.assertIn("--start", self.warned("--start", "2100"))
         self.assertIn("--start", self.warned("--end", "2000"))
