@@ -9,10 +9,10 @@
 #include "support/test.h"
 
 /*
- * An output that follows a script, a letter per call of send: D delivered, R retry, C reconnect,
- * J rejected, F fatal, X closed, M mixed. Behind M a word of one letter per record follows: d, r, j,
- * b (blocked, and why) or - (says nothing). Behind the script everything is delivered. `log` has each call: `<` and `>`
- * for connect and disconnect, else what was sent.
+ * An output that follows a script, a letter per call of send: D delivered, R retry, C reconnect, J
+ * rejected, F fatal, X closed, M mixed. After M comes a word with a letter per record: d, r, j, b
+ * (blocked, with a reason) or - (no status). After the end of the script everything is delivered.
+ * `log` has each call: `<` and `>` for connect and disconnect, else the records that were sent.
  */
 struct script {
     const char *at;
@@ -25,16 +25,16 @@ struct script {
     unsigned asked;
     struct buf warnings;
     struct buf waits; /* in ms; `!`: the destination asked for it */
-    struct buf kept;  /* refused records, each with what is said of it */
+    struct buf kept;  /* refused records, each with its reason */
     unsigned keeps_that_fail;
-    bool full; /* they fail as there is no room for more */
+    bool full; /* storing fails because there is no room */
     bool keeps;
     bool parks;
-    struct buf parked;   /* `2 403 shut INDEX;`: which record, and what is said of it */
+    struct buf parked;   /* `2 403 shut INDEX;`: the record, and the reason */
     uint64_t max_age_ns; /* of the host */
     bool never_clear;
     bool sleeps;     /* while it waits */
-    struct buf left; /* records of the delivery, as told: `0 2,` */
+    struct buf left; /* records of the delivery that are left: `0 2,` */
     struct buf lost; /* `1+2j`: two records from 1 on; j rejected, o too old, u undelivered */
 };
 
@@ -119,8 +119,9 @@ static inline enum output_verdict mixed(
     return OUTPUT_MIXED;
 }
 
-/* What stands before a verdict: w asks for 7 s, W for 2 h, g says that the set-up is wrong, u that
- * there are two unexpected duplicates, p that one of the rejected has arrived, x that every second record is refused, and why. */
+/* Letters before a verdict: w asks for 7 s, W for 2 h, g says that the set-up is wrong, u reports
+ * two unexpected duplicates, p that one of the rejected records has arrived, x that every second
+ * record is refused, with a reason. */
 static inline void take_hints(
     struct script *script, const struct delivery *delivery, struct output_report *report)
 {
@@ -209,7 +210,7 @@ static inline bool fake_stopping(void *self)
     return script->stop_after && ++script->asked >= script->stop_after;
 }
 
-/* A word in front of the text of what is no plain failure. */
+/* The word before the text of any report but a plain failure. */
 static inline void fake_tell(void *self, enum delivery_news news, const char *text)
 {
     static const char *const words[] = {[DELIVERY_FAILS] = "",
@@ -328,7 +329,7 @@ static inline void finish(struct script *script, struct delivery_host *host)
     buf_fini(&script->parked);
 }
 
-/* Deliver the records of ${text}, one per word; the batch is gone as soon as deliver returns. */
+/* Deliver the records of ${text}, one per word. The batch is invalid as soon as deliver returns. */
 static inline bool deliver(struct delivery_host *host, const char *text)
 {
     struct delivery delivery = {.record_count = 0};

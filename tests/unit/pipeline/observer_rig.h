@@ -10,8 +10,8 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* Definitions: a class with a pointer, a manifest event with one, and an event with two rival
- * definitions behind one of names alone. */
+/* Definitions: a class with a pointer, a manifest event with one, and an event with two competing
+ * definitions after one that has only names. */
 static const char pack_text[] = //
     "etwship-pack 1\n"
     "provider 00000001-0000-0000-0000-000000000000 \"Classes\"\n"
@@ -60,7 +60,7 @@ static inline int remove_pack(void **state)
     return temp_folder_remove(folder);
 }
 
-/* ---- a pipeline without outputs, and what its observer sees ----------------------------------------- */
+/* ---- a pipeline without outputs, and its observer -------------------------------------------- */
 
 struct fixture {
     struct schema_cache *cache;
@@ -69,7 +69,7 @@ struct fixture {
     struct input_sink sink;
     struct buf
         log; /* `sequence:status/pointer size/fields`; written until fixture_finish returns */
-    unsigned stop_at; /* sequence number at which the observer has enough */
+    unsigned stop_at; /* sequence number at which the observer stops */
     bool is_finished;
     struct session_counts counts; /* these two: after fixture_finish */
 };

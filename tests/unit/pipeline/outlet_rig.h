@@ -9,7 +9,7 @@
 #include "support/fake_output.h"
 #include "support/test.h"
 
-/* An outlet over a spool in memory, its batches made by hand. */
+/* An outlet over a spool in memory, with batches made by hand. */
 enum { SESSIONS = 2 };
 
 struct rig {
@@ -26,10 +26,10 @@ struct rig {
     struct buf texts;
     struct dead_letters letters;
     struct buf kept;
-    uint64_t first_kept;     /* which record of the spool the first letter is of */
+    uint64_t first_kept;     /* record of the spool that the first letter is of */
     struct buf kept_records; /* of all of them, counted from there */
     size_t keeps_that_fail;
-    size_t waits; /* letters that wait where there is no room */
+    size_t waits; /* letters that wait for room */
     bool repeats[SESSIONS];
     struct slab_queue *queue;
     struct losses *losses;
@@ -45,10 +45,10 @@ static inline void on_warn(void *self, const char *output, const char *kind, con
     buf_printf(&rig->texts, "%s|", text);
 }
 
-/* Sessions of the next rig that are recorded. */
+/* The sessions of the next rig that are recorded. */
 static bool rig_recorded[SESSIONS];
 
-/* A store that fails as often as it is told to. */
+/* A store that fails as often as the test says. */
 static inline bool on_put(
     struct dead_letters *letters, const struct dead_letter *items, size_t count, struct error *err)
 {
@@ -73,8 +73,8 @@ static inline bool on_put(
 
 static const struct dead_letters_ops letter_ops = {.put = on_put};
 
-/* Events of session 0 are lines "0", those of session 1 lines "1". What is stored at this moment:
- * as many of each in the destination as its sequence says beyond what it had. */
+/* Events of session 0 are lines "0", those of session 1 lines "1". The stored state of this moment:
+ * the destination has as many lines of each as its sequence is beyond the one it began with. */
 static inline bool on_save(void *self, struct error *err)
 {
     struct rig *rig = self;

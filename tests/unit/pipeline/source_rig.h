@@ -8,8 +8,8 @@
 
 #include "support/test.h"
 
-/* A source between a fake input, the test, and a fake worker, also the test. Times are either 0, so
- * that they are over at once, or an hour, so that they never are. */
+/* The test is both the input before a source and the worker after it. Times are either 0, so that
+ * they are over at once, or an hour, so that they never are. */
 static const uint64_t hour_ns = UINT64_C(3600) * 1000000000;
 
 enum { RECORD_BYTES = 10000, QUEUE_SLABS = 4 };
@@ -22,10 +22,10 @@ struct rig {
     struct input_sink sink;
     struct trace_info trace;
     uint64_t time;
-    struct buf log; /* what came out of the queue: `1-24 gap(3) 28-30` */
+    struct buf log; /* the slabs of the queue: `1-24 gap(3) 28-30` */
     uint64_t run_first;
     uint64_t run_last;
-    struct session_counts counts; /* of the slabs that came out */
+    struct session_counts counts; /* of those slabs */
 };
 
 static inline void rig_init(struct rig *rig, bool replayable)
@@ -120,7 +120,7 @@ static inline void take_apart(struct rig *rig, struct slab *slab)
     slab_destroy(slab);
 }
 
-/* Take one slab, as a worker would. */
+/* Take one slab, like a worker. */
 static inline void take(struct rig *rig)
 {
     struct slab *slab = slab_queue_pop(rig->queue, 0);
@@ -135,7 +135,7 @@ static inline void take_all(struct rig *rig)
     }
 }
 
-/* End the source, take the rest, and see that nothing was lost on the way. */
+/* End the source, take the rest, and check that nothing was lost on the way. */
 static inline void rig_finish(struct rig *rig, bool stopped)
 {
     source_finish(rig->source, stopped);

@@ -13,9 +13,9 @@
 #include "support/test.h"
 
 /*
- * A durable spool over a store whose segments lie on a model of a disk: it can be full, fail, and lose
- * power, which ends a run as a crash does. Streams 0 and 1; sessions "file", which is read again, and
- * "live". A record is its number, told in decimal.
+ * A durable spool over a store whose segments lie on a model of a disk: it can be full, fail, and
+ * lose power, which ends a run like a crash. Streams 0 and 1; sessions "file", which is read again,
+ * and "live". A record is its number in decimal.
  */
 enum { RIG_STREAMS = 2, RIG_SESSIONS = 3, RIG_FILE = 0, RIG_LIVE = 1, RIG_MAX_READERS = 4 };
 
@@ -33,7 +33,8 @@ struct spool_rig {
     struct spool *spool;
     struct spool_backlog backlogs[RIG_MAX_READERS]; /* at the start */
     atomic_uint_fast64_t lost[RIG_MAX_READERS][OUTPUT_DROP_COUNT];
-    atomic_uint_fast64_t lost_by_others[OUTPUT_DROP_COUNT]; /* all are called "b" */
+    atomic_uint_fast64_t
+        lost_by_others[OUTPUT_DROP_COUNT]; /* all of these outputs have the name "b" */
     atomic_uint warnings;
     atomic_uint stages;
 };
@@ -62,7 +63,7 @@ static inline void rig_warn(void *self, const char *kind, const char *text)
     atomic_fetch_add(&rig->warnings, 1);
 }
 
-/* One output, "a", of stream 0; a commit whenever a thread waits, and every 5 ms. */
+/* One output, "a", of stream 0. A commit happens whenever a thread waits, and every 5 ms. */
 static inline void rig_init(struct spool_rig *rig)
 {
     memset(rig, 0, sizeof(*rig));
@@ -126,7 +127,8 @@ static inline void rig_fini(struct spool_rig *rig)
 
 /* ---- batches ---- */
 
-/* Records ${first} to ${last} of a session, whose sequences they are, each filled up to ${width}. */
+/* Records ${first} to ${last} of a session, whose sequences they are, each filled up to
+ * ${width}. */
 static inline struct batch *rig_batch(uint32_t session, uint64_t first, uint64_t last, size_t width)
 {
     struct batch *batch = batch_create(0, NULL, 0);
@@ -159,8 +161,8 @@ static inline void rig_flush(struct spool_rig *rig)
     }
 }
 
-/* What was not committed goes; then another run begins. The last thing that is appended makes sure
- * that nothing can come true meanwhile. */
+/* Lose what was not committed, and begin another run. The last append ensures that no commit can
+ * succeed meanwhile. */
 static inline void rig_crash(struct spool_rig *rig)
 {
     disk_model_power_off_at(rig->model, disk_model_changes(rig->model));
@@ -196,7 +198,7 @@ static inline uint64_t rig_record(const struct spool_item *item, size_t index)
     return strtoull((const char *)piece->bytes.data + piece_start(piece, index), NULL, 10);
 }
 
-/* The batch that comes next is of records ${first} to ${last}. */
+/* The next batch has the records ${first} to ${last}. */
 static inline struct spool_item rig_expect(
     struct spool_rig *rig, size_t cursor, uint64_t first, uint64_t last)
 {
@@ -218,7 +220,7 @@ static inline void rig_take(struct spool_rig *rig, size_t cursor, uint64_t first
     rig_ack(rig, cursor, &item);
 }
 
-/* Nothing is there: everything that was appended is committed, and was handed out. */
+/* The spool is empty: everything that was appended is committed, and was handed out. */
 static inline void rig_expect_nothing(struct spool_rig *rig, size_t cursor)
 {
     struct spool_item item;

@@ -8,8 +8,8 @@
 #include "unit/pipeline/stack_records.h"
 
 /*
- * Events have a number as their id; what is handed on is written down as `1 2[a,b] 3`, StackWalk
- * records by their own number.
+ * The id of an event is a number. The log has what the join hands on: `1 2[a,b] 3`, with the
+ * numbers of StackWalk records.
  */
 struct fixture {
     struct stack_join *join;
@@ -104,7 +104,7 @@ static inline void push_reference_at(
     assert_true(stack_join_push(f->join, &record, 0));
 }
 
-/* An event and a reference of it to key 7. */
+/* An event, and its reference to key 7. */
 static inline void push_referring(
     struct fixture *f, uint16_t id, uint16_t hook, int64_t event_time, int64_t time, uint16_t cpu)
 {

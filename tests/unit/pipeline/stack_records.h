@@ -5,8 +5,8 @@
 #include "support/etl_put.h"
 
 /*
- * Events and the StackWalk records (ntwmi.h, PERFINFO_STACKWALK_*) that belong to them. The clocks
- * of the traces count 100 ns, so raw times are times. Payloads stand in a buffer of the caller's.
+ * Events, and the StackWalk records (ntwmi.h, PERFINFO_STACKWALK_*) that belong to them. The clocks
+ * of the traces count 100 ns, so raw times are times. Payloads are in a buffer of the caller.
  */
 enum {
     STACK = 0x1820, /* StackWalk/Stack: time stamp, process, thread, frames */
@@ -37,7 +37,7 @@ static inline struct event_record event_at(
         .descriptor = {.id = id}};
 }
 
-/* A StackWalk record of its own time; its payload stands in ${payload}. */
+/* A StackWalk record of its own time. ${payload} has its payload. */
 static inline struct event_record walk_at(
     struct buf *payload, uint16_t id, uint16_t hook, int64_t time)
 {

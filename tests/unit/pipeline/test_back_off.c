@@ -36,7 +36,7 @@ static void the_bound_doubles_from_the_shortest_to_the_longest(void **state)
             unsigned least;
             unsigned most;
             range_of(n, cases[i].min_ms, cases[i].max_ms, &least, &most);
-            /* Full jitter: from nothing to the bound, and near to both. */
+            /* Full jitter: between 0 and the bound, and sometimes close to either. */
             assert_true(least >= 1 && least <= 1 + cases[i].bounds[n] / 50);
             assert_true(most <= cases[i].bounds[n]);
             assert_true(most >= cases[i].bounds[n] - cases[i].bounds[n] / 50);
@@ -100,7 +100,7 @@ static void a_wrong_set_up_is_tried_slowly(void **state)
     }
 }
 
-/* Durations of the configuration go up to a day, and waits must not wrap round. */
+/* Durations of the configuration go up to a day, and waits must not overflow. */
 static void long_waits_stay_long(void **state)
 {
     (void)state;

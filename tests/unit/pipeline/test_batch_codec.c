@@ -38,7 +38,7 @@ static struct batch *make_batch(void)
     return batch;
 }
 
-/* The body in memory of its own, to the byte. */
+/* The body in memory of its exact size. */
 static struct buf body_of(const struct batch_codec *with, struct batch *batch)
 {
     struct span body;
@@ -125,7 +125,7 @@ static void sessions_are_found_by_their_names(void **state)
     batch_destroy(back);
 }
 
-/* As it comes from a file: something is before it, something behind. */
+/* As in a file: with bytes before it and after it. */
 static void a_body_may_lie_inside_its_memory(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static void a_batch_of_the_agent_itself_needs_no_segments(void **state)
     batch_destroy(back);
 }
 
-/* Every prefix, and every suffix: none is a batch, and none is read beyond its end. */
+/* Neither a prefix nor a suffix is a batch, and none is read beyond its end. */
 static void a_body_that_is_cut_anywhere_is_damaged(void **state)
 {
     (void)state;
@@ -190,9 +190,12 @@ static void a_body_that_is_cut_anywhere_is_damaged(void **state)
     batch_destroy(batch);
 }
 
-/* A number at its place in the body is changed to what it cannot be. The tail begins at 20: flags,
- * then records (21) and their ends (25, 29, 33), sessions (37; u16 and name: 41, 43 to 51; 51, 53 to 59),
- * segments (59; the first 63 to 96, its record end at 76; the second to 129, its record end at 109). */
+/*
+ * Each case changes a number of the body to an impossible value. The tail begins at 20: flags, then
+ * records (21) and their ends (25, 29, 33), sessions (37; u16 and name: 41, 43 to 51; 51, 53 to
+ * 59), segments (59; the first 63 to 96, its record end at 76; the second to 129, its record end at
+ * 109).
+ */
 static void numbers_that_cannot_be_are_damage(void **state)
 {
     (void)state;
@@ -204,20 +207,20 @@ static void numbers_that_cannot_be_are_damage(void **state)
         {21, 4},               /* more records */
         {21, UINT32_MAX},      /* far more */
         {25, 11},              /* ends that go back */
-        {33, 19},              /* bytes that are of no record */
+        {33, 19},              /* bytes that belong to no record */
         {33, 21},              /* a record beyond the bytes */
         {37, UINT32_MAX},      /* sessions */
         {59, 0x10000000},      /* segments */
         {63, 2},               /* a session that has no name */
         {76, 4},               /* a segment beyond the records */
         {109, 1},              /* one that ends before it begins */
-        {109, 2},              /* records of no segment */
+        {109, 2},              /* records without a segment */
         {129, 257},            /* templates */
         {133, 65537},          /* routes */
         {137, UINT32_MAX - 3}, /* a name */
-        {157, 2},              /* the route of a record: names at 137 to 157 */
+        {157, 2},              /* the route of a record: names are at 137 to 157 */
         {169, 0x7fffffff},     /* files */
-        {205, 3},              /* of which a record is: files at 173 to 205 */
+        {205, 3},              /* the file of a record: files are at 173 to 205 */
     };
     struct batch *batch = make_batch();
     struct buf whole = body_of(&codec, batch);

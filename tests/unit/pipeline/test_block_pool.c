@@ -5,7 +5,7 @@
 
 #include "support/test.h"
 
-/* Leaks and double frees are for the sanitizers to see. */
+/* The sanitizers find leaks and double frees. */
 enum { BLOCK = 100000 };
 
 static void *take(struct block_pool *pool, size_t size, size_t expected_capacity)
@@ -70,7 +70,8 @@ static void what_is_taken_counts_like_what_is_kept(void **state)
     void *second = take(pool, BLOCK, BLOCK);
     block_pool_give(pool, first, BLOCK, BLOCK);
     block_pool_give(pool, second, BLOCK, BLOCK);
-    /* Two are kept, and there is room for one: of another size the older one is given up for it. */
+    /* Two blocks are kept, and there is room for one: a request for another size gives up the older
+     * one. */
     void *other = take(pool, 3 * BLOCK / 2, 3 * BLOCK / 2);
     assert_ptr_equal(take(pool, BLOCK, BLOCK), second);
     assert_false(block_pool_trim(pool));
@@ -88,7 +89,7 @@ static void a_block_that_has_grown_meanwhile_counts_as_what_it_is(void **state)
     block = take(pool, 2 * BLOCK, 3 * BLOCK);
     block_pool_give(pool, realloc(block, 5 * BLOCK), 3 * BLOCK, 5 * BLOCK);
     assert_false(block_pool_trim(pool));
-    /* One that was never taken from here. */
+    /* A block that was never taken from here. */
     block_pool_give(pool, malloc(2 * BLOCK), 0, 2 * BLOCK);
     assert_true(block_pool_trim(pool));
     block_pool_destroy(pool);

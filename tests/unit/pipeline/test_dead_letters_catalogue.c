@@ -13,8 +13,8 @@ enum { PATH_BYTES = TEMP_FOLDER_BYTES + 64 };
 struct rig {
     char path[PATH_BYTES];
     struct dead_letters *letters;
-    uint64_t evicted; /* as it was told */
-    size_t count;     /* of what `look` saw */
+    uint64_t evicted; /* as reported */
+    size_t count;     /* letters that `look` saw */
     struct buf seen;
 };
 
@@ -46,7 +46,7 @@ static void open_letters(struct rig *rig, uint64_t max_bytes)
     assert_non_null(rig->letters);
 }
 
-/* Without the catalogue's file, unless it is made. */
+/* Without the catalogue's file, unless ${made}. */
 static void setup(struct rig *rig, const char *name, bool made, uint64_t max_bytes)
 {
     struct error err = {0};
@@ -80,7 +80,7 @@ static bool put(struct rig *rig, const char *document, size_t count, struct erro
             .reason = span_text("no number"),
             .index = span_text("logs-x"),
             .route = span_text("logs-{x}"),
-            /* Letters of one name are one. */
+            /* Letters with one document id are one letter. */
             .document_id = span_text(document[0] == '{' ? "0123" : ""),
             .document = span_text(document)};
     }

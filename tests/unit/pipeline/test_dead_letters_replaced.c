@@ -10,8 +10,8 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* The owner of a catalogue moves it away and makes another one while letters are put: at the moment that
- * SQLite says is the last before a commit. */
+/* While letters are put, the owner of a catalogue moves it away and makes another one: at the last
+ * moment before a commit, of which SQLite tells. */
 enum { PATH_BYTES = TEMP_FOLDER_BYTES + 64 };
 
 static char root[TEMP_FOLDER_BYTES];
@@ -144,7 +144,7 @@ static void between_calls_no_file_is_open(void **state)
     assert_true(put(letters, "a", &err));
     assert_int_equal(count_open(), 0);
     assert_true(letters->ops->each(letters, look_once, &open, &err));
-    assert_int_not_equal(open, 0); /* so this would be seen */
+    assert_int_not_equal(open, 0); /* so an open file would be seen */
     assert_int_equal(count_open(), 0);
     assert_true(letters->ops->remove(letters, &id, 1, &removed, &err));
     assert_int_equal(removed, 1);

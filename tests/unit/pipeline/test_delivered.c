@@ -1,7 +1,7 @@
 #include "pipeline/batch/delivered.h"
 #include "support/test.h"
 
-/* What an output had, over several runs that each began its session again. */
+/* The events that an output has delivered, over several runs that each began its session again. */
 
 static void what_it_had_holds_for_later_batches(void **state)
 {
@@ -25,7 +25,7 @@ static void what_is_said_again_changes_nothing(void **state)
     assert_true(delivered_covers(&delivered, 11, 100));
 }
 
-/* Batches 11 to 50 have waited: of these it had what it had when they came, and no more. */
+/* Batches 11 to 50 have waited: of these the output has exactly what it had when they came. */
 static void what_it_had_first_still_holds_in_between(void **state)
 {
     (void)state;
@@ -39,7 +39,7 @@ static void what_it_had_first_still_holds_in_between(void **state)
     assert_false(delivered_covers(&delivered, 10, 1));
 }
 
-/* A position that was set back: then nothing beyond it is left out. */
+/* After a position was set back, nothing beyond it is left out. */
 static void it_may_turn_out_to_have_had_less(void **state)
 {
     (void)state;

@@ -134,7 +134,7 @@ static void a_mixed_answer_can_settle_everything(void **state)
     finish(&script, host);
 }
 
-/* Statuses of the try before must not speak for a record that the output forgot. */
+/* Statuses of the previous try must not count for a record that the output forgot. */
 static void a_record_without_answer_is_sent_again(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void stopping_ends_the_wait_and_counts_what_is_left(void **state)
     struct delivery_host *host = start(&script, "MdrrRRRR", &full_ops, false);
     assert_true(deliver(host, "one two three"));
     assert_counts(host, 1, 0, 2, 3, 1);
-    /* The output itself has not ended: the rest gets its one try each. */
+    /* The output itself has not ended: each of the other records gets its one try. */
     assert_true(deliver(host, "four"));
     script.at = "";
     assert_true(deliver(host, "five"));
@@ -215,7 +215,7 @@ static void stopping_ends_the_wait_and_counts_what_is_left(void **state)
     finish(&script, host);
 }
 
-/* The receiver that stores it over a restart gets every change, and nothing else. */
+/* The receiver that stores the change for a restart gets every change, and nothing else. */
 static void what_is_left_of_a_batch_is_told_whenever_it_changes(void **state)
 {
     (void)state;

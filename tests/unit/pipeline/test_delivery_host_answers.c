@@ -1,6 +1,6 @@
 #include "delivery_rig.h"
 
-/* What a destination asks for and complains of, beside taking records or not. */
+/* Requests and complaints of a destination, beside its verdicts on records. */
 
 static unsigned next_wait(const char **at)
 {
@@ -56,7 +56,7 @@ static void waits_grow_over_batches_until_something_arrives(void **state)
     struct delivery_host *host = start(&script, "RRRRRRRMdrRD", &full_ops, false);
     assert_true(deliver(host, "a b")); /* stops after the fourth wait: bounds 1, 2, 4, 4 */
     script.stop_after = 0;
-    assert_true(deliver(host, "c d")); /* goes on with 4, 4, 4; 1 behind the partial success, 2 */
+    assert_true(deliver(host, "c d")); /* continues with 4, 4, 4; 1 after the partial success, 2 */
     buf_add_byte(&script.waits, 0);
     static const unsigned bounds[] = {1, 2, 4, 4, 4, 4, 4, 1, 2};
     const char *at = (const char *)script.waits.data;
@@ -76,7 +76,7 @@ static void a_destination_is_left_alone_for_as_long_as_it_asks(void **state)
     assert_true(deliver(host, "a b"));
     assert_true(deliver(host, "c"));
     buf_add_byte(&script.waits, 0);
-    static const unsigned asked[] = {7000, 7000, 3600000}; /* at most an hour is believed */
+    static const unsigned asked[] = {7000, 7000, 3600000}; /* at most an hour is accepted */
     const char *at = (const char *)script.waits.data;
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]) - 1; i++) {
         assert_int_equal(*at++, '!');
@@ -105,7 +105,7 @@ static void a_wrong_set_up_is_tried_slowly_and_told_at_its_begin_and_end(void **
     struct script script = {.at = ""};
     struct delivery_host *host = start(&script, "gRgRRgCDgRD", &full_ops, false);
     assert_true(deliver(host, "a"));
-    /* That it could not be reached meanwhile is another trouble. */
+    /* That it could not be reached meanwhile is a different problem. */
     assert_span(buf_span(&script.warnings), "degraded: said no;said no;mended;");
     assert_true(deliver(host, "b"));
     assert_span(
@@ -172,7 +172,7 @@ static void a_batch_refused_as_a_whole_is_kept_record_by_record(void **state)
     finish(&script, host);
 }
 
-/* What was said in a call that then had another verdict is void. */
+/* A report in a call that then had another verdict is ignored. */
 static void a_record_that_is_not_refused_after_all_is_not_kept(void **state)
 {
     (void)state;

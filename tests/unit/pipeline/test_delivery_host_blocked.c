@@ -2,13 +2,13 @@
 
 #include "platform/plat_system.h"
 
-/* Records whose destination takes nothing now, and what has become too old. */
+/* Records whose destination accepts nothing now, and records that have become too old. */
 
 enum { HOUR_NS_FACTOR = 3600 };
 static const uint64_t second_ns = UINT64_C(1000000000);
 
-/* Records "a", "b", "c", "d", of which the second and the third go to route "shut", the others to "open". Tried for
- * ${tried_ns}. */
+/* Records "a", "b", "c", "d": the second and third go to route "shut", the others to "open". They
+ * were tried for ${tried_ns}. */
 static bool try_routed(struct delivery_host *host, uint64_t tried_ns, bool parked)
 {
     static const uint32_t ends[] = {1, 2, 3, 4};
@@ -36,7 +36,7 @@ static void blocked_records_leave_the_delivery_and_others_go_on(void **state)
     assert_true(deliver_routed(host, 0));
     assert_span(buf_span(&script.log), "(a,b,c,d)(a)*");
     assert_span(buf_span(&script.parked), "1 403 shut shut;2 403 shut shut;");
-    assert_span(buf_span(&script.left), "0,"); /* the others are not the host's any more */
+    assert_span(buf_span(&script.left), "0,"); /* the host no longer has the others */
     assert_counts(host, 2, 0, 0, 2, 1);
     assert_span(buf_span(&script.lost), "");
     finish(&script, host);
@@ -148,7 +148,7 @@ static void what_was_parked_and_is_held_is_parked_again(void **state)
     assert_span(buf_span(&script.log), "(a,b,c,d)");
     assert_span(buf_span(&script.parked), "1 0  ;2 0  ;3 0  ;");
     assert_span(buf_span(&script.waits), "");
-    assert_span(buf_span(&script.warnings), "some failed;"); /* others may be taken */
+    assert_span(buf_span(&script.warnings), "some failed;"); /* others may be accepted */
     assert_true(try_routed(host, 0, false));
     assert_counts(host, 5, 0, 0, 5, 0);
     finish(&script, host);
@@ -193,7 +193,7 @@ static void too_old_events_are_lost_where_no_dead_letters_are_kept(void **state)
     finish(&script, host);
 }
 
-/* More than are kept at once, each with a text of its own. */
+/* More than are kept at once, each with its own text. */
 static void many_that_are_too_old_keep_their_reasons(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
 
 #include "support/test.h"
 
-/* Records of which a destination has rejected some, and does not say which. */
+/* A destination has rejected some records, and does not say which. */
 
 static void kept_ones_that_arrived_count_as_delivered(void **state)
 {
@@ -19,7 +19,8 @@ static void kept_ones_that_arrived_count_as_delivered(void **state)
 static void what_cannot_be_kept_comes_again_and_may_be_there_twice(void **state)
 {
     (void)state;
-    /* 50 of the 100 are kept. It is unknown whether the 3 are among these: they are not called delivered. */
+    /* 50 of the 100 are kept. It is unknown whether the 3 are among these, so these do not count as
+     * delivered. */
     const struct output_report report = {.rejected_but_arrived = 97, .rejected_maybe_arrived = 97};
     struct delivery_counts counts = {.delivered = 5, .dead_lettered = 60};
     delivery_part_count(&report, 100, 10, &counts);
@@ -33,7 +34,7 @@ static void what_cannot_be_kept_comes_again_and_may_be_there_twice(void **state)
     assert_int_equal(counts.dead_lettered, 0);
     assert_int_equal(counts.delivered, 5);
     assert_int_equal(counts.maybe_duplicates, 1);
-    /* Their fate is unknown (500): none counts as delivered, all may be there. */
+    /* Their fate is unknown (500): none counts as delivered, and all may have arrived. */
     const struct output_report unknown = {.rejected_maybe_arrived = 3};
     counts = (struct delivery_counts){.dead_lettered = 1};
     delivery_part_count(&unknown, 3, 0, &counts);

@@ -3,8 +3,8 @@
 #include "support/test.h"
 
 /*
- * The payload `02 | 1 a | 2 b | tail`: a count, two groups of a number and a text of one byte, which
- * stands behind a byte that says its length, and a text.
+ * The payload `02 | 1 a | 2 b | tail`: a count, two groups of a number and a one-byte text with its
+ * length before it, and a text.
  */
 enum { FIELDS = 9 };
 
@@ -49,7 +49,7 @@ static void sample_init(struct sample *s)
         .status = DECODE_COMPLETE};
 }
 
-/* Where the rest of the payload begins behind so many fields: what no value has shown stays. */
+/* Where the rest of the payload begins after so many fields: bytes that no value shows stay. */
 static const size_t rest_at[FIELDS + 1] = {0, 1, 1, 1, 2, 4, 4, 5, 7, 11};
 
 static void every_cut_is_a_tree_and_keeps_what_it_does_not_show(void **state)
@@ -75,11 +75,11 @@ static void every_cut_is_a_tree_and_keeps_what_it_does_not_show(void **state)
             assert_int_equal(event->fields[1].count, elements[count]);
         }
     }
-    assert_int_equal(s.fields[1].end, 8); /* the event that came is as it was */
+    assert_int_equal(s.fields[1].end, 8); /* the event that came is unchanged */
     event_cut_fini(&cut);
 }
 
-/* Rules may have removed what the payload still holds. */
+/* Rules may have removed fields that the payload still has. */
 static void an_edited_event_that_is_cut_shows_no_payload(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
 #include "event/value/wpp_format.h"
 #include "support/test.h"
 
-/* What an event says of a definition that has not come yet. */
+/* An event whose definition has not come yet. */
 static struct decoder decoder;
 
 static int begin(void **state)
@@ -71,7 +71,7 @@ static void messages_without_format_are_counted(void **state)
     (void)state;
     const struct wpp_format *const format = &(struct wpp_format){.piece_count = 0};
     const struct event_schema known = {.kind = SCHEMA_WPP, .wpp = format};
-    const struct event_schema unknown = {.kind = SCHEMA_WPP}; /* as the cache names it */
+    const struct event_schema unknown = {.kind = SCHEMA_WPP}; /* as the cache returns it */
     const struct {
         enum record_kind kind;
         const struct event_schema *schema;

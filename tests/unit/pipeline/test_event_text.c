@@ -4,8 +4,8 @@
 
 #include "support/test.h"
 
-/* Events become `N` and a newline, N their sequence number, filled with blanks to `kernel_ticks`
- * bytes; what was shortened is marked with `!`. */
+/* The text of an event is `N` and a newline. N is its sequence number, filled with blanks to
+ * `kernel_ticks` bytes. A shortened text is marked with `!`. */
 static void put_event(struct event_writer *writer, const struct event *event, struct buf *out)
 {
     (void)writer;
@@ -51,7 +51,7 @@ static void an_event_that_is_too_long_is_shortened(void **state)
     buf_fini(&out);
 }
 
-/* What comes before it stays as it is. */
+/* The text before it does not change. */
 static void an_event_without_room_is_shortened(void **state)
 {
     (void)state;

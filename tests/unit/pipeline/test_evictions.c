@@ -33,7 +33,7 @@ static void they_are_counted_by_output(void **state)
     assert_string_equal(told.text, "siem 200 1-299;hook 100 3-300; 1 0-0;");
     evictions_reset(&evictions);
     assert_int_equal(evictions_total(&evictions), 0);
-    /* A name is as long as names of outputs may be. */
+    /* The name has the greatest length of an output's name. */
     evictions_add(&evictions, span_make(name, sizeof(name)), 5);
     evictions_add(&evictions, span_make(name, 512), 6);
     told.text[0] = '\0';

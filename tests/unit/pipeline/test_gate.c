@@ -89,7 +89,7 @@ static void each_event_is_counted_once_by_what_decided(void **state)
             ask(&rig, level, true);
         }
     }
-    assert_int_equal(rig.hits[0][0], 0); /* not before the worker adds them up */
+    assert_int_equal(rig.hits[0][0], 0); /* only when the worker adds them up */
     gate_flush(&rig.views[0]);
     gate_flush(&rig.views[1]);
     gate_flush(&rig.views[1]);
@@ -102,7 +102,7 @@ static void each_event_is_counted_once_by_what_decided(void **state)
     rig_fini(&rig);
 }
 
-/* They are counted for events that are kept, as far as the rule that decided. */
+/* For events that are kept, the hits of all rules up to the deciding one count. */
 static void rules_that_edit_are_counted_where_they_do(void **state)
 {
     (void)state;

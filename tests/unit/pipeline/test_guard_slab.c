@@ -2,7 +2,7 @@
 
 #include "pipeline/slab/guard_slab.h"
 
-/* What a session's guard reports, on its way to the workers. */
+/* Reports of a session's guard, on their way to the workers. */
 
 static struct guard_report report(enum guard_action action)
 {
@@ -43,7 +43,7 @@ static uint64_t counted(struct rig *rig, enum guard_action action)
     return counts.guard[action];
 }
 
-/* A queue without room for events has some for them, up to a limit; what has none is counted. */
+/* A queue without room for events has room for some reports. Reports beyond that are counted. */
 static void reports_need_no_room_but_have_a_limit(void **state)
 {
     (void)state;
@@ -58,7 +58,7 @@ static void reports_need_no_room_but_have_a_limit(void **state)
     }
     rig.sink.guard(rig.sink.self, &gave_up);
     rig.sink.guard(rig.sink.self, &gave_up);            /* one too many */
-    assert_int_equal(counted(&rig, GUARD_REPAIRED), 0); /* the others say so when they come */
+    assert_int_equal(counted(&rig, GUARD_REPAIRED), 0); /* the others report it when they come */
     assert_int_equal(counted(&rig, GUARD_GAVE_UP), 1);
     uint64_t reports[GUARD_ACTIONS] = {0};
     while (slab_queue_bytes(rig.queue)) {

@@ -35,7 +35,7 @@ static void rig_fini(struct rig *rig)
     filter_destroy(rig->filter);
 }
 
-/* How many of ${count} events at ${time} find a token. */
+/* The number of ${count} events at ${time} that find a token. */
 static unsigned takes(struct rig *rig, size_t session, uint64_t key, uint64_t time, unsigned count)
 {
     unsigned taken = 0;
@@ -52,7 +52,8 @@ static void a_bucket_holds_its_burst_and_fills_at_its_rate(void **state)
     rig_init(&rig, "3/s", 5, false);
     uint64_t start = 1000 * second;
     assert_int_equal(takes(&rig, 0, 0, start, 9), 5);
-    /* A third of a second is not a whole number of 100 ns: nothing is rounded up, nothing lost. */
+    /* A third of a second is not a whole number of 100 ns: no token is added by rounding, and none
+     * is lost. */
     assert_int_equal(takes(&rig, 0, 0, start + second / 3, 9), 0);
     assert_int_equal(takes(&rig, 0, 0, start + second / 3 + 1, 9), 1);
     assert_int_equal(takes(&rig, 0, 0, start + second, 9), 2);
@@ -96,7 +97,7 @@ static void an_older_event_takes_what_is_there_and_a_clock_may_be_set_back(void 
     rig_fini(&rig);
 }
 
-/* 256 sets of 16: keys that are 256 apart stand in one. */
+/* 256 sets of 16: keys that differ by 256 fall into one set. */
 static void keys_without_room_share_one_bucket_until_others_are_full_again(void **state)
 {
     (void)state;
@@ -113,7 +114,7 @@ static void keys_without_room_share_one_bucket_until_others_are_full_again(void 
     rig_fini(&rig);
 }
 
-/* As with the next trace, or when the clock has been put right. */
+/* At the beginning of the next trace, or after the clock was set. */
 static void buckets_of_a_time_that_is_over_make_room(void **state)
 {
     (void)state;

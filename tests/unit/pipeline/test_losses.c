@@ -7,7 +7,7 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* Losses between outputs and a queue, both the test. */
+/* Losses between outputs and a queue; the test plays both. */
 enum { SESSIONS = 2, OUTPUTS = 2 };
 
 static const uint64_t hour_ns = UINT64_C(3600) * 1000000000;
@@ -15,7 +15,7 @@ static const uint64_t hour_ns = UINT64_C(3600) * 1000000000;
 struct rig {
     struct slab_queue *queue;
     struct losses *losses;
-    struct buf log; /* what came out of the queue: `1:output/rejected(3)b@10-12 ` */
+    struct buf log; /* the gaps of the queue: `1:output/rejected(3)b@10-12 ` */
 };
 
 static void rig_init_as(struct rig *rig, uint64_t gap_age_ns, bool ends_with_us)
@@ -62,7 +62,7 @@ static void lose(struct rig *rig, size_t session, size_t output, enum output_dro
     losses_add(rig->losses, &loss);
 }
 
-/* Take a gap, as a worker would; it is in flight until it is destroyed. */
+/* Take a gap, like a worker; it is in flight until it is destroyed. */
 static struct slab *take(struct rig *rig)
 {
     struct slab *slab = slab_queue_pop(rig->queue, 0);
@@ -109,7 +109,7 @@ static void losses_of_one_kind_are_one_gap(void **state)
     rig_fini(&rig);
 }
 
-/* The second one is due only when the first has left: no other code looks at the clock. */
+/* The second gap is due only when the first has left: no other code looks at the clock. */
 static void a_thread_ships_what_gets_due(void **state)
 {
     (void)state;
@@ -161,7 +161,7 @@ static void what_is_held_is_left_to_the_next_run(void **state)
         (struct time_range){.from = 1, .to = 2});
     losses_ship(before.losses);
     assert_true(losses_hand_over(before.losses, &left));
-    losses_close(before.losses); /* nothing is left to it */
+    losses_close(before.losses); /* it has no gaps left */
     take_all(&before);
     assert_log(&before, "");
     assert_int_equal(left.count, 3);
@@ -281,7 +281,7 @@ static void a_further_gap_waits_for_its_time(void **state)
     assert_log(&rig, "0:output/rejected(1)a@1-1 0:output/rejected(7)b@7-7 ");
     lose(&rig, 0, 0, OUTPUT_DROP_REJECTED, 3, 3, 3);
     losses_close(rig.losses);
-    losses_close(rig.losses); /* nothing is left */
+    losses_close(rig.losses); /* it has no gaps left */
     take_all(&rig);
     assert_log(&rig, "0:output/rejected(1)a@1-1 0:output/rejected(7)b@7-7 "
                      "0:output/rejected(5)a@2-3 ");
@@ -353,10 +353,10 @@ static void what_was_lost_by_those_that_are_gone_is_told_by_the_agent(void **sta
     assert_int_equal(temp_folder_make(folder, "losses"), 0);
     struct store *store = store_open(&(struct store_settings){.folder = folder}, &err);
     assert_non_null(store);
-    put_gap(store, "s", "a", "rejected", 1);    /* both are there */
+    put_gap(store, "s", "a", "rejected", 1);    /* session and output exist */
     put_gap(store, "gone", "a", "rejected", 2); /* no session */
     put_gap(store, "s", "gone", "rejected", 3); /* no output */
-    put_gap(store, "gone", "gone", "newer", 4); /* none of both, and an unknown reason */
+    put_gap(store, "gone", "gone", "newer", 4); /* neither exists, and the reason is unknown */
     assert_true(store_commit(store, &committed, &err));
     rig_init(&rig, hour_ns);
     assert_true(losses_load(rig.losses, store, &err));

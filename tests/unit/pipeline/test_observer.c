@@ -13,7 +13,7 @@ static void push_one_of_each(struct fixture *f)
     manifest.descriptor.task = 0xfffe;
     manifest.descriptor.opcode = 0xfe;
     assert_true(push(f, manifest, "0100005b 0100 0000 '<'"));
-    assert_true(push(f, manifest, "0200005b 0100 0000 '<'")); /* no format 1: an event */
+    assert_true(push(f, manifest, "0200005b 0100 0000 '<'")); /* not format 1, so an event */
     assert_true(push(f, manifest_event(3), ""));
     assert_true(push(f, manifest_event(1), "0011"));
     assert_true(push(f, manifest_event(77), "00"));
@@ -82,7 +82,7 @@ static void a_stack_comes_with_its_event(void **state)
     fixture_fini(&f);
 }
 
-/* ---- definitions and pointer sizes --------------------------------------------------------------- */
+/* ---- definitions and pointer sizes ----------------------------------------------------------- */
 
 static void the_first_definition_that_fits_is_taken(void **state)
 {
@@ -111,15 +111,15 @@ static void only_classes_are_tried_with_the_other_pointer_size(void **state)
         {true, 8, 0, "00000000 01000000", "1:whole/4/2 "},
         {true, 4, 0, "0000000000000000 01000000", "1:whole/8/2 "},
         {true, 4, 0, "00000000 01000000", "1:whole/4/2 "},
-        /* Neither fits exactly: the header's stands. */
+        /* Neither fits exactly, so the header's width applies. */
         {true, 8, 0, "00000000 01000000 00", "1:part/8/1 "},
         {true, 4, 0, "00000000 01000000 00", "1:rest/4/2 "},
         {true, 8, 0, "000000", "1:part/8/0 "},
-        /* The user knows better. */
+        /* The user's choice wins. */
         {true, 8, 8, "00000000 01000000", "1:part/8/1 "},
         {true, 8, 4, "00000000 01000000", "1:whole/4/2 "},
         {true, 8, 4, "0000000000000000 01000000", "1:rest/4/2 "},
-        /* Fields of manifests have sizes that vary: a fit could be an accident. */
+        /* Fields of manifests have variable sizes, so a fit may be an accident. */
         {false, 8, 0, "00000000 01000000", "1:part/8/1 "},
         {false, 4, 0, "0000000000000000 01000000", "1:rest/4/2 "},
         {false, 8, 4, "00000000 01000000", "1:whole/4/2 "},
@@ -154,8 +154,8 @@ static void sample(struct fixture *f, struct event_record record, const char *pa
     payload_free(record.payload);
 }
 
-/* Wide pointers. The halves of the size are where a narrow layout has the start of the name: the end
- * of it, two letters, a control. */
+/* Wide pointers. In the place of the size's halves, a narrow layout has the start of the name: its
+ * end, two letters, a control character. */
 #define PROVES_WIDE "4433221100000000 00900000 L'file' 0000"
 #define MAY_BE_BOTH "4433221100000000 00902500 L'file' 0000"
 #define READS_BADLY "4433221100000000 00901200 L'C:\\file' 0000"
@@ -212,7 +212,7 @@ static void without_samples_an_events_own_text_tells(void **state)
     assert_true(push(&f, file_event(), READS_BADLY));
     assert_true(push(&f, file_event(), MAY_BE_BOTH));
     assert_true(push(&f, file_event(), "44332211 00900000 L'C:\\file' 0000"));
-    /* Garbage either way: nothing is known. */
+    /* Garbage in both layouts: the width stays unknown. */
     assert_true(push(&f, file_event(), "44332211 00000000 00901200 0700 L'file' 0000"));
     fixture_finish(&f);
     assert_span(buf_span(&f.log), "1:whole/8/3 2:whole/4/3 3:whole/4/3 4:whole/4/3 ");
@@ -220,7 +220,7 @@ static void without_samples_an_events_own_text_tells(void **state)
     fixture_fini(&f);
 }
 
-/* ---- ends ------------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static void max_events_ends_the_source(void **state)
 {
@@ -250,7 +250,7 @@ static void max_events_counts_what_was_held_back_too(void **state)
     fixture_fini(&f);
 }
 
-/* However far the source has read on meanwhile. */
+/* However far the source has read meanwhile. */
 static void nothing_follows_what_was_enough(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void nothing_follows_what_was_enough(void **state)
     fixture_fini(&f);
 }
 
-/* ---- gaps --------------------------------------------------------------------------------------------- */
+/* ---- gaps ------------------------------------------------------------------------------------ */
 
 static void a_gap_stands_behind_what_came_before_it(void **state)
 {

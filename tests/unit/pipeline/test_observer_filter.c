@@ -1,6 +1,6 @@
 #include "unit/pipeline/observer_rig.h"
 
-/* Header, schema and payload decide; numbers and gaps are as without a filter. */
+/* Header, schema and payload decide. Numbers and gaps do not depend on filters. */
 static void a_filter_drops_and_counts_events_by_rule(void **state)
 {
     (void)state;
@@ -49,7 +49,7 @@ static void a_filter_drops_and_counts_events_by_rule(void **state)
     filter_destroy(filter);
 }
 
-/* What the header drops is not even held, but has its turn, its number and its stack. */
+/* An event that the header drops is not even held, but has its turn, its number and its stack. */
 static void what_the_header_drops_takes_its_stack_along(void **state)
 {
     (void)state;
@@ -89,7 +89,8 @@ static void what_the_header_drops_takes_its_stack_along(void **state)
     filter_destroy(filter);
 }
 
-/* Rules are asked early, before an event is held for its stack, and those in doubt again in its turn. */
+/* Rules decide early, before an event is held for its stack. Undecided rules decide again in the
+ * event's turn. */
 static void doubt_is_counted_once(void **state)
 {
     (void)state;
@@ -118,7 +119,7 @@ static void doubt_is_counted_once(void **state)
     }
 }
 
-/* Asked before an event is decoded where its schema is certain, else after it. */
+/* Rules decide before an event is decoded if its schema is certain, else after that. */
 static bool wants_no_code_1(const void *self, const struct event *event)
 {
     (void)self;

@@ -1,7 +1,7 @@
 #include "outlet_rig.h"
 
-/* After a restart a batch may hold what its output has had in the middle of what it has not, and
- * then arrives in two deliveries. */
+/* After a restart a batch may contain delivered events in the middle of others, and then arrives in
+ * two deliveries. */
 static void a_checkpoint_stored_between_two_parts_of_a_batch_knows_the_first(void **state)
 {
     (void)state;
@@ -12,7 +12,7 @@ static void a_checkpoint_stored_between_two_parts_of_a_batch_knows_the_first(voi
     struct batch *batch = batch_create(0, NULL, 0);
     assert_non_null(batch);
     add_events(batch, 0, 3, 3);
-    add_events(batch, 1, 5, 20); /* had before */
+    add_events(batch, 1, 5, 20); /* delivered before */
     add_events(batch, 0, 2, 5);
     add_events(batch, 1, 4, 24);
     rig.spool->ops->append(rig.spool, 0, batch);
@@ -30,7 +30,8 @@ static void a_checkpoint_stored_between_two_parts_of_a_batch_knows_the_first(voi
     teardown(&rig);
 }
 
-/* Numbers of a session below those that it had say nothing of batches that waited before them. */
+/* Numbers of a session below the output's position say nothing about batches that waited before
+ * them. */
 static void what_was_had_is_left_out_of_later_batches_only(void **state)
 {
     (void)state;
@@ -49,7 +50,7 @@ static void what_was_had_is_left_out_of_later_batches_only(void **state)
     teardown(&rig);
 }
 
-/* Nor does what it had since say anything of batches in between. */
+/* Events that it delivered later say nothing about batches in between either. */
 static void what_was_had_twice_is_left_out_as_it_was_each_time(void **state)
 {
     (void)state;
@@ -58,9 +59,9 @@ static void what_was_had_twice_is_left_out_as_it_was_each_time(void **state)
         &rig, (const uint64_t[]){10, 0}, (const uint64_t[]){1, 0}, false, 1, false, SHORT_MS);
     delivered_set(&rig.steps[0], 20, 3);
     add_batch(&rig, 0, 1, 5);
-    add_batch(&rig, 0, 2, 10); /* had */
+    add_batch(&rig, 0, 2, 10); /* delivered */
     add_batch(&rig, 0, 3, 15);
-    add_batch(&rig, 0, 4, 18); /* had */
+    add_batch(&rig, 0, 4, 18); /* delivered */
     add_batch(&rig, 0, 5, 21);
     run_to_the_end(&rig);
     char *text = fake_output_text(rig.fake);
@@ -69,15 +70,15 @@ static void what_was_had_twice_is_left_out_as_it_was_each_time(void **state)
     teardown(&rig);
 }
 
-/* Losses of a batch belong to the sessions that its records are of. */
+/* Losses of a batch count for the sessions of its records. */
 static void what_is_lost_is_lost_to_its_session(void **state)
 {
     (void)state;
     static const struct fake_step steps[] = {
         {.verdict = OUTPUT_MIXED, .delivers = 1, .rejects = 0x64},
         {.verdict = OUTPUT_MIXED, .rejects = 2}};
-    /* Records 0 to 2 and 8 to 9 are of session 0, 3 to 7 of session 1: rejected are 2, 5 and 6, then
-     * the second of what is left, 3. */
+    /* Records 0 to 2 and 8 to 9 are of session 0, 3 to 7 of session 1. Records 2, 5 and 6 are
+     * rejected, then the second of the rest, 3. */
     static const uint64_t lost[SESSIONS] = {1, 3};
     static const uint64_t from[SESSIONS] = {100, 200};
     struct rig rig;
@@ -114,7 +115,7 @@ static void what_is_lost_is_lost_to_its_session(void **state)
     teardown(&rig);
 }
 
-/* A spool that remembers what is left of a batch. */
+/* A spool that remembers the rest of a batch. */
 static struct buf noted;
 
 static void on_note_left(struct spool *spool, size_t cursor, const struct spool_item *item,
@@ -129,7 +130,7 @@ static void on_note_left(struct spool *spool, size_t cursor, const struct spool_
     buf_add_text(&noted, ";");
 }
 
-/* What a next run would send is all that is not sent, whatever lies between. */
+/* The next run would send all unsent events, whatever lies between them. */
 static void what_is_left_of_a_batch_is_left_of_all_of_it(void **state)
 {
     (void)state;
@@ -156,7 +157,7 @@ static void what_is_left_of_a_batch_is_left_of_all_of_it(void **state)
         struct batch *batch = batch_create(0, NULL, 0);
         assert_non_null(batch);
         add_events(batch, 0, 3, 3);
-        add_events(batch, 1, 5, 20); /* had before */
+        add_events(batch, 1, 5, 20); /* delivered before */
         add_events(batch, 0, 2, 5);
         rig.spool->ops->append(rig.spool, 0, batch);
         run_to_the_end(&rig);
@@ -184,14 +185,14 @@ static void what_is_refused_is_kept_and_is_no_loss(void **state)
     assert_int_equal(counts.dead_lettered, 2);
     assert_int_equal(counts.dropped[OUTPUT_DROP_REJECTED], 0);
     assert_span(buf_span(&rig.warnings), "refused;retry;");
-    /* No gap. */
+    /* No gap comes. */
     losses_close(rig.losses);
     slab_queue_close(rig.queue);
     assert_null(slab_queue_pop(rig.queue, 0));
     teardown(&rig);
 }
 
-/* Whatever part of a batch is sent, and how often. */
+/* Any part of a batch is sent, any number of times. */
 static void a_letter_says_which_record_it_is_of(void **state)
 {
     (void)state;
@@ -205,7 +206,7 @@ static void a_letter_says_which_record_it_is_of(void **state)
     struct batch *batch = batch_create(0, NULL, 0);
     assert_non_null(batch);
     ledger_offer(rig.ledger, 0, 3, 0, false);
-    add_events(batch, 1, 5, 20); /* had before: records 2 to 6 */
+    add_events(batch, 1, 5, 20); /* delivered before: records 2 to 6 */
     add_events(batch, 0, 3, 5);
     rig.spool->ops->append(rig.spool, 0, batch);
     run_to_the_end(&rig);
@@ -232,7 +233,7 @@ static void what_cannot_be_kept_is_tried_again(void **state)
     teardown(&rig);
 }
 
-/* As the queue and the spool do with them. */
+/* The queue and the spool do that, too. */
 static void letters_of_recorded_sessions_alone_wait_for_room(void **state)
 {
     (void)state;

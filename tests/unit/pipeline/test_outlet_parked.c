@@ -4,7 +4,7 @@
 
 #include "platform/plat_system.h"
 
-/* An output of which one route takes nothing for a while. A record is a line "ROUTE N". */
+/* An output with a route that accepts nothing for a while. A record is a line "ROUTE N". */
 
 struct parked_rig {
     struct rig base;
@@ -12,7 +12,7 @@ struct parked_rig {
     uint64_t next; /* number of a record */
     struct spool *spool;
     bool drops_held;
-    bool second_recorded; /* can the second session be read again? */
+    bool second_recorded; /* the second session can be read again */
 };
 
 static void setup_parked(
@@ -67,7 +67,7 @@ static void setup_parked(
     assert_non_null(base->outlet);
 }
 
-/* A batch with a record for each letter of ${routes}, which is the name of its route. */
+/* A batch with a record for each letter of ${routes}; the letter is the name of the route. */
 static void add_routed(struct parked_rig *rig, const char *routes)
 {
     struct batch *batch = batch_create(1, NULL, 0);
@@ -110,7 +110,7 @@ static void end_parked(struct parked_rig *rig)
     assert_true(outlet_join(rig->base.outlet));
 }
 
-/* What arrived for ${route}: numbers, each with a space behind it. */
+/* The records that arrived for ${route}: numbers, each with a space after it. */
 static void assert_arrived(const struct parked_rig *rig, char route, const char *expected)
 {
     char *text = fake_output_text(rig->base.fake);
@@ -153,7 +153,7 @@ static void others_go_on_and_the_route_keeps_its_order(void **state)
     assert_arrived(&rig, 's', "");
     assert_int_equal(mark_of(&rig), 0); /* the first batch is not settled */
     size_t sends = fake_output_counts(rig.base.fake).sends;
-    fake_output_wait_sends(rig.base.fake, sends + 3); /* probes, which carry nothing else */
+    fake_output_wait_sends(rig.base.fake, sends + 3); /* probes, which deliver nothing else */
     struct output_counts counts = counts_of(&rig.base);
     assert_true(counts.degraded);
     assert_int_equal(counts.acked, 5);
@@ -174,7 +174,7 @@ static void others_go_on_and_the_route_keeps_its_order(void **state)
     teardown(&rig.base);
 }
 
-/* Set-up faults of route s. */
+/* Route s fails because of its set-up. */
 static atomic_bool is_sick;
 
 static enum output_verdict send_sick(
@@ -237,7 +237,7 @@ static void several_workers_deliver_each_record_once(void **state)
     }
     start_parked(&rig);
     fake_output_wait_records(rig.base.fake, BATCHES / 3 * 5);
-    fake_output_shut(rig.base.fake, "a"); /* it was open: nothing of it is left */
+    fake_output_shut(rig.base.fake, "a"); /* it was open: none of its records is left */
     for (size_t i = 0; i < BATCHES; i++) {
         add_routed(&rig, "ast");
     }
@@ -256,7 +256,8 @@ static void so_much_is_held_and_no_more(void **state)
 {
     (void)state;
     struct parked_rig rig = {.drops_held = false};
-    setup_parked(&rig, 1, 4000, 0, true); /* some batches of one record: half of it is for them */
+    setup_parked(
+        &rig, 1, 4000, 0, true); /* there is room for some batches of one record: half of it */
     fake_output_shut(rig.base.fake, "s");
     for (size_t i = 0; i < 40; i++) {
         add_routed(&rig, "s");
@@ -329,10 +330,11 @@ static void what_can_be_read_again_makes_no_room(void **state)
     teardown(&rig.base);
 }
 
-/* Route s takes nothing until it is open. Then it refuses the records up to this one, each for itself. */
+/* Route s accepts nothing until it is open. Then it refuses each record up to this one on its
+ * own. */
 enum { LAST_BAD = 10 };
 static atomic_bool s_is_open;
-static unsigned asked; /* by digit: which record of a suspect delivery of several */
+static unsigned asked; /* by digit: the record of a suspect delivery of several that was tried */
 
 static bool is_for_s(const struct delivery *delivery, size_t i)
 {
@@ -374,7 +376,7 @@ static enum output_verdict send_while_shut(
     return OUTPUT_MIXED;
 }
 
-/* Holds what is refused as a whole, as a destination does that takes it for a fault of its set-up. */
+/* Holds the refused records as a whole, like a destination that blames its set-up. */
 static enum output_verdict send_choosy(
     void *self, const struct delivery *delivery, struct output_report *report)
 {
@@ -429,7 +431,7 @@ static void events_that_are_bad_first_do_not_hold_up_good_ones(void **state)
     end_parked(&rig);
     assert_arrived(&rig, 'a', "12 19 ");
     assert_int_equal(asked, 1210); /* of the first four batches, by their numbers */
-    /* Each of the first ones that were asked for goes ahead, alone; the others keep their order. */
+    /* Each of the records that were tried first goes ahead, alone; the others keep their order. */
     assert_arrived(&rig, 's', "18 14 17 16 11 13 15 ");
     struct output_counts counts = counts_of(&rig.base);
     assert_int_equal(counts.acked, 9);
@@ -459,7 +461,7 @@ static void a_stop_counts_what_is_held_as_dropped(void **state)
     assert_int_equal(counts.dropped[OUTPUT_DROP_STOPPED], 4);
     assert_int_equal(counts.pending, 0);
     assert_int_equal(counts.parked, 0);
-    assert_int_equal(mark_of(&rig), 0); /* it comes again */
+    assert_int_equal(mark_of(&rig), 0); /* the batch comes again */
     teardown(&rig.base);
 }
 

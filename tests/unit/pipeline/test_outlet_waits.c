@@ -3,7 +3,7 @@
 #include "platform/plat_system.h"
 #include "support/await.h"
 
-/* Destinations that are set up wrongly, or ask for time. */
+/* Destinations with a wrong set-up, or that ask for time. */
 
 static void an_output_is_degraded_until_all_its_workers_deliver(void **state)
 {
@@ -21,7 +21,7 @@ static void an_output_is_degraded_until_all_its_workers_deliver(void **state)
     assert_false(counts_of(&rig).degraded);
     assert_int_equal(counts_of(&rig).acked, 10);
     assert_int_equal(counts_of(&rig).dead_lettered, 0);
-    /* The workers come and go one after the other: each begin has its end. */
+    /* The workers come and go one after the other: each beginning has its end. */
     buf_add_byte(&rig.warnings, 0);
     const char *at = (const char *)rig.warnings.data;
     size_t begun = 0;
@@ -70,7 +70,7 @@ static void a_destination_that_asks_for_it_is_left_alone_by_all_workers(void **s
     fake_output_script(rig.fake, steps, 1);
     add_batch(&rig, 0, 1, 1);
     assert_true(outlet_start(rig.outlet, &err));
-    AWAIT(counts_of(&rig).retries > 0); /* it has answered, and its worker waits */
+    AWAIT(counts_of(&rig).retries > 0); /* the destination has answered, and the worker waits */
     for (uint64_t i = 2; i <= 20; i++) {
         add_batch(&rig, 0, 1, i);
     }
@@ -124,7 +124,8 @@ static void a_stop_brings_one_more_try_at_once(void **state)
     teardown(&rig);
 }
 
-/* With a spool that keeps: another agent, or the next run, goes on where this one stops. */
+/* With a spool that keeps events, another agent, or the next run, continues where this one
+ * stops. */
 static void an_outlet_that_leaves_tries_nothing_again(void **state)
 {
     (void)state;
@@ -142,7 +143,8 @@ static void an_outlet_that_leaves_tries_nothing_again(void **state)
     assert_true(outlet_join(rig.outlet));
     assert_int_equal(fake_output_counts(rig.fake).sends, 1);
     assert_int_equal(counts_of(&rig).acked, 0);
-    assert_span(buf_span(&rig.texts), "as the script says; trying again|"); /* it was to be */
+    assert_span(
+        buf_span(&rig.texts), "as the script says; trying again|"); /* another try was planned */
     teardown(&rig);
 }
 
@@ -157,7 +159,7 @@ static void an_outlet_that_leaves_waits_for_no_destination_that_asked_for_time(v
     rig.spool->keeps = true;
     fake_output_script(rig.fake, steps, 1);
     add_batch(&rig, 0, 1, 1);
-    /* It does not wait for the time of its next try, but as long as it was asked to. */
+    /* It does not wait until its next try, but as long as the destination asked. */
     outlet_move(rig.outlet, OUTLET_RETRIES_NOW);
     assert_true(outlet_start(rig.outlet, &err));
     AWAIT(counts_of(&rig).retries > 0);

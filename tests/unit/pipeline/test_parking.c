@@ -6,7 +6,7 @@
 #include "platform/plat_system.h"
 #include "support/test.h"
 
-/* Which batches are claimed when, and what is left of them. */
+/* Which batches are claimed at what time, and which records of them are left. */
 
 enum { LONG_MS = 24 * 3600 * 1000 };
 
@@ -14,7 +14,7 @@ struct fixture {
     struct parking parking;
     struct batch *batches[8];
     struct buf told;
-    bool live; /* is what is parked from now on? */
+    bool live; /* newly parked records are live */
 };
 
 static void on_tell(void *self, enum parking_news news, const char *route, const char *text)
@@ -44,7 +44,7 @@ static void teardown(struct fixture *f)
     buf_fini(&f->told);
 }
 
-/* Park all records of batch ${number}, one for each letter of ${routes}. */
+/* Park all records of batch ${number}, with a route for each letter of ${routes}. */
 static struct parked_batch *park(struct fixture *f, size_t number, const char *routes)
 {
     uint8_t marks[16];
@@ -66,7 +66,7 @@ static struct parked_batch *park(struct fixture *f, size_t number, const char *r
     return parked;
 }
 
-/* The next claim is of ${batch}, and of these of its records. */
+/* The next claim is of ${batch}, with these of its records. */
 static void expect_claim(
     struct fixture *f, struct parked_batch *batch, const char *records, bool retry_now)
 {
@@ -100,7 +100,8 @@ static void routes_are_claimed_by_the_order_of_their_batches(void **state)
     assert_null(parking_claim(&f.parking, false));   /* nothing is due */
     assert_int_equal(facts_of(&f).events, 5);
     assert_int_equal(facts_of(&f).routes, 3);
-    /* Of the first all is oldest, of the second route b alone. */
+    /* In the first batch all records are the oldest of their routes, in the second only those of
+     * b. */
     struct parked_batch *claimed = parking_claim(&f.parking, true);
     assert_non_null(claimed);
     struct parked_batch *other = claimed == first ? second : first;
@@ -109,7 +110,7 @@ static void routes_are_claimed_by_the_order_of_their_batches(void **state)
     assert_int_equal(parking_return(&f.parking, first, none, true), true);
     assert_int_equal(parking_return(&f.parking, second, none, true), false);
     parked_batch_free(first);
-    /* Route a was opened by the first batch: on with the second. */
+    /* The first batch opened route a, so the second follows. */
     expect_claim(&f, second, "0 ", false);
     assert_true(parking_return(&f.parking, second, none, true));
     parked_batch_free(second);
@@ -151,7 +152,7 @@ static void some_workers_are_left_to_what_is_not_parked(void **state)
     static const uint8_t all[16] = {1, 1, 1};
     static const uint8_t none[16] = {0};
     struct fixture f;
-    setup(&f, LONG_MS, 1); /* ns: all is due at once */
+    setup(&f, LONG_MS, 1); /* ns: everything is due at once */
     struct parked_batch *batches[] = {park(&f, 1, "a"), park(&f, 2, "b"), park(&f, 3, "cc")};
     struct parked_batch *second = NULL;
     struct parked_batch *first = parking_claim(&f.parking, false);
@@ -209,7 +210,7 @@ static void what_is_too_old_and_stays_waits_like_any_other(void **state)
     expect_claim(&f, first, "0 ", true);
     assert_true(parking_return(&f.parking, first, none, false));
     parked_batch_free(first);
-    expect_claim(&f, second, "0 ", false); /* what is too old behind it is due at once */
+    expect_claim(&f, second, "0 ", false); /* records after it that are too old are due at once */
     assert_true(parking_return(&f.parking, second, none, false));
     parked_batch_free(second);
     teardown(&f);
@@ -232,7 +233,7 @@ static void what_was_said_is_told_with_the_index(void **state)
     assert_true(parking_look(&f.parking, names, 2, parked));
     assert_false(parked[0]);
     assert_true(parked[1]);
-    assert_span(buf_span(&f.told), ""); /* nothing is held yet */
+    assert_span(buf_span(&f.told), ""); /* no record is held yet */
     struct parked_batch *batch = park(&f, 1, "a");
     assert_string_equal(facts_of(&f).first, "logs-a: status 403 block: it is shut");
     expect_claim(&f, batch, "0 ", true);
@@ -246,7 +247,8 @@ static void what_was_said_is_told_with_the_index(void **state)
     teardown(&f);
 }
 
-/* A route that refuses every event for itself is claimed alone, as one event of it is asked for first. */
+/* A route that refuses each event on its own is claimed alone, because one event of it is tried
+ * first. */
 static void what_refuses_everything_is_claimed_alone_and_is_suspect(void **state)
 {
     (void)state;
@@ -260,12 +262,12 @@ static void what_refuses_everything_is_claimed_alone_and_is_suspect(void **state
     assert_span(buf_span(&f.told),
         "parked c it accepts no events;parked b it accepts no events;parked a "
         "it accepts no events;refuses a status 400 bad: no: mend it;");
-    expect_claim(&f, batch, "1 2 ", true); /* the other two go together */
+    expect_claim(&f, batch, "1 2 ", true); /* the other two are claimed together */
     assert_false(batch->suspect);
     assert_false(parking_return(&f.parking, batch, none, true));
     expect_claim(&f, batch, "0 3 ", true);
     assert_true(batch->suspect);
-    /* What is said later does not clear it, but what is taken does. */
+    /* A later report does not clear it, but an accepted event does. */
     parking_close_route(&f.parking, span_text("a"), &(struct output_rejection){.status = 403});
     assert_false(parking_return(&f.parking, batch, NULL, false));
     struct parked_batch *claimed = NULL;
@@ -291,7 +293,7 @@ static struct parked_batch *claim(struct fixture *f)
     return claimed;
 }
 
-/* Claim ${count} times, and nothing is taken. ${expected}: BATCH.EVENT of each claim. */
+/* Claim ${count} times; nothing is accepted. ${expected}: BATCH.EVENT of each claim. */
 static void assert_probes(struct fixture *f, size_t count, const char *expected)
 {
     struct buf found;
@@ -322,11 +324,11 @@ static void what_came_later_is_asked_for_in_turn(void **state)
     parking_close_route(&f.parking, span_text("a"), &refuses);
     assert_probes(&f, 8, "1.1 4.4 later 1.2 3.3 later 1.3 4.5 later 1.4 2.2 later ");
     assert_probes(&f, 4, "1.5 4.6 later 1.6 4.7 later ");
-    /* One of those is taken, the other one of its batch stays behind the batches before it. */
+    /* One of those is accepted. The other record of its batch stays after the batches before it. */
     assert_probes(&f, 1, "1.7 ");
     struct parked_batch *claimed = claim(&f);
     assert_ptr_equal(claimed, batches[3]);
-    assert_int_equal(claimed->probe, 8); /* of two: the first */
+    assert_int_equal(claimed->probe, 8); /* of two records: the first */
     assert_false(parking_return(&f.parking, claimed, second, true));
     assert_int_equal(facts_of(&f).events, 7);
     for (size_t i = 0; i < 4; i++) {
@@ -346,7 +348,7 @@ static void what_is_too_old_or_has_its_last_try_is_the_oldest(void **state)
 {
     (void)state;
     struct fixture f;
-    setup(&f, 1, 1); /* ns: all is too old */
+    setup(&f, 1, 1); /* ns: everything is too old */
     park(&f, 1, "a");
     park(&f, 2, "a");
     parking_close_route(&f.parking, span_text("a"), &refuses);
@@ -400,12 +402,13 @@ static void what_would_not_make_room_is_not_dropped(void **state)
     }
     f.live = true;
     struct parked_batch *live = park(&f, 4, "b");
-    assert_null(parking_drop_oldest(&f.parking)); /* 300 bytes are of what can be read again */
+    assert_null(
+        parking_drop_oldest(&f.parking)); /* 300 bytes belong to records that can be read again */
     assert_ptr_equal(parking_drop_number(&f.parking, 1), recorded[0]);
     parking_end(&f.parking, recorded[0]);
     parked_batch_free(recorded[0]);
     assert_true(parking_is_full(&f.parking));
-    /* As many routes as there may be: route b ends with its batch, unless other events go there. */
+    /* The highest number of routes: route b ends with its batch, unless other events go there. */
     for (size_t i = 0; i < PARKING_MAX_ROUTES - 2; i++) {
         snprintf(name, sizeof(name), "r%zu", i);
         parking_close_route(&f.parking, span_text(name), &(struct output_rejection){.status = 403});

@@ -76,12 +76,12 @@ static void a_piece_keeps_what_is_in_it_when_its_block_changes(void **state)
     const uint8_t *block = piece.bytes.data;
     assert_true(piece.bytes.capacity >= ROOM);
     add(&piece, "two", NULL, 2);
-    piece_reserve(&piece, ROOM / 2); /* which it has */
+    piece_reserve(&piece, ROOM / 2); /* this much it has */
     assert_ptr_equal(piece.bytes.data, block);
     piece_trim(&piece);
     assert_span(buf_span(&piece.bytes), "onetwo");
     assert_int_equal(piece.bytes.capacity, 6);
-    /* The block is there for the next one. */
+    /* The block is free for the next piece. */
     struct piece next;
     assert_true(piece_init(&next, 0, pool));
     piece_reserve(&next, ROOM);
@@ -91,7 +91,7 @@ static void a_piece_keeps_what_is_in_it_when_its_block_changes(void **state)
     block_pool_destroy(pool);
 }
 
-/* A stream may hold live events and such of files. */
+/* A stream may have live events and events of files. */
 static void positions_follow_their_records_and_are_unknown_for_others(void **state)
 {
     (void)state;

@@ -123,7 +123,7 @@ static void age_seals_a_batch_that_does_not_fill(void **state)
     struct input_sink sink;
     pipeline_sink(rig.pipeline, 0, &sink);
     sink.pause(sink.self);
-    fake_output_wait_records(rig.fakes[0], 10); /* while the source goes on */
+    fake_output_wait_records(rig.fakes[0], 10); /* while the source continues */
     rig_finish(&rig);
     rig_fini(&rig);
 }

@@ -4,7 +4,7 @@
 #include "support/temp_folder.h"
 #include "support/test_letters.h"
 
-/* What outputs refuse, in a pipeline with a catalogue that keeps it. */
+/* Refused events in a pipeline with a catalogue that keeps them. */
 
 static char root[TEMP_FOLDER_BYTES];
 
@@ -39,7 +39,7 @@ static struct dead_letters *open_letters(const char *name, char path[2 * TEMP_FO
     return test_letters_create(path);
 }
 
-/* Every event is in one place: with the destination, or with the letters. */
+/* Every event is in one place: at the destination, or among the letters. */
 static void several_workers_keep_each_refused_event_once(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void several_workers_keep_each_refused_event_once(void **state)
     dead_letters_destroy(rig.settings.dead_letters);
 }
 
-/* Where letters cannot be kept, nothing is settled: the position stays before them. */
+/* If letters cannot be kept, no refused event is settled: the position stays before them. */
 static void a_stop_while_letters_cannot_be_kept_loses_none_of_them(void **state)
 {
     (void)state;

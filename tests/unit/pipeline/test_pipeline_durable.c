@@ -3,14 +3,14 @@
 #include "support/pipeline_rig.h"
 #include "support/temp_folder.h"
 
-/* Runs of a pipeline over one store: what the first one does not deliver, the next one does. */
+/* Runs of a pipeline over one store: the next run delivers what the previous one did not. */
 
 struct runs {
     struct rig rig;
     char folder[TEMP_FOLDER_BYTES];
     char path[TEMP_FOLDER_BYTES + 32];
     struct store *store;
-    uint64_t staged; /* of session 0, as the last commit was told */
+    uint64_t staged; /* of session 0, at the last commit */
 };
 
 static bool on_stage(void *self, struct store *store, bool all, struct error *err)
@@ -46,7 +46,7 @@ static void run_begin(struct runs *runs)
     rig_start(&runs->rig);
 }
 
-/* Its sources have ended; all was delivered, or the pipeline was cancelled. */
+/* Its sources have ended; all events were delivered, or the pipeline was cancelled. */
 static void run_end(struct runs *runs)
 {
     for (size_t i = 0; i < runs->rig.settings.session_count; i++) {
@@ -155,7 +155,8 @@ static void what_an_ended_output_does_not_take_waits_for_the_next_run(void **sta
     runs_fini(&runs);
 }
 
-/* Refused records without a place for dead letters: told to the other output, in whichever run. */
+/* Refused records without room for dead letters: a gap tells the other output, in any of the
+ * runs. */
 static void what_an_output_has_lost_is_told_in_the_next_run_if_not_in_this(void **state)
 {
     (void)state;
@@ -187,7 +188,7 @@ static void what_an_output_has_lost_is_told_in_the_next_run_if_not_in_this(void 
     runs_fini(&runs);
 }
 
-/* Of several workers, none of which has a checkpoint that could take anything back. */
+/* Several workers, none of which has a checkpoint that could take events back. */
 static void of_a_batch_only_what_is_left_is_sent_by_the_next_run(void **state)
 {
     (void)state;
@@ -201,7 +202,7 @@ static void of_a_batch_only_what_is_left_is_sent_by_the_next_run(void **state)
     run_begin(&runs);
     assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
     pipeline_finish_source(runs.rig.pipeline, 0, false);
-    fake_output_wait_records(runs.rig.fakes[0], 8); /* the next try is in an hour, as a rule */
+    fake_output_wait_records(runs.rig.fakes[0], 8); /* usually the next try comes in an hour */
     pipeline_cancel(runs.rig.pipeline);
     assert_true(pipeline_drain(runs.rig.pipeline));
     check_ledger(&runs.rig);
@@ -234,7 +235,7 @@ static void an_output_with_another_stream_drains_the_one_before(void **state)
     run_close(&runs);
     fake_output_let_go(runs.rig.fakes[0]);
     runs.rig.streams[0].key = "another filter";
-    runs.rig.resume[0] = staged; /* where the application says that the new stream begins */
+    runs.rig.resume[0] = staged; /* the application says that the new stream begins there */
     runs.rig.settings.resume = runs.rig.resume;
     run_begin(&runs);
     assert_true(rig_push(&runs.rig, 0, EVENTS + 100, 0));
@@ -256,7 +257,7 @@ static void drain(void *self)
     atomic_store_explicit(&drainer->done, true, memory_order_relaxed);
 }
 
-/* As at a reload, where one thread drains and another one makes way. */
+/* Like a reload, in which one thread drains and another one hands over. */
 static void what_a_pipeline_that_makes_way_leaves_is_delivered_by_the_next(void **state)
 {
     (void)state;

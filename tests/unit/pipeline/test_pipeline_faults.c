@@ -78,8 +78,8 @@ static void memory_stays_in_its_budget_while_an_output_is_blocked(void **state)
     rig_fini(&rig);
 }
 
-/* Three outputs over two streams, in several workers each: one hangs, one cannot be reached, one
- * refuses for its set-up. */
+/* Three outputs over two streams, with several workers each: one hangs, one cannot be reached, one
+ * refuses because of its set-up. */
 static void memory_stays_in_its_budget_while_every_output_is_down(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void a_stop_gives_up_on_an_output_that_does_not_answer(void **state)
     assert_int_equal(counts.acked, 0);
     assert_int_equal(counts.dropped[OUTPUT_DROP_STOPPED], 10000);
     assert_int_equal(output_counts(&rig, 1).acked, 10000);
-    /* What was not delivered is delivered by the next run. */
+    /* The next run delivers what this one did not. */
     uint64_t sequences[MAX_SESSIONS + 1];
     struct buf checkpoint;
     buf_init(&checkpoint, 1000);
@@ -269,7 +269,7 @@ static void outputs_go_on_where_each_had_come_to(void **state)
     }
 }
 
-/* What is stored at any moment, and delivering it again from there, gives every event once. */
+/* Delivering again from the state stored at any moment gives every event once. */
 static void a_stored_position_and_its_checkpoint_belong_together(void **state)
 {
     (void)state;
@@ -345,7 +345,7 @@ static void a_live_session_loses_events_but_never_the_count_of_them(void **state
     rig_fini(&rig);
 }
 
-/* As the agent does: a save takes the state of every output. */
+/* Like the agent: a save takes the state of every output. */
 static bool save_all(void *self, struct error *err)
 {
     struct rig *rig = self;

@@ -6,9 +6,9 @@
 #include "support/temp_folder.h"
 
 /*
- * What records are called on their way from traces to an output: the same however a trace is read,
- * and no two alike. An event is told by what its record holds, `time.cpu.payload`, so that names can
- * be compared between readings that number the events otherwise.
+ * The ids of records on their way from traces to an output: equal however a trace is read, and
+ * different for any two records. The content of its record, `time.cpu.payload`, identifies an
+ * event, so that ids can be compared between readings that number the events differently.
  */
 enum { FILES = 2, EVENTS = 3000 };
 
@@ -81,7 +81,7 @@ static int teardown(void **state)
     return temp_folder_remove(folder);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct reading {
     bool apart;     /* one file after the other, in reverse order, instead of merged */
@@ -90,7 +90,7 @@ struct reading {
     uint64_t resume;
     const struct fake_step *steps;
     size_t step_count;
-    const char *trace; /* instead of ours */
+    const char *trace; /* in place of ours */
 };
 
 struct lines {
@@ -140,7 +140,7 @@ static void run_input(struct rig *rig, size_t session, const struct input_file_s
     void *input = input_file.create(settings, &(struct input_env){.name = "test"}, &err);
     assert_non_null(input);
     assert_int_equal(input_file.run(input, &sink, &err), INPUT_DONE);
-    rig_finish(rig); /* records refer to what the input holds */
+    rig_finish(rig); /* records refer to memory of the input */
     input_file.destroy(input);
 }
 
@@ -183,7 +183,7 @@ static void read_traces(const struct reading *reading, struct lines *ret_lines)
 
 static const struct reading plain = {.workers = 1, .lanes = 1};
 
-/* ---- tests -------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void check_distinct(const struct lines *lines)
 {
@@ -204,7 +204,7 @@ static bool is_of_agent(const char *line)
     return strncmp(line, "gap", 3) == 0;
 }
 
-/* Lines of events alone. */
+/* Only lines of events. */
 static size_t keep_events(struct lines *lines)
 {
     size_t kept = 0;
@@ -311,7 +311,7 @@ static void records_of_real_traces_are_told_apart(void **state)
     assert_true(traces_read > 0);
 }
 
-/* Live records, two streams of one spool: events and gaps, in two runs. */
+/* Live records, in two streams of one spool: events and gaps, in two runs. */
 static void live_records_are_never_called_the_same(void **state)
 {
     (void)state;

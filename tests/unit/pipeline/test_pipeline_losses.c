@@ -1,9 +1,10 @@
 #include "support/await.h"
 #include "support/pipeline_rig.h"
 
-/* What outputs lose becomes gaps: in sum exactly what the ledger says was dropped. */
+/* Losses of outputs become gaps. Their sum is exactly the number that the ledger counts as
+ * dropped. */
 
-/* ${taker} was told all that ${loser} dropped for this reason. */
+/* Gaps told ${taker} of all events that ${loser} dropped for this reason. */
 static void check_told(struct rig *rig, size_t loser, enum output_drop reason, size_t taker)
 {
     char what[64];
@@ -26,8 +27,8 @@ static size_t count_gaps(struct rig *rig, size_t output)
 static void what_a_destination_refuses_is_told_to_all_outputs(void **state)
 {
     (void)state;
-    /* The first batch is of events; of what comes behind it, which may be a gap, only what stands
-     * second or later is refused. */
+    /* The first batch has events. Of later batches, which may be a gap, only the second and later
+     * records are refused. */
     static const struct fake_step steps[] = {{.verdict = OUTPUT_REJECTED},
         {.verdict = OUTPUT_RETRY}, {.verdict = OUTPUT_MIXED, .delivers = 0x5555, .rejects = 0x2a}};
     struct rig rig;
@@ -116,7 +117,7 @@ static void what_an_output_that_has_ended_does_not_take_is_told_to_the_others(vo
     }
 }
 
-/* Of two outputs with batches of 100 the first refuses all of 5000 events. */
+/* The first of two outputs refuses all of 5000 events, in batches of 100. */
 static void refuse_all(struct rig *rig, uint64_t max_age_ns, uint64_t gap_age_ns)
 {
     enum { STEPS = 1000 };
@@ -166,7 +167,7 @@ static void a_stop_tells_running_outputs_what_was_left_of_another(void **state)
         struct rig rig;
         rig_init(&rig, 2, 2, (const size_t[]){0, 0, 1}, 3);
         rig.settings.save = keeps ? on_save : NULL;
-        rig.sessions[1].replayable = false; /* nothing of it comes again */
+        rig.sessions[1].replayable = false; /* none of its events comes again */
         rig_script(&rig, 0, NULL, 0);
         fake_output_hold(rig.fakes[0]);
         rig_start(&rig);
@@ -181,7 +182,7 @@ static void a_stop_tells_running_outputs_what_was_left_of_another(void **state)
         check_ledger(&rig);
         struct output_counts counts = output_counts(&rig, 0);
         assert_int_equal(counts.dropped[OUTPUT_DROP_STOPPED], 7010);
-        assert_true(counts.own_dropped > 0); /* it had no ears for its gaps either */
+        assert_true(counts.own_dropped > 0); /* it also dropped its gaps */
         assert_int_equal(counts.own_dropped, counts.own_offered);
         for (size_t i = 1; i < 3; i++) {
             assert_int_equal(gap_sum(&rig, i, "output/stopped", "a"), keeps ? 10 : 7010);

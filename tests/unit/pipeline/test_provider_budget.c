@@ -42,7 +42,7 @@ static struct provider_budget *create(const struct provider_budget_settings *set
     return budget;
 }
 
-/* How many of ${count} at one moment are kept. */
+/* The number of ${count} events at one moment that are kept. */
 static unsigned kept(
     struct provider_budget *budget, const struct event_record *record, unsigned count)
 {
@@ -63,7 +63,7 @@ static void each_provider_has_its_own(void **state)
     struct event_record one = record_of(1, 2);
     struct event_record two = record_of(2, 2);
     struct event_record three = record_of(3, 2);
-    /* Errors, so that a bucket is used up: four seconds' worth, and no more. */
+    /* Errors, so that a bucket is used up: the events of four seconds, and no more. */
     assert_int_equal(kept(budget, &one, 1000), 5 * 4);
     assert_int_equal(kept(budget, &three, 1000), 1000);
     assert_int_equal(kept(budget, &two, 1000), 100 * 4);
@@ -78,7 +78,7 @@ static void others_have_one_each_and_then_one_together(void **state)
     struct provider_budget *budget = create(&(struct provider_budget_settings){
         .shares = shares, .share_count = 1, .others = limit_of(10)});
     struct event_record free_one = record_of(1, 2);
-    assert_int_equal(kept(budget, &free_one, 1000), 1000); /* its own has no limit */
+    assert_int_equal(kept(budget, &free_one, 1000), 1000); /* it has no limit of its own */
     for (unsigned i = 2; i < 2 + 512; i++) {
         struct event_record record = record_of(i, 2);
         assert_int_equal(kept(budget, &record, 41), 40);
@@ -184,8 +184,8 @@ static void what_the_kernel_describes_is_kept_and_costs_nothing(void **state)
     (void)state;
     struct provider_budget *budget = create(
         &(struct provider_budget_settings){.others = limit_of(1)});
-    /* Group and type of the kernel's, ntwmi.h: rundowns of processes, threads and images, file names,
-     * keys of the registry, definitions of stacks, the machine. */
+    /* Group and type of the kernel's, ntwmi.h: rundowns of processes, threads and images, file
+     * names, keys of the registry, definitions of stacks, the machine. */
     static const uint16_t hooks[] = {0x0303, 0x0304, 0x0503, 0x1403, 0x0400, 0x0424, 0x0916, 0x0918,
         0x0919, 0x1822, 0x1823, 0x1824, 0x0b0a, 0x0000};
     for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
@@ -199,7 +199,7 @@ static void what_the_kernel_describes_is_kept_and_costs_nothing(void **state)
     provider_budget_destroy(budget);
 }
 
-/* At most a burst of four seconds is owed, and one event in the second is paid off. */
+/* The debt is at most a burst of four seconds, and each second pays one event. */
 static void others_give_way_to_what_any_process_can_write(void **state)
 {
     (void)state;

@@ -18,11 +18,11 @@ static uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* ---- beside a model ---------------------------------------------------------------------------- */
+/* ---- against a model ------------------------------------------------------------------------- */
 
 /*
- * Those rules, implemented in another way: a bucket of events and one of bytes, in billionths of
- * them, and a list of all that came since the last tick.
+ * The rules of provider_ladder.h, implemented in another way: a bucket of events and one of bytes,
+ * in billionths, and a list of all events since the last tick.
  */
 enum { MODEL_EVENTS = 1 << 16 };
 
@@ -67,7 +67,7 @@ static void model_fill(struct model *model, uint64_t now)
                                                                   : model->bytes;
 }
 
-/* A quarter of the bucket is the reserve, an eighth of that is a step: 32 parts in all. */
+/* A quarter of the bucket is the reserve, and an eighth of that a step: 32 parts in all. */
 static unsigned model_step(int64_t left, int64_t full)
 {
     unsigned step = 0;
@@ -114,7 +114,7 @@ static enum provider_cut model_ask(struct model *model, uint8_t level, uint64_t 
     return PROVIDER_CUT_NONE;
 }
 
-/* What the step would have kept of what came, in sixteenths of events and bytes. */
+/* The share that the step would have kept, in sixteenths of events and bytes. */
 static void model_kept(
     const struct model *model, unsigned step, uint64_t *ret_events, uint64_t *ret_bytes)
 {
@@ -156,7 +156,7 @@ static void model_tick(struct model *model, uint64_t now)
     model->window = now;
 }
 
-/* Floods, trickles and pauses of any mix of levels, in limits that both can count exactly. */
+/* Floods, trickles and pauses with any mix of levels, with limits that both can count exactly. */
 static void it_does_as_the_model_does(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void it_does_as_the_model_does(void **state)
     assert_true(downs > 10);
 }
 
-/* ---- what holds --------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 struct run {
     struct provider_ladder ladder;
@@ -221,7 +221,7 @@ static void run_init(struct run *run, uint64_t events, uint64_t bytes)
     provider_ladder_init(&run->ladder, &limit, 0);
 }
 
-/* ${rate} events a second for so many seconds, levels in turn. */
+/* ${rate} events a second for so many seconds, with alternating levels. */
 static void send(struct run *run, uint64_t rate, uint64_t seconds, const uint8_t *levels,
     size_t level_count, uint64_t bytes)
 {
@@ -264,7 +264,7 @@ static void within_the_budget_everything_is_kept(void **state)
     run_init(&run, 1000, 100000);
     send(&run, 1000, 60, mixed, sizeof(mixed), 100);
     assert_int_equal(run.kept, 60000);
-    /* What was saved comes at once: as a buffer does, of which ETW hands over one a second. */
+    /* Saved records come at once, like a buffer, of which ETW hands over one a second. */
     for (int burst = 0; burst < 20; burst++) {
         run.now += second_ns;
         for (int i = 0; i < 1000; i++) {
@@ -291,7 +291,7 @@ static void steps_come_in_the_order_that_is_announced(void **state)
     }
     assert_int_equal(last, PROVIDER_STEP_PROVIDER);
     assert_int_equal(worst, PROVIDER_CUT_PROVIDER);
-    /* Errors are the last to go: there are some left for them, then none. */
+    /* Errors are dropped last: some pass, then none. */
     assert_int_equal(provider_ladder_ask(&run.ladder, VERBOSE, 1, run.now), PROVIDER_CUT_PROVIDER);
     assert_int_equal(provider_ladder_ask(&run.ladder, ERROR, 1, run.now), PROVIDER_CUT_NONE);
     for (int i = 0; i < 1000; i++) {
@@ -328,7 +328,8 @@ static void it_comes_back_step_by_step(void **state)
     run_init(&run, 1000, 0);
     send(&run, 200000, 5, mixed, sizeof(mixed), 10);
     assert_int_equal(run.ladder.step, 7);
-    /* 900 are within the budget, but not well: so it rests on the step that leaves out half. */
+    /* 900 are within the budget, but near its limit: so the ladder stays on the step that leaves
+     * out half. */
     send(&run, 900, 30, mixed, sizeof(mixed), 10);
     assert_int_equal(run.ladder.step, 1);
     unsigned before = run.changes;
@@ -336,7 +337,7 @@ static void it_comes_back_step_by_step(void **state)
     assert_int_equal(run.changes, before);
     send(&run, 700, 10, mixed, sizeof(mixed), 10);
     assert_int_equal(run.ladder.step, 0);
-    /* Where nothing comes at all, too. */
+    /* That is also true if no event comes at all. */
     send(&run, 200000, 5, mixed, sizeof(mixed), 10);
     for (unsigned left = 7; left > 0; left--) {
         for (int i = 0; i < (left == 7 ? 4 : 1) && run.ladder.step == left; i++) {
@@ -346,7 +347,7 @@ static void it_comes_back_step_by_step(void **state)
     }
 }
 
-/* Whatever turns events come in, each kind has its share. */
+/* In whatever order events come, each kind has its share. */
 static void a_sample_is_fair_to_what_comes_in_turns(void **state)
 {
     (void)state;
@@ -369,7 +370,7 @@ static void a_sample_is_fair_to_what_comes_in_turns(void **state)
     }
 }
 
-/* An event that is larger than all that the budget ever saves is paid for afterwards. */
+/* An event larger than all that the budget ever saves is paid for afterwards. */
 static void a_debt_is_paid(void **state)
 {
     (void)state;

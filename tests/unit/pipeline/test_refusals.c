@@ -50,9 +50,9 @@ static void reasons_move_with_their_records(void **state)
     refusals_move(&refusals, 1, 0); /* nothing was ever refused */
     say(&refusals, 0, 400, "gone");
     say(&refusals, 2, 403, "stays");
-    refusals_move(&refusals, 1, 0); /* said of none */
+    refusals_move(&refusals, 1, 0); /* no record was refused */
     refusals_move(&refusals, 2, 1);
-    refusals_move(&refusals, 9, 2); /* no such record */
+    refusals_move(&refusals, 9, 2); /* there is no such record */
     assert_why(&refusals, 0, 0, "");
     assert_why(&refusals, 1, 403, "stays");
     refusals_fini(&refusals);
@@ -80,9 +80,9 @@ static void a_new_call_knows_nothing_of_the_one_before(void **state)
     say(&refusals, 0, 400, "before");
     refusals_begin(&refusals, 1);
     assert_why(&refusals, 0, 0, "");
-    say(&refusals, 0, 400, "before"); /* the same text as in what is void */
+    say(&refusals, 0, 400, "before"); /* with the text that was cleared */
     assert_why(&refusals, 0, 400, "before");
-    refusals_begin(&refusals, 1000); /* more than ever */
+    refusals_begin(&refusals, 1000); /* more than before */
     assert_why(&refusals, 0, 0, "");
     say(&refusals, 999, 500, "last");
     say(&refusals, 1000, 500, "beyond");
@@ -117,7 +117,7 @@ static void long_texts_are_cut_on_a_character(void **state)
     free(text);
 }
 
-/* A destination that gives each of many records a long reason of its own. */
+/* A destination that gives a long reason of its own for each of many records. */
 static void without_room_for_more_texts_statuses_are_kept(void **state)
 {
     (void)state;

@@ -5,7 +5,7 @@
 
 #include "support/test.h"
 
-/* Lists of what slabs have, and windows that are fed with them. Times are seconds. */
+/* The lists of slabs, and windows that get them. Times are seconds. */
 
 static const uint64_t second = 10000000;
 static const uint64_t second_ns = 1000000000;
@@ -17,7 +17,7 @@ static struct roll_key key_of(uint64_t values, uint64_t time, uint64_t length)
         .length = length * second};
 }
 
-/* An event as a worker does it: counted, or written and added. */
+/* An event as a worker treats it: counted, or written and added. */
 static void put(
     struct roll_list *list, uint64_t values, uint64_t time, uint64_t length, uint64_t sequence)
 {
@@ -37,7 +37,7 @@ static struct roll_list *make_list(void)
     return list;
 }
 
-/* Everything of the list; what was absorbed. */
+/* Add all entries of the list; returns the number of absorbed events. */
 static uint64_t add_all(struct rollup *rollup, struct roll_list *list)
 {
     uint64_t all = 0;
@@ -123,7 +123,7 @@ static void windows_add_up_over_slabs_and_end_by_event_time(void **state)
     assert_taken(rollup, 20 * second, 0, "{\"n\":7}\n", 2, 13, 14);
     assert_null(rollup_take(rollup, 20 * second, 0));
     assert_int_equal(rollup_hold(rollup), 10);
-    /* One that comes late begins another count. */
+    /* A late event begins another count. */
     list = make_list();
     put(list, 1, 15, 10, 11);
     assert_int_equal(add_all(rollup, list), 0);
@@ -154,7 +154,7 @@ static void a_live_window_is_over_by_the_clock_too(void **state)
     assert_taken(rollup, 0, 110 * second_ns, "{\"n\":2}\n", 2, 5, 5);
     assert_null(rollup_take(rollup, 0, 110 * second_ns));
     assert_int_equal(rollup_due(rollup), 115 * second_ns);
-    rollup_destroy(rollup); /* with one that is open */
+    rollup_destroy(rollup); /* with an open window */
 }
 
 static void a_trace_has_its_time_as_long_as_it_comes(void **state)

@@ -7,7 +7,8 @@
 #include "pipeline/batch/batch_codec.h"
 #include "support/test.h"
 
-/* One session, one stream, two outputs: the sealer between slabs made by hand and a memory spool. */
+/* One session, one stream, two outputs: the sealer between slabs made by hand and a memory
+ * spool. */
 
 enum { OUTPUTS = 2, RECORD_BYTES = 10 };
 
@@ -105,8 +106,8 @@ static void finish_slab(struct rig *rig, size_t count, size_t filtered_each)
     sealer_finish(rig->sealer, slab);
 }
 
-/* What an output that goes on behind ${resume} would deliver, as outlets do: the segments behind it.
- * Each record that comes must be behind it, and none may be missing. */
+/* The records that an output that continues after ${resume} would deliver: the segments after it.
+ * Each of these must be after it, and none may be missing. */
 static void check_output(struct rig *rig, size_t output, size_t filtered_each)
 {
     uint64_t resume = rig->resume[output];
@@ -177,7 +178,7 @@ static void outputs_of_one_stream_go_on_where_each_had_come_to(void **state)
                 for (uint64_t second = 0; second <= EVENTS; second++) {
                     struct rig rig;
                     rig_init(&rig, batch, second / 3, second);
-                    rig.stream.max_bytes += batch % 3 * 3; /* room that no record fits into */
+                    rig.stream.max_bytes += batch % 3 * 3; /* room into which no record fits */
                     while (rig.next_sequence <= EVENTS) {
                         finish_slab(&rig, slab, filtered);
                     }
@@ -189,7 +190,7 @@ static void outputs_of_one_stream_go_on_where_each_had_come_to(void **state)
     }
 }
 
-/* Take the next batch of the first output; what it was must be said. */
+/* Take the next batch of the first output, and check its content. */
 static void take_batch(struct rig *rig, bool own, size_t records, uint64_t last_sequence)
 {
     struct spool_item item;
@@ -217,7 +218,7 @@ static void what_has_no_number_takes_its_session_nowhere(void **state)
     sealer_finish(rig.sealer, gap);
     finish_slab(&rig, 2, 0);
     sealer_flush(rig.sealer);
-    /* The outputs go on behind 3: the first batch has a segment up to there, and one behind it. */
+    /* The outputs continue after 3: the first batch has a segment up to there, and one after it. */
     struct spool_item first;
     assert_int_equal(rig.spool->ops->next(rig.spool, rig.cursors[0], 0, &first), SPOOL_BATCH);
     assert_int_equal(first.batch->segment_count, 2);
@@ -247,7 +248,7 @@ static void a_slab_that_was_taken_in_part_is_dropped_in_part(void **state)
     slab->done_sequence = 4;
     slab->counts = (struct session_counts){.received = 10, .accepted = 3, .filtered = 1};
     assert_true(sealer_take(rig.sealer, slab));
-    slab->counts.accepted = 5; /* two more, which are not taken: the agent stops */
+    slab->counts.accepted = 5; /* two more, which are not accepted: the agent stops */
     slab->undecoded = true;
     sealer_finish(rig.sealer, slab);
     struct session_counts session;
@@ -261,7 +262,7 @@ static void a_slab_that_was_taken_in_part_is_dropped_in_part(void **state)
     rig_fini(&rig);
 }
 
-/* A gap with the session's next number, as the source gives it. */
+/* A gap with the session's next number, like the source's. */
 static void finish_gap(struct rig *rig)
 {
     struct slab *gap = make_slab(rig, SLAB_GAP);
@@ -271,8 +272,8 @@ static void finish_gap(struct rig *rig)
     sealer_finish(rig->sealer, gap);
 }
 
-/* Its number would move positions across the events, which come again where positions are kept: and
- * it with them. */
+/* Its number would move positions past the events, which come again if positions are kept, and the
+ * gap with them. */
 static void a_gap_behind_what_was_dropped_takes_its_session_nowhere(void **state)
 {
     (void)state;
@@ -312,7 +313,7 @@ static void a_gap_behind_what_was_dropped_takes_its_session_nowhere(void **state
     }
 }
 
-/* ---- more than a batch can be ------------------------------------------------------------------- */
+/* ---- more than fits into a batch ------------------------------------------------------------- */
 
 static void finish_large_slab(struct rig *rig, size_t bytes)
 {
@@ -343,7 +344,7 @@ static void finish_slab_of_names(struct rig *rig, size_t count)
     sealer_finish(rig->sealer, slab);
 }
 
-/* Take all batches, of which there are several, each one that a disk could be given. */
+/* Take all batches: there are several, each small enough for a disk. */
 static void take_all(struct rig *rig)
 {
     static const char *const sessions[] = {"session"};

@@ -6,9 +6,9 @@
 #include "support/test.h"
 
 /*
- * Windows on their way through the sealer and a memory spool, against a count of its own: random slabs, and
- * outputs that take any number of batches before the agent is killed, and go on where they were. An event
- * has a number, a time, and values; some are rolled up.
+ * Windows on their way through the sealer and a memory spool, compared with a count of the test's
+ * own. Slabs are random. Outputs take any number of batches before the agent is killed, and then
+ * continue where they were. An event has a number, a time, and values; some are rolled up.
  */
 enum { EVENTS = 6000, VALUES = 5, OUTPUTS = 2, ROUNDS = 60, WINDOW = 50, MAX_SLAB = 200 };
 
@@ -41,7 +41,7 @@ static void make_events(void)
     }
 }
 
-/* One key of the count: value and window, or an event that is not rolled up. */
+/* One entry of the count: value and window, or an event that is not rolled up. */
 enum { WINDOWS = 4096 };
 static uint64_t wanted[VALUES][WINDOWS];
 static uint64_t got[OUTPUTS][VALUES][WINDOWS];
@@ -59,7 +59,7 @@ struct rig {
     uint64_t next_ticket;
 };
 
-/* ${live}: the session is, and a batch is sealed at once. */
+/* ${live}: the session is live, and each batch is sealed at once. */
 static void rig_init_as(
     struct rig *rig, const uint64_t resume[OUTPUTS], size_t batch_records, bool live)
 {
@@ -131,7 +131,7 @@ static bool roll_up(struct rig *rig, struct roll_list *list, uint64_t number)
     return true;
 }
 
-/* As a worker does it: events from ${first} on. */
+/* Events from ${first} on, as a worker treats them. */
 static void finish_slab(struct rig *rig, uint64_t first, uint64_t end)
 {
     struct slab *slab = slab_create(SLAB_RECORDS, 0, 0, NULL);
@@ -173,7 +173,7 @@ static void deliver(size_t output, const char *text)
     }
 }
 
-/* As an outlet does it: up to ${batches} of them; where it is then. */
+/* Take up to ${batches} batches, like an outlet; returns the position then. */
 static uint64_t take(struct rig *rig, size_t output, size_t batches)
 {
     uint64_t at = rig->resume[output];
@@ -198,7 +198,7 @@ static uint64_t take(struct rig *rig, size_t output, size_t batches)
     return at;
 }
 
-/* Feed events behind what all outputs had up to ${end}, in random slabs. */
+/* Feed events after those that all outputs have, up to ${end}, in random slabs. */
 static void feed(struct rig *rig, uint64_t end)
 {
     uint64_t first = (rig->resume[0] < rig->resume[1] ? rig->resume[0] : rig->resume[1]) + 1;
@@ -222,7 +222,8 @@ static void count_wanted(size_t output)
 {
     memset(wanted, 0, sizeof(wanted));
     for (uint64_t n = 1; n <= EVENTS; n++) {
-        /* What passed as it is, as it was read first after a start or had no room, is not missing. */
+        /* Events that passed unchanged, as the first of a run or for lack of room, are not
+         * missing. */
         if (!plain[output][n]) {
             assert_true(events[n].rolled);
             wanted[events[n].value][events[n].time / WINDOW]++;
@@ -259,7 +260,7 @@ static void without_a_kill_every_event_counts_once(void **unused)
     }
 }
 
-/* Each output is somewhere else when it ends; windows are open. */
+/* Each output is at another place when it ends, and windows are open. */
 static void a_kill_loses_nothing(void **unused)
 {
     (void)unused;
@@ -276,7 +277,7 @@ static void a_kill_loses_nothing(void **unused)
                 assert_true(now >= at[o]);
                 at[o] = now;
             }
-            rig_fini(&rig); /* what was not taken is gone */
+            rig_fini(&rig); /* batches that were not taken are gone */
         }
         rig_init(&rig, at, 50);
         feed(&rig, EVENTS);
@@ -294,7 +295,7 @@ static void a_kill_loses_nothing(void **unused)
     }
 }
 
-/* Nothing comes any more, and no event time passes the windows: the clock does. */
+/* No event comes any more, so no event time ends the windows: the clock does. */
 static void a_live_session_ships_by_the_clock(void **unused)
 {
     (void)unused;

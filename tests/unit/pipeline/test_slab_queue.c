@@ -54,7 +54,7 @@ static void a_full_queue_takes_nothing_until_its_deadline(void **state)
         slab_destroy(slab_queue_pop(queue, 0));
     }
     assert_true(slab_queue_is_half_empty(queue));
-    slab_queue_destroy(queue); /* with one slab in it */
+    slab_queue_destroy(queue); /* with a slab in it */
 }
 
 static void an_empty_queue_takes_a_slab_of_any_size(void **state)
@@ -142,7 +142,7 @@ static void a_destroyed_queue_frees_the_metadata_that_a_worker_has_yet_to_learn(
     }
 }
 
-/* ---- under load ------------------------------------------------------------------------------- */
+/* ---- under load ------------------------------------------------------------------------------ */
 
 struct shared {
     struct slab_queue *queue;
@@ -151,8 +151,8 @@ struct shared {
     atomic_size_t wrong;
 };
 
-/* In last_sequence, metadata slabs have the number of metadata slabs before them; other slabs, the number that
- * must have been learned. */
+/* In last_sequence, metadata slabs have the number of metadata slabs before them; other slabs have
+ * the number that must have been learned. */
 static void work(void *self)
 {
     struct shared *shared = self;

@@ -3,7 +3,7 @@
 #include "process/process_reader.h"
 #include "source_rig.h"
 
-/* ---- numbering -------------------------------------------------------------------------------- */
+/* ---- numbering ------------------------------------------------------------------------------- */
 
 static void events_are_numbered_and_copied(void **state)
 {
@@ -74,7 +74,7 @@ static void metadata_is_learned_before_what_follows(void **state)
     rig_fini(&rig);
 }
 
-/* A recorded trace is searched for it ahead. */
+/* In a recorded trace the first pass searches for it. */
 static void metadata_among_the_events_of_a_live_session_is_learned(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void metadata_among_the_events_of_a_live_session_is_learned(void **state)
     }
 }
 
-/* ---- processes -------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 /* A start of Process_V3_TypeGroup1: pid, name and a command line of 4980 characters. */
 static struct event_record start_of(const struct rig *rig, uint32_t pid, char name)
@@ -122,8 +122,8 @@ static struct event_record start_of(const struct rig *rig, uint32_t pid, char na
         .trace = &rig->trace};
 }
 
-/* All processes up to ${count} are told ahead, then the first one comes in its place, by another name. Returns what
- * it is called then. */
+/* The first pass tells of all processes up to ${count}. Then the first one comes in its place, with
+ * another name. Returns its name then. */
 static char name_after(uint32_t count)
 {
     const struct process_table_settings small = {.max_bytes = 64 * 1024};
@@ -153,7 +153,7 @@ static char name_after(uint32_t count)
     return name;
 }
 
-/* What workers see must not depend on how far they lag; but what had no room is not lost. */
+/* The workers' view must not depend on how far they lag. A process without room is not lost. */
 static void processes_told_ahead_are_learned_in_their_places_only_for_want_of_room(void **state)
 {
     (void)state;
@@ -161,7 +161,7 @@ static void processes_told_ahead_are_learned_in_their_places_only_for_want_of_ro
     assert_int_equal(name_after(100), 'b');
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static uint64_t ended_at;
 
@@ -212,7 +212,7 @@ static void numbers_go_on_behind_files_that_are_done(void **state)
     rig_fini(&rig);
 }
 
-/* ---- ends ------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static void a_queue_that_takes_nothing_more_ends_the_source(void **state)
 {
@@ -237,8 +237,8 @@ static void a_queue_that_takes_nothing_more_ends_the_source(void **state)
     rig_fini(&rig);
 }
 
-/* Its number would move positions across the events, which come again where positions are kept: and
- * it with them. */
+/* Its number would move positions past the events, which come again if positions are kept, and the
+ * gap with them. */
 static void a_gap_behind_what_was_abandoned_has_no_number(void **state)
 {
     (void)state;

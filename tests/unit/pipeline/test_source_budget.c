@@ -1,6 +1,6 @@
 #include "source_rig.h"
 
-/* What a source does with what providers send beyond their budgets. */
+/* Events beyond the budgets of their providers, in a source. */
 
 enum { BUDGET_EVENTS = 10, BURST_S = 4, PUSHED = 3000 };
 
@@ -14,7 +14,7 @@ struct found {
     uint64_t last_sequence;
 };
 
-/* Like a worker; small records, so that the queue never is full. */
+/* Takes slabs like a worker. Records are small, so the queue is never full. */
 static void drain(struct rig *rig, struct found *found)
 {
     struct slab *slab;
@@ -78,7 +78,7 @@ static uint64_t over_budget(const struct rig *rig)
 static void what_is_left_out_is_counted_to_the_event(void **state)
 {
     (void)state;
-    /* A gap whenever the clock is looked at, or one of each kind at the end alone. */
+    /* A gap at each look at the clock, or only one of each kind at the end. */
     static const uint64_t ages[] = {0, UINT64_C(3600) * 1000000000};
     for (int i = 0; i < 2; i++) {
         struct rig rig;
@@ -97,7 +97,7 @@ static void what_is_left_out_is_counted_to_the_event(void **state)
     }
 }
 
-/* They stand behind what came before them (drain looks), and a pause ships them. */
+/* Gaps come after the events before them (drain checks that), and a pause ships them. */
 static void gaps_keep_the_order_of_the_session(void **state)
 {
     (void)state;

@@ -5,8 +5,8 @@
 #include "support/test.h"
 
 /*
- * What a source leaves out by itself is what the session's workers would drop by the header, and is
- * counted by rule as they would: the same gates are asked by both here.
+ * A source leaves out the events that the session's workers would drop by the header, and counts
+ * them by rule in the same way. This test asks the same gates in both.
  */
 enum { GATES = 2, STREAMS = 2, HITS = 4 };
 
@@ -39,7 +39,7 @@ static bool select_all(const void *self, struct filter_scratch *scratch, const s
     return true;
 }
 
-/* Rules that drop, of two lists of the session and of two streams; NULL: the stream has none. */
+/* Rules that drop, in two lists of the session and of two streams; NULL: the stream has none. */
 static void rig_init(struct rig *rig, const char *const texts[GATES + STREAMS])
 {
     *rig = (struct rig){.stream_numbers = {0, 1}};
@@ -112,7 +112,8 @@ static void an_event_is_counted_by_every_list_that_decided(void **state)
             assert_int_equal(source_gates_count(rig.source, tag, true), levels[id]);
         }
     }
-    /* Hits and drops of the rule, and what no rule decided, by list: id 1 was counted once. */
+    /* Hits and drops of the rule, and by list the events that no rule decided: id 1 was counted
+     * once. */
     assert_hits(&rig, "1/1 4, 2/2 2, 2/2 0, 2/2 0");
     rig_fini(&rig);
 }
@@ -121,7 +122,7 @@ static void what_the_header_leaves_open_is_for_the_workers(void **state)
 {
     (void)state;
     static const char *const cases[][GATES + STREAMS] = {
-        /* The number, and names, are not known yet. */
+        /* Number and names are not known yet. */
         {"etw.sequence == 0 or event.code == 9", "event.code == 1", NULL, NULL},
         {"provider.name == 'x' and event.code == 1", "event.code == 9", NULL, NULL},
         /* A stream takes everything. */
@@ -147,7 +148,7 @@ static void streams_are_asked_where_all_of_them_begin_and_nothing_else_selects(v
     struct rig rig;
     uint64_t tag;
     rig_init(&rig, texts);
-    rig.resume[1] = 11; /* one has had the next one, which is number 11 */
+    rig.resume[1] = 11; /* one output has delivered the next one, number 11 */
     rig_start(&rig);
     assert_int_equal(ask(&rig, 1, &tag), SOURCE_GATES_PASS);
     rig_fini(&rig);

@@ -3,9 +3,9 @@
 #include "platform/plat_thread.h"
 #include "source_rig.h"
 
-/* What a source does when the queue takes no more. */
+/* A source whose queue is full. */
 
-/* ---- back-pressure ---------------------------------------------------------------------------- */
+/* ---- back-pressure --------------------------------------------------------------------------- */
 
 struct feeder {
     struct rig *rig;
@@ -49,7 +49,7 @@ static uint64_t fill(struct rig *rig)
         before = source_counts(rig->source).sequence;
         assert_true(push(rig));
     } while (slab_queue_bytes(rig->queue) + SLAB_BYTES <= QUEUE_SLABS * SLAB_BYTES);
-    /* The queue is full; 25 records of 10,000 bytes fill the slab in hand. */
+    /* The queue is full. 25 records of 10,000 bytes fill the slab in hand. */
     push_many(rig, 24);
     return before + 26;
 }
@@ -85,14 +85,14 @@ static void what_describes_events_is_kept_while_a_live_session_drops(void **stat
     rig_init(&rig, false);
     rig_start(&rig);
     uint64_t first = fill(&rig);
-    push_many(&rig, 10); /* these find no room … */
+    push_many(&rig, 10); /* these find no room, */
     struct event_record metadata = {.kind = RECORD_EVENT, .trace = &rig.trace};
-    rig.sink.metadata(rig.sink.self, &metadata); /* … nor does this, … */
+    rig.sink.metadata(rig.sink.self, &metadata); /* nor does this, */
     push_many(&rig, 5);
     rig.sink.metadata(rig.sink.self, &metadata);
     take(&rig);
     take(&rig);
-    push_many(&rig, 1); /* now both have room, and need what there is */
+    push_many(&rig, 1); /* now both have room, and use it up */
     take(&rig);
     push_many(&rig, 3);
     rig_finish(&rig, true);
@@ -169,13 +169,14 @@ static void a_gap_does_not_stay_open_for_ever(void **state)
     rig_start(&rig);
     uint64_t first = fill(&rig);
     push_many(&rig, 10);
-    rig.sink.pause(rig.sink.self); /* no room still, but the gap is old */
+    rig.sink.pause(rig.sink.self); /* there is still no room, but the gap is old */
     push_many(&rig, 4);
     rig.sink.pause(rig.sink.self);
     take_all(&rig);
     push_many(&rig, 1);
     rig_finish(&rig, true);
-    /* How often a gap is cut off depends on looks at the clock; none is lost, none is twice. */
+    /* Looks at the clock decide how often a gap is cut off. No loss is missing, and none is counted
+     * twice. */
     assert_int_equal(rig.counts.dropped[SESSION_DROP_FULL], 14);
     assert_true(rig.counts.gaps >= 2);
     unsigned long long in_gaps = 0;
@@ -188,7 +189,7 @@ static void a_gap_does_not_stay_open_for_ever(void **state)
     rig_fini(&rig);
 }
 
-/* Events that waited for their stacks begin a slab while metadata before it find no room. */
+/* Events that waited for their stacks begin a slab while earlier metadata find no room. */
 static void a_slab_in_hand_makes_way_for_an_old_gap_with_its_counts(void **state)
 {
     (void)state;

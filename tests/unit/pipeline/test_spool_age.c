@@ -3,7 +3,7 @@
 #include "support/await.h"
 #include "unit/pipeline/spool_rig.h"
 
-/* What time does to what waits, and to outputs that do not come back. */
+/* The effect of time on waiting batches, and on outputs that do not return. */
 
 struct hands {
     atomic_uint_fast64_t wall;
@@ -20,7 +20,7 @@ static uint64_t monotonic(void *self)
     return atomic_load(&((struct hands *)self)->monotonic_ns);
 }
 
-/* What a commit looks at twice a second. */
+/* A commit checks this twice a second. */
 static bool is_lost_by_age(struct spool_rig *rig)
 {
     rig_flush(rig);
@@ -48,8 +48,8 @@ static void what_waits_longer_than_it_may_is_lost_and_counted(void **state)
     rig_fini(&rig);
 }
 
-/* What an output has in hand it may yet deliver, and what it has acked is not lost, though no commit
- * knows of that. */
+/* The output may still deliver a batch that it has in hand, and acked batches are not lost,
+ * although no commit has recorded that. */
 static void what_an_output_has_taken_is_not_lost_by_age(void **state)
 {
     (void)state;
@@ -89,8 +89,8 @@ static void pass_seconds(struct hands *hands, uint64_t seconds)
 }
 
 struct told {
-    struct spool_rig rig; /* the first: it is what the spool's functions are given */
-    uint64_t open;        /* events of b, which gaps that are open tell of */
+    struct spool_rig rig; /* first: the spool's functions get its address */
+    uint64_t open;        /* events of b that open gaps count */
 };
 
 static bool count_open(void *self, const struct catalogue_gap *gap)
@@ -102,7 +102,7 @@ static bool count_open(void *self, const struct catalogue_gap *gap)
     return true;
 }
 
-/* As the losses of a pipeline do. */
+/* Like the losses of a pipeline. */
 static bool stage_gap(void *self, struct store *store, bool all, struct error *err)
 {
     const struct spool_rig *rig = self;
@@ -118,8 +118,8 @@ static bool stage_gap(void *self, struct store *store, bool all, struct error *e
     return count == 0 || store_gap(store, &gap, err);
 }
 
-/* It pins nothing any more, and what waited for it is told; but what the agent said of itself. The gap and
- * the loss are true in one commit. */
+/* The forgotten output keeps nothing from being removed. A gap tells of the batches that waited for
+ * it, except the agent's own events. The gap and the loss are in one commit. */
 static void what_an_output_loses_that_is_forgotten_is_counted(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void what_an_output_loses_that_is_forgotten_is_counted(void **state)
     rig->reader_count = 1;
     rig_open(rig);
     pass_seconds(&hands, 50);
-    rig_append(rig, 0, 9, 12); /* which is younger than b, and waits for it as well */
+    rig_append(rig, 0, 9, 12); /* younger than b; it waits for b as well */
     rig_flush(rig);
     assert_int_equal(atomic_load(&rig->lost_by_others[OUTPUT_DROP_SPOOL_TOO_OLD]), 0);
     pass_seconds(&hands, 11);

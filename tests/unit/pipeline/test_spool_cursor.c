@@ -1,11 +1,11 @@
 #include "pipeline/spool/spool_durable_own.h"
 #include "unit/pipeline/spool_rig.h"
 
-/* What a cursor knows ahead of its output, while the spool's thread has other things to do. */
+/* Batches that a cursor reads ahead for its output, while the spool's thread is busy. */
 
-/* Where commits stop, on that thread. */
+/* The place at which commits stop, on that thread. */
 struct gate {
-    struct spool_rig rig; /* the first: it is what the spool's functions are given */
+    struct spool_rig rig; /* first: the spool's functions get its address */
     struct plat_mutex mutex;
     struct plat_cond changed;
     bool closed;
@@ -56,7 +56,7 @@ static void wait_for_a_batch(void *self)
     waiting->got = waiting->spool->ops->next(waiting->spool, 0, UINT64_MAX, &item);
 }
 
-/* Whether it waits already or is about to. */
+/* The thread waits already, or is about to. */
 static void an_output_that_leaves_waits_for_nothing(void **state)
 {
     (void)state;
@@ -76,11 +76,11 @@ static void an_output_that_leaves_waits_for_nothing(void **state)
     wait_for_a_batch(&waiting);
     assert_int_equal(waiting.got, SPOOL_END);
     rig_reopen(&rig);
-    rig_take(&rig, 0, 1, 2); /* it waits for the next run */
+    rig_take(&rig, 0, 1, 2); /* it is left for the next run */
     rig_fini(&rig);
 }
 
-/* The thread is stuck in a commit from now on. */
+/* From now on the thread is stuck in a commit. */
 static void gate_close(struct gate *gate)
 {
     plat_mutex_lock(&gate->mutex);
@@ -102,7 +102,7 @@ static void gate_open(struct gate *gate)
     plat_mutex_unlock(&gate->mutex);
 }
 
-/* A commit, or a file that is deleted, takes a fifth of a second where the disk is busy. */
+/* On a busy disk, a commit or a removed file takes a fifth of a second. */
 static void an_output_goes_on_during_a_long_commit(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void an_output_goes_on_during_a_long_commit(void **state)
         rig_append(rig, 0, i, i);
     }
     rig_flush(rig);
-    rig_reopen(rig); /* nothing is in memory, and rows are known when it is open */
+    rig_reopen(rig); /* memory is empty; the rows are known when the spool is open */
     gate_close(&gate);
     for (uint64_t i = 1; i <= AHEAD; i++) {
         struct spool_item item;
@@ -132,7 +132,7 @@ static void an_output_goes_on_during_a_long_commit(void **state)
     gate_fini(&gate);
 }
 
-/* What is lost may be any of the rows that are known. */
+/* Any of the known rows may be lost. */
 static void rows_that_are_lost_leave_the_others_in_order(void **state)
 {
     (void)state;
@@ -157,22 +157,22 @@ static void rows_that_are_lost_leave_the_others_in_order(void **state)
     for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
         assert_true(spool_cursor_lose(spool, 0, &(struct store_row){.id = ids[lost[i]]}));
     }
-    assert_true(spool_cursor_lose(
-        spool, 0, &(struct store_row){.id = ids[5]})); /* lost once more: nothing else goes */
+    assert_true(spool_cursor_lose(spool, 0,
+        &(struct store_row){.id = ids[5]})); /* lost a second time: no other row is lost */
     plat_mutex_unlock(&spool->mutex);
     static const uint64_t left[] = {2, 3, 6, 7, 8};
     for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
         rig_take(&rig, 0, left[i], left[i]);
     }
     plat_mutex_lock(&spool->mutex);
-    assert_false(
-        spool_cursor_lose(spool, 0, &(struct store_row){.id = ids[8]})); /* the output has had it */
+    assert_false(spool_cursor_lose(
+        spool, 0, &(struct store_row){.id = ids[8]})); /* the output has delivered it */
     plat_mutex_unlock(&spool->mutex);
     rig_expect_nothing(&rig, 0);
     rig_fini(&rig);
 }
 
-/* Else each batch of a backlog would have its pages mapped and cleared by the system. */
+/* Otherwise the system would map and clear pages for each batch of a backlog. */
 static void the_block_of_a_batch_that_was_sent_is_used_for_the_next(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void the_block_of_a_batch_that_was_sent_is_used_for_the_next(void **state
             rig.spool, 0, rig_batch(RIG_FILE, first, first + RECORDS - 1, WIDTH));
     }
     rig_flush(&rig);
-    rig_reopen(&rig); /* nothing is in memory */
+    rig_reopen(&rig); /* memory is empty */
     struct spool_item item = rig_expect(&rig, 0, 1, RECORDS);
     const uint8_t *block = item.batch->piece.bytes.data;
     assert_true(item.batch->memory >= RECORDS * WIDTH);

@@ -2,7 +2,7 @@
 
 #include "unit/pipeline/spool_rig.h"
 
-/* What a run leaves, another one finds: batches, positions, checkpoints, leftovers. */
+/* The state that one run leaves for the next: batches, positions, checkpoints, leftovers. */
 
 static void what_was_committed_before_a_crash_is_delivered_after_it(void **state)
 {
@@ -24,7 +24,7 @@ static void what_was_committed_before_a_crash_is_delivered_after_it(void **state
     rig_fini(&rig);
 }
 
-/* An output that is given what is not committed might be given other records under the same numbers. */
+/* An output that got uncommitted records might get other records with these numbers later. */
 static void nothing_is_handed_out_before_it_is_committed(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void records_are_numbered_over_all_streams_and_runs(void **state)
     rig_fini(&rig);
 }
 
-/* Acks that no checkpoint belongs to are taken back with what the output wrote since. */
+/* Acks without a checkpoint are taken back, with what the output wrote since. */
 static void acks_count_with_the_checkpoint_that_follows_them(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void acks_count_with_the_checkpoint_that_follows_them(void **state)
     rig_fini(&rig);
 }
 
-/* Several workers ack as they come; one of them may never. */
+/* Several workers ack in any order; one of them may never ack. */
 static void acks_out_of_order_are_remembered_one_by_one(void **state)
 {
     (void)state;
@@ -147,12 +147,12 @@ static void acks_out_of_order_are_remembered_one_by_one(void **state)
     rig_ack(&rig, 0, &items[3]);
     rig.spool->ops->ack(rig.spool, 0, &items[4], false);
     rig_checkpoint(&rig, 0, "", true);
-    rig.spool->ops->ack(rig.spool, 0, &items[2], true); /* behind the checkpoint */
+    rig.spool->ops->ack(rig.spool, 0, &items[2], true); /* after the checkpoint */
     rig_crash(&rig);
     /* Whether the last one was committed is unknown. */
     assert_in_range(rig.backlogs[0].batches, 3, 4);
     assert_in_range(rig.backlogs[0].records, 3, 4);
-    /* Whatever the order in this run, what was settled in the other stays settled. */
+    /* Whatever the order in this run, what the other run settled stays settled. */
     items[2] = rig_expect(&rig, 0, 2, 2);
     items[4] = rig_expect(&rig, 0, 4, 4);
     rig_ack(&rig, 0, &items[4]);
@@ -163,7 +163,7 @@ static void acks_out_of_order_are_remembered_one_by_one(void **state)
     rig_take(&rig, 0, 6, 6);
     rig_checkpoint(&rig, 0, "", true);
     rig_reopen(&rig);
-    /* The batch that a crash takes may have been committed, or not. */
+    /* The crash may come before or after the commit of the batch. */
     rig_append(&rig, 0, 7, 7);
     struct spool_item item = rig_next(&rig, 0);
     while (rig_record(&item, 0) == 999999) {
@@ -234,7 +234,8 @@ static void a_closed_spool_ends_when_everything_was_handed_out(void **state)
     rig_fini(&rig);
 }
 
-/* Another format, filter or route: what is there was written for the one before. */
+/* After a change of format, filter or route: the waiting batches were written for the previous
+ * one. */
 static void what_was_written_for_another_stream_comes_first(void **state)
 {
     (void)state;
@@ -283,7 +284,7 @@ static void a_new_output_begins_behind_what_is_there(void **state)
     rig_fini(&rig);
 }
 
-/* A session's sequence is in the spool with the batch that has brought it, or with none. */
+/* A session's sequence is in the spool with the batch that has brought it, or not at all. */
 static void how_far_a_session_is_becomes_true_with_its_batches(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
 #include "platform/plat_system.h"
 #include "unit/pipeline/spool_rig.h"
 
-/* Limits and faults: memory, a full spool, a full disk, one that fails, and what was damaged on it. */
+/* Limits and faults: memory, a full spool, a full or failing disk, and damage on it. */
 
 enum { WIDTH = 3000, RECORDS = 40 }; /* of a batch: 120 KB, which a segment of 16 KB takes alone */
 
@@ -43,7 +43,7 @@ static void two_readers(struct spool_rig *rig)
     rig->reader_count = 2;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void an_output_that_is_stuck_costs_the_other_nothing(void **state)
 {
@@ -69,7 +69,7 @@ static void an_output_that_is_stuck_costs_the_other_nothing(void **state)
     rig_fini(&rig);
 }
 
-/* Not even beside one that has used up the memory. */
+/* Nor beside an output that has used up the memory. */
 static void an_output_that_keeps_up_never_reads_the_disk(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void what_waits_for_one_output_is_read_back_in_order(void **state)
     rig_fini(&rig);
 }
 
-/* ---- a full spool ---------------------------------------------------------------------------------- */
+/* ---- a full spool ---------------------------------------------------------------------------- */
 
 struct waiter {
     struct spool *spool;
@@ -126,7 +126,7 @@ static void wait_room(void *self)
     atomic_store(&waiter->result, waiter->spool->ops->wait_room(waiter->spool, waiter->origin));
 }
 
-/* So much of the file's that nothing more fits; returns how many batches. */
+/* As many of the file's batches as fit; returns their number. */
 static uint64_t fill_on(struct spool_rig *rig, enum spool_full on_full)
 {
     rig->store_settings.max_bytes = 12 * 1024 * 1024;
@@ -160,7 +160,7 @@ static void count_transactions(void *self, const char *name)
     atomic_fetch_add(&transactions, strcmp(name, "commit begin") == 0);
 }
 
-/* While nothing changes, asking again and again whether there is room writes nothing. */
+/* While nothing changes, repeated questions for room write nothing. */
 static void waiting_for_room_writes_nothing(void **state)
 {
     (void)state;
@@ -194,7 +194,8 @@ static void what_is_read_again_waits_for_room(void **state)
         for (uint64_t k = 1; k <= count; k++) {
             take_wide(&rig, 0, k);
         }
-        assert_int_equal(atomic_load(&waiter.result), -1); /* a checkpoint makes room, no ack */
+        assert_int_equal(
+            atomic_load(&waiter.result), -1); /* a checkpoint makes room, an ack does not */
         rig_checkpoint(&rig, 0, "", true);
         plat_thread_join(thread);
         assert_int_equal(atomic_load(&waiter.result), SPOOL_ROOM);
@@ -202,7 +203,7 @@ static void what_is_read_again_waits_for_room(void **state)
     }
 }
 
-/* Live batches behind a full spool, until what was appended is ${wanted} batches. */
+/* Live batches after the spool is full, until ${wanted} batches are appended. */
 static uint64_t append_live(struct spool_rig *rig, uint64_t from, uint64_t wanted)
 {
     for (uint64_t i = from + 1; i <= wanted; i++) {
@@ -226,7 +227,7 @@ static void the_newest_live_events_are_dropped_if_the_user_wants_that(void **sta
     uint64_t last = append_live(&rig, count, count + 1000);
     assert_true(last > count); /* the reserve is theirs */
     assert_true(last < count + 20);
-    for (uint64_t i = 1; i < last; i++) { /* the last one waits for room in memory */
+    for (uint64_t i = 1; i < last; i++) { /* the last one waits for memory */
         take_wide(&rig, 0, i);
     }
     rig_checkpoint(&rig, 0, "", true);
@@ -248,7 +249,7 @@ static void the_oldest_events_make_room_if_the_user_wants_that(void **state)
     uint64_t lost = atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_FULL]);
     assert_true(lost > 0);
     assert_int_equal(lost % RECORDS, 0);
-    /* What is lost is the oldest, and it is counted to the last record. */
+    /* The oldest batches are lost, and counted to the last record. */
     for (uint64_t i = lost / RECORDS + 1; i <= last; i++) {
         take_wide(&rig, 0, i);
     }
@@ -281,13 +282,13 @@ static void what_an_output_that_is_gone_loses_is_told_with_its_name(void **state
     rig_flush(&rig);
     assert_int_equal(last, 200);
     assert_true(atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_FULL]) > 0);
-    /* Its chain has no end, so it loses what comes now as well, until it is forgotten. */
+    /* Its chain has no end, so it also loses what comes now, until it is forgotten. */
     assert_int_equal(atomic_load(&rig.lost_by_others[OUTPUT_DROP_SPOOL_FULL]),
         atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_FULL]) + 2 * (uint64_t)RECORDS);
     rig_fini(&rig);
 }
 
-/* Nothing is dropped for what the agent says of itself; but it does not hold up others either. */
+/* The agent's own events make no room by dropping others, and do not hold up others either. */
 static void words_of_the_agent_drop_nothing(void **state)
 {
     (void)state;
@@ -307,7 +308,7 @@ static void words_of_the_agent_drop_nothing(void **state)
     rig_fini(&rig);
 }
 
-/* An Event Log keeps what is not taken. */
+/* The Event Log keeps records that are not taken. */
 static void a_session_whose_source_waits_drops_nothing(void **state)
 {
     (void)state;
@@ -347,7 +348,7 @@ static void a_stop_ends_the_wait_for_room(void **state)
     rig_fini(&rig);
 }
 
-/* ---- faults -------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static void a_disk_that_fails_for_a_while_is_waited_for(void **state)
 {
@@ -373,7 +374,7 @@ static void a_disk_that_fails_for_a_while_is_waited_for(void **state)
     }
 }
 
-/* As people see it. */
+/* The texts for people. */
 static enum spool_room room_seen(struct spool_rig *rig)
 {
     struct spool_usage usage;
@@ -434,7 +435,7 @@ static void what_is_damaged_is_counted_and_the_rest_delivered(void **state)
         append_wide(&rig, RIG_FILE, i);
     }
     rig_flush(&rig);
-    rig_reopen(&rig); /* nothing of it is in memory */
+    rig_reopen(&rig); /* memory is empty */
     size_t damaged = damage(&rig);
     assert_true(damaged > 0);
     for (size_t cursor = 0; cursor < 2; cursor++) {
@@ -471,7 +472,7 @@ static void a_batch_that_cannot_be_read_now_is_read_later(void **state)
     rig_reopen(&rig);
     disk_model_fail(
         rig.model, &(struct disk_model_fault){.operations = DISK_MODEL_READ, .times = 1});
-    struct spool_item item = rig_next(&rig, 0); /* the one behind it, meanwhile */
+    struct spool_item item = rig_next(&rig, 0); /* the next one, meanwhile */
     assert_int_equal(rig_record(&item, 0), RECORDS + 1);
     rig_ack(&rig, 0, &item);
     take_wide(&rig, 0, 1);
@@ -481,7 +482,7 @@ static void a_batch_that_cannot_be_read_now_is_read_later(void **state)
     rig_fini(&rig);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 enum { WORKERS = 3, MANY = 2000 };
 

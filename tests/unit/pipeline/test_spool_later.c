@@ -50,7 +50,7 @@ static void another_output_still_gets_what_one_has_put_down(void **state)
     rig_append(&rig, 0, 1, 5);
     struct spool_item item = rig_expect(&rig, 0, 1, 5);
     put_down(&rig, &item, 5);
-    for (int i = 0; i < 3; i++) { /* from memory, where the other one has it */
+    for (int i = 0; i < 3; i++) { /* from memory, in which the other output has it */
         assert_int_equal(pick_up(&rig, &item), SPOOL_PICKED);
         put_down(&rig, &item, 5);
     }
@@ -125,7 +125,7 @@ static void of_what_cannot_be_read_again_only_what_was_left_is_lost(void **state
     rig_fini(&rig);
 }
 
-/* Live batches of ${WIDE} bytes a record into a small spool, until the first is given up. */
+/* Live batches of ${WIDE} bytes a record into a small spool, until the first one is given up. */
 static void of_what_makes_room_only_what_was_left_is_lost(void **state)
 {
     (void)state;
@@ -153,8 +153,7 @@ static void of_what_makes_room_only_what_was_left_is_lost(void **state)
         rig.spool->ops->flush(rig.spool, &err);
         lost = atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_FULL]);
     }
-    assert_int_equal(
-        lost % RECORDS, 2); /* and what else stood in the oldest segment, but what is in hand */
+    assert_int_equal(lost % RECORDS, 2); /* and the rest of its segment, but not what is in hand */
     assert_int_equal(rig.spool->ops->next_gone(rig.spool, 0), number);
     assert_int_equal(rig.spool->ops->next_gone(rig.spool, 0), 0); /* once */
     assert_int_equal(rig_record(&in_hand, 0), RECORDS + 1);
@@ -179,7 +178,7 @@ static void an_output_acks_what_made_room(void **state)
     struct spool_item held[200];
     size_t count = 0;
     uint64_t gone = 0;
-    for (uint64_t i = 0; i < 200; i++) { /* all that comes is held */
+    for (uint64_t i = 0; i < 200; i++) { /* all new batches are held */
         rig.spool->ops->append(
             rig.spool, 0, rig_batch(RIG_LIVE, i * RECORDS + 1, (i + 1) * RECORDS, WIDE));
         rig.spool->ops->flush(rig.spool, &err);
@@ -221,8 +220,8 @@ static void a_restless_cursor_does_not_wait_for_long(void **state)
     rig_fini(&rig);
 }
 
-/* Runs that end one after the other while the first batch is held: no more is settled early than the store
- * can be told of. */
+/* Runs that end one after the other while the first batch is held: no run settles more in advance
+ * than the store can record. */
 static void what_is_settled_early_is_bounded_over_runs(void **state)
 {
     (void)state;

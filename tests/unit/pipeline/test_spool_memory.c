@@ -204,9 +204,9 @@ static void a_clock_that_was_set_begins_another_epoch(void **state)
     now.wall += 50 * minute; /* time passes */
     now.monotonic_ns += 50 * minute * 100;
     assert_true(epoch_of_next(spool, cursor) == first);
-    now.wall += minute / 100; /* is adjusted */
+    now.wall += minute / 100; /* the clock is adjusted */
     assert_true(epoch_of_next(spool, cursor) == first);
-    now.wall += 3 * minute; /* the machine was set back, and learns what time it is */
+    now.wall += 3 * minute; /* the clock was wrong, and is set right */
     uint64_t second = epoch_of_next(spool, cursor);
     assert_true(second != first);
     assert_true(epoch_of_next(spool, cursor) == second);

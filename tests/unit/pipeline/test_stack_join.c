@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
-/* Which event a stack belongs to, in which mode, and how long events are held for theirs. */
+/* Which event a stack belongs to, in each mode, and how long events are held for theirs. */
 
 static const struct trace_info trace_plain = {.has_stacks = false, .pointer_size = 8};
 
-/* ---- who owns a stack --------------------------------------------------------------------------- */
+/* ---- who owns a stack ------------------------------------------------------------------------ */
 
 static void a_stack_joins_the_event_with_its_time_thread_and_process(void **state)
 {
@@ -137,7 +137,7 @@ static void a_trace_without_stacks_does_not_part_events_from_theirs(void **state
     assert_true(stack_join_push(f.join, &plain, 0));
     push_stack(&f, 90, 100, 10, 11, 0xa, 1);
     assert_log(&f, "1[a] 2");
-    /* Nothing is held for it alone. */
+    /* No event is held only for it. */
     plain.descriptor.id = 3;
     assert_true(stack_join_push(f.join, &plain, 0));
     assert_span(buf_span(&f.log), "1[a] 2 3");
@@ -170,7 +170,7 @@ static void stacks_cut_short_are_handed_on(void **state)
     fixture_fini(&f);
 }
 
-/* ---- modes ---------------------------------------------------------------------------------------- */
+/* ---- modes ----------------------------------------------------------------------------------- */
 
 static void mode_events_hands_everything_on_at_once(void **state)
 {
@@ -199,7 +199,7 @@ static void mode_drop_leaves_stacks_out_and_counts_them(void **state)
     fixture_fini(&f);
 }
 
-/* ---- limits ---------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static void events_are_held_for_a_second_of_event_time(void **state)
 {
@@ -231,7 +231,7 @@ static void time_that_starts_again_is_joined_too(void **state)
     fixture_fini(&f);
 }
 
-/* A hostile trace repeats the stack of one event: it must not push its own event out. */
+/* A hostile trace repeats the stack of one event: it must not push out that event. */
 static void a_stack_that_is_repeated_without_end_stays_with_its_event(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 #include "unit/pipeline/stack_join_rig.h"
 
-/* Stacks behind keys: which life of a key a reference means, and whose stack it takes. */
+/* Stacks with keys: which life of a key a reference means, and to whose event the stack goes. */
 
 static void a_key_that_was_defined_before_is_resolved(void **state)
 {
@@ -29,7 +29,7 @@ static void a_key_that_is_defined_afterwards_is_known_from_the_metadata_pass(voi
     push_event(&f, 1, 100, 10, 11);
     push_reference(&f, 90, REFERENCE_KERNEL, 100, 10, 11, 7);
     push_reference(&f, 91, REFERENCE_USER, 100, 10, 11, 8);
-    /* The definitions come again in their place; those that served became part of an event. */
+    /* The definitions come again in their place; those that were used became part of an event. */
     push_definition(&f, 92, KEY_DELETE, 200, 7, KERNEL + 0xa);
     push_definition(&f, 93, KEY_RUNDOWN, 300, 8, 0xb);
     push_definition(&f, 94, KEY_RUNDOWN, 300, 9, 0xc);
@@ -43,7 +43,7 @@ static void a_key_used_again_after_its_end_means_another_stack(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, STACK_WALK_JOIN);
-    /* Out of order, as buffers of several processors lie in a file. */
+    /* Out of order, like buffers of several processors in a file. */
     learn_definition(&f, KEY_RUNDOWN, 400, 7, 0xc);
     learn_definition(&f, KEY_DELETE, 200, 7, 0xa);
     learn_definition(&f, KEY_DELETE, 300, 7, 0xb);
@@ -95,7 +95,7 @@ static void a_reference_means_the_life_of_its_own_time_not_the_events(void **sta
     learn_definition(&f, KEY_DELETE, 200, 7, 0xa);
     learn_definition(&f, KEY_DELETE, 300, 7, 0xb);
     push_referring(&f, 1, REFERENCE_USER, 150, 160, 0);
-    push_referring(&f, 2, REFERENCE_USER, 190, 210, 0); /* the key was used again in between */
+    push_referring(&f, 2, REFERENCE_USER, 190, 210, 0); /* the key was reused in between */
     push_referring(&f, 3, REFERENCE_USER, 150, 301, 0);
     assert_log(&f, "1[a] 2[b] 3 90");
     fixture_fini(&f);
@@ -134,7 +134,7 @@ static void assert_kind(uint16_t hook, uint8_t pointer_size, uint64_t first, boo
 {
     struct fixture f;
     fixture_init(&f, STACK_WALK_JOIN);
-    /* Callers of both kinds may stand in any stack. */
+    /* Callers of both kinds may be in any stack. */
     const uint64_t words[] = {7, first, 0xfffff80012345678, 0x12345678};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         for (uint8_t b = 0; b < pointer_size; b++) {
@@ -159,7 +159,7 @@ static void a_users_reference_takes_no_kernel_stack_and_a_kernels_no_users(void 
     assert_kind(REFERENCE_USER, 8, 0xfffff800218f7c8c, false);
     assert_kind(REFERENCE_KERNEL, 8, 0x7f9d02f4b47, false);
     assert_kind(REFERENCE_KERNEL, 8, 0xfffff800218f7c8c, true);
-    /* 32 bits: the kernel has from 2 GB on, or leaves its programs up to 3 GB. */
+    /* 32 bits: the kernel begins at 2 GB, or leaves up to 3 GB to programs. */
     assert_kind(REFERENCE_USER, 4, 0x7ffe0000, true);
     assert_kind(REFERENCE_USER, 4, 0xbfff0000, true);
     assert_kind(REFERENCE_USER, 4, 0xc0000000, false);

@@ -5,7 +5,7 @@
 #include "support/test.h"
 #include "unit/pipeline/stack_records.h"
 
-/* What is held back: how much at most, and that it comes out as it went in. */
+/* Limits of what the join holds back, and that everything comes out unchanged. */
 
 static size_t records_out;
 static size_t bytes_in_order;
@@ -125,14 +125,14 @@ static void extended_items_and_payload_survive_being_held(void **state)
     stack_join_destroy(join);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------ */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
-enum { STACK_FRAMES = 23 }; /* as many as a stack has on average */
+enum { STACK_FRAMES = 23 }; /* the average of a stack */
 
 struct keys_rig {
     struct stack_join *join;
     struct buf payload;
-    uint64_t stacks; /* joined ones, each as it is to be */
+    uint64_t stacks; /* joined stacks that are right */
     uint64_t expected_frame;
 };
 
@@ -184,7 +184,7 @@ static void push_long_definition(
     assert_true(stack_join_push(rig->join, &record, 0));
 }
 
-/* An event of ${time} and its reference; it comes out with its stack at once. */
+/* An event of ${time} and its reference; the event comes out with its stack at once. */
 static void push_referring(struct keys_rig *rig, const struct trace_info *trace, int64_t time,
     uint64_t key, uint64_t frame)
 {
@@ -198,7 +198,7 @@ static void push_referring(struct keys_rig *rig, const struct trace_info *trace,
     assert_true(stack_join_flush(rig->join));
 }
 
-/* Ten minutes and some 50 MB of stacks; a key is used again when it was deleted. */
+/* Ten minutes and some 50 MB of stacks; a key is reused after it was deleted. */
 static void a_live_session_resolves_keys_for_as_long_as_it_lasts(void **state)
 {
     (void)state;
@@ -241,7 +241,7 @@ static void the_keys_of_a_trace_go_with_it(void **state)
     keys_rig_init(&rig);
     static struct trace_info traces[TRACES];
     for (uint64_t t = 0; t < TRACES; t++) {
-        /* Each earlier than the one before, and none of its definitions is reached. */
+        /* Each reference is earlier than the previous one, and reaches none of its definitions. */
         int64_t start = (int64_t)(TRACES - t) * HOUR * SECOND;
         traces[t] = trace_a;
         for (uint64_t key = 0; key < KEYS; key++) {
@@ -277,8 +277,8 @@ static void what_is_passed_of_a_trace_is_forgotten_where_the_next_one_is_earlier
     keys_rig_fini(&rig);
 }
 
-/* Of a long trace all definitions are learned ahead, those of the stacks that were in the cache to
- * the end as the last ones. */
+/* All definitions of a long trace are learned in the first pass. Stacks that were in the cache
+ * until the end come last. */
 static void at_most_8_mb_are_learned_and_rundowns_find_room(void **state)
 {
     (void)state;

@@ -6,8 +6,8 @@
 #include "unit/pipeline/stack_records.h"
 
 /*
- * A random trace against a naive join: a list of everything that is to come out, searched from its
- * end for every stack.
+ * A random trace against a simple join: a list of all items in their final order, which is searched
+ * from its end for every stack.
  */
 enum { MODEL_STEPS = 100000, MODEL_FRAMES = 12, MODEL_KEYS = 8, UNKNOWN_KEY = 5, LIFE = 10000000 };
 
@@ -20,7 +20,7 @@ struct model_item {
 };
 
 struct model {
-    struct model_item *items; /* everything that is to come out, in order */
+    struct model_item *items; /* all items, in the final order */
     size_t count;
     size_t first_held;
     size_t out;
@@ -105,8 +105,8 @@ static void model_stack(struct model *m, const struct event_record *walk,
     model_hold(m, walk, true);
 }
 
-/* The one frame of a key's life: each lasts LIFE and ends with a record that was learned before. Odd
- * keys are of the kernel's stacks. */
+/* The one frame of a key's life. Each life lasts LIFE and ends with a record that was learned
+ * before. Odd keys are of kernel stacks. */
 static uint64_t frame_of(unsigned trace, uint64_t key, int64_t time)
 {
     int64_t life = (time + LIFE - 1) / LIFE;
@@ -115,7 +115,7 @@ static uint64_t frame_of(unsigned trace, uint64_t key, int64_t time)
 
 static const struct trace_info *const traces[] = {&trace_a, &trace_b};
 
-/* Of every life of every key; in no order, as the metadata pass finds them. */
+/* Definitions of every life of every key, in any order, as the metadata pass may find them. */
 static void learn_keys(struct model *m, int64_t from, int64_t to)
 {
     for (int64_t base = from / LIFE * LIFE; base <= to; base += 20 * LIFE) {
@@ -162,7 +162,7 @@ static void random_event(struct model *m, uint64_t step)
     assert_true(stack_join_leave_out(m->join, &event, step));
 }
 
-/* The record whose stack comes: some earlier one, or one that never was. */
+/* The record whose stack comes: an earlier one, or one that never existed. */
 static struct event_record random_owner(struct model *m)
 {
     if (m->count && draw(m, 8)) {
@@ -191,7 +191,7 @@ static void random_stack(struct model *m, uint64_t step)
         walk.payload = buf_span(&m->payload);
     } else {
         uint64_t key = draw(m, MODEL_KEYS);
-        bool of_kernel = draw(m, 4) ? key & 1 : !(key & 1); /* now and then of the wrong kind */
+        bool of_kernel = draw(m, 4) ? key & 1 : !(key & 1); /* sometimes of the wrong kind */
         known = key != UNKNOWN_KEY && of_kernel == (key & 1);
         frames[0] = frame_of(owner.trace == &trace_b, key, m->now);
         walk = reference(&m->payload, 9, of_kernel ? REFERENCE_KERNEL : REFERENCE_USER,
@@ -230,7 +230,7 @@ static void random_traces_match_a_naive_join(void **state)
     struct stack_join_counts counts = stack_join_counts(m.join);
     assert_int_equal(counts.joined, m.joined);
     assert_int_equal(counts.unmatched, m.unmatched);
-    /* Both are tried often enough. */
+    /* Both cases occur often enough. */
     assert_true(m.joined > MODEL_STEPS / 5);
     assert_true(m.unmatched > MODEL_STEPS / 50);
     assert_true(m.left_out > MODEL_STEPS / 5);

@@ -20,7 +20,7 @@ static struct tap_hub *make_hub(void)
     return hub;
 }
 
-/* A worker with a slab of ${count} records; how many were wanted. */
+/* A worker with a slab of ${count} records; returns how many the tap wants. */
 static size_t offer(struct tap_hub *hub, size_t worker, size_t count)
 {
     static const struct trace_info trace;
@@ -65,13 +65,13 @@ static void a_rate_holds_and_what_is_beyond_it_is_counted(void **state)
     struct tap *tap = tap_open(hub, &of_session, &err);
     bool goes_on;
     assert_non_null(tap);
-    /* The first is seen at once, at the rate of a tenth of a second. */
+    /* The tap gets the first one at once, at a rate of one in a tenth of a second. */
     assert_int_equal(offer(hub, 0, 3), 1);
     assert_int_equal(tap_omitted(tap), 2);
     assert_int_equal(take(tap, SECOND / 2, &goes_on), 1);
     assert_int_equal(offer(hub, 0, 8), 5);
     assert_int_equal(tap_omitted(tap), 3);
-    assert_int_equal(take(tap, 60 * SECOND, &goes_on), 5); /* a quiet while saves nothing up */
+    assert_int_equal(take(tap, 60 * SECOND, &goes_on), 5); /* a pause saves up no tokens */
     assert_int_equal(offer(hub, 1, 50), 10);
     assert_int_equal(tap_omitted(tap), 40);
     assert_int_equal(tap_omitted(tap), 0);
@@ -103,7 +103,7 @@ static void what_finds_no_room_is_counted(void **state)
     }
     tap_release(hub, &view);
     assert_int_equal(tap_omitted(tap), 2);
-    assert_int_equal(offer(hub, 0, 3), 0); /* nothing is written in vain */
+    assert_int_equal(offer(hub, 0, 3), 0); /* events are not written for nothing */
     assert_int_equal(tap_omitted(tap), 3);
     struct buf out;
     buf_init(&out, OUT_BYTES);
@@ -176,7 +176,8 @@ static void work(void *self)
     }
 }
 
-/* Taps come and go while workers give: for ThreadSanitizer, and for use after free. */
+/* Taps open and close while workers offer records: for ThreadSanitizer, and against use after
+ * free. */
 static void taps_come_and_go_while_workers_give(void **state)
 {
     (void)state;

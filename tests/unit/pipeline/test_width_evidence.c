@@ -65,7 +65,7 @@ static void a_process_speaks_for_itself_before_its_class_does(void **state)
     assert_width(evidence, 20, 8);
     add(evidence, 20, 4, WIDTH_BY_TEXT);
     assert_width(evidence, 20, 4);
-    assert_width(evidence, 30, 8); /* a proof goes before texts */
+    assert_width(evidence, 30, 8); /* a proof wins over texts */
     add(evidence, 40, 4, WIDTH_PROVEN);
     assert_width(evidence, 10, 8);
     assert_width(evidence, 40, 4);
