@@ -7,7 +7,8 @@
 
 #include "support/test.h"
 
-/* The tables of the real modules: everything they take, and what their checks refuse. */
+/* The tables of the real modules: the values that they accept, and those that their checks
+ * refuse. */
 
 static inline bool parse(
     const char *sessions, const char *rest, struct app_config *config, struct config_report *report)
@@ -18,7 +19,7 @@ static inline bool parse(
     return app_config_parse(span_text(text), "f.yaml", app_modules(), NULL, config, report);
 }
 
-/* The first line of what is wrong, "" if nothing is. */
+/* The first line of the errors; "": there are none. */
 static inline void assert_first(const char *sessions, const char *rest, const char *expected)
 {
     struct app_config config;

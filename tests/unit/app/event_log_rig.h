@@ -12,7 +12,8 @@
 #include "support/evtx_sample.h"
 #include "support/test.h"
 
-/* Reads the event log that was put, as the input does, and writes its events. One reading at a time. */
+/* Reads the event log that was put, like the input, and writes its events. One reading at a
+ * time. */
 
 static struct evtx_put put;
 static struct error err;
@@ -90,7 +91,7 @@ static inline const struct event_record *next(struct reading *r)
     return step == ETL_MERGE_RECORD ? record : NULL;
 }
 
-/* As JSON in this format, without the line's end. Valid until the next call. */
+/* As JSON in this format, without the line break. Valid until the next call. */
 static inline struct span next_as(struct reading *r, const char *format)
 {
     const struct event_record *record = next(r);

@@ -8,7 +8,7 @@
 #include "input/live/provider_scope.h"
 #include "support/test.h"
 
-/* Entries of providers, definitions, lists of rules and events, made by chance. */
+/* Random entries of providers, definitions, lists of rules and events. */
 enum { DEFINITIONS = 7, MAX_LISTS = 2, MAX_RULES = 4 };
 enum { MAX_EXPRESSION = 4096, MAX_MEMORY = 1 << 22, PAYLOAD_BYTES = 64 };
 
@@ -33,7 +33,7 @@ static const uint32_t pids[] = {0, 4, 7, 8, 9, 1000, 4242};
 static const char *const words[] = {"", "abc", "ABC", "xabcx", "a,b", "cmd.exe"};
 static const struct guid guid = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
 
-/* ---- events ---------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static const struct schema_keyword names[] = {
     {0x1, {(const uint8_t *)"Kone", 4}}, {0x10, {(const uint8_t *)"Kten", 4}}};
@@ -55,7 +55,7 @@ struct definition {
     unsigned layout;
 };
 
-/* What the payload says. */
+/* The values of the payload. */
 struct values {
     uint32_t n;
     int16_t w;
@@ -86,11 +86,12 @@ struct case_ {
 struct made {
     struct event_record record;
     struct values values;
-    const struct definition *definition; /* NULL: it is raw */
+    const struct definition *definition; /* NULL: the event is not decoded */
     uint8_t payload[PAYLOAD_BYTES];
 };
 
-/* Take out of the descriptor what a definition does not state; or put anything there, as events may. */
+/* Remove the values of the descriptor that a definition does not state; or set any values there, as
+ * events may have. */
 static void change_unstated(unsigned unstated, bool any, struct event_descriptor *d)
 {
     d->level = unstated & SCHEMA_NO_LEVEL ? (uint8_t)(any ? chance(20) : 0) : d->level;
@@ -166,7 +167,7 @@ static const struct definition *definition_of(const struct case_ *c, uint16_t id
     return NULL;
 }
 
-/* Of a definition, or of none that is known. */
+/* An event of a definition, or without a known one. */
 static void make_event(const struct case_ *c, struct made *made)
 {
     const struct definition *d = &c->definitions[chance(DEFINITIONS)];
@@ -203,7 +204,7 @@ static void make_event(const struct case_ *c, struct made *made)
     r->payload = span_make(made->payload, chance(30) ? size : chance((unsigned)size));
 }
 
-/* ---- rules ----------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 struct writer {
     char *text;
@@ -362,7 +363,7 @@ static struct filter *make_list(struct case_ *c)
     return filter;
 }
 
-/* ---- cases ----------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void make_spec(struct provider_spec *spec)
 {

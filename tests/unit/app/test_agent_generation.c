@@ -1,7 +1,7 @@
 #include "app/run/agent_internal.h"
 #include "support/pipeline_rig.h"
 
-/* An agent that makes way for another while an output does not return from a call. */
+/* An agent hands over to another one while an output does not return from a call. */
 
 struct fixture {
     struct agent_runner runner;
@@ -58,7 +58,7 @@ static void once_the_output_returns_the_agent_is_finished(void **state)
     struct rig rig;
     rig_init(&rig, 1, 1, (const size_t[]){0}, 1);
     rig_start(&rig);
-    rig_finish(&rig); /* it has returned, and nothing is under way */
+    rig_finish(&rig); /* the call has returned, and nothing is pending */
     fixture_init(&f, rig.pipeline, false);
     assert_true(agent_finish(&f.agent));
     assert_int_equal(f.agent.state, AGENT_STATE_ENDED);
@@ -87,7 +87,7 @@ static void only_some_states_follow_one(void **state)
             f.agent.state = states[from];
             assert_int_equal(agent_state_change(&f.agent, states[to]), may[from][to]);
             assert_int_equal(agent_state_now(&f.agent), states[may[from][to] ? to : from]);
-            /* To ask for a stop twice is no mistake. */
+            /* A second request to stop is no mistake. */
             assert_int_equal(f.warnings, !may[from][to] && to != WAY && to != STOP);
             fixture_fini(&f);
         }

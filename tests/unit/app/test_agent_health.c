@@ -9,7 +9,7 @@ enum { NOW_S = 10000 };
 #define SECONDS UINT64_C(1000000000)
 #define AGO(seconds) ((NOW_S - (seconds)) * SECONDS)
 
-/* A machine with one live session and one output, on which all is well. */
+/* A healthy machine with one live session and one output. */
 struct rig {
     struct session_counts session;
     struct output_counts output;
@@ -46,7 +46,7 @@ static void rig_init(struct rig *rig)
         .now_ns = NOW_S * SECONDS};
 }
 
-/* The causes by name, each with a blank behind it. */
+/* The causes by name, each with a blank after it. */
 static void expect(struct rig *rig, bool healthy, const char *names)
 {
     char found[400] = "";
@@ -147,10 +147,10 @@ static void what_is_of_the_agent_itself_is_told(void **state)
     rig.loads.refused = true;
     expect(&rig, false,
         "spool_failing spool_full dead_letters_evicted reload_refused conservation_error ");
-    rig.inputs.positions_fail = true; /* is what a spool that fails means */
+    rig.inputs.positions_fail = true; /* this is what a failing spool means */
     expect(&rig, false,
         "spool_failing spool_full dead_letters_evicted reload_refused conservation_error ");
-    rig.inputs.spool_keeps = false; /* one in memory is full as a matter of course */
+    rig.inputs.spool_keeps = false; /* a spool in memory is often full */
     rig.inputs.error = 0;
     expect(&rig, false, "positions_failing dead_letters_evicted reload_refused ");
     rig.inputs.positions_fail = false;

@@ -14,7 +14,8 @@ static void mark(struct agent_history *history, const char *session, uint64_t re
     if (session) {
         metric_set_label(&set, 0, span_text(session));
         metric_set_number(&set, METRIC_SESSION_RECEIVED, received);
-        metric_set_number(&set, METRIC_SESSION_ACCEPTED, 1); /* none that is followed */
+        metric_set_number(
+            &set, METRIC_SESSION_ACCEPTED, 1); /* the history does not follow this one */
     }
     if (output) {
         metric_set_label(&set, 0, span_text(output));
@@ -44,9 +45,9 @@ static void marks_hold_what_came_between_them(void **state)
     mark(history, "a\"", 1000, "siem", 7);
     mark(history, "a\"", 1010, "siem", 7);
     expect(history, "\"a\\\"\":[0,10]", "\"siem\":[0,0]");
-    mark(history, "a\"", 30, "siem", 9); /* it has begun again */
+    mark(history, "a\"", 30, "siem", 9); /* the agent has begun again */
     expect(history, "\"a\\\"\":[0,10,30]", "\"siem\":[0,0,2]");
-    mark(history, NULL, 0, "siem", 9); /* as in a reload */
+    mark(history, NULL, 0, "siem", 9); /* like in a reload */
     mark(history, "a\"", 50, "siem", 9);
     mark(history, "a\"", 51, "siem", 9);
     expect(history, "\"a\\\"\":[0,10,30,0,0,1]", "\"siem\":[0,0,2,0,0,0]");

@@ -12,7 +12,7 @@
 
 #include "app/run/agent_notify.h"
 
-/* A service manager of one socket; the clock is the test's. */
+/* A service manager on a socket; the clock is the test's. */
 static struct {
     int fd;
     struct agent_notify notify;
@@ -67,7 +67,7 @@ static void expect_nothing(void)
 }
 
 #define READY "READY=1\nSTATUS=Running"
-/* agent.shutdown of 10 s, and 30 s for the last things. */
+/* agent.shutdown of 10 s, and 30 s for the final steps. */
 #define STOPPING "STOPPING=1\nSTATUS=Stopping\nEXTEND_TIMEOUT_USEC=40000000"
 
 static void nothing_is_said_before_everything_runs(void **state)
@@ -133,7 +133,7 @@ static void an_unseen_reload_is_reported_whole_as_the_manager_waits_for_it(void 
     tick_reload(AGENT_RUNNING, 2, 2, 105 * second_ns);
     expect(RELOADING("105"));
     expect(READY);
-    /* One begins as another one ends. */
+    /* One reload begins when another ends. */
     tick_reload(AGENT_RUNNING, 3, 2, 106 * second_ns);
     expect(RELOADING("106"));
     tick_reload(AGENT_RUNNING, 4, 3, 107 * second_ns);
@@ -208,7 +208,7 @@ static void what_found_no_room_is_told_later_and_still_in_order(void **state)
     }
     uint64_t next = tick(AGENT_RUNNING, now);
     assert_true(next > now && next <= now + second_ns);
-    /* Nothing overtakes it. */
+    /* No other message overtakes it. */
     tick(AGENT_STOPPING, next - 1);
     for (int i = 0; i < filled; i++) {
         expect("X=1");

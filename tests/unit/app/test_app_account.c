@@ -6,7 +6,8 @@
 
 #include "app/config/app_modules.h"
 
-/* Which sessions a service's account has too few rights for; what Windows says of them is not asked. */
+/* Sessions for which a service's account has too few rights. What Windows says about them is not
+ * asked. */
 
 static void find(const char *session, enum service_account account, struct config_report *report)
 {
@@ -28,7 +29,7 @@ static void each_kind_of_session_has_its_rights(void **state)
     (void)state;
     static const struct {
         const char *session;
-        const char *text; /* "": enough */
+        const char *text; /* "": the rights are enough */
     } rows[] = {
         {"- {providers: [Microsoft-Windows-DNS-Client]}", ""},
         {"- {type: attach, session: MyLogger}", ""},

@@ -9,7 +9,8 @@
 #include "input/windows/etw_boot.h"
 #include "support/test.h"
 
-/* What a session that Windows starts at boot can have, and what reads what came before the agent. */
+/* What a session that Windows starts at boot may use, and the input that reads the events before
+ * the agent. */
 
 static bool parse(const char *session, struct app_config *config, struct config_report *report)
 {
@@ -28,7 +29,7 @@ static void what_windows_cannot_do_at_boot_is_an_error_at_its_place(void **state
     "boot"
     static const struct {
         const char *session;
-        const char *expected; /* "": nothing is wrong */
+        const char *expected; /* "": there is no error */
     } rows[] = {
         {"{boot: true, providers: [{name: A, processes: {pids: [4]}}]}",
             "f.yaml:2:56: error: pids: process ids of the next boot are not known. "
@@ -191,7 +192,7 @@ static void its_reader_knows_providers_by_the_names_of_the_session(void **state)
     config_report_fini(&report);
 }
 
-/* Without a folder there is no file to read, and without `boot` nothing that came before. */
+/* Without a folder there is no file to read, and without `boot` there are no earlier events. */
 static void a_file_is_read_if_there_are_a_folder_and_a_boot_session(void **state)
 {
     (void)state;

@@ -7,7 +7,7 @@
 #include "app/config/app_modules.h"
 #include "app/plan/app_warnings.h"
 
-/* What the configuration says of budgets, as the pipeline takes it. */
+/* The budgets of the configuration, in the form that the pipeline takes. */
 
 static const uint64_t second_ns = UINT64_C(1000000000);
 
@@ -71,7 +71,7 @@ static void entries_and_sessions_have_budgets(void **state)
     assert_int_equal(l.budget.shares[1].limit.events, 0);
     assert_int_equal(l.budget.shares[1].limit.bytes, 1024);
     assert_int_equal(l.budget.shares[1].limit.burst_ns, 4 * second_ns);
-    /* No limit, although the others have one. */
+    /* It has no limit, although the others have one. */
     assert_string_equal(l.budget.shares[2].name, "Free");
     assert_int_equal(l.budget.shares[2].limit.events + l.budget.shares[2].limit.bytes, 0);
     assert_int_equal(l.budget.others.events, 7);

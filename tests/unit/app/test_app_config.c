@@ -6,7 +6,7 @@
 #include "app/config/app_config.h"
 #include "config/config_check.h"
 
-/* Two made-up inputs and outputs: the tables of the real ones are tested with them. */
+/* Two made-up inputs and outputs, because the tables of the real ones are tested with these. */
 
 struct clock_settings {
     uint64_t every_ns;

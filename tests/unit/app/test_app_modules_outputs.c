@@ -1,6 +1,6 @@
 #include "app_modules_rig.h"
 
-/* What the tables of outputs take and refuse. */
+/* Values that the tables of outputs accept and refuse. */
 
 static void an_output_that_stands_alone_has_one_worker(void **state)
 {
@@ -17,7 +17,7 @@ static void outputs_over_http_check_what_belongs_together(void **state)
     (void)state;
     static const struct {
         const char *output;
-        const char *at;    /* the error is where this begins */
+        const char *at;    /* the error is at this text */
         const char *error; /* without its place; "": none */
     } cases[] = {
         {"{type: http, url: 'https://h/x', framing: json_array, compression: zstd, headers: {X-A: "
@@ -151,7 +151,8 @@ static void outputs_over_http_check_what_belongs_together(void **state)
     }
 }
 
-/* Every event of a request has them in front: many events would make a body that is too long to send. */
+/* They come before every event of a request: with many events the body would be too long to
+ * send. */
 static void what_stands_in_front_of_each_event_is_short(void **state)
 {
     (void)state;

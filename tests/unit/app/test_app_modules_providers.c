@@ -159,7 +159,7 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
     };
     assert_false(parse("- type: realtime\n"
                        "  providers:\n"
-                       "   - 4104\n" /* the parts of a list that was cut */
+                       "   - 4104\n" /* the parts of a list that YAML has cut */
                        "   - A:varning\n"
                        "   - A:4:70000\n"
                        "   - A:::Files\n"

@@ -29,7 +29,7 @@ static void what_it_demands_is_read(void **state)
     (void)state;
     demand("ConfigFile", "C:\\f\xc3\xbcr.yaml");
     demand("serviceaccount", "virtual"); /* names are read as Windows reads them */
-    demand("OutputUrl", "");             /* as if it were not there */
+    demand("OutputUrl", "");             /* treated like a missing value */
     demand("Another", "is somebody else's");
     assert_true(app_policy_read(&policy, &err));
     assert_string_equal(policy.texts[APP_POLICY_CONFIG_FILE], "C:\\f\xc3\xbcr.yaml");

@@ -9,7 +9,7 @@
 #include "etw/etw_api.h"
 #include "support/temp_folder.h"
 
-/* Events that are made up, against sessions as people write them. */
+/* Made-up events, against sessions as people write them. */
 
 static char folder[TEMP_FOLDER_BYTES];
 
@@ -48,7 +48,7 @@ struct fixture {
     struct provider_selection *selection;
 };
 
-/* False: ${err} says why the session cannot select. */
+/* False: ${err} says why the session cannot select events. */
 static bool start(struct fixture *f, const char *providers, struct error *err)
 {
     char text[1024];
@@ -205,16 +205,16 @@ static void definitions_are_only_read_for_names(void **state)
     stop(&f);
 }
 
-/* ---- what the machine knows --------------------------------------------------------------------------- */
+/* ---- definitions of the machine -------------------------------------------------------------- */
 
 static const struct guid registered = {{0xaa, 0xbb}};
 
-/* PROVIDER_ENUMERATION_INFO, PROVIDER_FIELD_INFOARRAY on learn.microsoft.com: one row, its name
- * behind it. */
+/* PROVIDER_ENUMERATION_INFO, PROVIDER_FIELD_INFOARRAY on learn.microsoft.com: one row, with its
+ * name after it. */
 static uint32_t list_one(
     const void *row, size_t row_bytes, const char *name, void *out, uint32_t *bytes)
 {
-    uint8_t data[256] = {1}; /* one row; the second u32 is of no interest */
+    uint8_t data[256] = {1}; /* one row; the second u32 is not used */
     size_t at = 8 + row_bytes;
     memcpy(data + 8, row, row_bytes);
     for (size_t i = 0; i < strlen(name); i++) {
@@ -309,13 +309,13 @@ static void a_provider_that_only_a_definition_knows_is_switched_on_by_its_guid(v
     struct provider_spec specs[2] = {list[0].spec, list[1].spec};
     assert_true(app_providers_resolve(&config, &config.sessions[0], specs, &err));
     assert_true(guid_equal(&specs[0].guid, &guid));
-    assert_true(guid_is_zero(&specs[1].guid)); /* its name is all there is */
+    assert_true(guid_is_zero(&specs[1].guid)); /* only its name is known */
     config_report_fini(&report);
     app_config_fini(&config);
     etw_api_use(NULL);
 }
 
-/* The machine's word goes first, then that of a definition; what neither has may be known. */
+/* The machine's definition comes first, then a file's; then known names. */
 static void a_known_provider_is_switched_on_by_its_guid(void **state)
 {
     (void)state;
@@ -341,7 +341,7 @@ static void a_known_provider_is_switched_on_by_its_guid(void **state)
     etw_api_use(NULL);
 }
 
-/* What a configuration is told of a provider: its other name. */
+/* The name that a configuration is told for a provider. */
 static void facts_of_a_provider_hold_what_is_known(void **state)
 {
     (void)state;

@@ -5,12 +5,12 @@
 #include "app/config/app_modules.h"
 #include "support/test.h"
 
-/* What is wrong about the rules of a configuration, and where. */
+/* Errors in the rules of a configuration, and their places. */
 
 struct finding {
     const char *filters; /* from line 3 on */
     const char *text;    /* how the one line of the report starts, or all of it */
-    const char *detail;  /* what stands below; NULL: nothing */
+    const char *detail;  /* the lines below it; NULL: there are none */
 };
 
 static void assert_finding(const struct finding *expected)
@@ -158,7 +158,7 @@ static void a_limit_has_a_rate(void **state)
     }
 }
 
-/* Outputs whose rules are the same share a stream. */
+/* Outputs with equal rules share a stream. */
 static void rules_are_the_same_if_all_but_their_names_is(void **state)
 {
     (void)state;

@@ -4,15 +4,16 @@
 #include "scope_cases.h"
 
 /*
- * Lists of rules, entries and events made by chance: what the agent keeps of an event that came, ETW must
- * let through with the narrowed request. ETW is a model of its own here, of level, keywords, ids, processes
- * and predicates (enabletraceex2, event_filter_descriptor, payload_filter_predicate on learn.microsoft.com),
- * which looks at the values that the event was made of. So narrowed or not, the same events are kept.
- * ETWSHIP_STEPS: how many pairs; ETWSHIP_SEED: other ones.
+ * Random lists of rules, entries and events: if the agent keeps an event, ETW must let it through
+ * with the narrowed request. ETW is a model of the test's own here, of level, keywords, ids,
+ * processes and predicates (enabletraceex2, event_filter_descriptor, payload_filter_predicate on
+ * learn.microsoft.com), which uses the values from which the event was made. So the agent keeps the
+ * same events with and without narrowing. ETWSHIP_STEPS: the number of pairs; ETWSHIP_SEED: other
+ * pairs.
  */
 enum { PAIRS = 400000, EVENTS_PER_CASE = 40 };
 
-/* ---- ETW ------------------------------------------------------------------------------------------- */
+/* ---- ETW ------------------------------------------------------------------------------------- */
 
 static bool test_number(uint16_t op, bool is_signed, uint64_t v, const char *value)
 {
@@ -99,13 +100,13 @@ static bool etw_passes(const struct etw_request *request, const struct made *mad
         process = process || (made->record.present && made->record.process_id == request->pids[i]);
     }
     if (made->record.kind ==
-        RECORD_CLASSIC) { /* its keywords are flags, which its own code looks at */
+        RECORD_CLASSIC) { /* its keywords are flags, which the provider's own code tests */
         return level && process && request->any == 0;
     }
     return level && keyword && id && process && passes_payload(request, made);
 }
 
-/* ---- the agent ------------------------------------------------------------------------------------- */
+/* ---- the agent ------------------------------------------------------------------------------- */
 
 static bool list_keeps(
     const struct filter *filter, struct filter_scratch *scratch, const struct event *event)
@@ -144,9 +145,9 @@ static void complain(const struct case_ *c, const struct made *made)
 }
 
 struct counts {
-    uint64_t came;    /* that ETW would write for the entry alone */
-    uint64_t kept;    /* of them, by the agent */
-    uint64_t avoided; /* of them, that it need not write */
+    uint64_t came;    /* events that ETW would write for the entry alone */
+    uint64_t kept;    /* of these, the ones that the agent keeps */
+    uint64_t avoided; /* of these, the ones that ETW need not write */
 };
 
 static void look(const struct case_ *c, struct filter_scratch *scratch, struct decoder *decoder,
@@ -200,7 +201,8 @@ static void what_is_kept_comes(void **state)
     }
     print_message("%llu came, %llu kept, %llu need not come\n", (unsigned long long)counts.came,
         (unsigned long long)counts.kept, (unsigned long long)counts.avoided);
-    /* Rules like these, made by chance, are worth something: of what is dropped, a third. */
+    /* With random rules like these, narrowing saves at least a third of the events that are
+     * dropped. */
     assert_true(counts.kept > counts.came / 10);
     assert_true(counts.avoided * 3 > counts.came - counts.kept);
     decoder_fini(&decoder);

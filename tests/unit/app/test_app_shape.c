@@ -95,7 +95,7 @@ static void outputs_that_want_the_same_share_a_stream(void **state)
     }
 }
 
-/* Ids that are in an index already have these. XXH32 of the texts, computed by another program. */
+/* Ids in existing indices have these hashes: XXH32 of the texts, computed by another program. */
 static void the_hash_of_a_shape_never_changes(void **state)
 {
     (void)state;

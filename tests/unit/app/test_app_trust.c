@@ -11,7 +11,7 @@
 #include "platform/plat_file.h"
 #include "support/temp_folder.h"
 
-/* Which places are looked at. Their verdicts are tested in tests/unit/trust. */
+/* Which places are judged. tests/unit/trust tests the verdicts. */
 
 enum { MAX_PATH = TEMP_FOLDER_BYTES + 64, MAX_SAID = 16 * 1024 };
 
@@ -101,7 +101,7 @@ static void hear(void *self, const char *text)
     snprintf(said + size, sizeof(said) - size, "%s\n", text);
 }
 
-/* How many places are told; their words are in `said`. */
+/* The number of reported places; their words are in `said`. */
 static size_t find_in(enum app_trust_scope scope, const char *setting, enum app_trust_owner owner)
 {
     struct app_config config;
@@ -127,7 +127,7 @@ static size_t find(const char *setting)
     return find_for(setting, APP_TRUST_PROCESS);
 }
 
-/* Where even an empty folder of our own can be changed by others, there is nothing to compare with. */
+/* If others can change even an empty folder of our own, there is nothing to compare with. */
 static void need_a_place_of_our_own(void)
 {
     if (find(NULL) != 0) {
@@ -149,7 +149,7 @@ static void each_place_that_is_believed_is_looked_at(void **state)
         {"conf.d/out.yaml", 0664, 0644},
         {"schema", 0777, 0755},
         {"schema/a.man", 0646, 0644},
-        {"schema/a", 01777, 0755}, /* whatever will lie there is read */
+        {"schema/a", 01777, 0755}, /* any file there will be read */
         {"schema/a/b", 0775, 0755},
         {"schema/a/b/b.man", 0664, 0644},
         {"log", 01777, 0755},
@@ -157,8 +157,8 @@ static void each_place_that_is_believed_is_looked_at(void **state)
         {"data", 0775, 0755},
         {"data/kept", 0666, 0644},
         {"data/spool", 0777, 0755},
-        {"app/app.exe", 0775, 0755}, /* a program that is launched has the agent's rights */
-        {"work", 0777, 0755},        /* where it runs */
+        {"app/app.exe", 0775, 0755}, /* a launched program has the agent's rights */
+        {"work", 0777, 0755},        /* its working folder */
         {"out", 01777, 0755},        /* a link could be put there */
         {"out/one.json", 0666, 0644},
         {"many", 0777, 0755},
@@ -180,7 +180,7 @@ static void each_place_that_is_believed_is_looked_at(void **state)
     }
 }
 
-/* Where no other place matters, these do: a link that others plant leads where they like. */
+/* Where the other places do not matter, these do: a link that others plant leads anywhere. */
 static void where_outputs_write_matters_to_everybody(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void where_outputs_write_matters_to_everybody(void **state)
         assert_int_equal(find(NULL), 1);
         set_mode(places[i], good);
     }
-    /* Any account may make one that is not there yet. */
+    /* Any account may create a file that is not there yet. */
     char setting[MAX_PATH + 64];
     snprintf(setting, sizeof(setting), "outputs=[{type: file, path: '%s'}]",
         in_folder("out/new/deep/x.json"));
@@ -202,7 +202,7 @@ static void where_outputs_write_matters_to_everybody(void **state)
     set_mode("out", 01777);
     assert_int_equal(find_in(APP_TRUST_OUTPUTS, setting, APP_TRUST_PROCESS), 1);
     set_mode("out", 0755);
-    /* What only the system makes is no place of others. */
+    /* A place that only the system creates does not count. */
     assert_int_equal(
         find_in(APP_TRUST_OUTPUTS, "outputs=[{type: file, path: /dev/stdout}]", APP_TRUST_PROCESS),
         0);
@@ -212,7 +212,7 @@ static void a_place_is_told_once(void **state)
 {
     (void)state;
     need_a_place_of_our_own();
-    set_mode("", 0777); /* on the way to all of them */
+    set_mode("", 0777); /* on the way to all places */
     assert_int_equal(find(NULL), 1);
     set_mode("", 0700);
 }
@@ -230,7 +230,7 @@ static void a_data_folder_that_will_be_made_is_judged_by_its_way(void **state)
     set_mode("data", 0755);
 }
 
-/* And one that the agent will not make may be made by any account. */
+/* Any account may also create a folder that the agent will not create. */
 static void a_missing_folder_of_definitions_may_be_made_by_others(void **state)
 {
     (void)state;
@@ -278,7 +278,7 @@ static void a_folder_is_judged_after_it_was_made(void **state)
     assert_false(app_trust_make_private(in_folder("main.yaml"), &err));
 }
 
-/* As of a package, whose data belongs to an account of the service. */
+/* Like after a package was installed, whose data belongs to an account of the service. */
 static void a_check_does_not_ask_for_the_data_of_the_agent(void **state)
 {
     (void)state;

@@ -10,7 +10,7 @@
 #include "outputs/outputs.h"
 #include "support/temp_folder.h"
 
-/* What the program from outside cannot show: an output with a target, whatever its name. */
+/* Cases that the program cannot show from outside: an output with a target, whatever its name. */
 
 struct source {
     struct config_strings paths;
@@ -54,13 +54,13 @@ static const struct input_ops *const inputs[] = {&source};
 static const struct output_ops *const outputs[] = {&sink, &output_http};
 static const struct app_registry registry = {inputs, 1, outputs, 2};
 
-/* Load ${text}, and the first line of what is found to warn of, or to refuse. */
+/* Load ${text}; returns the first line of the warnings or errors. */
 static void assert_first(const char *text, const char *expected)
 {
     struct config_report report;
     config_report_init(&report);
     struct app_config config;
-    char all[2048]; /* whatever is free on this machine */
+    char all[2048]; /* depends on the free space of this machine */
     snprintf(all, sizeof(all), "%sspool: {min_free_disk: 0}\n", text);
     if (app_config_parse(span_text(all), "f.yaml", &registry, NULL, &config, &report)) {
         report.kind = "warning";
@@ -192,7 +192,7 @@ static void two_outputs_do_not_share_a_file(void **state)
     assert_first("sessions: [{type: source, paths: ['/w/*']}]\n"
                  "outputs: [{type: sink, path: /v, enabled: false}, {type: sink, path: /v}]\n",
         "");
-    /* Nor what the other may give to an event, or rotate to. */
+    /* Nor a file that the other output may make for an event, or rotate to. */
     static const char *const pairs[][2] = {{"/v/{provider.name}.e", "/v/a.e"}, {"/v/a", "/v/a.7"},
         {"/v/%Y", "/v/{etw.session}"}, {"/v/a", "/v//a"}};
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
@@ -277,7 +277,8 @@ static void splunk_without_its_token_is_warned_of(void **state)
         "");
 }
 
-/* What ${count} sessions are told with ${mb} MB: the MB that would do, 0 if nothing is said. */
+/* The warning for ${count} sessions with ${mb} MB: the MB that would be enough, 0 without a
+ * warning. */
 static unsigned long wanted_mb(size_t count, unsigned long mb)
 {
     struct config_report report;
@@ -309,7 +310,7 @@ static unsigned long wanted_mb(size_t count, unsigned long mb)
     return wanted;
 }
 
-/* Else one batch alone would be more than the spool takes, and wait for room for ever. */
+/* Otherwise one batch would be larger than the spool, and would wait for room for ever. */
 static void batches_that_a_small_spool_makes_smaller_are_warned_of(void **state)
 {
     (void)state;
@@ -350,9 +351,9 @@ static void too_little_memory_is_warned_of_with_what_would_do(void **state)
     static const size_t sessions[] = {1, 2, 12, 100};
     for (size_t i = 0; i < sizeof(sessions) / sizeof(sessions[0]); i++) {
         unsigned long wanted = wanted_mb(sessions[i], 16);
-        /* What docs/design/data-flow.md says: about 40 MB with one, 10 MB for each one more; 4 MB for the definitions
-         * that events of each session carry; and of the whole what
-         * tables, the queue, batches and the allocator take, which is 11/32 at the most. */
+        /* The numbers of docs/design/data-flow.md: about 40 MB with one session, 10 MB for each
+         * further one; 4 MB for the definitions that events of each session carry; and at most
+         * 11/32 of the whole for tables, the queue, batches and the allocator. */
         assert_in_range(wanted, 44 + 14 * (sessions[i] - 1), 70 + 20 * (sessions[i] - 1));
         assert_int_equal(wanted_mb(sessions[i], wanted), 0);
         assert_int_equal(wanted_mb(sessions[i], wanted - 1), wanted);

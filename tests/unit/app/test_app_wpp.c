@@ -7,7 +7,7 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* Flags of WPP by name, from files of this test's own to the GUID and the bits of a provider. */
+/* Flags of WPP by name: files of this test give the GUID and the bits of a provider. */
 #define GUID_A "d58c126f-b309-11d1-969e-0000f875a5bc"
 #define GUID_B "3a2a4e84-4c21-4981-ae10-3fda0d9b0f83"
 
@@ -54,7 +54,7 @@ struct result {
     bool good;
 };
 
-/* ${entry} is that of a provider, in which @ stands for the folder. */
+/* ${entry} is a provider's; @ stands for the folder. */
 static const struct provider_spec *load(struct result *result, const char *entry)
 {
     char text[1024] = "sessions:\n- providers:\n  - ";
@@ -113,7 +113,7 @@ static void names_become_bits(void **state)
     assert_means("{wpp: @/one/driver.tmc, flags: [TRACE_POWER]}", GUID_A, 4);
     assert_means("{wpp: @/one/driver.tmc, flags: [trace_power, TRACE_DRIVER, 0x80]}", GUID_A, 0x85);
     assert_means("{wpp: @/other.mof, flags: [TRACE_USB]}", GUID_B, 0x100);
-    /* A .tmf file says nothing of it; what lies beside it does. */
+    /* A .tmf file says nothing about it; the files beside it do. */
     assert_means("{wpp: @/one/driver.tmf, flags: [TRACE_DEVICE]}", GUID_A, 2);
     assert_means("{wpp: @/one/driver.tmf}", GUID_A, 0);
 }
@@ -128,7 +128,7 @@ static void one_of_several_is_chosen(void **state)
     assert_means("{wpp: @}", "", 0);
 }
 
-/* Where nothing has to be looked up, nothing is missed: files may be on another machine. */
+/* If nothing has to be looked up, no file is missed: the files may be on another machine. */
 static void numbers_need_no_file(void **state)
 {
     (void)state;

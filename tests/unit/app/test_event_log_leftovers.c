@@ -1,10 +1,10 @@
 #include "base/bytes.h"
 #include "unit/app/event_log_rig.h"
 
-/* Records that a log has no longer, from its bytes to JSON. */
+/* Records that a log has dropped, from its bytes to JSON. */
 
-/* A log of three places: the first chunk has two records and behind them the bytes of two more, one of which the
- * second chunk has, too; the third place has lost its header. */
+/* A log with room for three chunks. The first chunk has two records, and after them the bytes of
+ * two more, one of which the second chunk has, too. The third place has lost its header. */
 static size_t put_leftovers(void)
 {
     enum { FREE_AT = 48 };
@@ -74,7 +74,7 @@ static void leftovers_are_marked_in_all_formats(void **state)
     }
 }
 
-/* A name of the template has another hash: what the leftover refers to is something else now. */
+/* A name of the template has another hash: the leftover's reference now leads to something else. */
 static void a_leftover_that_refers_to_what_was_overwritten_is_told(void **state)
 {
     (void)state;

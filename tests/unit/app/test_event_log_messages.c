@@ -15,14 +15,15 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* Records of event logs and program files of their providers, from the bytes of both to JSON: messages, texts of
- * parameters, names, how values are shown, languages. Expected texts were written by hand. */
+/* Records of event logs and program files of their providers, from the bytes of both to JSON:
+ * messages, texts of parameters, names, forms of values, languages. The expected texts were written
+ * by hand. */
 
 static struct evtx_put put;
 static struct error err;
 static char folder[TEMP_FOLDER_BYTES];
 
-/* ---- program files ----------------------------------------------------------------------------- */
+/* ---- program files --------------------------------------------------------------------------- */
 
 enum {
     ENGLISH = 0x409,
@@ -134,7 +135,8 @@ static void write_file(const char *name, struct span bytes)
     plat_file_close(file);
 }
 
-/* A program file, with the manifest of both providers if ${defines}, and with a table of ${count} texts, if any. */
+/* A program file, with the manifest of both providers if ${defines}, and with a table of ${count}
+ * texts, if any. */
 static void write_program(const char *name, bool defines, uint16_t language,
     const struct pe_put_message *texts, size_t count)
 {
@@ -182,7 +184,7 @@ static int remove_folder(void **state)
     return temp_folder_remove(folder);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct reading {
     struct arena arena;
@@ -280,7 +282,7 @@ static void assert_has(struct span text, const char *part)
     }
 }
 
-/* ---- messages ---------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void a_message_has_the_values_of_the_record(void **state)
 {
@@ -326,7 +328,7 @@ static void values_are_shown_as_the_template_says(void **state)
     reading_fini(&r);
 }
 
-/* A message of other values would say what nobody has logged. */
+/* A message with other values would state what was never logged. */
 static void a_record_with_other_values_has_no_message(void **state)
 {
     (void)state;
@@ -341,7 +343,7 @@ static void a_record_with_other_values_has_no_message(void **state)
     reading_fini(&r);
 }
 
-/* Its record names no GUID, and the list of texts is two values. */
+/* Its record has no GUID, and the list of texts is two values. */
 static void a_classic_event_has_the_message_of_its_provider(void **state)
 {
     (void)state;
@@ -377,7 +379,7 @@ static void a_message_of_the_record_goes_before(void **state)
     reading_fini(&r);
 }
 
-/* ---- parameters -------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static void assert_path(struct reading *r, const char *path, const char *text)
 {
@@ -418,7 +420,7 @@ static void parameters_have_their_texts_beside_them_and_in_the_message(void **st
     reading_fini(&r);
 }
 
-/* Nothing else says anything of the event. */
+/* No other definition describes the event. */
 static void parameters_need_no_definition(void **state)
 {
     (void)state;
@@ -437,7 +439,8 @@ static void parameters_need_no_definition(void **state)
     reading_fini(&r);
 }
 
-/* The file that defines a provider has texts for it, if no other is known to: not for Security-Auditing. */
+/* The file that defines a provider also has its texts, unless another file is known for these: not
+ * for Security-Auditing. */
 static void texts_of_another_provider_are_not_used(void **state)
 {
     (void)state;
@@ -451,7 +454,7 @@ static void texts_of_another_provider_are_not_used(void **state)
     reading_fini(&r);
 }
 
-/* ---- languages --------------------------------------------------------------------------------- */
+/* ---- languages ------------------------------------------------------------------------------- */
 
 static void write_both_languages(void)
 {
@@ -488,7 +491,7 @@ static void all_texts_are_in_the_language_that_was_chosen(void **state)
     assert_message_in("fr-FR", "\"message\":\"Logon of No.\\n\\n\\tType:\\tNetwork\\n");
 }
 
-/* A text that the chosen language lacks is not taken from another one. */
+/* A text that the chosen language lacks does not come from another one. */
 static void languages_are_not_mixed(void **state)
 {
     (void)state;
@@ -505,7 +508,7 @@ static void languages_are_not_mixed(void **state)
     reading_fini(&r);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Any process may write records of any number of types. */
 static void more_types_than_have_room_keep_their_messages(void **state)
@@ -540,7 +543,7 @@ static void more_types_than_have_room_keep_their_messages(void **state)
     reading_fini(&r);
 }
 
-/* ---- providers without messages ---------------------------------------------------------------- */
+/* ---- providers without messages -------------------------------------------------------------- */
 
 static void a_provider_without_messages_is_named_once(void **state)
 {

@@ -4,7 +4,8 @@
 #include "support/temp_folder.h"
 #include "unit/app/event_log_rig.h"
 
-/* A schema pack has the texts that values of event logs refer to by number, so it shows them on any system. */
+/* A schema pack contains the texts to which values of event logs refer by number, so any system
+ * shows them. */
 
 static char folder[TEMP_FOLDER_BYTES];
 
@@ -39,7 +40,7 @@ static void add(void *self, const struct event_schema *schema)
     }
 }
 
-/* What `schema export` writes. */
+/* The output of `schema export`. */
 static void assert_export(struct schema_cache *cache, const char *expected)
 {
     const struct pack_texts texts = {.self = cache, .find = texts_of};

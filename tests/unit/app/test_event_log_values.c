@@ -1,8 +1,8 @@
 #include "base/bytes.h"
 #include "unit/app/event_log_rig.h"
 
-/* Values of event logs that few providers write: arrays of every type, and booleans that are neither 0 nor 1
- * ([MS-EVEN6] 2.2.12 and 3.1.4.7.3). */
+/* Values of event logs that few providers write: arrays of every type, and booleans that are
+ * neither 0 nor 1 ([MS-EVEN6] 2.2.12 and 3.1.4.7.3). */
 
 enum {
     TEXT8 = 0x02,
@@ -21,7 +21,8 @@ enum { MAX_VALUES = 4 };
 
 static const char *const names[MAX_VALUES] = {"A", "B", "C", "D"};
 
-/* A record with these values in Data A, B…, and again all of them as one text in the element All. */
+/* A record with these values in Data A, B…, and again all of them as one text in the element
+ * All. */
 static void put_values(uint64_t id, const struct evtx_put_value *values, size_t count)
 {
     evtx_put_record(&put, id, EVTX_SAMPLE_TIME);
@@ -70,7 +71,8 @@ static void sizes_have_the_width_that_their_record_tells(void **state)
     static const uint8_t two[8] = {1, 0, 0, 0, 0x10, 0x20, 0, 0};
     static const uint8_t three[12] = {1, 0, 0, 0, 2, 0, 0, 0, 3};
     (void)state;
-    /* A size of 4 bytes, or an array whose bytes are no multiple of 8: a machine with pointers of 4 bytes. */
+    /* A size of 4 bytes, or an array whose bytes are not a multiple of 8, proves pointers of 4
+     * bytes. */
     const struct evtx_put_value narrow[] = {{SIZE, two, 4}, {SIZE | ARRAY, two, 8}};
     assert_values(narrow, 2,
         "\"data\":{\"A\":\"0x1\",\"B\":[\"0x1\",\"0x2010\"],\"All\":\" 0x1 0x1,0x2010\"}");
@@ -80,11 +82,11 @@ static void sizes_have_the_width_that_their_record_tells(void **state)
         "\"All\":\" 0x1,0x2,0x3 0x1,0x2010\"}");
     const struct evtx_put_value wide[] = {{SIZE, two, 8}, {SIZE | ARRAY, two, 8}};
     assert_values(wide, 2, "\"A\":\"0x201000000001\",\"B\":[\"0x201000000001\"],");
-    /* Nothing tells. */
+    /* Nothing proves the width. */
     assert_values(wide + 1, 1, "\"data\":{\"A\":[\"0x201000000001\"],\"All\":\" 0x201000000001\"}");
 }
 
-/* The template is the same, the machines differ. */
+/* The template is shared, the machines differ. */
 static void each_record_tells_its_own_width(void **state)
 {
     static const uint8_t two[8] = {1, 0, 0, 0, 2};
@@ -146,7 +148,7 @@ static void arrays_of_other_values_are_lists(void **state)
         "\"C\":[\"a\",\"bc\"],");
 }
 
-/* What is no whole number of elements is shown as its bytes. */
+/* Bytes that are not a whole number of elements are shown as bytes. */
 static void arrays_that_do_not_fit_their_type_are_bytes(void **state)
 {
     static const uint8_t bytes[] = {1, 2, 3, 4, 5, 6};
@@ -158,7 +160,7 @@ static void arrays_that_do_not_fit_their_type_are_bytes(void **state)
         "\"D\":\"0102\",\"All\":\" 010203040506 010203040506 010203040506 0102\"}");
 }
 
-/* A BOOL of Windows is true unless it is 0, in whichever of its four bytes. */
+/* A BOOL of Windows is true if any of its four bytes is not 0. */
 static void booleans_are_false_only_if_0(void **state)
 {
     static const uint8_t second_byte[4] = {0, 1};

@@ -1,7 +1,7 @@
 #include "unit/app/event_log_rig.h"
 
-/* Event logs from their bytes to JSON: read, described, decoded, written. What is expected stands in
- * docs/reference/events.md. */
+/* Event logs from their bytes to JSON: read, described, decoded, written. The expected form is that
+ * of docs/reference/events.md. */
 
 static void assert_next(struct reading *r, const char *json)
 {
@@ -27,7 +27,7 @@ static void system_and_event_data_become_an_event(void **state)
         "\"data\":{\"TargetUserName\":\"anna\",\"LogonType\":3,\"TargetLogonId\":\"0x3e7\","
         "\"TargetUserSid\":\"S-1-5-18\",\"Elevated\":true,\"Addresses\":[\"ab\",\"c\"]},"
         "\"extended\":{\"sid\":\"S-1-5-18\"},\"host\":{\"name\":\"PC-1.corp.example\"}}");
-    /* The second has its template and its names from the first. */
+    /* The second record uses the template and names of the first. */
     struct span second = next_as(&r, "native");
     assert_true(holds(second, "\"record_id\":12}"));
     assert_true(holds(second, "\"data\":{\"TargetUserName\":\"\",\"LogonType\":3,"));
@@ -111,8 +111,8 @@ static void put_each_kind(uint64_t id, const char *computer, const char *user)
     evtx_sample_forwarded(&put, id + 4, EVTX_SAMPLE_TIME + id + 4);
 }
 
-/* In one chunk the second and the third of each kind are made like the first; in chunks of their own each is the
- * first. */
+/* In one chunk the second and third record of each kind are made like the first. In chunks of their
+ * own, each is the first. */
 static void records_like_an_earlier_one_are_what_they_are_alone(void **state)
 {
     enum { KINDS = 5, ROUNDS = 3, MAX_TEXT = 4096 };
@@ -234,7 +234,7 @@ static void a_record_whose_template_is_gone_is_told(void **state)
     size_t second = put.at;
     evtx_sample_plain(&put, 2, EVTX_SAMPLE_TIME);
     evtx_put_finish(&put);
-    /* Behind the record's head and the fragment: token, a byte, the id, the offset. */
+    /* After the record's head and the fragment: token, a byte, the id, the offset. */
     store_le32(put.bytes + second + EVTX_PUT_RECORD_HEAD_BYTES + 4 + 6, 0xfffffff0);
     reading_init(&r);
     assert_int_equal(next(&r)->log_record_id, 1);
@@ -245,7 +245,8 @@ static void a_record_whose_template_is_gone_is_told(void **state)
     reading_fini(&r);
 }
 
-/* Two chunks, one byte of a text changed in the second: the record is read, and the checksum is said. */
+/* Two chunks, with one byte of a text changed in the second: the record is read, and the wrong
+ * checksum is reported. */
 static void wrong_checksums_are_told_and_cost_nothing(void **state)
 {
     enum { FILE_FLAGS = 120, CHUNK_FLAGS = 120, DIRTY = 1 };
@@ -316,7 +317,7 @@ static void a_file_that_ends_early_gives_what_it_has(void **state)
     reading_fini(&r);
 }
 
-/* A template of which each instance has two of itself as values: the work has a maximum. */
+/* A template, each instance of which has itself twice as values: the work has a limit. */
 static void templates_that_repeat_themselves_end(void **state)
 {
     (void)state;
@@ -331,7 +332,7 @@ static void templates_that_repeat_themselves_end(void **state)
     evtx_put_value_of(&put, 0, EVTX_PUT_BINARY_XML);
     evtx_put_end_element(&put);
     evtx_put_template_end(&put);
-    /* Its value: the instance again, whose value are the same bytes, as far as they go. */
+    /* Its value: the instance again, with these bytes as its value, as far as they go. */
     for (int i = 0; i < 200; i++) {
         const struct evtx_put_value value = {EVTX_PUT_BINARY_XML, "", 0};
         size_t at = put.at;

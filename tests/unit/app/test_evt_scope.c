@@ -8,8 +8,8 @@
 #include "support/test.h"
 
 /*
- * Rules of the agent as a part of the query for Windows. Lists made by chance: what they keep of an event, the query
- * selects, too, as the simulated Event Log evaluates it, which takes 22 terms and no more.
+ * The agent's rules as a part of the query for Windows. For random lists, the query selects every
+ * event that they keep. The simulated Event Log evaluates the query, and accepts at most 22 terms.
  */
 enum { MAX_LIST = 3, MAX_MEMORY = 1 << 20, TEXT = 512, QUERY = 16384 };
 
@@ -21,7 +21,7 @@ static unsigned roll(unsigned sides)
     return (random_state >> 16) % sides;
 }
 
-/* ---- rules ---------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static void add_test(char *text, int depth);
 
@@ -64,7 +64,7 @@ static void add_test(char *text, int depth)
     add(text, ")");
 }
 
-/* A list of up to three rules; what it was made of is in ${text}. */
+/* A list of up to three rules; ${text} gets their source. */
 static struct filter *make_list(char texts[MAX_LIST][TEXT])
 {
     struct filter_rule rules[MAX_LIST];
@@ -77,7 +77,7 @@ static struct filter *make_list(char texts[MAX_LIST][TEXT])
         rules[i] = (struct filter_rule){.action = roll(3) ? FILTER_ACTION_KEEP : FILTER_ACTION_DROP,
             .text = span_text(texts[i])};
     }
-    if (roll(2)) { /* as a list that keeps only what it names */
+    if (roll(2)) { /* like a list that keeps only some events */
         rules[count - 1] = (struct filter_rule){
             .action = FILTER_ACTION_DROP, .text = span_text("event.code >= 0")};
     }
@@ -88,7 +88,7 @@ static struct filter *make_list(char texts[MAX_LIST][TEXT])
     return filter;
 }
 
-/* ---- events --------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static bool keeps(
     const struct filter *filter, struct filter_scratch *scratch, const struct evt_sim_event *from)
@@ -110,7 +110,7 @@ struct question {
     const struct evt_scope *scope;
 };
 
-/* Session rules, and an output's, or one of them. */
+/* Rules of a session, of an output, or both. */
 static void ask(struct question *q, char texts[2][MAX_LIST][TEXT])
 {
     static const struct app_session session = {.name = "logs"};
@@ -199,10 +199,10 @@ static void what_rules_keep_the_query_selects(void **state)
     assert_true(spared > 5 * ROUNDS);
 }
 
-/* ---- by hand -------------------------------------------------------------------------------------------- */
+/* ---- by hand --------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *keep; /* all others are dropped */
+    const char *keep; /* all other events are dropped */
     const char *ids;  /* of the channel */
     const char *query;
 } by_hand[] = {

@@ -1,4 +1,4 @@
-/* The first configuration: what it says, and that no value gets out of its place. */
+/* The first configuration: its content, and that no value breaks out of its place. */
 #include "app/install/install_config.h"
 
 #include <stdio.h>
@@ -79,7 +79,7 @@ static bool write_text(const char *url, const char *key_file, struct error *err)
     return good;
 }
 
-/* As etwship's own reader takes it: how many outputs and sessions, and what the first output is. */
+/* Read by etwship's own reader: the numbers of outputs and sessions, and the first output. */
 static void assert_loads(const char *url, const char *key_file, const char *type, bool enabled)
 {
     static struct config_report report;

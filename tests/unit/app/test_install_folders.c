@@ -1,4 +1,4 @@
-/* The access lists that an installation gives to the folders of the service, as trust/ judges them. */
+/* The access lists that an installation gives to the folders of the service, judged by trust/. */
 #include "app/install/install_folders.h"
 
 #include <stdio.h>
@@ -7,7 +7,8 @@
 #include "support/test.h"
 #include "trust/descriptor.h"
 
-/* What LocalSystem, which is not the account of the service, has to fear of a folder as ${use}. */
+/* The danger to LocalSystem, which is not the account of the service, from a folder used as
+ * ${use}. */
 static unsigned harms_of(const char *name, const char *account, enum trust_use use)
 {
     char list[INSTALL_FOLDERS_LIST_BYTES];
@@ -46,7 +47,7 @@ static void the_account_of_the_service_writes_its_data_and_cannot_change_what_it
         unsigned harms = harms_of(cases[i].name, account, TRUST_FOLDER);
         assert_int_equal((harms & TRUST_HARM_WRITE) != 0, cases[i].is_written);
         assert_int_equal((harms & TRUST_HARM_INHERIT) != 0, cases[i].is_written);
-        /* No folder can be renamed and put in another's place. */
+        /* No account can rename a folder and put another one in its place. */
         assert_int_equal(harms & TO_REPLACE, 0);
         assert_int_equal(harms_of(cases[i].name, account, TRUST_WAY), 0);
         assert_int_equal(harms_of(cases[i].name, NULL, TRUST_FOLDER), 0);

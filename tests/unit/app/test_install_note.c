@@ -1,4 +1,5 @@
-/* What an installation notes of the machine, and what it does not believe when it reads that again. */
+/* An installation's note about the machine, and the values that it refuses when it reads the note
+ * again. */
 #include "app/install/install_note.h"
 
 #include <stdio.h>

@@ -136,7 +136,7 @@ static void a_listener_gets_every_line_wherever_it_is_written(void **state)
         log_write(log, LOG_LEVEL_ERROR, NULL, "four");
         log_write_as(log, 2, LOG_LEVEL_ERROR, NULL, "%s", "five");
         log_destroy(log);
-        /* What was thinned keeps its cause. */
+        /* Thinned lines keep their cause. */
         assert_span(buf_span(&heard), "warning one (3)\nwarning two (repeated 1 time in 60 s) (3)\n"
                                       "error four\nerror five (2)\n");
         buf_reset(&heard);
@@ -249,7 +249,7 @@ static void more_kinds_than_room_lose_no_first_and_no_count(void **state)
     enum { KINDS = 1000, EACH = 3 };
     struct log *log = make_console();
     for (int i = 0; i < KINDS; i++) {
-        char kind[128]; /* kinds that differ behind their 63rd byte are the same */
+        char kind[128]; /* kinds that differ only after their 63rd byte are one kind */
         snprintf(kind, sizeof(kind), "%04d%0100d", i, 7);
         for (int k = 0; k < EACH; k++) {
             log_write(log, LOG_LEVEL_INFO, kind, "x");
@@ -289,7 +289,7 @@ static void a_full_file_is_set_aside(void **state)
 
     log = make((struct log_settings){
         .level = LOG_LEVEL_INFO, .path = path, .rotate_size = 100, .rotate_keep = 0});
-    log_write(log, LOG_LEVEL_INFO, NULL, "008"); /* behind what an earlier run wrote */
+    log_write(log, LOG_LEVEL_INFO, NULL, "008"); /* after the lines of an earlier run */
     log_destroy(log);
     assert_file(path, "info: 008\n");
 }

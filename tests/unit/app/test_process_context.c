@@ -11,8 +11,8 @@
 #include "support/test.h"
 
 /*
- * Traces through the whole of dump: what a made-up one says of its processes, at its start, in between and at
- * its end, against what its events are said to come from.
+ * Traces through all of dump: a made-up trace describes its processes at its start, in between and
+ * at its end, and the test compares them with the processes of its events.
  */
 enum { PROCESSORS = 2, TRACE_BYTES = 8 * 1024 * 1024 };
 
@@ -37,7 +37,7 @@ static int remove_folder(void **state)
     return temp_folder_remove(folder);
 }
 
-/* ---- traces ------------------------------------------------------------------------------------ */
+/* ---- traces ---------------------------------------------------------------------------------- */
 
 struct trace {
     FILE *file;
@@ -127,7 +127,7 @@ static void write_process(struct trace *trace, uint16_t cpu, int64_t time, uint1
     write_kernel(trace, cpu, time, hook_id, UINT32_MAX);
 }
 
-/* Thread_TypeGroup1, as far as anybody looks. */
+/* Thread_TypeGroup1, with the members that are used. */
 static void write_thread(struct trace *trace, int64_t time, uint32_t tid, uint32_t pid)
 {
     put(trace, pid, 4);
@@ -222,7 +222,7 @@ static void write_file(struct trace *trace, int64_t time, uint16_t hook_id, uint
     write_kernel(trace, 0, time, hook_id, 1);
 }
 
-/* What is asked for: an event of ${pid} that says its time. */
+/* The events of interest: an event of ${pid} with its time. */
 static void write_event(struct trace *trace, uint16_t cpu, int64_t time, uint32_t pid)
 {
     const struct etl_event header = {.pointer_size = 8,
@@ -236,9 +236,10 @@ static void write_event(struct trace *trace, uint16_t cpu, int64_t time, uint32_
     write_record(trace, cpu, time);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* Of each event of `someone`, each switch of threads and each sample: `pid=name(path)`, in their order. */
+/* For each event of `someone`, each thread switch and each sample: `pid=name(path)`, in their
+ * order. */
 struct told {
     struct buf text;
     size_t named;
@@ -308,7 +309,7 @@ static void check_told(const char *expected)
     buf_fini(&told.text);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static const int64_t second = 10000000;
 
@@ -378,13 +379,13 @@ static void a_payload_names_the_process_that_the_header_does_not(void **state)
     (void)state;
     struct trace trace;
     trace_begin(&trace);
-    write_sample(&trace, 1 * second, 7); /* before anybody knows the thread */
+    write_sample(&trace, 1 * second, 7); /* before the thread is known */
     write_process(&trace, 0, 2 * second, START, 100, "one.exe");
     write_thread(&trace, 2 * second, 7, 100);
     write_switch(&trace, 3 * second, 7, 0);
     write_sample(&trace, 4 * second, 7);
     write_sample(&trace, 5 * second, 8); /* of no process */
-    write_sample(&trace, 6 * second, 0); /* of an idle processor, which the rundown tells */
+    write_sample(&trace, 6 * second, 0); /* of an idle processor, which the rundown describes */
     write_switch(&trace, 7 * second, 0, 7);
     write_process(&trace, 0, 9 * second, RUNDOWN_END, 0, "Idle");
     put(&trace, 0, 4);
@@ -400,7 +401,7 @@ static void a_payload_names_the_process_that_the_header_does_not(void **state)
     buf_fini(&told.text);
 }
 
-/* What dump keeps is bounded; what a smaller table forgets, test_process_table.c shows. */
+/* The memory of dump is bounded. test_process_table.c shows what a smaller table forgets. */
 static void many_processes_keep_their_names(void **state)
 {
     (void)state;
@@ -443,7 +444,7 @@ static void a_rundown_of_files_names_what_was_read_before(void **state)
     check_told("C:\\a \\Device\\HarddiskVolume4\\b - - ");
 }
 
-/* On another processor than what uses the address, whose buffers stand elsewhere in the file. */
+/* On another processor than the use of the address, so its buffers are elsewhere in the file. */
 static void a_key_that_is_used_again_names_another_file(void **state)
 {
     (void)state;
@@ -471,7 +472,7 @@ static void an_opened_file_is_known_until_it_is_closed(void **state)
     write_file(&trace, 1 * second, FILE_READ, 0x50, 0xa0, NULL);
     write_file(&trace, 2 * second, OPEN, 0x50, 0, "\\one");
     write_file(&trace, 3 * second, FILE_READ, 0x50, 0xa0, NULL);
-    write_file(&trace, 4 * second, FILE_READ, 0x50, 0xb0, NULL); /* the key's own name counts */
+    write_file(&trace, 4 * second, FILE_READ, 0x50, 0xb0, NULL); /* the key's own name wins */
     write_file(&trace, 5 * second, CLOSE, 0x50, 0xa0, NULL);
     write_file(&trace, 6 * second, FILE_READ, 0x50, 0xa0, NULL);
     write_name(&trace, 1, 9 * second, FILE_RUNDOWN, 0xb0, "\\two");

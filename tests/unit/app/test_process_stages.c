@@ -7,10 +7,10 @@
 #include "support/test.h"
 
 /*
- * Kernel records that name their process in the header, by a thread there, in the payload, in both, or not
- * at all, and expressions over it, both made by chance. What an expression is worth follows here from what was put
- * into the record. A source, which has the record as it came, may say that or nothing; so may the
- * header of the completed record, and its event has to.
+ * Random kernel records that name their process in the header, by a thread there, in the payload,
+ * in both, or not at all, and random expressions over it. The right result follows here from the
+ * values that went into the record. A source, which has the record as it came, may decide that
+ * result or nothing. The header of the completed record may, too, and its event has to.
  */
 enum { ROUNDS = 300, RECORDS = 200, TEXT_BYTES = 2048, PAYLOAD_BYTES = 24 };
 enum {
@@ -32,7 +32,7 @@ static uint32_t chance(uint32_t below)
     return (uint32_t)(state_of_chance >> 33) % below;
 }
 
-/* ---- records ----------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* Processes of the threads 0 to 3, as the table has them. */
 static const int threads[] = {0, 10, 20, 10};
@@ -41,7 +41,7 @@ enum { THREADS = sizeof(threads) / sizeof(threads[0]), IDS = 2 * THREADS };
 struct made {
     struct event_record record;
     uint8_t payload[PAYLOAD_BYTES];
-    int pid; /* expected; or NOBODY */
+    int pid; /* the expected one; or NOBODY */
     int tid;
 };
 
@@ -95,7 +95,8 @@ static void make_payload(struct made *made)
     }
 }
 
-/* One of a list of threads: the header says something, too, and does not count, unless it is the same. */
+/* A record with a list of threads: the process of the header does not count, unless it is the
+ * same. */
 static void make_listed(struct made *made)
 {
     put_both(made, 0, THREAD_LIST, 8);
@@ -135,7 +136,7 @@ static void make_record(struct made *made)
     }
 }
 
-/* ---- expressions ------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 enum test { PID_IS, PID_BELOW, THREAD_IS, HAS_PID, HAS_THREAD, HAS_PROCESS, TYPE_IS, TESTS };
 
@@ -222,7 +223,7 @@ static bool is_true(const struct node **at, const struct made *made)
     }
 }
 
-/* ---- stages ------------------------------------------------------------------------------------ */
+/* ---- stages ---------------------------------------------------------------------------------- */
 
 struct rig {
     struct process_table *table;

@@ -7,8 +7,8 @@
 #include "support/test.h"
 
 /*
- * Every type of the kernel's classes, in every version and both widths of pointers: the process found in a
- * payload without a definition has to be the one in the decoder's fields of these names.
+ * Every type of the kernel's classes, in every version and both widths of pointers: the process
+ * that is found in a payload without a definition has to be that of the decoder's fields.
  */
 enum { MAX_BYTES = 1200, VERSIONS = 7, SPOTS = 64, TYPES = 256 };
 static const uint32_t mark = 0x01020304;
@@ -17,8 +17,8 @@ static const char *const process_names[] = {"ProcessId", "PID", "HRPid", "StackP
 static const char *const thread_names[] = {
     "TThreadId", "ThreadId", "IssuingThreadId", "NewThreadId", "StackThread", "TTID"};
 
-/* Classes that name processes and are not in the table: services and what works on jobs, in headers that
- * have a process; user mode scheduling. */
+/* Classes that name processes and are not in the table: services and operations on jobs, whose
+ * headers have a process; user mode scheduling. */
 static bool is_left_out(unsigned group)
 {
     enum { JOB = 0x07, SYSTEM_CONFIG = 0x0b, HEAP = 0x10, UMS = 0x19 };
@@ -43,7 +43,7 @@ static bool is_named(struct span name, const char *const *names, size_t count)
     return false;
 }
 
-/* Bytes that the layout takes where all are zero, with the ends of its texts; SIZE_MAX: none. */
+/* The bytes that the layout takes if all are zero, with the ends of its texts; SIZE_MAX: none. */
 static size_t size_of(struct rig *rig, const struct event_record *record,
     const struct event_schema *schema, struct event *event)
 {
@@ -58,7 +58,7 @@ static size_t size_of(struct rig *rig, const struct event_record *record,
     return SIZE_MAX;
 }
 
-/* Is the field the one where the mark stands? */
+/* True: the field is the one with the mark. */
 static bool is_marked(const struct event *event, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < event->field_count; i++) {
@@ -72,7 +72,7 @@ static bool is_marked(const struct event *event, const char *const *names, size_
 
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
 
-/* The mark goes through the payload, and stands for the process at its place. */
+/* The mark moves through the payload, and is the process at its place. */
 static void check_layout(
     struct rig *rig, struct event_record *record, const struct event_schema *schema)
 {
@@ -155,7 +155,7 @@ static void payloads_are_about_the_process_that_the_decoder_names(void **state)
     schema_source_kernel.destroy(rig.source);
 }
 
-/* ---- widths ------------------------------------------------------------------------------------ */
+/* ---- widths ---------------------------------------------------------------------------------- */
 
 enum { SAMPLE = 0x0f2e, WALK = 0x1820, SEND = 0x060a };
 
@@ -196,7 +196,8 @@ static void no_process_is_made_up(void **state)
     assert_int_equal(subject.thread_id, 42);
     assert_true(read_payload(SEND, 2, 8, walk, sizeof(walk)).has_process);
     assert_false(read_payload(SEND, 2, 8, nobody, sizeof(nobody)).has_process);
-    assert_false(read_payload(SAMPLE, 0, 8, walk, sizeof(walk)).has_thread); /* no such version */
+    assert_false(
+        read_payload(SAMPLE, 0, 8, walk, sizeof(walk)).has_thread); /* there is no such version */
     for (size_t size = 0; size < sizeof(walk); size++) {
         assert_false(read_payload(WALK, 2, 8, walk, size).has_thread);
         assert_false(size < 4 && read_payload(SEND, 2, 8, walk, size).has_process);

@@ -232,7 +232,7 @@ static bool passes_wpp(const struct provider_spec *spec, const char *guid_text, 
     return passes_wpp_of(false, spec, guid_text, number, format);
 }
 
-/* Records of messages hold the GUID of their source file, not that of the provider. */
+/* Records of messages have the GUID of their source file, not the provider's. */
 static void messages_match_by_their_formats(void **state)
 {
     (void)state;
@@ -241,7 +241,7 @@ static void messages_match_by_their_formats(void **state)
     spec.classic = true;
     spec.wpp = format_path;
     assert_true(passes_wpp(&spec, MESSAGES, 10, NULL));
-    assert_true(passes_wpp(&spec, MESSAGES, 11, NULL)); /* no format knows that one */
+    assert_true(passes_wpp(&spec, MESSAGES, 11, NULL)); /* no format has that number */
     assert_false(passes_wpp(&spec, "a5bbbdd9-73f9-3bed-93aa-521a4c96d935", 10, NULL));
     assert_false(passes_wpp(&spec, "00000000-0000-0000-0000-000000000000", 10, NULL));
     spec.wpp = folder;
@@ -251,7 +251,7 @@ static void messages_match_by_their_formats(void **state)
     assert_true(passes_wpp(&spec, MESSAGES, 12, NULL));
 }
 
-/* What the files say is asked once, and serves all that name them. */
+/* The files are read once, for all entries that name them. */
 static void entries_may_name_the_same_formats(void **state)
 {
     (void)state;
@@ -276,7 +276,7 @@ static void entries_may_name_the_same_formats(void **state)
     provider_selection_destroy(selection);
 }
 
-/* A record has neither level nor flags; its format names them. */
+/* Records have neither level nor flags; their formats name them. */
 static void levels_and_flags_of_messages_are_those_of_their_format(void **state)
 {
     (void)state;
@@ -291,7 +291,7 @@ static void levels_and_flags_of_messages_are_those_of_their_format(void **state)
         {"TRACE_LEVEL_VERBOSE", 0, {NULL}, true}, /* 0: all */
         {"MY_LEVEL", 1, {NULL}, true},            /* its number is unknown */
         {"", 1, {NULL}, true}, {"", 255, {"POWER"}, true}, {"", 255, {"NET", "POWER"}, true},
-        {"", 255, {"power"}, true}, /* as the names of control GUIDs' flags */
+        {"", 255, {"power"}, true}, /* like the names of flags of control GUIDs */
         {"", 255, {"NET"}, false}, {"", 255, {"NET", "0x10"}, true}, /* its name is unknown */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -309,8 +309,8 @@ static void levels_and_flags_of_messages_are_those_of_their_format(void **state)
     }
 }
 
-/* A bit may have two names, and the format has the other one; so may a level. The code that wrote the message
- * has tested the bits. */
+/* A bit may have two names, and the format may use the other one; so may a level. The code that
+ * wrote the message has tested the bits. */
 static void what_a_live_session_gets_has_its_level_and_flags(void **state)
 {
     (void)state;

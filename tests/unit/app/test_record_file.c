@@ -7,10 +7,10 @@
 #include "support/test.h"
 
 /*
- * Every type of the kernel's classes DiskIo, PageFault and FileIo, in every version and both widths of
- * pointers: the addresses that are found in a payload without a definition have to be those of the
- * decoder's fields of these names. Payloads of Microsoft-Windows-Kernel-File and -Kernel-Disk are put
- * together from their manifests.
+ * Every type of the kernel's classes DiskIo, PageFault and FileIo, in every version and both widths
+ * of pointers: the addresses that are found in a payload without a definition have to be those of
+ * the decoder's fields. Payloads of Microsoft-Windows-Kernel-File and -Kernel-Disk are made from
+ * their manifests.
  */
 enum { DISK_IO = 0x01, PAGE_FAULT = 0x02, FILE_IO = 0x04 };
 enum { MAX_BYTES = 300, VERSIONS = 5, TYPES = 256 };
@@ -23,9 +23,9 @@ struct rig {
     size_t objects;
 };
 
-/* ---- classes ----------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
-/* Where the field ${name} of the event stands in its payload; SIZE_MAX: it has none. */
+/* The offset of the field ${name} in the event's payload; SIZE_MAX: it has none. */
 static size_t offset_of(const struct event *event, const char *name)
 {
     for (size_t i = 0; i < event->field_count; i++) {
@@ -36,7 +36,8 @@ static size_t offset_of(const struct event *event, const char *name)
     return SIZE_MAX;
 }
 
-/* What the class calls the key, and what the object. NULL: it has none, or they are not asked for. */
+/* The class's names for the key and for the object. NULL: it has none, or the test does not use
+ * it. */
 static const char *key_name(const struct event *event, uint16_t hook_id)
 {
     static const char *const names[] = {"FileKey", "FileContext", "FileObject"};
@@ -57,7 +58,7 @@ static const char *object_name(uint16_t hook_id, const char *key)
     return has_both || hook_id == CREATE || hook_id == DRIVER_CALL ? "FileObject" : NULL;
 }
 
-/* Bytes that the layout takes where all are zero, with the ends of its texts. */
+/* The bytes that the layout takes if all are zero, with the ends of its texts. */
 static size_t size_of(
     struct rig *rig, struct event_record *record, const struct event_schema *schema)
 {
@@ -150,7 +151,7 @@ static void addresses_are_where_the_decoder_says(void **state)
     schema_source_kernel.destroy(rig.source);
 }
 
-/* ---- what is told ------------------------------------------------------------------------------- */
+/* ---- payloads of manifest providers ---------------------------------------------------------- */
 
 static const struct guid kernel_file = {{0x27, 0x89, 0xd0, 0xed, 0xc4, 0x9c, 0x65, 0x4e, 0xb9, 0x70,
     0xc2, 0x56, 0x0f, 0xb5, 0xc2, 0x89}}; /* edd08927-9cc4-4e65-b970-c2560fb5c289 */
@@ -177,8 +178,8 @@ static void put_text(struct payload *payload, const char *text)
     put(payload, 0, 2);
 }
 
-/* Fields as in the manifest: P pointer that does not matter, K key, O object, 4 8 so many bytes, n a
- * name. */
+/* Fields like in the manifest: P a pointer that is not used, K key, O object, 4 and 8 so many
+ * bytes, n a name. */
 static void make(struct payload *payload, const char *fields, size_t width)
 {
     const uint64_t high = width == 8 ? UINT64_C(0xffffe00100000000) : 0;
@@ -251,7 +252,7 @@ static struct event_record record_of(
     return record;
 }
 
-/* Also behind a header of the other width, but where a text of any kind ends the payload (DirEnum). */
+/* Also with a header of the other width, except if a text ends the payload (DirEnum). */
 static void manifest_events_are_read(void **state)
 {
     (void)state;
@@ -281,7 +282,8 @@ static void manifest_events_are_read(void **state)
     }
 }
 
-/* Every byte less: nothing, or an address that lies in the payload; under a sanitizer no more is read. */
+/* With each byte less: nothing, or an address that lies in the payload; a sanitizer sees other
+ * reads. */
 static void what_is_cut_is_not_read(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
 
 #include "support/test.h"
 
-/* What is given away, and what must not be in it. */
+/* Texts that are given away, and secrets that must not be in them. */
 static struct redactor redactor;
 
 static int begin(void **state)
@@ -56,7 +56,7 @@ static void a_secret_goes_in_base64_and_with_its_user(void **state)
     expect("<YW5uOmNvcnJlY3QtaG9yc2U=>", "<***=>");
 }
 
-/* As visible.h spells it: U+202E, which turns the text around, and a line break. */
+/* In the form of visible.h: U+202E, which reverses the text, and a line break. */
 static void a_secret_goes_with_its_unseen_characters_spelt(void **state)
 {
     (void)state;

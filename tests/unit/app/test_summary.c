@@ -4,7 +4,7 @@
 
 #include "support/test.h"
 
-/* The page, without its first line, which has the time that it took. */
+/* The page, without its first line, which has the duration. */
 static struct span page_of(const struct summary *summary, struct buf *out, const char *start)
 {
     buf_reset(out);
@@ -119,7 +119,7 @@ static void gaps_are_told(void **state)
     observer.gap(observer.self, &gap, 0, 2);
     const struct gap at_output = {
         .stage = "output", .reason = "rejected", .unit = "events", .count = 9, .output = "a"};
-    observer.gap(observer.self, &at_output, 0, 0); /* was read, and lost later */
+    observer.gap(observer.self, &at_output, 0, 0); /* it was read, and lost later */
     static const char start[] = "2 gaps: 14 ";
     assert_span(span_first(page_of(summary, &out, "0 events in "), sizeof(start) - 1), start);
     buf_fini(&out);

@@ -16,8 +16,8 @@ static void give(struct trace_census *census, enum record_kind kind, enum decode
     assert_true(observer.event(observer.self, &event));
 }
 
-/* As `stat` and --strict count them: a message says its text, whatever arguments it has, so without its
- * format it is undecoded. */
+/* Counted like `stat` and --strict do: the text of a message is what matters, not its arguments, so
+ * without its format it is undecoded. */
 static void what_says_something_that_is_not_known_is_undecoded(void **state)
 {
     (void)state;
@@ -45,8 +45,8 @@ static void what_says_something_that_is_not_known_is_undecoded(void **state)
     trace_census_destroy(census);
 }
 
-/* A trace that names each event differently takes the room of event names, not that of providers. What was
- * not kept may have been there. */
+/* A trace that names each event differently fills the room of event names, not that of providers.
+ * Names that were not kept may have been there. */
 static void names_beyond_the_limit_leave_room_for_providers(void **state)
 {
     (void)state;

@@ -8,7 +8,8 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-/* Bytes of a .zip where APPNOTE.TXT of PKWARE has them. That whole files can be read is for an integration test. */
+/* The bytes of a .zip at the places of PKWARE's APPNOTE.TXT. An integration test reads whole
+ * files. */
 
 /* 2024-02-29T23:59:58Z */
 static const uint64_t leap_day = UINT64_C(133537247980000000);
@@ -78,7 +79,7 @@ static void what_is_not_finished_is_removed(void **state)
     struct error err = {0};
     assert_true(zip_file_create(&zip, path, leap_day, &err));
     assert_true(zip_file_add(&zip, "a", span_text("a"), &err));
-    assert_false(zip_file_create(&other, path, leap_day, &err)); /* it is there */
+    assert_false(zip_file_create(&other, path, leap_day, &err)); /* the file exists already */
     zip_file_fini(&zip);
     assert_false(temp_file_is_there(path));
 }

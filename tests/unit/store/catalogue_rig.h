@@ -30,7 +30,7 @@ static inline int rig_remove_folder(void **state)
     return temp_folder_remove(rig_folder);
 }
 
-/* Say why, where an error was not expected. */
+/* Print the error of a call that should have succeeded. */
 #define assert_good(call)                 \
     do {                                  \
         struct error rig_err = {0};       \
@@ -39,7 +39,7 @@ static inline int rig_remove_folder(void **state)
         }                                 \
     } while (0)
 
-/* An empty one, whose making is committed. */
+/* An empty catalogue, whose creation is committed. */
 static inline struct catalogue *rig_create(void)
 {
     struct error err = {0};
@@ -116,8 +116,8 @@ static inline void rig_put_batch(
     assert_good(catalogue_put_batch(catalogue, &batch, &rig_err));
 }
 
-/* Streams 1 and 2, segments 1 and 2, and ${count} batches from 1 on: of the streams in turns, each
- * half in one segment. */
+/* Streams 1 and 2, segments 1 and 2, and ${count} batches from 1 on, which belong to the streams in
+ * turn. Each segment has half of them. */
 static inline void rig_fill(struct catalogue *catalogue, uint64_t count)
 {
     rig_begin(catalogue);

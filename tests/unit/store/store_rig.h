@@ -11,8 +11,8 @@
 #include "support/test.h"
 
 /*
- * A store in a folder of its own, on the real disk or (its segments) on a model of one, with a clock
- * that the test sets. What is appended tells by its body which it is: "7 of json" and some padding.
+ * A store in a folder of its own, on the real disk or (its segments) on a model of one, with a
+ * clock that the test sets. The body of a batch says which one it is: "7 of json" and some padding.
  */
 enum { RIG_SECOND = 10000000, RIG_NEWS = 8 };
 
@@ -26,8 +26,8 @@ struct store_rig {
     struct error err;
     uint64_t wall;
     uint64_t monotonic_ns;
-    unsigned news[RIG_NEWS]; /* how often each was told */
-    char told[1024];         /* the last words */
+    unsigned news[RIG_NEWS]; /* how often each kind was reported */
+    char told[1024];         /* the last report */
 };
 
 #define assert_ok(call, rig)                 \
@@ -123,7 +123,7 @@ static inline uint64_t rig_stream(struct store_rig *rig, const char *key)
     return stream;
 }
 
-/* An output whose words are the key of its stream. */
+/* An output. The texts about it name the key of its stream. */
 static inline size_t rig_output_at(struct store_rig *rig, const char *name, const char *key,
     bool from_head, struct store_output_state *ret_state)
 {
@@ -199,7 +199,7 @@ static inline void rig_fill(struct store_rig *rig, const char *key, uint64_t fir
     }
 }
 
-/* The number that a batch's body tells; 0 if it cannot be read, or is of another stream. */
+/* The number in a batch's body; 0 if it cannot be read, or is of another stream. */
 static inline uint64_t rig_number(
     struct store_rig *rig, const struct store_row *row, const char *key)
 {
@@ -219,8 +219,8 @@ static inline uint64_t rig_number(
     return number;
 }
 
-/* What waits for an output of stream ${key}, as "1 2 5"; at most 100. A batch that cannot be read is
- * "?". */
+/* The batches that wait for an output of stream ${key}, as "1 2 5"; at most 100. A batch that
+ * cannot be read is "?". */
 static inline const char *rig_waiting(struct store_rig *rig, size_t output, const char *key)
 {
     static char text[1000];
@@ -242,7 +242,7 @@ static inline const char *rig_waiting(struct store_rig *rig, size_t output, cons
     return text;
 }
 
-/* The row of the ${place}th batch (from 0) that waits. */
+/* The row of the ${place}th waiting batch (from 0). */
 static inline struct store_row rig_row(struct store_rig *rig, size_t output, size_t place)
 {
     struct store_row rows[100];

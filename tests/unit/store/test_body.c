@@ -49,7 +49,7 @@ static void test_what_would_not_become_smaller_stays_as_it_is(void **state)
     body_packer_destroy(packer);
 }
 
-/* Whatever it claims, nothing is written behind the room that was made for it. */
+/* Whatever size it claims, nothing is written beyond the room that was made for it. */
 static void test_what_is_not_of_the_size_that_was_said_is_refused(void **state)
 {
     (void)state;

@@ -9,7 +9,7 @@
 #include "store/catalogue/catalogue_query.h"
 #include "unit/store/catalogue_rig.h"
 
-/* What another program does to the database: SQL by SQLite itself. */
+/* Changes of the database by another program: SQL by SQLite itself. */
 static void run_sql(const char *text)
 {
     sqlite3 *db;
@@ -166,7 +166,7 @@ static void identity_and_counters_can_be_set(void **state)
     catalogue_close(catalogue);
 }
 
-/* ---- making and opening -------------------------------------------------------------------------- */
+/* ---- making and opening ---------------------------------------------------------------------- */
 
 static void without_a_file_it_is_missing(void **state)
 {
@@ -219,8 +219,8 @@ static bool is_letter_7(void *self, const struct catalogue_letter *letter)
     return true;
 }
 
-/* The tables of format 1, which knew nothing of a letter's record and of outputs' progress, and kept no
- * room. */
+/* The tables of format 1, which had neither a letter's record nor the outputs' progress, and kept
+ * no room. */
 static const char format_1[] =
     "DROP TABLE progress; DROP TABLE reserve; DROP INDEX letter_of_record; ALTER TABLE letter DROP "
     "COLUMN epoch;"
@@ -247,7 +247,7 @@ static void an_older_version_is_upgraded_by_an_opener_that_may_write(void **stat
 
 static unsigned rivals;
 
-/* Just before the first connection begins its transaction another one comes and goes. */
+/* Just before the first connection begins its transaction, another one comes and goes. */
 static int come_first(unsigned event, void *self, void *statement, void *text)
 {
     (void)event;
@@ -351,7 +351,7 @@ static void a_folder_in_its_place_is_no_damage(void **state)
     assert_int_equal(err.code, ERR_IO);
 }
 
-/* ---- several connections ------------------------------------------------------------------------- */
+/* ---- several connections --------------------------------------------------------------------- */
 
 static void a_reader_sees_what_is_committed_and_changes_nothing(void **state)
 {

@@ -6,7 +6,7 @@
 #include "store/catalogue/catalogue_query.h"
 #include "unit/store/catalogue_rig.h"
 
-/* ---- streams and segments ------------------------------------------------------------------------ */
+/* ---- streams and segments -------------------------------------------------------------------- */
 
 static bool add_stream(void *self, const struct catalogue_stream *stream)
 {
@@ -125,7 +125,7 @@ static void segments_know_what_lies_in_them(void **state)
     catalogue_close(catalogue);
 }
 
-/* ---- batches ------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static void assert_same(const struct catalogue_batch *a, const struct catalogue_batch *b)
 {
@@ -316,7 +316,7 @@ static void a_number_is_given_once_even_if_its_batch_is_gone(void **state)
     catalogue_close(catalogue);
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static void sums_are_those_of_the_batches_between_two_ids(void **state)
 {
@@ -343,7 +343,7 @@ static void sums_are_those_of_the_batches_between_two_ids(void **state)
                 assert_memory_equal(&sum, &expected, sizeof(sum));
             }
         }
-        rig_begin(catalogue); /* and the same when the oldest are gone */
+        rig_begin(catalogue); /* and also when the oldest are gone */
         assert_good(catalogue_remove_batches(catalogue, 1, 9, 100, &removed, &rig_err));
         rig_commit(catalogue);
     }
@@ -380,11 +380,11 @@ static void a_stream_that_is_not_there_has_nothing(void **state)
     catalogue_close(catalogue);
 }
 
-/* ---- cost ---------------------------------------------------------------------------------------- */
+/* ---- cost ------------------------------------------------------------------------------------ */
 
 struct cost {
     uint64_t steps; /* of SQLite's machine */
-    uint64_t pages; /* looked at */
+    uint64_t pages; /* read */
 };
 
 static int count_step(void *self)
@@ -403,7 +403,7 @@ static uint64_t pages_looked_at(struct catalogue *catalogue)
     return (uint64_t)hits + (uint64_t)misses;
 }
 
-/* What an agent asks for when it starts and while it runs. */
+/* The queries of an agent when it starts and while it runs. */
 static struct cost cost_of_a_start(uint64_t batches)
 {
     struct cost cost = {0};
@@ -459,7 +459,7 @@ static void what_a_start_costs_does_not_depend_on_how_much_waits(void **state)
     struct cost many = cost_of_a_start(MANY);
     assert_true(few.steps > 100);
     assert_int_equal(few.steps, many.steps);
-    /* A tree over a hundred times as many rows is a page or two higher. */
+    /* A tree over a hundred times as many rows is a page or two deeper. */
     assert_in_range(many.pages, few.pages, 2 * few.pages);
 }
 

@@ -10,9 +10,9 @@
 #include "unit/store/catalogue_rig.h"
 
 /*
- * Bytes of a database that changed: whatever is read is what was stored, or an error; nothing crashes.
- * Left out of what is compared are the sums, and the rows that something else proves: a batch's by its
- * frame, and letters, on which nothing depends.
+ * A database with changed bytes: reading gives the stored values, or an error, and nothing crashes.
+ * The comparison leaves out the sums, and rows that other data proves: a batch's frame proves its
+ * row, and nothing depends on letters.
  */
 struct reading {
     struct buf text;
@@ -84,7 +84,7 @@ static bool each_letter(void *self, const struct catalogue_letter *letter)
     return true;
 }
 
-/* A transaction as an agent has many of them. */
+/* A transaction like many of an agent. */
 static bool write_some(struct catalogue *catalogue, struct error *err)
 {
     struct catalogue_info info;
@@ -134,12 +134,13 @@ static bool read_all(struct catalogue *catalogue, struct reading *r, struct erro
            (faults == 0 || error_set(err, ERR_DAMAGED, "%d faults", (int)faults));
 }
 
-/* Everything that can be read of the file, and why it ended. What is written then may fail, too. */
+/* Reads everything that can be read of the file, and the reason for the end. Writing after that may
+ * fail, too. */
 static void read_file(enum catalogue_mode mode, struct reading *r)
 {
     struct error err = {0};
     struct catalogue *catalogue = catalogue_open(rig_path, mode, &err);
-    if (catalogue) { /* thousands of files: none is waited for */
+    if (catalogue) { /* there are thousands of files: no sync is waited for */
         sqlite3_exec(catalogue->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
     }
     if (catalogue && read_all(catalogue, r, &err) && mode == CATALOGUE_WRITE) {
@@ -210,7 +211,7 @@ static const char *name_of(enum error_code code)
     return names[code];
 }
 
-/* A reading of damaged bytes: the same as before, or an error that says what it is. */
+/* Reading damaged bytes gives the previous values, or an error that says what is damaged. */
 static void check(struct span bytes, const struct reading *whole, size_t at, size_t *counts)
 {
     for (int mode = CATALOGUE_WRITE; mode <= CATALOGUE_READ; mode++) {
@@ -220,7 +221,7 @@ static void check(struct span bytes, const struct reading *whole, size_t at, siz
         read_file((enum catalogue_mode)mode, &r);
         bool is_good = r.code == ERR_DAMAGED || (r.code == ERR_NONE && span_equal(buf_span(&r.text),
                                                                            buf_span(&whole->text)));
-        /* The version, and a file that ends before anything begins. */
+        /* The version, and a file that ends before its header does. */
         is_good = is_good || (r.code == ERR_UNSUPPORTED && at >= 60 && at < 64) ||
                   (r.code == ERR_MISSING && bytes.size == 0);
         if (!is_good) {

@@ -13,8 +13,8 @@
 #include "unit/store/catalogue_rig.h"
 
 /*
- * What a killed process, a folder that may not be written and a removed file leave. A kill is a child
- * that ends at once, without closing anything.
+ * The state after a killed process, in a folder without the right to write, and after a file was
+ * removed. A kill is a child that ends at once, without closing anything.
  */
 
 static void stage(struct catalogue *catalogue)
@@ -36,7 +36,7 @@ static bool count_output(void *self, const struct catalogue_output *output)
     return true;
 }
 
-/* Is all of stage() there, or nothing? */
+/* All of stage() is there, or nothing of it. */
 static void assert_staged(struct catalogue *catalogue, bool all)
 {
     int outputs = 0;
@@ -158,7 +158,7 @@ static void a_kill_while_it_is_made_leaves_none(void **state)
     catalogue_close(catalogue);
 }
 
-/* ---- copies of the files, as a crash would leave them ---------------------------------------------- */
+/* ---- copies of the files, like those after a crash ------------------------------------------- */
 
 static void copy_file(const char *suffix, size_t max_bytes, const char *folder)
 {
@@ -176,8 +176,8 @@ static void copy_file(const char *suffix, size_t max_bytes, const char *folder)
     free(bytes);
 }
 
-/* A log that was cut anywhere, or whose end is not what was written, gives whole transactions: those
- * before it. */
+/* A log that was cut anywhere, or has other bytes at its end, gives complete transactions: those
+ * before the damage. */
 static void a_torn_log_gives_whole_transactions(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void a_torn_log_gives_whole_transactions(void **state)
     catalogue_close(catalogue);
 }
 
-/* ---- files that go, and folders that may not be written --------------------------------------------- */
+/* ---- files that disappear, and folders without the right to write ---------------------------- */
 
 static void a_removed_file_is_noticed_by_the_next_transaction(void **state)
 {
@@ -229,7 +229,7 @@ static void a_removed_file_is_noticed_by_the_next_transaction(void **state)
         assert_int_equal(unlink(path), 0);
         assert_false(catalogue_begin(catalogue, &err));
         assert_int_equal(err.code, ERR_MISSING);
-        int file = open(path, O_CREAT | O_RDWR, 0600); /* another one is not it */
+        int file = open(path, O_CREAT | O_RDWR, 0600); /* another file is not it */
         assert_true(file >= 0);
         close(file);
         assert_false(catalogue_begin(catalogue, &err));
@@ -240,7 +240,7 @@ static void a_removed_file_is_noticed_by_the_next_transaction(void **state)
     }
 }
 
-/* Root may write anywhere, so as a child without rights. */
+/* Root may write anywhere, so a child without rights does it. */
 static int without_rights(int (*run)(void))
 {
     pid_t child = fork();
@@ -286,11 +286,11 @@ static void a_folder_that_may_not_be_written_can_be_read(void **state)
     assert_int_equal(chmod(rig_folder, 0555), 0);
     assert_int_equal(without_rights(read_four_batches), 0);
     assert_int_equal(without_rights(fail_to_write), 0);
-    assert_int_equal(chmod(rig_path, 0400), 0); /* not even read */
+    assert_int_equal(chmod(rig_path, 0400), 0); /* not even the right to read */
     assert_int_equal(without_rights(fail_to_write), 0);
     assert_int_equal(chmod(rig_path, 0444), 0);
     assert_int_equal(chmod(rig_folder, 0755), 0);
-    /* Under a name that a URI cannot hold as it is. */
+    /* With a name that needs escapes in a URI. */
     snprintf(odd, sizeof(odd), "%s/a b%%41?c#d", rig_folder);
     assert_true(plat_dir_create(odd, NULL));
     char path[sizeof(odd) + 20];
@@ -316,9 +316,9 @@ static void beside_an_agent_one_without_rights_reads_too(void **state)
     catalogue_close(catalogue);
 }
 
-/* ---- the log's size -------------------------------------------------------------------------------- */
+/* ---- the log's size -------------------------------------------------------------------------- */
 
-/* Commands that look all the time, in short transactions, do not make it grow. */
+/* Commands with short transactions do not make it grow, however many there are. */
 static void the_log_stays_small_beside_readers(void **state)
 {
     (void)state;
@@ -393,13 +393,13 @@ static void freed_pages_are_given_back_in_steps(void **state)
     assert_good(catalogue_shrink(catalogue, 1000000, &rig_err));
     rig_commit(catalogue);
     assert_good(catalogue_checkpoint(catalogue, &rig_err));
-    /* What is kept for a full disk stays. */
+    /* The reserve for a full disk stays. */
     assert_in_range(plat_path_stamp(rig_path).size, 512 * 1024, 900 * 1024);
     rig_verify(catalogue);
     catalogue_close(catalogue);
 }
 
-/* A page of its own for each row that is written. */
+/* Each written row takes a page of its own. */
 static void write_pages(struct catalogue *catalogue, unsigned count)
 {
     char text[200];
@@ -430,7 +430,7 @@ static void commits_find_room_in_what_is_reserved(void **state)
     assert_int_equal(plat_path_stamp(rig_path).size, bytes);
     assert_int_equal(plat_path_stamp(log).size, log_bytes);
 
-    /* Again and again no more is taken, and a reader only delays it. */
+    /* Repeating it takes no more room, and a reader only delays that. */
     struct catalogue *reader = rig_open(CATALOGUE_READ);
     assert_int_equal(sqlite3_exec(reader->db, "BEGIN; SELECT * FROM meta", NULL, NULL, NULL), 0);
     write_pages(catalogue, 1);

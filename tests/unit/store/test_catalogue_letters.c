@@ -231,7 +231,7 @@ static void letters_that_wait_remove_none(void **state)
     assert_non_null(strstr(err.text, "they take 150 of 160 bytes"));
     assert_string_equal(ids_of(catalogue, 9), "1 2 ");
     assert_int_equal(rig_info(catalogue).letters_evicted, 0);
-    /* One that is larger than all the room is kept alone. */
+    /* A letter larger than all the room is kept alone. */
     uint64_t removed;
     rig_begin(catalogue);
     assert_good(
@@ -239,7 +239,7 @@ static void letters_that_wait_remove_none(void **state)
     room.max_bytes = 10;
     assert_good(catalogue_put_letters(catalogue, letters, 1, &room, ids, &rig_err));
     rig_commit(catalogue);
-    /* One that is there already takes no room. */
+    /* A letter that is there already takes no room. */
     letters[1].document_id = span_text("x");
     rig_begin(catalogue);
     assert_good(catalogue_put_letters(catalogue, &letters[1], 1, NULL, ids, &rig_err));
@@ -249,7 +249,7 @@ static void letters_that_wait_remove_none(void **state)
     catalogue_close(catalogue);
 }
 
-/* A letter of letter_of takes 64 bytes, one for its output, and its document. */
+/* A letter of letter_of takes 64 bytes, and the bytes of its output's name and of its document. */
 static void the_oldest_make_room_and_are_counted(void **state)
 {
     (void)state;
@@ -336,12 +336,12 @@ static void many_letters_are_read_in_several_chunks(void **state)
 }
 
 struct busy {
-    struct catalogue *catalogue; /* that is being read */
+    struct catalogue *catalogue; /* the catalogue that is read */
     struct catalogue *other;
     size_t count;
 };
 
-/* A reader removes what it has read, while a writer puts. */
+/* A reader removes letters that it has read, while a writer puts new ones. */
 static bool remove_and_put(void *self, const struct catalogue_letter *letter)
 {
     struct busy *busy = self;
@@ -366,7 +366,7 @@ static void letters_are_read_while_others_put_and_remove(void **state)
         put_one(owner, "old");
     }
     assert_good(catalogue_letters(command, remove_and_put, &busy, &rig_err));
-    assert_int_equal(busy.count, 300); /* and not those that came meanwhile */
+    assert_int_equal(busy.count, 300); /* without those that came meanwhile */
     assert_int_equal(rig_info(owner).letters, 300);
     assert_int_equal(rig_info(owner).next.letter, 601);
     rig_verify(owner);

@@ -113,7 +113,7 @@ static void a_move_leaves_the_checkpoint_and_a_put_changes_it(void **state)
     struct catalogue_output output = output_of(1, "a");
     rig_begin(catalogue);
     put_output(catalogue, 1, "a");
-    output.position = 3; /* back is for the caller to refuse */
+    output.position = 3; /* the caller has to refuse a step back */
     output.early = span_text("");
     output.checkpoint = span_text("not looked at");
     output.seen = 1;

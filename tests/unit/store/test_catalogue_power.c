@@ -6,8 +6,9 @@
 #include "unit/store/catalogue_rig.h"
 
 /*
- * A catalogue on a disk that loses power at any moment, is full, or does not write what it was told to.
- * The run is: make it, then COMMITS transactions of several tables each, with checkpoints among them.
+ * A catalogue on a disk that may lose power at any moment, may be full, or may not write what it
+ * should. The run creates it, then makes COMMITS transactions of several tables each, with
+ * checkpoints among them.
  */
 enum { COMMITS = 6 };
 
@@ -17,7 +18,7 @@ static char blob[9000]; /* some pages */
 struct disk_rig {
     struct disk_model *model;
     struct sqlite_model_vfs *vfs;
-    bool made;     /* what was said to be done */
+    bool made;     /* the catalogue was reported as created */
     uint64_t done; /* transactions */
 };
 
@@ -37,7 +38,8 @@ static void end(struct disk_rig *rig)
     disk_model_destroy(rig->model);
 }
 
-/* Transaction ${number}: its batch, and the output's position and checkpoint, all saying the number. */
+/* Transaction ${number}: its batch, and the output's position and checkpoint, each with that
+ * number. */
 static bool run_transaction(struct catalogue *catalogue, uint64_t number, struct error *err)
 {
     struct catalogue_batch batch = rig_batch(number, 1, 1);
@@ -60,7 +62,7 @@ static bool make(struct catalogue **ret_catalogue, struct error *err)
            catalogue_put_segment(catalogue, &segment, err) && catalogue_commit(catalogue, err);
 }
 
-/* Until it is through, or the power is off. */
+/* Run to the end, or until the power is off. */
 static void run(struct disk_rig *rig)
 {
     struct catalogue *catalogue;
@@ -80,7 +82,7 @@ static void run(struct disk_rig *rig)
 
 struct shown {
     uint64_t position;
-    bool whole; /* the checkpoint is that of the position */
+    bool whole; /* the checkpoint belongs to the position */
 };
 
 static bool show_output(void *self, const struct catalogue_output *output)
@@ -94,7 +96,7 @@ static bool show_output(void *self, const struct catalogue_output *output)
     return true;
 }
 
-/* What is there is some number of whole transactions, which is returned. */
+/* The catalogue has some number of complete transactions; returns it. */
 static uint64_t transactions_in(struct catalogue *catalogue)
 {
     struct shown shown = {.whole = true};
@@ -108,7 +110,8 @@ static uint64_t transactions_in(struct catalogue *catalogue)
     return shown.position;
 }
 
-/* After the power came back: nothing that was said to be done is lost, and no half of anything is there. */
+/* After the power came back, everything that was reported as done is there, and nothing is there by
+ * half. */
 static void check(const struct disk_rig *rig, uint64_t change)
 {
     struct error err = {0};
@@ -117,7 +120,7 @@ static void check(const struct disk_rig *rig, uint64_t change)
         if (rig->made || err.code != ERR_MISSING) {
             fail_msg("change %d: %s", (int)change, err.text);
         }
-        if (!make(&catalogue, &err)) { /* and one can be made in its place */
+        if (!make(&catalogue, &err)) { /* and a new one can be created in its place */
             fail_msg("change %d: %s", (int)change, err.text);
         }
     }

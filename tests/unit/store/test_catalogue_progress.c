@@ -5,7 +5,7 @@
 #include "support/test.h"
 #include "unit/store/catalogue_rig.h"
 
-/* What outputs have come to where no batch waits in a segment. */
+/* The progress of outputs if no batch waits in a segment. */
 
 struct seen {
     struct buf text; /* rows: output=session:sequence,… checkpoint; */
@@ -118,7 +118,7 @@ static void expect_in_store(struct store *store, const char *text)
     buf_fini(&seen.text);
 }
 
-/* Without a folder: nothing is on a disk, and all that is no batch can be kept. */
+/* Without a folder nothing is on a disk, and everything but batches can be kept. */
 static void a_store_in_memory_keeps_what_was_committed_until_it_is_closed(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void a_store_in_memory_keeps_what_was_committed_until_it_is_closed(void *
     assert_int_equal(number, 77);
     assert_true(store_find_done(store, span_text("s"), file_id, &done, &number, &err));
     assert_true(done && number == 5);
-    /* What is staged is forgotten with an empty row. */
+    /* An empty row removes the staged one. */
     progress = (struct store_progress){.name = span_text("o")};
     assert_true(store_progress(store, &progress, &err));
     assert_true(store_drop_checkpoint(store, span_text("o"), &err));

@@ -254,7 +254,7 @@ static void gaps_are_set_and_removed_by_all_that_names_them(void **state)
     assert_good(catalogue_put_gap(catalogue, &gap, &rig_err));
     gap.exact = false;
     gap.count = 9;
-    for (size_t i = 0; i < 5; i++) { /* another one each */
+    for (size_t i = 0; i < 5; i++) { /* a different one each time */
         *keys[i] = span_text("z");
         assert_good(catalogue_put_gap(catalogue, &gap, &rig_err));
         *keys[i] = span_text(names[i]);

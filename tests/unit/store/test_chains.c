@@ -3,9 +3,9 @@
 #include "base/bytes.h"
 #include "unit/store/catalogue_rig.h"
 
-/* Chains over a catalogue of a test's own. */
+/* Chains over a catalogue that the test provides. */
 
-/* A catalogue may say more than outputs are given: the first ids count, the others come again. */
+/* A catalogue may return more ids than fit: the first ones count, the others come again. */
 static void of_early_ids_no_more_are_read_than_an_output_may_have(void **state)
 {
     (void)state;
@@ -54,7 +54,7 @@ static void the_range_that_an_output_reads_is_kept_when_it_is_drained(void **sta
     catalogue_close(catalogue);
 }
 
-/* The catalogue knows outputs by their ids. */
+/* The catalogue identifies outputs by their ids. */
 static void a_new_output_has_an_id_that_none_of_the_catalogue_has(void **state)
 {
     (void)state;

@@ -7,7 +7,7 @@
 #include "support/disk_model.h"
 #include "support/temp_folder.h"
 
-/* What every disk keeps to: the system's, and the model that stands for it in other tests. */
+/* Rules for every disk: the system's, and the model that replaces it in other tests. */
 struct place {
     struct disk *disk;
     struct disk_model *model; /* NULL: the system's */

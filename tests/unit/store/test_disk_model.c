@@ -2,7 +2,7 @@
 
 #include "support/disk_model.h"
 
-/* The model itself: what other tests believe of it. */
+/* The model itself, on which other tests rely. */
 
 enum { SEEDS = 200, SECTOR = 512 };
 
@@ -34,7 +34,7 @@ static bool add(struct disk_file *file, struct span bytes)
     return disk->ops->append(disk, file, &bytes, 1, &err);
 }
 
-/* A file that is on the disk with ${text}, open. */
+/* An open file with ${text}, which is on the disk. */
 static struct disk_file *durable(const char *path, const char *text)
 {
     struct disk_file *file = file_at(path);
@@ -79,7 +79,7 @@ static void test_a_killed_process_loses_nothing(void **state)
     disk_model_restart(model, DISK_MODEL_KEEP_ALL);
     assert_false(is_there("f/a"));
     assert_span(disk_model_content(model, "f/b"), "kept too");
-    /* It was open: it is dead. */
+    /* It was open, so it is dead now. */
     assert_false(add(file, span_text("x")));
     assert_int_equal(err.code, ERR_IO);
     disk->ops->close(disk, file);
@@ -101,10 +101,10 @@ static void test_what_is_held_back_comes_with_a_megabyte_a_sync_or_the_end(void 
     assert_true(disk->ops->sync(disk, file, &err));
     assert_span(disk_model_content(model, path), "kept");
     assert_true(add(file, span_text("12345")));
-    assert_false(disk->ops->sync(disk, file, &err)); /* told only now */
+    assert_false(disk->ops->sync(disk, file, &err)); /* reported only now */
     assert_int_equal(err.code, ERR_FULL);
     assert_span(disk_model_content(model, path), "kept12");
-    assert_true(disk->ops->truncate(disk, file, 7, &err)); /* one goes on waiting */
+    assert_true(disk->ops->truncate(disk, file, 7, &err)); /* one byte is still waiting */
     disk_model_set_capacity(model, UINT64_MAX);
     assert_true(disk->ops->sync(disk, file, &err));
     assert_span(disk_model_content(model, path), "kept123");
@@ -121,7 +121,8 @@ static void test_what_is_held_back_comes_with_a_megabyte_a_sync_or_the_end(void 
     end();
 }
 
-/* Four sectors, then four more over the middle ones and behind: each sector is of some of the writes. */
+/* Four sectors, then four more that overlap the last ones: each sector has the bytes of one of the
+ * writes. */
 static void test_any_part_of_what_was_not_synced_survives(void **state)
 {
     (void)state;

@@ -6,7 +6,7 @@
 #include "base/crc32c.h"
 #include "store/disk/frame.h"
 
-/* A batch as frame.h says it stands on the disk, written by hand. Its checksums are put in below. */
+/* A batch in the form that frame.h describes, written by hand. The test adds the checksums. */
 /* clang-format off */
 static const uint8_t batch_bytes[] = {
     0xf5, 'E', 'W', 'F', 104, 0, 1, 0,              /* magic, head, kind, flags */
@@ -74,7 +74,7 @@ static void seal(uint8_t *frame, size_t size)
     seal_head(frame);
 }
 
-/* A copy of its own size, so that a sanitizer sees a read behind it. */
+/* A copy of its own size, so that a sanitizer sees a read beyond it. */
 static uint8_t *sealed(const uint8_t *bytes, size_t size)
 {
     uint8_t *copy = malloc(size);
@@ -226,7 +226,7 @@ static void test_every_flipped_bit_is_noticed(void **state)
     free(bytes);
 }
 
-/* Heads whose checksums are good. */
+/* Heads with correct checksums. */
 static void test_a_head_that_lies_is_refused(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void test_a_head_that_lies_is_refused(void **state)
         {4, 2, 112, false},
         {KIND, 1, 0, false},
         {KIND, 1, 3, false},
-        {KIND, 1, 2, false},  /* a stream with all that a batch has */
+        {KIND, 1, 2, false},  /* a stream with the members of a batch */
         {KIND, 1, 1, true},   /* a batch without anything */
         {FLAGS, 1, 1, false}, /* packed, but not smaller */
         {FLAGS, 1, 2, false},
@@ -249,7 +249,7 @@ static void test_a_head_that_lies_is_refused(void **state)
         {SOURCES, 4, 3, false},
         {SOURCES, 4, FRAME_MAX_SOURCES_BYTES + 1, false},
         {SOURCES, 4, UINT32_MAX, false},
-        {SOURCES, 4, 32, false}, /* the last byte belongs to the body: sizes that do not fit */
+        {SOURCES, 4, 32, false}, /* the last byte belongs to the body: the sizes do not fit */
         {SOURCES, 4, 34, false},
         {SOURCES, 4, 1, true},
         {BODY, 4, FRAME_MAX_BODY_BYTES + 1, false},
@@ -284,7 +284,7 @@ static void test_a_head_that_lies_is_refused(void **state)
         assert_int_equal(err.code, ERR_FORMAT);
         free(bytes);
     }
-    /* The largest numbers that can be true. */
+    /* The largest possible numbers. */
     struct frame frame;
     uint8_t *bytes = sealed(batch_bytes, sizeof(batch_bytes));
     store_le64(bytes + FIRST_RECORD, UINT64_MAX - 3);
@@ -293,7 +293,7 @@ static void test_a_head_that_lies_is_refused(void **state)
     free(bytes);
 }
 
-/* Sources whose checksum is good. */
+/* Sources with correct checksums. */
 static void test_sources_that_lie_are_refused(void **state)
 {
     (void)state;
@@ -320,7 +320,7 @@ static void test_sources_that_lie_are_refused(void **state)
     }
 }
 
-/* All else of the frame is good: its sizes, and both checksums. */
+/* The rest of the frame is valid: its sizes, and both checksums. */
 static void test_a_source_without_a_name_or_with_one_too_long_is_refused(void **state)
 {
     (void)state;
@@ -437,7 +437,7 @@ static void test_nothing_is_written_that_would_not_be_read(void **state)
     frame = batch_frame(span_make(none, 4));
     frame.records = FRAME_MAX_RECORDS + 1;
     assert_false(frame_put_head(&frame, head, &err));
-    /* More than a description may have. */
+    /* More than the limit of a description. */
     char *text = calloc(1, FRAME_MAX_STREAM_BYTES + 1);
     assert_non_null(text);
     struct buf out;
@@ -483,7 +483,7 @@ static void test_the_head_of_a_segment_says_which_it_is(void **state)
 static void test_a_segment_of_a_newer_version_is_no_damage(void **state)
 {
     (void)state;
-    /* Version 2 may have more to say. */
+    /* Version 2 may have further members. */
     for (size_t size = 20; size <= 64; size += 44) {
         struct error err = {.code = ERR_NONE};
         uint64_t epoch;

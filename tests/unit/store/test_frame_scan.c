@@ -63,7 +63,7 @@ static struct file *file_make(size_t body_bytes)
     uint8_t *body = malloc(body_bytes);
     assert_non_null(body);
     for (uint64_t i = 1; i < FRAMES; i++) {
-        /* What begins like a frame, again and again. */
+        /* Repeated bytes that begin like a frame. */
         memset(body, i % 2 ? 0xf5 : 'b', body_bytes);
         file->at[i] = file->size;
         put_batch(file, i, span_make(body, body_bytes));
@@ -88,7 +88,7 @@ static bool read_at(
     return true;
 }
 
-/* What a scan finds, and that it says so of every byte, once and in order. */
+/* The scan names the kind of every byte, once and in order. */
 struct found {
     uint64_t good[FRAMES + 1]; /* offsets */
     size_t good_count;
@@ -169,7 +169,7 @@ static void test_a_cut_anywhere_loses_only_what_is_behind_it(void **state)
         assert_int_equal(found.damaged + found.skipped, rest);
         bool has_head = expected < FRAMES && size >= file->at[expected] + FRAME_HEAD_BYTES;
         assert_int_equal(found.damaged, has_head);
-        /* And if the size was asked for before the cut. */
+        /* That is also true if the size was read before the cut. */
         found = scan_all(file, whole + 1000);
         assert_int_equal(found.good_count, expected);
     }
@@ -205,7 +205,7 @@ static void test_a_flipped_bit_costs_one_frame(void **state)
     free(file);
 }
 
-/* Zeros, as a power loss leaves them, or noise, over any two neighbours' border. */
+/* Zeros, as after a power loss, or noise, over the border between any two neighbours. */
 static void test_what_stands_between_good_frames_is_passed_over(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static void test_what_stands_between_good_frames_is_passed_over(void **state)
             memset(file->bytes + from, noise ? 0x5f : 0, 60);
             struct found found = scan_all(file, file->size);
             assert_int_equal(found.good_count, FRAMES - 2);
-            assert_int_equal(found.damaged, 1); /* the second one's head is gone */
+            assert_int_equal(found.damaged, 1); /* the head of the second one is gone */
             assert_int_equal(found.skipped, 0);
         }
     }
@@ -238,7 +238,7 @@ static void test_a_frame_of_elsewhere_is_none(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct file *file = file_make(60);
         struct frame frame;
-        /* The third one says that it belongs elsewhere, all checksums being good. */
+        /* The third one says that it belongs elsewhere, with correct checksums. */
         uint8_t *at = file->bytes + file->at[2];
         assert_true(frame_read(span_make(at, MOST - file->at[2]), &frame, NULL));
         frame.offset += (uint64_t)rows[i].offset;
@@ -253,7 +253,7 @@ static void test_a_frame_of_elsewhere_is_none(void **state)
     }
 }
 
-/* An event may hold any bytes of its writer, a whole segment too. */
+/* An event may contain any bytes of its writer, even a whole segment. */
 static void test_a_frame_where_the_head_should_be_is_passed_over(void **state)
 {
     (void)state;

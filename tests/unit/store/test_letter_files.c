@@ -17,7 +17,7 @@ struct rig {
     char folder[PATH_BYTES];
     struct error err;
     uint64_t skipped;
-    char seen[4096]; /* "+7 " a letter, "-7 " one that is gone, "<7 " all up to it, "!7 " damaged */
+    char seen[4096]; /* "+7 " a letter, "-7 " removed, "<7 " all up to it removed, "!7 " damaged */
     bool whole;      /* letters are compared with letter_of */
 };
 
@@ -188,7 +188,7 @@ static void letters_without_an_id_are_left_out(void **state)
     assert_seen(&rig, "+1 +3 ");
 }
 
-/* Each byte of the file in turn: at most the letter that it is of is lost, and never silently. */
+/* Each byte of the file in turn: at most the letter with that byte is lost, and never silently. */
 static void damage_costs_the_letter_that_it_hits(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void a_file_that_was_cut_gives_what_is_left_of_it_and_takes_more(void **s
     assert_true(temp_file_cut(path_of(&rig, 1, 1), bytes.size - 10));
     put(&rig, 3, 1, 0);
     assert_seen(&rig, "+1 !2 +3 ");
-    /* One whose head is gone gets nothing more. */
+    /* A file without its head gets no more letters. */
     assert_true(temp_file_cut(path_of(&rig, 1, 1), 20));
     put(&rig, 4, 1, 0);
     assert_int_equal(file_count(&rig), 2);
@@ -240,7 +240,7 @@ static void a_file_that_was_cut_gives_what_is_left_of_it_and_takes_more(void **s
     assert_int_equal(rig.skipped, 20);
 }
 
-/* A disk that is full leaves a file without a byte, at each attempt. */
+/* A full disk leaves a file without a byte at each attempt. */
 static void a_file_without_a_byte_is_written_to(void **state)
 {
     (void)state;
@@ -273,13 +273,13 @@ static void files_that_hold_nothing_more_are_removed(void **state)
     }
     free(document);
     assert_int_equal(file_count(&rig), 3);
-    letter_files_trim(rig.folder, 8); /* which stands in the first file */
+    letter_files_trim(rig.folder, 8); /* it is in the first file */
     assert_int_equal(file_count(&rig), 3);
     letter_files_trim(rig.folder, 9);
     assert_int_equal(file_count(&rig), 2);
     assert_seen(&rig, "+9 +10 +11 +12 +13 +14 +15 +16 +17 +18 +19 +20 ");
     letter_files_trim(rig.folder, UINT64_MAX);
-    assert_int_equal(file_count(&rig), 1); /* the newest knows the numbers */
+    assert_int_equal(file_count(&rig), 1); /* the newest file has the numbers */
     assert_seen(&rig, "+17 +18 +19 +20 ");
 }
 

@@ -18,7 +18,7 @@ static const char *path_in(const struct store_rig *rig, const char *name)
     return path[turn];
 }
 
-/* As the agent keeps letters: into the files, then into the catalogue. */
+/* Like the agent: first into the files, then into the catalogue. */
 static void put_letters(struct store_rig *rig, size_t count)
 {
     struct catalogue_letter letters[10];
@@ -100,7 +100,7 @@ static void letters_come_back_and_their_numbers_go_on(void **state)
     assert_letters(&rig, "2 4 5 ");
     put_letters(&rig, 1);
     assert_letters(&rig, "2 4 5 6 ");
-    /* Also where none is left. */
+    /* That is also true if no letter is left. */
     tell_gone(&rig, 6, 0);
     lose_catalogue(&rig);
     rig_open(&rig);
@@ -146,7 +146,7 @@ static void a_catalogue_that_is_older_takes_what_it_lacks(void **state)
     rig_open(&rig);
     assert_letters(&rig, "1 3 4 5 ");
     assert_int_equal(rig.news[STORE_NEWS_REBUILT], 0);
-    /* Only what was removed is missing there. */
+    /* Only the removed letters are missing there. */
     rig_close(&rig);
     tell_gone(&rig, 0, 5);
     rig_open(&rig);
@@ -178,7 +178,7 @@ static void letters_that_cannot_be_read_are_a_gap(void **state)
     assert_ok(store_each_gap(rig.store, count_gap, &gap, &rig.err), &rig);
     assert_int_equal(gap.count, 1);
     assert_true(gap.exact);
-    /* Told once: the files are whole again. */
+    /* Reported once: the files are correct again. */
     lose_catalogue(&rig);
     rig_open(&rig);
     assert_letters(&rig, "1 2 3 ");

@@ -8,7 +8,7 @@
 #include "support/disk_model.h"
 #include "support/temp_folder.h"
 
-/* What segment files do on a disk that works. Its faults are in test_segments_faults.c. */
+/* Segment files on a disk that works. Faults: test_segments_faults.c. */
 enum { SEGMENT_BYTES = 4096, BALLAST_BYTES = 100000, STREAM = 3, ROOM = 1 << 20 };
 
 static const uint64_t EPOCH = 77;
@@ -130,7 +130,7 @@ static void test_what_was_appended_is_read_back(void **state)
             assert_true(segments_count(segments) > 2);
         }
         segments_destroy(segments);
-        /* And by the next run, which writes to a file of its own. */
+        /* And by the next run, which writes to another file. */
         segments = open_with(disk_system(), path, zstd);
         struct segment_place more = append(segments, 40, span_text("more"));
         assert_true(more.segment > places[39].segment);
@@ -151,7 +151,7 @@ static void test_packing_saves_room_and_says_so(void **state)
     assert_int_equal(place.raw_bytes, sizeof(body));
     assert_true(place.bytes < 300);
     assert_batch(segments, &place, 1, span_make(body, sizeof(body)));
-    /* Room for the frame alone, not for its body. */
+    /* Room only for the frame, not for its body. */
     struct buf room;
     struct frame frame;
     buf_init(&room, sizeof(body));
@@ -184,7 +184,7 @@ static void test_files_are_ended_when_they_are_full(void **state)
     for (size_t i = 0; segments_get(segments, i, &info); i++) {
         assert_int_equal(info.id, i + 1);
         assert_int_equal(info.bytes, disk_model_content(model, path_of(info.id)).size);
-        /* The stream's frame comes on top of what was asked for. */
+        /* The frame of the stream comes on top of the room that was asked for. */
         assert_true(info.bytes <= SEGMENT_BYTES + 200 || info.id == big.segment);
         sum += info.bytes;
     }
@@ -196,7 +196,7 @@ static void test_files_are_ended_when_they_are_full(void **state)
     segments_destroy(segments);
 }
 
-/* From the files alone: every file tells of its streams before their batches. */
+/* From the files alone: every file describes its streams before their batches. */
 static void test_every_file_tells_what_its_streams_are(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static void test_every_file_tells_what_its_streams_are(void **state)
             struct frame_stream stream;
             unsigned bit = frame.stream == 8 ? 2 : 1;
             if (frame_read_stream(&frame, &stream, NULL)) {
-                assert_int_equal(known & bit, 0); /* once */
+                assert_int_equal(known & bit, 0); /* each once */
                 known |= bit;
                 assert_span(stream.key, bit == 2 ? "other" : "json");
                 assert_span(stream.about, bit == 2 ? "" : "shape of it");
@@ -376,7 +376,7 @@ static void test_what_was_never_committed_is_cut_off(void **state)
     assert_false(segments_cut(segments, kept.segment + 1, 0, &err));
     assert_int_equal(err.code, ERR_FORMAT);
     segments_destroy(segments);
-    disk_model_restart(model, DISK_MODEL_LOSE_ALL); /* and it stays so */
+    disk_model_restart(model, DISK_MODEL_LOSE_ALL); /* and it stays lost */
     assert_int_equal(disk_model_content(model, path_of(kept.segment)).size, end);
 }
 
@@ -391,10 +391,10 @@ static void test_files_go_and_their_numbers_do_not_come_back(void **state)
         assert_int_equal(places[i].segment, i);
     }
     assert_true(segments_sync(segments, &err));
-    assert_batch(segments, &places[2], 2, span_make(body, sizeof(body))); /* it is open now */
+    assert_batch(segments, &places[2], 2, span_make(body, sizeof(body))); /* this opens it */
     assert_true(segments_unlink(segments, 2, &err));
     assert_true(segments_unlink(segments, 2, &err));
-    assert_true(segments_unlink(segments, 4, &err)); /* the one that is being written */
+    assert_true(segments_unlink(segments, 4, &err)); /* the file that is being written */
     assert_int_equal(segments_count(segments), 2);
     struct buf room;
     struct frame frame;
@@ -432,7 +432,7 @@ static void test_the_ballast_comes_and_goes(void **state)
     assert_false(segments_release_ballast(segments));
     assert_false(segments_keep_ballast(segments, 2 * BALLAST_BYTES + 1));
     assert_true(segments_keep_ballast(segments, 2 * BALLAST_BYTES));
-    assert_true(segments_keep_ballast(segments, UINT64_MAX)); /* it is there */
+    assert_true(segments_keep_ballast(segments, UINT64_MAX)); /* it is there already */
     assert_int_equal(disk_model_content(model, "spool/ballast").size, BALLAST_BYTES);
     segments_destroy(segments);
     segments = open_model();
@@ -446,7 +446,7 @@ static void test_the_ballast_comes_and_goes(void **state)
     segments_usage(segments, &usage);
     assert_false(usage.ballast);
     segments_destroy(segments);
-    /* One that a crash has left half made is none. */
+    /* A reserve that a crash has left half made does not count. */
     disk_model_put(model, "spool/ballast", span_text("half"));
     segments = open_model();
     assert_false(segments_release_ballast(segments));
@@ -455,7 +455,8 @@ static void test_the_ballast_comes_and_goes(void **state)
     segments_destroy(segments);
 }
 
-/* Readers on threads of their own, more files than are kept open, and files going meanwhile. */
+/* Readers on threads of their own, more files than are kept open, and files that are removed
+ * meanwhile. */
 enum { READERS = 4, FILES = 24, ROUNDS = 200 };
 
 struct reader_thread {
@@ -477,7 +478,7 @@ static void read_many(void *self)
         struct frame frame;
         uint64_t id = 1 + (r->seed * 7 + i * (r->seed + 3)) % FILES;
         bool read = segments_read(r->segments, &r->places[id], &room, &frame, &why);
-        bool may_fail = id % 2 == 0; /* these are removed */
+        bool may_fail = id % 2 == 0; /* these files are removed */
         r->good = r->good && (read ? frame.batch == id && span_equal(frame.body, r->body)
                                    : may_fail && why.code == ERR_FORMAT);
     }

@@ -7,9 +7,9 @@
 #include "support/disk_model.h"
 
 /*
- * Segment files on a disk that fails. What counts in the end is always the same: what a good
- * segments_sync has promised is there, what it has not promised is right or is not there, and neither
- * files nor bytes are left over that the catalogue does not know.
+ * Segment files on a disk that fails. One rule holds in the end: batches that a good segments_sync
+ * has promised are there, others are right or missing, and there are neither files nor bytes that
+ * the catalogue does not know.
  */
 enum { SEGMENT_BYTES = 4096, STREAM = 3, ROOM = 1 << 20, MOST_BATCHES = 400, MOST_BODY = 1500 };
 
@@ -65,7 +65,7 @@ static struct segment_place must_append(struct segments *segments, uint64_t id)
     return place;
 }
 
-/* Is the batch there, whole? If not, it is damaged; anything else is a failure. */
+/* True: the batch is there. False: it is damaged. Anything else is a failure of the test. */
 static bool is_there(struct segments *segments, const struct segment_place *place, uint64_t id)
 {
     struct buf room;
@@ -182,7 +182,7 @@ static void test_a_sync_that_fails_for_ever_leaves_no_heap_of_files(void **state
     }
 }
 
-/* At every size that the disk may have. */
+/* With every size of the disk. */
 static void test_a_full_disk_leaves_whole_frames_and_takes_more_later(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static void a_file_that_another_program_removes_is_noticed(void **state)
     assert_true(is_there(segments, &second, 2));
     assert_false(is_there(segments, &first, 1));
     assert_true(segments_unlink(segments, 1, &err));
-    /* Or puts another in its place. */
+    /* Or replaces it by another one. */
     must_append(segments, 3);
     disk_model_put(model, "spool/0000000000000002.seg", span_text("short"));
     assert_false(segments_sync(segments, &err));
@@ -353,7 +353,7 @@ static void test_a_folder_that_cannot_be_read_is_told(void **state)
     assert_int_equal(err.code, ERR_IO);
 }
 
-/* ---- anything, in any order ---- */
+/* ---- random operations ----------------------------------------------------------------------- */
 
 enum batch_state { NONE, PENDING, DURABLE };
 
@@ -404,7 +404,7 @@ static uint64_t committed_end(const struct world *w, uint64_t segment)
     return end;
 }
 
-/* A crash, and all that the store does at the next start. */
+/* A crash, and everything that the store does at the next start. */
 static void crash(struct world *w)
 {
     segments_destroy(w->segments);

@@ -148,7 +148,7 @@ static void test_early_ids_are_not_given_again(void **state)
     rig_fini(&rig);
 }
 
-/* As for an output that takes its events from memory in this run: it is not open here. */
+/* Like an output that gets its events from memory in this run: it is not open here. */
 static void test_a_checkpoint_is_dropped_and_the_position_stays(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void test_what_is_left_of_a_batch_is_kept_until_it_is_settled(void **stat
     buf_init(&left, 100);
     assert_ok(store_left(rig.store, siem, second, &left, &rig.err), &rig);
     assert_span(buf_span(&left), "0 2");
-    /* Noted again, and settled before it is committed. */
+    /* Noted a second time, and settled before it is committed. */
     assert_ok(store_leftover(rig.store, siem, second, span_text("2"), &rig.err), &rig);
     rig_settle(&rig, siem, second);
     rig_commit(&rig);
@@ -276,7 +276,8 @@ static void test_a_changed_output_takes_what_is_of_before_first(void **state)
         assert_int_equal(rig_number(&rig, &rows[i], key), i + 1);
         assert_span(store_range_about(rig.store, siem, rows[i].range), key);
     }
-    /* Once the old range is drained it pins nothing, though the other one has moved nowhere. */
+    /* Once the old range is drained it keeps nothing from being removed, although the other one has
+     * not moved. */
     rig_settle(&rig, siem, rows[2].id);
     rig_settle(&rig, lake, rig_row(&rig, lake, 5).id);
     rig_commit(&rig);
@@ -316,7 +317,7 @@ static void test_an_output_pins_what_it_has_not_settled_until_it_is_forgotten(vo
     rig_fini(&rig);
 }
 
-/* ---- what else is true with a commit ---- */
+/* ---- other data of a commit ------------------------------------------------------------------ */
 
 static bool count_gap(void *self, const struct catalogue_gap *gap)
 {

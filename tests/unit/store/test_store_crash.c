@@ -7,10 +7,10 @@
 #include "unit/store/store_rig.h"
 
 /*
- * A process works with a store and is ended, without a word, at every named step in turns; then another
- * goes on where it finds itself. What the first one has said before its end goes through a pipe: what it
- * was promised must be true, and the whole sequence must arrive, with every batch in the store once and no
- * number given out twice.
+ * A process works with a store, and is ended at every named step in turn. Then another process
+ * continues. A pipe has the reports of the first one from before its end: its promises must be
+ * true, and the whole sequence must arrive, with every batch in the store once and no number used
+ * twice.
  */
 enum { LAST = 24, BEFORE = 10, TIMES = 2, MOST = 20000 };
 
@@ -21,7 +21,7 @@ static const char *const steps[] = {
 };
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
 
-/* What the working process says. */
+/* The reports of the working process. */
 enum word {
     WORD_NUMBERS,   /* number of a batch, its first record number, how many, epoch */
     WORD_ACCEPTED,  /* up to which number */
@@ -38,9 +38,9 @@ struct work {
     struct store_rig rig;
     struct disk full; /* the system's, with an append that finds no room at times */
     struct disk_ops full_ops;
-    unsigned full_appends; /* to come */
+    unsigned full_appends; /* still to come */
     const char *end_at;
-    unsigned end_after; /* more of that name */
+    unsigned end_after; /* so many more steps of that name */
     int pipe[2];
 };
 
@@ -80,7 +80,7 @@ static bool append_or_full(struct disk *disk, struct disk_file *file, const stru
     return disk_system()->ops->append(disk_system(), file, pieces, count, err);
 }
 
-/* ---- what is done ---------------------------------------------------------------------------------------- */
+/* ---- the work -------------------------------------------------------------------------------- */
 
 static void deliver(struct store_rig *rig, size_t output, size_t most)
 {
@@ -110,10 +110,10 @@ static void lose(void *self, size_t output, struct span name, const struct store
     (void)self;
     (void)name;
     (void)row;
-    assert_true(output != 0); /* the first one is not behind */
+    assert_true(output != 0); /* the first output does not lag */
 }
 
-/* The second output is so slow that it loses something. */
+/* The second output is so slow that it loses events. */
 static void drop(struct store_rig *rig)
 {
     const struct store_loss loss = {.lost = lose};
@@ -134,7 +134,7 @@ static void settle_all(struct store_rig *rig, size_t output)
     }
 }
 
-/* Open the store and go on with the sequence to ${last}. */
+/* Open the store and continue the sequence up to ${last}. */
 static void go_on(struct store_rig *rig, uint64_t last)
 {
     struct store_row row;
@@ -148,7 +148,7 @@ static void go_on(struct store_rig *rig, uint64_t last)
             row = rig_append(rig, "json", ++number);
             say(WORD_NUMBERS, number, row.first_record, row.records, row.epoch);
         }
-        if (number % 9 == 0) { /* a tail that is cut back, and then written again */
+        if (number % 9 == 0) { /* an uncommitted part that is cut back, and then written again */
             work.full_appends = 1;
             assert_false(rig_try_commit(rig));
         }
@@ -164,12 +164,12 @@ static void go_on(struct store_rig *rig, uint64_t last)
     }
 }
 
-/* ---- what it is done with -------------------------------------------------------------------------------- */
+/* ---- the scenes ------------------------------------------------------------------------------ */
 
 enum scene {
     SCENE_EMPTY,
-    SCENE_KILLED,        /* with a tail that is not committed */
-    SCENE_NO_CATALOGUE,  /* it is garbage; so are a file, and the end of another */
+    SCENE_KILLED,        /* with a part that is not committed */
+    SCENE_NO_CATALOGUE,  /* it is garbage, and so are a file and the end of another */
     SCENE_OLD_CATALOGUE, /* a copy from before the last run */
     SCENES
 };
@@ -210,7 +210,7 @@ static bool first_segment(void *self, const char *name)
     return !is_one;
 }
 
-/* Work in a process of its own; what it says is added to ${all}. Its exit code. */
+/* Work in a process of its own; its reports are added to ${all}. Returns its exit code. */
 static int work_apart(uint64_t last, struct said *all, size_t *count)
 {
     assert_int_equal(pipe(work.pipe), 0);
@@ -269,7 +269,7 @@ static void set_scene(enum scene scene, struct said *all, size_t *count)
     }
 }
 
-/* ---- what must be true ------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static void check_all(const struct said *all, size_t count, enum scene scene, bool *reached)
 {
@@ -307,8 +307,8 @@ static void check_all(const struct said *all, size_t count, enum scene scene, bo
     }
 }
 
-/* The store of a process that was ended: each number once, in order, from the first one that waits up to
- * where the source is. */
+/* The store of a process that was ended has each number once, in order, from the first one that
+ * waits up to the position of the source. */
 static void check_store(void)
 {
     struct store_rig *rig = &work.rig;
@@ -370,7 +370,7 @@ static void an_end_at_any_step_loses_nothing(void **state)
         try_step(scene, NULL, 0, reached);
         memcpy(reached_now, reached, sizeof(reached));
         for (size_t i = 0; i < STEPS; i++) {
-            /* What an earlier scene has had enough of is not tried again. */
+            /* Steps that an earlier scene has tried often enough are not tried again. */
             for (unsigned after = 0; reached_now[i] && ends[i] < TIMES && after < TIMES; after++) {
                 ends[i] += try_step(scene, steps[i], after * 3, reached);
             }

@@ -3,7 +3,7 @@
 #include "store/store_own.h"
 #include "unit/store/store_rig.h"
 
-/* Disks that are full, fail, or may not be written to. */
+/* Disks that are full, fail, or are read-only. */
 
 static bool count_gap(void *self, const struct catalogue_gap *gap)
 {
@@ -181,7 +181,8 @@ static void on_a_full_disk_cursors_move_and_files_go(void **state)
     assert_int_equal(rig.err.code, ERR_FULL);
     store_tidy(rig.store);
     assert_int_equal(store_room(rig.store, 0), STORE_ROOM_DISK);
-    /* The cursor is true, and with it files went; the batch, and what closes a gap with it, wait. */
+    /* The cursor was committed, and files were removed with it; the batch, and the closing of a gap
+     * with it, wait. */
     assert_ok(store_usage(rig.store, &usage, &rig.err), &rig);
     assert_int_equal(usage.batches, 10);
     assert_true(usage.bytes - usage.catalogue_bytes < used);
@@ -277,7 +278,7 @@ static void no_power_means_what_was_committed_and_no_more(void **state)
     }
 }
 
-/* As where another program fills it while there is nothing to be written but a cursor. */
+/* As if another program filled the disk while only a cursor is to be written. */
 static void a_disk_that_was_full_without_batches_has_room_again(void **state)
 {
     (void)state;
@@ -296,7 +297,7 @@ static void a_disk_that_was_full_without_batches_has_room_again(void **state)
     rig_fini(&rig);
 }
 
-/* As where neither the folder nor a catalogue can be made. */
+/* As if neither the folder nor a catalogue could be created. */
 static void a_store_without_a_catalogue_says_so(void **state)
 {
     (void)state;

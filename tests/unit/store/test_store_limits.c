@@ -3,7 +3,7 @@
 #include "store/catalogue/catalogue_batches.h"
 #include "unit/store/store_rig.h"
 
-/* What there is room for, what is dropped, and what a clock may do to it. */
+/* Room, drops, and the effect of clocks on them. */
 enum { HOUR = 3600, DAY = 24 * HOUR };
 
 struct losses {
@@ -11,7 +11,7 @@ struct losses {
     uint64_t records;
     uint64_t last_id;
     uint64_t busy;   /* id of a batch that must stay */
-    char names[200]; /* of all outputs that lost something, once each */
+    char names[200]; /* of all outputs with losses, once each */
 };
 
 static bool is_busy(void *self, uint64_t id)
@@ -97,7 +97,7 @@ static void what_is_in_the_hands_of_an_output_stays(void **state)
     assert_int_equal(drop(&rig, STORE_DROP_FULL, &losses), 3);
     assert_int_equal(losses.count, 6);
     assert_string_equal(losses.names, "siem lake ");
-    /* Dropped is dropped, before it is committed as well, and once. */
+    /* A dropped batch stays dropped, also before the commit, and is dropped once. */
     assert_string_equal(rig_waiting(&rig, siem, "json"), "2");
     assert_int_equal(drop(&rig, STORE_DROP_FULL, &losses), 0);
     rig_commit(&rig);
@@ -300,7 +300,7 @@ static void a_clock_that_is_set_makes_nothing_older(void **state)
         struct store_usage usage;
         assert_ok(store_usage(rig.store, &usage, &rig.err), &rig);
         assert_true(usage.oldest_ms <= (uint64_t)6 * DAY * 1000);
-        /* And nothing stays for ever. */
+        /* Yet nothing stays for ever. */
         rig_pass_seconds(&rig, 8 * DAY);
         assert_int_equal(drop(&rig, STORE_DROP_TOO_OLD, &losses), 5);
         rig_commit(&rig);
@@ -387,7 +387,7 @@ static void a_stream_that_nothing_refers_to_goes(void **state)
     rig_settle(&rig, siem, rig_row(&rig, siem, 2).id);
     rig_commit(&rig);
     rig_append(&rig, "ecs", 2);
-    for (int i = 0; i < 3; i++) { /* it alone says that the source is at 3 */
+    for (int i = 0; i < 3; i++) { /* no other row says that the source is at 3 */
         rig_settle(&rig, siem, 0);
         rig_commit(&rig);
         assert_int_equal(count_streams(&rig), 2);
@@ -416,7 +416,7 @@ static void an_output_that_is_gone_pins_nothing_after_max_age(void **state)
     rig_output(&rig, "siem", "json");
     rig_output(&rig, "gone", "json");
     rig_fill(&rig, "json", 1, 2);
-    /* For a week both are there. */
+    /* Both are there for a week. */
     for (int day = 0; day < 7; day++) {
         rig_pass_seconds(&rig, DAY);
         rig_commit(&rig);

@@ -5,12 +5,12 @@
 #include "unit/store/store_rig.h"
 
 /*
- * The store against a reference that anybody can see to be right: a list per output of what it has still
- * to take. Random operations are done with both, among them commits that fail, ends with and without a
- * word, changed outputs, clocks that are set, and a catalogue that is lost.
+ * The store against a simple reference: for each output a list of what it has still to take. Random
+ * operations are done with both, among them commits that fail, orderly ends and kills, changed
+ * outputs, clocks that are set, and a lost catalogue.
  *
- * ETWSHIP_STEPS and ETWSHIP_SEED: how many steps (3000), and of which kind. Every million begins anew with
- * the next seed.
+ * ETWSHIP_STEPS and ETWSHIP_SEED: the number of steps (3000), and the seed of their choice. Every
+ * million steps a run begins with the next seed.
  */
 enum { STREAMS = 3, OUTPUTS = 4, MOST = 4000, ROWS = 50, MOST_STEPS = 1000000 };
 
@@ -40,9 +40,9 @@ struct model {
     size_t staged_count;
     uint64_t committed[STREAMS]; /* the last number */
     uint64_t appended[STREAMS];
-    uint64_t last_record; /* behind all that were given out in this epoch */
+    uint64_t last_record; /* after all numbers of this epoch */
     uint64_t epoch;
-    uint64_t last_id; /* that was given out, in this run or to what was committed */
+    uint64_t last_id; /* that was used in this run or is committed */
     uint64_t committed_id;
     uint64_t losses;
 };
@@ -57,7 +57,7 @@ static uint64_t draw(uint64_t below)
     return (model.random >> 11) % below;
 }
 
-/* ---- the reference --------------------------------------------------------------------------------------- */
+/* ---- the reference --------------------------------------------------------------------------- */
 
 static void take_over(void)
 {
@@ -102,7 +102,7 @@ static struct output *some_open(void)
     return output->is_open ? output : NULL;
 }
 
-/* ---- operations -------------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void append(void)
 {
@@ -164,7 +164,7 @@ static void compare(const struct output *output)
     }
 }
 
-/* Settle some of what waits: from the front, and some behind it early. */
+/* Settle some waiting batches: from the front, and some later ones early. */
 static void settle(void)
 {
     struct output *output = some_open();
@@ -225,7 +225,7 @@ static void drop(enum store_drop why)
     assert_ok(store_drop(model.rig.store, why, &loss, &count, &model.rig.err), &model.rig);
 }
 
-/* Some outputs are there in the next run, some are not, and some have another stream. */
+/* In the next run some outputs are there, some are not, and some have another stream. */
 static void open_again(void)
 {
     struct store_rig *rig = &model.rig;
@@ -248,7 +248,8 @@ static void open_again(void)
     rig_commit(rig);
 }
 
-/* What was staged beside batches becomes true before the end, as the reference does not know what is. */
+/* Changes staged beside batches are committed before the end, because the reference does not know
+ * which of them are. */
 static void reopen(enum disk_model_loss loss)
 {
     commit();
@@ -260,7 +261,7 @@ static void reopen(enum disk_model_loss loss)
     open_again();
 }
 
-/* All that outputs had to take comes again, and perhaps more, which they take. */
+/* Everything that outputs had to take comes again, and perhaps more, which they take. */
 static void lose_catalogue(void)
 {
     struct store_rig *rig = &model.rig;
@@ -289,7 +290,7 @@ static void lose_catalogue(void)
             }
         }
         while (wanted < output->count && output->waits[wanted].stream != output->stream) {
-            wanted++; /* of an earlier stream: it is not known any more to be this output's */
+            wanted++; /* of an earlier stream: the store no longer knows that it is this output's */
         }
         assert_int_equal(wanted, output->count);
         if (row.id) {
@@ -300,13 +301,12 @@ static void lose_catalogue(void)
     assert_ok(
         store_remove_output(rig->store, span_text("(rebuilt)"), &seen.is_new, &rig->err), rig);
     rig_commit(rig);
-    for (size_t i = 0; i < STREAMS;
-         i++) { /* of streams with nothing in the files nothing is known */
+    for (size_t i = 0; i < STREAMS; i++) { /* streams without anything in the files are unknown */
         model.committed[i] = rig_source(rig, keys[i]);
     }
     forget_staged();
     model.last_id = model.committed_id =
-        0; /* numbers begin behind those that were found, in an epoch of their own */
+        0; /* numbers begin after those that were found, in a new epoch */
 }
 
 /* An output that was away for too long begins anew. */
@@ -360,7 +360,7 @@ static void step(void)
     }
 }
 
-/* Everything is taken, and then nothing is there any more. */
+/* Everything is taken. Then the store is empty. */
 static void drain(void)
 {
     struct store_rig *rig = &model.rig;
@@ -371,7 +371,7 @@ static void drain(void)
         struct output *output = &model.outputs[o];
         if (output->is_open) {
             compare(output);
-            /* Over what was dropped before batches that it took early, too. */
+            /* This also passes batches that were dropped before others that it took early. */
             rig_settle(rig, output->number, model.committed_id);
             output->count = 0;
         } else {
@@ -400,7 +400,7 @@ static void compare_a_life(uint64_t steps, uint64_t seed)
     model.random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     rig_init(&model.rig, seed);
     disk_model_hold_back(model.rig.model, seed % 2 == 0);
-    model.rig.settings.max_bytes = 1 << 20; /* for a small ballast; no caller asks for room */
+    model.rig.settings.max_bytes = 1 << 20; /* for a small reserve; no caller asks for room */
     model.rig.settings.max_age_ms = UINT64_C(40) * 86400 * 1000;
     model.rig.settings.tell = note_forgotten;
     open_again();

@@ -6,7 +6,7 @@
 #include "store/catalogue/catalogue.h"
 #include "unit/store/store_rig.h"
 
-/* What the store makes of a catalogue, or segments, that were damaged. */
+/* The store with a damaged catalogue or damaged segments. */
 
 static void put_file(struct store_rig *rig, const char *name, struct span content)
 {
@@ -60,7 +60,7 @@ static void lose_catalogue(struct store_rig *rig, int how)
         memcpy(zeros, beginning, strlen(beginning) + 1);
         put_file(rig, "catalogue.db", span_make(zeros, sizeof(zeros)));
         break;
-    default: /* a log of another one */
+    default: /* a log of another catalogue */
         remove_file(rig, "catalogue.db");
         put_file(rig, "catalogue.db-wal", span_make(zeros, sizeof(zeros)));
         break;
@@ -93,7 +93,7 @@ static void a_lost_catalogue_is_made_anew(void **state)
         assert_int_equal(rig_source(&rig, "json"), 9);
         assert_int_equal(rig_source(&rig, "ecs"), 9);
         siem = rig_output_at(&rig, "siem", "json", false, &seen);
-        /* Cursors are lost: what is there comes again, the oldest first, as it was. */
+        /* Cursors are lost, so everything comes again, the oldest first and unchanged. */
         const char *waiting = rig_waiting(&rig, siem, "json");
         assert_string_equal(waiting, "1 2 3 4 5 6 7 8 9");
         after = rig_row(&rig, siem, 4);
@@ -179,7 +179,7 @@ static void an_older_catalogue_gets_back_what_it_has_lost(void **state)
     copy_file(&rig, "catalogue.db", "copy");
     rig_open(&rig);
     rig_output(&rig, "siem", "json");
-    rig_output(&rig, "lake", "ecs"); /* which the copy does not know */
+    rig_output(&rig, "lake", "ecs"); /* the copy does not know it */
     rig_fill(&rig, "json", 5, 8);
     rig_fill(&rig, "ecs", 5, 6);
     rig_close(&rig);
@@ -189,7 +189,7 @@ static void an_older_catalogue_gets_back_what_it_has_lost(void **state)
     assert_int_equal(rig_source(&rig, "json"), 8);
     siem = rig_output(&rig, "siem", "json");
     size_t lake = rig_output(&rig, "lake", "ecs");
-    /* What the copy knows of its outputs is true. */
+    /* The copy's facts about its outputs are true. */
     assert_string_equal(rig_waiting(&rig, siem, "json"), "3 4 5 6 7 8");
     assert_string_equal(rig_waiting(&rig, lake, "ecs"), "5 6");
     rig_commit(&rig);
@@ -256,7 +256,7 @@ static void close_reader(void *self)
     reader = NULL;
 }
 
-/* On Windows a file that is open cannot be moved. */
+/* Windows does not move open files. */
 static void a_reader_closes_a_catalogue_when_it_is_rebuilt(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void a_reader_closes_a_catalogue_when_it_is_rebuilt(void **state)
     rig_open(&rig);
     size_t siem = rig_output(&rig, "siem", "json");
     rig_fill(&rig, "json", 1, 3);
-    assert_int_equal(let_go_count, 2); /* before there was one, and behind that */
+    assert_int_equal(let_go_count, 2); /* once before there was one, and once after that */
     snprintf(path, sizeof(path), "%s/catalogue.db", rig.path);
     reader = catalogue_open(path, CATALOGUE_READ, &rig.err);
     assert_non_null(reader);
@@ -310,7 +310,7 @@ static void a_catalogue_that_goes_under_a_running_store_is_written_anew(void **s
     rig_commit(&rig);
     assert_int_equal(rig.news[STORE_NEWS_DAMAGED], 1);
     assert_int_equal(rig.news[STORE_NEWS_REBUILT], 0);
-    /* Nothing is another than it was. */
+    /* Nothing has changed. */
     assert_string_equal(rig_waiting(&rig, siem, "json"), "3 5 6 7");
     rig_fill(&rig, "json", 8, 8);
     rig_reopen(&rig);
@@ -324,7 +324,7 @@ static void a_catalogue_that_goes_under_a_running_store_is_written_anew(void **s
     rig_fini(&rig);
 }
 
-/* One that is damaged is no good to be written anew, and a log that is left of another one is not its. */
+/* A damaged file must not be made new, and a log left by another file does not belong to it. */
 static void a_log_that_is_left_alone_is_not_taken_for_that_of_another_catalogue(void **state)
 {
     (void)state;
@@ -472,7 +472,7 @@ static void a_rebuild_leaves_out_what_is_damaged(void **state)
     assert_span(disk_model_content(rig.model, kept), "no segment");
     snprintf(kept, sizeof(kept), "%s/damaged/%016x-0-unreadable", rig.path, 77u);
     assert_span(disk_model_content(rig.model, kept), "no segment");
-    /* Nothing else is copied: no good frame, and none twice. */
+    /* Nothing else is copied: neither a good frame, nor any twice. */
     size_t files = 0;
     snprintf(kept, sizeof(kept), "%s/damaged", rig.path);
     struct disk *disk = disk_model_disk(rig.model);
