@@ -107,7 +107,7 @@ static void a_lower_maximum_holds_though_more_is_allocated(void **state)
     assert_int_equal(buf.size, 100);
 
     buf.failed = false;
-    buf_set_max(&buf, 50); /* below what it holds */
+    buf_set_max(&buf, 50); /* below its content */
     assert_int_equal(buf.max, 100);
     assert_false(buf_reserve(&buf, 1));
     buf.failed = false;
@@ -131,7 +131,7 @@ static void adopted_memory_is_used_up_to_the_maximum(void **state)
     assert_ptr_equal(buf.data, block);
     assert_false(buf_reserve(&buf, 998));
     buf.failed = false;
-    buf_set_max(&buf, 100); /* as one event is limited, and back */
+    buf_set_max(&buf, 100); /* like the limit of one event, and back */
     buf_set_max(&buf, 1000);
     assert_true(buf_reserve(&buf, 997));
     assert_ptr_equal(buf.data, block); /* nothing was copied */
@@ -156,7 +156,7 @@ static size_t any_size(uint64_t *state)
                       : (size_t)(number >> 8) % 8192;
 }
 
-/* However maximum, size and demand change, a reservation succeeds exactly when size + more fits the
+/* With any maximum, size and demand, a reservation succeeds exactly when size + more fits the
  * maximum, and then the bytes are there. */
 static void a_reservation_succeeds_exactly_when_it_fits_the_maximum(void **state)
 {
@@ -185,7 +185,7 @@ static void a_reservation_succeeds_exactly_when_it_fits_the_maximum(void **state
             } else if (!reserved) {
                 assert_true(buf.failed);
                 buf.failed = false;
-                buf.size = (size_t)(next(&seed) % (buf.size + 1)); /* take some of it back */
+                buf.size = (size_t)(next(&seed) % (buf.size + 1)); /* remove a part of it */
             }
         }
         buf_fini(&buf);

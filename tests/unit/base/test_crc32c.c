@@ -12,8 +12,8 @@ static void fill(uint8_t *bytes, size_t size, uint32_t seed)
     }
 }
 
-/* RFC 3720, appendix B.4: the bytes and, as they stand there, the bytes of the CRC in the order in
- * which they are sent, the lowest first. */
+/* RFC 3720, appendix B.4: the bytes, and the bytes of the CRC in the RFC's order, which is the
+ * order on the wire, the lowest first. */
 static void test_the_examples_of_the_rfc(void **state)
 {
     (void)state;
@@ -60,7 +60,7 @@ static void test_both_ways_agree_at_every_length_and_place(void **state)
     }
 }
 
-/* Where blocks are done side by side. */
+/* Sizes at which blocks are computed side by side. */
 static void test_both_ways_agree_on_long_texts(void **state)
 {
     (void)state;

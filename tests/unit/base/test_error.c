@@ -35,7 +35,7 @@ static void long_texts_are_cut_inside_the_error(void **state)
     assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
 }
 
-/* Names of files, classes and fields come from anywhere. */
+/* Names of files, classes and fields may contain anything. */
 static void names_stay_on_the_line_of_the_error(void **state)
 {
     (void)state;

@@ -43,7 +43,7 @@ static void what_is_no_character_becomes_one_replacement(void **state)
     assert_folds("\xc3", "\xef\xbf\xbd");
 }
 
-/* Folding again changes nothing, characters stay in their plane, and room is as promised. */
+/* Folding again changes nothing, characters stay in their plane, and the room is enough. */
 static void every_character_folds_once_and_within_bounds(void **state)
 {
     (void)state;

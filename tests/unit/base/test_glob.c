@@ -87,7 +87,7 @@ static void patterns_name_files_in_byte_order(void **state)
         {"*.etl", "a.etl b.etl gr\xc3\xbc\xc3\x9f.etl x*y.etl "},
         {"?.etl", "a.etl b.etl "},
         {"gr??.etl", "gr\xc3\xbc\xc3\x9f.etl "},
-        {"x*y.etl", "x*y.etl "}, /* exists under this very name */
+        {"x*y.etl", "x*y.etl "}, /* a file has exactly this name */
         {"logs/*", "logs/a.etl logs/b.etl "},
         {"logs/**/*.etl", "logs/2024/deep/two.etl logs/2024/one.etl logs/a.etl logs/b.etl "
                           "logs/logs/a.etl "},
@@ -171,7 +171,7 @@ static void a_pattern_of_many_components_is_refused(void **state)
     assert_int_equal(err.code, ERR_LIMIT);
 }
 
-/* Folders without end, as a loop of mounts would give. */
+/* Endless folders, like in a loop of mounts. */
 static bool list_endless(const char *folder, glob_entry_fn *entry, void *self, struct error *err)
 {
     (void)folder;

@@ -5,7 +5,7 @@
 static void names_give_the_guids_seen_in_real_traces(void **state)
 {
     (void)state;
-    /* Providers with their self-declared names, as EventSource and TraceLogging logged them. */
+    /* Providers with their names, as EventSource and TraceLogging logged them. */
     static const struct {
         const char *name;
         const char *guid;

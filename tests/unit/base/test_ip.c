@@ -9,7 +9,7 @@
 
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
 
-/* What inet_pton says, which reads the same two notations. */
+/* The result of inet_pton, which reads both notations, too. */
 static void assert_as_inet_pton(const char *text)
 {
     struct ip_address address = {.size = 0};

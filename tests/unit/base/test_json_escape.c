@@ -34,7 +34,7 @@ static void text_is_what_the_escapes_mean(void **state)
     }
 }
 
-/* Copies of exactly the size, so that a byte read behind the end shows under AddressSanitizer. */
+/* Copies of exactly that size, so that AddressSanitizer sees a read beyond the end. */
 static void what_ends_anywhere_is_read_to_its_end(void **state)
 {
     (void)state;

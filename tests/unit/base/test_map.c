@@ -102,7 +102,7 @@ static void a_cleared_map_is_empty_and_usable(void **state)
     map_fini(&map);
 }
 
-/* A map that is always nearly full against an array that says what is in it. */
+/* A map that is always nearly full, against an array with its content. */
 static void what_is_removed_is_gone_and_all_else_stays(void **state)
 {
     (void)state;

@@ -25,7 +25,7 @@ static void a_read_beyond_the_end_gives_nothing_and_fails_for_good(void **state)
         assert_true(reader_u64(&r) == 0);
         assert_true(r.failed);
         assert_int_equal(reader_left(&r), size);
-        assert_int_equal(reader_u8(&r), 0); /* not even what would be there */
+        assert_int_equal(reader_u8(&r), 0); /* also if a byte would be there */
         assert_int_equal(reader_take(&r, 0).size, 0);
         assert_true(r.failed);
     }

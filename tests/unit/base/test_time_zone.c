@@ -5,8 +5,8 @@
 #include "base/text/rfc3339.h"
 #include "support/test.h"
 
-/* Each zone as TIME_ZONE_INFORMATION (timezoneapi.h on learn.microsoft.com). When their time
- * changes, and to what, is what the tz database says (Python's zoneinfo). */
+/* Each zone as TIME_ZONE_INFORMATION (timezoneapi.h on learn.microsoft.com). The changes of their
+ * time are those of the tz database (Python's zoneinfo). */
 
 struct zone_bytes {
     uint8_t bytes[TIME_ZONE_INFORMATION_SIZE];
@@ -138,7 +138,7 @@ static void what_makes_no_sense_is_left_out(void **state)
     assert_int_equal(time_zone_offset(&unknown, filetime("2026-07-01T00:00:00Z")), 0);
 }
 
-/* Any bytes and any time: nothing is read outside, and an offset is at most a day. */
+/* Any bytes and any time: nothing outside is read, and an offset is at most a day. */
 static void any_time_has_an_offset(void **state)
 {
     (void)state;

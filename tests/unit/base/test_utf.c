@@ -7,7 +7,7 @@
 #include "base/utf.h"
 #include "support/utf_check.h"
 
-/* Input bytes with their size, so that NUL can take part. */
+/* Input bytes with their size, so that they may contain NUL. */
 #define BYTES(text)                               \
     {                                             \
         (const uint8_t *)(text), sizeof(text) - 1 \
@@ -101,7 +101,7 @@ static void utf16_becomes_json_text(void **state)
 static void check_controls(void)
 {
     for (unsigned c = 0; c < 0x20; c++) {
-        /* Between letters, so that vector code meets it in the middle of a block. */
+        /* Between letters, so that vector code finds it in the middle of a block. */
         uint8_t in[40];
         for (size_t i = 0; i < sizeof(in); i += 2) {
             store_le16(in + i, i == 12 ? (uint16_t)c : 'x');
@@ -134,8 +134,8 @@ static bool is_unseen(unsigned c)
     return false;
 }
 
-/* Every other unit as UTF-8 has it, at a place of a block that changes from unit to unit, and the same as
- * UTF-8. */
+/* Every other unit in its UTF-8 form, at a place of a block that changes from unit to unit, and the
+ * same in UTF-8. */
 static void check_units(void)
 {
     for (unsigned c = 0x80 - 1; c < 0x10000; c++) {
@@ -336,7 +336,7 @@ static void double_bytes_are_looked_up_and_broken_pairs_replaced(void **state)
         pairs[i] = 0xfffd;
     }
     pairs[0x8140] = 0x3000;
-    pairs[0x8141] = 0xd800; /* no page has this, but a table may */
+    pairs[0x8141] = 0xd800; /* no code page has this, but a table may */
     struct codepage page = codepage_1252;
     page.id = 932;
     page.single[0x81] = CODEPAGE_LEAD;

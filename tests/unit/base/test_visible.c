@@ -68,7 +68,7 @@ static void a_message_is_one_line_in_its_array(void **state)
     assert_string_equal(text, "one\\ntwo\\u202e three");
     char tight[8] = "abcd\x1b";
     visible_fit(tight, sizeof(tight));
-    assert_string_equal(tight, "abcd"); /* an escape is there whole, or not at all */
+    assert_string_equal(tight, "abcd"); /* an escape is written completely, or not at all */
     char cut[8] = "abcd\xe2\x82";
     visible_fit(cut, sizeof(cut));
     assert_string_equal(cut, "abcd\xef\xbf\xbd");

@@ -1,4 +1,4 @@
-/* Program for neon.sh: the engines of the machine it runs on against the scalar one. */
+/* The program that neon.sh runs: the engines of its machine against the scalar one. */
 #include <stdio.h>
 
 #include "base/utf.h"

@@ -3,7 +3,7 @@
 #include "platform/plat_system.h"
 #include "support/test.h"
 
-/* The client stands between bytes that must stay as they are. */
+/* The client lies between bytes that must not change. */
 struct fenced {
     uint8_t before[16];
     struct status_client client;

@@ -39,7 +39,7 @@ static const struct cli_command bare = {.name = "bare",
 
 enum { MAX_WORDS = 16 };
 
-/* argv of the words in ${line}, which is cut to pieces. */
+/* argv from the words in ${line}, which is cut into pieces. */
 static int split(char *line, char **argv)
 {
     int argc = 0;
@@ -284,7 +284,7 @@ static void every_command_says_what_it_needs(void **state)
     assert_true(i > 0);
 }
 
-/* What the table of options offers is what there is. */
+/* The table of options lists exactly the existing ones. */
 static void schema_sources_are_those_of_their_table(void **state)
 {
     (void)state;

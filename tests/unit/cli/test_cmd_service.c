@@ -1,4 +1,5 @@
-/* `etwship service` against a scripted service control manager: what it asks for, and its exit codes. */
+/* `etwship service` against a scripted service control manager: its requests, and its exit
+ * codes. */
 #include "cli/options/cli.h"
 #include "etw/etw_autologger.h"
 #include "etw/etw_hold.h"
@@ -133,7 +134,7 @@ static void a_system_without_services_is_wrong_usage(void **state)
     assert_int_equal(cli_run(&cmd_run, 2, argv), EXIT_USAGE);
 }
 
-/* ---- for installers --------------------------------------------------------------------------------- */
+/* ---- for installers -------------------------------------------------------------------------- */
 
 #define WAS_THERE                                                       \
     "etwship installation 1\nconfig 1\nservice 1\nruns 1\nstart auto\n" \
@@ -149,11 +150,11 @@ static void undo_registers_and_starts_what_was_there(void **state)
     (void)state;
     note_is(WAS_THERE);
     set_state((struct service_status){.state = SERVICE_STATE_STOPPED});
-    scm_fail("open", SERVICE_E_DOES_NOT_EXIST); /* it was removed; and so cannot be started here */
+    scm_fail("open", SERVICE_E_DOES_NOT_EXIST); /* it was removed, so it cannot be started here */
     assert_int_equal(command("undo"), EXIT_FAILED);
     assert_asked(
         "create etwship LocalSystem \"C:\\old\\etwship.exe\" run --service -c \"C:\\o.yaml\"\n");
-    assert_string_not_equal(scm.note, ""); /* the next try needs it */
+    assert_string_not_equal(scm.note, ""); /* the next try needs the note */
 }
 
 static void undo_puts_an_older_command_back(void **state)
@@ -233,7 +234,7 @@ static void retire_leaves_the_service_of_another_program_alone(void **state)
     assert_int_equal(command("retire", "--remove-data", "1"), EXIT_DONE);
     assert_span(buf_span(&scm.log), "forget\nconnect\nopen etwship 0x5\nsettings\n");
     buf_reset(&scm.log);
-    /* And what an older installation noted is not done to it, either. */
+    /* Notes of an older installation are not applied to it, either. */
     assert_int_equal(command("undo"), EXIT_DONE);
     assert_int_equal(scm.log.size, 0);
 }
@@ -251,7 +252,7 @@ static bool has_flags(const char *image)
     return found;
 }
 
-/* No agent comes after the service that would do it. */
+/* No agent comes after the service that would clean up. */
 static void removing_the_service_restores_flags_that_a_killed_agent_has_left(void **state)
 {
     (void)state;
@@ -263,7 +264,7 @@ static void removing_the_service_restores_flags_that_a_killed_agent_has_left(voi
     struct etw_hold *hold = etw_hold_take("etwship-held", NULL);
     assert_true(etw_image_flags_set("left.exe", "etwship-left", NULL));
     assert_int_equal(command("retire", "--upgrade", "{1}"), EXIT_DONE);
-    assert_true(has_flags("left.exe")); /* the next version's agent does it */
+    assert_true(has_flags("left.exe")); /* the agent of the next version does that */
     assert_int_equal(command("retire"), EXIT_DONE);
     assert_false(has_flags("left.exe"));
 
@@ -296,7 +297,7 @@ static bool has_key(const char *key)
     return found;
 }
 
-/* Windows would go on starting them at every boot. */
+/* Windows would continue to start them at every boot. */
 static void removing_the_program_removes_its_autologgers(void **state)
 {
     (void)state;
@@ -323,7 +324,7 @@ static void removing_the_program_removes_its_autologgers(void **state)
     sim_registry_destroy(registry);
 }
 
-/* A setup that fails before it has looked is rolled back, too. */
+/* A setup that fails before it has looked at the machine is rolled back, too. */
 static void an_older_note_is_not_for_the_next_installation(void **state)
 {
     (void)state;
@@ -334,7 +335,7 @@ static void an_older_note_is_not_for_the_next_installation(void **state)
     note_is(WAS_THERE);
     assert_int_equal(command("forget"), EXIT_DONE);
     assert_string_equal(scm.note, "");
-    /* That of the version before is for this one. */
+    /* The previous version's note counts for this version. */
     note_is(WAS_THERE);
     assert_int_equal(command("setup", "--upgrade", "{1}", "--start", "x"), EXIT_USAGE);
     assert_string_equal(scm.note, WAS_THERE);

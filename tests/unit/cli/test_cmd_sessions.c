@@ -1,5 +1,5 @@
-/* `etwship sessions` against the simulated Windows: what it does, and its exit codes. What it prints
- * is tested with session_text.c. */
+/* `etwship sessions` against the simulated Windows: its actions, and its exit codes. The test of
+ * session_text.c compares its output. */
 #include <stdio.h>
 
 #include "cli/options/cli.h"
@@ -162,7 +162,7 @@ static void kernel_groups_need_a_session_with_kernel_events(void **state)
     add("Foreign", ETW_MODE_REAL_TIME);
     assert_int_equal(run("update", "Foreign", "-k", "disk_io", "--max-buffers", "77"), EXIT_FAILED);
     assert_true(etw_control_query("Foreign", &session, NULL));
-    assert_int_not_equal(session.max_buffers, 77); /* nothing of it was done */
+    assert_int_not_equal(session.max_buffers, 77); /* none of it was done */
 }
 
 static void real_time_delivery_is_switched(void **state)

@@ -12,7 +12,7 @@
 static struct error err;
 static char folder[TEMP_FOLDER_BYTES];
 
-/* ---- a configuration ------------------------------------------------------------------------------- */
+/* ---- a configuration ------------------------------------------------------------------------- */
 
 #define SESSION "sessions: [{name: t, type: file, paths: [a.etl]}]\n"
 #define SIEM "{name: siem, type: elasticsearch, hosts: ['http://file:9200'], tls: {ca: /file.pem}}"
@@ -21,7 +21,8 @@ static char folder[TEMP_FOLDER_BYTES];
 
 static char path[TEMP_FOLDER_BYTES + 16];
 
-/* What `check`, `run` and the service get of ${text}, with a `--set` that a policy goes before. */
+/* The configuration that `check`, `run` and the service get from ${text}, with a `--set` that a
+ * policy overrides. */
 static bool load(const char *text, struct app_config *ret_config)
 {
     struct cli_args args;
@@ -46,7 +47,7 @@ static void assert_shows(const struct app_config *config, const char *wanted)
     buf_fini(&text);
 }
 
-/* ${text} is good, and with the policy on top it shows ${one} and ${other}. */
+/* ${text} is good, and with the policy on top it has ${one} and ${other}. */
 static void assert_makes(const char *text, const char *one, const char *other)
 {
     struct app_config config;
@@ -71,7 +72,7 @@ static void an_output_with_one_address_gets_it_too(void **state)
     demand("OutputUrl", "https://policy/push");
     demand("OutputName", "web");
     assert_makes(SESSION "outputs: [" SIEM ", " WEB "]\n", "\"url\":\"https://policy/push\"",
-        "http://file:9200"); /* the other one keeps its own */
+        "http://file:9200"); /* the other one keeps its address */
 }
 
 static void it_must_be_clear_which_output_is_meant(void **state)
@@ -106,7 +107,7 @@ static void a_policy_that_makes_no_sense_is_no_configuration(void **state)
     assert_false(load(SESSION "outputs: [" COPY "]\n", &config));
 }
 
-/* ---- the command line ------------------------------------------------------------------------------ */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 static const char *path_of(char **argv, int argc, const struct cli_command *command)
 {

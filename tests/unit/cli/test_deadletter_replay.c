@@ -124,7 +124,7 @@ static void some_can_be_chosen(void **state)
     teardown(&rig);
 }
 
-/* A delivery has ids or has none, and an id that is none is not handed on. */
+/* A delivery has ids or has none, and an invalid id is not passed on. */
 static void letters_without_an_id_go_in_deliveries_of_their_own(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void letters_go_where_they_were_routed(void **state)
     teardown(&rig);
 }
 
-/* The output had one place for all when they were refused. */
+/* The output had one route for all events when they were refused. */
 static void letters_without_a_route_stay_where_the_output_needs_one(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void letters_without_a_route_stay_where_the_output_needs_one(void **state
     assert_int_equal(rig.counts.unplaced, 2);
     assert_int_equal(rig.counts.first_unplaced, 2);
     assert_int_equal(rig.counts.skipped, 1);
-    /* With one place for all they go there. */
+    /* With one route for all they go there. */
     rig.settings.route = NULL;
     assert_true(run(&rig, wants_all));
     assert_left(&rig, "5 ");
@@ -235,7 +235,7 @@ static void the_first_failure_ends_it_and_what_arrived_is_removed(void **state)
         assert_false(run(&rig, wants_all));
         assert_true(strstr(rig.err.text, "siem") != NULL);
         assert_left(&rig, cases[i].left);
-        /* And once more, now that all is well. */
+        /* And again, now that the output works. */
         assert_true(run(&rig, wants_all));
         assert_left(&rig, "");
         teardown(&rig);

@@ -1,4 +1,5 @@
-/* `etwship run --service` with a service manager that a test plays: what it is told, and when it waits. */
+/* `etwship run --service` with a service manager that the test plays: the reported states, and the
+ * waits. */
 #include "cli/service/run_service.h"
 
 #include <stdio.h>
@@ -33,10 +34,10 @@ static struct {
     void (*script)(void); /* on the thread of the dispatcher */
     unsigned runs;
     unsigned idle_runs; /* the first ones find no session */
-    int exit_codes[4];  /* of the work, run by run */
+    int exit_codes[4];  /* exit codes of the agent, run by run */
 } fake;
 
-/* ---- the service manager -------------------------------------------------------------------------- */
+/* ---- the service manager --------------------------------------------------------------------- */
 
 static uint32_t dispatch(const struct service_entry *entry)
 {
@@ -86,7 +87,7 @@ static void close_log(void *log)
     (void)log;
 }
 
-/* ---- what scripts do ------------------------------------------------------------------------------- */
+/* ---- scripts --------------------------------------------------------------------------------- */
 
 static size_t count_events(enum service_message message)
 {
@@ -140,9 +141,9 @@ static void put_config(const char *text)
     put_file(config, text);
 }
 
-/* ---- the service ----------------------------------------------------------------------------------- */
+/* ---- the service ----------------------------------------------------------------------------- */
 
-/* An agent that ends at once; 0 after it has started, as one whose files are all delivered. */
+/* An agent that ends at once; 0 after it has started, like one whose files are all delivered. */
 static int work(
     const struct cli_args *args, const struct agent_keeper *keeper, struct run_service_end *ret_end)
 {
@@ -206,7 +207,7 @@ static int tear_down(void **state)
 
 #define service_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
-/* ---- without a configuration ----------------------------------------------------------------------- */
+/* ---- without a configuration ----------------------------------------------------------------- */
 
 static void stop_once_it_waits(void)
 {
@@ -270,7 +271,7 @@ static void a_file_that_the_configuration_includes_counts_as_much(void **state)
 static void write_one_and_say_so(void)
 {
     wait_for_state(SERVICE_STATE_RUNNING);
-    ask(SERVICE_ASKS_PARAMCHANGE); /* too early: it waits on, and says so again */
+    ask(SERVICE_ASKS_PARAMCHANGE); /* too early: it continues to wait, and reports that again */
     wait_for_event(SERVICE_MESSAGE_IDLE_NO_CONFIG, 2);
     put_config("version: 1\n");
     ask(SERVICE_ASKS_PARAMCHANGE);
@@ -304,7 +305,7 @@ static void a_waiting_service_does_not_end_by_a_wrong_configuration(void **state
     assert_int_equal(count_events(SERVICE_MESSAGE_FAILED), 0);
 }
 
-/* ---- with a policy that cannot be read -------------------------------------------------------------- */
+/* ---- with a policy that cannot be read ------------------------------------------------------- */
 
 static void stop_if_it_waits(void)
 {
@@ -343,7 +344,7 @@ static void a_wrong_policy_is_told_where_there_is_no_configuration(void **state)
     assert_non_null(strstr(fake.events[0].text, "policy ServiceAccount: it is not a string"));
 }
 
-/* ---- with one -------------------------------------------------------------------------------------- */
+/* ---- with one -------------------------------------------------------------------------------- */
 
 static void look_on(void)
 {
@@ -369,7 +370,7 @@ static void what_fails_after_it_has_waited_ends_it(void **state)
     assert_int_equal(fake.status.specific_code, EXIT_FAILED);
 }
 
-/* ---- the agent itself ------------------------------------------------------------------------------ */
+/* ---- the agent itself ------------------------------------------------------------------------ */
 
 #define NOTHING                                                              \
     "sessions: [{name: t, type: file, paths: [none.etl], enabled: false}]\n" \
@@ -403,7 +404,7 @@ static void one_without_sessions_waits_for_some_as_often_as_it_takes(void **stat
     assert_int_equal(fake.status.exit_code, SERVICE_OK);
     assert_int_equal(count_events(SERVICE_MESSAGE_STOPPED), 1);
     assert_int_equal(count_events(SERVICE_MESSAGE_ENDED), 0);
-    assert_int_equal(count_events(SERVICE_MESSAGE_IDLE_NO_SESSION), 3); /* each time once */
+    assert_int_equal(count_events(SERVICE_MESSAGE_IDLE_NO_SESSION), 3); /* one for each time */
 }
 
 static void at_a_terminal_a_missing_configuration_is_an_error(void **state)

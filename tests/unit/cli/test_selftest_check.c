@@ -4,7 +4,7 @@
 
 #include "support/test.h"
 
-/* Lines as the agent ships them, right and wrong: the judge of the self-test must see each fault. */
+/* Right and wrong lines of an agent: the check of the self-test must see each fault. */
 enum { MAX_LINES = 16 };
 
 struct lines {
@@ -66,7 +66,8 @@ static void it_closes_when_everything_has_come(void **state)
     }
     assert_false(send(&lines)); /* their number was not reported */
     selftest_check_sent((const uint64_t[]){2, 2, 2, 3});
-    add_event(&lines, SELFTEST_TRACELOGGING, 1, 0); /* the mark at the end counts for nothing */
+    add_event(
+        &lines, SELFTEST_TRACELOGGING, 1, 0); /* the mark at the end does not count as an event */
     assert_false(send(&lines));
     add_event(&lines, SELFTEST_MESSAGE, 0, 3);
     assert_true(send(&lines));

@@ -10,8 +10,8 @@
 #include "support/etw_sim/etw_sim.h"
 #include "support/test.h"
 
-/* The probes of the self-test on a simulated Windows, which does what etwship relies on, and on others
- * that do not. */
+/* The probes of the self-test, on a simulated Windows that does what etwship relies on, and on
+ * others that do not. */
 
 static struct etw_sim *sim;
 static struct etw_api api;
@@ -35,7 +35,7 @@ static int destroy(void **state)
     return 0;
 }
 
-/* Ask all, which leave nothing behind. */
+/* Run all probes, which leave nothing behind. */
 static void ask(void)
 {
     selftest_probes_run(answers);
@@ -50,7 +50,8 @@ static void assert_outcome(int probe, enum selftest_outcome outcome, const char 
     }
 }
 
-/* Windows notifies providers on a thread of its own: without a timeout the call does not wait for it. */
+/* Windows notifies providers on a thread of its own: without a timeout the call does not wait for
+ * it. */
 struct call {
     uint64_t session;
     struct guid provider;
@@ -99,7 +100,7 @@ static void join_caller(void)
     caller = NULL;
 }
 
-/* It waits though it was not told to. */
+/* It waits although the call does not ask for that. */
 static uint32_t enable_and_wait(uint64_t session, const struct guid *provider, uint32_t code,
     uint8_t level, uint64_t any, uint64_t all, uint32_t timeout_ms,
     struct etw_enable_parameters *parameters)
@@ -132,7 +133,8 @@ static void a_windows_that_always_waits_is_found(void **state)
     assert_outcome(SELFTEST_PROBE_waiting, SELFTEST_OTHERWISE, "was enabled in ");
 }
 
-/* Wine notes an unknown revocation for the whole chain alone. CERT_TRUST_REVOCATION_STATUS_UNKNOWN is 0x40. */
+/* Wine reports an unknown revocation only for the whole chain. CERT_TRUST_REVOCATION_STATUS_UNKNOWN
+ * is 0x40. */
 static void an_unknown_revocation_is_found_where_there_are_chains(void **state)
 {
     (void)state;
@@ -209,7 +211,7 @@ static void an_account_without_rights_cannot_tell(void **state)
     assert_false(selftest_probes_have_failed(answers));
 }
 
-/* Some Windows that asks for more than it was given, and one that passes all keywords on. */
+/* A Windows that requests more than it was asked for, and one that passes all keywords on. */
 static uint32_t refuse_lists(
     uint64_t *ret_session, const etw_char *name, struct etw_properties *properties)
 {

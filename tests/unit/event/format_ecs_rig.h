@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_UNIT_EVENT_FORMAT_ECS_RIG_H
 #define ETWSHIP_TESTS_UNIT_EVENT_FORMAT_ECS_RIG_H
 
-/* How lines of the fixture's writer end, with a host and without. */
+/* The ends of the fixture's lines, with a host and without. */
 #define HOST ",\"host\":{\"os\":{\"type\":\"windows\"}}"
 #define STREAM                                                                      \
     ",\"data_stream\":{\"type\":\"logs\",\"dataset\":\"etw.events\",\"namespace\":" \

@@ -2,7 +2,7 @@
 
 #include "unit/event/writer_fixture.h"
 
-/* What each conversion makes of values, by hand. */
+/* Values of each conversion, and the expected results, by hand. */
 
 static const struct {
     enum ecs_conversion how;

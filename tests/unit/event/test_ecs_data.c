@@ -8,7 +8,7 @@
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"
 
-/* Values of winlog.event_data as TdhFormatProperty spells them. */
+/* Values of winlog.event_data in the form of TdhFormatProperty. */
 
 static const struct trace_clock clock_10mhz = {
     .type = TRACE_CLOCK_QPC, .start_time = 132000000000000000, .frequency = 10000000};
@@ -42,7 +42,7 @@ static void assert_data_at(struct writer_fixture *f, const char *json, const cha
 
 #define assert_data(f, json) assert_data_at((f), (json), __FILE__, __LINE__)
 
-/* ---- types --------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static const struct {
     uint16_t in_type;
@@ -145,7 +145,7 @@ static uint64_t next_random(uint64_t *state)
     return *state >> 11 ^ *state << 31;
 }
 
-/* Floats are spelled as printf spells them, whatever their bits. */
+/* Floats have printf's form, whatever their bits. */
 static void assert_six_decimals(uint16_t form, double value, const void *bytes, size_t size)
 {
     const struct schema_field field = {.form = (uint8_t)form};
@@ -167,7 +167,7 @@ static void floats_have_six_decimals(void **state)
     enum { EDGES = sizeof(edges) / sizeof(edges[0]), RANDOM = 200000 };
     uint64_t random = 1;
     for (size_t i = 0; i < EDGES + RANDOM; i++) {
-        /* Numbers such as measurements are; every third has any bits. */
+        /* Numbers such as measurements have; every third has random bits. */
         uint64_t number = next_random(&random);
         double value = i % 2 ? (double)(int64_t)number / 0x1p48 : (double)(int32_t)number / 1000;
         if (i < EDGES) {
@@ -185,7 +185,7 @@ static void floats_have_six_decimals(void **state)
     }
 }
 
-/* ---- codes ----------------------------------------------------------------------------------------------- */
+/* ---- codes ----------------------------------------------------------------------------------- */
 
 static const struct {
     uint16_t in_type;
@@ -241,7 +241,7 @@ static void a_number_gives_way_to_a_property_of_its_name(void **state)
     fixture_fini(&f);
 }
 
-/* ---- what is left out ------------------------------------------------------------------------------------ */
+/* ---- what is left out ------------------------------------------------------------------------ */
 
 static void empty_strings_are_left_out(void **state)
 {
@@ -286,7 +286,7 @@ static void a_property_named_like_the_extended_data_is_renamed(void **state)
     fixture_fini(&f);
 }
 
-/* ---- arrays and structs ----------------------------------------------------------------------------------- */
+/* ---- arrays and structs ---------------------------------------------------------------------- */
 
 /* The fixture's pieces as the leaves of a tree of fields. */
 static void lists_and_structs_stay_what_they_are(void **state)
@@ -342,7 +342,7 @@ static void lists_and_structs_stay_what_they_are(void **state)
     fixture_fini(&f);
 }
 
-/* They are one text, however many they are: a map names single numbers. */
+/* They form one text, however many they are: a map names single numbers. */
 static void characters_of_a_list_have_no_names(void **state)
 {
     (void)state;

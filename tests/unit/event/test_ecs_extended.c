@@ -74,7 +74,7 @@ static void each_item_has_the_name_of_its_type(void **state)
     }
 }
 
-/* Whatever the length that a hostile trace gives an item: JSON, and no read beyond it. */
+/* With any length in an item of a hostile trace: JSON, and no read beyond it. */
 static void items_of_any_length_do_no_harm(void **state)
 {
     (void)state;

@@ -8,15 +8,15 @@
 #include "unit/event/writer_fixture.h"
 
 /*
- * Whole events that the mapping knows. Expected is the text between the members that every event has:
- * the event object behind its severity, the process, and what stands behind winlog.
+ * Whole events that the mapping knows. Expected is the text between the members that every event
+ * has: the event object after its severity, the process, and the part after winlog.
  */
 
 struct expected {
-    const char *event; /* of the event object, behind `"severity":0` and up to the dataset */
-    const char *late;  /* of the event object, behind the sequence */
+    const char *event; /* of the event object, after `"severity":0` and up to the dataset */
+    const char *late;  /* of the event object, after the sequence */
     const char *process;
-    const char *rest; /* behind winlog, up to the host */
+    const char *rest; /* after winlog, up to the host */
 };
 
 static void assert_holds(struct span line, const char *part, const char *file, int line_number)
@@ -29,7 +29,7 @@ static void assert_holds(struct span line, const char *part, const char *file, i
     }
 }
 
-/* ${winlog}: of that object, behind the payload. */
+/* ${winlog}: of that object, after the payload. */
 static void assert_mapped_at(struct writer_fixture *f, const char *winlog,
     const struct expected *expected, const char *file, int line)
 {
@@ -136,7 +136,7 @@ static void an_error_joins_that_of_decoding(void **state)
     fixture_fini(&f);
 }
 
-/* Fields that a payload lacks, as decoding ended or a rule took them away, have no member. */
+/* Fields that a payload lacks, because decoding ended or a rule removed them, have no member. */
 static void what_is_not_there_is_left_out(void **state)
 {
     (void)state;
@@ -198,7 +198,8 @@ static void the_creator_is_what_is_known_of_the_process(void **state)
         "\"name\":\"explorer.exe\",\"pid\":1234},\"pid\":4306,"
         "\"start\":\"2026-11-21T11:47:02.0764039Z\"}",
         "");
-    /* A process that was there before may have a parent whose pid is another's now. */
+    /* A process that started before the trace may have a parent whose pid another process has
+     * now. */
     f.record.descriptor.id = 15;
     assert_mapped(&f,
         ",\"action\":\"process-rundown\",\"category\":[\"process\"],\"type\":[\"info\"]", "",
@@ -228,7 +229,7 @@ static const struct event_process *find_started(
     return pid == 4306 ? &started : NULL;
 }
 
-/* Of the one that was started, with its image by the drive; and of the creator what it has not. */
+/* The started process has its image with a drive; the creator lacks it. */
 static void what_is_known_of_another_process_joins(void **state)
 {
     (void)state;
@@ -246,7 +247,7 @@ static void what_is_known_of_another_process_joins(void **state)
         "\"parent\":{\"executable\":\"C:\\\\explorer.exe\",\"name\":\"explorer.exe\","
         "\"pid\":1234},\"pid\":4306,\"start\":\"2026-11-21T11:47:02.0764039Z\"}",
         ",\"user\":{\"id\":\"S-1-5-21-8\"}");
-    /* Rules that take it from the event's own process mean others, too. */
+    /* Rules that remove it from the event's own process also remove it from others. */
     struct event_edits edits = {
         .process_removed = event_edits_process_bit(PATH_PROCESS_PARENT_EXECUTABLE)};
     f.event.edits = &edits;
@@ -259,7 +260,7 @@ static void what_is_known_of_another_process_joins(void **state)
     fixture_fini(&f);
 }
 
-/* An image that the process of the header loads: what is known of that process goes with it. */
+/* The process of the header loads an image: the known facts of that process go with it. */
 static void what_is_known_of_the_process_joins(void **state)
 {
     (void)state;
@@ -288,7 +289,7 @@ static const struct piece written[] = {{"IOSize", IN_UINT32, 0, "00100000", NULL
     ",\"file\":{\"directory\":\"" path "\\\\x\",\"extension\":\"txt\",\"name\":\"a.txt\"," \
     "\"path\":\"" path "\\\\x\\\\a.txt\"}"
 
-/* The payload's own path counts, but where only the table knows the drive. */
+/* The payload's own path is used, unless only the table knows the drive. */
 static void the_file_is_the_one_that_is_used(void **state)
 {
     (void)state;
@@ -305,7 +306,7 @@ static void the_file_is_the_one_that_is_used(void **state)
     assert_mapped(&f, FILE_OPENED, "", OWN_PROCESS, FILE_OF("C:"));
     f.event.file = &cut;
     assert_mapped(&f, FILE_OPENED, "", OWN_PROCESS, ",\"file\":{\"path\":\"C:\\\\x\\\\a.t\"}");
-    /* A rule that removes it means the payload's, too, and no process. */
+    /* A rule that removes it also removes the payload's value, but no process. */
     struct event_edits edits = {.process_removed = event_edits_process_bit(PATH_FILE_PATH)};
     f.event.edits = &edits;
     f.event.file = NULL;
@@ -319,7 +320,7 @@ static void the_file_is_the_one_that_is_used(void **state)
     fixture_fini(&f);
 }
 
-/* A logon: the process is another one, and the user is not that of the process that tells. */
+/* A logon: the process is another one, and the user is not that of the reporting process. */
 static void a_user_is_not_mixed_with_another(void **state)
 {
     (void)state;
@@ -345,7 +346,7 @@ static void a_user_is_not_mixed_with_another(void **state)
     fixture_fini(&f);
 }
 
-/* Members of one field in the order of the table: the first that has a value counts. */
+/* Candidates for one field, in the order of the table: the first that has a value counts. */
 static void the_first_source_with_a_value_counts(void **state)
 {
     (void)state;
@@ -372,7 +373,7 @@ static void other_events_and_providers_have_nothing(void **state)
     init(&f, "00000000-0000-0000-0000-000000000001", 3008, answer, 5);
     assert_mapped(&f, "", "", OWN_PROCESS, "");
     fixture_fini(&f);
-    /* A provider may use its GUID for TraceLogging, too. */
+    /* A provider may use its GUID also for TraceLogging. */
     init(&f, DNS, 3008, answer, 5);
     f.schema.kind = SCHEMA_TRACELOGGING;
     f.record.descriptor.level = 0;
@@ -435,7 +436,7 @@ static void a_connection_of_the_kernel_logger(void **state)
     fixture_fini(&f);
 }
 
-/* Sources of event logs that have no GUID are known by their names. */
+/* Sources of event logs without a GUID are known by their names. */
 static void a_source_without_a_guid_is_known_by_its_name(void **state)
 {
     (void)state;
@@ -464,7 +465,7 @@ static void a_source_without_a_guid_is_known_by_its_name(void **state)
     fixture_fini(&f);
 }
 
-/* The UserData of an event log is one element with all others in it. */
+/* The UserData of an event log is one element that contains all others. */
 static void members_of_user_data_are_found(void **state)
 {
     (void)state;

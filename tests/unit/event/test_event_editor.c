@@ -22,7 +22,8 @@ struct rig {
     struct writer_fixture f;
     struct event_path_context paths;
     struct event_editor *editor;
-    struct event_writer *writers[3]; /* one for a format, as it keeps what it has rendered */
+    struct event_writer
+        *writers[3]; /* one for each format, because each keeps what it has rendered */
     struct event_writer_settings settings;
     struct arena memory;
     struct plat_hash_key key;
@@ -76,7 +77,7 @@ static void apply(
     event_editor_apply(rig->editor, edit, &rig->paths);
 }
 
-/* The member of the written event that starts with ${start}, up to and with ${end}. */
+/* The member of the written event from ${start} up to the end of ${end}. */
 static void assert_part_at(struct rig *rig, const struct event_format *format, const char *start,
     const char *expected, const char *file, int line)
 {
@@ -193,7 +194,7 @@ static void structs_and_lists_are_edited_at_any_depth(void **state)
         apply(&rig, cases[i].kind, cases[i].path, cases[i].value, 2);
         assert_part(&rig, native, "\"data\"", expected);
     }
-    /* What came is as it was. */
+    /* The event that came is unchanged. */
     begin(&rig);
     assert_ptr_equal(event_editor_finish(rig.editor, &rig.paths), &rig.f.event);
     assert_part(&rig, native, "\"data\"", "\"data\":{" S "," L "," M "," P "," N "}}\n");
@@ -220,7 +221,7 @@ static void a_message_shows_what_became_of_its_fields(void **state)
         "\"" HASH_ALICE " has : grün\"");
     assert_part(&rig, pretty, "    " HASH_ALICE,
         "    " HASH_ALICE " has : grün\n    User   " HASH_ALICE "\n    Words  grün\n");
-    /* A message is cut of what its fields have become, whatever stands first. */
+    /* A message is cut from the edited fields, whichever rule comes first. */
     begin(&rig);
     apply(&rig, EVENT_EDIT_TRUNCATE, "message", NULL, 13);
     apply(&rig, EVENT_EDIT_REMOVE, "data.User", NULL, 0);
@@ -376,7 +377,8 @@ static void what_is_known_of_a_process_is_edited_once(void **state)
             "\"id\":"
             "\"" HASH_SYSTEM "\",\"name\":\"" HASH_ALICE "\"}}");
         const struct event *event = event_editor_finish(rig.editor, &rig.paths);
-        assert_true(i == 0 || event->process->serial == serial); /* what writers keep, serves */
+        assert_true(
+            i == 0 || event->process->serial == serial); /* writers may use what they keep of it */
         serial = event->process->serial;
     }
     const struct event_process stranger = {.serial = 6, .pid = 77, .user_name = span_text("A")};
@@ -390,7 +392,7 @@ static void what_is_known_of_a_process_is_edited_once(void **state)
     rig_fini(&rig);
 }
 
-/* Parts of a path that a rule has changed tell nothing. */
+/* Parts of a path that a rule has changed reveal nothing. */
 static void the_file_is_edited(void **state)
 {
     (void)state;
@@ -424,7 +426,7 @@ static void the_file_is_edited(void **state)
     rig_fini(&rig);
 }
 
-/* As many as agents, sessions, entries and outputs may well have for one event. */
+/* As many as agents, sessions, entries and outputs may reasonably have for one event. */
 static void many_rules_may_edit_a_process_and_a_message(void **state)
 {
     (void)state;

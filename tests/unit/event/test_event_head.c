@@ -1,8 +1,8 @@
 #include "event/write/event_writer_internal.h"
 #include "unit/event/writer_fixture.h"
 
-/* Heads are kept from event to event. Whatever came before, an event is written as by a writer that has
- * met no other. */
+/* Heads are kept from event to event. Whatever came before, an event is written like by a writer
+ * that has seen no other. */
 
 static const struct piece one_number[] = {{"A", IN_UINT32, 0, "2a000000", NULL}};
 
@@ -65,7 +65,8 @@ static void descriptors_of_a_type_take_turns(void **state)
     }
 }
 
-/* A program that gives each event keywords of its own has one head kept, not one for each. */
+/* Of a program that gives each event keywords of its own, the writer keeps one head, not one for
+ * each. */
 static void keywords_take_no_place(void **state)
 {
     (void)state;
@@ -83,7 +84,7 @@ static void keywords_take_no_place(void **state)
     fixture_fini(&f);
 }
 
-/* Nothing describes them: the record alone says what they are called. */
+/* They have no definition: only the record has their names. */
 static void events_without_a_schema_take_turns(void **state)
 {
     (void)state;
@@ -112,7 +113,7 @@ static void events_without_a_schema_take_turns(void **state)
     }
 }
 
-/* What a log names in each of its events is not kept. */
+/* Names that a log has in each of its events are not kept. */
 static void undescribed_events_are_kept_as_one(void **state)
 {
     (void)state;

@@ -47,7 +47,7 @@ struct row {
     uint32_t max;
     const char *payload;
     const char *record;
-    const char *expected; /* NULL: the same */
+    const char *expected; /* NULL: unchanged */
 };
 
 static void check_rows(const struct row *rows, size_t count)
@@ -62,7 +62,7 @@ static void a_long_string_keeps_its_head_and_stands_whole_in_overflow(void **sta
 {
     (void)state;
     static const struct row rows[] = {
-        /* `data.A` and the dot behind it take seven bytes. */
+        /* `data.A` and the dot after it take seven bytes. */
         {12, "data", "{\"data\":{\"A\":\"12345\"}}\n", NULL},
         {12, "data", "{\"data\":{\"A\":\"123456\"}}\n",
             "{\"data\":{\"A\":\"12345\"},\"overflow\":{\"A\":\"123456\"}}\n"},
@@ -96,7 +96,7 @@ static void a_cut_falls_between_characters(void **state)
     check_rows(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
-/* Limits are those of the text that a server reads. */
+/* The limits apply to the text that a server reads. */
 static void escapes_count_as_what_they_stand_for(void **state)
 {
     (void)state;
@@ -155,9 +155,10 @@ static void two_strings_never_share_a_name_in_overflow(void **state)
     check_rows(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* ${count} members of one value, all named by ${size} times `n` but for the last character. */
+/* ${count} members of one value. Their names are ${size} times `n`, except for the last
+ * character. */
 static void add_members(struct buf *record, size_t count, size_t size)
 {
     for (size_t i = 0; i < count; i++) {
@@ -202,7 +203,7 @@ static void names_are_cut_and_stay_apart(void **state)
     }
 }
 
-/* A name of exactly as many bytes as another one is cut to. */
+/* A name of exactly as many bytes as another one after its cut. */
 static void a_name_that_fits_stays_apart_from_one_that_was_cut(void **state)
 {
     (void)state;
@@ -235,7 +236,7 @@ static void cut_names_count_as_they_are(void **state)
     buf_fini(&record);
 }
 
-/* ---- anything ----------------------------------------------------------------------------------- */
+/* ---- random records -------------------------------------------------------------------------- */
 
 static void what_is_no_record_stays_as_it_is(void **state)
 {
@@ -333,14 +334,14 @@ static void a_record_without_room_fails_as_a_whole(void **state)
     buf_fini(&small);
 }
 
-/* Servers: date takes years of four digits; date_nanos what 63 bits of nanoseconds since 1970 hold, which
- * ends at 2262-04-11T23:47:16.854775807Z ("date nanoseconds field type"). */
+/* Servers: date takes years of four digits; date_nanos what 63 bits of nanoseconds since 1970 hold,
+ * which ends at 2262-04-11T23:47:16.854775807Z ("date nanoseconds field type"). */
 static void a_time_beyond_the_index_gives_way_to_the_nearest(void **state)
 {
     static const struct {
         enum event_times times;
         const char *time;
-        const char *shown; /* NULL: the same */
+        const char *shown; /* NULL: unchanged */
     } rows[] = {
         {EVENT_TIMES_NANOS, "1970-01-01T00:00:00.0000000Z", NULL},
         {EVENT_TIMES_NANOS, "1969-12-31T23:59:59.9999999Z", "1970-01-01T00:00:00.0000000Z"},
@@ -361,7 +362,7 @@ static void a_time_beyond_the_index_gives_way_to_the_nearest(void **state)
             .max_string_bytes = i % 2 ? 1000 : 0, .payload = "data", .times = rows[i].times};
         char record[512];
         char expected[512];
-        /* A payload's field of the same name is no time of the record. */
+        /* A payload field with this name is not a time of the record. */
         snprintf(record, sizeof(record),
             "{\"@timestamp\":\"%s\",\"data\":{\"@timestamp\":\"0x1\"}}\n", rows[i].time);
         snprintf(expected, sizeof(expected), "%s", record);

@@ -2,7 +2,7 @@
 
 #include "unit/event/writer_fixture.h"
 
-/* Values reach the templates as names of the schema: {provider.name} and {event.name}. */
+/* Values get into the templates as names of the schema: {provider.name} and {event.name}. */
 struct rendering {
     const char *template;
     const char *provider;
@@ -87,7 +87,7 @@ static void data_never_leads_out_of_its_component(void **state)
             "b",
             "", "a____b"},
         {"{provider.name}", "a\xff\xc0\xaf", "", "a___"},
-        /* U+200B to U+200F, with the neighbours that are seen. */
+        /* U+200B to U+200F, with their visible neighbours. */
         {"{provider.name}",
             "\xe2\x80\x8a\xe2\x80\x8b\xe2\x80\x8c\xe2\x80\x8d\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\x90",
             "", "\xe2\x80\x8a_____\xe2\x80\x90"},
@@ -104,7 +104,7 @@ static void data_never_leads_out_of_its_component(void **state)
         {"{provider.name}/{event.name}", "console", "com10", "console/com10"},
         {"c{provider.name}.txt", "on", "", "_con.txt"},
         {"{provider.name}{event.name}", "n", "ul", "_nul"},
-        /* What the user wrote is the user's. */
+        /* The user's own text stays. */
         {"../NUL./{provider.name}", "a", "", "../NUL./a"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -118,11 +118,11 @@ static void a_name_keeps_its_length_and_its_ending(void **state)
     static const struct rendering paths[] = {
         {"{provider.name}.x", A100 "b", "", A100 ".x"},
         {"{provider.name}{event.name}", A100, A100, A100 A100},
-        /* 200 less 1 is shared by two. */
+        /* Two share 200 less 1. */
         {"{provider.name}-{event.name}", A100, A100,
             A50 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-" A50
                 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
-        /* Never in the middle of a character. */
+        /* Never inside a character. */
         {"{provider.name}", A50 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa4", "",
             A50 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
         {A100 A100 "/{provider.name}", "b", "", A100 A100 "/b"},

@@ -5,7 +5,7 @@
 #include "unit/event/format_ecs_rig.h"
 #include "unit/event/writer_fixture.h"
 
-/* Lines written by hand after agent/event/ecs.tsv and the rules of docs/reference/events.md. */
+/* Lines written by hand from agent/event/ecs.tsv and the rules of docs/reference/events.md. */
 
 static const struct piece one_number[] = {{"A", IN_UINT32, 0, "2a000000", NULL}};
 
@@ -34,7 +34,7 @@ static void assert_ecs_at(struct writer_fixture *f, const char *text, const char
 
 #define assert_ecs(f, text) assert_ecs_at((f), (text), __FILE__, __LINE__)
 
-/* ---- one event of each kind of provider --------------------------------------------------------- */
+/* ---- one event of each kind of provider ------------------------------------------------------ */
 
 static void a_manifest_event_has_the_layout_of_filebeat(void **state)
 {
@@ -255,7 +255,7 @@ static void a_string_event_is_its_message(void **state)
     fixture_set_fields(&f, pieces, 1);
     f.schema.message = span_text("%1");
     assert_ecs(&f, EVENT_ZERO "},\"message\":\"say \\\"hi\\\"\"" END);
-    /* Nothing is nothing. */
+    /* An empty value has no member. */
     static const struct piece empty[] = {{"String", IN_UNICODE_STRING, 0, "", NULL}};
     fixture_set_fields(&f, empty, 1);
     assert_ecs(&f, EVENT_ZERO "}" END);
@@ -321,7 +321,7 @@ static void a_partly_decoded_event_has_the_rest_and_the_reason(void **state)
     fixture_fini(&f);
 }
 
-/* ---- header ------------------------------------------------------------------------------------------ */
+/* ---- header ---------------------------------------------------------------------------------- */
 
 static void every_level_has_its_log_level(void **state)
 {
@@ -371,8 +371,8 @@ static void flags_have_sorted_names_and_unknown_ones_a_number(void **state)
     fixture_fini(&f);
 }
 
-/* In a file the type of a record's header says it, 18 or 19 (EVENT_HEADER32, EVENT_HEADER64); of a live record
- * Windows has made a flag of it. */
+/* In a file the type of a record's header says it, 18 or 19 (EVENT_HEADER32, EVENT_HEADER64). For a
+ * live record Windows has made a flag of it. */
 static void the_width_of_a_header_is_a_flag_wherever_it_comes_from(void **state)
 {
     (void)state;
@@ -420,7 +420,7 @@ static void two_traces_in_turns_keep_their_session_and_file(void **state)
     fixture_fini(&f);
 }
 
-/* An event that does not fit into the buffer fails, at whatever byte, and harms nothing. */
+/* An event that does not fit into the buffer fails, at any byte, and leaves the buffer valid. */
 static void a_full_buffer_fails_at_any_length(void **state)
 {
     (void)state;
@@ -443,7 +443,7 @@ static void a_full_buffer_fails_at_any_length(void **state)
     fixture_fini(&f);
 }
 
-/* What judges the lines here and in the fuzz target. */
+/* The checker of lines, which the fuzz target uses, too. */
 static void the_judge_knows_json(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 #include "unit/event/format_ecs_rig.h"
 #include "unit/event/writer_fixture.h"
 
-/* Lines written by hand after agent/event/ecs.tsv and the rules of docs/reference/events.md: events of
- * the agent itself. */
+/* Lines written by hand from agent/event/ecs.tsv and the rules of docs/reference/events.md: the
+ * agent's own events. */
 
 static void a_gap_is_an_event_of_the_agent(void **state)
 {

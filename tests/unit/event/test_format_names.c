@@ -6,7 +6,7 @@
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"
 
-/* Schemas come from traces, too, and say what they like: names and messages of any length. */
+/* Schemas also come from traces, which may contain anything: names and messages of any length. */
 
 enum { NAME_BYTES = 1200 * 1000 };
 
@@ -21,7 +21,7 @@ static char *long_text(void)
 
 static const struct piece one_number[] = {{"A", IN_UINT32, 0, "2a000000", NULL}};
 
-/* Write the event as ${name}, which must be JSON: what stands in it for the program. */
+/* Write the event as ${name}; the line must be JSON. Returns the name in it. */
 static void write_as(struct writer_fixture *f, const char *name)
 {
     size_t at;
@@ -51,7 +51,7 @@ static void assert_left_out(struct span *text_of(struct writer_fixture *f))
             write_as(&f, formats[i]);
             assert_null(strstr((const char *)f.out.data, "nnn"));
         }
-        /* The next one of another type is as it was. */
+        /* The next event of another type is unchanged. */
         f.schema.serial = 2;
         *text_of(&f) = span_text("short");
         write_as(&f, formats[i]);
@@ -109,7 +109,7 @@ static void labels_that_rules_have_made_too_long_are_left_out(void **state)
     free(text);
 }
 
-/* Bytes that the heads point to, counted one by one. */
+/* The bytes that the heads point to, counted one by one. */
 static size_t kept_bytes(const struct event_writer *writer)
 {
     size_t bytes = 0;
@@ -119,8 +119,8 @@ static size_t kept_bytes(const struct event_writer *writer)
     return bytes;
 }
 
-/* What a writer keeps of types has a maximum, however many of them there are and whatever they are
- * called; and each is written under its own name. */
+/* A writer keeps a bounded amount for types, however many there are and whatever their names; and
+ * each is written with its own name. */
 static void many_types_with_long_names_take_bounded_memory(void **state)
 {
     (void)state;

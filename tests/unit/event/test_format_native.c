@@ -2,11 +2,11 @@
 
 #include "unit/event/writer_fixture.h"
 
-/* Lines written by hand after the rules of docs/reference/events.md. */
+/* Lines written by hand from the rules of docs/reference/events.md. */
 
 static const struct piece one_number[] = {{"A", IN_UINT32, 0, "2a000000", NULL}};
 
-/* ---- whole events ------------------------------------------------------------------------------- */
+/* ---- whole events ---------------------------------------------------------------------------- */
 
 static void a_manifest_event_has_its_members_in_order(void **state)
 {
@@ -172,9 +172,9 @@ static void a_string_event_is_its_text(void **state)
     fixture_fini(&f);
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* Names are those of the header's values, not of what the definition was made for. */
+/* Names belong to the values of the header, not to those for which the definition was made. */
 static void names_follow_the_values_in_the_header(void **state)
 {
     (void)state;
@@ -198,7 +198,8 @@ static void names_follow_the_values_in_the_header(void **state)
                                            "\"channel_name\":\"Own channel\",\"keywords\":\"0x8\","
                                            "\"keywords_name\":[\"Exact\"]},"
                                            "\"etw\":{\"sequence\":7,\"cpu\":3},\"data\":{}}");
-    /* The same type with another descriptor, right after it: nothing of the old one may stay. */
+    /* An event of that type with another descriptor, right after it: no part of the previous head
+     * may stay. */
     f.record.descriptor = (struct event_descriptor){
         .level = 2, .task = 8, .opcode = 240, .channel = 18, .keyword = 0x9};
     assert_native(&f,
@@ -243,7 +244,8 @@ static void every_predefined_level_and_opcode_has_its_name(void **state)
     }
 }
 
-/* One definition can serve many providers (string events) and must not carry one's id to another. */
+/* One definition can serve many providers (string events), and must not carry the id of one to
+ * another. */
 static void events_of_two_providers_with_one_definition_keep_their_provider(void **state)
 {
     (void)state;
@@ -260,7 +262,7 @@ static void events_of_two_providers_with_one_definition_keep_their_provider(void
     fixture_fini(&f);
 }
 
-/* ---- traces ------------------------------------------------------------------------------------- */
+/* ---- traces ---------------------------------------------------------------------------------- */
 
 static void two_traces_in_turns_keep_their_session_file_and_host(void **state)
 {

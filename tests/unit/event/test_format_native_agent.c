@@ -3,12 +3,12 @@
 #include "event/formats/event_format.h"
 #include "unit/event/writer_fixture.h"
 
-/* Lines written by hand after the rules of docs/reference/events.md: events of the agent itself, and
- * what it adds to others. */
+/* Lines written by hand from the rules of docs/reference/events.md: the agent's own events, and its
+ * members in others. */
 
 static const struct piece one_number[] = {{"A", IN_UINT32, 0, "2a000000", NULL}};
 
-/* ---- gaps ---------------------------------------------------------------------------------------- */
+/* ---- gaps ------------------------------------------------------------------------------------ */
 
 static void a_gap_is_an_event_of_the_agent(void **state)
 {
@@ -104,7 +104,7 @@ static void a_status_carries_its_counters(void **state)
     fixture_fini(&f);
 }
 
-/* ---- who ships ----------------------------------------------------------------------------------- */
+/* ---- the agent ------------------------------------------------------------------------------- */
 
 static void the_tail_names_agent_labels_and_tags(void **state)
 {
@@ -170,7 +170,7 @@ static void what_a_guard_noticed_is_an_event_of_the_agent(void **state)
         "\"kind\":"
         "\"clock_jumped\",\"action\":\"gave_up\",\"repairs\":0,\"shift_ms\":-3600000},"));
     fixture_fini(&f);
-    /* Of a trace whose session has no name, but that has a path. */
+    /* A trace whose session has no name, but a path. */
     fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
     f.trace.path = span_text("a.etl");
     f.trace.file = span_text("a.etl");
@@ -181,7 +181,7 @@ static void what_a_guard_noticed_is_an_event_of_the_agent(void **state)
     fixture_fini(&f);
 }
 
-/* An event that does not fit into the buffer fails, at whatever byte, and harms nothing. */
+/* An event that does not fit into the buffer fails, at any byte, and leaves the buffer valid. */
 static void a_full_buffer_fails_at_any_length(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
 
 #include "unit/event/writer_fixture.h"
 
-/* ---- extended items --------------------------------------------------------------------------- */
+/* ---- extended items -------------------------------------------------------------------------- */
 
 static const struct {
     uint16_t type;
@@ -63,7 +63,7 @@ static void each_extended_item_has_its_member(void **state)
     fixture_fini(&f);
 }
 
-/* Whatever the length that a hostile trace gives an item: one line, and no read beyond it. */
+/* With any length in an item of a hostile trace: one line, and no read beyond it. */
 static void extended_items_of_any_length_do_no_harm(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void a_joined_stack_follows_the_one_in_the_header(void **state)
     fixture_fini(&f);
 }
 
-/* 32- and 64-bit stacks are two items with one name; JSON must not have it twice. */
+/* 32- and 64-bit stacks are two items with one name, which JSON must not contain twice. */
 static void no_member_stands_twice(void **state)
 {
     (void)state;

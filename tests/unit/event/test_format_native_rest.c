@@ -2,12 +2,12 @@
 
 #include "unit/event/writer_fixture.h"
 
-/* Lines written by hand after the rules of docs/reference/events.md: events without a definition, or with a
- * part of one. */
+/* Lines written by hand from the rules of docs/reference/events.md: events without a definition, or
+ * with a part of one. */
 
 static const struct piece one_number[] = {{"A", IN_UINT32, 0, "2a000000", NULL}};
 
-/* ---- what could not be decoded ------------------------------------------------------------------ */
+/* ---- undecoded events ------------------------------------------------------------------------ */
 
 static void an_event_that_nothing_describes_is_shipped_as_it_came(void **state)
 {
@@ -22,7 +22,7 @@ static void an_event_that_nothing_describes_is_shipped_as_it_came(void **state)
     /* No schema and no bytes: neither data nor payload. */
     f.record.payload.size = 0;
     assert_native(&f, PLAIN("unknown", ""));
-    /* Classes stay classes. */
+    /* Classes keep their names. */
     f.record.kind = RECORD_CLASSIC;
     f.record.descriptor = (struct event_descriptor){.version = 2, .opcode = 36, .level = 3};
     assert_native(&f,
@@ -48,7 +48,7 @@ static void an_event_that_could_not_be_decoded_has_what_it_says_of_itself(void *
     f.schema.has_layout = false;
     assert_native(&f, PLAIN("tracelogging", ",\"payload\":\"deadbeef\""
                                             ",\"payload_schema\":\"07000045006100\""));
-    /* Of a payload that is not shipped the metadata is not, either. */
+    /* If the payload is not shipped, neither is its metadata. */
     f.record.payload.size = 0;
     assert_native(&f, PLAIN("tracelogging", ""));
     payload_free(payload);

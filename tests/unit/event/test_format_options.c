@@ -3,7 +3,7 @@
 #include "support/overflow_model.h"
 #include "unit/event/writer_fixture.h"
 
-/* What destinations may want of an event's shape beside its format, written by hand after
+/* Options of a destination for an event's form, beside its format, written by hand from
  * docs/reference/events.md ("Options"). */
 
 static void use_options(struct writer_fixture *f, struct event_options options)
@@ -57,7 +57,7 @@ static void uint64_fields_are_strings_by_their_type(void **state)
     fixture_fini(&f);
 }
 
-/* Of a record with narrow pointers, so that the mapping of a field does not depend on the machine. */
+/* The record has narrow pointers, so the mapping of a field does not depend on the machine. */
 static void numbers_as_wide_as_pointers_are_strings_on_any_machine(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void numbers_of_64_bits_outside_the_payload_are_strings_too(void **state)
     fixture_fini(&f);
 }
 
-/* ---- ecs ------------------------------------------------------------------------------------------ */
+/* ---- ecs ------------------------------------------------------------------------------------- */
 
 static bool holds(const struct writer_fixture *f, const char *text)
 {
@@ -146,7 +146,7 @@ static void ecs_has_strings_whatever_is_wanted(void **state)
     fixture_fini(&f);
 }
 
-/* A wrong one would be refused: data streams take `constant_keyword` at its word. */
+/* A server would refuse a wrong one: data streams require the value of `constant_keyword`. */
 static void a_dataset_that_varies_is_left_out(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void a_dataset_that_varies_is_left_out(void **state)
     fixture_fini(&f);
 }
 
-/* ---- long strings --------------------------------------------------------------------------------- */
+/* ---- long strings ---------------------------------------------------------------------------- */
 
 static const struct piece texts[] = {
     {"Text", IN_ANSI_STRING, 0, "'0123456789012345678901234567890123456789'", NULL},
@@ -214,7 +214,7 @@ static void a_long_string_of_an_ecs_event_overflows(void **state)
     fixture_fini(&f);
 }
 
-/* The payload of an event without a definition is a string as well. */
+/* The payload of an event without a definition is a string, too. */
 static void undecoded_bytes_overflow_as_well(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void undecoded_bytes_overflow_as_well(void **state)
     fixture_fini(&f);
 }
 
-/* 32,000 bytes with path and dot, whether that is a short or a long event. */
+/* 32,000 bytes with path and dot, in a short and in a long event. */
 static void a_string_that_fits_is_never_cut(void **state)
 {
     (void)state;

@@ -7,8 +7,9 @@
 #include "unit/event/writer_fixture.h"
 
 /*
- * Log records of OpenTelemetry: the table of ETW in Appendix A of its Logs Data Model, types of values, and
- * the agent's own events. What protobuf says is read by tests/support/otlp_text.c and is what JSON says.
+ * Log records of OpenTelemetry: the table of ETW in Appendix A of its Logs Data Model, types of
+ * values, and the agent's own events. tests/support/otlp_text.c reads the protobuf, which must have
+ * the content of the JSON.
  */
 
 /* 2026-11-21T09:30:00.1234567Z since 1970, by Python's datetime. */
@@ -70,7 +71,7 @@ static void assert_otel_has(struct writer_fixture *f, const char *text)
     buf_fini(&line);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void a_manifest_event_is_what_the_specification_says(void **state)
 {
@@ -120,7 +121,7 @@ static void a_manifest_event_is_what_the_specification_says(void **state)
     fixture_fini(&f);
 }
 
-/* Classic and kernel events have no id: they are of a class. */
+/* Classic and kernel events have no id, but a class. */
 static void a_classic_event_has_a_class(void **state)
 {
     (void)state;
@@ -165,7 +166,7 @@ static void levels_have_their_severities(void **state)
     }
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void values_have_their_types(void **state)
 {
@@ -175,7 +176,7 @@ static void values_have_their_types(void **state)
         const char *value;
     } values[] = {
         {{"v", IN_UINT64, 0, "ffffffffffffff7f", NULL}, "{\"intValue\":\"9223372036854775807\"}"},
-        /* Above 63 bits a text: "Mapping arbitrary data to OTLP AnyValue". */
+        /* Above 63 bits it is a text: "Mapping arbitrary data to OTLP AnyValue". */
         {{"v", IN_UINT64, 0, "0000000000000080", NULL},
             "{\"stringValue\":\"9223372036854775808\"}"},
         {{"v", IN_INT64, 0, "0000000000000080", NULL}, "{\"intValue\":\"-9223372036854775808\"}"},
@@ -280,7 +281,7 @@ static void what_cannot_be_decoded_is_bytes(void **state)
     fixture_fini(&f);
 }
 
-/* ---- processes, labels, times ------------------------------------------------------------------------------ */
+/* ---- processes, labels, times ---------------------------------------------------------------- */
 
 static void processes_and_labels_have_names_of_the_conventions(void **state)
 {
@@ -343,7 +344,7 @@ static void a_time_that_has_no_nanoseconds_is_a_text(void **state)
     fixture_fini(&f);
 }
 
-/* ---- events of the agent ----------------------------------------------------------------------------------- */
+/* ---- events of the agent --------------------------------------------------------------------- */
 
 static void the_agents_own_events_have_a_body(void **state)
 {
@@ -413,7 +414,7 @@ static void what_stands_for_several_says_so_in_both_encodings(void **state)
     assert_null(otlp_text(span_first(buf_span(&record), record.size - 1), &text));
     assert_int_equal(text.size, f.out.size);
     assert_memory_equal(text.data, f.out.data, text.size);
-    /* What is no record stays as it is. */
+    /* Bytes that are not a record stay unchanged. */
     buf_reset(&record);
     buf_add_text(&record, "{}\n");
     event_format_otlp.rollup(&rollup, &record);

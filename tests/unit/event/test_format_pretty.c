@@ -49,7 +49,7 @@ static void without_names_there_are_numbers(void **state)
     fixture_fini(&f);
 }
 
-/* Nothing that an event carries may drive the terminal. */
+/* No byte of an event may control the terminal. */
 static void control_characters_stay_escaped(void **state)
 {
     (void)state;
@@ -94,7 +94,8 @@ static void what_is_wrong_is_told(void **state)
     fixture_fini(&f);
 }
 
-/* A disk read has the file's address alone. Names come from traces, so they drive no terminal. */
+/* A disk read has only the file's address. Names come from traces, so they must not control the
+ * terminal. */
 static void the_file_that_an_event_uses_is_a_line(void **state)
 {
     (void)state;
@@ -129,7 +130,7 @@ static void colours_only_where_they_are_wanted(void **state)
     fixture_fini(&f);
 }
 
-/* Its own items first (evntcons.h: a match id, then addresses), then what was joined. */
+/* First the record's own items (evntcons.h: a match id, then addresses), then the joined stack. */
 static void every_frame_of_a_stack_is_a_line(void **state)
 {
     (void)state;

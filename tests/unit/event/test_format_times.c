@@ -6,13 +6,13 @@
 #include "unit/event/writer_fixture.h"
 
 /*
- * Times that traces and clocks may have, in every place where formats write one: what comes out is
- * one JSON object of valid UTF-8, and the time is right. sanitizer.valgrind.event_format_times looks
- * at the same lines for memory that was never written.
+ * Times that traces and clocks may have, in every place where formats write one: the result is one
+ * JSON object of valid UTF-8, and the time is right. sanitizer.valgrind.event_format_times checks
+ * these lines for memory that was never written.
  */
 
-/* FILETIMEs, and what they are in UTC by Python:
- * (datetime(1601, 1, 1) + timedelta(microseconds=t // 10)).isoformat(), which ends with the year 9999. */
+/* FILETIMEs, and what they are in UTC by Python: (datetime(1601, 1, 1) + timedelta(microseconds=t
+ * // 10)).isoformat(), which ends with the year 9999. */
 static const struct {
     uint64_t time;
     const char *text;
@@ -33,7 +33,7 @@ static const char *const formats[] = {"native", "ecs", "pretty"};
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
-/* Dirt where the writers' local buffers will lie, so that what they do not write is seen. */
+/* Fills the place of the writers' local buffers with garbage, so that unwritten bytes are seen. */
 static void dirty_the_stack(void)
 {
     volatile uint8_t dirt[16384];
@@ -108,7 +108,8 @@ static void guards_and_status_have_all_times(void **state)
     }
 }
 
-/* A FILETIME and a SYSTEMTIME of the payload, and when the process started, beside the event's own. */
+/* A FILETIME and a SYSTEMTIME of the payload, and when the process started, beside the event's
+ * own. */
 static void events_have_all_times(void **state)
 {
     (void)state;

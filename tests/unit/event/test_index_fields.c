@@ -62,7 +62,7 @@ static void choose(size_t room)
     assert_true(index_fields_choose(set, room, &err));
 }
 
-/* The chosen fields as "A:long O:{B:text}", in the order of their names. */
+/* The selected fields as "A:long O:{B:text}", in the order of their names. */
 static void write(const struct index_field *field, struct buf *out)
 {
     static const char *const words[] = {[INDEX_TEXT] = "text",
@@ -94,9 +94,10 @@ static void assert_chosen(const char *expected)
     buf_fini(&out);
 }
 
-/* ---- types ------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
-/* By the tables of values in docs/reference/events.md: what is a number, a string and so on there. */
+/* From the tables of values in docs/reference/events.md: which values are a number, a string and so
+ * on. */
 static void types_follow_the_values_of_the_native_event(void **state)
 {
     static const struct {
@@ -140,7 +141,7 @@ static void types_follow_the_values_of_the_native_event(void **state)
     }
 }
 
-/* In the ecs event a number with a name is the name, and stands as a number in NAME_raw. */
+/* In the ecs event a number with a name is the name. NAME_raw has the number. */
 static void types_follow_the_strings_of_the_ecs_event(void **state)
 {
     const struct schema_field fields[] = {
@@ -183,7 +184,7 @@ static void structs_are_objects(void **state)
     end();
 }
 
-/* ---- definitions that differ -------------------------------------------------------------------------- */
+/* ---- definitions that differ ----------------------------------------------------------------- */
 
 static void a_type_takes_the_values_of_all_definitions(void **state)
 {
@@ -240,7 +241,7 @@ static void a_conflict_names_an_event_of_each_kind(void **state)
     end();
 }
 
-/* An index takes neither for the other, whatever it is told of malformed values. */
+/* An index accepts neither in place of the other, whatever its setting for malformed values. */
 static void what_is_an_object_here_and_a_value_there_has_no_type(void **state)
 {
     const struct schema_field fields[] = {
@@ -258,7 +259,7 @@ static void what_is_an_object_here_and_a_value_there_has_no_type(void **state)
     end();
 }
 
-/* ---- room -------------------------------------------------------------------------------------------- */
+/* ---- room ------------------------------------------------------------------------------------ */
 
 static void what_ranges_are_for_goes_first_then_what_is_met_most(void **state)
 {

@@ -2,8 +2,8 @@
 
 #include "unit/event/writer_fixture.h"
 
-/* Templates and what becomes of them, after FormatMessage and message text files on
- * learn.microsoft.com; texts are as they stand in JSON. */
+/* Templates and their results, after FormatMessage and message text files on learn.microsoft.com;
+ * the texts are in JSON form. */
 static const struct schema_map_entry colors[] = {{1, {(const uint8_t *)"red \"one\"", 9}}};
 static const struct schema_map color_map = {.kind = MAP_VALUE, .entries = colors, .entry_count = 1};
 static const struct schema_map_entry bits[] = {
@@ -75,23 +75,23 @@ static void inserts_are_what_a_person_reads(void **state)
         {"%2%2 %1", "-2-2 a\\\"b"},
         {"%3", "red \\\"one\\\""},
         {"%4", "5"},
-        {"%5", "3"}, /* names of bits are a list: the number is what there is to say */
+        {"%5", "3"}, /* names of bits are a list, so the number is shown */
         {"%6 %8", "0xff true"},
         {"%7", "STATUS_ACCESS_VIOLATION"},
         {"%9", FIXTURE_GUID},
-        {"%10", "%1%n"}, /* what an insert says is no template */
+        {"%10", "%1%n"}, /* an insert's value is not a template */
         {"<%11>", "<>"},
         {"say \"%2\"\\", "say \\\"-2\\\"\\\\"},
         {"line\r\nnext\t.", "line\\r\\nnext\\t."},
         {"\xc3\xa9%1\xe2\x82\xac", "\xc3\xa9"
                                    "a\\\"b"
                                    "\xe2\x82\xac"},
-        /* A format says nothing here. */
+        /* A format has no effect here. */
         {"%2!d!", "-2"},
         {"%2!08x!|%1!s!", "-2|a\\\"b"},
         {"%2!unclosed", "-2!unclosed"},
         {"%2!", "-2!"},
-        /* Two digits at most; what has no property stays. */
+        /* At most two digits; a number without a property stays. */
         {"%100", "%1%n0"},
         {"%12 of %99", "%12 of %99"},
     };
@@ -171,7 +171,7 @@ static void inserts_beyond_the_64th_are_found(void **state)
     fixture_fini(&f);
 }
 
-/* Properties are counted at the top: the members of a struct are not inserts of their own. */
+/* Only top-level properties count: members of a struct are not inserts. */
 static void structs_and_arrays_count_as_one_insert(void **state)
 {
     (void)state;

@@ -48,7 +48,7 @@ static void assert_fails(
     assert_string_equal(err.text, text);
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void names_become_unique_keys(void **state)
 {
@@ -124,7 +124,7 @@ static void a_generated_name_gives_way_to_a_real_property(void **state)
     assert_null(schema.fields[9].map);
 }
 
-/* Bytes that are no UTF-8 are all shown as U+FFFD. */
+/* Bytes that are not UTF-8 are shown as U+FFFD. */
 static void names_that_are_shown_alike_are_told_apart(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void very_many_equal_names_stay_within_memory(void **state)
     free(fields);
 }
 
-/* ---- what is refused --------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void bad_references_are_refused(void **state)
 {
@@ -284,7 +284,7 @@ static void a_full_arena_is_an_error(void **state)
     }
 }
 
-/* ---- forms -------------------------------------------------------------------------------------------------- */
+/* ---- forms ----------------------------------------------------------------------------------- */
 
 static void types_become_forms(void **state)
 {
@@ -424,7 +424,7 @@ static void arrays_structs_and_optional_fields_end_a_run(void **state)
     }
 }
 
-/* ---- maps ------------------------------------------------------------------------------------------------------ */
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 static void maps_find_exact_values_and_the_first_of_equal_ones(void **state)
 {

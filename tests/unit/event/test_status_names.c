@@ -39,7 +39,7 @@ static void known_status_codes_have_names(void **state)
     }
 }
 
-/* Binary search finds only what is in order: every code between has to be tried. */
+/* Binary search finds only sorted rows, so every code in between has to be tried. */
 static void the_tables_of_status_codes_are_in_order(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
 
 #include "support/test.h"
 
-/* start + (raw - start_raw) * 10^7 / frequency, worked out with integers of any size. */
+/* start + (raw - start_raw) * 10^7 / frequency, computed with integers of any size. */
 static void raw_stamps_become_filetimes(void **state)
 {
     (void)state;
@@ -19,7 +19,7 @@ static void raw_stamps_become_filetimes(void **state)
         {TRACE_CLOCK_QPC, 10000000, 0, -1, -1},
         {TRACE_CLOCK_QPC, 10000000, 5000, 12345, 7345},
         {TRACE_CLOCK_QPC, 10000000, 12345, 5000, -7345},
-        /* Divided towards zero, on both sides. */
+        /* Rounded towards zero, on both sides. */
         {TRACE_CLOCK_QPC, 3579545, 0, 1, 2},
         {TRACE_CLOCK_QPC, 3579545, 0, -1, -2},
         {TRACE_CLOCK_QPC, 3579545, 0, 3579545, 10000000},

@@ -44,7 +44,7 @@ static void assert_text(uint16_t in_type, struct span value, struct wpp_spec spe
     assert_span(buf_span(&fixture.out), expected);
 }
 
-/* ${spec} as it stands in a format of printf. */
+/* ${spec} in a format of printf. */
 static void print_spec(struct wpp_spec spec, char text[32])
 {
     char precision[8] = "";
@@ -104,7 +104,7 @@ static void real_numbers_are_those_of_printf(void **state)
     }
 }
 
-/* printf cuts a string, and there is no such thing as the first characters of a number. */
+/* printf cuts strings; numbers cannot be cut. */
 static void a_precision_cuts_strings_alone(void **state)
 {
     (void)state;

@@ -5,13 +5,13 @@
 #include "support/payload.h"
 #include "support/test.h"
 
-/* An event put together field by field, and a writer for it. Members may be changed at will before
- * it is written. */
+/* An event made field by field, and a writer for it. A test may change members before the event is
+ * written. */
 struct piece {
     const char *name;
     uint16_t in_type;
     uint16_t out_type;
-    const char *payload; /* as payload.h has it */
+    const char *payload; /* in the form of payload.h */
     const struct schema_map *map;
 };
 
@@ -81,7 +81,7 @@ static inline void fixture_set_fields(
     f->event.field_count = (uint32_t)count;
 }
 
-/* A record with nothing but a time, a provider and a processor, of a schema without names. */
+/* A record with only a time, a provider and a processor, of a schema without names. */
 static inline void fixture_init(
     struct writer_fixture *f, enum record_kind kind, enum schema_kind schema_kind)
 {
@@ -148,7 +148,7 @@ static inline struct gap fixture_gap(const struct writer_fixture *f)
         .trace = &f->trace};
 }
 
-/* What a guard may have to say, all of it. */
+/* A guard's report with all possible members. */
 static inline struct guard_report fixture_report(const struct writer_fixture *f)
 {
     return (struct guard_report){.kind = "provider_disabled",

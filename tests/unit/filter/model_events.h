@@ -8,11 +8,11 @@
 #include "support/filter_model.h"
 #include "unit/event/writer_fixture.h"
 
-/* Events made by chance, with values that expressions made by chance can meet. */
+/* Random events, with values that random expressions can match. */
 
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
 
-/* ---- chance ------------------------------------------------------------------------------------ */
+/* ---- chance ---------------------------------------------------------------------------------- */
 
 static uint64_t chance_state = 20261121;
 
@@ -24,7 +24,7 @@ static inline unsigned chance(unsigned below)
     return (unsigned)(chance_state >> 33) % below;
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static const struct schema_map_entry bit_entries[] = {{0, {(const uint8_t *)"none", 4}},
     {1, {(const uint8_t *)"Read", 4}}, {6, {(const uint8_t *)"abc", 3}}};
@@ -299,7 +299,7 @@ static inline void make_event(struct model_event *e, struct event_writer *writer
     e->schema.serial = UINT32_MAX;
     buf_reset(line);
     event_format_native.event(writer, &e->event, line);
-    static uint32_t last_serial; /* as a cache gives them */
+    static uint32_t last_serial; /* like a cache's */
     e->schema.serial = ++last_serial;
     e->json = json_tree_parse(buf_span(line), &e->arena);
     if (!e->json) {
@@ -307,7 +307,7 @@ static inline void make_event(struct model_event *e, struct event_writer *writer
     }
 }
 
-/* Events, and what it takes to ask filters about them. */
+/* Events, and the state that filters need for them. */
 struct model_rig {
     struct model_event *events;
     unsigned count;
@@ -345,7 +345,7 @@ static inline void model_rig_fini(struct model_rig *rig)
     buf_fini(&rig->text);
 }
 
-/* The event with its first ${count} top-level fields alone, as decoder_begin leaves it. */
+/* The event with only its first ${count} top-level fields, as decoder_begin leaves it. */
 static inline struct event model_event_partial(const struct model_event *e, uint16_t count)
 {
     struct event partial = e->event;

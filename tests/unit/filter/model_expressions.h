@@ -3,7 +3,7 @@
 
 #include "unit/filter/model_events.h"
 
-/* Expressions made by chance, as trees of filter_model.h, about the events of model_events.h. */
+/* Random expressions about the events of model_events.h, as trees of filter_model.h. */
 
 enum { EVENTS = 400 };
 
@@ -61,7 +61,7 @@ static inline void set_number(struct model_literal *literal, const char *text)
     snprintf(literal->low, sizeof(literal->low), "%s", text);
 }
 
-/* What the event has at the path, if that can be a literal. */
+/* The event's value at the path, if it can be a literal. */
 static inline bool take_value(
     const struct model_node *node, const struct model_event *event, struct model_literal *literal)
 {
@@ -131,7 +131,7 @@ static inline bool is_text_type(enum path_type type)
            type == HEX;
 }
 
-/* A test that the types of the field allow. */
+/* A test that is valid for the types of the field. */
 static inline void make_literal(struct model_node *node, enum path_type type,
     const struct model_event *event, struct model_literal *literal)
 {

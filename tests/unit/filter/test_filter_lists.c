@@ -1,9 +1,9 @@
 #include "unit/filter/model_expressions.h"
 
 /*
- * Lists of up to hundreds of rules against filter_model.h: the first rule that is true decides, so the
- * rule must be the same however much of the event is known, whatever is answered once for a type, and
- * whichever rules an index leaves out. Many rules ask the same fields for values that events have.
+ * Lists of up to hundreds of rules against filter_model.h: the first true rule decides. The rule
+ * must not depend on how much of the event is known, on answers that are kept for a type, or on the
+ * rules that an index leaves out. Many rules test equal fields for values that events have.
  */
 enum { LISTS = 400, EVENTS_PER_LIST = 60, MAX_RULES = 400 };
 
@@ -16,7 +16,7 @@ struct list {
     size_t count;
 };
 
-/* A test of one of few fields for a value that is there now and then. */
+/* A test of one of few fields for a value that it sometimes has. */
 static struct model_node *make_narrow(struct arena *arena, const struct model_event *events)
 {
     static const char *const fields[] = {"data.A", "data.B", "data.L", "data.T", "data.G[*].A",
@@ -60,7 +60,7 @@ static struct model_node *make_narrow(struct arena *arena, const struct model_ev
     return node;
 }
 
-/* Narrow ones alone, joined, or anything. */
+/* Narrow tests alone, joined tests, or any. */
 static const struct model_node *make_rule(struct arena *arena, const struct model_event *events)
 {
     unsigned choice = chance(20);
@@ -115,7 +115,7 @@ static void make_list(struct list *list, struct arena *arena, const struct model
 }
 
 struct list_counts {
-    uint64_t pairs; /* of a rule and an event that the model was asked about */
+    uint64_t pairs; /* pairs of a rule and an event that the model judged */
     uint64_t events;
     uint64_t decided; /* by a rule */
 };
@@ -131,7 +131,7 @@ static size_t first_that_holds(
     return rule;
 }
 
-/* Alone, a rule says what it does with an event. */
+/* A rule alone gives its decision for an event. */
 static enum filter_verdict verdict_of_rule(
     const struct filter_rule *rule, struct filter_scratch *scratch, const struct event *event)
 {

@@ -1,15 +1,15 @@
 #include "unit/filter/model_expressions.h"
 
 /*
- * A million random pairs of expression and event: the compiled program against filter_model.h, which
- * reads the JSON that the event's writer makes of it. What header or schema decide must be what the
- * whole event says, and so must be what the fields say that the filter asks for.
+ * A million random pairs of expression and event: the compiled program against filter_model.h,
+ * which reads the JSON of the event's writer. A decision by header or schema must be that of the
+ * whole event, and so must be a decision by only the fields that the filter asks for.
  */
 enum { EXPRESSIONS = 20000, EVENTS_PER_EXPRESSION = 50 };
 
 static unsigned millions = 1; /* --full: 10, for ten million pairs */
 
-/* ---- both ---------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 struct pair_counts {
     unsigned pairs;
@@ -81,7 +81,7 @@ static void a_million_random_pairs_agree_with_the_model(void **state)
     for (unsigned i = 0; i < EXPRESSIONS * millions; i++) {
         check_expression(rig.events, &rig.scratch, &rig.text, &pair_counts);
     }
-    /* The pairs are worth something. */
+    /* The pairs cover enough cases. */
     assert_int_equal(pair_counts.pairs, 1000000 * millions);
     assert_in_range(pair_counts.kept, 200000 * millions, 800000 * millions);
     assert_in_range(pair_counts.by_header, 100000 * millions, 900000 * millions);

@@ -13,7 +13,7 @@ static struct filter *compile(struct span text, struct filter_place *place, stru
     return filter_create(&rule, 1, place, err);
 }
 
-/* Text, then the byte at which the error is, and what is said. */
+/* The text, then the byte with the error, and its message. */
 static const struct {
     const char *text;
     size_t offset;
@@ -203,7 +203,7 @@ static void the_place_of_a_mistake_is_a_line_a_column_and_a_mark(void **state)
     buf_fini(&out);
 }
 
-/* ---- limits ------------------------------------------------------------------------------------ */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 /* ${head}, ${count} times ${part}, ${tail}. */
 static void assert_repeated(
@@ -269,7 +269,7 @@ static void lists_of_rules_name_the_one_that_is_wrong(void **state)
     free(many);
 }
 
-/* Every start of an expression either compiles or says why not. */
+/* Every beginning of an expression either compiles or says why not. */
 static void an_expression_cut_anywhere_does_no_harm(void **state)
 {
     (void)state;
@@ -297,7 +297,7 @@ static void an_expression_cut_anywhere_does_no_harm(void **state)
     fail();
 }
 
-/* ---- fields ------------------------------------------------------------------------------------ */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static void gather(void *self, const struct filter_field *field)
 {

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "support/test.h"
 
-/* Plans that were written by hand for lists of rules. */
+/* Plans for lists of rules, written by hand. */
 
 enum { MAX_RULES = 4, MAX_MEMORY = 1 << 20, MAX_TEXT = 4096 };
 
@@ -77,7 +77,7 @@ static struct filter *compile(const char *const *texts)
     return filter;
 }
 
-/* ${known}: the provider has a manifest, and it is at hand. */
+/* ${known}: the provider has a manifest, and it is available. */
 static void plan(struct rig *rig, const struct lists *lists, bool known)
 {
     struct error err;
@@ -126,7 +126,8 @@ static void put_ids(const struct filter_push *push, bool kept, struct buf *out)
     }
 }
 
-/* In one line: `level 4 any 0x10 all 0x30 ids 1,2` or `not 5`, `pid 7`; nothing where all comes. */
+/* In one line: `level 4 any 0x10 all 0x30 ids 1,2` or `not 5`, `pid 7`; empty if all events
+ * come. */
 static void show(const struct filter_push *push, struct buf *out)
 {
     buf_printf(out, push->nothing ? " nothing" : "");
@@ -170,17 +171,17 @@ static bool is_planned(const struct lists *lists, bool known, const char *wanted
     return same;
 }
 
-/* ---- what is asked -------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 struct row {
     struct lists lists;
-    const char *unknown; /* no definition is at hand: its kind is not known either */
+    const char *unknown; /* no definition is available, so its kind is unknown, too */
     const char *known;   /* there is a manifest with the five events above */
 };
 
 /* 65534 is what an EventSource tells its events by. */
 static const struct row rows[] = {
-    /* Without rules all comes. */
+    /* Without rules all events come. */
     {{.every = {{"keep true"}}}, "", ""},
     /* No manifest has levels above 5, but any provider without one may. */
     {{.every = {{"drop event.level == verbose"}}}, "", " level 4"},
@@ -190,7 +191,7 @@ static const struct row rows[] = {
         " level 4 any 0x10 ids 1,2"},
     {{.every = {{"keep event.code in (1, 2) and event.level == 2", "drop true"}}},
         " level 2 ids 1,2,65534", " nothing level 1 ids "},
-    /* No definition says what event 4 is, so nothing is known of its level. */
+    /* No definition has event 4, so its level is unknown. */
     {{.every = {{"keep event.code in (1, 4)", "drop true"}}}, " ids 1,4,65534", " ids 1,4"},
     {{.every = {{"drop event.code == 3"}}}, " not 3", " not 3"},
     {{.every = {{"drop event.code in (3, 10-12)"}}}, " not 3,10,11,12", " not 3,10,11,12"},
@@ -213,7 +214,8 @@ static const struct row rows[] = {
     /* Several lists must all keep it. */
     {{.every = {{"keep event.code < 4", "drop true"}, {"drop event.code in (0, 2-3)"}}},
         " ids 1,65534", " level 4 any 0x10 ids 1"},
-    /* Of those of outputs one is enough, and one without rules is no list: see the caller. */
+    /* Of the lists of outputs one is enough, and an output without rules has no list: see the
+     * caller. */
     {{.any = {{"keep event.code == 1", "drop true"}, {"keep event.code == 5", "drop true"}}},
         " ids 1,5,65534", " level 4 any 0x10 ids 1,5"},
     {{.any = {{"keep event.code == 1", "drop true"}, {"keep true"}}}, "", ""},
@@ -229,7 +231,7 @@ static const struct row rows[] = {
     {{.every = {{"drop event.code > 2 and event.code < 65000.5", "drop event.code >= 65001"}}},
         " ids 0,1,2,65534", " ids 0,1,2"},
     {{.every = {{"drop true"}}}, " nothing level 1 ids 65534", " nothing level 1 ids "},
-    /* A classic event has no code. It would be one with id 0. */
+    /* A classic event has no code; a code would be id 0. */
     {{.every = {{"keep event.opcode == 1", "keep event.code == 2", "drop true"}}}, "",
         " not 1,3,5,9"},
     {{.every = {{"keep not exists(event.code)", "keep event.code == 2", "drop true"}}},
@@ -272,13 +274,13 @@ static void test_needs(void **state)
     end(&rig);
 }
 
-/* Definitions that leave ${unstated} out: events may have anything there. */
+/* Definitions without ${unstated}: events may have any value there. */
 static void what_no_definition_states_proves_nothing(void **state)
 {
     (void)state;
     static const struct {
         unsigned unstated;
-        const char *first; /* and the rest is dropped */
+        const char *first; /* and all other events are dropped */
         const char *wanted;
         unsigned notes;
     } cases[] = {
@@ -349,7 +351,7 @@ static void test_notes(void **state)
     assert_int_equal(notes_of("keep event.code has 1", true), FILTER_PUSH_COMPLEX);
 }
 
-/* ---- payloads ------------------------------------------------------------------------------------- */
+/* ---- payloads -------------------------------------------------------------------------------- */
 
 static const struct schema_field fields[] = {
     {.name = {(const uint8_t *)"Size", 4}, .in_type = IN_UINT32, .count = 1},
@@ -385,7 +387,7 @@ static void show_payload(const struct filter_push *push, struct buf *out)
     buf_add_byte(out, 0);
 }
 
-/* What is kept of one event that is defined in full. */
+/* The events that are kept are of one completely defined type. */
 static bool is_tested(const char *rule, const char *wanted)
 {
     const struct lists lists = {.every = {{rule, "drop true"}}};
@@ -423,9 +425,10 @@ static void test_payloads(void **state)
         {"keep data.Size in (1, 3-5) and event.code == 1", "Size == 1 or Size between 3,5"},
         {"keep data.Size == 1 or data.Off == 2", "Size == 1 or Off == 2"},
         {"keep data.Name == 'a'c or data.Name contains 'b'c", "Name is a or Name contains b"},
-        /* What all need comes before what some do. */
+        /* Tests that all rules need come before those that some need. */
         {"keep data.Size == 1 and (data.Off == 2 or data.Off == 3)", "Size == 1"},
-        /* ETW compares text by case, has no such test, or would see something else than what is shown. */
+        /* ETW compares texts case-sensitively, lacks the test, or would see another value than the
+         * one that is shown. */
         {"keep data.Name == 'a'", ""},
         {"keep data.Name startswith 'a'c", ""},
         {"keep data.Ip == '10.0.0.1'", ""},
@@ -437,12 +440,12 @@ static void test_payloads(void **state)
         {"keep data.Ansi == 'a'c", ""},
         {"keep data.Name == 'a,b'c", ""},
         {"keep data.Size == 1.5", ""},
-        /* The largest number that a field can hold, and one more. */
+        /* The largest number of the field, and one more. */
         {"keep data.Size == 4294967295", "Size == 4294967295"},
         {"keep data.Size == 4294967296", ""},
         {"keep data.Off <= 32767", "Off <= 32767"},
         {"keep data.Off == 32768", ""},
-        /* A field may be missing: then these are true. */
+        /* A field may be missing: then these tests are true. */
         {"keep not data.Size == 1", ""},
         {"keep data.Size != 1", ""},
         {"keep data.Size == 1 or event.opcode == 2", "Size == 1"}, /* it is 0 by its definition */

@@ -5,9 +5,8 @@
 #include "support/test.h"
 
 /*
- * Tests of numbers of the header against the same comparisons written out: every operator, lists of
- * single numbers and of ranges in any order, which meet, overlap or are empty, around the values at
- * which 64 bits end.
+ * Tests of header numbers against plain comparisons: every operator, lists of single numbers and of
+ * ranges in any order, which meet, overlap or are empty, around the limits of 64 bits.
  */
 enum { EXPRESSIONS = 3000, RECORDS = 60, MAX_LITERALS = 40, TEXT_BYTES = 4096 };
 

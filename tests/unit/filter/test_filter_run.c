@@ -79,7 +79,7 @@ static bool run_at(struct writer_fixture *f, const char *text, const char *file,
     size_t rule = SIZE_MAX;
     enum filter_verdict verdict = filter_event(filter, &scratch, &f->event, &rule);
     assert_int_equal(rule, verdict == FILTER_KEEP ? 0 : 1);
-    /* What was decided earlier stands. */
+    /* An earlier decision stays. */
     size_t early_rule = SIZE_MAX;
     enum filter_verdict early = filter_header(filter, &scratch, &f->record, &early_rule);
     if (early != FILTER_UNDECIDED && (early != verdict || early_rule != rule)) {
@@ -181,7 +181,7 @@ static void lists_of_values_match_any(void **state)
     ASSERT_TRUE_AND_FALSE(yes, no);
 }
 
-/* Long lists are searched, not walked; what is no text without case is still found. */
+/* Long lists are searched, not scanned; text that has no case is still found. */
 static void long_lists_hold_values_of_every_kind(void **state)
 {
     (void)state;
@@ -294,7 +294,7 @@ static void logic_binds_not_before_and_before_or(void **state)
     ASSERT_TRUE_AND_FALSE(yes, no);
 }
 
-/* ---- what is known when ------------------------------------------------------------------------ */
+/* ---- stages ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *text;
@@ -377,7 +377,8 @@ static void a_schema_without_layout_or_none_has_no_data(void **state)
     fixture_fini(&f);
 }
 
-/* What one of the definitions leaves to the sequence number, another may not take back. */
+/* If one definition leaves the decision to the sequence number, another one must not change
+ * that. */
 static void candidates_depend_on_the_place_of_an_event_if_one_does(void **state)
 {
     (void)state;

@@ -3,9 +3,9 @@
 #include "unit/event/writer_fixture.h"
 
 /*
- * Which events are kept is XXH64 of the field's value (seed 0, one value after the other, each seeded
- * with what came before) against (2^64 - 1) / N. `last` below is the greatest N at which an event is kept,
- * from an implementation of XXH64 after its specification, in Python.
+ * A sample keeps an event if XXH64 of the field's value (seed 0, one value after the other, each
+ * seeded with the previous hash) is at most (2^64 - 1) / N. `last` below is the greatest N at which
+ * an event is kept, from an implementation of XXH64 after its specification, in Python.
  */
 
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))

@@ -4,8 +4,8 @@
 #include "unit/event/writer_fixture.h"
 
 /*
- * Rules over two texts: T is one that the pattern below never gets through, N is "n". Whatever such a search
- * would find, what is decided without it is decided; else the event is kept, and it is told.
+ * Rules over two texts: T is too hard for the pattern below, N is "n". If the result of such a
+ * search does not matter, the decision stands; else the event is kept, and the doubt is reported.
  */
 #define SLOW "data.T matches '(a+)+$'"
 
@@ -42,7 +42,7 @@ static struct filter *make(const struct filter_rule *rules, size_t count)
     return filter;
 }
 
-/* The list ${rules}, and then the other events are dropped: its verdict; `?`: in doubt. */
+/* The list ${rules}, after which all other events are dropped: its verdict; `?`: unsure. */
 static void assert_verdict(const struct filter_rule *rules, size_t count, const char *expected)
 {
     struct rig rig;
@@ -117,7 +117,8 @@ static void limits_and_rollups_in_doubt_keep_the_event_as_it_is(void **state)
         struct filter *filter = make(&rule, 1);
         size_t decided = 99;
         assert_int_equal(filter_event(filter, &rig.scratch, &rig.f.event, &decided), FILTER_KEEP);
-        assert_int_equal(decided, 1); /* no rule: no token is taken, no window counts it */
+        assert_int_equal(
+            decided, 1); /* no rule decided: no token is taken, and no window counts it */
         assert_int_equal(filter_rule_unsure(filter, 0), 1);
         filter_destroy(filter);
         rig_fini(&rig);
@@ -134,7 +135,7 @@ static void a_rule_may_say_that_doubt_drops(void **state)
     assert_verdict(&rule, 1, "drop");
 }
 
-/* What a rule hides stays hidden. */
+/* A removed field stays removed. */
 static void rules_that_hide_do_so_in_doubt_and_others_do_not(void **state)
 {
     (void)state;
@@ -176,7 +177,7 @@ static void one_event_does_not_wear_out_the_searches_of_the_next(void **state)
     }
     struct filter *filter = make(rules, 12);
     size_t rule;
-    /* The last search is not made any more: 8 have met their limits. */
+    /* The last search is skipped: 8 have reached their limits. */
     assert_int_equal(filter_event(filter, &rig.scratch, &rig.f.event, &rule), FILTER_KEEP);
     assert_int_equal(filter_rule_unsure(filter, 11), 1);
     filter_destroy(filter);
@@ -187,7 +188,7 @@ static void one_event_does_not_wear_out_the_searches_of_the_next(void **state)
     rig_fini(&rig);
 }
 
-/* ---- trying patterns ------------------------------------------------------------------------------ */
+/* ---- trying patterns ------------------------------------------------------------------------- */
 
 static void count_slow(void *self, const struct filter_slow *slow)
 {

@@ -4,7 +4,7 @@
 
 #include "support/test.h"
 
-/* What a rule wants a field to be, for messages about names that nothing has. */
+/* The values that a rule tests a field for, in messages about unknown names. */
 
 struct found {
     char text[512];

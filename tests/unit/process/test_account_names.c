@@ -9,8 +9,8 @@
 #include "platform/plat_thread.h"
 #include "process/account_names.h"
 
-/* A domain: user N of it is called userN, or as `prefix` says; those from NAMELESS on have no name. It can be
- * shut, and then answers no request until it is opened. */
+/* A domain: the name of user N is userN, or begins with `prefix`; users from NAMELESS on have no
+ * name. A closed domain answers no request until it is opened. */
 struct domain {
     struct plat_mutex mutex;
     struct plat_cond changed;
@@ -135,7 +135,7 @@ static void a_name_is_there_once_it_was_asked_for(void **state)
     shut(&rig.domain, true);
     assert_false(find(&rig, 7, &account));
     await_waiting(&rig.domain);
-    /* No caller waits for the domain, and no name is asked for twice. */
+    /* No caller waits for the domain, and no name is requested twice. */
     assert_false(find(&rig, 7, &account));
     assert_int_equal(account_names_news(rig.names), 0);
     shut(&rig.domain, false);
@@ -155,7 +155,7 @@ static void that_an_account_does_not_exist_is_kept(void **state)
     open_rig(&rig, 0);
     assert_false(find(&rig, NAMELESS, &account));
     assert_false(find(&rig, 1, &account));
-    AWAIT(account_names_news(rig.names) == 1); /* in turn: the other one is answered, too */
+    AWAIT(account_names_news(rig.names) == 1); /* in order: the other one is answered, too */
     for (int i = 0; i < 100; i++) {
         assert_false(find(&rig, NAMELESS, &account));
     }
@@ -186,7 +186,8 @@ static void an_old_name_is_given_until_there_is_a_new_one(void **state)
     close_rig(&rig);
 }
 
-/* More users at a time than there is room for: some are not asked for, and none gets another's name. */
+/* More users at a time than there is room for: some are not looked up, and none gets another's
+ * name. */
 static void the_room_is_bounded(void **state)
 {
     (void)state;
@@ -201,7 +202,7 @@ static void the_room_is_bounded(void **state)
         assert_false(find(&rig, i, &account));
     }
     shut(&rig.domain, false);
-    /* Later than all that wait. */
+    /* Later than all waiting requests. */
     AWAIT(find(&rig, USERS, &account));
     assert_true(asked(&rig.domain) <= ACCOUNT_NAMES_MAX + 1);
     for (uint32_t i = 0; i < USERS; i++) {
@@ -225,7 +226,7 @@ static void a_domain_that_never_answers_does_not_keep_the_end_waiting(void **sta
     assert_false(find(&rig, 7, &account));
     await_waiting(&rig.domain);
     account_names_destroy(rig.names);
-    /* It comes back after all, and frees what it has. */
+    /* It returns after all, and frees its memory. */
     shut(&rig.domain, false);
 }
 
@@ -260,7 +261,7 @@ static void well_known_accounts_need_no_lookup(void **state)
         }
         uint8_t other[20];
         memcpy(other, known->bytes, sizeof(other));
-        other[7] = 16; /* labels: the same numbers of another authority */
+        other[7] = 16; /* labels: these numbers with another authority */
         assert_false(account_known_find(span_make(other, known->size), &account));
     }
     assert_int_equal(account_names_news(NULL), 0);

@@ -5,7 +5,8 @@
 #include "process/process_reader.h"
 #include "support/test.h"
 
-/* Records through a table and its reader: what holds beyond one address (test_file_names.c). */
+/* Records through a table and its reader: rules for more than one address (for one:
+ * test_file_names.c). */
 
 static const struct guid file_io = {{0x39, 0xdc, 0xcb, 0x90, 0x3e, 0x4a, 0xd1, 0x11, 0x84, 0xf4,
     0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3}};
@@ -93,7 +94,7 @@ static void expect(struct rig *rig, uint64_t time, uint64_t key, const char *pat
 {
     static struct message message;
     const struct event_record *record = make(&message, DISK_READ, time, key, NULL);
-    for (size_t i = 0; i < 2; i++) { /* asked, and remembered */
+    for (size_t i = 0; i < 2; i++) { /* looked up, and remembered */
         const struct event_file *file = process_reader_file(rig->reader, record);
         assert_span(file ? file->path : span_make(NULL, 0), path);
     }
@@ -107,7 +108,7 @@ static void what_was_told_ahead_is_not_told_again(void **state)
     init(&rig, &settings);
     tell(&rig, true, RUNDOWN, 90, 0xa0, "\\a");
     expect(&rig, 1, 0xa0, "\\a");
-    tell(&rig, false, FILE_CREATE, 50, 0xa0, "\\b"); /* the input would have told that, too */
+    tell(&rig, false, FILE_CREATE, 50, 0xa0, "\\b"); /* the input would have reported that, too */
     expect(&rig, 60, 0xa0, "\\a");
     tell(&rig, true, FILE_CREATE, 50, 0xa0, "\\b");
     expect(&rig, 60, 0xa0, "");
@@ -115,8 +116,9 @@ static void what_was_told_ahead_is_not_told_again(void **state)
     fini(&rig);
 }
 
-/* A trace that is followed tells ahead what it holds when it is opened. What is written later stands in
- * its place alone, be it of an earlier time: buffers of processors are written one by one. */
+/* The first pass over a followed trace gives the names that the trace has when it is opened. Names
+ * that are written later count from their own place only, even if their time is earlier: buffers of
+ * processors are written one by one. */
 static void what_a_growing_trace_gets_later_is_told(void **state)
 {
     (void)state;
@@ -164,7 +166,7 @@ static void a_volume_that_becomes_known_changes_the_paths(void **state)
     fini(&rig);
 }
 
-/* A record that tells a name has it, whatever else is told of the address, or forgotten. */
+/* A record that contains a name has it, whatever else is known or forgotten about the address. */
 static void a_record_is_believed_in_its_own_name(void **state)
 {
     (void)state;
@@ -198,7 +200,7 @@ static void broken_text_becomes_valid(void **state)
     fini(&rig);
 }
 
-/* Names of files have a bound of their own, of which opened files have a share. */
+/* Names of files have a limit of their own, and opened files a share of it. */
 static void what_finds_no_room_is_told_once(void **state)
 {
     (void)state;
@@ -214,7 +216,7 @@ static void what_finds_no_room_is_told_once(void **state)
     }
     struct process_table_counts counts = process_table_counts(rig.table);
     assert_true(counts.file_bytes <= ROOM);
-    assert_int_equal(counts.files_evicted, 0); /* no opened file makes another's name go */
+    assert_int_equal(counts.files_evicted, 0); /* no opened file evicts another one's name */
     assert_false(process_table_tells_evicted(rig.table));
     expect(&rig, 5, 0xa0, "\\a");
     for (uint64_t i = 1; i <= FILES; i++) {

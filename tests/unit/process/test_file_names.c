@@ -18,7 +18,7 @@ static void tell(struct file_names *names, enum file_told what, uint64_t time, c
     file_names_tell(names, &key, what, time, span_text(path));
 }
 
-/* The path at that time; and the same is said of both ends of the interval. */
+/* The path at that time. Both ends of the interval must have it, too. */
 static void expect_of(
     struct file_names *names, const struct file_key *of, uint64_t time, const char *path)
 {
@@ -43,7 +43,7 @@ static void expect(struct file_names *names, uint64_t time, const char *path)
     expect_of(names, &key, time, path);
 }
 
-/* ---- rules ------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static void a_rundown_names_what_was_before_it(void **state)
 {
@@ -161,7 +161,7 @@ static void paths_have_drives_once_they_are_known(void **state)
     volume_map_fini(&volumes);
 }
 
-/* ---- any order --------------------------------------------------------------------------------- */
+/* ---- any order ------------------------------------------------------------------------------- */
 
 struct told {
     enum file_told what;
@@ -177,7 +177,7 @@ static uint32_t draw(uint64_t *seed, uint32_t below)
     return (uint32_t)(*seed >> 33) % below;
 }
 
-/* The rule of file_names.h as it is written there, with no order in the list. Times are unique. */
+/* The rule of file_names.h as written there, on an unordered list. Times are unique. */
 static const char *model(const struct told *list, size_t count, uint64_t time)
 {
     const struct told *before = NULL;
@@ -217,7 +217,7 @@ static void the_order_of_telling_does_not_matter(void **state)
         }
         struct file_names names;
         init(&names, 1 << 20, false);
-        for (size_t told = 0; told < 3 * count; told++) { /* shuffled, and some again */
+        for (size_t told = 0; told < 3 * count; told++) { /* shuffled, and some repeated */
             size_t k = told < count ? told : draw(&seed, (uint32_t)count);
             if (told < count) {
                 size_t other = told + draw(&seed, (uint32_t)(count - told));
@@ -238,7 +238,7 @@ static void the_order_of_telling_does_not_matter(void **state)
     assert_true(named > TRIES);
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------ */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 enum { SMALL = 64 * 1024, MANY = 2000 };
 
@@ -272,7 +272,7 @@ static void what_ended_first_is_forgotten_first(void **state)
     assert_int_equal(names.evicted, 1);
     expect_of(&names, &first, 5, "\\Device\\HarddiskVolume1\\0");
     expect_of(&names, &ended, 2, "");
-    /* What was told of it is not complete any more: nothing reaches back behind that. */
+    /* The facts about it are incomplete now, so none of them reaches back beyond that. */
     tell_nth(&names, 1, FILE_HOLDS, 50);
     expect_of(&names, &ended, 49, "");
     expect_of(&names, &ended, 50, "\\Device\\HarddiskVolume1\\1");
@@ -290,7 +290,7 @@ static void the_table_keeps_to_its_room(void **state)
         }
         assert_int_equal(names.count + names.evicted, MANY);
         assert_true(names.count > 100);
-        /* One address takes no more than others do. */
+        /* One address takes no more room than others. */
         for (uint64_t n = 0; n < 3 * MANY; n++) {
             tell_nth(&names, MANY, n % 2 ? FILE_ENDS : FILE_BEGINS, n);
         }
@@ -300,7 +300,7 @@ static void the_table_keeps_to_its_room(void **state)
     }
 }
 
-/* Addresses of one slot, as a hostile trace may choose them. */
+/* Addresses of one slot, which a hostile trace may choose. */
 static void chains_stay_short(void **state)
 {
     (void)state;

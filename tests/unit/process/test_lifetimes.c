@@ -5,8 +5,8 @@
 #include "support/test.h"
 
 /*
- * The owners of these lives are letters: news of one letter contradict those of another, and news
- * without a letter (0) fit everybody.
+ * Owners of these lives are letters: news with different letters contradict each other, and news
+ * without a letter (0) fit every owner.
  */
 enum { SECOND = 10000000 };
 
@@ -72,7 +72,7 @@ static void hear(struct rig *rig, enum life_news what, uint64_t seconds, char le
     assert_non_null(lifetimes_note(&rig->lives, &key, what, seconds * SECOND, 1, &letter));
 }
 
-/* Whose the id was, 0: unknown; and the same is said of both ends of the interval. */
+/* The owner of the id; 0: unknown. Both ends of the interval must have it, too. */
 static char owner_at(const struct rig *rig, uint64_t time)
 {
     uint64_t from;
@@ -97,7 +97,7 @@ static void an_id_belongs_to_the_process_that_has_it_at_that_time(void **state)
     assert_int_equal(owner_at(&rig, 9 * SECOND), 0);
     assert_int_equal(owner_at(&rig, 10 * SECOND), 'a');
     assert_int_equal(owner_at(&rig, 20 * SECOND), 'a');
-    assert_int_equal(owner_at(&rig, 21 * SECOND), 'a'); /* its last words */
+    assert_int_equal(owner_at(&rig, 21 * SECOND), 'a'); /* its last events */
     assert_int_equal(owner_at(&rig, 21 * SECOND + 1), 0);
     assert_int_equal(owner_at(&rig, 30 * SECOND - 1), 0);
     assert_int_equal(owner_at(&rig, 30 * SECOND), 'b');
@@ -167,7 +167,7 @@ static void two_sources_tell_of_one_life(void **state)
     lifetimes_note(&rig.lives, &key, LIFE_ENDED, 20 * SECOND + 5000, 1, &a);
     lifetimes_note(&rig.lives, &key, LIFE_GONE, 25 * SECOND, 1, &a);
     assert_int_equal(rig.lives.count, 1);
-    /* One source would say it once. */
+    /* One source would report it once. */
     lifetimes_note(&rig.lives, &key, LIFE_STARTED, 21 * SECOND, 1, &a);
     assert_int_equal(rig.lives.count, 2);
     rig_fini(&rig);
@@ -211,7 +211,7 @@ static void an_id_that_is_used_for_ever_keeps_to_its_bounds(void **state)
     rig_fini(&rig);
 }
 
-/* ---- beside the truth -------------------------------------------------------------------------- */
+/* ---- against the truth ----------------------------------------------------------------------- */
 
 static uint32_t next_random(uint32_t *seed)
 {
@@ -221,7 +221,7 @@ static uint32_t next_random(uint32_t *seed)
     return *seed;
 }
 
-/* What is heard of a made-up history, to be told in any order. */
+/* The news of a made-up history, which may come in any order. */
 struct heard {
     enum life_news what;
     uint64_t time;
@@ -240,9 +240,10 @@ static void add(struct past *past, enum life_news what, uint64_t second, char le
 }
 
 /*
- * Lives one after the other, each with start and end, but the first, which may have begun before anybody
- * listened, and the last, which may go on; who is there at such an edge was seen there. Letters
- * come again, so that contradictions do not tell everything; the pauses are longer than last words.
+ * Lives one after the other, each with start and end, except the first, which may have begun before
+ * the news did, and the last, which may continue; its owner was seen at such an edge. Letters are
+ * reused, so that contradictions do not reveal everything. The pauses are longer than the time of
+ * last events.
  */
 static void make_past(struct past *past, uint32_t *seed)
 {

@@ -5,8 +5,8 @@
 #include "support/test.h"
 
 /*
- * Payloads as Windows writes them, put together by hand from the MOF classes and the manifest. Times are
- * seconds of FILETIME.
+ * Payloads in Windows' form, made by hand from the MOF classes and the manifest. Times are seconds
+ * of FILETIME.
  */
 static const uint64_t second = 10000000;
 
@@ -45,7 +45,7 @@ static void rig_fini(struct rig *rig)
     process_table_destroy(rig->table);
 }
 
-/* ---- payloads ---------------------------------------------------------------------------------- */
+/* ---- payloads -------------------------------------------------------------------------------- */
 
 static void put(struct rig *rig, uint64_t value, size_t bytes)
 {
@@ -72,7 +72,7 @@ static void put_text16(struct rig *rig, const char *text)
     put(rig, 0, 2);
 }
 
-/* S-1-5-18 behind its TOKEN_USER. */
+/* S-1-5-18 after its TOKEN_USER. */
 static void put_user(struct rig *rig)
 {
     static const uint8_t sid[] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0};
@@ -86,7 +86,7 @@ static void put_no_user(struct rig *rig)
     put(rig, 0, 4);
 }
 
-/* The payload is of a record with this header. */
+/* The payload belongs to a record with this header. */
 static void tell(struct rig *rig, enum record_kind kind, const uint8_t guid[16], uint8_t type,
     uint8_t version, uint64_t seconds)
 {
@@ -103,7 +103,7 @@ static void tell(struct rig *rig, enum record_kind kind, const uint8_t guid[16],
     rig->end = rig->payload;
 }
 
-/* Every byte less, and the payload tells nothing, or what a shorter one of another layout would. */
+/* With each byte less, the payload gives nothing, or the content of a shorter layout. */
 static void tell_cut(struct rig *rig, enum record_kind kind, const uint8_t guid[16], uint8_t type,
     uint8_t version, uint64_t seconds)
 {
@@ -122,7 +122,7 @@ static const struct event_process *find(struct rig *rig, uint32_t pid, uint64_t 
     return process_reader_find(rig->reader, &record);
 }
 
-/* ---- the kernel's classes ------------------------------------------------------------------------ */
+/* ---- the kernel's classes -------------------------------------------------------------------- */
 
 static void put_process(struct rig *rig, uint8_t version, bool has_user)
 {
@@ -270,8 +270,8 @@ static void put_image(struct rig *rig, uint8_t version, const char *path)
     put_text16(rig, path);
 }
 
-/* Headers of the kernel's lists name the process that the payload is about, but for process 0: there
- * they name the one that asked for the list, here 55 and its thread 66. */
+/* Headers of the kernel's lists name the process of the payload, except for process 0: there they
+ * name the process that requested the list, here 55 and its thread 66. */
 static void lists_are_of_the_process_in_their_payload(void **state)
 {
     (void)state;
@@ -321,7 +321,7 @@ static void lists_are_of_the_process_in_their_payload(void **state)
         if (has_thread) {
             assert_int_equal(got->thread_id, cases[i / 2].listed ? 7 : 66);
         }
-        /* A payload that names no process, and one that is cut: the header's stays. */
+        /* A payload that names no process, and a cut one: the header's process stays. */
         const uint32_t nobody = UINT32_MAX;
         memcpy(pid_at, &nobody, sizeof(nobody));
         assert_ptr_equal(process_reader_complete(rig.reader, &record, &room), &record);
@@ -369,7 +369,7 @@ static void the_folder_of_windows_is_told_as_well(void **state)
     rig_fini(&rig);
 }
 
-/* ---- the provider -------------------------------------------------------------------------------- */
+/* ---- the provider ---------------------------------------------------------------------------- */
 
 static void put_label(struct rig *rig, uint32_t level)
 {
@@ -378,7 +378,8 @@ static void put_label(struct rig *rig, uint32_t level)
     put(rig, level, 4);
 }
 
-/* Event 1, and 15, which has in version n what 1 has in n + 1, and in 1 what that has in 3. */
+/* Event 1; and event 15, whose version n has the members of version n + 1 of event 1, and version 1
+ * those of version 3. */
 static void put_start(struct rig *rig, uint8_t version)
 {
     put(rig, 100, 4);
@@ -488,8 +489,8 @@ static void a_stop_tells_of_start_and_end(void **state)
     }
 }
 
-/* The system's clock was set since the session began: payloads say 10 to 20, and their headers and other
- * events, by the session's clock, something else. */
+/* The system's clock was set after the session began: payloads say 10 to 20. Their headers and
+ * other events have times of the session's clock. */
 static void a_process_lived_by_the_clock_of_its_events(void **state)
 {
     (void)state;
@@ -510,7 +511,7 @@ static void a_process_lived_by_the_clock_of_its_events(void **state)
     }
 }
 
-/* As in traces: the two clocks are a little apart. */
+/* Like in traces: the two clocks differ a little. */
 static void a_process_is_there_when_it_is_said_to_start(void **state)
 {
     (void)state;

@@ -211,7 +211,7 @@ static void hear_list(
     process_table_add(rig->table, &news);
 }
 
-/* As of a Windows whose session manager had the number that a later process has now. */
+/* Like on a Windows whose session manager had the pid of a later process. */
 static void a_parent_is_not_the_process_after_the_child_in_a_list_of_all(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void a_parent_is_not_the_process_after_the_child_in_a_list_of_all(void **
         hear_list(&rig, list, 700, 460, 13, "child.exe");
         assert_int_equal(find(&rig, 472, 20)->parent_name.size, 0);
         assert_span(find(&rig, 700, 20)->parent_name, "svchost.exe");
-        /* What one list leaves open the other may tell. */
+        /* The second list has the facts that the first one lacks. */
         hear_list(&rig, 1 - list, 472, 460, 31, "csrss.exe");
         hear_list(&rig, 1 - list, 700, 460, 32, "child.exe");
         assert_int_equal(find(&rig, 472, 20)->parent_name.size, 0);
@@ -267,7 +267,7 @@ static void a_parent_is_the_process_that_had_the_id_when_the_child_began(void **
     assert_true(find(&rig, 100, 21)->has_parent);
     assert_int_equal(find(&rig, 100, 21)->parent_pid, 4);
     assert_int_equal(find(&rig, 100, 21)->parent_name.size, 0);
-    hear(&rig, LIFE_STARTED, 4, 30, "later.exe"); /* has the id now, but had it not then */
+    hear(&rig, LIFE_STARTED, 4, 30, "later.exe"); /* has the id now, but did not have it then */
     assert_int_equal(find(&rig, 100, 31)->parent_name.size, 0);
     hear(&rig, LIFE_ENDED, 4, 25, "parent.exe");
     assert_span(find(&rig, 100, 31)->parent_name, "parent.exe");
@@ -415,7 +415,7 @@ static void more_than_fit_cost_those_that_ended_first(void **state)
     assert_true(counts.bytes <= MAX_BYTES);
     assert_true(counts.processes > 100);
     assert_int_equal(counts.processes + counts.evicted, PROCESSES);
-    assert_span(find(&rig, 1, 100000)->name, "p1.exe"); /* goes on */
+    assert_span(find(&rig, 1, 100000)->name, "p1.exe"); /* is still known */
     assert_null(find(&rig, 2, 22));
     assert_span(find(&rig, PROCESSES, 10 * PROCESSES + 1)->name, "p5000.exe");
     rig_fini(&rig);
@@ -437,11 +437,11 @@ static void more_threads_than_fit_are_forgotten(void **state)
     rig_fini(&rig);
 }
 
-/* ---- readers beside a writer ------------------------------------------------------------------- */
+/* ---- readers beside a writer ----------------------------------------------------------------- */
 
 /*
- * One writer goes on in time: process n has the id n % IDS from second 10 n to 10 n + 9, and its name says
- * n. Readers ask for the past, so whatever they are told has to be the one of that time.
+ * One writer moves on in time: process n has the id n % IDS from second 10 n to 10 n + 9, and its
+ * name contains n. Readers ask for past times, so every answer has to be the process of that time.
  */
 enum { IDS = 8, LIVES = 4000, READERS = 3, PER_READER = 40000 };
 
@@ -506,7 +506,7 @@ static void readers_are_told_the_truth_beside_a_writer(void **state)
     for (size_t i = 0; i <= READERS; i++) {
         plat_thread_join(threads[i]);
     }
-    read_lives(&crowd); /* and after it, so that there is something to be told */
+    read_lives(&crowd); /* and after it, so that there are answers */
     assert_int_equal(crowd.wrong, 0);
     assert_true(crowd.told >= PER_READER);
     rig_fini(&rig);
