@@ -10,6 +10,7 @@ import struct
 import uuid
 from collections import namedtuple
 from datetime import datetime, timedelta
+from functools import cache
 
 BUFFER_HEADER_BYTES = 0x48
 FLAG_PROC_INDEX = 0x20
@@ -154,7 +155,12 @@ def _known(value):
 
 
 def _guid(data, at):
-    return str(uuid.UUID(bytes_le=data[at:at + 16]))
+    return _guid_text(data[at:at + 16])
+
+
+@cache  # few ones stand in hundreds of thousands of records
+def _guid_text(raw):
+    return str(uuid.UUID(bytes_le=raw))
 
 
 def is_metadata(record):
@@ -168,7 +174,12 @@ def is_metadata(record):
 
 def filetime_text(filetime):
     seconds, fraction = divmod(filetime, 10_000_000)
-    return f"{FILETIME_EPOCH + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%S}.{fraction:07d}Z"
+    return f"{_seconds_text(seconds)}.{fraction:07d}Z"
+
+
+@cache
+def _seconds_text(seconds):
+    return f"{FILETIME_EPOCH + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%S}"
 
 
 def unpack_xpress(packed, plain_bytes):

@@ -9,6 +9,7 @@ header has no process are of the process or thread in their payload.
 import struct
 from collections import Counter, defaultdict
 from datetime import datetime
+from functools import cache
 
 import common
 import minietl
@@ -59,8 +60,12 @@ NAMELESS_AT_LEAST = {"etl-parser-ShutdownPerfDiagLogger.etl": 8000,
 
 def filetime(text):
     whole, fraction = text.rstrip("Z").split(".")
-    seconds = (datetime.fromisoformat(whole) - minietl.FILETIME_EPOCH).total_seconds()
-    return int(seconds) * SECOND + int(fraction)
+    return seconds_of(whole) * SECOND + int(fraction)
+
+
+@cache
+def seconds_of(text):
+    return int((datetime.fromisoformat(text) - minietl.FILETIME_EPOCH).total_seconds())
 
 
 def text16(payload, at):
