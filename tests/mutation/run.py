@@ -295,8 +295,8 @@ def prepare(args):
             (SOURCE / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / path, SOURCE / path)
     if run(["cmake", "-G", "Ninja", "-S", str(SOURCE), "-B", str(BUILD), "-DCMAKE_BUILD_TYPE=Release",
-            "-DETWSHIP_LTO=OFF", "-DETWSHIP_TESTS=ON", f"-DETWSHIP_SHARED={ROOT.parent / 'shared'}"],
-           BUILD_TIMEOUT_S) != 0:
+            "-DETWSHIP_LTO=OFF", "-DETWSHIP_TESTS=ON", "-DETWSHIP_UNITS_APART=ON",
+            f"-DETWSHIP_SHARED={ROOT.parent / 'shared'}"], BUILD_TIMEOUT_S) != 0:
         sys.exit(f"the sources cannot be configured in {BUILD}")
     if args.integration and not integration_passes(args):
         sys.exit("integration tests fail here without a change")

@@ -11,6 +11,12 @@
 
 #include "base/span.h"
 
+/* In a program of many tests each has a name of its own (tests/unit/run.c). */
+#ifdef ETWSHIP_TEST_MAIN
+int ETWSHIP_TEST_MAIN(void);
+#define main ETWSHIP_TEST_MAIN
+#endif
+
 /* Assert that a span holds exactly ${text}. */
 #define assert_span(s, text) assert_span_at((s), (text), __FILE__, __LINE__)
 
