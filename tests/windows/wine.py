@@ -15,9 +15,9 @@ from pathlib import Path
 
 SKIPPED = 77
 BUILDS = Path(os.environ["ETWSHIP_WINDOWS_BUILD"])
-EXE = BUILDS / "mingw" / "agent" / "etwship.exe"
+TESTS = BUILDS / "mingw"
+EXE = TESTS / "agent" / "etwship.exe"
 MESSAGES = EXE.with_name("etwship-messages.dll")
-TESTS = BUILDS / "mingw-tests"
 ETWSIM = TESTS / "tests" / "support" / "etw_sim" / "etwsim.dll"
 TOOLS = "x86_64-w64-mingw32-"
 WINE = os.environ.get("ETWSHIP_WINE", "")

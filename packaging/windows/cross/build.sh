@@ -4,7 +4,8 @@
 #
 #   packaging/windows/cross/build.sh [PRESET [CMAKE-OPTION ...]]
 #
-# PRESET is one of CMakePresets.json: mingw, mingw-tests, mingw-clang or mingw-arm64.
+# PRESET is one of CMakePresets.json: mingw, mingw-clang or mingw-arm64. With -DETWSHIP_TESTS=ON it builds the unit
+# tests and the simulator, too.
 #
 # Needs the packages of `packaging/deps.sh windows`; exit code 77 without them, or without a
 # network when the libraries must be made.
