@@ -111,7 +111,8 @@ class Typed(etwship.ServerCase):
         self.assertGreater(len(traces), 10)
         shapes = ("native", "ecs")
         for number, trace in enumerate(traces):
-            for shape in shapes:
+            # One of them is enough of a trace to see what a server makes of numbers and times.
+            for shape in shapes if etwship.FULL else shapes[number % 2:][:1]:
                 with self.subTest(trace=trace.name, shape=shape):
                     self.ship(trace, shape, f"{self.dataset}.{shape}.{number}")
 
